@@ -1,8 +1,8 @@
-//! Threads on a pool of bounce buffers for as long as one likes.
+//! Stresses a pool of bounce buffers with several threads, for as long as the caller likes.
 //!
-//! `cargo run --release -p furlong-spec --example bounce_stress -- [MAPS] [SEED]`: so many maps and
-//! some more over all four combinations of arms, 50,000,000 if none are named, by four threads. It
-//! ends with the first byte that is not its owner's, or the first slot that is lost.
+//! `cargo run --release -p furlong-spec --example bounce_stress -- [MAPS] [SEED]`: at least MAPS
+//! maps, 50,000,000 by default, by four threads over all four combinations of arms. Stops at the
+//! first byte changed by another thread, or the first slot lost.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 
@@ -21,7 +21,7 @@ const ARMS: [(&str, Stress); 4] = [
     ("area-first, lockfree", stress::<AreaFirst, LockFree>),
 ];
 
-/// Maps of one pool, so that many pools are tried.
+/// The number of maps in one pool, so that many pools are tried.
 const ROUND: u64 = 500_000;
 
 fn main() -> ExitCode {

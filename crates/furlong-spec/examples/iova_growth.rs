@@ -1,5 +1,6 @@
-//! The time of the slowest reservation while a domain grows to two million extents: of each
-//! reservation the least of five repeats of the sequence, and of these the greatest.
+//! Measures the slowest reservation while a domain grows to two million extents. The sequence runs
+//! five times; each reservation counts with its least time, and the greatest of these is the
+//! result.
 //!
 //! `cargo run --release -p furlong-spec --example iova_growth`
 #![forbid(unsafe_code)]
@@ -13,7 +14,7 @@ use furlong::iova::{Domain, Highest, NoTlb, OneCpu, Request, VecSpace};
 const EXTENTS: usize = 2_000_000;
 const REPEATS: usize = 5;
 
-/// One sequence; `least` keeps the least time of each reservation, in nanoseconds.
+/// Runs the sequence once. `least` keeps the least time of each reservation, in nanoseconds.
 fn grow(least: &mut [u32]) {
     let all = Extent::from_last(Iova::new(0), Iova::new(u64::MAX)).expect("it is not empty");
     let space = VecSpace::new(all, 4096, Vec::new()).expect("it is in order");

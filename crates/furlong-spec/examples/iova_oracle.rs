@@ -1,9 +1,10 @@
-//! The address allocator against the model for as long as one likes: random operations on every
-//! arm, every question in small spaces, every sequence of operations in one of 12 granules.
+//! Compares the address allocator with the model for as long as the caller likes: random operations
+//! on every arm, every request in small spaces, and every sequence of operations in a space of 12
+//! granules.
 //!
-//! `cargo run --release -p furlong-spec --example iova_oracle -- [OPERATIONS] [SEED]`: at least so
-//! many random operations, 10,000,000 if none are named, with streams from this seed on. It prints
-//! what has agreed, and ends with the first thing that has not.
+//! `cargo run --release -p furlong-spec --example iova_oracle -- [OPERATIONS] [SEED]`: at least
+//! OPERATIONS random operations, 10,000,000 by default, in streams from SEED on. Prints what
+//! agreed, and stops at the first divergence.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 
@@ -18,7 +19,7 @@ use furlong_spec::iova::{
 };
 use furlong_spec::long_run;
 
-/// Streams in a row on one arm: a multiple of the seeds of spaces without memory.
+/// Consecutive streams on one arm: a multiple of the number of seeds for spaces without memory.
 const SEEDS: u64 = 18;
 
 type Streams = fn(u64) -> Result<Trial, String>;
@@ -60,7 +61,7 @@ fn short_of_memory(seed: u64) -> Result<Trial, String> {
     trial(build, seed..seed + SEEDS)
 }
 
-/// Random operations on every arm, `operations` altogether.
+/// Runs `operations` random operations in total, on every arm.
 fn streams(operations: u64, first: u64) -> Result<(), String> {
     let share = operations.div_ceil(ARMS.len() as u64);
     let mut all = Trial::default();
@@ -78,7 +79,7 @@ fn streams(operations: u64, first: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Every question in every small space.
+/// Runs every request in every small space.
 fn questions() -> Result<(), String> {
     let geometries = [
         Geometry::low(6, 1),
@@ -106,7 +107,7 @@ fn questions() -> Result<(), String> {
     Ok(())
 }
 
-/// Reservations of so many granules, aligned to so many, by these policies.
+/// Reservations of these sizes and alignments, in granules, by these policies.
 fn reserves(granule: u64, sizes: &[u64], aligns: &[u64], places: &[Place]) -> Vec<Operation> {
     let mut reserves = Vec::new();
     for size in sizes {
@@ -122,7 +123,7 @@ fn reserves(granule: u64, sizes: &[u64], aligns: &[u64], places: &[Place]) -> Ve
     reserves
 }
 
-/// Every sequence on 12 granules, at both ends of 64 bits.
+/// Runs every sequence on 12 granules, at both ends of the 64-bit range.
 fn every_sequence() -> Result<(), String> {
     for geometry in [Geometry::low(12, 1), Geometry::high(12, 4096)] {
         let near = Place::Near(Iova::new(geometry.byte(5) as u64));

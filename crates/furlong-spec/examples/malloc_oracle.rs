@@ -1,10 +1,12 @@
-//! The allocator against the model for as long as one likes: random streams of several threads in
-//! one, on every arm, threads that race and free each other's blocks, and zones that come and go.
+//! Compares the allocator with the model for as long as the caller likes: random streams of several
+//! threads simulated on one, on every arm; threads that race and free each other's blocks; and
+//! zones that are created and freed.
 //!
 //! `cargo run --release -p furlong-spec --example malloc_oracle -- [OPERATIONS] [SEED]`: at least
-//! so many operations, 100,000,000 if none are named, half in streams, half in races, and a tenth
-//! more in zones, with seeds from this one on. It prints what has agreed, how often each operation
-//! had each outcome, and ends with the first thing that has not agreed or has never occurred.
+//! OPERATIONS operations, 100,000,000 by default, with seeds from SEED on. Half of them run in
+//! streams and half in races, and a tenth more in zones. Prints what agreed and the count of each
+//! outcome of each operation. Stops at the first divergence, or at a required outcome that never
+//! occurred.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 
@@ -34,13 +36,13 @@ const ZONES: [(&str, Zones, usize); 4] = [
     ("short of memory", zones::<Checked>, 26 << 20),
 ];
 
-/// Of so many operations on an arm every possible outcome must have occurred.
+/// The number of operations on an arm after which every possible outcome must have occurred.
 const MANY: u64 = 500_000;
 
-/// Operations of one allocator, so that many are tried.
+/// The number of operations on one allocator, so that many allocators are tried.
 const ROUND: u64 = 1_000_000;
 
-/// Random operations on every arm, `operations` altogether.
+/// Runs `operations` random operations in total, on every arm.
 fn streams(operations: u64, first: u64) -> Result<u64, String> {
     let share = operations.div_ceil(TRIALS.len() as u64);
     let mut all = Coverage::default();
@@ -64,7 +66,7 @@ fn streams(operations: u64, first: u64) -> Result<u64, String> {
     Ok(all.operations())
 }
 
-/// Threads that race, on every arm. They panic where they find something.
+/// Runs racing threads on every arm. They panic at an error.
 fn races(operations: u64, first: u64) -> u64 {
     let share = operations.div_ceil(ARMS.len() as u64);
     let mut all = 0;
@@ -84,7 +86,7 @@ fn races(operations: u64, first: u64) -> u64 {
     all
 }
 
-/// Zones of each type of hardening, `operations` altogether.
+/// Runs zones with each type of hardening, `operations` operations in total.
 fn zoned(operations: u64, first: u64) -> Result<u64, String> {
     let share = operations.div_ceil(ZONES.len() as u64);
     let mut all = 0;

@@ -1,11 +1,11 @@
-//! The B-tree of ranges against the model for as long as one likes: random operations on nodes of
-//! three slots, of four and of the usual size, with one owner and beside readers; and every
-//! sequence of a few changes.
+//! Compares the B-tree of ranges with the model for as long as the caller likes: random operations
+//! on nodes of three slots, of four and of the default size, with one owner and with readers; and
+//! every sequence of a few changes.
 //!
-//! `cargo run --release -p furlong-spec --example maple_oracle -- [OPERATIONS] [SEED]`: at least so
-//! many random operations, 10,000,000 if none are named, with streams from this seed on. It prints
-//! what has agreed and what work that was, and ends with the first thing that has not agreed, or
-//! with what has never been done.
+//! `cargo run --release -p furlong-spec --example maple_oracle -- [OPERATIONS] [SEED]`: at least
+//! OPERATIONS random operations, 10,000,000 by default, in streams from SEED on. Prints what agreed
+//! and the work that it took. Stops at the first divergence, or at a kind of work that never
+//! occurred.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 
@@ -32,14 +32,14 @@ const EVENTS: [(&str, Event); 5] = [
     ("spanning stores", Event::SpanningStore),
 ];
 
-/// What trees have done, by [`EVENTS`].
+/// The work that trees have done, by [`EVENTS`].
 type Work = [u64; EVENTS.len()];
 
 fn work(tally: &Tally) -> Work {
     EVENTS.map(|(_, event)| tally.of(event))
 }
 
-/// Three mixes of so many operations each, on one subject, from one seed.
+/// Runs three mixes of `length` operations each on one subject, from one seed.
 fn streams<S>(
     mut subject: S,
     work: impl Fn(&S) -> Work,
@@ -72,10 +72,10 @@ fn shared<C: Config<Counters = Tally>>(size: (u64, usize), seed: u64) -> Result<
     streams(tree, |tree| work(tree.map.counters()), size, seed)
 }
 
-/// One stream, of a space and a length, from a seed.
+/// Runs one stream, for a space and a length, from a seed.
 type Stream = fn((u64, usize), u64) -> Result<Work, String>;
 
-/// What is run: the share of the operations is the same for all.
+/// The arms, with their spaces and lengths. All get the same share of the operations.
 const ARMS: [(&str, Stream, (u64, usize)); 8] = [
     ("3 slots, owned, 60 indices", owned::<Tiny>, (60, 1000)),
     ("3 slots, owned, 2,000 indices", owned::<Tiny>, (2000, 2000)),
@@ -107,7 +107,7 @@ const ARMS: [(&str, Stream, (u64, usize)); 8] = [
     ),
 ];
 
-/// Of so many operations on an arm each event must have occurred.
+/// The number of operations on an arm after which each event must have occurred.
 const MANY: u64 = 500_000;
 
 fn all_streams(operations: u64, first: u64) -> Result<(), String> {
@@ -143,7 +143,7 @@ fn all_streams(operations: u64, first: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Changes that touch, cut, cover, span and put back what the others leave.
+/// Changes that touch, cut, cover, span and restore each other's entries.
 const CHANGES: [Operation; 10] = [
     Operation::Store(22, 22, 100),
     Operation::Store(38, 61, 101),
@@ -157,7 +157,7 @@ const CHANGES: [Operation; 10] = [
     Operation::Resize(60, 56, 66),
 ];
 
-/// Every sequence of so many changes, after enough entries for three levels.
+/// Runs every sequence of `length` changes, after enough insertions for three levels.
 fn every_sequence<S>(build: impl Fn() -> S, length: u32) -> Result<u64, String>
 where
     S: Subject<Operation = Operation, Outcome = Outcome>,

@@ -1,8 +1,10 @@
-//! Look-ups in the B-tree of ranges beside a writer that never pauses, for as long as one likes.
+//! Runs look-ups in the B-tree of ranges concurrently with a writer that never pauses, for as long
+//! as the caller likes.
 //!
-//! `cargo run --release -p furlong-spec --example maple_race -- [LOOKUPS] [SEED]`: so many, half of
-//! them by one reader and half by two, 100,000,000 if no number is named, on nodes of three slots
-//! and of the usual size. It prints what was right, and ends with the first answer that was not.
+//! `cargo run --release -p furlong-spec --example maple_race -- [LOOKUPS] [SEED]`: LOOKUPS
+//! look-ups, 100,000,000 by default, half of them by one reader and half by two, on nodes of three
+//! slots and of the default size. Prints the number of correct look-ups, and stops at the first
+//! wrong one.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 

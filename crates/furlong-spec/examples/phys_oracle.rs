@@ -1,10 +1,10 @@
-//! The table of segments against the model for as long as one likes: random operations on every
-//! arm, and every sequence of changes in spaces of a few frames.
+//! Compares the table of segments with the model for as long as the caller likes: random operations
+//! on every arm, and every sequence of changes in spaces of a few frames.
 //!
-//! `cargo run --release -p furlong-spec --example phys_oracle -- [OPERATIONS] [SEED]`: at least so
-//! many random operations, 10,000,000 if none are named, with streams from this seed on. It prints
-//! what has agreed, how often each operation had each outcome, and ends with the first thing that
-//! has not agreed or has never occurred.
+//! `cargo run --release -p furlong-spec --example phys_oracle -- [OPERATIONS] [SEED]`: at least
+//! OPERATIONS random operations, 10,000,000 by default, in streams from SEED on. Prints what agreed
+//! and the count of each outcome of each operation. Stops at the first divergence, or at a required
+//! outcome that never occurred.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 
@@ -15,13 +15,13 @@ use furlong_spec::Coverage;
 use furlong_spec::long_run;
 use furlong_spec::phys::{Small, TRIALS, TableSubject};
 
-/// Streams in a row on one arm.
+/// The number of consecutive streams on one arm.
 const SEEDS: u64 = 30;
 
-/// Of so many operations on an arm every possible outcome must have occurred.
+/// The number of operations on an arm after which every possible outcome must have occurred.
 const MANY: u64 = 500_000;
 
-/// Random operations on every arm, `operations` altogether.
+/// Runs `operations` random operations in total, on every arm.
 fn streams(operations: u64, first: u64) -> Result<(), String> {
     let share = operations.div_ceil(TRIALS.len() as u64);
     let mut all = Coverage::default();
@@ -50,8 +50,8 @@ fn streams(operations: u64, first: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Every sequence of changes on three frames, around the border of a block and of a section, and on
-/// four.
+/// Runs every sequence of changes on three frames, around the border of a block and of a section,
+/// and on four frames.
 fn every_sequence() -> Result<(), String> {
     for (frames, length) in [(62..65, 5), (4094..4097, 4), (61..65, 4), (63..65, 6)] {
         let small = Small::new(frames.clone());

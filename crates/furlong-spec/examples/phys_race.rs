@@ -1,8 +1,8 @@
-//! Lookups beside a writer that never pauses, for as long as one likes.
+//! Runs lookups concurrently with a writer that never pauses, for as long as the caller likes.
 //!
-//! `cargo run --release -p furlong-spec --example phys_race -- [LOOKUPS] [SEED]`: so many answers
-//! judged, 100,000,000 if no number is named, the first half by one reader and the second by two.
-//! It prints what was right, and ends with the first answer that was not.
+//! `cargo run --release -p furlong-spec --example phys_race -- [LOOKUPS] [SEED]`: LOOKUPS judged
+//! lookups, 100,000,000 by default, the first half by one reader and the second by two. Prints the
+//! number of correct lookups, and stops at the first wrong one.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 

@@ -1,4 +1,4 @@
-//! Prints a recording of those in `traces/phys` that are made: `virtio-mem` or `hotplug-chunks`.
+//! Prints one of the synthetic recordings in `traces/phys`: `virtio-mem` or `hotplug-chunks`.
 #![forbid(unsafe_code)]
 
 use std::env;

@@ -1,5 +1,5 @@
-//! What a fork costs beside a copy of the bare tree with the same areas: nanoseconds an area, each
-//! the least of many, by turns.
+//! Measures the cost of a fork next to a copy of the bare tree with the same areas, in nanoseconds
+//! an area. Both run alternately many times, and the least time of each counts.
 //!
 //! `cargo run --release -p furlong-spec --example vmspace_fork`
 #![forbid(unsafe_code)]
@@ -18,7 +18,7 @@ const COUNTS: [usize; 5] = [30, 100, 300, 1024, 16_384];
 const REPEATS: usize = 20_000;
 const PAGE: u64 = 4096;
 
-/// Areas of two pages with a page between them.
+/// The start of an area. Areas have two pages with a page between them.
 fn start(at: usize) -> u64 {
     0x10_0000 + at as u64 * 3 * PAGE
 }
@@ -44,7 +44,7 @@ fn space(areas: usize) -> Space<u32> {
     space
 }
 
-/// The time until `make` has made its copy, which is dropped afterwards.
+/// The time that `make` takes, without the drop of its copy.
 fn time<T>(make: impl FnOnce() -> T) -> u128 {
     let begun = Instant::now();
     let made = black_box(make());

@@ -1,9 +1,9 @@
-//! Random calls to the running kernel, and to the specification of address spaces, for as long as
-//! one likes.
+//! Makes random calls to the running kernel and to the specification of address spaces, for as long
+//! as the caller likes.
 //!
-//! `cargo run --release -p furlong-spec --example vmspace_kernel -- [CALLS] [SEED]`: so many calls,
-//! 1,000,000 if no number is named. It prints what was compared, and ends with the first call that
-//! the kernel answers differently.
+//! `cargo run --release -p furlong-spec --example vmspace_kernel -- [CALLS] [SEED]`: CALLS calls,
+//! 1,000,000 by default. Prints what was compared, and stops at the first call with another result
+//! in the kernel.
 #![deny(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 
@@ -15,7 +15,7 @@ use furlong_spec::long_run;
 #[path = "../tests/vmspace_kernel/kernel/mod.rs"]
 mod kernel;
 
-/// Calls to one process.
+/// The number of calls to one process.
 #[cfg(target_os = "linux")]
 const CALLS: u64 = 100_000;
 

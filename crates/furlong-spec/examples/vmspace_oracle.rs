@@ -1,10 +1,10 @@
-//! The address space against the model for as long as one likes: random operations on every arm in
-//! both modes, all that is there compared behind each.
+//! Compares the address space with the model for as long as the caller likes: random operations on
+//! every arm in both modes, each followed by a comparison of the whole state.
 //!
 //! `cargo run --release -p furlong-spec --example vmspace_oracle -- [OPERATIONS] [SEED]`: at least
-//! so many random operations, 10,000,000 if none are named, with streams from this seed on. It
-//! prints what has agreed, how often each operation had each outcome, and ends with the first thing
-//! that has not agreed or has never occurred.
+//! OPERATIONS random operations, 10,000,000 by default, in streams from SEED on. Prints what agreed
+//! and the count of each outcome of each operation. Stops at the first divergence, or at a required
+//! outcome that never occurred.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 
@@ -13,13 +13,13 @@ use std::process::ExitCode;
 use furlong_spec::long_run;
 use furlong_spec::vmspace::{Coverage, TRIALS};
 
-/// Streams in a row on one arm, in each world and of each mix.
+/// The number of consecutive streams on one arm, in each world and with each mix.
 const SEEDS: u64 = 10;
 
-/// Of so many operations on an arm every possible outcome must have occurred.
+/// The number of operations on an arm after which every possible outcome must have occurred.
 const MANY: u64 = 500_000;
 
-/// Random operations on every arm, `operations` altogether.
+/// Runs `operations` random operations in total, on every arm.
 fn streams(operations: u64, first: u64) -> Result<(), String> {
     let share = operations.div_ceil(TRIALS.len() as u64);
     let mut all = Coverage::default();

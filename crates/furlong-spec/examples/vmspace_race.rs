@@ -1,8 +1,9 @@
-//! Looks without a lock beside a writer that never pauses, for as long as one likes.
+//! Runs lock-free looks concurrently with a writer that never pauses, for as long as the caller
+//! likes.
 //!
-//! `cargo run --release -p furlong-spec --example vmspace_race -- [LOOKS] [SEED]`: so many looks
-//! judged, 100,000,000 if no number is named, by one reader and by two, with nodes as they are and
-//! with tiny ones. It prints what was right, and ends with the first look that was not.
+//! `cargo run --release -p furlong-spec --example vmspace_race -- [LOOKS] [SEED]`: LOOKS judged
+//! looks, 100,000,000 by default, by one reader and by two, with nodes of the default size and with
+//! tiny ones. Prints the number of correct looks, and stops at the first wrong one.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 
@@ -11,7 +12,7 @@ use std::process::ExitCode;
 use furlong_spec::long_run;
 use furlong_spec::vmspace::race::{Nodes, Race};
 
-/// Readers, and the tree that they look into.
+/// The number of readers, and the node size.
 const RACES: [(u64, Nodes); 4] = [
     (1, Nodes::Usual),
     (2, Nodes::Usual),

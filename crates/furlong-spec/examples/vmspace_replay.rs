@@ -1,4 +1,4 @@
-//! Replays traces on the library's space and says where its answers differ from the kernel's.
+//! Replays traces on the library's space, and reports every result that differs from the kernel's.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;

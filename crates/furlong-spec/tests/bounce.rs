@@ -1,11 +1,11 @@
-//! The library's pool against the model, over random operations: both seams, all arms, bytes
-//! included.
+//! The library's pool compared with the model over random operations: both search orders, all arms,
+//! and all bytes.
 #![forbid(unsafe_code)]
 
 use furlong::bounce::{Area, AreaFirst, LockFree, Locked, Order, PoolFirst, ZeroPads};
 use furlong_spec::bounce::{Path, SmallLockFree, SmallLocked, trial};
 
-/// Worlds with segments of 4 slots, in which everything is tight, or of 128.
+/// Runs streams in worlds with segments of 4 slots, where room is short, or of 128.
 fn agrees<O: Order, A: Area>(path: Path) {
     let (count, seeds) = if A::SEGMENT < 128 {
         (2000, 0..96)
@@ -15,7 +15,7 @@ fn agrees<O: Order, A: Area>(path: Path) {
     let worlds = seeds.end;
     let trial = trial::<O, A, ZeroPads>(path, count, seeds);
     let trial = trial.unwrap_or_else(|divergence| panic!("{divergence}"));
-    // A stream of refusals would compare nothing.
+    // A stream with refusals only would compare nothing.
     assert_eq!(trial.operations, count as u64 * worlds, "{trial}");
     assert!(trial.mapped > trial.operations / 8, "{trial}");
     assert!(trial.refused > trial.operations / 50, "{trial}");

@@ -1,5 +1,5 @@
-//! Where a run lies, by brute force: every rule of alignment, every original, every base, against
-//! the rules as the reference writes them, in pools of which any slot may be taken.
+//! The place of a run, by brute force. Every rule of alignment, every original and every base is
+//! compared with the rules of the reference, in pools where any slot may be taken.
 #![forbid(unsafe_code)]
 
 use furlong::bounce::{Area, AreaFirst, Back, Direction, Limits, LockFree, Locked, MapError, Plan};
@@ -19,7 +19,7 @@ fn world(limits: Limits, slots: usize, segment: usize, skew: u64) -> World {
     }
 }
 
-/// All masks of alignment up to twice a segment, with all boundaries from a slot on.
+/// All alignment masks up to two segments, with all boundaries from a slot on.
 fn all_limits(segment: u64) -> Vec<Limits> {
     let masks = |top: u64| {
         (0..)
@@ -38,7 +38,7 @@ fn all_limits(segment: u64) -> Vec<Limits> {
     all
 }
 
-/// In a pool of 8 slots with every pattern of taken slots: the answer is the model's.
+/// Compares subject and model in a pool of 8 slots, for every pattern of taken slots.
 fn every_pattern<A: Area>() {
     let mut asked = 0_u64;
     for limits in all_limits(4) {
@@ -47,7 +47,7 @@ fn every_pattern<A: Area>() {
             let mut model = Model::new(&world, Path::AreaFirst);
             let mut subject = PoolSubject::<Tried<AreaFirst, A>>::new(&world);
             for taken in 0..256_u32 {
-                // All slots are taken one by one, and those given back that are to be free.
+                // Takes all slots one by one, and frees those that the pattern leaves free.
                 for pool in [&mut model as &mut dyn Pool, &mut subject] {
                     pool.take(taken);
                 }
@@ -79,14 +79,14 @@ fn every_pattern<A: Area>() {
     assert!(asked > 500_000, "{asked}");
 }
 
-/// What model and subject are asked alike.
+/// Operations that model and subject both run.
 trait Pool: Subject<Operation = Operation, Outcome = Outcome> {
     fn drain(&mut self) {
         while self.apply(&Operation::Unmap(0, Back::Nothing)) == Outcome::Done {}
     }
 
-    /// Ends the mapping that was made last: the highest number there is counts round to none, so
-    /// it is found by trying to unmap it in the direction that only it has.
+    /// Ends the last mapping. Its number is unknown, because numbers wrap around, so this tries to
+    /// unmap every mapping in the direction that only the last one has.
     fn end_last(&mut self) {
         let ended = (0..9).any(|mapping| {
             let wrongly = Operation::UnmapWrongly {
@@ -100,7 +100,7 @@ trait Pool: Subject<Operation = Operation, Outcome = Outcome> {
         assert!(ended);
     }
 
-    /// Takes these slots of 8.
+    /// Takes these slots of a pool with 8 slots.
     fn take(&mut self, slots: u32) {
         for _ in 0..8 {
             let one = Operation::Map {
@@ -111,7 +111,8 @@ trait Pool: Subject<Operation = Operation, Outcome = Outcome> {
             };
             assert!(matches!(self.apply(&one), Outcome::Mapped(_)));
         }
-        // Where one ends the last takes its place: from the last on numbers are slots.
+        // The last mapping takes the number of one that ends. So from the last one down, numbers
+        // are slots.
         for slot in (0..8).rev().filter(|slot| slots >> slot & 1 == 0) {
             assert_eq!(
                 self.apply(&Operation::Unmap(slot, Back::Nothing)),
@@ -133,7 +134,8 @@ fn every_rule_and_every_pattern_of_free_slots_without_a_lock() {
     every_pattern::<SmallLockFree>();
 }
 
-/// What the rules ask of an address holds for every run, and the longest mapping always fits.
+/// Checks that the rules hold for the address of every run, and that the longest mapping always
+/// fits.
 fn real_segments<A: Area>() {
     for limits in all_limits(128) {
         let world = world(limits, 512, 128, 0);
@@ -168,7 +170,7 @@ fn real_segments<A: Area>() {
                     assert_eq!(found & kept, at & kept, "{limits:?} {original} {len}");
                 }
                 (Outcome::Refused(found), Err(expected)) => assert_eq!(found, expected),
-                // A place may be wanted that no segment here has.
+                // The rules may require a place that no segment here has.
                 (Outcome::Refused(MapError::Full { .. }), Ok(rules)) => {
                     assert!(
                         rules.stride() > 128 * 2048 || limits.boundary_mask < 128 * 2048,

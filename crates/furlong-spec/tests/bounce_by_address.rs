@@ -1,5 +1,5 @@
-//! Mappings by address and by pointer: whatever a kernel gets wrong has a name and changes nothing,
-//! and each byte is copied once each way.
+//! Mappings by address and by pointer. Every mistake of a kernel has its error and changes nothing,
+//! and each byte is copied once in each direction.
 #![expect(unsafe_code, reason = "mappings are made and ended by address")]
 
 use std::ptr::NonNull;
@@ -16,7 +16,7 @@ use furlong_spec::bounce::{Addresses, Machine, RAM, TestCpu, Tried};
 
 type Tested = Pool<Arc<Machine>, Tried<AreaFirst, LockFree>>;
 
-/// A pool that serves its second segment from a transient block.
+/// A pool without growth, which has one transient block after its segment is full.
 fn pool() -> Tested {
     let machine = Arc::new(Machine::new(1 << 20, Addresses::new(1 << 30, 0)));
     let plan = Plan::new(128, 1).growth(Growth::Never).transients(1);
@@ -29,7 +29,7 @@ fn device(id: u32) -> Device {
 }
 
 fn map(pool: &Tested, by: &Device, from: u64, len: usize, way: Direction) -> Iova {
-    // SAFETY: it is the machine's memory, and this is one thread.
+    // SAFETY: the original is the machine's memory, and there is only this thread.
     let mapped = unsafe { pool.map_raw(by, PhysAddr::new(RAM + from), len, way) };
     mapped.expect("there is room")
 }
@@ -43,8 +43,8 @@ fn further(at: Iova, bytes: u64) -> Iova {
     at.checked_add(bytes).expect("it is small")
 }
 
-/// Calls `with` with a mapping in a block, and with one in a transient block, between neighbours
-/// whose bytes must stay as they are.
+/// Calls `with` with a mapping in a block, and with one in a transient block, each between
+/// neighbours whose bytes must not change.
 fn everywhere(with: impl Fn(&Tested, &Device, Iova)) {
     for transient in [false, true] {
         let (pool, own) = (pool(), device(1));
@@ -89,7 +89,7 @@ fn nobody_ends_or_syncs_what_another_device_has_mapped() {
         let other = device(2);
         let foreign = Misuse::Foreign(1);
         assert_eq!(unmap(pool, &other, at, Direction::Both), Err(foreign));
-        // SAFETY: it is refused.
+        // SAFETY: the call is refused.
         let synced = unsafe { pool.sync_for_cpu_raw(&other, at, 1, Direction::Both) };
         assert_eq!(synced, Err(SyncError::Misuse(foreign)));
         assert_eq!(pool.mappings_of(own), 3);
@@ -105,7 +105,7 @@ fn a_mapping_is_ended_at_its_start_in_its_direction_by_its_own_call() {
         assert_eq!(unmap(pool, own, inside, Direction::Both), started);
         let way = Err(Misuse::Direction(Direction::Both));
         assert_eq!(unmap(pool, own, at, Direction::ToDevice), way);
-        // SAFETY: it is refused.
+        // SAFETY: the call is refused.
         assert_eq!(unsafe { pool.deallocate_raw(own, at) }, Err(Misuse::Kind));
         let mut bytes = [0; 5000];
         let pointer = NonNull::from(&mut bytes[..]);
@@ -127,7 +127,7 @@ fn a_device_with_mappings_alive_is_not_removed_and_goes_on() {
         assert_eq!((still.device.id(), still.mappings), (3, 1));
         let gone = still.device;
         assert_eq!(pool.mappings_of(&gone), 1);
-        // SAFETY: nobody uses it.
+        // SAFETY: no other code uses the memory.
         unsafe { pool.deallocate_raw(&gone, ring) }.unwrap();
         drop(pool.map(&gone, ToDevice(&[5; 512])).unwrap());
         pool.remove(gone).expect("it has nothing mapped");
@@ -146,7 +146,7 @@ fn a_sync_stays_inside_its_mapping() {
         let wrong = [(0, 5001), (4999, 2), (5000, 1), (1, usize::MAX)];
         for (delta, len) in wrong {
             let from = further(at, delta);
-            // SAFETY: it is refused.
+            // SAFETY: the call is refused.
             let cpu = unsafe { pool.sync_for_cpu_raw(own, from, len, Direction::Both) };
             // SAFETY: as above.
             let device = unsafe { pool.sync_for_device_raw(own, from, len, Direction::Both) };
@@ -159,9 +159,9 @@ fn a_sync_stays_inside_its_mapping() {
         // SAFETY: as above.
         let other = unsafe { pool.sync_for_cpu_raw(own, at, 1, Direction::FromDevice) };
         assert_eq!(other, Err(way));
-        // The last byte is in it.
+        // The last byte belongs to the mapping.
         pool.memory().write_ram(RAM + (1 << 13) + 4999, &[7]);
-        // SAFETY: the original is the machine's memory, and this is one thread.
+        // SAFETY: the original is the machine's memory, and there is only this thread.
         let last = unsafe { pool.sync_for_device_raw(own, further(at, 4999), 1, Direction::Both) };
         assert_eq!(last, Ok(()));
         assert_eq!(pool.memory().read_bus(at.raw() + 4998, 2), [0xaa, 7]);
@@ -178,22 +178,22 @@ fn what_is_mapped_by_pointer_is_unmapped_with_the_same_original() {
     let mut other = [2_u8; 3000];
     let way = Direction::Both;
     let pointer = NonNull::from(&mut bytes[..]);
-    // SAFETY: it lives here, and nobody else has it.
+    // SAFETY: the original outlives the mapping, and no other code uses it.
     let at = unsafe { pool.map_pointer(&own, pointer, way) }.unwrap();
     assert_eq!(pool.memory().read_bus(at.raw(), 3000), [1; 3000]);
     pool.memory().write_bus(at.raw(), &[9; 3000]);
     let short = NonNull::slice_from_raw_parts(pointer.cast(), 2999);
     for wrong in [NonNull::from(&mut other[..]), short] {
-        // SAFETY: it is refused.
+        // SAFETY: the call is refused.
         let ended = unsafe { pool.unmap_pointer(&own, at, wrong, way, Back::All) };
         assert_eq!(ended, Err(Misuse::Original));
     }
     assert_eq!(unmap(&pool, &own, at, way), Err(Misuse::Kind));
-    // SAFETY: it is what was mapped.
+    // SAFETY: the same original as in the map call.
     let ended = unsafe { pool.unmap_pointer(&own, at, pointer, way, Back::First(10)) };
     assert_eq!(ended, Ok(()));
     assert!(bytes[..10] == [9; 10] && bytes[10..] == [1; 2990] && other == [2; 3000]);
-    // SAFETY: nothing is copied to it.
+    // SAFETY: no byte is copied to it.
     let read_only = unsafe {
         let empty = NonNull::slice_from_raw_parts(NonNull::dangling(), 0);
         pool.map_pointer(&own, empty, Direction::ToDevice)
@@ -202,10 +202,10 @@ fn what_is_mapped_by_pointer_is_unmapped_with_the_same_original() {
     assert_eq!(pool.used_slots(), 0);
 }
 
-/// Counts what is copied between originals and bounce memory.
+/// Counts the bytes copied between originals and bounce memory, by direction.
 struct Counted(Machine, [AtomicUsize; 2]);
 
-// SAFETY: everything is forwarded.
+// SAFETY: every call is forwarded.
 unsafe impl Memory for Counted {
     fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
         self.0.obtain(wanted)
@@ -253,7 +253,7 @@ fn every_byte_is_copied_once_each_way_and_none_that_was_not_asked_for() {
             (Back::First(usize::MAX), back),
             (Back::Nothing, 0),
         ] {
-            // SAFETY: it is the machine's memory, and this is one thread.
+            // SAFETY: the original is the machine's memory, and there is only this thread.
             let at = unsafe { pool.map_raw(&own, PhysAddr::new(RAM), len, way) }.unwrap();
             assert_eq!(copied(), [len, 0], "{len} {way:?}");
             // SAFETY: as above.

@@ -1,5 +1,5 @@
-//! Every sequence of operations in pools of 8 slots: two blocks, two areas, all four combinations
-//! of arms against the model.
+//! Every sequence of operations in pools of 8 slots: two blocks, two areas, and all four
+//! combinations of arms compared with the model.
 #![forbid(unsafe_code)]
 
 use furlong::bounce::{
@@ -43,8 +43,8 @@ fn alphabet() -> Vec<Operation> {
     ]
 }
 
-/// Applies every sequence of so many letters, after `before`; a letter's outcome is compared, and
-/// how much is free at the end.
+/// Runs `before` and then every sequence of `length` operations of the alphabet. Compares all
+/// outcomes, and the free slots and bytes at the end.
 fn every_sequence<O: Order, A: Area>(path: Path, before: &[Operation], length: u32) {
     let letters = alphabet();
     let world = world();
@@ -64,7 +64,7 @@ fn every_sequence<O: Order, A: Area>(path: Path, before: &[Operation], length: u
     }
 }
 
-/// From an empty pool, and from one so full that what comes next makes it grow.
+/// Runs the sequences from an empty pool, and from one so full that the next map makes it grow.
 fn all<O: Order, A: Area>(path: Path) {
     every_sequence::<O, A>(path, &[], 4);
     let full = [map(0, 4), map(0, 3), map(1, 2), map(0, 4)];

@@ -1,5 +1,5 @@
-//! A pool that grows and shrinks: memory that fails at each call, conversions that fail, loads that
-//! come and go, CPUs that change under a map.
+//! A pool that grows and shrinks: allocations and conversions that fail at each call, loads that
+//! come and go, and CPUs that change during a map.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn growing() -> Plan {
     plan.block_slots(512, 128).transients(2)
 }
 
-/// Maps ten whole segments, one after the other, and gives all back; returns how many there were.
+/// Maps up to ten whole segments at a time and unmaps them. Returns the number of successful maps.
 fn fill(pool: &Tested, device: &Device) -> usize {
     let segment = vec![1; 128 * 2048];
     let mapped: Vec<_> = (0..10)
@@ -65,7 +65,7 @@ fn whatever_is_refused_at_any_call_nothing_is_lost() {
             assert_eq!((pool.free_slots(), pool.used_slots()), (pool.slots(), 0));
             assert_eq!(pool.transient_blocks(), 0);
             machine.refuse_nothing();
-            // A block that was halved stays so; there is room for as many as before.
+            // A block that was halved stays so, but as much room is left as before.
             assert!(fill(&pool, &device) >= many, "{refusal:?} {after}");
             drop(pool);
             assert_eq!((machine.owned(), machine.shared()), (0, 0));
@@ -85,7 +85,7 @@ fn memory_that_stays_shared_is_leaked_on_purpose_and_counted() {
         while pool.tend().given_back > 0 || pool.blocks() > 1 {}
         let leaked = pool.leaked();
         drop(pool);
-        // One block was not converted; nobody has freed it.
+        // The block that was not converted was not freed either.
         assert_eq!((machine.owned(), machine.shared()), (1, 1), "{after}");
         assert!(after > 2 || leaked > 0, "{after}");
     }
@@ -158,7 +158,7 @@ fn a_load_that_comes_and_goes_does_not_make_the_pool_breathe() {
     fill(&pool, &device);
     assert_eq!(pool.blocks(), 3);
     for _ in 0..20 {
-        // Twice empty, then busy again: the patience of three is never used up.
+        // Empty twice, then busy again: the patience of three is never exhausted.
         for _ in 0..2 {
             assert_eq!(pool.tend().given_back, 0);
         }
@@ -172,7 +172,7 @@ fn a_load_that_comes_and_goes_does_not_make_the_pool_breathe() {
     let given: Vec<_> = (0..6).map(|_| pool.tend().given_back).collect();
     assert_eq!(given, [0, 0, 512, 512, 0, 0]);
     assert_eq!((pool.blocks(), machine.owned()), (1, 1));
-    // What slept wakes again, in the same records.
+    // A block that slept is woken, in the same record.
     assert_eq!(fill(&pool, &device), 10);
     pool.check().expect("no invariant is broken");
 }
@@ -219,7 +219,7 @@ fn a_pool_that_may_not_grow_says_so_whatever_it_has() {
     assert_eq!((pool.grow(), pool.blocks()), (Err(GrowError::Never), 1));
 }
 
-/// A CPU that is another one each time somebody asks.
+/// A CPU number that changes at every query.
 #[derive(Default)]
 struct Moving(AtomicUsize);
 
@@ -229,7 +229,7 @@ impl Cpu for Moving {
     }
 }
 
-/// With one slot free in turn, each map finds it, and asks no area twice in a pass.
+/// Checks that each map finds the one free slot, and probes no area twice in a pass.
 fn migrates<O: Order>() {
     type Counted<O> = Custom<O, LockFree<2>, ZeroPads, Moving, SpinLock, Tally>;
     let plan = Plan::new(16, 4).growth(Growth::Inline).blocks(2);
@@ -268,7 +268,7 @@ fn the_orders_ask_as_many_areas_as_they_promise() {
         let pool: Pool<_, Counted<O>> = Pool::with_config(machine(), cpu, &plan).expect("memory");
         (0..3).for_each(|_| assert_eq!(pool.grow(), Ok(16)));
         let device = any();
-        // The own area has 4 slots a block.
+        // The CPU's own area has 4 slots in each block.
         let held: Vec<_> = (0..12)
             .map(|_| pool.map(&device, ToDevice(&[1])).unwrap())
             .collect();
@@ -277,8 +277,8 @@ fn the_orders_ask_as_many_areas_as_they_promise() {
         drop(held);
         pool.counters().count_of(Event::AreaProbed) - before
     }
-    // Three full areas of the own CPU in three blocks, then one with room; or of the first block
-    // the own one and two others that are full, and one with room.
+    // Area first: the CPU's own area, full in three blocks and free in the fourth. Pool first:
+    // three full areas in the first block, then one with room.
     assert_eq!(asked::<AreaFirst>(), 4);
     assert_eq!(asked::<PoolFirst>(), 4);
 }

@@ -1,4 +1,4 @@
-//! What a caller can do wrong: a named error, nothing changed, nobody else's byte touched.
+//! Mistakes of a caller: each has its error, changes nothing, and touches no other caller's byte.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn device(limits: Limits) -> Device {
     Device::new(7, limits).expect("good limits")
 }
 
-/// The pool is as it was: nothing mapped, no invariant broken.
+/// Checks that the pool is unchanged: no mapping exists and no invariant is broken.
 fn is_untouched<Z: Zeroing>(pool: &Tested<Z>) {
     pool.check().expect("no invariant is broken");
     assert_eq!((pool.free_slots(), pool.used_slots()), (pool.slots(), 0));
@@ -131,8 +131,8 @@ fn a_device_that_writes_less_gives_back_what_was_there() {
     assert!(bytes[..100] == [9; 100] && bytes[100..] == [7; 3996]);
 }
 
-/// What an earlier owner's bytes are seen as, in the pads of a later mapping and when nobody has
-/// them.
+/// The bytes of an earlier mapping that a device can see, while they are free and then in the pad
+/// of a later mapping.
 fn seen<Z: Zeroing>() -> (Vec<u8>, Vec<u8>) {
     let pool: Tested<Z> = pool_on(&machine(), &Plan::new(512, 1));
     let any = device(Limits::new());
@@ -250,7 +250,7 @@ fn parameters_are_read_as_a_command_line_has_them() {
     assert_eq!(plan(",,force", 2), (32768, 2));
     assert_eq!(plan("512,", 2), (512, 2));
     assert_eq!(plan("noforce", 3), (32768, 4));
-    // What is read is rounded, whatever stands behind it.
+    // Numbers in a parameter are rounded, whatever follows them.
     for text in ["129,3", "129,3,force", "0x81,03,noforce"] {
         let parameter: Parameter = text.parse().expect(text);
         let read = (parameter.slots, parameter.areas);

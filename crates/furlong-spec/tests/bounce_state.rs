@@ -1,5 +1,5 @@
-//! A pool that is saved and restored over its memory: what is mapped stays, leaks are found, and no
-//! state that was spoiled on the way makes a pool.
+//! A pool that is saved and restored over its memory. Mappings stay, leaks are found, and no
+//! corrupted state makes a pool.
 #![expect(
     unsafe_code,
     reason = "mappings are made, claimed and ended by address"
@@ -43,7 +43,7 @@ fn restore(machine: &Arc<Machine>, state: &State) -> Result<Tested, RestoreError
 
 fn map<A: Area>(pool: &Of<A>, device: &Device, at: u64, len: usize) -> Result<Iova, MapError> {
     let original = PhysAddr::new(RAM + at);
-    // SAFETY: it is the machine's memory, and this is one thread.
+    // SAFETY: the original is the machine's memory, and there is only this thread.
     unsafe { pool.map_raw(device, original, len, Direction::FromDevice) }
 }
 
@@ -52,7 +52,7 @@ fn unmap<A: Area>(pool: &Of<A>, device: &Device, at: Iova) -> Result<(), Misuse>
     unsafe { pool.unmap_raw(device, at, Direction::FromDevice, Back::All) }
 }
 
-/// A pool with two blocks, a transient one, and one who died with a mapping.
+/// A pool with two blocks, a transient block, and a mapping whose owner is gone.
 fn busy(machine: &Arc<Machine>) -> (State, Iova, Iova) {
     let pool: Tested = pool(machine);
     let (disk, nic) = (device(1), device(2));
@@ -75,7 +75,7 @@ fn a_device_goes_on_while_its_pool_is_replaced() {
     pool.check().expect("no invariant is broken");
     let (disk, nic) = (device(1), device(2));
     assert_eq!(unmap(&pool, &disk, kept), Err(Misuse::Unclaimed));
-    // SAFETY: the original is where it was.
+    // SAFETY: the original has not moved.
     let foreign = unsafe { pool.claim(&nic, kept) };
     assert_eq!(foreign, Err(Misuse::Foreign(1)));
     // SAFETY: as above.
@@ -94,7 +94,7 @@ fn a_device_goes_on_while_its_pool_is_replaced() {
             .iter()
             .any(|leak| leak.at == lost && leak.device == 2 && leak.len == 1)
     );
-    // SAFETY: no device works.
+    // SAFETY: no device is active.
     assert_eq!(unsafe { pool.release_unclaimed(|_| {}) }, count);
     assert_eq!((pool.used_slots(), pool.transient_blocks()), (0, 0));
     pool.check().expect("no invariant is broken");
@@ -128,7 +128,7 @@ fn is_like_a_new_one<A: Area>() {
     used.check().expect("no invariant is broken");
     used.reset_high_water();
     assert_eq!(used.high_water(), new.high_water());
-    // And it does as a new one does.
+    // It behaves as a new pool does.
     for _ in 0..60 {
         let len = 1 + random.index(9000);
         assert_eq!(map(&used, &any, 0, len), map(&new, &any, 0, len));
@@ -163,12 +163,12 @@ fn what_a_guard_left_behind_is_memory_without_an_original() {
     // SAFETY: it has no original.
     let claimed = unsafe { pool.claim(&any, at) }.unwrap();
     assert!(!claimed.has_original);
-    // SAFETY: nobody uses it.
+    // SAFETY: no other code uses the memory.
     assert_eq!(unsafe { pool.deallocate_raw(&any, at) }, Ok(()));
     assert_eq!(pool.used_slots(), 0);
 }
 
-/// What comes of a state that was spoiled on the way.
+/// Restores a state after `spoil` has changed it. Returns the error.
 fn refused(spoil: &dyn Fn(&mut State)) -> RestoreError {
     let machine = machine();
     let (state, ..) = busy(&machine);

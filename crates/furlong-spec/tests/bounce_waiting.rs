@@ -1,5 +1,5 @@
-//! Waiting for room: in order, without starvation, with a deadline, and whoever gives up is not
-//! missed.
+//! Waiting for room: in order, without starvation, and with a deadline. A waiter that gives up
+//! holds up no other.
 #![forbid(unsafe_code)]
 
 use std::future::Future;
@@ -27,7 +27,7 @@ fn device(id: u32, limits: Limits) -> Device {
     Device::new(id, limits).expect("good limits")
 }
 
-/// Counts how often it was woken.
+/// Counts its wake-ups.
 #[derive(Default)]
 struct Bell(AtomicUsize);
 
@@ -39,7 +39,7 @@ impl Wake for Bell {
 
 type Done<'a> = Result<Mapped<'a, ToDevice<'a>, Arc<Machine>, Config>, MapError>;
 
-/// One who waits, and his bell.
+/// A waiter and its bell.
 struct Waiter<'a> {
     waiting: Waiting<'a, ToDevice<'a>, Arc<Machine>, Config>,
     bell: Arc<Bell>,
@@ -118,7 +118,7 @@ fn a_large_run_is_passed_over_so_often_and_no_more() {
         assert_eq!((small.rang(), large.rang()), (1, 0));
         held.push(small.map());
     }
-    // From now on everyone behind it waits until it fits.
+    // From now on every later waiter waits until the large mapping fits.
     let mut small = Waiter::new(&pool, &any, &[1]);
     assert!(small.poll().is_pending());
     while let Some(one) = held.pop() {
@@ -142,7 +142,8 @@ fn one_who_is_short_of_quota_holds_nobody_up() {
     let mut waits = Waiter::new(&pool, &poor, &[2]);
     let mut behind = Waiter::new(&pool, &rich, &[3; 4096]);
     assert!(waits.poll().is_pending() && behind.poll().is_pending());
-    // There is room for the first, but it may not have it: the turn is the other one's.
+    // There is room for the first waiter, but the second has its turn, because the first is over
+    // quota.
     drop(held);
     assert!(waits.poll().is_pending());
     drop(behind.map());
@@ -172,7 +173,7 @@ fn the_place_of_a_transient_block_is_waited_for_too() {
     assert!(second.poll().is_pending());
     drop(transient);
     drop(second.map());
-    // Where there is no memory for it, whoever was woken waits on.
+    // If no memory is left for the block, the waiter that was woken waits on.
     let transient = pool.map(&any, ToDevice(&[1])).unwrap();
     let mut third = Waiter::new(&pool, &any, &[4]);
     assert!(third.poll().is_pending());
@@ -241,7 +242,7 @@ fn who_could_never_be_served_does_not_wait() {
     };
     assert!(matches!(waiter.poll(), Poll::Ready(Err(error)) if error == quota));
 
-    // Nor does it join those who wait with hope.
+    // It does not join the queue of requests that can succeed either.
     let _held = wide.map(&any, ToDevice(&[0; 8 * 2048])).unwrap();
     let mut first = Waiter::new(&wide, &any, &[0]);
     assert!(first.poll().is_pending());

@@ -1,5 +1,5 @@
-//! Pools whose tables and memory were handed in: no call of the heap, and as much room as was
-//! promised.
+//! Pools whose tables and memory the caller supplies. They never call the heap, and have the
+//! promised room.
 #![forbid(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -19,7 +19,7 @@ static HEAP: Failing = Failing;
 
 type Bytes = &'static mut [MaybeUninit<u8>];
 
-/// Memory for good; it stays known, so that nobody takes it for a leak.
+/// Leaks memory, and records it so that leak detection ignores it.
 fn set_aside(len: usize) -> Bytes {
     static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
     let bytes: Bytes = Box::leak(vec![MaybeUninit::uninit(); len].into());
@@ -79,8 +79,8 @@ fn a_region_is_lent_once_and_comes_back_with_its_pool() {
     assert_eq!(beyond.map(|_| ()).map_err(|none| none.cause), Err(none));
 }
 
-/// Pools of every plan have all that they may have in as many bytes as were promised, and with a
-/// few less they are refused, or do not grow as far.
+/// Checks that pools of every plan have full room with the promised number of table bytes. With a
+/// few bytes less they are refused or grow less.
 fn table_bytes_are_enough<A: Area>(segment: usize) {
     type Tested<A> = Pool<Arc<Machine>, Tried<AreaFirst, A>>;
     for (areas, blocks) in [(1, 1), (2, 3), (4, 2), (8, 4)] {

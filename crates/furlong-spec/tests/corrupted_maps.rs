@@ -1,5 +1,5 @@
-//! Maps and recordings that were damaged: thousands of seeded damages of every form, none of which
-//! may give a panic, a map that breaks an invariant, or a message of more than a line.
+//! Corrupted maps and recordings: thousands of seeded corruptions of every form. None may cause a
+//! panic, a map with a broken invariant, or a message of more than one line.
 #![forbid(unsafe_code)]
 
 use furlong::check::Check;
@@ -8,7 +8,7 @@ use furlong_spec::phys_map::{
     Form, MapError, MemoryMap, REAL_MAPS, Recording, hotplug_chunks, parse, parse_as,
 };
 
-/// Damaged texts of each sample.
+/// The number of corruptions of each sample.
 const DAMAGES: u64 = 3000;
 
 /// Words that have broken readers before.
@@ -59,7 +59,7 @@ const SAMPLES: [&str; 6] = [
      reserved-memory/a@90000000/reg: 00000000 90000000 00001000\n",
 ];
 
-/// Does one to four things to a text.
+/// Makes one to four random changes to a text.
 fn damage(sample: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = sample.to_vec();
     for _ in 0..=random.below(4) {
@@ -99,7 +99,8 @@ fn damage(sample: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// A message names the file, and is one line of reasonable length without control characters.
+/// Checks that a message names the file and is one line of reasonable length without control
+/// characters.
 fn says_one_line(error: &MapError, what: &str) {
     let message = error.to_string();
     assert!(message.starts_with("damaged: "), "{what}: {message}");
@@ -120,7 +121,7 @@ fn is_sound(map: &MemoryMap, what: &str) {
     }
 }
 
-/// Damages a sample many times; says how many of those could still be read.
+/// Corrupts a sample many times. Returns the number of results that could still be read.
 fn readable(name: &str, sample: &[u8], form: Form) -> u64 {
     let mut count = 0;
     for seed in 0..DAMAGES {
@@ -210,7 +211,7 @@ fn noise_gives_one_line() {
         let length = random.below(200);
         let bytes: Vec<u8> = (0..length).map(|_| (random.next() & 0xff) as u8).collect();
         for form in Form::ALL {
-            // A kernel log of noise has nothing of a map in it, and so has a file of our own.
+            // Noise has no line of a kernel log, nor the heading of the project's own form.
             let error = parse_as(form, "damaged", &bytes).expect_err("noise is no map");
             says_one_line(&error, &format!("{form}, seed {seed}"));
         }

@@ -1,5 +1,5 @@
-//! Every input that fuzzing has led to and that is kept in `fuzz/corpus`, through the function that
-//! a fuzzer runs: what was found once stays found, without a fuzzer.
+//! Runs every input in `fuzz/corpus` through the function that a fuzzer calls. So faults found once
+//! are tested without a fuzzer.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use furlong_spec::fuzz::TARGETS;
 
-/// All kept inputs together, in bytes.
+/// Maximum size of the whole corpus, in bytes.
 const KEPT_MAX: u64 = 1 << 20;
 
 fn fuzz() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
-/// The kept inputs of a target, in order.
+/// The inputs of a target, in order.
 fn kept(target: &str) -> Vec<PathBuf> {
     let folder = fuzz().join("corpus").join(target);
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
@@ -25,7 +25,7 @@ fn kept(target: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Runs all kept inputs of a target; a panic names its input as a wrong answer does.
+/// Runs all inputs of a target. Both a panic and a wrong result name the input.
 fn all_hold(name: &str) {
     let target = TARGETS.iter().find(|target| target.name == name).unwrap();
     let files = kept(name);

@@ -1,6 +1,6 @@
-//! A hostile caller of the allocator: it forgets zones, caches, objects and collections in them,
-//! panics in every value's `Drop` and `Clone`, comes back from there, and ends threads' heaps and
-//! follows profiles in the midst.
+//! A hostile caller of the allocator. It forgets zones, caches, objects and collections in them,
+//! and panics in every `Drop` and `Clone` of a value. From there it also re-enters the allocator,
+//! ends threads' heaps and switches profiles.
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ use furlong::malloc::{
 };
 use furlong_spec::hostile::{Ledger, Outcome, Tracked, Watch, panic_at, panic_at_every_call};
 
-/// The most elements of a structure.
+/// The maximum number of elements of a structure.
 const MOST: usize = 64;
 
 macro_rules! allocators {
@@ -42,7 +42,7 @@ allocators! {
     Kept, KeptThread, KEPT: Checked, Batched;
 }
 
-/// A value of some length, so that attacks meet several classes.
+/// A value of a selectable size, so that attacks cover several size classes.
 struct Long<const WORDS: usize>(Tracked, [u64; WORDS]);
 
 impl<const WORDS: usize> Long<WORDS> {
@@ -61,7 +61,7 @@ impl<const WORDS: usize> Clone for Long<WORDS> {
     }
 }
 
-/// All invariants hold, and so many blocks are in use.
+/// Checks that all invariants hold and that `used` blocks are in use.
 fn is_whole<C: Config>(malloc: &'static Malloc<C>, used: usize, what: &str) {
     malloc
         .check()
@@ -69,7 +69,7 @@ fn is_whole<C: Config>(malloc: &'static Malloc<C>, used: usize, what: &str) {
     assert_eq!(malloc.statistics().used_blocks, used, "{what}");
 }
 
-/// Objects, boxes and rows in a zone, of which one is forgotten: the zone takes its memory along.
+/// Forgets one of several objects, boxes or vectors. Its cache or zone frees its memory.
 fn forgotten_in<const WORDS: usize, C: Config>(malloc: &'static Malloc<C>, ledger: &mut Ledger) {
     let name = std::any::type_name::<C>();
     for len in 1..=MOST {
@@ -105,7 +105,7 @@ fn forgotten_in<const WORDS: usize, C: Config>(malloc: &'static Malloc<C>, ledge
     }
 }
 
-/// A reserve that is forgotten, with so many places used.
+/// Forgets a reserve of which some places are used.
 fn forgotten_reserves<C: Config>(malloc: &'static Malloc<C>, ledger: &mut Ledger) {
     for made in 0..=16 {
         for before in 0..=MOST {
@@ -132,7 +132,7 @@ fn forgotten_reserves<C: Config>(malloc: &'static Malloc<C>, ledger: &mut Ledger
     is_whole(malloc, 0, "after all reserves");
 }
 
-/// Zones and caches that are forgotten with what is in them: their memory is lost, nothing else.
+/// Forgets zones and caches with their contents. Only their own memory is lost.
 fn forgotten_zones<C: Config>(malloc: &'static Malloc<C>, ledger: &mut Ledger) {
     let mut lost = 0;
     for len in (0..=MOST).step_by(2) {
@@ -150,7 +150,7 @@ fn forgotten_zones<C: Config>(malloc: &'static Malloc<C>, ledger: &mut Ledger) {
     }
 }
 
-/// The k-th `Drop` or `Clone` panics, in collections over each allocator and in objects.
+/// Makes the k-th `Drop` or `Clone` panic, in collections over each allocator and in objects.
 fn panics_in<const WORDS: usize, C: Config>(malloc: &'static Malloc<C>, ledger: &mut Ledger) {
     let name = std::any::type_name::<C>();
     for len in 0..=MOST {
@@ -176,7 +176,7 @@ fn panics_in<const WORDS: usize, C: Config>(malloc: &'static Malloc<C>, ledger: 
                 let make = |at| cache.make(Long::<WORDS>::new(&watch, at)).ok();
                 let objects: Vec<_> = (0..len).filter_map(make).collect();
                 let used = malloc.statistics().used_blocks;
-                // One that panics gives its place back.
+                // An object whose drop panics frees its slot nevertheless.
                 let caught = catch_unwind(AssertUnwindSafe(|| drop(objects)));
                 assert_eq!(
                     (cache.len(), malloc.statistics().used_blocks),
@@ -225,18 +225,18 @@ fn forgotten_values_cost_their_memory_and_no_more_than_until_their_zone_goes() {
     panics_in::<1, _>(&PLAIN, &mut ledger);
     panics_in::<40, _>(&LOOKED, &mut ledger);
     panics_in::<6, _>(&SEALED, &mut ledger);
-    // Last, for it leaves blocks behind.
+    // Run last, because it leaks blocks.
     forgotten_zones(&LOOKED, &mut ledger);
     forgotten_zones(&SEALED, &mut ledger);
     ledger.report(20_000);
 }
 
 thread_local! {
-    /// What a value does as it goes.
+    /// The actions that values take when they are dropped, last one first.
     static AS_IT_GOES: RefCell<Vec<fn()>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Comes back into the allocator as it goes.
+/// A value that re-enters the allocator when it is dropped.
 struct Returning;
 
 impl Drop for Returning {
@@ -248,7 +248,7 @@ impl Drop for Returning {
     }
 }
 
-/// What can be done to an allocator at any moment.
+/// The actions that are allowed on an allocator at any time.
 const ACTS: [fn(); 8] = [
     || assert!(KEPT.check().is_ok()),
     || assert!(KEPT.statistics().arena_bytes > 0),
@@ -273,14 +273,14 @@ const ACTS: [fn(); 8] = [
     },
 ];
 
-/// Values that do one thing after another as they go, from inside of a cache and of collections.
+/// Drops values, one action each, from within a cache and from collections.
 #[test]
 fn who_is_dropped_may_use_the_allocator_at_once() {
     let mut ledger = Ledger::new();
     for first in 0..ACTS.len() {
         for second in 0..ACTS.len() {
             for len in [0_usize, 1, 2, 5, 40] {
-                // A thread of its own, whose heap may end.
+                // In a separate thread, because its heap may end.
                 let attack = move || {
                     let zone = Zone::new(&KEPT).expect("there is memory");
                     let cache = ObjectCache::new(&KEPT).expect("there is memory");

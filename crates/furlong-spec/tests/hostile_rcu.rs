@@ -1,5 +1,5 @@
-//! A hostile caller of read-copy-update: guards and readers that are forgotten, drop functions that
-//! panic and come back to their domain, pauses and CPUs that panic.
+//! A hostile caller of read-copy-update. It forgets guards and readers, and its drop functions
+//! panic and re-enter their domain; its pauses and CPUs panic too.
 #![forbid(unsafe_code)]
 
 use std::mem::forget;
@@ -11,7 +11,7 @@ use furlong_spec::hostile::{Alone, Ledger, Outcome, Tracked, Watch, panic_at, us
 type Small = Domain<[ReaderSlot; 2]>;
 type Cpus = PerCpu<Alone, [ReaderSlot; 1]>;
 
-/// What is done to a domain that has objects pending.
+/// An operation on a domain with pending objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Operation {
     Poll(usize),
@@ -23,7 +23,7 @@ enum Operation {
     DropDomain,
 }
 
-/// What a reader has beside it.
+/// The reader's state during an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Beside {
     Nothing,
@@ -55,14 +55,15 @@ const BESIDE: [Beside; 5] = [
     Beside::ForgottenBoth,
 ];
 
-/// A domain as an attack sees it.
+/// The interface of a domain to an attack.
 trait Subject: Rcu + Sized {
     const NAME: &'static str;
 
     fn new() -> Self;
-    /// Enters, forgetting what `beside` says; the value that a guard then holds stays readable.
+    /// Runs `inside` with a reader in the state `beside`. A value protected by the guard stays
+    /// readable.
     fn beside<T>(&self, beside: Beside, inside: impl FnOnce(Option<&Self::Guard<'_>>) -> T) -> T;
-    /// Goes inside and out again.
+    /// Enters and leaves a read section.
     fn enter(&self);
 }
 
@@ -132,7 +133,7 @@ impl Subject for Cpus {
 
 type Cell<'d, R> = RcuCell<Tracked, &'d R>;
 
-/// A cell whose domain has so many objects pending.
+/// A cell in a domain with `pending` objects pending.
 fn cell<'d, R: Subject>(pending: u64, rcu: &'d R, watch: &Watch) -> Cell<'d, R> {
     let cell = RcuCell::new(rcu, RcuBox::new(watch.value(0)));
     for number in 1..=pending {
@@ -141,7 +142,7 @@ fn cell<'d, R: Subject>(pending: u64, rcu: &'d R, watch: &Watch) -> Cell<'d, R> 
     cell
 }
 
-/// What the operations on a domain and its cell come to; those that end them are made elsewhere.
+/// Runs an operation on a domain and its cell. Operations that end one of them are elsewhere.
 fn apply<R: Subject>(operation: Operation, rcu: &R, cell: &Cell<'_, R>, watch: &Watch) {
     match operation {
         Operation::Poll(max) => drop(rcu.poll(max)),
@@ -168,7 +169,8 @@ fn apply<R: Subject>(operation: Operation, rcu: &R, cell: &Cell<'_, R>, watch: &
     }
 }
 
-/// One attack on a domain with so many objects pending; says whether a call of user code panicked.
+/// Makes one attack on a domain with `pending` objects pending. Returns true if a call of user code
+/// panicked.
 fn attack<R: Subject>(pending: u64, operation: Operation, beside: Beside, k: u64) -> bool {
     let watch = Watch::new();
     let rcu = R::new();
@@ -237,7 +239,7 @@ fn a_domain_of_cpus_drops_every_object_once_whatever_is_forgotten_and_panics() {
     ledger.report(10_000);
 }
 
-/// What an object does in its drop function.
+/// The action of an object in its drop function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Act {
     Retires,
@@ -255,12 +257,12 @@ const ACTS: [Act; 5] = [
     Act::DropsACell,
 ];
 
-/// An object that comes back to its domain when it is dropped.
+/// An object that re-enters its domain when it is dropped.
 struct Nested {
     rcu: &'static Small,
     act: Act,
     watch: Watch,
-    /// Dropped after that.
+    /// Dropped after the action.
     #[expect(dead_code, reason = "held for its drop")]
     value: Tracked,
 }

@@ -1,6 +1,7 @@
-//! The library's space against the model, over random operations: every arm, anywhere in 64 bits.
+//! The library's space compared with the model over random operations: every arm, anywhere in the
+//! 64-bit range.
 //!
-//! A quarter of a million operations an arm; `examples/iova_oracle.rs` runs as many as one likes.
+//! Runs a quarter of a million operations for each arm; `examples/iova_oracle.rs` runs more.
 #![forbid(unsafe_code)]
 
 use furlong::iova::{Boundary, Config, Counts, Custom, Runs, Standard};
@@ -14,7 +15,7 @@ use furlong_spec::{Judge, Subject, judge};
 fn agrees<C: Config>(promise: Promise) {
     let trial = trial_of(SpaceSubject::<C>::new, promise, 0..17);
     let trial = trial.unwrap_or_else(|divergence| panic!("{divergence}"));
-    // A stream of refusals would compare nothing.
+    // A stream with refusals only would compare nothing.
     assert!(trial.operations >= 250_000, "{trial}");
     assert!(trial.granted > trial.operations / 6, "{trial}");
     assert!(trial.refused > trial.operations / 20, "{trial}");
@@ -64,7 +65,7 @@ fn a_space_without_memory_refuses_and_stays_as_it_was() {
     trial(build, 0..9).unwrap_or_else(|divergence| panic!("{divergence}"));
 }
 
-/// Gives something else than the subject within where `change` says so.
+/// A subject whose outcomes a function may replace.
 struct Wrong<F>(SpaceSubject<Standard>, F);
 
 impl<F: FnMut(&Operation, Outcome) -> Outcome> Subject for Wrong<F> {
@@ -81,7 +82,7 @@ impl<F: FnMut(&Operation, Outcome) -> Outcome> Subject for Wrong<F> {
     }
 }
 
-/// The outcome of a place one granule further on.
+/// The same outcome one granule higher.
 fn moved(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Granted(granted) => {
@@ -132,7 +133,7 @@ fn a_place_that_another_policy_takes_is_not_allowed() {
         let judged = model.judge(&Operation::Reserve(request, asked), &taken);
         assert!(judged.is_err(), "{taken:?} for {asked:?}");
         let any = model.judge(&Operation::Reserve(request, Place::Random(0)), &taken);
-        // The judge has taken its own place for the first one.
+        // The judge has kept its own place for the first request.
         assert_eq!(any, Ok(()), "{taken:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! A shared domain under several threads: no address is handed out twice, nor before its flush.
+//! A shared domain used by several threads. No address is granted twice, or before its flush.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
@@ -23,7 +23,7 @@ thread_local! {
     static CPU: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Each thread says which CPU it is on.
+/// The CPU number that each thread sets for itself.
 struct ThreadCpu;
 
 impl Cpu for ThreadCpu {
@@ -32,7 +32,7 @@ impl Cpu for ThreadCpu {
     }
 }
 
-/// Capacities so small that the rare path is common.
+/// Capacities so small that rare paths become common.
 struct Tiny;
 
 impl DomainConfig for Tiny {
@@ -49,10 +49,10 @@ impl DomainConfig for Tiny {
 
 const FREE: u8 = 0;
 const HELD: u8 = 1;
-/// Released, and the device may remember it.
+/// Released, but possibly still remembered by the device.
 const STALE: u8 = 2;
 
-/// What every page is, noted beside the domain by its users.
+/// The state of every page, which the users record independently of the domain.
 struct Pages(Vec<AtomicU8>);
 
 impl Pages {
@@ -60,7 +60,7 @@ impl Pages {
         Self((0..count).map(|_| AtomicU8::new(FREE)).collect())
     }
 
-    /// Every page of `extent` was `from`, and is `to`.
+    /// Moves every page of `extent` from state `from` to state `to`.
     fn turn(&self, extent: Extent<Iova>, from: u8, to: u8) {
         let first = (extent.start().raw() / PAGE) as usize;
         let count = (extent.len().unwrap() / PAGE) as usize;
@@ -71,7 +71,7 @@ impl Pages {
     }
 }
 
-/// A device that forgets at the beginning of a flush, and takes its time to say so.
+/// A device that forgets at the beginning of a flush, and returns late.
 struct Device(Arc<Pages>);
 
 impl Flush for Device {
@@ -99,14 +99,14 @@ fn domain<C: DomainConfig<Space = Standard, Cpu = ThreadCpu>>(
     )
 }
 
-/// What one thread has, and does.
+/// A thread's values and actions.
 struct User<'a, C: DomainConfig> {
     domain: &'a Domain<Device, C>,
     pages: &'a Pages,
     random: Random,
     grants: Vec<Grant>,
     tokens: Vec<Token>,
-    /// To another thread, which releases what this one has reserved.
+    /// The channel to another thread, which releases this thread's grants.
     to: mpsc::Sender<Grant>,
     from: mpsc::Receiver<Grant>,
 }
@@ -117,12 +117,12 @@ impl<C: DomainConfig> User<'_, C> {
             0..13 => self.reserve(),
             13..22 => self.release(),
             22..25 => self.redeem(),
-            // Seldom, for each flush makes good what an earlier one should have.
+            // Rare, because a flush would hide that an earlier one was missing.
             25 if self.random.below(8) == 0 => {
                 self.domain.flush();
             }
             26 if self.random.below(8) == 0 => {
-                // Only what is sealed here is made good by this flush, by hand.
+                // This flush, by hand, covers only the pages sealed here.
                 let sealed = self.domain.seal();
                 self.domain.flusher().flush();
                 self.domain.redeem_sealed(sealed).unwrap();
@@ -187,7 +187,7 @@ impl<C: DomainConfig> User<'_, C> {
         }
     }
 
-    /// Gives back all that it has and all that is still sent to it.
+    /// Releases everything that it holds and that it still receives.
     fn leave(mut self) {
         drop(self.to);
         self.grants.extend(self.from.iter());
@@ -202,7 +202,7 @@ impl<C: DomainConfig> User<'_, C> {
     }
 }
 
-/// Threads that do everything at once, and move between CPUs.
+/// Runs threads that do everything at once, and move between CPUs.
 fn everything_at_once<C>(pages: u64, cpus: usize, threads: usize, steps: usize)
 where
     C: DomainConfig<Space = Standard, Cpu = ThreadCpu>,
@@ -255,10 +255,10 @@ fn the_same_holds_with_the_numbers_of_the_real_system() {
     everything_at_once::<Shared<SpinLock, ThreadCpu>>(4096, 2, 2, 50_000);
 }
 
-/// The numbers of the real system, counted.
+/// The capacities of a real system, with counters.
 type Counted = Shared<Mutex<()>, ThreadCpu, Traffic>;
 
-/// One thread reserves, the other frees: nothing that it frees is of use to it.
+/// Reserves on one CPU and frees on the other, which never reuses what it frees.
 fn all_frees_on_the_other_cpu(count: usize) -> (usize, Traffic, u64) {
     let (domain, pages) = domain::<Counted>(1 << 16, 2);
     let most_kept = AtomicUsize::new(0);
@@ -292,7 +292,7 @@ fn the_depot_stays_bounded_when_all_frees_are_on_the_other_cpu() {
     let (count, magazine) = (50_000, Counted::MAGAZINE);
     let (most_kept, traffic, cached) = all_frees_on_the_other_cpu(count);
     assert!(most_kept <= Counted::DEPOT, "{most_kept} magazines");
-    // Each extent that ever came from the tree is kept in the end, and most grants were of those.
+    // Every extent that ever came from the tree is cached at the end, and most grants reused one.
     let from_tree = count as u64 - traffic.count_of(Event::Hit);
     assert_eq!(from_tree, cached);
     assert!(

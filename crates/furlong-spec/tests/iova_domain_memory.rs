@@ -1,4 +1,4 @@
-//! A shared domain and memory: none is obtained or freed under a lock, and none is ever needed to
+//! A shared domain and memory: it never allocates or frees under a lock, and never needs memory to
 //! release.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -19,20 +19,20 @@ use furlong_spec::Random;
 const PAGE: u64 = 4096;
 
 thread_local! {
-    /// Locks that this thread holds.
+    /// The number of locks that this thread holds.
     static HELD: Cell<u32> = const { Cell::new(0) };
-    /// Times memory was obtained or freed meanwhile.
+    /// The number of allocations and frees under a lock.
     static UNDER_LOCK: Cell<u32> = const { Cell::new(0) };
-    /// How many more requests for memory are granted.
+    /// The number of further allocations that succeed.
     static GRANTED: Cell<u32> = const { Cell::new(u32::MAX) };
     static CPU: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The system's memory, watched.
+/// The system's allocator, observed.
 struct Watched;
 
 impl Watched {
-    /// Notes a call, and says whether it is granted.
+    /// Counts a call. Returns true if it may succeed.
     fn call() -> bool {
         if HELD.get() > 0 {
             UNDER_LOCK.set(UNDER_LOCK.get() + 1);
@@ -45,7 +45,7 @@ impl Watched {
     }
 }
 
-// SAFETY: it hands out what the system hands out, or nothing.
+// SAFETY: it returns the system's memory, or null.
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !Self::call() {
@@ -59,7 +59,7 @@ unsafe impl GlobalAlloc for Watched {
         if HELD.get() > 0 {
             UNDER_LOCK.set(UNDER_LOCK.get() + 1);
         }
-        // SAFETY: the caller keeps the same contract, and the memory is the system's.
+        // SAFETY: the caller keeps the same contract, and the memory comes from the system.
         unsafe { System.dealloc(memory, layout) }
     }
 
@@ -67,7 +67,7 @@ unsafe impl GlobalAlloc for Watched {
         if !Self::call() {
             return null_mut();
         }
-        // SAFETY: the caller keeps the same contract, and the memory is the system's.
+        // SAFETY: the caller keeps the same contract, and the memory comes from the system.
         unsafe { System.realloc(memory, layout, size) }
     }
 }
@@ -75,7 +75,7 @@ unsafe impl GlobalAlloc for Watched {
 #[global_allocator]
 static MEMORY: Watched = Watched;
 
-/// Runs `work` with so many requests for memory granted, and all others refused.
+/// Runs `work` with `granted` successful allocations; all later ones fail.
 fn with_memory<T>(granted: u32, work: impl FnOnce() -> T) -> T {
     GRANTED.set(granted);
     let done = work();
@@ -83,11 +83,11 @@ fn with_memory<T>(granted: u32, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// A lock that counts itself.
+/// A lock that counts how many are held.
 #[derive(Default)]
 struct Counted(Mutex<()>);
 
-// SAFETY: a mutex of the standard library excludes and orders, and its guard is the token.
+// SAFETY: a mutex of the standard library excludes and orders; its guard is the token.
 unsafe impl RawLock for Counted {
     type Token<'a> = MutexGuard<'a, ()>;
 
@@ -111,7 +111,7 @@ impl Cpu for ThreadCpu {
     }
 }
 
-/// A device that may wait, so that nobody may hold a lock.
+/// A device that may sleep, so no lock may be held during a flush.
 struct Device;
 
 impl Flush for Device {
@@ -120,7 +120,7 @@ impl Flush for Device {
     }
 }
 
-/// Capacities so small that the rare path is common.
+/// Capacities so small that rare paths become common.
 struct Tiny;
 
 impl DomainConfig for Tiny {
@@ -134,7 +134,7 @@ impl DomainConfig for Tiny {
     const HIGH_WATER: usize = 2;
 }
 
-/// A magazine larger than any memory.
+/// A magazine that exceeds any memory.
 struct Endless;
 
 impl DomainConfig for Endless {
@@ -157,7 +157,7 @@ where
     Domain::with_config(space(pages), Device, ThreadCpu, 2).unwrap()
 }
 
-/// Reserves and releases in every way, and returns what is held in the end.
+/// Reserves and releases in every way. Returns the grants held at the end.
 fn churn<C>(domain: &Domain<Device, C>, random: &mut Random, steps: usize) -> Vec<Grant>
 where
     C: DomainConfig<Space = Standard, Cpu = ThreadCpu>,
@@ -194,7 +194,7 @@ where
 #[test]
 fn no_memory_is_obtained_or_freed_under_a_lock() {
     let mut random = Random::new(3);
-    // Spaces that are full all the time, and one that never is and whose nodes grow.
+    // Two spaces that are always full, and one that never is and whose array of nodes grows.
     for pages in [24, 100, 1 << 20] {
         let tiny = domain::<Tiny>(pages);
         let grants = churn(&tiny, &mut random, 4000);
@@ -270,8 +270,8 @@ fn a_domain_for_which_there_is_no_memory_gives_back_what_it_was_given() {
     assert_eq!(domain.with_space(ChunkSpace::len), 1);
 }
 
-/// Reserves and then releases with so many requests for memory granted; says how many reservations
-/// were refused.
+/// Reserves and then releases with `granted` successful allocations. Returns the number of refused
+/// reservations.
 fn with_memory_until(tiny: &Domain<Device, Tiny>, granted: u32) -> usize {
     let mut random = Random::new(11);
     let mut grants = Vec::with_capacity(100);

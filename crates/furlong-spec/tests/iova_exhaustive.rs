@@ -1,6 +1,7 @@
-//! Every question in every small space, and every sequence of operations in one of 12 granules.
+//! Every request in every small space, and every short sequence of operations in a space of 12
+//! granules.
 //!
-//! `examples/iova_oracle.rs` goes further.
+//! `examples/iova_oracle.rs` runs longer sequences.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Iova};
@@ -23,7 +24,7 @@ fn answers<C: Config>(questions: &Questions, promise: Promise) -> u64 {
 
 #[test]
 fn every_question_in_every_space_of_five_granules_is_answered_right() {
-    // A quarter of all bytes is the whole of 64 bits where there are four.
+    // With granules of a quarter of the 64-bit range, four of them cover it all.
     for geometry in [
         Geometry::low(5, 1),
         Geometry::high(5, 4096),
@@ -50,7 +51,7 @@ fn every_question_is_answered_right_with_every_measure() {
 
 const TWELVE: [Geometry; 2] = [Geometry::low(12, 1), Geometry::high(12, 4096)];
 
-/// Reservations of so many granules, aligned to so many, by these policies.
+/// Reservations of these sizes and alignments, in granules, by these policies.
 fn reserves(geometry: Geometry, sizes: &[u64], aligns: &[u64], places: &[Place]) -> Vec<Operation> {
     let granule = geometry.granule;
     let of_size = |size: &u64| {
@@ -123,8 +124,8 @@ fn every_extent_is_reserved_and_released_right_beside_every_two_others() {
     }
 }
 
-/// How often each granule is the start, where the first bits of a draw are each number below 64 and
-/// no further bits are needed.
+/// The number of times that each granule is drawn as the start, when the first bits of the draw
+/// take each value below 64 and no further bits are needed.
 fn draws<C: Config>(space: &mut VecSpace<C>, request: &Request) -> Vec<u32> {
     let granule = |at: Iova| (at.raw() / space.granule()) as usize;
     let origin = granule(space.extent().start());
@@ -147,8 +148,8 @@ fn draws<C: Config>(space: &mut VecSpace<C>, request: &Request) -> Vec<u32> {
     drawn
 }
 
-/// Wherever each granule is reserved or not, and whatever is asked: every place is drawn by as many
-/// numbers as any other, and nothing else is drawn.
+/// Checks, for every set of reserved granules and every request, that each possible place is drawn
+/// equally often and no other place is drawn.
 fn draws_evenly<C: Config>(geometry: Geometry) {
     let granule = geometry.granule;
     let mut requests = Vec::new();

@@ -1,4 +1,5 @@
-//! What has gone wrong in allocators of addresses elsewhere, and once here: each as a sentence.
+//! Known bugs of other address allocators, and one of this one. Each test's name is the correct
+//! behaviour.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -25,7 +26,7 @@ fn space(first: u64, count: u64) -> VecSpace {
     VecSpace::new(pages(first, count), PAGE, Vec::new()).expect("it is made of pages")
 }
 
-/// With these reserved for good.
+/// A space of pages in which these extents stay reserved.
 fn space_with(first: u64, count: u64, reserved: &[Extent<Iova>]) -> VecSpace {
     let mut space = space(first, count);
     for extent in reserved {
@@ -34,7 +35,7 @@ fn space_with(first: u64, count: u64, reserved: &[Extent<Iova>]) -> VecSpace {
     space
 }
 
-/// What a policy takes.
+/// The extent that a policy chooses.
 #[track_caller]
 fn taken<P: Policy>(space: &mut VecSpace, request: &Request, policy: P) -> Extent<Iova> {
     let grant = space.reserve(request, policy).expect("there is a place");
@@ -42,8 +43,7 @@ fn taken<P: Policy>(space: &mut VecSpace, request: &Request, policy: P) -> Exten
     grant.extent()
 }
 
-/// The first pages of the places that the policies take in such a space each: the lowest, the
-/// highest, the nearest to page 0, the best.
+/// The first pages chosen in such a space by each policy: lowest, highest, nearest to page 0, best.
 fn all_taken(space: impl Fn() -> VecSpace, request: &Request) -> [u64; 4] {
     let near = Near(Iova::new(0));
     [
@@ -74,7 +74,7 @@ fn an_exact_extent_inside_a_reserved_one_is_refused() {
 
 #[test]
 fn an_exact_extent_around_a_reserved_one_is_refused() {
-    // FreeBSD's iommu_gas does not look for it where a region is covered on both sides.
+    // FreeBSD's iommu_gas does not search a region that is covered on both sides.
     let owner = pages(4, 2);
     for (first, count) in [(0, 64), (3, 4), (4, 3), (3, 3)] {
         let refused = space_with(0, 64, &[owner]).reserve_at(pages(first, count));
@@ -84,7 +84,7 @@ fn an_exact_extent_around_a_reserved_one_is_refused() {
 
 #[test]
 fn an_exact_extent_that_abuts_others_on_both_sides_is_granted() {
-    // FreeBSD's loop over the free parts of a range takes abutment for overlap.
+    // FreeBSD's loop over the free parts of a range treats adjacency as overlap.
     let mut space = space_with(0, 64, &[pages(0, 4), pages(6, 58)]);
     assert!(space.reserve_at(pages(4, 2)).is_ok());
     assert_eq!(space.free().count(), 0);
@@ -98,7 +98,7 @@ fn an_exact_extent_at_zero_is_granted() {
 
 #[test]
 fn the_page_at_zero_is_a_page_as_any_other() {
-    // FreeBSD keeps it by its guards, others by arithmetic that takes 0 for nothing.
+    // FreeBSD keeps it reserved by guards; others by arithmetic in which 0 means none.
     assert_eq!(all_taken(|| space(0, 1), &request(1)), [0; 4]);
     let mut space = space_with(0, 64, &[pages(1, 63)]);
     assert_eq!(taken(&mut space, &request(1), Highest), pages(0, 1));
@@ -106,7 +106,7 @@ fn the_page_at_zero_is_a_page_as_any_other() {
 
 #[test]
 fn the_last_page_of_64_bits_is_a_page_as_any_other() {
-    // Elsewhere it is left out so that nothing overflows.
+    // Other allocators leave it out to avoid overflow.
     let top = ALL - 1;
     assert_eq!(all_taken(|| space(top, 1), &request(1)), [top; 4]);
     let below = [pages(0, top)];
@@ -172,7 +172,7 @@ fn the_last_granule_of_a_space_and_of_a_window_can_be_had() {
 
 #[test]
 fn a_gap_of_exactly_the_size_is_taken() {
-    // Quark asks for a gap that is longer than what is to lie in it.
+    // Quark requires a gap that is longer than the request.
     for size in 1..20 {
         let around = [pages(0, 5), pages(5 + size, 64 - 5 - size)];
         let space = || space_with(0, 64, &around);
@@ -194,7 +194,7 @@ fn a_gap_of_exactly_the_size_is_taken_before_the_first_and_behind_the_last_exten
 
 #[test]
 fn neighbours_that_are_released_make_one_gap_in_every_order() {
-    // The pool of OpenVMM keeps its fragments for ever.
+    // OpenVMM's pool never merges its fragments.
     let orders = [
         [0, 1, 2],
         [0, 2, 1],
@@ -220,7 +220,7 @@ fn neighbours_that_are_released_make_one_gap_in_every_order() {
 
 #[test]
 fn grants_that_abut_stay_two() {
-    // Maps that join equal neighbours can release only both.
+    // A map that merges equal neighbours can release them only together.
     let mut space = space(0, 64);
     let low = space.reserve(&request(1), Lowest).expect("there is space");
     let high = space.reserve(&request(1), Lowest).expect("there is space");
@@ -236,7 +236,7 @@ fn grants_that_abut_stay_two() {
 
 #[test]
 fn a_released_extent_is_found_again_wherever_it_is_in_the_tree() {
-    // A gap that opens below a subtree whose summary says otherwise is lost for ever.
+    // A gap is lost for ever if it opens below a subtree whose summary is not updated.
     for count in 1..70 {
         let mut space = space(0, count);
         for page in 0..count {
@@ -257,7 +257,8 @@ fn a_released_extent_is_found_again_wherever_it_is_in_the_tree() {
 
 #[test]
 fn a_refusal_is_not_remembered() {
-    // Caches of what has failed, as Linux has for 32-bit devices, outlive what made it fail.
+    // A cache of failed requests, as Linux has for 32-bit devices, can outlive the cause of the
+    // failure.
     let mut space = space(0, 8);
     let mut grants: Vec<Grant> = Vec::new();
     while let Ok(grant) = space.reserve(&request(1), Lowest) {
@@ -276,7 +277,7 @@ fn a_refusal_is_not_remembered() {
 
 #[test]
 fn the_lowest_place_is_the_lowest_whatever_the_tree_looks_like() {
-    // FreeBSD before 14 took the gap behind an entry before those below it.
+    // FreeBSD before 14 chose the gap above an entry before the gaps below it.
     for count in 2..40 {
         let mut space = space(0, 2 * count);
         for page in (0..count).rev() {
@@ -292,7 +293,7 @@ fn the_lowest_place_is_the_lowest_whatever_the_tree_looks_like() {
 
 #[test]
 fn neighbours_share_one_guard() {
-    // One free page between two grants, as in the packed layout of FreeBSD.
+    // One free page between two grants, as in FreeBSD's packed layout.
     let mut space = space(0, 8);
     let guarded = request(1).guard(Guard::ONE);
     let found: Vec<_> = core::iter::from_fn(|| {
@@ -305,7 +306,7 @@ fn neighbours_share_one_guard() {
 
 #[test]
 fn a_grant_that_is_cut_keeps_its_guard() {
-    // FreeBSD may lose the guard of a grant that is cut just where the next one begins.
+    // FreeBSD may lose the guard of a grant that is cut exactly where the next one begins.
     let gap_of = |count: u64| space_with(0, 64, &[pages(0, 14), pages(14 + count, 50 - count)]);
     let cut = request(3).boundary(8 * PAGE).split(Split::AtBoundary);
     assert_eq!(taken(&mut gap_of(3), &cut, Lowest), pages(14, 2));
@@ -344,7 +345,7 @@ fn the_highest_place_of_an_empty_space_is_its_end() {
     }
 }
 
-/// Reserves in a space of all 2^64 bytes, a granule each.
+/// Reserves in a space of all 2^64 addresses, with granules of one byte.
 fn takes_all_of_64_bits<C: Config>() {
     let all = Extent::from_last(Iova::new(0), Iova::new(u64::MAX)).expect("it is not empty");
     let half = Request::new(1 << 63).align(1 << 63);
@@ -374,7 +375,8 @@ fn takes_all_of_64_bits<C: Config>() {
 
 #[test]
 fn every_measure_knows_the_gap_that_is_all_of_64_bits() {
-    // Its 2^64 granules fit no counter: one was added to the number of the last one.
+    // The count 2^64 of its granules overflows a counter: one was added to the last granule's
+    // number.
     takes_all_of_64_bits::<Standard>();
     takes_all_of_64_bits::<Custom<Runs<63>>>();
     takes_all_of_64_bits::<Custom<Counts<1>>>();

@@ -1,4 +1,4 @@
-//! Bad input is refused by name, in one order of precedence, and nothing has changed.
+//! Invalid arguments: each has its error, in one order of precedence, and nothing changes.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -27,7 +27,7 @@ fn space() -> VecSpace {
     space
 }
 
-/// Carries out something that is refused, and sees that nothing has changed.
+/// Makes a call that must be refused, and checks that nothing has changed.
 #[track_caller]
 fn refused<T, E>(mistake: impl FnOnce(&mut VecSpace) -> Result<T, E>) -> E {
     let mut space = space();
@@ -140,7 +140,7 @@ fn what_overflows_64_bits_is_too_large() {
         guard(u64::MAX, 0),
         guard(0, u64::MAX),
         guard(1 << 63, 1 << 63),
-        // All of it is wrong, and this is what is said.
+        // All arguments are wrong, and this error has precedence.
         Request::new(u64::MAX).offset(2).boundary(1),
         Request::new(u64::MAX).offset(2).boundary(1 << 62),
         Request::new(u64::MAX)
@@ -222,7 +222,7 @@ fn an_exact_extent_that_cannot_be_had_is_refused_by_what_is_in_the_way() {
     }
     assert_eq!(at(pages(9, 1)), ReserveAtError::Occupied(pages(8, 2)));
     assert_eq!(at(pages(7, 4)), ReserveAtError::Occupied(pages(8, 2)));
-    // The first of two.
+    // The lower one of two.
     assert_eq!(at(pages(0, 256)), ReserveAtError::Occupied(pages(0, 1)));
 }
 
@@ -314,7 +314,7 @@ fn a_space_without_a_node_more_refuses_and_keeps_what_it_has() {
     let error = space.reserve(&Request::new(PAGE), Lowest);
     assert_eq!(error, Err(ReserveError::NoMemory));
     assert_eq!(space.reserve_at(pages(2, 1)), Err(ReserveAtError::NoMemory));
-    // What is wrong anyway is said first.
+    // Mistakes in the arguments have precedence.
     assert_eq!(
         space.reserve(&Request::new(0), Lowest),
         Err(ReserveError::ZeroSize)

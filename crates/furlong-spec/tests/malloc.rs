@@ -1,5 +1,5 @@
-//! The library's allocator against the model: every arm, over random streams of several threads,
-//! and threads that race. `ci/full.sh malloc-oracle` runs them for 100 million operations.
+//! The library's allocator compared with the model: every arm over random streams of several
+//! threads, and racing threads. `ci/full.sh malloc-oracle` runs them for 100 million operations.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -8,7 +8,8 @@ use furlong_spec::Coverage;
 use furlong_spec::malloc::{Model, Operation, Outcome, TRIALS, operations, stress, zones};
 use furlong_spec::{Judge, Subject, judge};
 
-/// An arm agrees with the model over a stream from each seed, and has met everything.
+/// Checks that an arm agrees with the model over a stream from each seed, and that all required
+/// outcomes occur.
 fn agrees(name: &str, seeds: u64) {
     let trial = TRIALS.iter().find(|trial| trial.name == name).unwrap();
     let mut all = Coverage::default();
@@ -71,7 +72,7 @@ fn zones_without_memory_refuse_and_stay_as_they_were() {
     assert!(short.refused > 20 && short.zones > 20, "{short}");
 }
 
-/// A model with a fault, as a subject.
+/// A model with a planted fault, as a subject.
 struct Faulty(Model, fn(&Operation, Outcome) -> Outcome);
 
 impl Subject for Faulty {
@@ -115,7 +116,7 @@ fn the_model_agrees_with_itself() {
     judge(&mut Model::new(60, false), &mut subject, stream).unwrap();
 }
 
-/// Changes an answer that is a block.
+/// Changes an outcome if it is a block.
 fn block(right: Outcome, change: fn(usize, usize) -> (usize, usize)) -> Outcome {
     match right {
         Outcome::Block {
@@ -136,13 +137,13 @@ fn block(right: Outcome, change: fn(usize, usize) -> (usize, usize)) -> Outcome 
 
 #[test]
 fn every_fault_of_an_allocator_is_told_from_the_model() {
-    // Too short, too long, at the wrong place, at the same place.
+    // Too short; too long; not aligned; always at the same address; null.
     is_told(|_, right| block(right, |address, usable| (address, usable / 2)));
     is_told(|_, right| block(right, |address, usable| (address, usable + 4096)));
     is_told(|_, right| block(right, |address, usable| (address + 8, usable)));
     is_told(|_, right| block(right, |_, usable| (4096, usable)));
     is_told(|_, right| block(right, |_, usable| (0, usable)));
-    // A block without the contents that it should have; a refusal without need; a wrong count.
+    // A block without its contents; a refusal without need; a wrong count.
     is_told(|_, right| match right {
         Outcome::Block {
             address, usable, ..

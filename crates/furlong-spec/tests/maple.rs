@@ -1,5 +1,5 @@
-//! The library's B-tree of ranges against the model, with nodes of three slots and of the usual
-//! size, with numbers and with counted references for entries.
+//! The library's B-tree of ranges compared with the model. Nodes have three slots or the default
+//! size; entries are numbers or counted references.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use furlong::sync::SpinLock;
 use furlong_spec::maple::{Mix, Model, Operation, Outcome, RCU, SharedTree, Tree, operations};
 use furlong_spec::{Subject, compare};
 
-/// Splits, merges and spanning stores at once.
+/// Few entries cause splits, merges and spanning stores.
 type Tiny = Custom<Fan<3, 3, 48>, Heap>;
-/// An even number of slots, and wide nodes above few.
+/// An even number of leaf slots, below nodes that are wider.
 type Odd = Custom<Fan<4, 5, 32>, Heap>;
 
 const MIXES: [Mix; 3] = [Mix::Growing, Mix::Steady, Mix::Shrinking];
@@ -86,7 +86,8 @@ fn nodes_of_the_smallest_and_the_largest_sizes_agree_with_the_model() {
     agrees(SharedTree::<u32, Large>::new, 100_000, 3, 6000);
 }
 
-/// Copies a tree and loads its entries anew; both agree with it, and with the model from then on.
+/// Copies a tree, and loads another one from its entries. Both agree with it, and with the model
+/// afterwards.
 fn copies_agree<C: Config>(space: u64, length: usize) {
     for seed in 0..20 {
         let (mut model, mut tree) = (Model::new(), Tree::<u32, C>::new());
@@ -105,7 +106,7 @@ fn copies_agree<C: Config>(space: u64, length: usize) {
     }
 }
 
-/// Loads a tree beside readers, and copies that one.
+/// Loads a tree with readers, and copies it.
 fn shared_copies_agree<C: Config>(space: u64, length: usize) {
     for seed in 0..20 {
         let (mut model, mut tree) = (Model::new(), Tree::<u32, C>::new());

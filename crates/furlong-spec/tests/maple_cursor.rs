@@ -1,4 +1,4 @@
-//! Cursors while the map changes: against a list, and at the ends of the index.
+//! Cursors during changes of the map: compared with a list, and at the ends of the index range.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, VirtAddr};
@@ -24,7 +24,8 @@ fn piece((at, value): (Extent<VirtAddr>, u32)) -> Piece {
     (start, last, value)
 }
 
-/// Where a cursor should be, and whether that is looked at again, upwards and downwards.
+/// The expected position of a cursor, and flags that a step up or down returns the same entry
+/// again.
 struct Expected {
     at: (u64, u64),
     again_up: bool,
@@ -71,7 +72,7 @@ impl Expected {
     }
 }
 
-/// A step of a cursor that looks, on the map and on the list.
+/// Moves or queries a cursor, on the map and on the list.
 fn look(
     cursor: &mut Cursor<VirtAddr>,
     view: View<'_, VirtAddr, u32, Tiny>,
@@ -115,7 +116,7 @@ fn look(
     assert_eq!(ends(cursor.extent()), expected.at);
 }
 
-/// A change at the cursor, on the map and on the list.
+/// Makes a change at the cursor, on the map and on the list.
 fn edit<M: Edit<VirtAddr, u32>>(
     cursor: &Cursor<VirtAddr>,
     map: &mut M,
@@ -133,7 +134,7 @@ fn edit<M: Edit<VirtAddr, u32>>(
     }
 }
 
-/// Looks, changes at the cursor, and changes of others, in any order.
+/// Mixes look-ups, changes at the cursor, and changes elsewhere, in random order.
 #[test]
 fn cursors_agree_with_a_list_whatever_changes() {
     for seed in 0..60 {

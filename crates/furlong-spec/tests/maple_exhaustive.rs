@@ -1,4 +1,4 @@
-//! Every sequence of changes from a small set, on nodes of three slots, against the model.
+//! Every sequence of changes from a small set, on nodes of three slots, compared with the model.
 #![forbid(unsafe_code)]
 
 use furlong::maple::{Custom, Fan, Heap};
@@ -7,8 +7,8 @@ use furlong_spec::{Subject, compare};
 
 type Tiny = Custom<Fan<3, 3, 32>, Heap>;
 
-/// Stores and erasures that touch, cut, cover, span and put back what the others leave, after
-/// enough entries for three levels.
+/// Stores and erasures that touch, cut, cover, span and restore each other's entries. They follow
+/// enough insertions for three levels.
 const CHANGES: [Operation; 9] = [
     Operation::Store(22, 22, 100),
     Operation::Store(38, 61, 101),

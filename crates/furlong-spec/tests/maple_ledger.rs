@@ -1,6 +1,6 @@
-//! The work of fixed streams, to the last node: what each kind of tree looks at, writes, splits and
-//! merges, and what it is made of in the end. A change that is meant to alter the work alters these
-//! figures, and says why; any other has made a mistake that no answer shows.
+//! The exact work of fixed streams: the nodes that each kind of tree visits, writes, splits and
+//! merges, and its final shape. A change that is meant to alter the work alters these figures and
+//! says why. Any other difference is a mistake that no outcome shows.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, VirtAddr};
@@ -30,14 +30,14 @@ fn counts(tally: &Tally) -> [u64; 6] {
     EVENTS.map(|event| tally.of(event))
 }
 
-/// Leaves, inner nodes, and levels.
+/// The numbers of leaves, inner nodes and levels.
 type Shape = [usize; 3];
 
 fn shape(nodes: Nodes, levels: usize) -> Shape {
     [nodes.leaves, nodes.inners, levels]
 }
 
-/// A stream that grows, goes on, grows again, and shrinks.
+/// A stream that grows, stays, grows again, and shrinks.
 fn worked(space: u64, mut apply: impl FnMut(furlong_spec::maple::Operation)) {
     for (seed, mix) in [Mix::Growing, Mix::Steady, Mix::Growing, Mix::Shrinking]
         .into_iter()
@@ -107,7 +107,7 @@ fn page(index: u64) -> Extent<VirtAddr> {
     Extent::from_len(VirtAddr::new(4096 * index), 4096).expect("a page")
 }
 
-/// What loading so many pages at once makes, and a copy of it.
+/// The shape and the work after loading `count` pages at once. A copy has the same shape.
 fn loaded<C: Config<Counters = Tally>>(count: u64) -> (Shape, [u64; 6]) {
     let entries = (0..count).map(|index| (page(2 * index), 7_u32));
     let map = Maple::<VirtAddr, u32, C>::from_sorted(entries).expect("there is memory");
@@ -170,7 +170,7 @@ fn reservations_have_the_same_nodes_as_ever() {
     assert_eq!(as_ever, of);
 }
 
-/// Nodes that are kept for so many changes of a tree of one owner, which uses them again.
+/// Checks the number of nodes prepared for changes of a tree with readers, after those changes.
 #[test]
 fn preparing_keeps_as_many_nodes_as_ever() {
     let prepared = [1, 2, 9, 100].map(|changes| {

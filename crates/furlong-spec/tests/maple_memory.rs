@@ -1,5 +1,5 @@
-//! The memory of trees: allocations that fail change nothing, changes for which nodes were reserved
-//! neither allocate nor free, and every node comes back.
+//! The memory of trees. A failed allocation changes nothing, changes with reserved nodes neither
+//! allocate nor free, and every node is freed in the end.
 
 use std::alloc::{alloc, dealloc};
 use std::cell::Cell;
@@ -18,22 +18,22 @@ use furlong_spec::maple::{
 };
 
 thread_local! {
-    /// Allocations that this thread may still make.
+    /// The number of allocations that this thread may still make.
     static BUDGET: Cell<usize> = const { Cell::new(usize::MAX) };
     static ALLOCATED: Cell<usize> = const { Cell::new(0) };
     static FREED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The heap, counted, which fails when it is told to.
+/// The heap with counted calls and planned failures.
 struct Counted;
 
-// SAFETY: it hands out what the heap does, or nothing.
+// SAFETY: it returns the heap's memory, or nothing.
 unsafe impl Source for Counted {
     fn allocate(layout: Layout) -> Option<NonNull<u8>> {
         let left = BUDGET.get().checked_sub(1)?;
         BUDGET.set(left);
         ALLOCATED.set(ALLOCATED.get() + 1);
-        // SAFETY: nodes are not of size zero.
+        // SAFETY: the size of a node is not zero.
         NonNull::new(unsafe { alloc(layout) })
     }
 
@@ -58,7 +58,7 @@ fn stream(seed: u64) -> impl Iterator<Item = Operation> {
         .flat_map(move |mix| operations(900, mix, 300, seed))
 }
 
-/// Lets the first, the second .. allocation of each operation fail.
+/// Makes the first, the second .. allocation of each operation fail.
 fn failures_change_nothing<S>(build: impl Fn() -> S)
 where
     S: Subject<Operation = Operation, Outcome = Outcome>,
@@ -153,7 +153,7 @@ fn a_change_beside_readers_with_a_reservation_neither_allocates_nor_frees() {
     }
 }
 
-/// Full nodes of three slots below wide ones: what comes may split a node on every level.
+/// Full leaves of three slots below wide nodes: a new entry may split a node on every level.
 type Narrow = Custom<Fan<3, 5, 48>, Counted>;
 
 /// Stores, erasures and stores over several leaves, in a tree of a few levels.
@@ -219,7 +219,7 @@ fn a_reservation_grows_with_the_changes_and_hardly_more() {
     for changes in [1, 100, 10_000] {
         let nodes = reserved(changes);
         assert_eq!(nodes.leaves, 3 * changes);
-        // 10 for the three levels that are there, and three for each that may be added.
+        // 10 for the three existing levels, and three for each level that may be added.
         let levels = [(1, 0), (100, 3), (10_000, 9)];
         let (_, more) = levels.into_iter().find(|(of, _)| *of == changes).unwrap();
         assert_eq!(nodes.inners, changes * (10 + 3 * more));
@@ -249,10 +249,11 @@ fn a_reservation_for_a_lower_tree_is_not_enough() {
     assert_eq!(reservation.nodes().leaves, 3);
 }
 
-/// A lock under which no node is obtained or given back, until its tree is dropped.
+/// A lock that checks that no node is allocated or freed while it is held, until its tree is
+/// dropped.
 struct Strict<'a>(SpinLock, &'a Cell<bool>);
 
-// SAFETY: the lock inside keeps the contract.
+// SAFETY: the inner lock keeps the contract.
 unsafe impl RawLock for Strict<'_> {
     type Token<'a>
         = (usize, usize)
@@ -278,7 +279,7 @@ fn a_lock_that_was_prepared_is_held_over_no_call_for_memory() {
     let lock = Strict(SpinLock::new(), &is_strict);
     let map = RcuMaple::<_, u32, _, _, Tiny>::with_config(&rcu, lock);
     for number in 0..300_u64 {
-        // Each of 100 places comes, goes, and comes again.
+        // Each of 100 places is filled, cleared and filled again.
         let place = 10 * (number * 37 % 100);
         let mut locked = map.lock_prepared(2).unwrap();
         match number / 100 {
@@ -313,8 +314,8 @@ fn every_node_comes_back() {
     assert_eq!(after.0 - before.0, after.1 - before.1);
 }
 
-/// Trees of every height, of one owner and beside readers: filled one by one, loaded, copied, and
-/// cleared; each dropped.
+/// Drops trees of every height, with one owner and with readers, after filling them one by one,
+/// loading, copying or clearing them.
 fn destroyed_whole<C: Config>(counts: impl Iterator<Item = u64>) -> BTreeSet<usize> {
     let value = Arc::new(7);
     let rcu = Arc::new(Domain::new());
@@ -367,7 +368,8 @@ fn trees_of_every_height_are_destroyed_whole() {
     assert_eq!(after.0 - before.0, after.1 - before.1);
 }
 
-/// What a reader has cloned outlives the entry; the tree's own count goes after the readers.
+/// A reader's clone of a counted reference outlives the entry. The tree's own count ends after the
+/// read section.
 #[test]
 fn a_counted_reference_that_a_reader_clones_outlives_the_entry() {
     let rcu = Domain::<[_; 64]>::new();

@@ -1,5 +1,5 @@
-//! Readers in threads beside a writer: what is always there is always found, and what is found is
-//! what was put there.
+//! Reader threads concurrent with a writer. An entry that always exists is always found, and every
+//! entry found is one that was stored.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use furlong::sync::SpinLock;
 use furlong_spec::Random;
 use furlong_spec::maple::race::Race;
 
-/// An entry that knows its extent's place in the order, twice.
+/// An entry that holds its number twice.
 #[derive(Clone, Debug)]
 struct Area {
     index: u64,
@@ -26,7 +26,8 @@ type Map<const LEAF: usize, const INNER: usize> =
 static RCU: Domain = Domain::new();
 const AREAS: u64 = 400;
 
-/// Ten indices a place, of which the entry has the first five; even ones stay for good.
+/// The extent of an entry: the first five of ten indices. Entries with even numbers are never
+/// removed.
 fn at(index: u64) -> Extent<VirtAddr> {
     Extent::from_len(VirtAddr::new(10 * index), 5).unwrap()
 }
@@ -35,7 +36,7 @@ fn area(index: u64) -> RcuBox<Area> {
     RcuBox::new(Area { index, copy: index })
 }
 
-/// Looks until it is stopped; counts rounds of them.
+/// Looks up entries until it is stopped, and counts its rounds.
 fn read<const LEAF: usize, const INNER: usize>(
     map: &Map<LEAF, INNER>,
     rounds: &AtomicU64,
@@ -68,7 +69,7 @@ fn read<const LEAF: usize, const INNER: usize>(
     }
 }
 
-/// Changes so often, and until all have looked or one has failed.
+/// Makes at least `changes` changes, and continues until `done` returns true.
 fn write<const LEAF: usize, const INNER: usize>(
     map: &Map<LEAF, INNER>,
     changes: u32,

@@ -1,4 +1,4 @@
-//! The work of trees, counted: how many nodes an operation looks at and writes.
+//! The work of trees: the number of nodes that an operation visits and writes.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, VirtAddr};
@@ -17,7 +17,7 @@ fn page(index: u64) -> Extent<VirtAddr> {
     Extent::from_len(VirtAddr::new((2 * index + 1) * PAGE), PAGE).unwrap()
 }
 
-/// Pages with gaps of a page between them, put in in any order.
+/// Pages with gaps of a page between them, inserted in random order.
 fn map() -> Map {
     let mut order: Vec<u64> = (0..ENTRIES).collect();
     Random::new(1).shuffle(&mut order);
@@ -28,7 +28,7 @@ fn map() -> Map {
     map
 }
 
-/// What `run` adds to an event's count.
+/// The increase of an event's count during `run`.
 fn counted(map: &mut Map, event: Event, run: impl FnOnce(&mut Map)) -> u64 {
     let before = map.counters().of(event);
     run(map);
@@ -147,7 +147,7 @@ fn an_entry_that_comes_back_beside_readers_is_one_store() {
         map.lock().insert(page(index), 1).unwrap();
     }
     let of = |event| map.counters().of(event);
-    // Behind the first entry of its leaf, which has more than it needs.
+    // Not the first entry of its leaf, which is more than minimally filled.
     let at = page(503);
     let (nodes, slots) = (of(Event::NodeStore), of(Event::SlotStore));
     for turn in 2..12 {

@@ -1,5 +1,5 @@
-//! The library's tables of segments against the model: every arm, over random streams and small
-//! spaces.
+//! The library's tables of segments compared with the model: every arm, over random streams and
+//! small spaces.
 #![forbid(unsafe_code)]
 
 use furlong::phys::{Array, BigFirst, BinarySearch, Branchless, Flat, Linear, Lookup, Tree};
@@ -7,8 +7,8 @@ use furlong_spec::Coverage;
 use furlong_spec::phys::{Model, Operation, Outcome, Small, TRIALS, TableSubject, operations};
 use furlong_spec::{Subject, compare, judge};
 
-/// Arms agree with the model over a stream from each seed in each space, and all that such arms can
-/// answer has been answered.
+/// Checks that arms agree with the model over a stream from each seed in each space, and that all
+/// outcomes possible for such arms occur.
 fn agree(names: &[&str], seeds: u64) {
     let named = |name: &&str| TRIALS.iter().find(|trial| trial.name == *name).unwrap();
     let mut all = Coverage::default();
@@ -47,7 +47,7 @@ fn the_static_array_agrees_with_the_model_in_every_strategy() {
     agree(&[ordered, others].concat(), 20);
 }
 
-/// Every sequence of changes on three frames around the border of a block.
+/// Runs every sequence of changes on three frames around the border of a block.
 fn holds_in_a_small_space<L: Lookup>(build: fn() -> TableSubject<L>, length: usize) {
     let done = Small::new(62..65).sequences(build, length);
     let done = done.unwrap_or_else(|divergence| panic!("{divergence}"));

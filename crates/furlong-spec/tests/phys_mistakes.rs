@@ -1,5 +1,5 @@
-//! Bad input to a table of segments: each sort has its name, and changes nothing, in every arm; no
-//! descriptor is made, moved or dropped for it.
+//! Invalid arguments to a table of segments. Each kind has its error and changes nothing, in every
+//! arm; no descriptor is made, moved or dropped for it.
 #![forbid(unsafe_code)]
 
 use core::cell::Cell;
@@ -15,7 +15,7 @@ use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 
 thread_local! {
-    /// Descriptors that were ever made, and ever dropped.
+    /// The total numbers of descriptors made and dropped.
     static COUNTS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
@@ -51,7 +51,7 @@ fn frames(start: u64, end: u64) -> Extent<Pfn> {
     Extent::from_end(Pfn::new(start), Pfn::new(end)).expect("not empty")
 }
 
-/// Segments 10..20, 20..30 and 50..60; in the middle of the last one 57 is isolated.
+/// A table with the segments 10..20, 20..30 and 50..60. [`started`] isolates frame 57.
 fn boot<L: Lookup>() -> (Table<L>, [SegmentId; 3]) {
     let table = Table::with_config(SpinLock::new(), Domain::new());
     let mut segments = table.lock();
@@ -73,7 +73,7 @@ fn started<L: Lookup>() -> (Table<L>, [SegmentId; 3]) {
     (table, ids)
 }
 
-/// All that can be seen of the table, where its descriptors are, and how many there have been.
+/// All observable state of the table, the addresses of its descriptors, and their total counts.
 fn seen<L: Lookup>(segments: &Writer<'_, L>) -> String {
     segments.check().expect("no invariant is broken");
     let view = segments.view();
@@ -90,10 +90,10 @@ fn seen<L: Lookup>(segments: &Writer<'_, L>) -> String {
     )
 }
 
-/// A call that is a mistake.
+/// A call with a mistake.
 type Mistake<'m, L, E> = &'m dyn Fn(&mut Writer<'_, L>) -> Result<(), E>;
 
-/// Makes mistakes one after the other: each is told as expected, and nothing has changed.
+/// Makes mistakes one after the other. Checks that each has the expected error and changes nothing.
 fn told<L: Lookup, E: PartialEq + core::fmt::Debug>(
     table: &Table<L>,
     mistakes: &[(Mistake<'_, L, E>, E)],
@@ -164,7 +164,7 @@ fn unplugs_told<L: Lookup>((table, ids): (Table<L>, [SegmentId; 3])) {
                 &unplug(1 << 40, (1 << 40) + 1),
                 UnplugError::Unknown(Pfn::new(1 << 40)),
             ),
-            // Frames of two segments, and of one segment and none.
+            // Frames of two segments, and frames of a segment and of none.
             (&unplug(15, 25), UnplugError::Crosses(ids[0])),
             (&unplug(10, 30), UnplugError::Crosses(ids[0])),
             (&unplug(25, 35), UnplugError::Crosses(ids[1])),

@@ -1,6 +1,7 @@
-//! Lookups beside a writer that never pauses: no answer that was not true at a moment of the call.
+//! Lookups concurrent with a writer that never pauses. Every result was true at some time during
+//! its lookup.
 //!
-//! Some two million lookups; `examples/phys_race.rs` makes as many as one likes.
+//! Runs some two million lookups; `examples/phys_race.rs` runs more.
 #![forbid(unsafe_code)]
 
 use furlong_spec::phys::race::{Found, Meddling, Race, Tally};
@@ -14,7 +15,7 @@ fn race(readers: u64, lookups: u64, seed: u64) -> Race {
     }
 }
 
-/// Nothing was wrong; whether enough happened for something to be wrong.
+/// Runs a race, which must have no error. Returns true if enough happened to detect errors.
 fn is_a_race(race: &Race) -> bool {
     let tally: Tally = race.run().unwrap_or_else(|wrong| panic!("{wrong}"));
     let (lookups, changes) = (tally.lookups, tally.changes);
@@ -24,8 +25,8 @@ fn is_a_race(race: &Race) -> bool {
     has_changed && has_found && lookups.raced > 0
 }
 
-/// Races until lookups have met changes: on a busy machine, where one side may hardly get to run,
-/// that may take a few.
+/// Races until lookups have overlapped changes. On a busy machine, where one side may hardly run,
+/// that can take several races.
 fn races(readers: u64, lookups: u64) {
     let mut seeds = (readers..).step_by(8).take(50);
     let met = seeds.any(|seed| is_a_race(&race(readers, lookups, seed)));

@@ -1,5 +1,5 @@
-//! The maps and recordings of `traces/phys`: they say where they come from, and mean what their own
-//! sources say that they mean.
+//! The maps and recordings of `traces/phys`. They name their origin, and agree with further
+//! statements of their own sources.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use furlong_spec::phys_map::{
     hotplug_chunks, parse, parse_as, provenance, read, virtio_mem,
 };
 
-/// Start, end, and node of a segment.
+/// Start, end and node of a segment.
 type Frames = (u64, u64, Option<u32>);
 
 fn folder() -> PathBuf {
@@ -34,7 +34,7 @@ fn segments(name: &str) -> Vec<Frames> {
     map.segments(12).iter().map(frames).collect()
 }
 
-/// The frames that the kernel of a log started with, each neighbour of the same node joined.
+/// The early ranges of nodes in a kernel's log, in frames. Adjacent ranges of a node are joined.
 fn started_with(text: &str) -> Vec<Frames> {
     let mut found: Vec<Frames> = Vec::new();
     for line in text.lines().filter(|line| line.contains("]   node   ")) {
@@ -56,7 +56,7 @@ fn started_with(text: &str) -> Vec<Frames> {
     found
 }
 
-/// How many pages the kernel of a log counted, by node.
+/// The page counts in a kernel's log, by node.
 fn totals(text: &str) -> BTreeMap<Option<u32>, u64> {
     let lines = text.lines().filter_map(|line| line.split_once("On node "));
     lines
@@ -124,7 +124,7 @@ fn segments_are_what_the_kernels_started_with() {
 
 #[test]
 fn segments_without_a_kernel_log_are_what_was_read_by_hand() {
-    // This kernel counted 25,165,432 KiB: all of it but frame 0, which it keeps for itself.
+    // This kernel counted 25,165,432 KiB: everything except frame 0, which it reserves for itself.
     let expected = [
         (0, 0x9f, None),
         (0x100, 0xc_0000, None),
@@ -171,8 +171,8 @@ fn recordings_are_what_their_scenarios_make() {
     }
 }
 
-/// What becomes of a recording's plugs and unplugs where segments stay as they were plugged:
-/// how many are done and refused, and the greatest number of segments.
+/// The outcomes of a recording's plugs and unplugs in a table that never merges segments: the
+/// numbers done and refused, and the greatest number of segments.
 fn outcomes(recording: &Recording) -> (usize, usize, usize) {
     let mut segments: BTreeMap<u64, u64> = BTreeMap::new();
     let (mut done, mut refused, mut most) = (0, 0, 0);
@@ -220,9 +220,11 @@ fn a_device_that_grows_and_shrinks_asks_for_nothing_that_is_refused() {
 #[test]
 fn chunks_that_are_cut_leave_a_segment_each_and_some_requests_are_refused() {
     let (done, refused, most) = outcomes(&hotplug_chunks());
-    // One more segment for each chunk, then twice as many when what was cut off comes back.
+    // Half of each chunk stays, in a segment of its own; the other half is plugged again as another
+    // one.
     assert_eq!(most, 1 + 2 * 32);
-    // A plug over others, unplugs across two segments, of none, and of the whole in pieces.
+    // A plug over existing frames, and unplugs across a segment's end, of missing frames, and of a
+    // range in pieces.
     assert_eq!(refused, 4);
     assert!(done > 120, "{done} plugs and unplugs");
 }
@@ -238,7 +240,7 @@ fn a_boot_is_recorded_as_plugs_in_order() {
     assert!(text.ends_with("\nplug 0x1080000 0x2080000 1\n"), "{text}");
 }
 
-/// A directory like `/sys/firmware/memmap`, with these values.
+/// A directory like `/sys/firmware/memmap` with these values.
 fn firmware_directory(name: &str, entries: &[[&str; 3]]) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&root);

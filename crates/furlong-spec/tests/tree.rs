@@ -1,4 +1,5 @@
-//! The library's trees against the model: every arm, in an arena and through structs.
+//! The library's trees compared with the model: every arm, in an arena and through the caller's
+//! structs.
 #![forbid(unsafe_code)]
 
 use furlong::check::Check;
@@ -103,7 +104,8 @@ fn permutations(n: usize) -> Vec<Vec<usize>> {
     shorter.iter().flat_map(at_every_place).collect()
 }
 
-/// Every order of insertion, and after each every order of removal, with a check at every step.
+/// Tries every order of insertion, and after each every order of removal, with a check at every
+/// step.
 fn holds_in_every_order<C: Config>(n: usize) {
     let extents: Vec<Reserved> = extents(n, &mut Random::new(7));
     let orders = permutations(n);
@@ -159,7 +161,8 @@ fn every_sequence_of_toggles_of_four_nodes_holds() {
 
 #[test]
 fn a_node_with_stale_halves_does_not_stop_the_walk() {
-    // A leaf that leaves and comes back keeps what it had: a walk that trusted it would stop there.
+    // A leaf that is removed and linked again keeps its old halves. A walk that trusted them would
+    // stop there.
     let extents: Vec<Reserved> = pages(64).collect();
     let mut tree = ArenaTree::<Standard>::new(&extents);
     for node in 0..64 {
@@ -175,7 +178,7 @@ fn a_node_with_stale_halves_does_not_stop_the_walk() {
     }
 }
 
-/// Augmentations and rotations an operation, over `rounds` random permutations of `n` pages.
+/// Augmentations and rotations for each operation, over `rounds` random permutations of `n` pages.
 fn work_per_insert<P: Propagation>(n: usize, rounds: u64) -> f64 {
     let extents: Vec<Reserved> = pages(n).collect();
     let mut random = Random::new(11);

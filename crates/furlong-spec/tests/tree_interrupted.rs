@@ -1,4 +1,4 @@
-//! A tree in which an augmentation panics: it says so, and the next change makes it whole.
+//! A tree whose augmentation panics. The tree reports it, and the next change repairs it.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
@@ -8,7 +8,7 @@ use furlong::check::Check;
 use furlong::rbtree::{Augment, NodeId, RbTree, Side, VecArena};
 
 thread_local! {
-    /// Calls until one panics.
+    /// The number of calls before one panics.
     static FUSE: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
@@ -18,7 +18,7 @@ fn burn() {
     assert_ne!(left, Some(0), "the fuse has burnt");
 }
 
-/// Numbers, and a hash of those on each side in their order, with what a number before them counts.
+/// An augmentation of numbers: a hash of the numbers on each side, in order, with its multiplier.
 struct Fragile;
 
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -63,7 +63,7 @@ fn id(index: usize) -> NodeId {
     NodeId::from_index(index).expect("there are few nodes")
 }
 
-/// Fifteen even numbers, all of them linked, and odd ones beside them.
+/// Fifteen even numbers, all linked, and unlinked odd ones.
 fn tree() -> Tree {
     let mut tree: Tree = RbTree::new((0..31).collect());
     for index in (0..30).step_by(2) {

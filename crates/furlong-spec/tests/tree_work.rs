@@ -1,4 +1,4 @@
-//! The work that a tree counts, against the change of its shape and the calls of an augmentation.
+//! The work that a tree counts, compared with changes of its shape and calls of an augmentation.
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use furlong::rbtree::{
 };
 use furlong_spec::Random;
 
-/// Nodes of a tree, half of which are linked on average.
+/// The number of nodes in a tree, half of which are linked on average.
 const NODES: usize = 40;
 
 thread_local! {
@@ -23,12 +23,12 @@ fn note(item: u64) {
     COMPUTED.with_borrow_mut(|computed| computed.insert(item));
 }
 
-/// How many items' halves have been computed since the last call.
+/// The number of items whose halves have been computed since the last call.
 fn computed() -> u64 {
     COMPUTED.take().len() as u64
 }
 
-/// Numbers, and the largest remainder on each side: of some changes a summary knows nothing.
+/// An augmentation of numbers: the largest remainder on each side. Some changes do not affect it.
 struct Noted;
 
 impl Augment for Noted {
@@ -66,7 +66,7 @@ fn empty<P: Propagation>(nodes: usize) -> Tree<P> {
     RbTree::with_config((0..nodes as u64).collect())
 }
 
-/// A tree of the nodes named, linked in this order.
+/// A tree of `nodes` nodes, linked in this order.
 fn grown<P: Propagation>(nodes: usize, order: impl IntoIterator<Item = usize>) -> Tree<P> {
     let mut tree = empty(nodes);
     for index in order {
@@ -81,13 +81,13 @@ fn counted<P: Propagation>(tree: &Tree<P>) -> [u64; 3] {
     [tally.augmentations(), tally.rotations(), tally.visits()]
 }
 
-/// A node's ancestors, from its parent up.
+/// The ancestors of a node, from its parent up.
 fn above<P: Propagation>(tree: &Tree<P>, at: NodeId) -> Vec<NodeId> {
     let up = |at: &NodeId| tree.nodes().place(*at).map(|(parent, _)| parent);
     std::iter::successors(Some(at), up).skip(1).collect()
 }
 
-/// The nodes that a search for a key comes by until it finds no child.
+/// The nodes that a search for a key visits until it finds no child.
 fn way_to<P: Propagation>(tree: &Tree<P>, key: u64) -> Vec<NodeId> {
     let down = |at: &NodeId| {
         let right = *tree.item(*at) < key;
@@ -102,7 +102,7 @@ fn shape<P: Propagation>(tree: &Tree<P>) -> BTreeSet<(NodeId, NodeId)> {
     tree.iter().flat_map(pairs).collect()
 }
 
-/// A change without rebalancing, and what it must cost.
+/// A change without rebalancing, and its expected cost.
 struct Plain {
     shape: BTreeSet<(NodeId, NodeId)>,
     visits: usize,
@@ -155,8 +155,8 @@ fn plain_remove<P: Propagation>(tree: &Tree<P>, old: NodeId) -> Plain {
     }
 }
 
-/// Toggles nodes at random: each change counts the nodes whose halves were computed, the rotations
-/// that its shape shows, and the nodes that its search looked at.
+/// Toggles nodes at random. Each change must count exactly the nodes whose halves were computed,
+/// the rotations visible in its shape, and the nodes that its search visited.
 fn counts_what_it_does<P: Propagation>() {
     let mut tree = empty::<P>(NODES);
     let mut random = Random::new(7);
@@ -180,12 +180,12 @@ fn counts_what_it_does<P: Propagation>() {
         let [augmentations, rotations, visits] =
             [0, 1, 2].map(|index| after[index] - before[index]);
         assert_eq!(visits, plain.visits as u64, "step {step}");
-        // A single rotation turns one pair round, a double one two.
+        // A single rotation reverses one pair, a double one two.
         let turned = |(up, down): &&(NodeId, NodeId)| plain.shape.contains(&(*down, *up));
         let turned = shape(&tree).iter().filter(turned).count() as u64;
         assert_eq!(rotations, turned, "step {step}");
         if P::AT_ROTATION {
-            // A walk to the root, after what each rotation moves down.
+            // A walk to the root, and one node for each rotation, which moves down.
             let walk = plain
                 .lowest
                 .map_or(0, |at| 1 + above(&tree, at).len() as u64);
@@ -203,14 +203,15 @@ fn each_change_counts_the_work_that_it_does_on_every_arm() {
     counts_what_it_does::<Checked>();
 }
 
-/// What a search, or a step, visits.
+/// The result of a search or a step, and the number of nodes visited.
 fn visited<P: Propagation, T>(tree: &Tree<P>, search: impl FnOnce(&Tree<P>) -> T) -> (T, u64) {
     let [.., before] = counted(tree);
     let found = search(tree);
     (found, tree.counters().visits() - before)
 }
 
-/// The way from a node's child on one side down on another: what a step to a neighbour looks at.
+/// The path from a node's child on side `first` down on side `then`, which a step to a neighbour
+/// visits.
 fn below<P: Propagation>(tree: &Tree<P>, at: NodeId, first: Side, then: Side) -> Vec<NodeId> {
     let down = |at: &NodeId| tree.nodes().child(*at, then);
     std::iter::successors(tree.nodes().child(at, first), down).collect()
@@ -218,7 +219,7 @@ fn below<P: Propagation>(tree: &Tree<P>, at: NodeId, first: Side, then: Side) ->
 
 #[test]
 fn a_search_visits_its_way_down_and_a_step_what_is_beyond_the_child() {
-    // Even nodes alone, so that there are keys between them.
+    // Only even nodes, so that there are keys between them.
     let order = [8, 2, 14, 20, 6, 26, 0, 30, 4, 10, 12, 28, 24];
     let tree = grown::<Checked>(32, order);
     for key in 0..33 {
@@ -318,7 +319,8 @@ fn a_node_beside_another_visits_what_is_between_them() {
             assert_eq!(tree.counters().visits() - before, between as u64);
         }
     }
-    // No neighbour: the place is at the end of the tree, on whose edge the search goes.
+    // Without a neighbour the place is at the end of the tree, and the search descends along that
+    // edge.
     let mut tree = grown::<Checked>(33, (1..32).step_by(2));
     let root = tree.root().expect("there are nodes");
     for (side, new) in [(Side::Left, 0), (Side::Right, 32)] {

@@ -1,12 +1,12 @@
-//! The library's space against the model, over random operations: every index, both modes, anywhere
-//! in 64 bits. `examples/vmspace_oracle.rs` makes as many as one likes.
+//! The library's space compared with the model over random operations: every index, both modes,
+//! anywhere in the 64-bit range. `examples/vmspace_oracle.rs` runs more.
 #![forbid(unsafe_code)]
 
 use furlong::vmspace::{At, Custom, Prot, Rbtree, Request};
 use furlong_spec::compare;
 use furlong_spec::vmspace::{Model, Operation, SpaceSubject, TRIALS, World};
 
-/// Two hundred thousand operations, and as many comparisons of all that is there.
+/// Runs two hundred thousand operations, each followed by a comparison of the whole state.
 fn agrees(name: &str) {
     let trial = TRIALS.iter().find(|trial| trial.name == name);
     let seen = trial.expect("there is such an arm").run(0..28);
@@ -16,7 +16,7 @@ fn agrees(name: &str) {
         "{} operations",
         seen.operations()
     );
-    // A stream that is never refused, or always, compares nothing.
+    // A stream with refusals only, or without any, would compare nothing.
     let missing = seen.missing(10);
     assert!(missing.is_empty(), "seen too seldom: {missing:?}");
 }
@@ -64,8 +64,8 @@ fn what_merges_makes_room_for_what_is_cut_behind_it() {
         Operation::Map(request.at(At::Fixed(world.address(first))))
     };
     let both = Prot::READ | Prot::WRITE;
-    // As many areas as there may be, and one more: the second becomes one with its neighbours, and
-    // only then may the fourth be cut.
+    // One area more than the limit would need. The second area merges with its neighbours, and only
+    // then may the fourth be cut.
     let operations = [
         map(1, 2, Prot::READ, 0),
         map(3, 2, both, 0),

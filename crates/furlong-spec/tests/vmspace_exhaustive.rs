@@ -1,4 +1,5 @@
-//! Every short sequence of operations in spaces of six and eight pages, at both ends of 64 bits.
+//! Every short sequence of operations in spaces of six and eight pages, at both ends of the 64-bit
+//! range.
 #![forbid(unsafe_code)]
 
 use furlong::maple::{self, Fan, Heap};
@@ -12,7 +13,7 @@ type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
 const RW: Prot = Prot::from_bits(3);
 
-/// Ranges of whole pages, by their first page and their length.
+/// Ranges of whole pages, as first address and length.
 fn ranges(world: World, lens: &[u64]) -> Vec<(u64, u64)> {
     let all = world.first..=world.last();
     let of_len = |len: u64| all.clone().map(move |first| (first, len));

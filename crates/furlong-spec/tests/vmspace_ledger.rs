@@ -1,6 +1,6 @@
-//! The work of fixed streams of system calls, to the last node: what each index of a space looks
-//! at, writes and keeps. A change that is meant to alter the work alters these figures, and says
-//! why; any other has made a mistake that no answer shows.
+//! The exact work of fixed streams of system calls: the nodes that each index of a space visits,
+//! writes and keeps. A change that is meant to alter the work alters these figures and says why.
+//! Any other difference is a mistake that no outcome shows.
 #![forbid(unsafe_code)]
 
 use furlong::maple::{self, Event, Fan, Heap};
@@ -18,10 +18,11 @@ const EVENTS: [Event; 6] = [
     Event::SpanningStore,
 ];
 
-/// Many areas, searched from either side.
+/// Worlds for many areas, searched from either side.
 const LARGE: [World; 2] = [World::low(3000), World::high(3000, 4096).upwards()];
 
-/// What a stream in each of these worlds leaves. A fork would begin to count anew.
+/// The spaces after a stream in each of these worlds. Forks are left out, because a child's counts
+/// start from zero.
 fn after<C: Config<Index<Kept>: Default>>(
     worlds: &[World],
     length: usize,
@@ -41,7 +42,7 @@ fn after<C: Config<Index<Kept>: Default>>(
     }
 }
 
-/// Nodes looked at, halves computed, rotations, and bytes.
+/// Nodes visited, halves computed, rotations, and bytes.
 fn in_a_tree(worlds: &[World], length: usize) -> [u64; 4] {
     let mut sum = [0; 4];
     after::<Custom<Rbtree<rbtree::Tally>>>(worlds, length, |subject| {
@@ -55,7 +56,7 @@ fn in_a_tree(worlds: &[World], length: usize) -> [u64; 4] {
     sum
 }
 
-/// What the tree counts, and bytes of records.
+/// The tree's counts, and the bytes of records.
 fn in_a_maple<G: maple::Geometry>(worlds: &[World], length: usize) -> ([u64; 6], u64) {
     let (mut sum, mut bytes) = ([0; 6], 0);
     after::<Custom<Maple<maple::Custom<G, Heap, maple::Tally>>>>(worlds, length, |subject| {

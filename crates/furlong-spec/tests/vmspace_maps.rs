@@ -1,4 +1,5 @@
-//! `/proc/PID/maps`: this process's own, made a space of and shown again; and lines that are none.
+//! `/proc/PID/maps`: this process's own listing, read into a space and written again; and invalid
+//! lines.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -11,7 +12,7 @@ use furlong::vmspace::{
     Space, Value,
 };
 
-/// What an area is called; no two become one.
+/// The name of an area. Names never merge.
 #[derive(Clone, Debug)]
 struct Name(String);
 
@@ -50,7 +51,7 @@ fn this_process_is_a_space_and_is_shown_as_the_kernel_shows_it() {
     let mut space = space.unwrap_or_else(|error| panic!("{error}\n{text}"));
     space.check().expect("it is whole");
     assert_eq!(heads(&space.maps().to_string()), heads(&text));
-    // Where this variable is, and where this function is.
+    // The addresses of this variable and of this function.
     let here = VirtAddr::new((&raw const text).addr() as u64);
     let code = this_process_is_a_space_and_is_shown_as_the_kernel_shows_it as fn();
     let code = VirtAddr::new(code as usize as u64);
@@ -97,7 +98,7 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
 /// The first line of a listing.
 const FIRST: &str = "00400000-00403000 r-xp 00000000 fe:00 7 /bin/a\n";
 
-/// What is said of a second one.
+/// The error for a second line.
 fn refused(line: &str) -> MapsError {
     let text = format!("{FIRST}{line}\n");
     let space = Space::<Name>::of_maps(Layout::LINUX_X86_64, &text, named);

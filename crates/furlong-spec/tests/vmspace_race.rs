@@ -1,10 +1,10 @@
-//! Looks without a lock beside a writer that never pauses: nothing that was not true at a moment of
-//! the look. `examples/vmspace_race.rs` makes as many as one likes.
+//! Lock-free looks concurrent with a writer that never pauses. Every result was true at some time
+//! during its look. `examples/vmspace_race.rs` runs more.
 #![forbid(unsafe_code)]
 
 use furlong_spec::vmspace::race::{Nodes, Race, Tally};
 
-/// Nothing was wrong; whether enough happened for something to be wrong.
+/// Runs a race, which must have no error. Returns true if enough happened to detect errors.
 fn is_a_race(race: &Race) -> bool {
     let tally: Tally = race.run().unwrap_or_else(|wrong| panic!("{wrong}"));
     let (looks, changes) = (tally.looks, tally.changes);
@@ -20,8 +20,8 @@ fn is_a_race(race: &Race) -> bool {
     has_changed && has_found && looks.raced > 0 && looks.locked > 0
 }
 
-/// Races until looks have met changes: on a busy machine, where one side may hardly get to run,
-/// that may take a few.
+/// Races until looks have overlapped changes. On a busy machine, where one side may hardly run,
+/// that can take several races.
 fn race(nodes: Nodes, looks: u64, readers: u64, seed: u64) {
     let mut seeds = (seed..).step_by(8).take(50);
     let met = seeds.any(|seed| is_a_race(&Race::new(nodes, looks, readers, seed)));
@@ -42,7 +42,7 @@ fn readers_beside_a_writer_see_only_what_is_true() {
 
 #[test]
 fn a_look_that_is_wrong_is_told_from_right_ones() {
-    // Another object, another protection, an area that is a page too long or begins elsewhere.
+    // Another object; another protection; an area that is a page too long; one with another start.
     let tampers: [fn(u64) -> u64; 4] = [
         |word| word ^ 4 << 48,
         |word| word ^ 1 << 24,

@@ -1,5 +1,5 @@
-//! Faults that look areas up while another thread changes the space: what they see was there, is
-//! whole, and lives as long as their guard.
+//! Faults that look areas up while another thread changes the space. Each area found did exist, is
+//! consistent, and lives as long as the guard.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const PAGES: u64 = 96;
 const PAGE: u64 = 4096;
 const CHANGES: u64 = 20_000;
 
-/// A number, twice: a reader that meets memory which is being written or was freed tells.
+/// A number held twice, so that a reader detects memory that is torn or was freed.
 #[derive(Clone, Debug)]
 struct Twin(Box<u64>, u64);
 
@@ -56,8 +56,8 @@ fn page(random: &mut Random) -> VirtAddr {
     VirtAddr::new(FIRST + random.below(PAGES) * PAGE)
 }
 
-/// Every mapping is of an object at the offset of its address, so that what is seen can be told to
-/// be right wherever it begins.
+/// Makes a random change. Every mapping has an object offset equal to its address, so that a reader
+/// can check any area it finds.
 fn change<C: SharedConfig>(space: &Raced<C>, random: &mut Random) {
     let (start, len) = (page(random), (1 + random.below(7)) * PAGE);
     let prot = Prot::from_bits(random.below(8) as u32);
@@ -75,7 +75,7 @@ fn change<C: SharedConfig>(space: &Raced<C>, random: &mut Random) {
             assert_eq!(unmapped, Ok(()));
         }
         _ => {
-            // It is refused over a gap.
+            // Refused if the range has a gap.
             let _ = space.protect(start, len, prot, |piece| freed.push(piece));
         }
     }
@@ -91,7 +91,7 @@ fn is_right<T: maple::Config>(seen: &Glimpse<'_, Twin, T>, address: VirtAddr) ->
         && (1..=3).contains(&*area.value.0)
 }
 
-/// How many areas readers have seen while the space was changed.
+/// The number of areas that readers found while the space changed.
 fn race<C: SharedConfig>() -> u64
 where
     Raced<C>: Sync,

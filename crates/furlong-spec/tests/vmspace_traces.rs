@@ -1,4 +1,4 @@
-//! Recordings of real programs, replayed on every index; and recordings that are damaged.
+//! Recordings of real programs, replayed on every index, and corrupted recordings.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -29,7 +29,7 @@ fn replayed<S: AddressSpace>(script: &Script) -> Report {
     replay::<S>(script, &mut Unwatched)
 }
 
-/// The kernel's answers to the whole build, all of them.
+/// Replays the whole build. Every result must equal the kernel's.
 fn answers_as_the_kernel<C: Config<Index<u32>: Default>>(script: &Script) {
     let report = replayed::<Space<u32, C>>(script);
     assert!(report.mismatches.is_empty(), "{report}");
@@ -47,7 +47,7 @@ fn answers_as_the_kernel<C: Config<Index<u32>: Default>>(script: &Script) {
     for (class, count) in expected {
         assert_eq!(report.carried_out[&class], count, "{class}");
     }
-    // Every place that the kernel chose is the one that the space would have chosen.
+    // Every place that the kernel chose is the one that the space would choose.
     assert_eq!(report.choices, (12_966, 12_966));
 }
 
@@ -75,7 +75,7 @@ fn the_cut_is_the_beginning_and_is_answered_too() {
     assert!(whole.starts_with(&cut));
 }
 
-/// What programs asked of the kernel and what it answered, in the mode that is the kernel's.
+/// Replays a recording in the mode that matches the kernel. Every result must equal the kernel's.
 fn answers_all<C: Config<Index<u32>: Default>>(script: &Script) -> Report {
     let report = replayed::<Space<u32, C>>(script);
     assert!(report.mismatches.is_empty(), "{report}");
@@ -105,7 +105,7 @@ fn runtimes_that_move_mappings_and_hint_at_places_are_answered_as_the_kernel_did
     ] {
         assert!(report.carried_out[&class] >= least, "{report}");
     }
-    // Every place that the kernel chose is the one that the space would have chosen.
+    // Every place that the kernel chose is the one that the space would choose.
     assert_eq!(report.choices.0, report.choices.1, "{report}");
 }
 
@@ -143,7 +143,7 @@ fn what_the_kernel_refuses_is_refused_with_the_same_numbers() {
     ];
     assert_eq!(refused, expected);
     let script = Script::new(&events);
-    // A file that is none is nothing that a space could refuse.
+    // The space is not involved in a mapping of an invalid file.
     assert_eq!(script.not_asked.len(), 1);
     let report = answers_all::<Custom<Rbtree, Linux>>(&script);
     assert_eq!(answers_all::<Custom<Maple, Linux>>(&script), report);
@@ -159,7 +159,7 @@ fn where_the_kernel_has_changed_something_before_it_refused_only_its_mode_agrees
     assert_eq!(kinds, [written], "{report}");
 }
 
-/// A space that does one thing wrong.
+/// A space with one fault.
 struct Wrong<const WHAT: usize>(Space<u32>);
 
 const KEEPS_WHAT_IS_UNMAPPED: usize = 0;
@@ -268,7 +268,7 @@ fn an_event_is_written_as_it_is_read() {
     assert_eq!(last.concat(), more);
 }
 
-/// What the lines before the wrong one gave, the number of the wrong one, and the whole message.
+/// The number of events before the faulty line, the number of that line, and the message.
 fn damage(text: &str) -> (usize, Option<u32>, String) {
     let trace = parse("trace", text.as_bytes());
     let error = trace.error.expect("something is wrong");
@@ -347,7 +347,7 @@ fn a_packed_trace_that_was_cut_off_gives_what_can_be_unpacked() {
             "{error}"
         );
         assert!(part < 100 || !trace.events.is_empty(), "{part}: {error}");
-        // What was read can be replayed.
+        // The events that were read can be replayed.
         let report = replayed::<Space<u32>>(&Script::new(&trace.events));
         assert!(report.mismatches.is_empty(), "{report}");
     }

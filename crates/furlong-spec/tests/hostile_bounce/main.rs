@@ -1,5 +1,5 @@
-//! A hostile caller of bounce pools: it panics wherever it is called, forgets guards and those who
-//! wait, refuses and lies, and comes back from where it is called.
+//! A hostile caller of bounce pools. It panics in every callback, forgets guards and waiters,
+//! refuses and lies, and re-enters the pool from callbacks.
 
 mod memory;
 mod raw;
@@ -24,7 +24,7 @@ use furlong_spec::hostile::{Ledger, Outcome, panic_at_every_call, user_code};
 use memory::{Hostile, LIES, Lie};
 use script::{Forget, Script};
 
-/// Counts nothing, but is called for everything.
+/// Counters that count nothing, whose every call is user code.
 #[derive(Debug)]
 pub(crate) struct Loud;
 
@@ -51,7 +51,7 @@ thread_local! {
     static CPU: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Says another number each time, as far from the last one as can be.
+/// A CPU that returns another number each time, far from the last one.
 pub(crate) struct Lying;
 
 impl Cpu for Lying {
@@ -69,7 +69,7 @@ impl Cpu for Lying {
 pub(crate) type Arms<O, A> = Custom<O, A, ZeroPads, Lying, SpinLock, Loud>;
 pub(crate) type Tested<O, A> = Pool<Arc<Hostile>, Arms<O, A>>;
 
-/// Two blocks of eight slots, two areas each, and a transient one.
+/// Two blocks of eight slots, with two areas each, and a transient block.
 fn plan(growth: Growth) -> Plan {
     let plan = Plan::new(8, 2).growth(growth).blocks(3).block_slots(8, 2);
     plan.transients(1).waiters(3).patience(1)
@@ -79,8 +79,8 @@ fn device() -> Device {
     Device::new(7, Limits::new().quota(20)).expect("good limits")
 }
 
-/// The pool after an attack: it is whole, nobody's slots are gone but those of `lost` mappings, and
-/// it can be filled and emptied.
+/// Checks a pool after an attack: no invariant is broken, only the slots of `lost` mappings are
+/// missing, and it can be filled and emptied.
 fn is_whole<M: Memory, O: Order, A: Area>(
     pool: &Pool<M, Arms<O, A>>,
     device: &Device,
@@ -108,7 +108,7 @@ fn is_whole<M: Memory, O: Order, A: Area>(
         .unwrap_or_else(|broken| panic!("{what}: {broken}"));
 }
 
-/// Each call of user code in a script panics once.
+/// Makes each call of user code in a script panic once.
 fn panics_of<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
     let lie = LIES[seed as usize % LIES.len()];
     let growth = [Growth::Inline, Growth::Deferred, Growth::Never][seed as usize % 3];
@@ -118,7 +118,7 @@ fn panics_of<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
         0
     };
     let device = device();
-    // Made here and looked at there; each attempt has its own.
+    // Made in the attempt and inspected after it; each attempt has its own.
     let made = Cell::new(None::<(Tested<O, A>, Arc<Hostile>)>);
     let state = Cell::new((0_u64, 0_u64));
     panic_at_every_call(
@@ -126,7 +126,7 @@ fn panics_of<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
             let memory = Arc::new(Hostile::new(lie, refused));
             let pool = Pool::with_config(Arc::clone(&memory), Lying, &plan(growth));
             let pool = pool.expect("there is memory for the first block");
-            // In its place however the script ends.
+            // Returned to the cell however the script ends.
             let kept = script::Kept::new((pool, memory), &made);
             let (pool, _) = kept.get();
             Script::new(seed).run(pool, &device, None, |place, before| {
@@ -145,7 +145,7 @@ fn panics_of<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
             );
             let what = format!("seed {seed}, {k}: {of}");
             is_whole(&pool, &device, 0, &what);
-            // What panics as it takes memory back has it, whatever it says.
+            // A `free` that panics has taken the memory nevertheless.
             drop(pool);
             let (out, lost) = (memory.out(), memory.lost());
             assert_eq!(out, lost, "{what}: blocks are out");
@@ -163,7 +163,7 @@ fn user_code_that_panics_at_any_call_leaves_a_pool_whole() {
     ledger.report(5000);
 }
 
-/// Each guard and each one who waits is forgotten at each step of a script.
+/// Forgets each guard and each waiter at each step of a script.
 fn forgets_of<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
     for (step, which) in
         (0..script::STEPS).flat_map(|step| (0..script::HELD).map(move |which| (step, which)))
@@ -189,7 +189,7 @@ fn forgets_of<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
             "{what}"
         );
         drop(pool);
-        // It is a device's for good, and so is its block.
+        // A forgotten mapping belongs to its device for ever, and its block is never freed.
         assert_eq!(memory.out(), i64::from(charged > 0), "{what}");
     }
 }
@@ -206,7 +206,7 @@ fn guards_and_waiters_that_are_forgotten_cost_their_slots_and_nothing_else() {
 
 type Static = Pool<&'static Hostile, Arms<AreaFirst, LockFree>>;
 
-/// Comes back into the pool from where it is woken.
+/// Re-enters the pool when it is woken.
 struct Returning(&'static Static, &'static Device);
 
 impl Wake for Returning {

@@ -1,5 +1,5 @@
-//! Memory whose every method is a hostile caller's: it panics when it is told to, refuses, and lies
-//! about where devices see it.
+//! Memory with hostile methods: they panic when told to, refuse, and lie about the device addresses
+//! of blocks.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -9,17 +9,17 @@ use furlong::addr::{Address, Iova, PhysAddr};
 use furlong::bounce::{Backing, Memory, NotConverted, SLOT, Wanted};
 use furlong_spec::hostile::user_code;
 
-/// What it says of the device addresses of what it hands out.
+/// The lie about the device addresses of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Lie {
     None,
     /// All memory is at the same address.
     Same,
-    /// Half a slot beside.
+    /// Every block is off by half a slot.
     Askew,
-    /// At the end of the address space.
+    /// Every block is at the end of the address space.
     Last,
-    /// More than was wanted, or less.
+    /// Blocks are longer than requested.
     Longer,
     Shorter,
 }
@@ -33,25 +33,25 @@ pub(crate) const LIES: [Lie; 6] = [
     Lie::Shorter,
 ];
 
-/// Memory of the heap, each block in an allocation of its own.
+/// Memory from the heap. Each block is a separate allocation.
 #[derive(Debug)]
 pub(crate) struct Hostile {
     next: AtomicU64,
     lie: Lie,
-    /// The call of these that is refused, from 1; 0 is none.
+    /// Number of the call that is refused, counted from 1; 0 is none.
     refused: AtomicUsize,
     calls: AtomicUsize,
-    /// Blocks that are out, and of those the ones that nobody will bring back: their conversion
-    /// failed or panicked.
+    /// The number of blocks not freed, and the number among them that will never be freed because
+    /// their conversion failed or panicked.
     out: AtomicI64,
     lost: AtomicI64,
-    /// What is out, to be adopted.
+    /// The blocks not freed, for adoption.
     blocks: Mutex<Vec<Backing>>,
-    /// The originals of mappings by address, from address 0 on.
+    /// The originals of mappings by address. The first one is at address 0.
     originals: Box<[AtomicU8]>,
 }
 
-/// Bytes of originals.
+/// Bytes of memory for originals.
 pub(crate) const ORIGINALS: usize = 1 << 14;
 
 fn again(backing: &Backing) -> Backing {
@@ -72,7 +72,7 @@ impl Hostile {
         }
     }
 
-    /// The originals that are mapped by this address.
+    /// The originals at this address.
     fn originals(&self, at: PhysAddr, len: usize) -> &[AtomicU8] {
         let start = usize::try_from(at.raw()).expect("it is an original's");
         &self.originals[start..start + len]
@@ -94,13 +94,14 @@ impl Hostile {
         self.calls.fetch_add(1, Ordering::SeqCst) + 1 == self.refused.load(Ordering::SeqCst)
     }
 
-    /// Refuses the call of this number from now on; 0 is none.
+    /// Refuses the call of this number, counted from now on; 0 is none.
     pub(crate) fn refuse(&self, call: usize) {
         self.calls.store(0, Ordering::SeqCst);
         self.refused.store(call, Ordering::SeqCst);
     }
 
-    /// The first block is told the truth about: without it there is no pool.
+    /// The address and length to report. They are true for the first block, without which there is
+    /// no pool.
     fn place(&self, len: usize) -> (u64, usize) {
         let at = self.next.fetch_add(1 << 20, Ordering::SeqCst);
         let slot = SLOT as usize;
@@ -116,8 +117,8 @@ impl Hostile {
     }
 }
 
-// SAFETY: each block is an allocation of its own, of at least the length that it says, until it is
-// freed; `read` and `write` copy as many bytes as they are told, one by one.
+// SAFETY: each block is a separate allocation of at least its reported length until it is freed;
+// `read` and `write` copy the requested number of bytes, one by one.
 unsafe impl Memory for Hostile {
     fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
         user_code("Memory::obtain");
@@ -148,7 +149,7 @@ unsafe impl Memory for Hostile {
         self.out.fetch_sub(1, Ordering::SeqCst);
         self.kept().retain(|kept| kept.start != backing.start);
         let memory = NonNull::slice_from_raw_parts(backing.start, backing.len);
-        // SAFETY: the caller gives back what `obtain` leaked.
+        // SAFETY: the caller returns the box that `obtain` leaked.
         drop(unsafe { Box::from_raw(memory.as_ptr()) });
         user_code("Memory::free");
     }
@@ -156,7 +157,7 @@ unsafe impl Memory for Hostile {
     fn share(&self, _: &Backing) -> Result<(), NotConverted> {
         self.lost.fetch_add(1, Ordering::SeqCst);
         user_code("Memory::share");
-        // It did not panic, and was as private as before or is shared.
+        // No panic: the block is either shared, or as private as before.
         self.lost.fetch_sub(1, Ordering::SeqCst);
         if self.refuses() {
             Err(NotConverted)
@@ -178,7 +179,7 @@ unsafe impl Memory for Hostile {
     unsafe fn read(&self, from: PhysAddr, to: NonNull<u8>, len: usize) {
         user_code("Memory::read, before");
         for (at, byte) in self.originals(from, len).iter().enumerate() {
-            // SAFETY: `to` is good for writing `len` bytes, of which this is one.
+            // SAFETY: `to` is valid for writes of `len` bytes, and this is one of them.
             let place = unsafe { to.add(at) };
             // SAFETY: as above.
             unsafe { place.write(byte.load(Ordering::SeqCst)) };
@@ -189,7 +190,7 @@ unsafe impl Memory for Hostile {
     unsafe fn write(&self, to: PhysAddr, from: NonNull<u8>, len: usize) {
         user_code("Memory::write, before");
         for (at, byte) in self.originals(to, len).iter().enumerate() {
-            // SAFETY: `from` is good for reading `len` bytes, of which this is one.
+            // SAFETY: `from` is valid for reads of `len` bytes, and this is one of them.
             let place = unsafe { from.add(at) };
             // SAFETY: as above.
             byte.store(unsafe { place.read() }, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Mappings that are found by their address: each call of user code panics once.
+//! Mappings identified by their address, with a panic in each call of user code.
 #![expect(unsafe_code, reason = "mappings are made and ended by address")]
 
 use std::cell::{Cell, RefCell};
@@ -17,7 +17,7 @@ use super::memory::{Hostile, Lie};
 use super::script::Kept;
 use super::{Lying, Tested, device, is_whole, plan};
 
-/// How a mapping was made, and is to be ended.
+/// The kind of a mapping, which determines how to end it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Raw,
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Pointer,
 }
 
-/// A mapping whose address the caller was told.
+/// A mapping known by its address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub(crate) at: Iova,
@@ -36,7 +36,7 @@ pub(crate) struct Held {
 
 const WAYS: [Direction; 3] = [Direction::ToDevice, Direction::FromDevice, Direction::Both];
 
-/// Bytes that are mapped by a pointer to them: nobody else's, for ever.
+/// The original of mappings by pointer, which lives for ever and has no other user.
 fn pointed(len: usize) -> NonNull<[u8]> {
     thread_local! {
         static BYTES: NonNull<[u8]> = NonNull::from(Box::leak(vec![7_u8; 9000].into_boxed_slice()));
@@ -44,7 +44,7 @@ fn pointed(len: usize) -> NonNull<[u8]> {
     NonNull::slice_from_raw_parts(BYTES.with(|bytes| bytes.cast()), len)
 }
 
-/// Maps something, if there is room.
+/// Makes a mapping if there is room.
 pub(crate) fn take<O: Order, A: Area>(
     pool: &Tested<O, A>,
     device: &Device,
@@ -55,10 +55,10 @@ pub(crate) fn take<O: Order, A: Area>(
     let kind = [Kind::Raw, Kind::Raw, Kind::Allocated, Kind::Pointer][random.index(4)];
     let original = PhysAddr::new(random.below(9000));
     let at = match kind {
-        // SAFETY: the memory has that many originals, and this is one thread.
+        // SAFETY: the memory has that many originals, and there is only this thread.
         Kind::Raw => unsafe { pool.map_raw(device, original, len, way) }.ok()?,
         Kind::Allocated => pool.allocate_raw(device, len).ok()?.0,
-        // SAFETY: the bytes are there for good, and nobody else uses them.
+        // SAFETY: the bytes live for ever, and no other code uses them.
         Kind::Pointer => unsafe { pool.map_pointer(device, pointed(len), way) }.ok()?,
     };
     Some(Held { at, len, way, kind })
@@ -73,20 +73,20 @@ pub(crate) fn give<O: Order, A: Area>(
 ) -> Result<(), Misuse> {
     let Held { at, len, way, kind } = held;
     match kind {
-        // SAFETY: as it was mapped, and no sync runs.
+        // SAFETY: the same arguments as in the map call, and no sync runs.
         Kind::Raw => unsafe { pool.unmap_raw(device, at, way, back) },
-        // SAFETY: nobody has used it.
+        // SAFETY: no other code uses it.
         Kind::Allocated => unsafe { pool.deallocate_raw(device, at) },
-        // SAFETY: as it was mapped.
+        // SAFETY: the same arguments as in the map call.
         Kind::Pointer => unsafe { pool.unmap_pointer(device, at, pointed(len), way, back) },
     }
 }
 
-/// What a script has, outside of its panics.
+/// The mappings of a script, which survive its panics.
 #[derive(Default)]
 struct Hand {
     held: RefCell<Vec<Held>>,
-    /// One that was being ended.
+    /// The mapping that is being ended.
     ending: Cell<Option<Held>>,
 }
 
@@ -111,7 +111,7 @@ fn step<O: Order, A: Area>(pool: &Tested<O, A>, device: &Device, random: &mut Ra
         }
         7 => {
             let (at, len, way) = (one.at, one.len, one.way);
-            // SAFETY: as it was mapped, and no unmap runs.
+            // SAFETY: the same arguments as in the map call, and no unmap runs.
             let synced = unsafe { pool.sync_for_device_raw(device, at, len, way) };
             assert_eq!(synced.is_ok(), one.kind == Kind::Raw);
             // SAFETY: as above.
@@ -132,7 +132,7 @@ fn step<O: Order, A: Area>(pool: &Tested<O, A>, device: &Device, random: &mut Ra
     }
 }
 
-/// Each call of user code in a script panics once.
+/// Makes each call of user code in a script panic once.
 fn panics_of<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
     let growth = [Growth::Inline, Growth::Deferred, Growth::Never][seed as usize % 3];
     let refused = if seed % 4 == 3 { seed as usize % 9 } else { 0 };
@@ -145,7 +145,7 @@ fn panics_of<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
             let pool = Pool::with_config(Arc::clone(&memory), Lying, &plan(growth));
             let pool = pool.expect("there is memory for the first block");
             memory.refuse(refused);
-            // In its place however the script ends.
+            // Returned to the cell however the script ends.
             let kept = Kept::new((pool, memory, Hand::default()), &made);
             let (pool, _, hand) = kept.get();
             let mut random = Random::new(seed);
@@ -163,7 +163,7 @@ fn panics_of<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
                 ledger.note("bounce::Pool by address", (place.get().0, of, k), seed);
             }
             if let Some(ending) = hand.ending.take() {
-                // It has ended, or nothing has changed.
+                // The mapping has either ended or is unchanged.
                 let again = give(&pool, &device, ending, Back::Nothing);
                 let gone = Err(Misuse::NotMapped(ending.at));
                 assert!(again == Ok(()) || again == gone, "{what}: {again:?}");

@@ -1,4 +1,4 @@
-//! Pools that are saved, spoilt and restored: memory in which devices work is never freed.
+//! Pools that are saved, corrupted and restored. Memory that devices may use is never freed.
 #![expect(unsafe_code, reason = "mappings are claimed and ended by address")]
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::memory::{Hostile, Lie};
 use super::raw::{Held, Kind, give, take};
 use super::{Lying, Tested, device, is_whole, plan};
 
-/// The memory and the state of a pool that had mappings by address, and those.
+/// The memory, the state and the remaining mappings of a saved pool.
 fn saved<O: Order, A: Area>(seed: u64) -> (Arc<Hostile>, State, Vec<Held>) {
     let memory = Arc::new(Hostile::new(Lie::None, 0));
     let made = Pool::with_config(Arc::clone(&memory), Lying, &plan(Growth::Inline));
@@ -22,7 +22,7 @@ fn saved<O: Order, A: Area>(seed: u64) -> (Arc<Hostile>, State, Vec<Held>) {
     let (device, mut random) = (device(), Random::new(seed));
     let mut held = Vec::new();
     for _ in 0..2 + random.below(9) {
-        // What was mapped by a pointer is not to be claimed: its bytes are gone with the service.
+        // A mapping by pointer cannot be claimed, because its original dies with the process.
         let new = take(&pool, &device, &mut random);
         let is_pointed = |one: &Held| one.kind == Kind::Pointer;
         if let Some(one) = new.filter(is_pointed) {
@@ -39,7 +39,7 @@ fn saved<O: Order, A: Area>(seed: u64) -> (Arc<Hostile>, State, Vec<Held>) {
     (memory, state, held)
 }
 
-/// Restores a pool with each call of user code panicking, and claims what it had.
+/// Restores a pool with each call of user code panicking, and claims its mappings.
 fn restore<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
     for k in 1.. {
         let (memory, state, held) = saved::<O, A>(seed);
@@ -51,7 +51,7 @@ fn restore<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
         ledger.note("bounce::State", k, (seed, state.mappings.len()));
         let what = format!("seed {seed}, {k}");
         match outcome {
-            // Devices may work in all of it.
+            // Devices may use all of the memory.
             Outcome::Panicked(_) => assert_eq!(memory.out(), out, "{what}: memory was freed"),
             Outcome::Done(restored) => {
                 let pool: Tested<O, A> = restored.unwrap_or_else(|error| panic!("{error}"));
@@ -62,7 +62,7 @@ fn restore<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
     }
 }
 
-/// Claims and ends mappings, with a panic at a call of each.
+/// Claims and ends all mappings, with a panic at one call in each claim.
 fn claim<O: Order, A: Area>(
     pool: Tested<O, A>,
     held: &[Held],
@@ -75,7 +75,7 @@ fn claim<O: Order, A: Area>(
     for (at, &one) in held.iter().enumerate() {
         let call = seed % 7 + 1;
         let what = format!("seed {seed}, call {call} of {one:?}");
-        // SAFETY: the originals are where they were.
+        // SAFETY: the originals have not moved.
         let claimed = panic_at(call, || unsafe { pool.claim(&device, one.at) });
         if let Outcome::Panicked(_) = claimed {
             // SAFETY: as above.
@@ -112,7 +112,7 @@ fn a_panic_in_a_restore_frees_no_memory_that_a_device_may_use() {
     ledger.report(900);
 }
 
-/// Another number, often a border.
+/// A corrupted number, often an extreme one.
 fn spoilt(random: &mut Random, number: u64, bits: u32) -> u64 {
     let most = u64::MAX >> (64 - bits);
     match random.below(6) {
@@ -125,7 +125,7 @@ fn spoilt(random: &mut Random, number: u64, bits: u32) -> u64 {
     }
 }
 
-/// Changes a number of a state, or repeats, swaps or loses an entry.
+/// Changes a number in a state, or repeats, swaps or removes an entry.
 fn spoil(state: &mut State, random: &mut Random) {
     let narrow = |random: &mut Random, number: &mut u32| {
         *number = spoilt(random, u64::from(*number), 32) as u32;

@@ -1,4 +1,4 @@
-//! What a caller does with a pool: some steps, drawn by a seed.
+//! Scripts: the steps of a caller, drawn from a seed.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
@@ -20,14 +20,14 @@ use super::{Arms, Tested};
 pub(crate) const STEPS: usize = 14;
 pub(crate) const HELD: usize = 8;
 
-/// Which value is forgotten after which step.
+/// The value to forget, and the step after which to forget it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Forget {
     pub(crate) step: usize,
     pub(crate) which: usize,
 }
 
-/// A pool that is back in its cell when this goes, also by a panic.
+/// A pool that returns to its cell on drop, even after a panic.
 pub(crate) struct Kept<'c, T> {
     value: Option<T>,
     cell: &'c Cell<Option<T>>,
@@ -50,7 +50,7 @@ impl<T> Drop for Kept<'_, T> {
     }
 }
 
-/// Panics when it is told to, also when it goes.
+/// A waker whose wake and drop are user code.
 struct Bell;
 
 impl Wake for Bell {
@@ -67,7 +67,7 @@ impl Drop for Bell {
 
 type Of<'a, B, O, A> = Mapped<'a, B, Arc<Hostile>, Arms<O, A>>;
 
-/// What a caller may have at a time. A kind and the slots of each are the state of an attack.
+/// A value that a caller holds. The kinds and slots of all values are the state of an attack.
 enum Value<'a, O: Order, A: Area> {
     To(Of<'a, ToDevice<'static>, O, A>),
     From(Of<'a, FromDevice<'static>, O, A>),
@@ -102,7 +102,7 @@ fn room(len: usize) -> &'static mut [u8] {
     vec![0; len].leak()
 }
 
-/// The steps of a seed.
+/// The steps that follow from a seed.
 pub(crate) struct Script(Random);
 
 impl Script {
@@ -110,8 +110,8 @@ impl Script {
         Self(Random::new(seed))
     }
 
-    /// Runs all steps, and drops everything; says before each what it is, and in which state.
-    /// Returns the kind of what was forgotten, and the state before.
+    /// Runs all steps, and drops all values. Before each step calls `say` with the step and the
+    /// state. Returns the kind of the forgotten value, and the state before it.
     pub(crate) fn run<'a, O: Order, A: Area>(
         mut self,
         pool: &'a Tested<O, A>,
@@ -156,7 +156,7 @@ impl Script {
     }
 }
 
-/// Takes something.
+/// Obtains a value.
 fn take<'a, O: Order, A: Area>(
     pool: &'a Tested<O, A>,
     device: &'a Device,
@@ -176,7 +176,8 @@ fn take<'a, O: Order, A: Area>(
             let mut waiting = pool.wait(device, bytes);
             let waker = Waker::from(Arc::new(Bell));
             let polled = Pin::new(&mut waiting).poll(&mut Context::from_waker(&waker));
-            // Not at the end, where the compiler would lose the answer if it panics.
+            // Dropped here, because a panic in a drop at the end of the scope would leak the
+            // result.
             drop(waker);
             match polled {
                 Poll::Ready(done) => done.ok().map(Value::To),
@@ -187,7 +188,7 @@ fn take<'a, O: Order, A: Area>(
             let mut left = 2;
             let mapped = pool.wait(device, bytes).block_while(|| {
                 user_code("pause");
-                // From in there the pool may be used.
+                // The pause callback may use the pool.
                 drop(pool.map(device, ToDevice(&[1])));
                 left -= 1;
                 if left > 0 {
@@ -201,7 +202,7 @@ fn take<'a, O: Order, A: Area>(
     }
 }
 
-/// Uses something up, or uses it.
+/// Uses a value, or uses it up.
 fn give<O: Order, A: Area>(held: &mut Vec<Value<'_, O, A>>, random: &mut Random, which: u64) {
     if held.is_empty() {
         return;
@@ -237,10 +238,10 @@ fn give<O: Order, A: Area>(held: &mut Vec<Value<'_, O, A>>, random: &mut Random,
     }
 }
 
-/// What is not about a mapping.
+/// Calls a method that does not concern a mapping.
 fn tend<O: Order, A: Area>(pool: &Tested<O, A>, which: u64) {
     if which == 14 {
-        // A lying memory, or a limit, refuses.
+        // Refused if the memory lies or a limit is reached.
         let _ = pool.grow();
     } else {
         pool.tend();

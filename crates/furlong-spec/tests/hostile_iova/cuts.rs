@@ -1,5 +1,5 @@
-//! Parts and ranges taken out of extents, with a panic at every call of user code: whatever is
-//! outside of the part stays reserved.
+//! Parts and ranges cut out of extents, with a panic at every call of user code. Everything outside
+//! of the part stays reserved.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -14,8 +14,8 @@ use super::user::Array;
 const PAGE: u64 = 4096;
 const PAGES: u64 = 128;
 
-/// Extents of 1 to 12 pages, one in six of them fixed and one in six claimed by nobody; and the
-/// grants of the others.
+/// Extents of 1 to 12 pages, one in six of them fixed and one in six unclaimed, and the grants of
+/// the others.
 fn grown(seed: u64) -> (Victim, Vec<Grant>) {
     let mut random = Random::new(seed);
     let space = Victim::with_config(pages(0, PAGES), PAGE, Array(Vec::new()));
@@ -31,7 +31,7 @@ fn grown(seed: u64) -> (Victim, Vec<Grant>) {
             }
             1 => {
                 let _ = space.reserve_at(pages(at, len + 1)).expect("it is free");
-                // What is left of it is nobody's.
+                // The rest of the extent becomes unclaimed.
                 let cut = space.release_range(pages(at + len, 1), drop);
                 assert_eq!(cut, Ok(1));
             }
@@ -42,7 +42,7 @@ fn grown(seed: u64) -> (Victim, Vec<Grant>) {
     (space, grants)
 }
 
-/// Whose each page is.
+/// The owner of each page.
 fn owners(space: &Victim) -> Vec<Option<Kind>> {
     let owner = |page| space.owner(Iova::new(page * PAGE)).map(|owned| owned.kind);
     (0..PAGES).map(owner).collect()
@@ -52,8 +52,8 @@ fn has(extent: Extent<Iova>, page: usize) -> bool {
     extent.contains(Iova::new(page as u64 * PAGE))
 }
 
-/// After an attack on `part`: nothing else is free that was not before, the space is in order, and
-/// recovers from a second panic.
+/// Checks a space after an attack on `part`: no page outside of it was freed, no invariant is
+/// broken, and the space recovers even after a second panic.
 fn holds_the_rest(
     space: &mut Victim,
     before: &[Option<Kind>],
@@ -83,7 +83,7 @@ fn holds_the_rest(
     after
 }
 
-/// Releases a range, in which a panic at each call of user code is planted in turn.
+/// Releases a range, with a panic in each call of user code in turn.
 fn release_range(ledger: &mut Ledger, seed: u64, range: Extent<Iova>) {
     for call in 1.. {
         let (mut space, _) = grown(seed);
@@ -98,7 +98,7 @@ fn release_range(ledger: &mut Ledger, seed: u64, range: Extent<Iova>) {
         });
         let told = format!("{range:?} of {seed}, call {call}, {outcome:?}");
         let after = holds_the_rest(&mut space, &before, range, call, &told);
-        // Whatever was handed out is free, and of the rest one piece at most.
+        // Every piece passed to the caller is free, and at most one further piece.
         let gone = |page: usize| before[page].is_some() && after[page].is_none();
         let handed = |page: usize| released.iter().any(|piece| has(piece.extent, page));
         assert!(
@@ -121,7 +121,7 @@ fn release_range(ledger: &mut Ledger, seed: u64, range: Extent<Iova>) {
     }
 }
 
-/// Releases a part of an extent in the same way: it is gone whole, or as it was.
+/// Releases a part of an extent in the same way. It is released as a whole, or unchanged.
 fn release_part(ledger: &mut Ledger, seed: u64, which: usize, cut: (u64, u64)) {
     for call in 1.. {
         let (mut space, mut grants) = grown(seed);
@@ -158,7 +158,7 @@ pub(crate) fn interrupt_every_cut(ledger: &mut Ledger) {
         for _ in 0..10 {
             let first = random.below(PAGES - 40);
             release_range(ledger, seed, pages(first, 1 + random.below(38)));
-            // So short that it lies in the middle of an extent, often.
+            // Short enough that it often lies within an extent.
             release_range(ledger, seed, pages(first, 1 + random.below(3)));
             let cut = (random.below(6), 1 + random.below(6));
             release_part(ledger, seed, random.index(64), cut);

@@ -1,4 +1,4 @@
-//! Domains: the same, with locks that must not stay held.
+//! Domains under the same attacks. Their locks must not stay held.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
@@ -16,7 +16,7 @@ use super::user::{Array, Device, HELD, Moving, Tiny, lie};
 const PAGE: u64 = 4096;
 const PAGES: u64 = 128;
 
-/// A domain, and what its caller holds of it.
+/// A domain and its caller's values.
 struct World<const N: usize> {
     domain: Domain<Device, Tiny<N>>,
     grants: Vec<Grant>,
@@ -54,7 +54,7 @@ impl<const N: usize> World<N> {
         self.grants.extend(self.domain.reserve(&request, Highest));
     }
 
-    /// One operation; what it takes comes off the lists.
+    /// Runs one operation. Values that it consumes are removed from the lists.
     fn operate(&mut self, operation: usize) {
         let Self {
             domain,
@@ -84,12 +84,12 @@ impl<const N: usize> World<N> {
             15 => _ = (domain.counters(), domain.cached(), domain.quarantined()),
             16 => drop(domain.reserve_at(pages(PAGES / 2, 3))),
             17 => drop(domain.check()),
-            // More than there is: every relief is tried.
+            // More than the whole space, so that every kind of relief is tried.
             _ => drop(domain.reserve(&request.size(PAGES * PAGE), Lowest)),
         }
     }
 
-    /// Whether nothing is held, kept or lost that should not be; `lost` extents may have leaked.
+    /// Checks that no lock is held, no invariant is broken and at most `lost` extents have leaked.
     fn look(self, lost: usize, context: &str) {
         assert_eq!(HELD.get(), 0, "{context}: a lock is held");
         if let Err(broken) = self.domain.check() {
@@ -118,10 +118,11 @@ impl<const N: usize> World<N> {
     }
 }
 
-/// Operations that [`World::operate`] knows.
+/// The number of operations of [`World::operate`].
 const OPERATIONS: usize = 19;
 
-/// Extents that one panic may leak: what was given to the call, and what is on its way to the tree.
+/// The maximum number of extents that one panic may leak: those given to the call, and those on
+/// their way to the tree.
 const LOST: usize = 33;
 
 pub(crate) fn interrupt_every_operation<const N: usize>(ledger: &mut Ledger) {
@@ -143,7 +144,7 @@ pub(crate) fn interrupt_every_operation<const N: usize>(ledger: &mut Ledger) {
     }
 }
 
-/// Forgets grants, tokens, seals and results at each step of a stream: each costs its extent.
+/// Forgets grants, tokens, seals and results at each step of a stream. Each costs its extent.
 pub(crate) fn forget_everything<const N: usize>(ledger: &mut Ledger) {
     for seed in 0..32 {
         let mut world = World::<N>::grown(seed as usize * 2, seed);
@@ -172,8 +173,8 @@ pub(crate) fn forget_everything<const N: usize>(ledger: &mut Ledger) {
     }
 }
 
-/// A measure that lies and a CPU that is not there: no lock stays held, and what the domain keeps
-/// is in order.
+/// Uses a measure that lies and a CPU number out of range. No lock stays held, and the domain's
+/// caches stay consistent.
 pub(crate) fn lie_about_everything<const N: usize>(ledger: &mut Ledger) {
     for seed in 0..40 {
         let mut world = World::<N>::grown(20, seed);
@@ -182,7 +183,7 @@ pub(crate) fn lie_about_everything<const N: usize>(ledger: &mut Ledger) {
             let operation = random.index(OPERATIONS);
             let call = 1 + random.below(300);
             lie(Some(random.next()));
-            // A search that was led astray may panic by itself, and so may `check` of a measure.
+            // A misled search may panic by itself, and so may the `check` of a measure.
             let attempt = || panic_at(call, || world.operate(operation));
             let ended = catch_unwind(AssertUnwindSafe(attempt)).is_ok();
             lie(None);

@@ -1,5 +1,5 @@
-//! Flushes that come back to the domain which flushes: no address is granted before a flush that
-//! began after its release has ended, and no lock stays held.
+//! Flushes that call back into the domain that flushes. No address is granted before the end of a
+//! flush that began after its release, and no lock stays held.
 #![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -18,14 +18,14 @@ use super::user::{Array, HELD, Moving, Tiny};
 const PAGE: u64 = 4096;
 const PAGES: u64 = 96;
 
-/// What a device remembers, and when.
+/// The translations that a device may still remember.
 #[derive(Default)]
 struct Memory {
-    /// Counts what happens.
+    /// The current time, in events.
     now: u64,
-    /// When the latest flush began that has ended.
+    /// The start of the latest flush that has ended.
     forgot: u64,
-    /// What was released, when, and not granted again since.
+    /// Extents released and not granted again, each with the time of its release.
     released: Vec<(Extent<Iova>, u64)>,
 }
 
@@ -39,7 +39,7 @@ impl Memory {
         self.forgot = self.forgot.max(began);
     }
 
-    /// An extent is granted: the device has forgotten all of it.
+    /// Records a grant, and checks that the device has forgotten the extent.
     fn grants(&mut self, extent: Extent<Iova>) {
         let forgot = self.forgot;
         self.released.retain(|(old, when)| {
@@ -50,7 +50,7 @@ impl Memory {
     }
 }
 
-/// What is shared by a domain's caller and its flushes.
+/// State shared by a domain's caller and the domain's flushes.
 struct Shared<const N: usize> {
     domain: Domain<Back<N>, Tiny<N>>,
     memory: RefCell<Memory>,
@@ -58,7 +58,7 @@ struct Shared<const N: usize> {
     grants: RefCell<Vec<Grant>>,
     tokens: RefCell<Vec<Token>>,
     sealed: RefCell<Vec<(Sealed, u64)>>,
-    /// Flushes that go on, and operations that were made in one.
+    /// The depth of nested flushes, and the number of operations made in flushes.
     depth: Cell<u32>,
     within: Cell<u64>,
 }
@@ -67,12 +67,12 @@ thread_local! {
     static ROOM: RefCell<Option<Rc<dyn Meddle>>> = const { RefCell::new(None) };
 }
 
-/// What a flush does with the domain, whatever its configuration.
+/// The work of a flush, independent of the domain's configuration.
 trait Meddle {
     fn flush(&self);
 }
 
-/// A device whose flushes do something with the domain.
+/// A device whose flushes call back into the domain.
 struct Back<const N: usize>;
 
 impl<const N: usize> Flush for Back<N> {
@@ -95,7 +95,7 @@ impl<const N: usize> Meddle for Shared<N> {
             }
             self.depth.set(self.depth.get() - 1);
         }
-        // A panic comes before the device has forgotten anything.
+        // A panic here comes before the device has forgotten anything.
         user_code("Flush::flush, at its end");
         self.memory.borrow_mut().flushed(began);
     }
@@ -139,7 +139,7 @@ impl<const N: usize> Shared<N> {
         self.grants.borrow_mut().push(grant);
     }
 
-    /// A grant, whose translation is taken down now.
+    /// Takes a grant whose translation is removed now.
     fn taken_down(&self) -> Option<Grant> {
         let grant = self.pop(&self.grants)?;
         let mut memory = self.memory.borrow_mut();
@@ -148,7 +148,7 @@ impl<const N: usize> Shared<N> {
         Some(grant)
     }
 
-    /// The caller flushes the device by itself.
+    /// Flushes the device directly, without the domain.
     fn flush_outside(&self) {
         let mut memory = self.memory.borrow_mut();
         let began = memory.tick();
@@ -211,7 +211,7 @@ impl<const N: usize> Shared<N> {
         }
     }
 
-    /// Nothing is held or lost but what panics may have cost.
+    /// Checks that no lock is held, and that no more than `lost` extents have leaked.
     fn look(&self, lost: usize, told: &str) {
         assert_eq!(HELD.get(), 0, "{told}: a lock is held");
         if let Err(broken) = self.domain.check() {
@@ -231,7 +231,7 @@ impl<const N: usize> Shared<N> {
     }
 }
 
-/// Operations whose flushes make others, without a panic.
+/// Runs operations whose flushes run further operations, without a panic.
 pub(crate) fn come_back<const N: usize>(ledger: &mut Ledger) {
     for seed in 0..60 {
         let shared = Shared::<N>::new(seed);
@@ -249,7 +249,7 @@ pub(crate) fn come_back<const N: usize>(ledger: &mut Ledger) {
     }
 }
 
-/// The same with panics: each costs what was on its way.
+/// The same with panics. Each leaks the extents that were in transit.
 pub(crate) fn come_back_and_panic<const N: usize>(ledger: &mut Ledger) {
     for seed in 0..60 {
         let shared = Shared::<N>::new(seed);
@@ -263,7 +263,7 @@ pub(crate) fn come_back_and_panic<const N: usize>(ledger: &mut Ledger) {
             panicked += usize::from(outcome != furlong_spec::hostile::Outcome::Done(()));
             ledger.note("iova::Flush", (operation, call), (seed, step, N));
         }
-        // Up to three flushes deep, an operation in each.
+        // Up to three nested flushes, with one operation in each.
         shared.look(panicked * 4 * 33, &format!("seed {seed}"));
         ROOM.set(None);
     }

@@ -1,5 +1,5 @@
-//! The hostile caller against device addresses: whatever panics, lies or is forgotten, no address
-//! is granted twice, no lock stays held, and what has leaked is what the documentation says.
+//! The hostile caller of device addresses. Whatever it does, no address is granted twice, no lock
+//! stays held, and only the documented extents leak.
 #![deny(unsafe_code)]
 
 mod cuts;

@@ -1,4 +1,5 @@
-//! Maps: values whose clones and drops panic, closures that do, and arrays.
+//! Maps with values whose clones and drops panic, with callbacks that panic, and with hostile
+//! arrays.
 #![forbid(unsafe_code)]
 
 use std::ops::{Deref, DerefMut};
@@ -9,7 +10,7 @@ use furlong::iova::{Entries, Hint, Map, MapNode};
 use furlong::rbtree::{NoMemory, Store};
 use furlong_spec::hostile::{Ledger, Outcome, Tracked, Watch, panic_at, user_code};
 
-/// An array whose every access is user code.
+/// An array of nodes whose every access is user code.
 struct Array(Vec<MapNode<Tracked>>);
 
 impl Deref for Array {
@@ -45,7 +46,7 @@ fn extent(first: u64, len: u64) -> Extent<Iova> {
     Extent::from_len(Iova::new(first), len).expect("it is not empty")
 }
 
-/// `size` entries of ten addresses each, from 100 on, twenty apart.
+/// `size` entries of ten addresses each, from 100 on, at intervals of twenty.
 fn grown(watch: &Watch, size: u64) -> Victim {
     let mut map = Victim::with_config(Array(Vec::new()));
     for number in 0..size {

@@ -43,10 +43,11 @@ fn grown(size: usize, seed: u64) -> (Victim, Vec<Grant>) {
     (space, grants)
 }
 
-/// Operations that [`operate`] knows.
+/// The number of operations of [`operate`].
 pub(crate) const OPERATIONS: usize = 20;
 
-/// One operation; grants that it takes come off the list, those that it makes are lost.
+/// Runs one operation. Grants that it consumes are removed from the list; grants that it makes are
+/// lost.
 fn operate(space: &mut Victim, grants: &mut Vec<Grant>, operation: usize) {
     let part = |grant: &Grant, skip: u64| {
         let extent = grant.extent();
@@ -113,7 +114,7 @@ fn operate(space: &mut Victim, grants: &mut Vec<Grant>, operation: usize) {
     }
 }
 
-/// The grants that an operation has not touched are good, and the space works.
+/// Checks that the remaining grants are valid, and that the space works.
 fn look(space: &mut Victim, grants: Vec<Grant>, context: &str) {
     if let Err(broken) = space.check() {
         panic!("{context}: {broken}");
@@ -133,7 +134,7 @@ fn look(space: &mut Victim, grants: Vec<Grant>, context: &str) {
     space.release_unclaimed(|_| ());
     let left: Vec<_> = space.reserved().collect();
     for owned in left {
-        // What has leaked can be found, and released by its address.
+        // Leaked extents can be listed, and released by their address.
         assert_ne!(owned.kind, Kind::Unclaimed);
         space.release_at(owned.extent).expect("it is reserved");
     }
@@ -160,14 +161,14 @@ pub(crate) fn interrupt_every_operation(ledger: &mut Ledger) {
                 if outcome == Outcome::Done(()) {
                     break;
                 }
-                // Of very long operations every call at first, and then one in three.
+                // In long operations every call at first, and then every third call.
                 call += if call < 300 { 1 } else { 3 };
             }
         }
     }
 }
 
-/// Forgets what an operation returns, and the grants that it is given, at each step of a stream.
+/// Forgets the results of operations, and the grants received, at each step of a stream.
 pub(crate) fn forget_everything(ledger: &mut Ledger) {
     for seed in 0..24 {
         let (mut space, mut grants) = grown(seed as usize * 2, seed);
@@ -197,7 +198,8 @@ pub(crate) fn forget_everything(ledger: &mut Ledger) {
     }
 }
 
-/// A measure that lies: whatever is granted is granted once, and an honest one finds all again.
+/// Uses a measure that lies. Every grant is still unique, and an honest measure finds all extents
+/// again.
 pub(crate) fn lie_about_gaps(ledger: &mut Ledger) {
     for seed in 0..60 {
         let (mut space, mut grants) = grown(30, seed);
@@ -206,7 +208,7 @@ pub(crate) fn lie_about_gaps(ledger: &mut Ledger) {
             let operation = random.index(OPERATIONS);
             let call = 1 + random.below(400);
             lie(Some(random.next()));
-            // A search that was led astray may panic by itself.
+            // A misled search may panic by itself.
             let attempt = || panic_at(call, || operate(&mut space, &mut grants, operation));
             let ended = catch_unwind(AssertUnwindSafe(attempt)).is_ok();
             lie(None);

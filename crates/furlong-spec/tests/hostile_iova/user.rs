@@ -1,5 +1,5 @@
 //! The caller's code: a lock, a CPU, a device, counters, a measure and an array, all of which panic
-//! when they are told to.
+//! when told to.
 #![expect(unsafe_code, reason = "a lock of the caller's promises to exclude")]
 
 use std::cell::Cell;
@@ -14,18 +14,18 @@ use furlong::sync::RawLock;
 use furlong_spec::hostile::user_code;
 
 thread_local! {
-    /// Locks that this thread holds.
+    /// The number of locks that this thread holds.
     pub(crate) static HELD: Cell<u32> = const { Cell::new(0) };
-    /// The state of a liar; 0 for an honest one.
+    /// The state of the generator of lies; 0 for none.
     static LIES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Lies from now on, or no more.
+/// Starts lying, or stops if `seed` is `None`.
 pub(crate) fn lie(seed: Option<u64>) {
     LIES.set(seed.map_or(0, |seed| seed | 1));
 }
 
-/// Another answer, now and then.
+/// A lie, about every third time while lying.
 fn lies() -> Option<u64> {
     let state = LIES.get();
     if state == 0 {
@@ -71,7 +71,7 @@ impl Measure for Loud {
     }
 }
 
-/// Counters of a tree and of a domain.
+/// Counters of a tree and of a domain, as user code.
 #[derive(Debug, Default)]
 pub(crate) struct Counting;
 
@@ -96,7 +96,7 @@ impl DomainCounters for Counting {
     }
 }
 
-/// The configuration of a space.
+/// The configuration of a space, with user code in all places.
 #[derive(Debug)]
 pub(crate) struct LoudSpace;
 
@@ -109,7 +109,7 @@ impl Config for LoudSpace {
     type Measure = Loud;
 }
 
-/// An array whose every access is user code.
+/// An array of nodes whose every access is user code.
 pub(crate) struct Array(pub(crate) Vec<SpaceNode<LoudSpace>>);
 
 impl Deref for Array {
@@ -139,19 +139,19 @@ impl Store<Gaps<Loud>> for Array {
     }
 }
 
-/// A lock that counts itself, and may refuse to be taken.
+/// A lock that counts how many are held, and may panic when it is taken.
 #[derive(Default)]
 pub(crate) struct Watched(Mutex<()>);
 
-// SAFETY: a mutex of the standard library excludes and orders, and its guard is the token.
+// SAFETY: a mutex of the standard library excludes and orders; its guard is the token.
 unsafe impl RawLock for Watched {
     type Token<'a> = MutexGuard<'a, ()>;
 
     fn lock(&self) -> MutexGuard<'_, ()> {
         user_code("RawLock::lock");
         let token = self.0.try_lock();
-        // Released by a panic, it is poisoned, and what it protects is in order all the same. Held
-        // already, this thread would wait for itself.
+        // A lock released by a panic is poisoned, but its data are consistent. If the lock is held,
+        // waiting would be a deadlock with this very thread.
         let token = match token {
             Ok(token) => token,
             Err(std::sync::TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -167,7 +167,7 @@ unsafe impl RawLock for Watched {
     }
 }
 
-/// A CPU that is another one each time, and sometimes none that there is.
+/// A CPU number that changes at every query, and is sometimes out of range.
 pub(crate) struct Moving(pub(crate) Cell<usize>);
 
 impl Cpu for Moving {
@@ -178,7 +178,7 @@ impl Cpu for Moving {
     }
 }
 
-/// A device that nobody may flush under a lock.
+/// A device that checks that no lock is held during a flush.
 #[derive(Debug)]
 pub(crate) struct Device;
 
@@ -189,7 +189,7 @@ impl Flush for Device {
     }
 }
 
-/// Capacities so small that the rare path is common; with 0, those that there cannot be fewer of.
+/// Capacities so small that rare paths become common. With `N` = 0, the smallest possible ones.
 #[derive(Debug)]
 pub(crate) struct Tiny<const N: usize>;
 

@@ -1,4 +1,4 @@
-//! Results that are forgotten: nothing that they did not hand out comes back from another call.
+//! Forgotten results: no entry in them is returned by a later call.
 #![forbid(unsafe_code)]
 
 use std::mem::forget;
@@ -74,7 +74,7 @@ fn a_removed_entry_that_was_forgotten_is_never_handed_out_again() {
 
 #[test]
 fn a_map_whose_session_was_forgotten_can_be_dropped() {
-    // With a lock that panics where it is taken already: waiting, the test would never end.
+    // A lock that panics if it is held already. With one that waits, the test would hang.
     let (watch, rcu) = (Watch::new(), Grace::new());
     let pieces: Vec<_> = (0..40)
         .map(|number| (number * 9, number * 9, number))

@@ -1,5 +1,5 @@
-//! A hostile caller of the B-tree of ranges: it forgets results and sessions, panics in every piece
-//! of its own code, and takes the lock again where it must not.
+//! A hostile caller of the B-tree of ranges. It forgets results and sessions, panics in all of its
+//! own code, and takes the lock again while it holds it.
 #![forbid(unsafe_code)]
 
 mod forgotten;

@@ -1,4 +1,4 @@
-//! User code that comes back to the map while its lock is held.
+//! User code that re-enters the map while its lock is held.
 #![forbid(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use super::world::extent;
 
 type Map = RcuMaple<VirtAddr, RcuBox<Entry>, &'static Grace, Latch, Custom<Fan<3, 3, 48>, Heap>>;
 
-/// What an entry does when it is cloned or dropped.
+/// The action of an entry when it is cloned or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Act {
     Reads,
@@ -21,7 +21,7 @@ enum Act {
     Polls,
 }
 
-/// An entry that knows the map that it is in.
+/// An entry with a reference to its map.
 struct Entry {
     map: &'static OnceLock<Map>,
     act: Act,
@@ -64,7 +64,7 @@ impl Drop for Entry {
     }
 }
 
-/// A map of `len` entries, each of ten indices of a hundred.
+/// A map of `len` entries. Each covers the first ten indices of a hundred.
 fn map(len: u64, act: Act, watch: &Watch) -> (&'static Map, &'static OnceLock<Map>) {
     let place: &'static OnceLock<Map> = Box::leak(Box::default());
     let rcu: &'static Grace = Box::leak(Box::default());
@@ -96,7 +96,7 @@ fn a_lock_that_user_code_takes_again_is_refused_and_the_map_stays_whole() {
                     act,
                     value,
                 });
-                // In the middle of an entry, which is cloned under the lock.
+                // Within an entry, which is therefore cloned under the lock.
                 let at = extent(cut * 100 + 3, cut * 100 + 5);
                 let outcome = panic_at(0, || drop(map.lock().store(at, entry)));
                 let is_refused = act == Act::Changes;
@@ -106,7 +106,7 @@ fn a_lock_that_user_code_takes_again_is_refused_and_the_map_stays_whole() {
                     map.lock().view().len() as u64,
                     len + 2 * u64::from(!is_refused)
                 );
-                // Not under the lock: drops after the grace period may take it.
+                // Outside the lock, because drops after the grace period may take it.
                 let all = extent(0, u64::MAX);
                 drop(map.lock().erase_range(all));
                 let rcu = map.rcu();

@@ -1,12 +1,12 @@
-//! Operations, and what they come to.
+//! Operations and their expected effects.
 #![forbid(unsafe_code)]
 
 use furlong_spec::Random;
 
-/// An extent, both ends inclusive, and the number of its entry.
+/// An extent (both ends inclusive) and the number of its entry.
 pub(crate) type Piece = (u64, u64, u64);
 
-/// What is done to a tree.
+/// An operation on a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Operation {
     Insert(u64, u64),
@@ -23,21 +23,21 @@ pub(crate) enum Operation {
 
 use Operation::{Clear, Duplicate, Erase, EraseRange, Insert, Load, Look, Prepare, Resize, Store};
 
-/// How the caller deals with what an operation returns.
+/// The caller's treatment of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Caller {
-    /// Drops it.
+    /// Drops the result.
     Drops,
-    /// Takes so many entries of it, and forgets the rest.
+    /// Takes this number of entries from the result, and forgets the rest.
     Forgets(u64),
-    /// Takes all it can, and forgets what the entries came in: the session too, if there is one.
+    /// Takes all entries, and forgets their iterator, and the session if there is one.
     ForgetsAll,
 }
 
-/// Indices behind the last one that streams use.
+/// The first index above those that streams use.
 pub(crate) const BEHIND: u64 = 100_000;
 
-/// Pieces that a tree begins with.
+/// The initial pieces of a tree.
 pub(crate) fn pieces(len: u64, random: &mut Random) -> Vec<Piece> {
     let mut free = random.below(3);
     (0..len)
@@ -50,7 +50,7 @@ pub(crate) fn pieces(len: u64, random: &mut Random) -> Vec<Piece> {
         .collect()
 }
 
-/// An operation on a tree that has `pieces`.
+/// A random operation on a tree that contains `pieces`.
 pub(crate) fn operation(pieces: &[Piece], random: &mut Random) -> Operation {
     let end = pieces.last().map_or(20, |piece| piece.1 + 10);
     let (at, other) = (random.below(end), random.below(end));
@@ -71,7 +71,7 @@ pub(crate) fn operation(pieces: &[Piece], random: &mut Random) -> Operation {
     }
 }
 
-/// What an operation leaves, and how many entries it displaces.
+/// The pieces after an operation, and the number of entries that it displaces.
 pub(crate) fn after(before: &[Piece], operation: Operation, number: u64) -> (Vec<Piece>, u64) {
     let meets = |start: u64, last: u64| move |piece: &&Piece| piece.0 <= last && start <= piece.1;
     let mut left: Vec<Piece> = before.to_vec();
@@ -115,7 +115,7 @@ pub(crate) fn after(before: &[Piece], operation: Operation, number: u64) -> (Vec
     (left, displaced)
 }
 
-/// What a store from `start` to `last` leaves of a piece.
+/// The parts of a piece that remain after a store from `start` to `last`.
 fn parts((from, to, number): Piece, start: u64, last: u64) -> impl Iterator<Item = Piece> {
     let whole = (to < start || last < from).then_some((from, to, number));
     let meets = whole.is_none();

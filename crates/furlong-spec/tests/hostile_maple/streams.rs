@@ -1,5 +1,5 @@
-//! Every operation on trees of 0 to 64 entries, by a caller who forgets what it returns, and with
-//! every call of user code panicking.
+//! Every operation on trees of 0 to 64 entries, by a caller that forgets results, and with a panic
+//! at every call of user code.
 #![forbid(unsafe_code)]
 
 use furlong::maple::Config;
@@ -10,11 +10,11 @@ use furlong_spec::hostile::{Grace, Ledger, Memory, Outcome, Watch, panic_at};
 use super::stream::{BEHIND, Caller, Operation, Piece, after, operation, pieces};
 use super::world::{Shell, Tiny, Wide, owned, read};
 
-/// The number of the entry that an operation brings.
+/// The number of the entry that an operation adds.
 const NEW: u64 = 1000;
 
-/// One attack: a tree that has `before`, an operation and how it is made, and the call of user code
-/// that panics, 0 for none.
+/// An attack: the tree's initial pieces, an operation, the caller's treatment of results, and the
+/// number of the call that panics (0 for none).
 struct Attack<'a> {
     before: &'a [Piece],
     operation: Operation,
@@ -23,7 +23,7 @@ struct Attack<'a> {
 }
 
 impl Attack<'_> {
-    /// Makes the attack, and looks at what it leaves. Says whether a call of user code panicked.
+    /// Makes the attack and checks the tree. Returns true if a call of user code panicked.
     fn make<S: Shell>(
         &self,
         build: impl FnOnce(&[Piece], &Watch) -> S,
@@ -52,7 +52,8 @@ impl Attack<'_> {
         };
         if can_be_locked {
             shell.check();
-            // It is changed as if nothing had been: behind all others, and where others are.
+            // Later changes work as if nothing had happened, above all entries and over existing
+            // ones.
             for operation in [Operation::Insert(BEHIND, BEHIND), Operation::Store(2, 40)] {
                 let there = shell.contents();
                 shell.apply(operation, NEW + 1, Caller::Drops, &watch);
@@ -75,8 +76,8 @@ impl Attack<'_> {
         panicked.is_some()
     }
 
-    /// The entries that a panic may leak: those that the domain was to take over, and the one for
-    /// which memory was to be obtained.
+    /// The maximum number of entries that a panic may leak: the displaced entries if it is in
+    /// `retire`, and the new entry if it is in `allocate`.
     fn may_leak(&self, panicked: Option<&str>, displaced: u64) -> u64 {
         match panicked {
             Some("Rcu::retire") => displaced,
@@ -86,7 +87,7 @@ impl Attack<'_> {
     }
 }
 
-/// All attacks on the trees of one seed.
+/// Makes all attacks on the trees of one seed.
 fn attack<S: Shell>(
     seed: u64,
     operations: u64,

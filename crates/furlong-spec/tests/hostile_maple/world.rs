@@ -1,4 +1,4 @@
-//! The trees that are attacked.
+//! The trees under attack.
 #![forbid(unsafe_code)]
 
 use std::mem::forget;
@@ -13,13 +13,13 @@ use furlong_spec::hostile::{Grace, Latch, Memory, Tracked, Watch};
 
 use super::stream::{Caller, Operation, Piece};
 
-/// Nodes so small that every change splits, merges or spans some.
+/// Nodes so small that every change splits, merges or spans some of them.
 pub(crate) type Tiny<S> = Custom<Fan<3, 3, 48>, S>;
-/// Nodes of the usual size.
+/// Nodes of the default size.
 pub(crate) type Wide = Custom<Fan<15, 32, 12>, Memory>;
-/// Entries that several places share.
+/// A tree whose entries are shared references.
 pub(crate) type Counted = Maple<VirtAddr, Arc<Tracked>, Tiny<Heap>>;
-/// The same entries beside readers, each its own.
+/// A tree of such entries with readers, in which each entry is a box of its own.
 pub(crate) type Beside<'d> = RcuMaple<VirtAddr, Boxed, &'d Domain, SpinLock, Tiny<Heap>>;
 pub(crate) type Boxed = RcuBox<Tracked>;
 
@@ -27,7 +27,7 @@ pub(crate) fn extent(start: u64, last: u64) -> Extent<VirtAddr> {
     Extent::from_last(VirtAddr::new(start), VirtAddr::new(last)).expect("in order")
 }
 
-/// Entry `number` of a tree: ten indices of each hundred.
+/// The extent of entry `number`: the first ten indices of a hundred.
 pub(crate) fn place(number: u64) -> Extent<VirtAddr> {
     extent(number * 100, number * 100 + 9)
 }
@@ -42,7 +42,7 @@ pub(crate) fn counted(len: u64, watch: &Watch) -> Counted {
     map
 }
 
-/// The same beside readers.
+/// A tree of `len` entries with readers.
 pub(crate) fn beside<'d>(len: u64, rcu: &'d Domain, watch: &Watch) -> Beside<'d> {
     let map = Beside::with_config(rcu, SpinLock::new());
     let mut session = map.lock();
@@ -56,17 +56,17 @@ pub(crate) fn beside<'d>(len: u64, rcu: &'d Domain, watch: &Watch) -> Beside<'d>
     map
 }
 
-/// A tree as an attack sees it.
+/// The interface of a tree to an attack.
 pub(crate) trait Shell {
     /// Carries out an operation.
     fn apply(&mut self, operation: Operation, number: u64, caller: Caller, watch: &Watch);
-    /// What is in the tree, read from the entries themselves.
+    /// The pieces in the tree, read from the entries themselves.
     fn contents(&self) -> Vec<Piece>;
-    /// Walks every invariant.
+    /// Checks every invariant.
     fn check(&self);
 }
 
-/// Deals with entries that are handed out.
+/// Treats returned entries as `caller` does.
 fn deal<T>(mut entries: impl Iterator<Item = T>, caller: Caller) {
     match caller {
         Caller::Drops => drop(entries),
@@ -97,7 +97,7 @@ fn sorted(pieces: &[Piece], watch: &Watch) -> impl Iterator<Item = (Extent<VirtA
     pieces.iter().map(entry)
 }
 
-/// Looks at a tree in every way, and forgets what it looked with.
+/// Calls every look-up of a tree, and forgets the iterators.
 fn look<C: Config>(view: View<'_, VirtAddr, Boxed, C>, at: u64) {
     let index = VirtAddr::new(at);
     let (mut iter, mut back) = (view.iter(), view.range_back(extent(0, at)));
@@ -114,10 +114,10 @@ fn look<C: Config>(view: View<'_, VirtAddr, Boxed, C>, at: u64) {
     let _ = (cursor.next(view), cursor.previous(view), cursor.walk(view));
 }
 
-/// A tree of one owner.
+/// A tree with one owner.
 pub(crate) type Owned<C> = Maple<VirtAddr, Boxed, C>;
 
-/// A tree of one owner that begins with `before`.
+/// A tree with one owner that contains `before`.
 pub(crate) fn owned<C: Config>(before: &[Piece], watch: &Watch) -> Owned<C> {
     let loaded = Maple::from_sorted(sorted(before, watch));
     loaded.unwrap_or_else(|refused| panic!("{refused}"))
@@ -173,7 +173,7 @@ impl<C: Config> Shell for Owned<C> {
 /// A tree with readers.
 pub(crate) type Read<'d, C> = RcuMaple<VirtAddr, Boxed, &'d Grace, Latch, C>;
 
-/// A tree with readers that begins with `before`.
+/// A tree with readers that contains `before`.
 pub(crate) fn read<'d, C: Config>(before: &[Piece], rcu: &'d Grace, watch: &Watch) -> Read<'d, C> {
     let loaded = RcuMaple::from_sorted(rcu, Latch::default(), sorted(before, watch));
     loaded.unwrap_or_else(|refused| panic!("{refused}"))

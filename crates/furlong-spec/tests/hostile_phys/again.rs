@@ -1,4 +1,4 @@
-//! User code that comes to the table again, and descriptors that lie.
+//! User code that re-enters the table, and descriptors that lie.
 #![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -19,14 +19,15 @@ thread_local! {
     static CALLS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A descriptor that changes the table whenever it is made, asked or dropped, and says anything.
+/// A descriptor that may change the table when it is made, queried or dropped, and whose answers
+/// are random.
 struct Liar(Box<u64>);
 
 fn below(end: u64) -> u64 {
     RANDOM.with_borrow_mut(|random| random.below(end))
 }
 
-/// Something that a caller may do, up to three calls deep.
+/// Occasionally makes a random call, nested at most three deep.
 fn meddle() {
     CALLS.set(CALLS.get() + 1);
     let Some(table) = TABLE.with_borrow(|table| *table) else {

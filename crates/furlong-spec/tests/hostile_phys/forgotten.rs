@@ -1,4 +1,4 @@
-//! Values that are forgotten: the lock's guard, tokens, readers and their guards, refusals.
+//! Forgotten values: the lock's guard, tokens, readers and their guards, and refusals.
 #![forbid(unsafe_code)]
 
 use std::mem;
@@ -30,7 +30,7 @@ fn a_forgotten_guard_of_the_lock_keeps_nobody_from_the_tables_end() {
             .expect("there is memory");
         mem::forget(segments);
         ledger.note("phys::Segments", "forget", state);
-        // Nobody gets the lock any more. Whoever has the table alone needs none.
+        // The lock can never be taken again. A caller with exclusive access does not need it.
         let mut segments = table.get_mut();
         segments.check().expect("no invariant is broken");
         segments

@@ -1,8 +1,8 @@
-//! The hostile caller of `phys`: it forgets whatever has a drop, panics in every call of its own
-//! code, and comes to the table again from there.
+//! The hostile caller of `phys`. It forgets every value that has a drop, panics in every call of
+//! its own code, and re-enters the table from there.
 //!
-//! A plug, removal, start, restore or making that panics has changed nothing, but for descriptors
-//! that were being dropped: their frames are gone. No panic leaves the lock held.
+//! A plug, removal, start, restore or creation of descriptors that panics changes nothing, with one
+//! exception: frames whose descriptors were being dropped are gone. No panic leaves the lock held.
 #![forbid(unsafe_code)]
 
 mod again;

@@ -1,4 +1,4 @@
-//! Descriptors whose making, asking and dropping is user code, and tables of them.
+//! Descriptors whose creation, queries and drop are user code, and tables of them.
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;
@@ -13,11 +13,11 @@ use furlong_spec::Random;
 use furlong_spec::hostile::{Tracked, Watch, user_code};
 
 thread_local! {
-    /// What counts the descriptors that this thread makes.
+    /// Counts the descriptors that this thread makes.
     static WATCH: RefCell<Watch> = RefCell::new(Watch::new());
 }
 
-/// A descriptor. Asked whether it is pinned, it lies at random.
+/// A descriptor. Its creation and its query for a pin are user code.
 pub(crate) struct Page(Tracked);
 
 impl Page {
@@ -34,7 +34,7 @@ impl Descriptor for Page {
 
     fn is_pinned(&self) -> bool {
         user_code("is_pinned");
-        // Of a frame that is never there.
+        // Pins a frame that never exists.
         self.frame() == u64::MAX
     }
 }
@@ -45,7 +45,8 @@ pub(crate) fn frames(start: u64, end: u64) -> Extent<Pfn> {
     Extent::from_end(Pfn::new(start), Pfn::new(end)).expect("not empty")
 }
 
-/// What a table is before an attack: so many segments, from here on, with these gaps.
+/// The state of a table before an attack: the number of segments, the first frame, and a seed for
+/// the gaps.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct State {
     pub(crate) segments: u64,
@@ -55,7 +56,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Segments of 1 to 4 frames each, some side by side.
+    /// Segments of 1 to 4 frames each, some adjacent.
     pub(crate) fn ranges(self) -> impl Iterator<Item = (u64, u64)> {
         let mut random = Random::new(self.seed);
         let mut at = self.base;
@@ -66,7 +67,7 @@ impl State {
         })
     }
 
-    /// The frame behind the last one.
+    /// The frame after the last one.
     pub(crate) fn end(self) -> u64 {
         self.ranges().last().map_or(self.base, |(_, end)| end)
     }
@@ -92,7 +93,8 @@ impl State {
     }
 }
 
-/// The table is whole: `check` says so, each frame has its descriptor, and there are no others.
+/// Checks that no invariant is broken, that each frame has its descriptor, and that there are no
+/// others.
 pub(crate) fn is_whole<L: Lookup, R: Rcu>(table: &Table<L, R>, watch: &Watch) {
     let segments = table.lock();
     segments.check().expect("no invariant is broken");
@@ -113,7 +115,7 @@ pub(crate) fn is_whole<L: Lookup, R: Rcu>(table: &Table<L, R>, watch: &Watch) {
     }
 }
 
-/// It can be used, and its end is the end of all descriptors.
+/// Checks that the table can be used, and that dropping it drops all descriptors.
 pub(crate) fn is_usable<L: Lookup, R: Rcu>(table: Table<L, R>, watch: &Watch) {
     let top = frames(1 << 33, (1 << 33) + 3);
     let mut segments = table.lock();
@@ -124,7 +126,7 @@ pub(crate) fn is_usable<L: Lookup, R: Rcu>(table: Table<L, R>, watch: &Watch) {
     }
     segments.plug(top).expect("there is memory");
     if segments.len() > 1 {
-        // Whoever forgot a guard stays inside.
+        // Refused if a reader's guard was forgotten.
         may(segments.unplug(top));
     }
     segments.check().expect("no invariant is broken");
@@ -133,10 +135,10 @@ pub(crate) fn is_usable<L: Lookup, R: Rcu>(table: Table<L, R>, watch: &Watch) {
     assert_eq!(watch.alive(), 0, "all descriptors are dropped once");
 }
 
-/// Memory as the caller sees the first frames of a range: nobody's for ever.
+/// Leaked memory, in place of the first frames of a range.
 pub(crate) fn lent(bytes: usize) -> &'static mut [MaybeUninit<u8>] {
     Box::leak(Box::<[u8]>::new_uninit_slice(bytes))
 }
 
-/// What an attack asks for may be had or refused.
+/// Ignores a result: an attack's call may succeed or be refused.
 pub(crate) fn may<T>(_: T) {}

@@ -1,4 +1,4 @@
-//! User code that panics at its k-th call, for every k, in every call that has any.
+//! User code that panics at its k-th call, for every k, in every operation that calls any.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Pfn};
@@ -10,7 +10,7 @@ use crate::page::{State, Table, frames, is_usable, is_whole, lent, may};
 
 type Attack<L, R> = (&'static str, fn(&Table<L, R>, State));
 
-/// The range of the segment at a place, if there is one.
+/// The range of the segment with this index, if there is one.
 fn segment(state: State, at: u64) -> Option<(u64, u64)> {
     state.ranges().nth(at as usize)
 }
@@ -82,7 +82,7 @@ fn attacks<L: Lookup, R: Rcu>() -> Vec<Attack<L, R>> {
     ]
 }
 
-/// Makes each call of user code of an attack panic in turn.
+/// Makes each call of user code in an attack panic in turn.
 fn attack<L: Lookup, R: Rcu>(
     ledger: &mut Ledger,
     of: &'static str,
@@ -101,7 +101,7 @@ fn attack<L: Lookup, R: Rcu>(
             }
         }
     }
-    // The table's end, too.
+    // The same for dropping the table.
     for k in 1.. {
         let (table, watch) = make();
         let outcome = panic_at(k, || drop(table));
@@ -159,7 +159,7 @@ fn a_panic_of_the_domain_leaves_the_table_whole() {
     ledger.report(7_500);
 }
 
-/// A table that was never in use, and what another was.
+/// The saved state of another table.
 fn saved(state: State) -> Saved {
     let (table, _) = state.table::<Direct>();
     if let Some((start, end)) = segment(state, state.segments / 2) {
@@ -220,7 +220,7 @@ fn a_panic_while_a_section_is_made_makes_none_of_it() {
             let range = frames(RANGE.0, RANGE.1 + 4096 * 8);
             let need = segments.hosted_bytes(range).expect("frames");
             segments.plug_hosted(range, lent(need)).expect("enough");
-            // What is left of the last section has few frames.
+            // The remainder of the last section has few frames.
             let section = range.last().raw() & !4095;
             segments
                 .unplug(frames(section - 4096, section))

@@ -1,4 +1,4 @@
-//! What hangs in the trees: an augmentation whose every function is user code, and one that lies.
+//! The items of the trees: an augmentation whose every function is user code and that can lie.
 #![expect(
     unsafe_code,
     reason = "an intrusive tree names structs by their address"
@@ -15,16 +15,16 @@ use furlong::rbtree::{
 use furlong_spec::hostile::user_code;
 
 thread_local! {
-    /// How many more answers are lies, and which: the state of a generator. 0 for none.
+    /// The state of the generator of lies; 0 for none.
     static LIES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// From now on every third answer or so is a lie; `None` for none.
+/// Makes about every third answer a lie from now on; `None` stops it.
 pub(crate) fn lie(seed: Option<u64>) {
     LIES.set(seed.map_or(0, |seed| seed | 1));
 }
 
-/// `honest`, or something else.
+/// Returns `honest`, or a lie.
 fn answer(honest: u64) -> u64 {
     let state = LIES.get();
     if state == 0 {
@@ -65,7 +65,7 @@ impl Ord for Key {
     }
 }
 
-/// What is known of a subtree: how many items, and their sum.
+/// The summary of a subtree: the number of items and their sum.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known(u64, u64);
 
@@ -96,7 +96,7 @@ impl Item {
     }
 }
 
-/// Counts and adds up.
+/// An augmentation that counts items and adds up their numbers.
 #[derive(Debug)]
 pub(crate) struct Sums;
 
@@ -129,14 +129,14 @@ impl Augment for Sums {
     }
 }
 
-// SAFETY: the links are a field of the item itself, and of this kind of tree alone.
+// SAFETY: the links are a field of the item itself, and belong to this kind of tree alone.
 unsafe impl Linked for Sums {
     fn links(item: &Item) -> &Links<Self> {
         &item.links
     }
 }
 
-/// Counters that are user code.
+/// Counters whose every call is user code.
 #[derive(Debug, Default)]
 pub(crate) struct Loud;
 
@@ -161,11 +161,11 @@ impl<P: Propagation> Config for With<P> {
     type Counters = Loud;
 }
 
-/// A tree in which the caller's structs hang, and those structs, each on the heap by itself. One
-/// that the tree has removed is freed at once: what still led to it would lead nowhere.
+/// A tree through the caller's structs, each in a separate allocation. A struct that the tree has
+/// removed is freed at once, so that a stale link to it is detected.
 pub(crate) struct Hanging<C: Config> {
     tree: RbTree<Intrusive<Sums>, C>,
-    /// By number; those that are in no tree are gone.
+    /// The items by number. An item that is not linked is freed.
     items: Vec<Option<Box<Item>>>,
 }
 
@@ -178,12 +178,12 @@ impl<C: Config> Hanging<C> {
     }
 
     fn name(item: &Item) -> Pinned<Item> {
-        // SAFETY: the items are boxed, never moved, only shared, and dropped after the tree has
-        // removed them or is gone; `Hanging` shows neither names nor the tree to anybody.
+        // SAFETY: the items are boxed, never moved and only shared. They are dropped after the tree
+        // has removed them or is gone; `Hanging` exposes neither names nor the tree.
         unsafe { Pinned::new(NonNull::from(item)) }
     }
 
-    /// Whether an item with this number was put in, or taken out if it was there.
+    /// Inserts the item with this number, or removes it if it is there.
     pub(crate) fn toggle(&mut self, number: usize) {
         match &self.items[number] {
             None => {
@@ -203,7 +203,7 @@ impl<C: Config> Hanging<C> {
         }
     }
 
-    /// Frees every item that is in no tree, after an attack too.
+    /// Frees every item that is not linked, even after an attack.
     pub(crate) fn sweep(&mut self) {
         for place in &mut self.items {
             if place.as_ref().is_some_and(|item| !item.links.is_linked()) {
@@ -212,7 +212,7 @@ impl<C: Config> Hanging<C> {
         }
     }
 
-    /// Links an item beside another one, or as the last one, wherever its key belongs.
+    /// Links an item before another one or as the last one, regardless of its key.
     pub(crate) fn misplace(&mut self, number: usize, before: Option<usize>) {
         if self.items[number].is_some() {
             return;
@@ -234,7 +234,7 @@ impl<C: Config> Hanging<C> {
         self.tree.recover();
     }
 
-    /// What is in the tree, read from the structs, in the order of the tree and backwards.
+    /// The numbers in the tree, read from the structs, in order and in reverse.
     pub(crate) fn numbers(&self) -> Vec<u64> {
         let read = |at| self.tree.item(at).number();
         let there: Vec<_> = self.tree.iter().map(read).collect();
@@ -261,7 +261,7 @@ impl<C: Config> Hanging<C> {
 
 impl<C: Config> Drop for Hanging<C> {
     fn drop(&mut self) {
-        // The tree goes first, with structs in it; it has no destructor that would follow them.
+        // Clears the tree while its structs exist. It has no destructor that would follow links.
         self.tree.clear();
         self.sweep();
         assert!(self.items.iter().all(Option::is_none));

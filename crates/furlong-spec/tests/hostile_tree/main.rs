@@ -1,6 +1,6 @@
-//! The hostile caller against trees: every function of an augmentation, every comparison and every
-//! counter panics at each of its calls, and lies; intrusive items are freed as soon as the tree
-//! says that it has removed them.
+//! The hostile caller of trees. Every function of an augmentation, every comparison and every
+//! counter panics at each of its calls, or lies. Intrusive items are freed as soon as the tree
+//! reports their removal.
 #![deny(unsafe_code)]
 
 mod items;
@@ -12,16 +12,16 @@ use furlong_spec::hostile::{Ledger, Outcome, panic_at, user_code};
 
 use items::{Hanging, Item, Sums, With, lie};
 
-/// Items in the largest tree.
+/// The number of items in the largest tree.
 const PLACES: usize = 64;
 
-/// A tree of `size` items out of `PLACES`, made without a panic, and which they are.
+/// A tree of `size` items out of `PLACES`, made without a panic, and the order of the items.
 fn grown<C: Config>(size: usize, seed: u64) -> (Hanging<C>, Vec<usize>) {
     let mut random = Random::new(seed);
     let mut order: Vec<usize> = (0..PLACES).collect();
     random.shuffle(&mut order);
     let mut tree = Hanging::new(PLACES);
-    // More than are wanted, so that removals have shaped it too.
+    // More items than needed, so that removals have shaped the tree as well.
     let more = (size + size / 2).min(PLACES);
     for &number in &order[..more] {
         tree.toggle(number);
@@ -32,7 +32,7 @@ fn grown<C: Config>(size: usize, seed: u64) -> (Hanging<C>, Vec<usize>) {
     (tree, order)
 }
 
-/// One change of the tree.
+/// A change of the tree.
 #[derive(Clone, Copy, Debug, Hash)]
 enum Change {
     Toggle(usize),
@@ -46,8 +46,8 @@ fn apply<C: Config>(tree: &mut Hanging<C>, change: Change) {
     }
 }
 
-/// Panics at every call of user code in one change of a tree; after each the tree has every item
-/// or has lost it for good, and can be used and dropped.
+/// Panics at every call of user code in one change of a tree. After each panic the tree has every
+/// item or has lost one for good, and can be used and dropped.
 fn interrupt<C: Config>(ledger: &mut Ledger, size: usize, seed: u64, change: Change) {
     let of = "rbtree::Intrusive";
     let mut next = 1;
@@ -67,7 +67,7 @@ fn interrupt<C: Config>(ledger: &mut Ledger, size: usize, seed: u64, change: Cha
         } else {
             assert_eq!(after, before);
         }
-        // A second panic, in what makes the tree whole again.
+        // A second panic, in the recovery.
         let again = panic_at(next, || tree.recover());
         tree.check();
         tree.recover();
@@ -116,7 +116,7 @@ fn a_panic_at_any_call_leaves_every_struct_in_the_tree_or_out_of_it() {
     ledger.report(4_000);
 }
 
-/// A tree that lies and panics for a long time: nothing that was freed is reached.
+/// A tree that lies and panics for a long time. No freed memory is accessed.
 #[test]
 fn lies_of_an_augmentation_lead_to_no_memory_that_is_gone() {
     let mut ledger = Ledger::new();
@@ -143,7 +143,8 @@ fn lies_of_an_augmentation_lead_to_no_memory_that_is_gone() {
             let place = (kind, number, outcome == Outcome::Done(()), call);
             ledger.note("rbtree::Intrusive", place, (step, numbers));
         }
-        // An honest start from whatever it is: emptied and filled it is a tree again.
+        // After an honest restart from this state, the tree works again when it is cleared and
+        // filled.
         tree.clear();
         tree.check();
         for number in 0..PLACES {
@@ -154,7 +155,7 @@ fn lies_of_an_augmentation_lead_to_no_memory_that_is_gone() {
     ledger.report(10_000);
 }
 
-/// An array whose every access is user code.
+/// An array of nodes whose every access is user code.
 struct Loud(Vec<Node<Sums>>);
 
 impl std::ops::Deref for Loud {
@@ -174,7 +175,7 @@ impl std::ops::DerefMut for Loud {
 
 type Array = RbTree<Arena<Sums, Loud>, With<Checked>>;
 
-/// A tree of the nodes `0..size` in an array of a few more.
+/// A tree of the nodes `0..size` in an array with a few more nodes.
 fn array(size: usize, seed: u64) -> Array {
     let nodes = (0..size + 2).map(|number| Node::new(Item::new(number as u64)));
     let mut tree = RbTree::with_config(Arena::new(Loud(nodes.collect())));
@@ -186,7 +187,7 @@ fn array(size: usize, seed: u64) -> Array {
     tree
 }
 
-/// Everything that changes a tree in an array, by number.
+/// Changes a tree in an array in one of all possible ways, by number.
 fn change(tree: &mut Array, what: usize, at: NodeId, new: NodeId) {
     match what {
         0 => drop(tree.insert(new)),
@@ -199,7 +200,7 @@ fn change(tree: &mut Array, what: usize, at: NodeId, new: NodeId) {
         7 => {
             let mut cursor = tree.cursor(Some(at));
             cursor.move_prev();
-            // What a cursor borrows is there again when it is forgotten, for it has no drop.
+            // A forgotten cursor releases its borrow, because it has no drop.
             cursor.remove();
         }
         8 => {
@@ -253,7 +254,7 @@ fn a_panic_of_an_array_or_a_closure_leaves_a_tree_that_can_be_walked() {
     ledger.report(4_000);
 }
 
-/// The names of all nodes are good and lead nowhere else, whatever was forgotten.
+/// The links of all nodes stay valid, whatever was forgotten.
 #[test]
 fn forgotten_cursors_iterators_and_trees_leave_their_nodes_alone() {
     let mut ledger = Ledger::new();

@@ -1,4 +1,4 @@
-//! Values that lie: they merge as they please, and their clones are others.
+//! Values that lie: they merge at random, and their clones differ from them.
 #![forbid(unsafe_code)]
 
 use std::any::type_name;
@@ -18,7 +18,7 @@ use super::stream::LAYOUT;
 use super::world::page;
 
 thread_local! {
-    /// What the next lies are made of.
+    /// The source of lies.
     static LIES: std::cell::RefCell<Random> = const { std::cell::RefCell::new(Random::new(7)) };
 }
 
@@ -47,7 +47,7 @@ impl Value for Liar {
     }
 }
 
-/// One operation after another, none of which may find the space broken.
+/// Runs one operation after another. None may break an invariant of the space.
 fn lie_on<C: Config, H: Hold>(space: &mut Space<Liar, C, H>, random: &mut Random, watch: &Watch) {
     let (at, len) = (VirtAddr::new(page(random.below(64))), 1 + random.below(20));
     let bytes = len << 12;

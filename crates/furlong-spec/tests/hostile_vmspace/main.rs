@@ -1,4 +1,4 @@
-//! A hostile caller of spaces: closures, values and their drops that panic, guards that are
+//! A hostile caller of spaces: callbacks, values and drops that panic, and guards that are
 //! forgotten.
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Operations on a space, each of which calls the user's code.
+//! Operations on a space. Each of them calls user code.
 #![forbid(unsafe_code)]
 
 use std::mem::forget;
@@ -12,12 +12,12 @@ use furlong_spec::hostile::{Watch, user_code};
 
 use super::world::{Object, page};
 
-/// Pages that streams use.
+/// The number of pages that streams use.
 const PAGES: u64 = 160;
-/// The page where the heap begins, behind them.
+/// The first page of the heap, above them.
 const HEAP: u64 = 200;
 
-/// What is asked of a space; numbers are of pages.
+/// An operation on a space. All numbers are in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Operation {
     Map(u64, u64, bool),
@@ -34,7 +34,7 @@ pub(crate) enum Operation {
 
 use Operation::{Advise, Anywhere, Break, Clear, Fault, Map, Move, Protect, Resize, Unmap};
 
-/// How the caller deals with what is handed to it.
+/// The caller's treatment of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Caller {
     Drops,
@@ -75,7 +75,7 @@ fn prot(is_write: bool) -> Prot {
     }
 }
 
-/// Carries out an operation. What is refused is; nothing that comes back is kept.
+/// Runs an operation, which may be refused. Does not keep any result.
 pub(crate) fn apply<C: Config, H: Hold>(
     space: &mut Space<Object, C, H>,
     operation: Operation,
@@ -137,7 +137,8 @@ pub(crate) fn apply<C: Config, H: Hold>(
     }
 }
 
-/// Maps what a space begins with: at most `len` areas, two pages apart, and a heap of four pages.
+/// Maps the initial state: at most `len` areas, up to two pages apart, and in some spaces a heap of
+/// four pages.
 pub(crate) fn begin<C: Config, H: Hold>(
     space: &mut Space<Object, C, H>,
     len: u64,
@@ -157,7 +158,7 @@ pub(crate) fn begin<C: Config, H: Hold>(
     }
 }
 
-/// What is mapped: the first and the last byte, whether it may be written, and the number.
+/// All mapped areas: first and last byte, whether it is writable, and its number.
 pub(crate) fn contents<C: Config, H: Hold>(
     space: &Space<Object, C, H>,
 ) -> Vec<(u64, u64, bool, u64)> {
@@ -169,5 +170,5 @@ pub(crate) fn contents<C: Config, H: Hold>(
     areas.collect()
 }
 
-/// A layout with room for all of it.
+/// A layout with enough room.
 pub(crate) const LAYOUT: Layout = Layout::LINUX_X86_64;

@@ -1,5 +1,5 @@
-//! Every operation on spaces of 0 to 64 areas, over each index, with every call of user code
-//! panicking, by a caller who forgets what it is handed.
+//! Every operation on spaces of 0 to 64 areas, over each index. Every call of user code panics, and
+//! the caller forgets what it receives.
 #![forbid(unsafe_code)]
 
 use std::any::type_name;
@@ -16,19 +16,20 @@ use furlong_spec::hostile::{Grace, Latch, Ledger, Memory, Outcome, Watch, panic_
 use super::stream::{Caller, LAYOUT, Operation, apply, begin, contents, operation};
 use super::world::Object;
 
-/// A B-tree of tiny nodes.
+/// A B-tree with tiny nodes.
 type Tiny = Custom<Maple<maple::Custom<maple::Fan<3, 3, 48>, Memory>>>;
 type Beside<'d> = Shared<Object, &'d Grace, Latch, Tiny>;
 
-/// Changes that show whether a space can still be used.
+/// Changes that show whether a space is still usable.
 const USES: [Operation; 3] = [
     Operation::Map(3, 40, true),
     Operation::Unmap(10, 5),
     Operation::Protect(0, 30, false),
 ];
 
-/// Values in no area that a panic at `place` may leave: those that memory was to be obtained for,
-/// which are dropped with the space or not at all, or those that the domain was to take over.
+/// The maximum number of values that a panic at `place` may leave outside of areas. In `allocate`
+/// these are new values, dropped with the space or leaked; in `retire` the values that the domain
+/// was to receive.
 fn may_leak(place: &str) -> u64 {
     match place {
         "Source::allocate" => 2,
@@ -37,7 +38,7 @@ fn may_leak(place: &str) -> u64 {
     }
 }
 
-/// Attacks one space; says whether a call of user code panicked.
+/// Attacks one space. Returns true if a call of user code panicked.
 fn attack<C>(seed: (u64, u64), operation: Operation, caller: Caller, k: u64) -> bool
 where
     C: Config<Index<Object>: Default>,
@@ -69,7 +70,7 @@ where
     matches!(outcome, Outcome::Panicked(_))
 }
 
-/// The same beside a reader, who has an area all the time.
+/// The same with a reader that holds an area all the time.
 fn attack_beside(seed: (u64, u64), operation: Operation, caller: Caller, k: u64) -> bool {
     let (watch, rcu) = (Watch::new(), Grace::new());
     let space = Beside::new(LAYOUT, &rcu, Latch::default()).expect("it is Linux's own");
@@ -160,7 +161,7 @@ fn a_space_beside_readers_stays_whole_whatever_its_caller_does() {
     attack_all(3000, of, attack_beside, 4000);
 }
 
-/// Forks a space with every call of user code panicking.
+/// Forks a space, with a panic at every call of user code in turn.
 fn fork<C>(len: u64, ledger: &mut Ledger)
 where
     C: Config<Index<Object>: Default>,
@@ -189,7 +190,7 @@ where
     }
 }
 
-/// At most two values more than the areas of a space are alive.
+/// Checks that at most two live values are outside of the space's areas.
 fn return_to<C: Config>(watch: &Watch, space: &Space<Object, C>) {
     let more = watch.alive() - space.index().len() as u64;
     assert!(more <= 2, "{more} values are in no area");

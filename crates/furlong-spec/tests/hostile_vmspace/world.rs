@@ -1,10 +1,10 @@
-//! The spaces that are attacked.
+//! The values of the spaces under attack.
 #![forbid(unsafe_code)]
 
 use furlong::vmspace::Value;
 use furlong_spec::hostile::{Tracked, user_code};
 
-/// What areas have: a number on the heap, all of whose code is the user's.
+/// The value of an area: a number on the heap. All of its code is user code.
 #[derive(Clone, Debug)]
 pub(crate) struct Object(pub Tracked);
 
@@ -15,7 +15,7 @@ impl Value for Object {
     }
 }
 
-/// The first byte of a page that no layout keeps free.
+/// The first address of a page that no layout keeps free.
 pub(crate) fn page(number: u64) -> u64 {
     0x100_0000 + 0x1000 * number
 }

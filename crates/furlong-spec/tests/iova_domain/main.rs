@@ -1,4 +1,4 @@
-//! A shared domain, on one thread, against a list of who has which page.
+//! A shared domain on one thread, compared with a list of the owner of each page.
 #![forbid(unsafe_code)]
 
 mod pressure;

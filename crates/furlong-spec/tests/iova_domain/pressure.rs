@@ -1,4 +1,5 @@
-//! A shared domain that runs out: in which order it looks, what it gives back, what it refuses.
+//! A shared domain that runs out: its search order, what it returns to the tree, and what it
+//! refuses.
 #![forbid(unsafe_code)]
 
 use crate::world::{CPUS, PAGE, PAGES, State, World, pages};
@@ -14,7 +15,7 @@ use furlong::rbtree::Off;
 use furlong::sync::SpinLock;
 
 /// A world in which CPU 1 has two free pages in a magazine, CPU 2 has one page in quarantine, and
-/// everything else is granted.
+/// all others are granted.
 fn nearly_full() -> World {
     let mut world = World::new();
     let page = Request::new(PAGE);
@@ -43,11 +44,11 @@ fn nearly_full() -> World {
 fn under_pressure_the_quarantine_comes_before_the_magazines_of_others() {
     let mut world = nearly_full();
     let page = Request::new(PAGE);
-    // Nothing of its own, nothing in the depot, nothing in the tree: the quarantine has one.
+    // The CPU's magazines, the depot and the tree are empty. The quarantine has one page.
     let grant = world.domain.reserve(&page, Lowest).unwrap();
     assert_eq!((world.device.flushes.get(), world.domain.cached()), (1, 2));
     world.granted(&page, grant);
-    // Nothing waits any more, so nothing is flushed: the magazines of CPU 1 are drained.
+    // The quarantine is empty, so there is no flush. The magazines of CPU 1 are drained.
     let grant = world.domain.reserve(&page, Lowest).unwrap();
     assert_eq!((world.device.flushes.get(), world.domain.cached()), (1, 0));
     world.granted(&page, grant);
@@ -77,7 +78,7 @@ fn own_magazine_then_depot_then_tree() {
     let grants: Vec<_> = (0..8)
         .map(|_| world.domain.reserve(&page, Lowest).unwrap())
         .collect();
-    // Eight pages: two magazines of two in the depot, two more here.
+    // Eight pages: two magazines of two pages in the depot, and two more on this CPU.
     for grant in grants {
         world.domain.release_flushed(grant).unwrap();
     }
@@ -161,7 +162,8 @@ fn an_extent_is_given_back_as_it_was_rounded_up() {
 #[test]
 fn a_request_that_its_class_has_no_room_for_is_tried_as_it_is() {
     let world = World::new();
-    // Page 2 of every four is taken: no four are free, but three are, over a multiple of four.
+    // Page 2 of every four is taken, so that no four pages are free together. Three are free,
+    // across a multiple of four.
     for first in (0..PAGES as u64).step_by(4) {
         let extent = Extent::from_len(Iova::new((first + 2) * PAGE), PAGE).unwrap();
         let _ = world.domain.reserve_at(extent).unwrap();
@@ -201,7 +203,7 @@ fn a_cpu_that_is_taken_away_leaves_nothing_behind() {
 fn grants_tokens_and_seals_of_another_domain_are_refused() {
     let (ours, other) = (World::new(), World::new());
     let page = Request::new(PAGE);
-    // The same page in both, by the same node: only the domain differs.
+    // The same page and the same node in both, so that only the domain differs.
     let grants = [&ours, &other].map(|world| world.domain.reserve(&page, Lowest).unwrap());
     let [mine, strange] = grants;
     let strange = ours.domain.release(strange).unwrap_err().0;
@@ -236,7 +238,7 @@ fn a_flush_reaches_every_cpu_of_a_large_machine() {
     assert_eq!((world.domain.flush(), world.device.flushes.get()), (0, 3));
 }
 
-/// One token waits at most.
+/// A quarantine of at most one token.
 struct Narrow;
 
 impl DomainConfig for Narrow {
@@ -248,7 +250,7 @@ impl DomainConfig for Narrow {
     const HIGH_WATER: usize = 1;
 }
 
-/// A device during whose flush another caller flushes and then releases something.
+/// A device during whose flush another caller flushes and then releases a grant.
 struct Meddler {
     domain: OnceCell<Weak<Domain<Self, Narrow>>>,
     grant: RefCell<Option<Grant>>,

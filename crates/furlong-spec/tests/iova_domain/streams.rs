@@ -1,5 +1,5 @@
-//! A shared domain against a list of who has which page: whom it gives an address to, and when it
-//! may refuse.
+//! A shared domain compared with a list of the owner of each page: which grants it makes, and when
+//! it may refuse.
 #![forbid(unsafe_code)]
 
 use crate::world::{CPUS, PAGE, PAGES, State, World};
@@ -102,7 +102,7 @@ fn redeem(world: &mut World, random: &mut Random) {
     }
 }
 
-/// Seals the quarantine of a CPU, lets something else happen, and redeems what was sealed.
+/// Seals the quarantine of a CPU, runs another operation, and redeems the sealed pages.
 fn flush_by_hand(world: &mut World, random: &mut Random) {
     let cpu = world.seat.0.get();
     let sealed: Sealed = world.domain.seal();
@@ -112,7 +112,7 @@ fn flush_by_hand(world: &mut World, random: &mut Random) {
         (0..PAGES).filter(waits).collect()
     };
     release(world, random);
-    // A flush of the domain's own may have freed them, and others may have them again.
+    // A flush by the domain may have freed these pages, and others may have reserved them.
     for page in waiting {
         let state = &mut world.device.states.borrow_mut()[page];
         if *state == State::Waiting(cpu) {
@@ -137,7 +137,7 @@ fn step(world: &mut World, random: &mut Random) {
             world.domain.drain_cpu(random.index(CPUS + 1));
         }
         59 => world.drain(),
-        // A number that no CPU of the domain has is taken modulo their count.
+        // A CPU number out of range is taken modulo the number of CPUs.
         _ => world.seat.0.set(random.index(CPUS + 2) % CPUS),
     }
 }

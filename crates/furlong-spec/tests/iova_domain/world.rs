@@ -1,4 +1,4 @@
-//! A small domain, its device, and a list of who has which page.
+//! A small domain, its device, and a list of the owner of each page.
 #![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -15,7 +15,7 @@ pub(crate) const PAGE: u64 = 4096;
 pub(crate) const PAGES: usize = 64;
 pub(crate) const CPUS: usize = 3;
 
-/// Capacities so small that the rare path is common.
+/// Capacities so small that rare paths become common.
 pub(crate) struct Tiny;
 
 impl DomainConfig for Tiny {
@@ -30,7 +30,7 @@ impl DomainConfig for Tiny {
     const HIGH_WATER: usize = 3;
 }
 
-/// The CPU that a test says it is on.
+/// The CPU number that the test has set.
 #[derive(Clone, Default)]
 pub(crate) struct Seat(pub(crate) Rc<Cell<usize>>);
 
@@ -40,18 +40,18 @@ impl Cpu for Seat {
     }
 }
 
-/// What has a granule.
+/// The state of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Nobody, or the domain's magazines.
+    /// Not held by a user; free or in a magazine.
     Free,
-    /// Somebody, by a grant or by a token.
+    /// Held by a user, as a grant or a token.
     Held,
-    /// The quarantine of a CPU, since the flush with this number.
+    /// In the quarantine of the CPU with this number.
     Waiting(usize),
 }
 
-/// The device: when it is flushed, all that waits in a quarantine becomes free.
+/// A device. A flush frees all pages that wait in a quarantine.
 #[derive(Clone)]
 pub(crate) struct Device {
     pub(crate) states: Rc<RefCell<Vec<State>>>,
@@ -69,7 +69,7 @@ impl Flush for Device {
     }
 }
 
-/// A domain over the first pages, and all that a test knows of it.
+/// A domain over the first pages, and the test's record of it.
 pub(crate) struct World {
     pub(crate) domain: Domain<Device, Tiny>,
     pub(crate) device: Device,
@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    /// Notes a grant, and looks that nobody else has its pages and that it is what was asked for.
+    /// Records a grant. Checks that its pages had no holder and that it satisfies the request.
     pub(crate) fn granted(&mut self, request: &Request, grant: Grant) {
         self.set(grant.extent(), |state| state == State::Free, State::Held);
         let (start, data) = (grant.extent().start(), grant.data());
@@ -127,7 +127,7 @@ impl World {
         self.grants.push(grant);
     }
 
-    /// What is beside a grant is in the space, and nobody has it.
+    /// Checks that the guard pages of a grant lie in the space and have no holder.
     fn guarded(&self, request: &Request, granted: Range<usize>) {
         let states = self.device.states.borrow();
         for distance in 1..=request.guard.before as usize {
@@ -138,7 +138,7 @@ impl World {
         }
     }
 
-    /// Whether the pages that nobody has hold the request anywhere.
+    /// True if the pages without a holder have room for the request.
     pub(crate) fn fits(&self, request: &Request) -> bool {
         let states = self.device.states.borrow();
         let len = (request.offset + request.size).div_ceil(PAGE) as usize;
@@ -155,7 +155,7 @@ impl World {
         self.tokens.len() as u64 + self.leaked + self.domain.quarantined()
     }
 
-    /// Everything that the domain has goes to the tree: only what somebody has is reserved there.
+    /// Drains all caches into the tree. Checks that only the held pages are reserved there.
     pub(crate) fn drain(&self) {
         self.domain.drain_all();
         assert_eq!((self.domain.cached(), self.domain.quarantined()), (0, 0));
@@ -171,7 +171,7 @@ impl World {
     }
 }
 
-/// Whether a grant at `start` would be what is asked for, byte by byte.
+/// True if a grant at `start` would satisfy the request, byte by byte.
 pub(crate) fn suits(request: &Request, start: Iova) -> bool {
     let first = start.raw() + request.offset;
     let last = first + request.size - 1;

@@ -1,4 +1,4 @@
-//! The map against a list: overlaps, cuts, values that must come back, and hints that are stale.
+//! The map compared with a list: overlaps, cuts, values that must be returned, and stale hints.
 #![forbid(unsafe_code)]
 
 mod model;
@@ -54,7 +54,7 @@ fn a_map_agrees_with_a_list() {
     for addresses in [6, 60, 600] {
         for base in [0, 1 << 40, u64::MAX - (addresses - 1)] {
             let mut random = Random::new(base ^ addresses);
-            // The hints go from one map to the next, and live through every change.
+            // The hints are kept from map to map, and through every change.
             let mut hints = [Hint::default(); 6];
             for _ in 0..4 {
                 let mut pair = Pair::new();
@@ -66,7 +66,7 @@ fn a_map_agrees_with_a_list() {
     }
 }
 
-/// Every way to put entries into `from..addresses`.
+/// Every arrangement of entries in `from..addresses`.
 fn layouts(from: u64, addresses: u64) -> Vec<Vec<Run>> {
     let mut found = vec![vec![]];
     for first in from..addresses {
@@ -147,7 +147,7 @@ fn equal_neighbours_stay_apart() {
 
 type Counted = VecMap<u64, Custom<u64, Checked, Tally>>;
 
-/// 1000 entries of 16 bytes with as much between them.
+/// 1000 entries of 16 bytes with gaps of 16 bytes.
 fn counted() -> Counted {
     let mut map = Counted::with_config(Vec::new());
     for at in 0..1000 {
@@ -195,7 +195,7 @@ fn a_hint_of_a_removed_entry_gives_no_value() {
     assert!(map.lookup(Iova::new(320), &mut hint).is_some());
     assert_eq!(map.remove(extent((320, 335))), Ok(10));
     assert_eq!(map.lookup(Iova::new(320), &mut hint), None);
-    // The node of the removed entry comes back with another one.
+    // A new entry reuses the node of the removed one.
     assert_eq!(map.insert(extent((64_000, 64_001)), 77), Ok(()));
     assert_eq!(map.lookup(Iova::new(320), &mut hint), None);
     assert_eq!(map.insert(extent((320, 320)), 78), Ok(()));
@@ -240,7 +240,7 @@ fn a_panic_of_the_caller_leaves_the_map_sound() {
         for at in 0..5 {
             assert_eq!(map.insert(extent((10 * at, 10 * at + 9)), at), Ok(()));
         }
-        // The ranges of those that cut begin and end inside of entries.
+        // The cutting operations begin and end within entries.
         let range = if at < 2 {
             extent((10, 39))
         } else {
@@ -250,7 +250,7 @@ fn a_panic_of_the_caller_leaves_the_map_sound() {
         assert!(result.is_err(), "call {at}");
         map.check()
             .unwrap_or_else(|broken| panic!("call {at}: {broken}"));
-        // One entry is gone; where one was cut, a part of it is left.
+        // One entry is gone. If it was cut, a part of it remains.
         assert_eq!(map.len(), 4 + usize::from(at == 2), "call {at}");
     }
 }
@@ -271,7 +271,7 @@ fn a_map_over_borrowed_nodes_needs_no_allocator() {
         map.insert(extent((90, 99)), 9),
         Err(InsertError::NoMemory { value: 9 })
     );
-    // A cut in the middle needs a node, one at an end does not.
+    // A cut in the middle needs a node; a cut at an end needs none.
     let cut = map.cut_range(
         extent((12, 17)),
         |_, _| panic!("split"),

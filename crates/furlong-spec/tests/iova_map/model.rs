@@ -1,4 +1,4 @@
-//! A map as a list of entries, and beside it the map under test: every verb on both.
+//! A map as a list of entries next to the map under test. Every operation runs on both.
 #![forbid(unsafe_code)]
 
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use furlong::addr::{Address, Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{Hint, InsertError, Map, RemoveError, Straddles, VecMap};
 
-/// Where an extent of the device's lies elsewhere. It cannot be copied, and it is counted.
+/// The physical location of an extent of the device's. It cannot be copied, and it is counted.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) base: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The first bytes and the rest.
+    /// Splits it into its first bytes and the rest.
     pub(crate) fn split(self, bytes: u64) -> (Self, Self) {
         let rest = Self {
             base: self.base.wrapping_add(bytes),
@@ -25,10 +25,10 @@ impl Place {
     }
 }
 
-/// First and last address.
+/// The first and the last address.
 pub(crate) type Run = (u64, u64);
 
-/// First and last address, and where it lies.
+/// The first and the last address, and the location.
 type Listed = (Run, u64);
 
 pub(crate) struct Pair {
@@ -68,7 +68,8 @@ impl Pair {
         owner.copied()
     }
 
-    /// Both have the same entries; the map is sound and has given every other value back.
+    /// Checks that both have the same entries, that the map is consistent, and that it has returned
+    /// every other value.
     pub(crate) fn compare(&self) {
         self.map.check().expect("no invariant is broken");
         let entry = |(at, place): (Extent<Iova>, &Place)| (run(at), place.base);
@@ -221,7 +222,7 @@ impl Pair {
         let expected: Vec<Listed> = all.filter(|(at, _)| overlaps(*at, range)).collect();
         let found: Vec<Listed> = self.map.entries_in(extent(range)).map(entry).collect();
         assert_eq!(found, expected);
-        // From both ends in turn, they meet in the middle.
+        // Iterates from both ends in turn until they meet.
         let mut entries = self.map.entries_in(extent(range));
         let (mut low, mut high) = (Vec::new(), Vec::new());
         while let Some(next) = entries.next() {

@@ -1,5 +1,5 @@
-//! Memory that runs out: for every operation and every k the k-th call for memory fails, and all is
-//! as it was; and what was prepared is enough.
+//! Memory that runs out. For every operation and every k the k-th allocation fails and nothing
+//! changes; and what was prepared suffices.
 #![forbid(unsafe_code)]
 
 mod map;
@@ -23,7 +23,7 @@ static HEAP: Failing = Failing;
 const GRANULE: u64 = 4096;
 const GRANULES: u64 = 80;
 
-/// No call for memory is made this often.
+/// A call number that is never reached.
 const NEVER: u64 = u64::MAX;
 
 fn extent(first: u64, granules: u64) -> Extent<Iova> {
@@ -31,7 +31,7 @@ fn extent(first: u64, granules: u64) -> Extent<Iova> {
     extent.expect("a run of granules")
 }
 
-/// A space that has just as many nodes as extents.
+/// A space with exactly as many nodes as extents.
 fn tight(state: &State) -> Space<Standard, Tight<Gaps>> {
     Space::restore(state, Tight(Vec::new())).expect("a good state, and there is memory")
 }
@@ -44,7 +44,7 @@ enum Operation {
     Fill(Extent<Iova>),
     ReleaseRange(Extent<Iova>),
     ReleasePart(Extent<Iova>),
-    /// Whatever lies at the beginning of the run.
+    /// Releases the extent at the beginning of the range.
     ReleaseAt(Extent<Iova>),
     Prepare(usize),
     Save,
@@ -85,7 +85,7 @@ impl Operation {
         }
     }
 
-    /// Nodes that must be there, as it is documented.
+    /// The number of nodes that the documentation requires.
     fn nodes<S: Storage<Standard>>(self, space: &Space<Standard, S>) -> usize {
         match self {
             Self::Reserve(_) | Self::ReserveAt(_) => RESERVE_NODES,
@@ -95,7 +95,8 @@ impl Operation {
         }
     }
 
-    /// Carries it out; whether there was memory. Where there was none, nothing was handed out.
+    /// Runs the operation. Returns false if memory was short; nothing was passed to the caller
+    /// then.
     fn apply<S: Storage<Standard>>(self, space: &mut Space<Standard, S>) -> bool {
         let mut handed = 0;
         let had_memory = match self {
@@ -131,7 +132,7 @@ impl Operation {
         had_memory
     }
 
-    /// Releases what is in `range` of the first extent there that nobody has claimed.
+    /// Releases the part in `range` of the first unclaimed extent there.
     fn release_part<S: Storage<Standard>>(
         space: &mut Space<Standard, S>,
         range: Extent<Iova>,
@@ -154,7 +155,7 @@ impl Operation {
     }
 }
 
-/// Everything that can be asked of a space but who has claimed what, which is no matter of memory.
+/// The observable state of a space. Leaves out the claims, which need no memory.
 fn seen<S: Storage<Standard>>(space: &Space<Standard, S>) -> (Vec<(Extent<Iova>, bool)>, usize) {
     space.check().expect("no invariant is broken");
     let owned = space.reserved();
@@ -221,7 +222,7 @@ fn what_was_prepared_is_enough() {
         let (had_memory, calls) = failing_at(0, || operation.apply(&mut space));
         assert!(had_memory && calls == 0, "step {step}: {operation:?}");
         space.check().expect("no invariant is broken");
-        // So that there is something to claim, and not too much.
+        // Creates unclaimed extents occasionally.
         if step % 64 == 0 {
             let state = space.save().expect("there is memory");
             space = tight(&state);
@@ -229,7 +230,8 @@ fn what_was_prepared_is_enough() {
     }
 }
 
-/// As many nodes as `state` has extents, and `spare` more, and no more to be had.
+/// Runs `work` on a space with as many nodes as `state` has extents, `spare` more, and no way to
+/// get others.
 fn over_a_slice<T>(
     state: &State,
     spare: usize,
@@ -261,7 +263,7 @@ fn a_full_slice_refuses_and_changes_nothing() {
         }
         let nodes = over_a_slice(&state, 0, |space| operation.nodes(space));
         if nodes > 0 {
-            // One node less than the most that it may need.
+            // One node less than the maximum that it may need.
             let had_memory = over_a_slice(&state, nodes - 1, |space| {
                 let before = seen(space);
                 let had_memory = operation.apply(space);

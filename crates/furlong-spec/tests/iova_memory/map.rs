@@ -1,4 +1,4 @@
-//! The same for the map.
+//! The same tests for the map.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
@@ -19,7 +19,7 @@ fn list(map: &TightMap) -> Listed {
     map.iter().map(|(at, value)| (at, *value)).collect()
 }
 
-/// A map that has just as many nodes as entries.
+/// A map with exactly as many nodes as entries.
 fn tight(entries: &Listed) -> TightMap {
     let mut map = Map::new(Tight(Vec::new()));
     for (at, value) in entries {
@@ -50,7 +50,7 @@ impl Operation {
         }
     }
 
-    /// Carries it out; whether there was memory.
+    /// Runs the operation. Returns false if memory was short.
     fn apply(self, map: &mut TightMap) -> bool {
         let mut calls = 0;
         let had_memory = match self {

@@ -1,11 +1,11 @@
-//! An array of nodes that calls for memory whenever it needs a node.
+//! An array of nodes that allocates whenever it needs a node.
 #![forbid(unsafe_code)]
 
 use core::ops::{Deref, DerefMut};
 
 use furlong::rbtree::{Augment, NoMemory, Node, Store};
 
-/// It has no more memory than its nodes take.
+/// An array without spare capacity.
 pub(crate) struct Tight<A: Augment>(pub(crate) Vec<Node<A>>);
 
 impl<A: Augment> Deref for Tight<A> {

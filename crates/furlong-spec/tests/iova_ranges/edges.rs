@@ -1,5 +1,5 @@
-//! Where verbs about ranges go wrong elsewhere: at edges that meet, at both ends of 64 bits, and
-//! with arguments that make no sense.
+//! Range operations in cases where other implementations fail: adjacent edges, both ends of the
+//! 64-bit range, and arguments that make no sense.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
@@ -72,7 +72,7 @@ fn a_fixed_region_over_a_grant_is_refused() {
         assert_eq!(refused, Err(ReserveAtError::Occupied(grant.extent())));
         assert_eq!(reserved(&space), before);
     }
-    // Abutting it on either side is no overlap.
+    // An adjacent extent on either side is no overlap.
     assert_eq!(space.reserve_fixed(pages(8, 2), drop), Ok(1));
     assert_eq!(space.reserve_fixed(pages(12, 1), drop), Ok(1));
 }
@@ -105,7 +105,7 @@ fn the_whole_of_64_bits_is_filled_and_released() {
             full,
             Err(ReserveError::NoSpace { largest: 0, .. })
         ));
-        // The first granule and the last one, cut off one after the other.
+        // The first and the last granule are cut off in turn.
         let half = 1u64 << 63;
         let (low, high) = whole().split_at(Iova::new(half)).expect("two halves");
         assert_eq!(release(&mut space, low), [low]);
@@ -129,8 +129,8 @@ fn the_first_and_the_last_granule_are_cut_off() {
     assert!(space.free().next().is_none());
 }
 
-/// An upstream loop looks for the first entry that ends at or behind where the range begins, finds
-/// the one that ends just there, and computes a hole of negative length.
+/// An upstream loop searches for the first entry that ends at or above the start of the range. It
+/// finds the one that ends exactly there, and computes a hole of negative length.
 #[test]
 fn a_range_that_begins_where_an_extent_ends_is_filled() {
     let mut space = space(16);
@@ -152,7 +152,8 @@ fn a_range_over_several_extents_from_0_is_filled_between_them() {
     assert_eq!(fill(&mut space, pages(0, 16)), [pages(15, 1)]);
 }
 
-/// An upstream loop takes the entry that straddles the right end whole, and clips the one behind.
+/// An upstream loop takes the entry that straddles the right end as a whole, and clips the next
+/// one.
 #[test]
 fn an_extent_that_straddles_the_right_end_is_cut_there() {
     let mut space = space(16);
@@ -310,7 +311,7 @@ fn a_look_at_a_range_needs_no_whole_granules_and_no_space_behind_them() {
     );
 }
 
-/// 10,000 pages, each with a free one behind it.
+/// 10,000 pages, each with a free page above it.
 fn checkerboard() -> VecSpace<Custom<u64, Checked, Tally>> {
     let all = pages(0, 1 << 20);
     let mut space = Space::with_config(all, PAGE, Vec::new()).expect("whole pages");
@@ -322,7 +323,7 @@ fn checkerboard() -> VecSpace<Custom<u64, Checked, Tally>> {
 
 #[test]
 fn a_verb_about_a_range_looks_at_what_is_in_it_and_on_the_way_there() {
-    // A way from the root to a leaf: the tree has seen no removal.
+    // The height of the tree, which has seen no removal.
     const HEIGHT: u64 = 20;
     let mut space = checkerboard();
     let mut visits = |verb: &mut dyn FnMut(&mut VecSpace<_>)| {
@@ -342,7 +343,7 @@ fn a_verb_about_a_range_looks_at_what_is_in_it_and_on_the_way_there() {
         free_in <= once && reserved_in <= once,
         "{free_in}, {reserved_in} nodes"
     );
-    // Parts are counted before they are filled.
+    // The parts are counted before they are filled, so there are two passes.
     assert!(fill <= 2 * once, "{fill} nodes");
     assert!(release <= HEIGHT * 600, "{release} nodes");
     assert!(

@@ -1,5 +1,5 @@
-//! Verbs about ranges against a model of cells: fixed regions that overlap, filling, cutting,
-//! claiming; at 0, in between, and at the last byte of 64 bits.
+//! Range operations compared with a model of cells: overlapping fixed regions, fills, cuts and
+//! claims. The spaces lie at 0, in the middle, and at the last byte of the 64-bit range.
 #![forbid(unsafe_code)]
 
 mod edges;
@@ -104,7 +104,7 @@ fn ranges_agree_with_the_model_whatever_is_known_of_gaps() {
     agrees_with_the_model::<Custom<Boundary<3>>>(1500);
 }
 
-/// Every way to reserve `granules` granules.
+/// Every way to reserve parts of `granules` granules.
 fn layouts(granules: u64) -> Vec<Vec<(Run, Kind)>> {
     let mut found = vec![vec![]];
     let mut open = vec![(0, vec![])];

@@ -1,9 +1,9 @@
-//! A space as a row of cells: what each verb about ranges does, by brute force.
+//! A space as a row of cells. It carries out each range operation by brute force.
 #![forbid(unsafe_code)]
 
 use furlong::iova::Kind;
 
-/// First and last granule, counted from the beginning of the space.
+/// First and last granule, counted from the start of the space.
 pub(crate) type Run = (u64, u64);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ struct Cell {
     kind: Kind,
 }
 
-/// Which extent each granule belongs to.
+/// The extent that each granule belongs to.
 #[derive(Clone)]
 pub(crate) struct Model {
     cells: Vec<Option<Cell>>,
@@ -31,7 +31,7 @@ impl Model {
         self.cells.len() as u64
     }
 
-    /// Maximal stretches of equal cells in a run.
+    /// Maximal ranges of equal cells in a run.
     fn stretches(&self, (first, last): Run) -> Vec<(Run, Option<Cell>)> {
         let mut found: Vec<(Run, Option<Cell>)> = Vec::new();
         for at in first..=last {
@@ -57,7 +57,7 @@ impl Model {
         taken.collect()
     }
 
-    /// The extents of which a cell is in the run.
+    /// The extents that overlap the run.
     pub(crate) fn reserved_in(&self, (first, last): Run) -> Vec<(Run, Kind)> {
         let mut all = self.reserved();
         all.retain(|((start, end), _)| *start <= last && first <= *end);
@@ -85,7 +85,7 @@ impl Model {
         self.put(run, Some(Cell { extent, kind }));
     }
 
-    /// What was added, or the extent in the way.
+    /// Reserves the free parts as fixed. Returns them, or the extent in the way.
     pub(crate) fn reserve_fixed(&mut self, run: Run) -> Result<Vec<Run>, Run> {
         let owners = self.reserved_in(run);
         if let Some((owner, _)) = owners.iter().find(|(_, kind)| *kind != Kind::Fixed) {
@@ -102,7 +102,8 @@ impl Model {
         parts
     }
 
-    /// What was released, with the kind that it had.
+    /// Releases the run except for the kind `kept`. Returns the released parts with their former
+    /// kinds.
     pub(crate) fn release_range(&mut self, (first, last): Run, kept: Kind) -> Vec<(Run, Kind)> {
         let mut released = Vec::new();
         for ((start, end), kind) in self.reserved_in((first, last)) {
@@ -122,7 +123,7 @@ impl Model {
         released
     }
 
-    /// The kind of the extent that is exactly this run.
+    /// The kind of the extent that equals this run.
     pub(crate) fn kind(&self, run: Run) -> Option<Kind> {
         let all = self.reserved();
         all.iter()

@@ -1,4 +1,4 @@
-//! A space and its model, side by side: every verb on both, compared after each.
+//! A space and its model. Every operation runs on both and is followed by a comparison.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -18,7 +18,7 @@ pub(crate) struct Pair<C: Config> {
 }
 
 impl<C: Config> Pair<C> {
-    /// `granules` granules that begin `base` granules above 0.
+    /// A space of `granules` granules that begins `base` granules above 0.
     pub(crate) fn new(base: u64, granules: u64, granule: u64) -> Self {
         let all = Extent::from_len(Iova::new(base * granule), granules * granule);
         let all = all.expect("the space is one of 64 bits");
@@ -47,8 +47,8 @@ impl<C: Config> Pair<C> {
         owned.iter().map(piece).collect()
     }
 
-    /// Both have the same extents, the space is sound, and every grant that has gone stale is
-    /// refused.
+    /// Checks that both have the same extents, that no invariant is broken, and that every stale
+    /// grant is refused.
     pub(crate) fn compare(&mut self) {
         self.space.check().expect("no invariant is broken");
         let owned: Vec<Owned> = self.space.reserved().collect();
@@ -137,7 +137,7 @@ impl<C: Config> Pair<C> {
         }
     }
 
-    /// Releases a part of what one of the grants stands for.
+    /// Releases a part of one of the grants.
     pub(crate) fn release_part(&mut self, at: usize, run: Run) {
         let grant = self.grants.swap_remove(at);
         let (whole, index) = (self.run(grant.extent()), grant.index());

@@ -1,5 +1,5 @@
-//! A space that is saved and restored behaves as the one that was saved, and no state that was
-//! spoiled on the way makes a space that is unsound.
+//! A restored space behaves as the one that was saved, and no corrupted state makes a space with a
+//! broken invariant.
 #![forbid(unsafe_code)]
 
 mod requests;
@@ -18,7 +18,7 @@ use requests::{Choice, extent, request};
 const GRANULES: u64 = 256;
 const GRANULE: u64 = 4096;
 
-/// A space, and who holds what in it.
+/// A space and its grants.
 struct Side<C: Config> {
     space: VecSpace<C>,
     grants: Vec<Grant>,
@@ -34,7 +34,8 @@ enum Step {
     ReleaseRange(Extent<Iova>),
 }
 
-/// Mostly a reservation while there are few, mostly a release while there are many.
+/// A random step: mostly a reservation while there are few grants, mostly a release while there are
+/// many.
 fn step(random: &mut Random, grants: usize) -> Step {
     let first = random.below(GRANULES);
     let len = 1 + random.below(8).min(GRANULES - 1 - first);
@@ -62,7 +63,7 @@ impl<C: Config> Side<C> {
         }
     }
 
-    /// Carries out a step and says what came of it.
+    /// Carries out a step, and describes its outcome.
     fn apply(&mut self, step: &Step) -> String {
         let mut parts = Vec::new();
         let said = match step {
@@ -107,7 +108,7 @@ impl<C: Config> Side<C> {
         }
     }
 
-    /// The same after a journey as text: every holder claims what it holds.
+    /// The same space after a save and restore through text. Every grant is claimed again.
     fn moved(&self) -> Self {
         let state = self.space.save().expect("there is memory");
         let text = serde_json::to_string(&state).expect("numbers are numbers");
@@ -116,7 +117,7 @@ impl<C: Config> Side<C> {
         let mut space = Space::restore_with_config(&read, Vec::new()).expect("a good state");
         space.check().expect("no invariant is broken");
         assert!(space.reserved().all(|owned| owned.kind != Kind::Granted));
-        // A grant that a range has cut is not one any more.
+        // A grant is stale if a range operation has cut it.
         let held = self.grants.iter().filter(|grant| self.space.holds(grant));
         let claim = |grant: &Grant| space.claim(grant.extent()).expect("nobody holds it");
         let grants = held.map(claim).collect();

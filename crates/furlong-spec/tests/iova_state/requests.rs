@@ -1,5 +1,5 @@
-//! Random requests that a space of a given size can often meet, with everything that a request can
-//! say, and places for them by every policy.
+//! Random requests that a space of a given size can often satisfy. They use every field of a
+//! request, and places by every policy.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
@@ -8,7 +8,7 @@ use furlong::iova::{
 };
 use furlong_spec::Random;
 
-/// Anything that a request can say, in a space of `granules` granules of `granule` bytes.
+/// A random request for a space of `granules` granules of `granule` bytes.
 pub(crate) fn request(random: &mut Random, granules: u64, granule: u64) -> Request {
     let size = 1 + random.below(6 * granule);
     let mut request = Request::new(size);
@@ -45,7 +45,7 @@ pub(crate) fn request(random: &mut Random, granules: u64, granule: u64) -> Reque
     request
 }
 
-/// Where a request is to go; the same seed draws the same place.
+/// The policy for a request. The same seed draws the same place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Choice {
     Lowest,

@@ -28,7 +28,7 @@ fn good() -> State {
     }
 }
 
-/// What is said of a good state after `harm` was done to it.
+/// The error for a good state after `harm` has changed it.
 fn refusal(harm: impl FnOnce(&mut State)) -> RestoreError {
     let mut state = good();
     harm(&mut state);
@@ -96,12 +96,12 @@ fn a_refused_state_leaves_borrowed_nodes_as_they_were() {
     assert_eq!(refused.err(), Some(RestoreError::Kind(4, 9)));
     let refused = Space::restore(&good(), &mut nodes[..4]);
     assert_eq!(refused.err(), Some(RestoreError::NoMemory));
-    // A node that was linked would be refused here.
+    // A node that is linked would be refused here.
     let restored = Space::restore(&good(), &mut nodes[..]);
     assert_eq!(restored.expect("five nodes").len(), 5);
 }
 
-/// Whether a space could have saved this state, said differently than the library does.
+/// True if a space could have saved this state, by a definition independent of the library's.
 fn is_good(state: &State) -> bool {
     let granule = state.granule;
     if state.version != 1 || granule.count_ones() != 1 || state.start > state.last {
@@ -122,8 +122,8 @@ fn is_good(state: &State) -> bool {
             .is_sorted_by(|one, next| one.last < next.start)
 }
 
-/// Restores a state: never a panic, an accepted one is sound and has what the state has. Says
-/// whether it was accepted.
+/// Restores a state. It must not panic, and an accepted state must give a consistent space with the
+/// same contents. Returns true if it was accepted.
 fn judge(state: &State, what: impl core::fmt::Debug) -> bool {
     let restored = Space::restore(state, Vec::new());
     assert_eq!(
@@ -201,7 +201,8 @@ fn spoiled_states_are_refused_and_never_unsound() {
     );
 }
 
-/// Mostly another digit in a number; else a byte more, less or different, or a text cut short.
+/// Changes a digit of a number in the text, or less often adds, changes or removes a byte or
+/// truncates the text.
 fn spoil_text(random: &mut Random, text: &mut Vec<u8>) {
     const BYTES: &[u8] = b"0123456789,:{}[]\"-.e \x00\xff";
     if text.is_empty() {
@@ -225,7 +226,7 @@ fn spoil_text(random: &mut Random, text: &mut Vec<u8>) {
 
 #[test]
 fn spoiled_texts_are_refused_and_never_unsound() {
-    // With granules of one byte most numbers are as good as any other.
+    // With granules of one byte, almost any number is valid.
     let texts = [0x1000, 1].map(|granule| State { granule, ..good() });
     let texts = texts.map(|state| serde_json::to_vec(&state).expect("numbers are numbers"));
     let mut random = Random::new(0x5702);

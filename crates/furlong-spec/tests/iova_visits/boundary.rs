@@ -1,5 +1,5 @@
-//! Boundaries: a logarithm where the space was made for them, and so many times that at most
-//! where it was not.
+//! Requests with a boundary: logarithmic where the measure supports that boundary, and a bounded
+//! number of looks where it does not.
 #![forbid(unsafe_code)]
 
 use furlong::addr::Address;
@@ -12,7 +12,7 @@ use furlong_spec::iova::spaces::{
 
 use crate::{Counted, Most, N, bound, forms, requests, visits};
 
-/// Spaces of `n` extents in which a boundary is hard, its order, and what they are.
+/// Spaces of `n` extents in which a boundary is hard, each with a name and the boundary's order.
 fn layouts(n: usize) -> [(&'static str, u32, Layout); 5] {
     let within = scattered(n);
     let request = within.request.size(2 * PAGE).boundary(4 * PAGE);
@@ -25,14 +25,14 @@ fn layouts(n: usize) -> [(&'static str, u32, Layout); 5] {
     ]
 }
 
-/// The request of a layout and others like it, with guards and without, to be cut and not.
+/// The request of a layout and similar ones, with and without guards, to be cut or not.
 fn asked(layout: &Layout, windows: usize) -> Vec<Request> {
     let guards = [(0, 0), (1, 1), (0, 1), (1, 0)].map(|(before, after)| Guard { before, after });
     let splits = [Split::Never, Split::AtBoundary];
     let requests = requests(layout, windows).into_iter();
     let guarded = requests.flat_map(|request| guards.map(|guard| request.guard(guard)));
     let cut = guarded.flat_map(|request| splits.map(|split| request.split(split)));
-    // Longer than the boundary nothing is looked for but what is to be cut.
+    // A request longer than its boundary is searched only if it may be cut.
     cut.filter(|request| request.boundary >= Some(request.size))
         .collect()
 }
@@ -99,7 +99,7 @@ fn a_search_that_gives_up_says_so_and_the_best_fit_does_not() {
     let mut space: Counted = layout.build();
     let refused = space.reserve(&layout.request, Lowest);
     assert_eq!(refused, Err(ReserveError::GaveUp(16 * PAGE)));
-    // It may be cut then, though a place is somewhere.
+    // A request that may be cut is granted here, although an uncut place exists elsewhere.
     let cut = layout.request.split(Split::AtBoundary);
     let grant = space.reserve(&cut, Lowest).expect("it may be cut");
     assert_eq!(grant.data().len(), Some(PAGE));

@@ -1,4 +1,5 @@
-//! A shared domain costs what its space does, though it looks for the extent of a class first.
+//! A shared domain costs as much as its space, although it first searches for an extent of the size
+//! class.
 #![forbid(unsafe_code)]
 
 use furlong::iova::{
@@ -13,7 +14,7 @@ use crate::{N, bound};
 type Config<M> = Shared<SpinLock, OneCpu, Uncounted, Custom<M, Checked, Tally>>;
 type Of<M> = Domain<NoTlb, Config<M>>;
 
-/// `n` extents, and gaps of `2^order` pages that all begin one page behind a multiple of that.
+/// `n` extents, and gaps of `2^order` pages that all begin one page above a multiple of that.
 fn domain<M: Measure>(n: usize, order: u32) -> Of<M> {
     let space = misaligned(n, order).closed().build();
     Domain::with_config(space, NoTlb, OneCpu, 1).expect("there is memory")
@@ -23,7 +24,8 @@ fn visited<M: Measure>(domain: &Of<M>) -> u64 {
     domain.with_space(|space| space.counters().visits())
 }
 
-/// Nodes that a request looks at, and whether it is granted; what is granted is released again.
+/// The number of nodes visited for a request, and true if it was granted. The grant is released
+/// again.
 fn visits<M: Measure>(domain: &Of<M>, request: &Request, policy: impl Sided) -> (u64, bool) {
     let before = visited(domain);
     let granted = domain.reserve(request, policy);
@@ -36,8 +38,8 @@ fn visits<M: Measure>(domain: &Of<M>, request: &Request, policy: impl Sided) -> 
     (visits, is_granted)
 }
 
-/// What is asked where gaps have `2^order` pages: sizes that the class of their gap serves nowhere,
-/// and whether there is a place.
+/// Requests for gaps of `2^order` pages, of sizes whose class has no place in any gap; true if the
+/// request itself has one.
 fn requests(order: u32) -> Vec<(Request, bool)> {
     let len = PAGE << order;
     vec![
@@ -86,7 +88,7 @@ fn it_looks_no_further_with_any_measure() {
     costs_a_search::<Counts<3>>(N, |_| (), "counts");
 }
 
-/// Lets `tokens` pages wait for a flush, and as many lie in magazines.
+/// Puts `tokens` pages into quarantine, and as many into magazines.
 fn waiting<M: Measure>(domain: &Of<M>, tokens: usize) {
     let page = Request::new(PAGE);
     let pages = (0..2 * tokens).map(|_| domain.reserve(&page, Lowest).expect("there is one"));
@@ -118,7 +120,7 @@ fn many_that_wait_cost_a_success_nothing_and_a_refusal_their_own_release() {
         if is_granted {
             assert!(visits <= bound(N), "{visits}");
         } else {
-            // A release visits no more than a way down.
+            // A release visits no more nodes than one path down.
             assert!(
                 visits <= 3 * bound(N) + 2 * flushes * bound(N) / 2,
                 "{visits}"

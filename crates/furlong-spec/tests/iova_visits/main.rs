@@ -1,5 +1,5 @@
-//! Searches look at O(log n) nodes in the spaces where a gap is hardest to find: counted, and
-//! exact. `--nocapture` prints the figures.
+//! Searches visit O(log n) nodes in the spaces where a gap is hardest to find. The visits are
+//! counted exactly; `--nocapture` prints them.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -18,15 +18,15 @@ mod domain;
 
 type Counted<M = u64> = VecSpace<Custom<M, Checked, Tally>>;
 
-/// Extents of most layouts.
+/// The number of extents in most layouts.
 const N: usize = 10_000;
 
-/// What one search may look at among `n` extents.
+/// The maximum number of nodes that one search may visit among `n` extents.
 fn bound(n: usize) -> u64 {
     (4.0 * (n as f64).log2() + 16.0) as u64
 }
 
-/// The nodes that a request looks at; what is granted is released again.
+/// The number of nodes visited for a request. The grant is released again.
 fn visits<M: Measure>(space: &mut Counted<M>, request: &Request, policy: impl Policy) -> u64 {
     let before = space.counters().visits();
     let granted = space.reserve(request, policy);
@@ -39,7 +39,7 @@ fn visits<M: Measure>(space: &mut Counted<M>, request: &Request, policy: impl Po
     visits
 }
 
-/// The most that any of `requests` looks at, by policy.
+/// The maximum number of nodes visited by any request, by policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Most {
     lowest: u64,
@@ -65,13 +65,13 @@ impl Most {
         eprintln!("{what}: {self:?}, at most {bound}");
         assert!(self.lowest <= bound, "{what}: {self:?}, {bound}");
         assert!(self.highest <= bound, "{what}: {self:?}, {bound}");
-        // Near looks on both sides of its hint.
+        // `Near` searches on both sides of its hint.
         assert!(self.near <= 2 * bound, "{what}: {self:?}, {bound}");
     }
 }
 
-/// The request of a layout, somewhat smaller and larger, in windows that begin and end in the
-/// middle of extents and of gaps, at their edges and beside them: all over the space.
+/// The request of a layout, and slightly smaller and larger ones. Their windows are spread over the
+/// space, and begin and end within extents and gaps, at their edges and next to them.
 fn requests(layout: &Layout, count: usize) -> Vec<Request> {
     let live = layout.live();
     let near_edges = |extent: &Extent<Iova>| {
@@ -115,7 +115,7 @@ fn requests(layout: &Layout, count: usize) -> Vec<Request> {
     requests
 }
 
-/// The layout as it is, with nothing behind its last extent, and reserved in another order.
+/// The layout as it is, without a gap above its last extent, and reserved in another order.
 fn forms(layout: &Layout) -> [(&'static str, Layout); 3] {
     [
         ("open", layout.clone()),
@@ -195,11 +195,11 @@ fn a_tree_made_as_high_as_it_can_be_by_deletions_costs_no_more() {
                 .iter()
                 .flat_map(|request| guards.map(|guard| request.guard(guard)));
             let most = Most::of(&mut space, &guarded.collect::<Vec<_>>());
-            // One way down, and one more where the first gap is cut too short by the window.
+            // One path down, and another one if the window cuts the first gap too short.
             let ways = 2 * u64::from(rank + 1);
             let what = format!("height {rank}, {n} extents");
             most.holds(ways.min(bound(n)), &what);
-            // As deep as that, and so no test of a flat tree.
+            // The search reaches this depth, so the tree is not flat.
             assert!(most.lowest >= u64::from(rank), "{most:?}");
         }
     }
@@ -260,7 +260,7 @@ fn alignment_costs_a_way_down_and_one_more_with_the_measure_of_runs_in_the_highe
                 .into_iter()
                 .map(|request| request.align(size * PAGE));
             let most = Most::of(&mut space, &aligned.collect::<Vec<_>>());
-            // No gap is looked at in vain, not even one that the window cuts.
+            // No gap is examined in vain, not even one that the window cuts.
             most.holds(
                 2 * u64::from(rank + 1),
                 &format!("height {rank}, {size} pages"),
@@ -291,14 +291,15 @@ fn an_alignment_of_just_the_size_costs_a_logarithm_with_the_default_measure() {
     }
 }
 
-/// Three pages at a multiple of four, where all gaps are of four pages and off by one.
+/// A request for three pages aligned to four, for layouts where all gaps have four pages and are
+/// off by one.
 fn three_of_four(layout: &Layout) -> Request {
     layout.request.size(3 * PAGE)
 }
 
 #[test]
 fn any_other_alignment_costs_so_many_looks_where_there_is_a_sure_gap() {
-    // Every gap but the one behind all is off by one.
+    // Every gap except for the one above all extents is off by one.
     let layout = misaligned(N, 2);
     let request = three_of_four(&layout).align(8 * PAGE);
     for layout in [layout.clone(), layout.shuffled(1)] {
@@ -306,21 +307,21 @@ fn any_other_alignment_costs_so_many_looks_where_there_is_a_sure_gap() {
         let lowest = visits(&mut space, &request, Lowest);
         eprintln!("misaligned, the default measure: {lowest} nodes");
         assert!(lowest <= 2 * bound(N) + 4 * u64::from(LOOKS), "{lowest}");
-        // From above the first gap is it.
+        // From above, the first gap fits.
         assert!(visits(&mut space, &request, Highest) <= bound(N));
     }
 }
 
 #[test]
 fn any_other_alignment_costs_a_look_at_every_gap_where_there_is_no_sure_one() {
-    // What the measure of runs is for, and this is why it is there.
+    // This cost is the reason for the measure of runs.
     let layout = misaligned(N, 2).closed();
     let request = three_of_four(&layout).align(8 * PAGE);
     let mut space: Counted = layout.build();
     let all = visits(&mut space, &request, Lowest);
     eprintln!("misaligned, nothing sure: {all} nodes");
     assert!(all > N as u64, "{all}");
-    // From one gap to the next, and not from the root to each.
+    // The search goes from gap to gap, and not from the root to each.
     assert!(all <= 3 * N as u64 + 2 * bound(N), "{all}");
     let mut runs: Counted<Runs<4>> = layout.build();
     assert!(visits(&mut runs, &request, Lowest) <= bound(N));

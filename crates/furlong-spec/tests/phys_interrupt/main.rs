@@ -1,5 +1,5 @@
-//! Interrupts: of readers, at any instruction, while the writer goes on; and of the writer, at any
-//! instruction, by lookups. A signal's handler is the interrupt.
+//! Interrupts of readers, at any instruction, during changes by the writer; and interrupts of the
+//! writer, at any instruction, with lookups. The interrupt is a signal handler.
 #![cfg(target_os = "linux")]
 
 mod nmi;
@@ -12,10 +12,10 @@ use std::thread;
 use furlong_spec::phys::race::{Meddling, Race};
 use signal::Handler;
 
-/// What an interrupt does is chosen for the whole process.
+/// Lets one test run at a time, because the handler is chosen for the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Interrupts threads that may be, while `work` lasts.
+/// Interrupts all registered threads while `work` runs.
 fn interrupted<T>(handler: Handler, work: impl FnOnce() -> T) -> (T, u64) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     signal::install(handler);
@@ -65,7 +65,7 @@ fn lookups_in_an_interrupt_of_the_writer_wait_for_nobody() {
     let seen = &nmi::SEEN;
     let ((), interrupts) = interrupted(Handler::Look, || {
         signal::may_interrupt_this_thread();
-        // Until interrupts have met all that they can meet.
+        // Until interrupts have covered all cases.
         while seen.within_changes.load(Ordering::SeqCst) < 200
             || seen.found.load(Ordering::SeqCst) < 200
             || seen.missed.load(Ordering::SeqCst) < 200

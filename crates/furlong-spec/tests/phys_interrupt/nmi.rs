@@ -1,4 +1,4 @@
-//! A reader that lives in interrupts: it has a slot of its own, and no lock.
+//! A reader in interrupts. It has a slot of its own, and takes no lock.
 #![forbid(unsafe_code)]
 
 use std::cell::OnceCell;
@@ -23,16 +23,16 @@ thread_local! {
     static READER: OnceCell<Reader<'static>> = const { OnceCell::new() };
 }
 
-/// Gives the interrupts of this thread a reader.
+/// Registers a reader for the interrupts of this thread.
 pub(crate) fn register() {
     let reader = TABLE.rcu().register().expect("there are slots");
     READER.with(|own| own.set(reader).expect("it is the first"));
 }
 
-/// Whether the writer is within a change, under the lock.
+/// True while the writer makes a change, under the lock.
 pub(crate) static CHANGING: AtomicBool = AtomicBool::new(false);
 
-/// What interrupts have seen.
+/// The counts of the interrupts' lookups.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) lookups: AtomicU64,
@@ -50,7 +50,7 @@ pub(crate) static SEEN: Seen = Seen {
     wrong: AtomicU64::new(0),
 };
 
-/// A segment that stays, and frames that come and go.
+/// A segment that stays, and frames that are plugged and unplugged.
 pub(crate) const STAYS: (u64, u64) = (0, 40);
 pub(crate) const COMES: (u64, u64) = (40, 3 * 4096);
 
@@ -58,7 +58,7 @@ pub(crate) fn frames((start, end): (u64, u64)) -> Extent<Pfn> {
     Extent::from_end(Pfn::new(start), Pfn::new(end)).expect("they ascend")
 }
 
-/// What is done in an interrupt: neither a lock nor an allocation.
+/// Looks up some frames in an interrupt. Neither locks nor allocates.
 pub(crate) fn look() {
     READER.with(|reader| reader.get().map(look_with));
 }

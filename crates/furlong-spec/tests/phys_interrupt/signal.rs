@@ -1,4 +1,4 @@
-//! Interrupts, as far as a program has them: signals to a thread, wherever it is.
+//! Interrupts as far as a process has them: signals to a thread at any instruction.
 #![expect(
     unsafe_code,
     reason = "a handler is installed, and threads are signalled"
@@ -10,34 +10,34 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// The signal that is the interrupt.
+/// The signal that serves as the interrupt.
 const INTERRUPT: libc::c_int = libc::SIGUSR1;
 
-/// What is done in an interrupt, as an index into [`HANDLERS`].
+/// The handler in use, as an index into [`HANDLERS`].
 static CHOSEN: AtomicUsize = AtomicUsize::new(0);
 
-/// What can be done in an interrupt: nothing that locks or allocates.
+/// The handlers. None of them locks or allocates.
 const HANDLERS: [fn(); 2] = [linger, super::nmi::look];
 
-/// What an interrupt does.
+/// The work of an interrupt.
 #[derive(Clone, Copy)]
 pub(crate) enum Handler {
-    /// It lasts, while others go on.
+    /// Waits while other threads continue.
     Linger,
-    /// It looks frames up.
+    /// Looks up frames.
     Look,
 }
 
-/// Threads that may be interrupted, while they live.
+/// The threads that may be interrupted. A thread is removed before it ends.
 static THREADS: Mutex<Vec<Thread>> = Mutex::new(Vec::new());
 
 #[derive(Clone, Copy, PartialEq)]
 struct Thread(libc::pthread_t);
 
-// SAFETY: a thread's name means the same in every thread of the process.
+// SAFETY: a thread's handle is valid in every thread of the process.
 unsafe impl Send for Thread {}
 
-/// Takes its thread off the list when that ends.
+/// Removes its thread from the list when that thread ends.
 struct Listed(Thread);
 
 impl Drop for Listed {
@@ -51,57 +51,57 @@ thread_local! {
     static LISTED: RefCell<Option<Listed>> = const { RefCell::new(None) };
 }
 
-/// From now on to its end this thread may be interrupted.
+/// Allows interrupts of this thread from now until its end.
 pub(crate) fn may_interrupt_this_thread() {
-    // SAFETY: it asks for a number.
+    // SAFETY: it only returns a handle.
     let this = Thread(unsafe { libc::pthread_self() });
     LISTED.set(Some(Listed(this)));
     THREADS.lock().expect("nothing panics under it").push(this);
 }
 
-/// Not any more.
+/// Disallows interrupts of this thread.
 pub(crate) fn spare_this_thread() {
     LISTED.set(None);
 }
 
-/// Chooses what interrupts do.
+/// Chooses the handler.
 pub(crate) fn install(handler: Handler) {
     CHOSEN.store(handler as usize, Ordering::SeqCst);
-    // SAFETY: all zeros are a `sigaction` with an empty mask.
+    // SAFETY: all zeros are a valid `sigaction` with an empty mask.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = on_interrupt as extern "C" fn(libc::c_int) as usize;
     action.sa_flags = libc::SA_RESTART;
-    // SAFETY: the action is whole, and its handler keeps to what a handler may do.
+    // SAFETY: the action is complete, and its handler is async-signal-safe.
     let failed = unsafe { libc::sigaction(INTERRUPT, &raw const action, ptr::null_mut()) };
     assert_eq!(failed, 0, "the signal exists");
 }
 
-/// Interrupts that have been, in this process.
+/// The number of interrupts in this process so far.
 pub(crate) static INTERRUPTS: AtomicU64 = AtomicU64::new(0);
 
-/// Interrupts every thread that may be.
+/// Interrupts every registered thread.
 pub(crate) fn interrupt() {
-    // Under the lock, so that none of them ends in between.
+    // Under the lock, so that no thread ends in the meantime.
     let threads = THREADS.lock().expect("nothing panics under it");
     for Thread(thread) in threads.iter() {
-        // SAFETY: the thread has not ended, for it takes itself off the list before.
+        // SAFETY: the thread has not ended, because it removes itself from the list first.
         let failed = unsafe { libc::pthread_kill(*thread, INTERRUPT) };
         assert_eq!(failed, 0, "the thread lives");
     }
 }
 
 extern "C" fn on_interrupt(_: libc::c_int) {
-    // SAFETY: every thread has one.
+    // SAFETY: every thread has an errno.
     let errno = unsafe { libc::__errno_location() };
-    // SAFETY: it is this thread's own.
+    // SAFETY: it belongs to this thread.
     let saved = unsafe { errno.read() };
     INTERRUPTS.fetch_add(1, Ordering::SeqCst);
     HANDLERS[CHOSEN.load(Ordering::SeqCst)]();
-    // SAFETY: it is this thread's own.
+    // SAFETY: it belongs to this thread.
     unsafe { errno.write(saved) };
 }
 
-/// So long an interrupt lasts: for some changes of a writer.
+/// Duration of a long interrupt: enough for some changes by a writer.
 const LONG_NS: i64 = 30_000;
 
 fn linger() {
@@ -109,6 +109,6 @@ fn linger() {
         tv_sec: 0,
         tv_nsec: LONG_NS,
     };
-    // SAFETY: the time is whole, and what is left of it is not asked for.
+    // SAFETY: the time is valid, and the remaining time is not requested.
     unsafe { libc::nanosleep(&raw const time, ptr::null_mut()) };
 }

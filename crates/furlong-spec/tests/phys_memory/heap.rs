@@ -1,5 +1,5 @@
-//! The system's heap, which refuses a call of a thread when it is told to, and a lock that counts
-//! the calls of a thread that has it.
+//! The system's heap with a planned failure of one of a thread's calls, and a lock that counts heap
+//! calls of the thread that holds it.
 #![expect(
     unsafe_code,
     reason = "an allocator hands out memory, a lock is trusted"
@@ -16,18 +16,18 @@ struct Heap;
 static HEAP: Heap = Heap;
 
 thread_local! {
-    /// Calls until one is refused.
+    /// The number of calls before the one that fails.
     static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
-    /// Whether this thread has a lock that counts, and calls of the heap meanwhile.
+    /// True while this thread holds a counting lock; and the number of heap calls under one.
     static IS_LOCKED: Cell<bool> = const { Cell::new(false) };
     static CALLS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A lock that counts what its owner asks of the heap.
+/// A lock that counts the heap calls of its holder.
 #[derive(Default)]
 pub(crate) struct Counting(SpinLock);
 
-// SAFETY: the spin lock does it all.
+// SAFETY: every call is forwarded to the spin lock.
 unsafe impl RawLock for Counting {
     type Token<'a> = ();
 
@@ -43,12 +43,12 @@ unsafe impl RawLock for Counting {
     }
 }
 
-/// Whether this thread has such a lock.
+/// True if this thread holds such a lock.
 pub(crate) fn is_locked() -> bool {
     IS_LOCKED.get()
 }
 
-/// Calls of the heap that this thread has made while it had one.
+/// The number of heap calls that this thread has made under such a lock.
 pub(crate) fn calls_under_lock() -> u64 {
     CALLS.get()
 }
@@ -57,7 +57,7 @@ fn count() {
     CALLS.set(CALLS.get() + u64::from(IS_LOCKED.get()));
 }
 
-// SAFETY: the system's allocator does it all, but for what is refused.
+// SAFETY: every call is forwarded to the system's allocator, except for the one that fails.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -75,8 +75,8 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
-/// Does something while this thread's call number `failing`, counted from 0, gets no memory.
-/// Returns what came of it, and whether there was such a call.
+/// Runs `work` with this thread's allocation number `failing` (counted from 0) failing. Returns the
+/// result, and true if there was such an allocation.
 pub(crate) fn failing_at<T>(failing: u64, work: impl FnOnce() -> T) -> (T, bool) {
     LEFT.set(Some(failing));
     let done = work();

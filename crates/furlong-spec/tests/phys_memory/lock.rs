@@ -1,4 +1,4 @@
-//! What happens under the lock: no call of the heap, and no call of the caller's own code.
+//! Work under the lock: it never calls the heap, and never the caller's code.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
@@ -12,7 +12,8 @@ use super::frames;
 use super::heap::{Counting, calls_under_lock, is_locked};
 
 thread_local! {
-    /// Descriptors made, asked and dropped, and how many of these calls were under the lock.
+    /// The number of calls that made, queried or dropped a descriptor, and the number of those
+    /// under the lock.
     static CALLS: Cell<[u64; 2]> = const { Cell::new([0; 2]) };
 }
 
@@ -52,7 +53,8 @@ fn plug_and_unplug_call_neither_the_heap_nor_the_caller_under_the_lock() {
     segments.start().expect("there is memory");
     drop(segments);
     let (heap, [_, user]) = (calls_under_lock(), CALLS.get());
-    // Near frames, sections, pages; few, many, and so many that chunks of segments come.
+    // Near frames, in sections, in pages. Few frames, many frames, and enough holes for chunks of
+    // segments.
     let places = [100, 1 << 17, 1 << 19, 1 << 24, 1 << 28, 1 << 33];
     for start in places {
         for len in [1, 70, 30_000] {

@@ -1,4 +1,4 @@
-//! A heap that fails at the k-th call, for every k: each change of a table of segments is refused
+//! A heap that fails at the k-th call, for every k. Each change of a table of segments is refused
 //! or done, in every arm, and a refusal changes nothing.
 
 mod heap;
@@ -15,7 +15,7 @@ use furlong::sync::SpinLock;
 
 use heap::failing_at;
 
-/// A descriptor so large that some dozens of them need a block of the heap of their own.
+/// A descriptor so large that some dozens of them need a heap block of their own.
 struct Page(Pfn, [u64; 127]);
 
 impl Descriptor for Page {
@@ -66,7 +66,7 @@ fn seen<L: Lookup>(table: &Table<L>) -> String {
     format!("{segments:?} {found} {}", segments.managed())
 }
 
-/// Makes a change with call `failing` of the heap failing, for every call that there is.
+/// Makes a change with heap call `failing` failing, for every call that the change makes.
 fn survives<L: Lookup>(make: fn() -> Table<L>, change: impl Fn(&Table<L>) -> bool) {
     for failing in 0.. {
         let table = make();
@@ -103,8 +103,8 @@ fn start<L: Lookup>(table: &Table<L>) -> bool {
     is_done(table.lock().start(), &StartError::NoMemory)
 }
 
-/// Isolates, each time in the middle, until what the table and the arm keep has to grow. One that
-/// fails changes nothing; those before it have.
+/// Isolates single frames within a segment until the table's and the arm's arrays have to grow. An
+/// isolation that fails changes nothing; earlier ones stay.
 fn split<L: Lookup>(table: &Table<L>) -> bool {
     let hole = |at: u64| frames(20_000 + 3 * at, 20_001 + 3 * at);
     let is_cut = |at| table.lock().isolated().any(|it| it == hole(at));
@@ -121,7 +121,7 @@ fn large<L: Lookup>() -> Table<L> {
     table
 }
 
-/// A state with segments that are there, one that is gone, and an isolation.
+/// A state with live segments, a removed segment, and an isolation.
 fn saved() -> State {
     let table = started::<Direct>();
     drop(

@@ -1,9 +1,9 @@
-//! Readers write nothing: all that they read of the table is mapped read-only while they read it.
+//! Readers write nothing to the table: all of its memory is mapped read-only while they read.
 //!
-//! The table with its static entries and its root lies in one mapping, and all memory that it takes
-//! for leaves, words, runs, further entries, slabs and descriptors in another. What a reader does
-//! write, its own slot in the RCU domain on entering and leaving, lies outside: the domain is
-//! the user's, and the table has a reference to it.
+//! The table with its static entries and its root lies in one mapping. All memory for leaves,
+//! words, runs, further entries, slabs and descriptors lies in another. A reader does write its
+//! slot in the RCU domain when it enters and leaves. That lies outside of both, because the domain
+//! is the user's and the table only refers to it.
 #![cfg(target_os = "linux")]
 
 mod mapping;
@@ -26,13 +26,13 @@ impl Descriptor for Page {
     }
 }
 
-/// Beside the table, not in it.
+/// Outside of the table.
 static READERS: Domain = Domain::new();
 
 type Table = SegmentTable<Page, Custom<Direct, SpinLock, &'static Domain>, 4>;
 
-/// Segments of every kind: several of a block, with descriptors in several slabs; across sections;
-/// with whole sections; far up; across the border to high frames; at the very end.
+/// Segments of every kind: several in a block, with descriptors in several slabs; across sections;
+/// with whole sections; at high addresses; across the border to high frames; at the very end.
 const PLUGGED: [(u64, u64); 9] = [
     (3, 20),
     (20, 33),
@@ -45,7 +45,7 @@ const PLUGGED: [(u64, u64); 9] = [
     ((1 << 40) - 100, 1 << 40),
 ];
 
-/// Holes of all kinds, unplugged; one more is isolated only.
+/// Unplugged holes of all kinds; one more range is only isolated.
 const UNPLUGGED: [(u64, u64); 4] = [(5, 9), (19, 20), (8000 + 4096, 8000 + 4200), (4000, 4010)];
 const ISOLATED: (u64, u64) = (62, 65);
 
@@ -53,7 +53,7 @@ fn frames((start, end): (u64, u64)) -> Extent<Pfn> {
     Extent::from_end(Pfn::new(start), Pfn::new(end)).unwrap()
 }
 
-/// A table in mappings.
+/// A table in two mappings.
 struct Mapped {
     table: &'static Table,
     mappings: [Mapping; 2],
@@ -65,7 +65,8 @@ impl Mapped {
         let (memory, bytes) = Mapping::of_bytes(1 << 22);
         let mut segments = table.lock();
         segments.donate(bytes);
-        // One at a time after the start, so that each finds the slabs as the others left them.
+        // One by one after the start, so that each plug uses slabs that earlier ones left partly
+        // filled.
         segments.plug(frames(PLUGGED[0])).unwrap();
         segments.start().unwrap();
         for range in &PLUGGED[1..] {
@@ -88,8 +89,8 @@ impl Mapped {
         }
     }
 
-    /// Looks up every frame near a border, and some in every segment and between them. Returns how
-    /// many were found.
+    /// Looks up every frame near a border, and some frames in all segments and between them.
+    /// Returns the number of frames found.
     fn read_everything(&self) -> usize {
         let reader = READERS.register().unwrap();
         let guard = reader.enter();
@@ -145,16 +146,16 @@ fn readers_read_everything_of_a_table_that_is_read_only() {
     assert_eq!(mapped.table.lock().len(), 11);
 }
 
-/// What a process of its own is told to do, in the variable.
+/// The environment variable that tells a child process its deed.
 const DEED: &str = "FURLONG_TEST_DEED";
 
-/// Runs the test of the same name again, as the process that does the deed.
+/// Runs the test of the same name in a child process that does the deed.
 fn ends_with(deed: &str) -> ExitStatus {
     let mut child = Command::new(env::current_exe().unwrap());
     child
         .args(["--exact", "who_writes_is_stopped"])
         .env(DEED, deed);
-    // A sanitizer would make a report of it, and end in its own way.
+    // A sanitizer would report the fault, and exit with a status of its own.
     child.env("ASAN_OPTIONS", "handle_segv=0");
     child.output().unwrap().status
 }

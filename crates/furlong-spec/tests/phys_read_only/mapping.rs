@@ -1,11 +1,11 @@
-//! Memory that can be forbidden to be written to.
+//! Memory that can be write-protected.
 #![expect(unsafe_code, reason = "memory is mapped, handed out and protected")]
 
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::slice;
 
-/// A mapping of its own, which stays to the end of the process.
+/// A separate mapping, which stays until the end of the process.
 pub(crate) struct Mapping {
     start: NonNull<u8>,
     len: usize,
@@ -15,44 +15,44 @@ impl Mapping {
     fn new(len: usize) -> Self {
         let prot = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a new mapping, wherever there is room, touches nothing that is there.
+        // SAFETY: a new mapping at a free address touches no existing memory.
         let start = unsafe { libc::mmap(ptr::null_mut(), len, prot, flags, -1, 0) };
         assert_ne!(start, libc::MAP_FAILED, "there is memory");
         let start = NonNull::new(start.cast()).expect("it is not at 0");
         Self { start, len }
     }
 
-    /// Puts `value` at the beginning of a mapping of its own.
+    /// Puts `value` at the start of a mapping of its own.
     pub(crate) fn with<T>(value: T) -> (Self, &'static T) {
         let mapping = Self::new(size_of::<T>());
         assert!(align_of::<T>() <= 4096, "a mapping begins with a page");
         let place = mapping.start.cast::<T>();
-        // SAFETY: the mapping is large enough, aligned, and ours.
+        // SAFETY: the mapping is large enough, aligned, and not used otherwise.
         unsafe { place.write(value) };
-        // SAFETY: it was just written, and is there to the end of the process.
+        // SAFETY: it was just written, and stays until the end of the process.
         (mapping, unsafe { place.as_ref() })
     }
 
-    /// A mapping and all its bytes.
+    /// A mapping, and all of its bytes.
     pub(crate) fn of_bytes(len: usize) -> (Self, &'static mut [MaybeUninit<u8>]) {
         let mapping = Self::new(len);
         let start = mapping.start.cast::<MaybeUninit<u8>>().as_ptr();
-        // SAFETY: the mapping is there to the end of the process, and nobody else has its bytes.
+        // SAFETY: the mapping stays until the end of the process, and no other code uses its bytes.
         let bytes = unsafe { slice::from_raw_parts_mut(start, len) };
         (mapping, bytes)
     }
 
-    /// From now on nobody may write to it, or everybody may again.
+    /// Forbids all writes to the mapping, or allows them again.
     pub(crate) fn protect(&self, is_read_only: bool) {
         let write = if is_read_only { 0 } else { libc::PROT_WRITE };
         let start = self.start.as_ptr().cast();
-        // SAFETY: it is a mapping of ours; to take a right away breaks no promise, it stops who
-        // writes.
+        // SAFETY: the mapping belongs to this value. Removing a right breaks no promise; it stops a
+        // thread that writes.
         let failed = unsafe { libc::mprotect(start, self.len, libc::PROT_READ | write) };
         assert_eq!(failed, 0, "it is a whole mapping");
     }
 
-    /// Whether an address lies in it.
+    /// True if an address lies in the mapping.
     pub(crate) fn has<T>(&self, at: &T) -> bool {
         let offset = ptr::from_ref(at)
             .addr()

@@ -1,5 +1,5 @@
-//! A table of segments that is saved and restored behaves as the one that was saved, and no state
-//! that was spoiled on the way makes a table that is unsound.
+//! A restored table of segments behaves as the one that was saved, and no corrupted state makes a
+//! table with a broken invariant.
 #![forbid(unsafe_code)]
 
 mod spoiled;
@@ -14,7 +14,7 @@ use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 use furlong_spec::Random;
 
-/// A descriptor that knows its frame.
+/// A descriptor that records its frame.
 struct Page(Pfn);
 
 impl Descriptor for Page {
@@ -25,7 +25,7 @@ impl Descriptor for Page {
 
 type Table<L> = SegmentTable<Page, Custom<L>, 4>;
 
-/// Frames that a stream plays with: parts of three sections, whole ones among them.
+/// The number of frames that a stream uses: parts of three sections, whole ones included.
 const FRAMES: u64 = 3 * 4096;
 
 fn frames(start: u64, end: u64) -> Extent<Pfn> {
@@ -38,7 +38,7 @@ fn table<L: Lookup>() -> Table<L> {
     table
 }
 
-/// A table, and who isolated what in it.
+/// A table and its isolation tokens.
 struct Side<L: Lookup> {
     table: Table<L>,
     tokens: Vec<Isolated>,
@@ -96,7 +96,7 @@ impl<L: Lookup> Side<L> {
         Some(self.table.lock().find(frame)?.0)
     }
 
-    /// Carries out a step and says what came of it.
+    /// Carries out a step, and describes its outcome.
     fn apply(&mut self, step: &Step) -> String {
         let segments = || self.table.lock();
         let found = |frame: &Pfn| self.segment(*frame);
@@ -135,7 +135,7 @@ impl<L: Lookup> Side<L> {
         }
     }
 
-    /// All that can be seen of the table.
+    /// All observable state of the table.
     fn shown(&self) -> String {
         let segments = self.table.lock();
         segments.check().expect("no invariant is broken");
@@ -151,7 +151,7 @@ impl<L: Lookup> Side<L> {
         format!("{segments:?} {isolated:?} {} {found:?}", segments.managed())
     }
 
-    /// The same after a journey as text, with tokens of the new table.
+    /// The same table after a save and restore through text, with tokens of the new table.
     fn moved(&self) -> Self {
         let state = self.table.lock().save().expect("there is memory");
         let text = serde_json::to_string(&state).expect("numbers are numbers");

@@ -44,7 +44,7 @@ fn good() -> State {
     }
 }
 
-/// What is said of a good state after `harm` was done to it; the table is as it was.
+/// The error for a good state after `harm` has changed it. Checks that the table is unchanged.
 fn refusal(harm: impl FnOnce(&mut State)) -> RestoreError {
     let mut state = good();
     harm(&mut state);
@@ -146,12 +146,12 @@ fn more_segments_than_an_arm_has_room_for_are_refused() {
         restored
     }
     assert_eq!(restored::<Array<Linear, 3>>(), Err(RestoreError::Full(3)));
-    // The isolations cut one piece in two before they take another away.
+    // The isolations cut a piece in two before they remove another one.
     assert_eq!(restored::<Array<Linear, 4>>(), Err(RestoreError::Full(4)));
     assert_eq!(restored::<Array<Linear, 5>>(), Ok(()));
 }
 
-/// Whether a table could have saved this state, said differently than the library does.
+/// True if a table could have saved this state, by a definition independent of the library's.
 fn is_good(state: &State) -> bool {
     let count = state.segments.len() + state.gone.len();
     let live = state.segments.iter().map(|segment| segment.handle);
@@ -189,15 +189,15 @@ fn is_good(state: &State) -> bool {
             .is_sorted_by(|one, next| one.end <= next.start)
 }
 
-/// Restores a state: never a panic, an accepted one is sound and has what the state has. Says
-/// whether it was accepted.
+/// Restores a state. It must not panic, and an accepted state must give a consistent table with the
+/// same contents. Returns true if it was accepted.
 fn judge(state: &State, what: impl core::fmt::Debug) -> bool {
     let is_small = |segment: &SavedSegment| {
         let SavedFrames { start, end } = segment.frames;
         end < start || end - start < 1 << 14
     };
     if !state.segments.iter().all(is_small) && is_good(state) {
-        // It is good, and would take longer than all others together.
+        // Valid, but it would take longer than all other states together.
         return true;
     }
     let table = table::<Direct>();
@@ -302,7 +302,8 @@ fn spoiled_states_are_refused_and_never_unsound() {
     );
 }
 
-/// Mostly another digit in a number; else a byte more, less or different, or a text cut short.
+/// Changes a digit of a number in the text, or less often adds, changes or removes a byte or
+/// truncates the text.
 fn spoil_text(random: &mut Random, text: &mut Vec<u8>) {
     const BYTES: &[u8] = b"0123456789,:{}[]\"-.e \x00\xfft";
     if text.is_empty() {

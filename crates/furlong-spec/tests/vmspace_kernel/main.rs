@@ -1,6 +1,7 @@
-//! A few thousand random calls to the running kernel, and to the specification of address spaces.
+//! A few thousand random calls, made to the running kernel and to the specification of address
+//! spaces.
 //!
-//! `examples/vmspace_kernel.rs` makes as many as one likes.
+//! `examples/vmspace_kernel.rs` makes more.
 #![cfg(target_os = "linux")]
 #![deny(unsafe_code)]
 

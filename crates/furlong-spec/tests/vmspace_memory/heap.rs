@@ -1,4 +1,4 @@
-//! An allocator that counts a thread's calls and fails one of them when it is told to.
+//! An allocator that counts a thread's calls, and can fail one of them.
 #![expect(unsafe_code, reason = "an allocator hands out memory")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -12,22 +12,22 @@ struct Failing;
 static HEAP: Failing = Failing;
 
 thread_local! {
-    /// This thread's calls, while it counts them.
+    /// This thread's calls, if they are counted.
     static CALLS: Cell<Option<Calls>> = const { Cell::new(None) };
 }
 
-/// What was asked of the allocator.
+/// Counts of calls to the allocator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Calls {
-    /// Calls for memory.
+    /// Allocations.
     pub(crate) obtained: u64,
-    /// Calls that gave memory back.
+    /// Frees.
     pub(crate) freed: u64,
     failing: u64,
 }
 
-// SAFETY: every call goes to the system's allocator with the arguments that it came with, or fails
-// as an allocator may. What is not implemented here is made of these two.
+// SAFETY: every call is forwarded to the system's allocator with its arguments unchanged, or fails
+// as an allocator may. The provided methods are built from these two.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if let Some(calls) = CALLS.get() {
@@ -55,14 +55,14 @@ unsafe impl GlobalAlloc for Failing {
     }
 }
 
-/// Does something while this thread's call for memory number `failing`, counted from 0, gets none.
-/// Returns what came of it, and how many calls there were.
+/// Runs `work` with this thread's allocation number `failing` (counted from 0) failing. Returns the
+/// result and the number of allocations.
 pub(crate) fn failing_at<T>(failing: u64, work: impl FnOnce() -> T) -> (T, u64) {
     let (done, calls) = counted(failing, work);
     (done, calls.obtained)
 }
 
-/// The same, with all calls.
+/// The same, but returns the counts of all calls.
 pub(crate) fn counted<T>(failing: u64, work: impl FnOnce() -> T) -> (T, Calls) {
     CALLS.set(Some(Calls {
         failing,
@@ -72,11 +72,11 @@ pub(crate) fn counted<T>(failing: u64, work: impl FnOnce() -> T) -> (T, Calls) {
     (done, CALLS.take().unwrap_or_default())
 }
 
-/// A lock under which the calls that are counted do not become more.
+/// A lock that checks that no counted call is made while it is held.
 #[derive(Default)]
 pub(crate) struct Strict(SpinLock);
 
-// SAFETY: the lock inside keeps the contract.
+// SAFETY: the inner lock keeps the contract.
 unsafe impl RawLock for Strict {
     type Token<'a> = Option<Calls>;
 

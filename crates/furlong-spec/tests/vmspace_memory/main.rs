@@ -1,5 +1,5 @@
-//! Memory that runs out: for every operation and every k the k-th call for memory fails, and all is
-//! as it was; and what was prepared is enough.
+//! Memory that runs out. For every operation and every k the k-th allocation fails and nothing
+//! changes; and what was prepared suffices.
 #![deny(unsafe_code)]
 
 mod heap;
@@ -29,13 +29,13 @@ fn seen<C: Config, H: Hold>(space: &Space<u32, C, H>) -> Vec<Seen> {
         .collect()
 }
 
-/// The child of a fork, which has memory for no more areas than it has.
+/// The child of a fork, which has memory only for its current areas.
 fn tight<C: Config<Index<u32>: Default>>(space: &Space<u32, C>) -> Space<u32, C> {
     let copy = |area: Area<'_, u32>| Ok::<_, ()>(*area.value);
     space.fork(copy).expect("there is memory for a child")
 }
 
-/// Carries an operation out; says why not, where it refuses.
+/// Carries out an operation. Returns the refusal, if there is one.
 fn apply<C: Config, H: Hold>(
     space: &mut Space<u32, C, H>,
     operation: &Operation,
@@ -68,7 +68,7 @@ fn apply<C: Config, H: Hold>(
     }
 }
 
-/// How many changes to prepare for an operation.
+/// The number of changes to prepare for an operation.
 fn changes<C: Config, H: Hold>(space: &Space<u32, C, H>, operation: &Operation) -> usize {
     match *operation {
         Operation::Map(_) => MAP_CHANGES,
@@ -95,7 +95,7 @@ const NO_MEMORY: [Refusal; 7] = [
     Refusal::Fault(FaultError::NoMemory),
 ];
 
-/// A stack grows where it is, and that takes no memory.
+/// A refusal that does not occur: a stack grows in place, without memory.
 const GROWS_IN_PLACE: [Refusal; 1] = [Refusal::Fault(FaultError::NoMemory)];
 
 /// Streams of operations in worlds of all kinds.
@@ -110,7 +110,7 @@ where
     })
 }
 
-/// What was refused for lack of memory less than five times.
+/// The refusals for lack of memory that occurred less than five times.
 fn fails_whole<C: Config<Index<u32>: Default>>() -> Vec<Refusal> {
     let mut refused = NO_MEMORY.map(|refusal| (refusal, 0));
     for (mut space, operations) in streams::<C>() {
@@ -154,7 +154,7 @@ fn an_operation_without_memory_changes_nothing_in_a_tree_of_ranges() {
     assert_eq!(fails_whole::<Custom<Maple<Tiny>>>(), GROWS_IN_PLACE);
 }
 
-/// Carries out an operation for which everything was prepared; how often memory was given back.
+/// Carries out a prepared operation. Returns the number of frees.
 fn commit<C: Config, H: Hold>(
     space: &mut Space<u32, C, H>,
     operation: &Operation,
@@ -168,7 +168,7 @@ fn commit<C: Config, H: Hold>(
     calls.freed
 }
 
-/// How often operations, for which everything was prepared, gave memory back.
+/// The number of frees during prepared operations.
 fn frees_of_commits<C: Config<Index<u32>: Default>>() -> u64 {
     let (mut done, mut freed) = (0, 0);
     for (mut space, operations) in streams::<C>() {
@@ -192,7 +192,7 @@ fn what_was_prepared_takes_no_memory() {
     assert_eq!(frees_of_commits::<Custom<Maple<Tiny>>>(), 0);
 }
 
-/// The same in a space that has readers.
+/// The same for a space with readers.
 fn frees_beside_readers<C: SharedConfig>() -> u64 {
     let (mut done, mut freed) = (0, 0);
     for (seed, world) in (0..4).flat_map(|seed| WORLDS.map(|world| (seed, world))) {
@@ -214,7 +214,7 @@ fn what_was_prepared_beside_readers_takes_no_memory_and_gives_none_back() {
     assert_eq!(frees_beside_readers::<Custom<Maple<Tiny>>>(), 0);
 }
 
-/// Carries operations out under a lock for which everything was prepared before it was taken.
+/// Carries out operations under a lock, prepared before it was taken.
 fn commits_without_memory_under_the_lock<C: SharedConfig>() {
     let (mut done, mut failed) = (0, 0);
     for (seed, world) in (0..4).flat_map(|seed| WORLDS.map(|world| (seed, world))) {
@@ -250,7 +250,7 @@ fn what_was_prepared_before_the_lock_takes_no_memory_under_it() {
     commits_without_memory_under_the_lock::<Custom<Maple<Tiny>>>();
 }
 
-/// Forks a space while each call for memory fails once; returns how many did.
+/// Forks a space with each allocation failing in turn. Returns the number of failures.
 fn forks_whole<C: Config<Index<u32>: Default>>() -> u64 {
     let mut failed = 0;
     for (mut space, operations) in streams::<C>().take(8) {
@@ -289,7 +289,7 @@ fn a_fork_asks_for_blocks_of_nodes_and_one_array_however_many_areas_there_are() 
     let mut space =
         Space::<u32, Custom<Maple>>::with_config(Layout::LINUX_X86_64).expect("a layout");
     for number in 0..areas {
-        // Numbers that differ, so that no two areas become one.
+        // Different numbers, so that no two areas merge.
         let request = Request::anonymous(0x1000, Prot::READ, number);
         space.map(request, drop).expect("there is room");
     }
@@ -325,7 +325,7 @@ fn a_fork_that_the_caller_refuses_hands_over_what_was_copied() {
     }
 }
 
-/// Clears spaces with the first call for memory failing.
+/// Clears spaces with the first allocation failing.
 fn clears_without_memory<C>()
 where
     C: Config<Index<u32>: Default>,
@@ -334,7 +334,7 @@ where
         for operation in operations {
             let _ = apply(&mut space, &operation, &mut |_| ());
         }
-        // It keeps nothing for a change to come.
+        // A space that keeps no memory for later changes.
         let mut space = tight(&space);
         let (areas, mut freed) = (space.len(), 0);
         let ((), calls) = failing_at(0, || space.clear(|_| freed += 1));
@@ -351,7 +351,7 @@ fn clearing_needs_no_memory() {
     clears_without_memory::<Custom<Maple<Tiny>>>();
 }
 
-/// The same under a lock, beside readers, with nothing prepared.
+/// The same under a lock, with readers, and with nothing prepared.
 fn clears_beside_readers_without_memory<C: SharedConfig>() {
     for (seed, world) in (0..4).flat_map(|seed| WORLDS.map(|world| (seed, world))) {
         let domain = Domain::new();

@@ -1,5 +1,5 @@
-//! A space that is saved and restored behaves as the one that was saved, and no state that was
-//! spoiled on the way makes a space that is unsound.
+//! A restored space behaves as the one that was saved, and no corrupted state makes a space with a
+//! broken invariant.
 #![forbid(unsafe_code)]
 
 mod spoiled;
@@ -11,7 +11,7 @@ use furlong_spec::vmspace::{Mix, Operation, WORLDS, operations};
 
 type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
-/// Carries an operation out, and says what came of it.
+/// Carries out an operation, and describes its outcome.
 pub(crate) fn apply<C: Config>(space: &mut Space<u32, C>, operation: &Operation) -> String {
     let mut freed = Vec::new();
     let mut free = |piece| freed.push(piece);
@@ -40,7 +40,7 @@ pub(crate) fn apply<C: Config>(space: &mut Space<u32, C>, operation: &Operation)
     format!("{said} {freed:?}")
 }
 
-/// What a space is, as text, and back.
+/// Converts a state to text and back.
 fn through_text(state: &State<u32>) -> State<u32> {
     let text = serde_json::to_string(state).expect("numbers can be written");
     serde_json::from_str(&text).expect("what was written can be read")

@@ -1,4 +1,4 @@
-//! States that no space has saved: each mistake has its refusal, and whatever passes is sound.
+//! States that no space has saved. Each mistake has its error, and an accepted state is consistent.
 #![forbid(unsafe_code)]
 
 use furlong::check::Check;
@@ -94,7 +94,7 @@ fn numbers(value: &mut Value) -> Vec<&mut Value> {
     }
 }
 
-/// Another number in place of one.
+/// Replaces a number by another one.
 fn spoil(random: &mut Random, value: &mut Value) {
     let mut numbers = numbers(value);
     let at = random.index(numbers.len());

@@ -1,4 +1,4 @@
-//! Operations of the specification as system calls.
+//! Conversion of the specification's operations to system calls.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -12,18 +12,18 @@ use furlong_spec::vmspace::{Operation, Seen};
 use super::maps::{ANONYMOUS, Area};
 use super::process::{PAGE, Process, TASK_END};
 
-/// An operation, and the call that asks the kernel for the same.
+/// An operation, and the corresponding system call.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) name: &'static str,
     pub(super) operation: Operation,
     pub(super) words: [i64; 7],
-    /// Of a fork: whether the child goes on.
+    /// For a fork: true if the child continues.
     pub(super) goes_on: bool,
 }
 
-/// The same, two of three times aimed at an area, or at the end of the heap. Areas that grow keep
-/// others away for a mebibyte, so only one in four stays.
+/// The same operation, in two of three cases aimed at an area or at the end of the heap. Only one
+/// in four mappings keeps its flag to grow down, because such areas keep a mebibyte free.
 pub(super) fn aimed(
     operation: &Operation,
     seen: &[Seen],
@@ -81,7 +81,7 @@ pub(super) fn aimed(
     }
 }
 
-/// Whether there is a system call for it.
+/// True if a system call exists for the operation.
 pub(super) fn is_call(operation: &Operation) -> bool {
     matches!(
         operation,
@@ -95,21 +95,22 @@ pub(super) fn is_call(operation: &Operation) -> bool {
     )
 }
 
-/// What turns operations into calls.
+/// Converts operations to calls.
 pub(super) struct Calls {
     start: u64,
     end: u64,
     files: [(RawFd, u64); 3],
-    /// Objects of shared anonymous memory so far.
+    /// The number of objects of shared anonymous memory so far.
     shared: u32,
-    /// The inode of each.
+    /// The inode of each of these objects.
     inodes: BTreeMap<u32, u64>,
     forks: u32,
 }
 
-/// Objects that are files.
+/// The first object that is a file.
 const FIRST_FILE: u32 = 4;
-/// Objects that are shared anonymous memory: every fourth from here on, all of which may merge.
+/// The first object of shared anonymous memory. Every fourth one is used, and all of these may
+/// merge.
 const FIRST_SHARED: u32 = 1 << 10;
 
 impl Calls {
@@ -124,7 +125,7 @@ impl Calls {
         }
     }
 
-    /// The inode of an object; 0 where it has not been seen yet.
+    /// The inode of an object; 0 if it is not known yet.
     pub(super) fn inode(&self, object: u32) -> u64 {
         let file = object.checked_sub(FIRST_FILE).map(|file| file as usize);
         let file = file.and_then(|file| self.files.get(file));
@@ -132,7 +133,7 @@ impl Calls {
         file.map(|file| file.1).or_else(seen).unwrap_or(0)
     }
 
-    /// Sees which inode the kernel has made for shared anonymous memory that was mapped at `start`.
+    /// Records the inode that the kernel has created for shared anonymous memory mapped at `start`.
     pub(super) fn see(&mut self, asked: &Asked, start: u64, areas: &[Area]) {
         let Operation::Map(request) = &asked.operation else {
             return;
@@ -144,7 +145,7 @@ impl Calls {
         }
     }
 
-    /// Whether all of it lies in the arena, or none of it in what the process may map.
+    /// True if the range lies in the arena, or cannot be mapped by the process at all.
     fn is_safe(&self, start: u64, len: u64) -> bool {
         let len = len.div_ceil(PAGE).checked_mul(PAGE);
         let end = len.and_then(|len| start.checked_add(len));
@@ -154,8 +155,8 @@ impl Calls {
         }
     }
 
-    /// The call for an operation; none for one that has no call, or whose call would change more
-    /// than the arena.
+    /// The call for an operation; `None` if there is none, or if it could change addresses outside
+    /// of the arena.
     pub(super) fn asked(&mut self, operation: &Operation) -> Option<Asked> {
         let mut goes_on = false;
         let (name, operation, words) = match *operation {
@@ -223,14 +224,14 @@ impl Calls {
     fn is_safe_map(&self, map: &Request<u32>) -> bool {
         let is_safe = match map.at {
             At::Anywhere => true,
-            // Linux takes the nearest page that may be mapped for one that may not.
+            // Linux replaces a hint below the lowest allowed page by that page.
             At::Hint(hint) => hint.raw() == 0 || hint.raw() >= self.start,
-            // Linux takes an address of the last page for the number of an error, and answers that.
+            // Linux mistakes an address in the last page for an error number, and returns it.
             At::Fixed(start) | At::Vacant(start) => {
                 start.raw() <= u64::MAX - PAGE && self.is_safe(start.raw(), map.len)
             }
         };
-        // Linux says that a file has no such bytes when it has found a place.
+        // Linux reports that a file has no such bytes only after it has found a place.
         let is_placed = match map.at {
             At::Fixed(start) => start.raw().is_multiple_of(PAGE) && start.raw() < self.end,
             _ => false,
@@ -268,7 +269,7 @@ impl Calls {
             return None;
         }
         if file.is_none() && is_shared && !grows {
-            // An object of its own, from its beginning.
+            // A new object, mapped from its start.
             self.shared += 1;
             map.value = FIRST_SHARED + 4 * self.shared;
             map.offset = Some(0);
@@ -280,7 +281,7 @@ impl Calls {
         } else {
             libc::MAP_PRIVATE
         };
-        // Without a reserve: else what was writable once is told from what never was.
+        // Without a reservation; otherwise Linux treats memory that was writable once differently.
         let mut flags = kind | how | libc::MAP_NORESERVE;
         if file.is_none() {
             flags |= libc::MAP_ANONYMOUS;
@@ -306,8 +307,8 @@ impl Calls {
     }
 }
 
-/// Why a call is not made though it stays in the arena, if so. `seen` are the areas of the
-/// specification, `areas` those of the kernel.
+/// The reason not to make a call, though it stays in the arena; `None` if it can be compared.
+/// `seen` are the areas of the specification, `areas` those of the kernel.
 pub(super) fn is_told_apart(
     operation: &Operation,
     seen: &[Seen],
@@ -347,8 +348,8 @@ pub(super) fn is_told_apart(
     (is_moved && !is_in_one).then_some(Beyond::Several)
 }
 
-/// Whether a place of so many bytes, which a search found, is kept free by an area that grows,
-/// though not the nearest one.
+/// True if a place found by a search lies in the guard of an area that grows, even if that area is
+/// not the nearest one.
 pub(super) fn is_in_guard(start: VirtAddr, len: u64, seen: &[Seen]) -> bool {
     let end = start.raw() + len.div_ceil(PAGE) * PAGE;
     let mut growing = seen
@@ -360,7 +361,7 @@ pub(super) fn is_in_guard(start: VirtAddr, len: u64, seen: &[Seen]) -> bool {
     })
 }
 
-/// How many bytes are placed by a search, if that is so.
+/// The number of bytes that a search has to place; `None` if there is no search.
 pub(super) fn searched(operation: &Operation) -> Option<u64> {
     match operation {
         Operation::Map(request) => {
@@ -372,7 +373,7 @@ pub(super) fn searched(operation: &Operation) -> Option<u64> {
     }
 }
 
-/// Whether Linux finds a mistake in the arguments before it looks at what is mapped.
+/// True if Linux finds a mistake in the arguments before it looks at the mappings.
 pub(super) fn is_mistaken(operation: &Operation) -> bool {
     let Operation::Remap(remap) = operation else {
         return false;
@@ -387,26 +388,27 @@ pub(super) fn is_mistaken(operation: &Operation) -> bool {
     is_too_long || is_placed && (is_silly || overlaps)
 }
 
-/// Pages that Linux keeps free below an area that grows.
+/// The number of pages that Linux keeps free below an area that grows.
 pub(super) const GUARD: u64 = 256;
 
-/// Why a call is not made: the differences from Linux that the library documents.
+/// The reason that a call is not made: a documented difference between library and Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Beyond {
-    /// It would leave the arena.
+    /// The call would leave the arena.
     Arena,
-    /// Since 6.17 Linux moves several areas at once, and areas with holes between them. The
-    /// specification is that of kernels before it, which refuse.
+    /// Since 6.17, Linux moves several areas at once, and areas with holes between them. The
+    /// specification is that of earlier kernels, which refuse.
     Several,
-    /// It depends on where an area ends that the kernel has merged, for nobody has touched it.
+    /// The result depends on the end of an area that the kernel has merged, because it was never
+    /// touched.
     Joined,
-    /// There are several mistakes, of which Linux says another one since 6.17.
+    /// The arguments have several mistakes, and since 6.17 Linux reports another one.
     Order,
-    /// The old and the new length are as many pages, and not as many bytes, which Linux refuses
-    /// where the old place stays mapped; since 6.17 it does not.
+    /// Both lengths have the same number of pages, but not of bytes. Linux before 6.17 refuses that
+    /// if the old range stays mapped.
     Rounded,
-    /// It is refused after something has been unmapped already, which is not so since 6.17.
+    /// Linux before 6.17 refuses the call after it has already unmapped something.
     Late,
-    /// Linux's search from above goes on below the guard of the first stack that it meets.
+    /// Linux's search from above continues below the guard of the first stack that it meets.
     Guard,
 }

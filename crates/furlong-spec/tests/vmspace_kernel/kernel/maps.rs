@@ -1,4 +1,4 @@
-//! What `/proc/PID/maps` says, and what the specification says that it should.
+//! The contents of `/proc/PID/maps`, and the contents that the specification expects.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -10,27 +10,26 @@ use furlong_spec::vmspace::Seen;
 
 use super::process::read_again;
 
-/// The object of the heap.
+/// The object number of the heap.
 pub(crate) const HEAP: u32 = 0;
-/// The object of private anonymous memory.
+/// The object number of private anonymous memory.
 pub(crate) const ANONYMOUS: u32 = 8;
 
-/// A line of the kernel's.
+/// A line of the kernel's listing.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Area {
     /// First address.
     pub(crate) start: u64,
-    /// The address behind it.
+    /// The address after its last one.
     pub(crate) end: u64,
     /// Readable, writable, executable, shared.
     pub(crate) kind: [bool; 4],
-    /// Where in its file it begins, and the number of the inode; of private anonymous memory
-    /// nothing.
+    /// Offset in its file and the inode number; `None` for private anonymous memory.
     pub(crate) file: Option<(u64, u64)>,
 }
 
 impl Area {
-    /// Addresses of which nothing else is known.
+    /// Addresses without further properties.
     #[must_use]
     pub(crate) fn free(start: u64, end: u64) -> Self {
         Self {
@@ -41,7 +40,7 @@ impl Area {
         }
     }
 
-    /// Whether part of it lies in these addresses.
+    /// True if the area overlaps these addresses.
     #[must_use]
     pub(crate) fn overlaps(&self, start: u64, end: u64) -> bool {
         self.start < end && start < self.end
@@ -74,17 +73,17 @@ impl fmt::Debug for Area {
     }
 }
 
-/// All lines.
+/// Parses all lines.
 ///
 /// # Errors
-/// If they cannot be read.
+/// If the listing cannot be read.
 pub(crate) fn all(maps: &mut File) -> Result<Vec<Area>, String> {
     let text = read_again(maps)?;
     let parse = |line: &str| Area::parse(line).ok_or_else(|| format!("no area: {line}"));
     text.lines().map(parse).collect()
 }
 
-/// What of them lies in these addresses.
+/// The parts of the areas within these addresses.
 #[must_use]
 pub(crate) fn within(areas: &[Area], start: u64, end: u64) -> Vec<Area> {
     let inside = areas.iter().filter(|area| area.overlaps(start, end));
@@ -96,12 +95,12 @@ pub(crate) fn within(areas: &[Area], start: u64, end: u64) -> Vec<Area> {
     cut.collect()
 }
 
-/// What the kernel should say where the specification says this.
+/// The lines that the kernel should have for these areas of the specification.
 ///
-/// Nobody touches the memory, so the kernel counts the offset of private anonymous memory from
-/// address 0 wherever it has been moved to, and merges neighbours of the same flags. The
-/// specification keeps the offset of what was moved, as the kernel does of touched memory. So such
-/// neighbours are joined here; of files, areas are compared as they are.
+/// The memory is never touched. So the kernel counts the offsets of private anonymous memory from
+/// address 0 even after a move, and merges neighbours with the same flags. The specification keeps
+/// the offset of moved memory, as the kernel does for touched memory. Such neighbours are therefore
+/// joined here; areas of files are compared unchanged.
 #[must_use]
 pub(crate) fn expected(areas: &[Seen], inode: impl Fn(u32) -> u64) -> Vec<Area> {
     let mut found: Vec<(Area, &Seen)> = Vec::new();

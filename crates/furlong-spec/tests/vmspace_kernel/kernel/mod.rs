@@ -1,25 +1,25 @@
-//! The running kernel as an oracle: random calls to a real process and to the specification, and
-//! the answers and the maps of both compared after each.
+//! The running kernel as an oracle. Random calls go to a real process and to the specification, and
+//! the results and maps of both are compared after each call.
 //!
-//! Operations are those of [`chosen`], two of three aimed at what is mapped: in an arena that is
-//! nearly empty most of the others are refused.
+//! Operations come from [`chosen`], and two of three are aimed at mapped areas, because in a nearly
+//! empty arena most others would be refused.
 //!
 //! # What is called
 //! `mmap` (anywhere, with a hint, `MAP_FIXED`, `MAP_FIXED_NOREPLACE`; private and shared;
 //! anonymous, `MAP_GROWSDOWN`, and files in memory), `munmap`, `mprotect` (with `PROT_GROWSDOWN`
-//! and `PROT_GROWSUP`), `madvise` (the four about fork), `mremap` (all flags), `brk` and `fork`;
-//! with lengths of 0, unaligned and overflowing arguments among them.
+//! and `PROT_GROWSUP`), `madvise` (the four about fork), `mremap` (all flags), `brk` and `fork`.
+//! Some arguments are 0, unaligned or overflow.
 //!
 //! # What is compared
-//! The address or the error, and every area in the arena: where it is, its protection, whether it
-//! is shared, its file and the offset in it. See [`maps::expected`] for anonymous memory. After a
-//! fork both processes are compared; the one that does not go on keeps its map while the other one
+//! The address or the error, and every area in the arena: its extent, its protection, whether it is
+//! shared, its file and its offset. See [`maps::expected`] for anonymous memory. After a fork both
+//! processes are compared: the one that does not continue keeps its map while the other one
 //! changes.
 //!
 //! # What is left out
-//! Calls that would reach out of the arena, into memory that the process lives from. Faults, which
-//! touch memory: then merging depends on what was touched. And what [`calls::Beyond`]
-//! names: the differences from Linux that `furlong::vmspace` documents.
+//! Calls that would reach out of the arena, into memory that the process needs. Page faults,
+//! because merging depends on which pages were touched. And the cases of [`calls::Beyond`], which
+//! are the differences from Linux that `furlong::vmspace` documents.
 #![deny(unsafe_code)]
 
 mod calls;
@@ -40,8 +40,8 @@ use calls::{Asked, Beyond, Calls};
 use maps::Area;
 use process::{PAGE, PAGES, Process, Witness};
 
-/// Why there is nothing to compare with here, if so: another processor, or a kernel that does not
-/// let a process fill its own addresses.
+/// The reason that no comparison is possible here: another processor, or a kernel that does not let
+/// a process fill its own addresses.
 #[must_use]
 pub(crate) fn unable() -> Option<String> {
     if !cfg!(target_arch = "x86_64") {
@@ -50,7 +50,7 @@ pub(crate) fn unable() -> Option<String> {
     Process::new().err()
 }
 
-/// The arms, and the model.
+/// The arms and the model.
 struct Specification {
     model: Model,
     rbtree: SpaceSubject<Custom<Rbtree, Linux>>,
@@ -66,7 +66,7 @@ impl Specification {
         }
     }
 
-    /// What all of them answer.
+    /// The outcome on which all of them agree.
     fn apply(&mut self, operation: &Operation) -> Result<Outcome, String> {
         let expected = self.model.apply(operation);
         let arms = [
@@ -82,7 +82,7 @@ impl Specification {
     }
 }
 
-/// The same answer, whatever the order in which pieces are handed back.
+/// The same outcome with its pieces in order of address.
 fn sorted(outcome: &Outcome) -> Outcome {
     let mut outcome = outcome.clone();
     if let Outcome::At(_, gone) | Outcome::Done(gone) | Outcome::Refused(_, gone) = &mut outcome {
@@ -91,24 +91,25 @@ fn sorted(outcome: &Outcome) -> Outcome {
     outcome
 }
 
-/// How often each call was made, and how often it was refused.
+/// The number of times that each call was made, and was refused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     calls: BTreeMap<&'static str, [u64; 2]>,
-    /// Comparisons of the map of a process that changes nothing.
+    /// The number of comparisons of a process that does not continue.
     watched: u64,
-    /// Calls that were left out.
+    /// The numbers of calls left out, by reason.
     left_out: BTreeMap<Beyond, u64>,
 }
 
 impl Tally {
-    /// Calls of all kinds.
+    /// The number of calls of all kinds.
     #[must_use]
     pub(crate) fn calls(&self) -> u64 {
         self.calls.values().map(|count| count[0]).sum()
     }
 
-    /// A call that was never made, or never refused, or never granted: nothing was compared then.
+    /// A call that was never made, never refused or never granted, so that its comparison would be
+    /// void.
     pub(crate) fn lacks(&self) -> Option<&'static str> {
         let all = [
             "mmap", "munmap", "mprotect", "madvise", "mremap", "brk", "fork",
@@ -134,21 +135,22 @@ impl fmt::Display for Tally {
     }
 }
 
-/// A process, and what should be true of it.
+/// A process, and its expected state.
 struct Trial {
     process: Process,
     specification: Specification,
     calls: Calls,
     random: Random,
     tally: Tally,
-    /// The other process of the last fork, what it maps, and for how many calls it is watched.
+    /// The process of the last fork that does not continue, its expected map, and the number of
+    /// calls for which it is still compared.
     witness: Option<(Witness, Vec<Area>, u32)>,
 }
 
-/// Makes so many calls.
+/// Makes `calls` calls.
 ///
 /// # Errors
-/// The first call that the kernel answers differently, or after which it maps something else.
+/// The first call with another result in the kernel, or after which the maps differ.
 pub(crate) fn compare(calls: u64, seed: u64) -> Result<Tally, String> {
     let process = Process::new()?;
     let world = World {
@@ -167,7 +169,7 @@ pub(crate) fn compare(calls: u64, seed: u64) -> Result<Tally, String> {
     };
     let start = Operation::StartBrk(VirtAddr::new(trial.process.start));
     trial.specification.apply(&start)?;
-    // One after the other: so that the arena is nearly empty, and nearly full.
+    // In turn, so that the arena becomes nearly empty and nearly full.
     let mixes = [Mix::Growing, Mix::Steady, Mix::Shrinking];
     for (round, mix) in (0..).zip(mixes.into_iter().cycle()) {
         let random = Random::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(round));
@@ -232,7 +234,7 @@ impl Trial {
         self.watch()
     }
 
-    /// Whether the answer would be one of those in which the specification differs from Linux.
+    /// The reason if the outcome is one in which the specification differs from Linux.
     fn would_differ(&self, operation: &Operation, seen: &[Seen]) -> Option<Beyond> {
         let ask = || self.specification.model.clone().apply(operation);
         if let Operation::Remap(remap) = operation
@@ -266,7 +268,7 @@ impl Trial {
         }
     }
 
-    /// What the kernel should say that is mapped.
+    /// The areas that the kernel should have mapped.
     fn areas(&mut self) -> Result<Vec<Area>, String> {
         let seen = self.seen()?;
         Ok(self.expected(&seen))
@@ -276,7 +278,8 @@ impl Trial {
         maps::expected(seen, |object| self.calls.inode(object))
     }
 
-    /// Forks. The specification goes on as the process that does. It is never refused.
+    /// Forks; the specification continues as one of the two processes. Returns false, because a
+    /// fork is never refused.
     fn fork(&mut self, is_child_to_go_on: bool) -> Result<bool, String> {
         self.dismiss()?;
         let kept = if is_child_to_go_on {
@@ -294,7 +297,7 @@ impl Trial {
         Ok(false)
     }
 
-    /// Compares the map of the process that changes nothing.
+    /// Compares the map of the process that does not continue.
     fn watch(&mut self) -> Result<(), String> {
         let Some((witness, kept, rest)) = &mut self.witness else {
             return Ok(());
@@ -318,12 +321,12 @@ impl Trial {
     }
 }
 
-/// Whether the call was refused, if the kernel answers what is expected.
+/// Checks the kernel's result against the expected outcome. Returns true if the call was refused.
 fn answers(asked: &Asked, answer: i64, expected: &Outcome) -> Result<bool, String> {
     let is_brk = matches!(asked.operation, Operation::Brk(_));
     let (is_right, is_refused) = match expected {
         Outcome::At(start, _) => (answer as u64 == start.raw(), false),
-        // The break answers where it is, whatever was asked.
+        // `brk` returns the end of the heap, whatever was requested.
         Outcome::Done(_) if is_brk => (answer == asked.words[1], false),
         Outcome::Refused(..) if is_brk => (answer != asked.words[1], true),
         Outcome::Done(_) => (answer == 0, false),

@@ -1,7 +1,7 @@
-//! A process that does nothing but system calls: one that it is told, and then the answer.
+//! A process that only makes the system calls that it receives, and returns their results.
 //!
-//! It is forked off once and never allocates. Its free addresses but for an arena are filled, so
-//! that whatever the kernel finds for it lies in the arena; the harness's own memory is elsewhere.
+//! It is forked once and never allocates. All its free addresses outside of an arena are filled. So
+//! the kernel can place a mapping only in the arena, and the harness's own memory stays elsewhere.
 #![expect(unsafe_code, reason = "system calls")]
 
 use std::fs;
@@ -11,35 +11,35 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 
 use super::maps::{self, Area};
 
-/// What is asked: a number and its arguments.
+/// A request: a system call number and its arguments.
 type Words = [i64; 7];
 
-/// Not a system call: fork, and let the child answer from now on, or the parent.
+/// A request to fork, and to let the child answer from now on, or the parent.
 const FORK: i64 = -1;
 
-/// Free pages of the arena.
+/// The number of free pages in the arena.
 pub(crate) const PAGES: u64 = 480;
-/// Bytes of a page.
+/// Bytes in a page.
 pub(crate) const PAGE: u64 = 4096;
-/// The first address that belongs to the kernel, less a page.
+/// The end of the user address range: the kernel's first address, less a page.
 pub(crate) const TASK_END: u64 = 0x7fff_ffff_f000;
 
-/// The process that answers, the ends of the pipes to it, and what it maps.
+/// The process that answers, the ends of its pipes, and its listing of areas.
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: i32,
     maps: File,
     ask: File,
     hear: File,
-    /// While this is open, processes that wait go on waiting.
+    /// While this is open, processes that wait continue to wait.
     _leash: File,
-    /// The first address of the arena; the break.
+    /// The first address of the arena, which is the start of the heap.
     pub(crate) start: u64,
-    /// What may be mapped as an object, and the number of its inode.
+    /// Files that can be mapped as objects, with their inode numbers.
     pub(crate) files: [(RawFd, u64); 3],
 }
 
-/// A process that changes nothing any more, and what it maps.
+/// A process that makes no further changes, and its listing of areas.
 #[derive(Debug)]
 pub(crate) struct Witness {
     pid: i32,
@@ -47,7 +47,7 @@ pub(crate) struct Witness {
     maps: File,
 }
 
-/// The two ends of a new pipe, to read and to write.
+/// A new pipe: the end to read and the end to write.
 fn pipe() -> io::Result<[File; 2]> {
     let mut ends = [0; 2];
     // SAFETY: there is room for two numbers.
@@ -55,11 +55,11 @@ fn pipe() -> io::Result<[File; 2]> {
     if made != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptors are new, and nobody else has them.
+    // SAFETY: the descriptors are new, and no other code owns them.
     Ok(ends.map(|end| unsafe { File::from_raw_fd(end) }))
 }
 
-/// A file in memory, of a few pages.
+/// A file of a few pages in memory.
 fn memory_file() -> io::Result<(RawFd, u64)> {
     // SAFETY: the name is a string that ends with 0.
     let file = unsafe { libc::memfd_create(c"object".as_ptr(), 0) };
@@ -67,11 +67,11 @@ fn memory_file() -> io::Result<(RawFd, u64)> {
     Ok((file, std::os::unix::fs::MetadataExt::ino(&link)))
 }
 
-/// The system call, and its answer as the kernel gives it: an error is less than 0.
+/// Makes the system call, and returns the kernel's result: an error is negative.
 fn call(words: &Words) -> i64 {
     let [number, rest @ ..] = *words;
     let [a, b, c, d, e, f] = rest;
-    // SAFETY: the harness asks for calls that change the arena only, where nothing of Rust's is.
+    // SAFETY: the harness requests only calls that change the arena, where Rust has no memory.
     let answer = unsafe { libc::syscall(number, a, b, c, d, e, f) };
     if answer == -1 {
         return -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(0));
@@ -79,12 +79,12 @@ fn call(words: &Words) -> i64 {
     answer
 }
 
-/// Answers until nobody asks any more. It neither allocates nor unwinds.
+/// Answers requests until the pipe closes. Neither allocates nor unwinds.
 fn serve(ask: RawFd, answer: RawFd, leash: RawFd) -> ! {
     let size = size_of::<Words>();
     loop {
         let mut words: Words = [0; 7];
-        // SAFETY: there is room for so many bytes, and any bytes are numbers.
+        // SAFETY: there is room for this many bytes, and any bytes are numbers.
         let got = unsafe { libc::read(ask, words.as_mut_ptr().cast(), size) };
         if got != size as isize {
             // SAFETY: it ends the process.
@@ -95,7 +95,7 @@ fn serve(ask: RawFd, answer: RawFd, leash: RawFd) -> ! {
             let is_child = child == 0;
             if child >= 0 && is_child != (words[1] != 0) {
                 let mut byte = 0_u8;
-                // SAFETY: there is room for a byte. It waits, until the harness is gone.
+                // SAFETY: there is room for a byte. It waits until the harness is gone.
                 unsafe { libc::read(leash, (&raw mut byte).cast(), 1) };
                 // SAFETY: it ends the process.
                 unsafe { libc::_exit(0) }
@@ -111,10 +111,10 @@ fn serve(ask: RawFd, answer: RawFd, leash: RawFd) -> ! {
 }
 
 impl Process {
-    /// A process whose free addresses are those of the arena.
+    /// A process whose only free addresses are those of the arena.
     ///
     /// # Errors
-    /// Why there is none here.
+    /// The reason that it is not possible here.
     pub(crate) fn new() -> Result<Self, String> {
         let failed = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
         let [asked, ask] = pipe().map_err(failed("a pipe"))?;
@@ -124,9 +124,9 @@ impl Process {
         for file in &mut files {
             *file = memory_file().map_err(failed("a file in memory"))?;
         }
-        // SAFETY: it changes who gets the orphans of this process's children, and nothing else.
+        // SAFETY: it only changes which process adopts the orphans of this process's children.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
-        // SAFETY: the child makes system calls only, none of which takes a lock of this process's.
+        // SAFETY: the child only makes system calls, none of which takes a lock of this process.
         let pid = unsafe { libc::fork() };
         match pid {
             -1 => return Err(failed("fork")(io::Error::last_os_error())),
@@ -153,7 +153,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Lets the arena begin at the next page behind the break, and fills all others.
+    /// Places the arena at the next page above the heap, and fills all other addresses.
     fn fill(&mut self) -> Result<(), String> {
         let brk = self.call([libc::SYS_brk, 0, 0, 0, 0, 0, 0])? as u64;
         self.start = brk.next_multiple_of(PAGE);
@@ -174,7 +174,8 @@ impl Process {
         taken.sort_by_key(|area| area.start);
         let mut at = least_address();
         for area in taken {
-            // Each side of the arena has a page of another kind, with which nothing merges.
+            // The page at each edge of the arena is of another kind, so that nothing merges with
+            // it.
             let (below, above) = (area.start.saturating_sub(PAGE), at + PAGE);
             if at < area.start {
                 if at == self.end() {
@@ -198,7 +199,7 @@ impl Process {
         Ok(())
     }
 
-    /// Maps what nobody may touch.
+    /// Maps a range without any access.
     fn take(&mut self, start: u64, end: u64, is_edge: bool) -> Result<(), String> {
         let kind = if is_edge {
             libc::MAP_SHARED
@@ -221,13 +222,13 @@ impl Process {
         }
     }
 
-    /// The address behind the arena.
+    /// The address after the arena.
     #[must_use]
     pub(crate) fn end(&self) -> u64 {
         self.start + PAGES * PAGE
     }
 
-    /// The kernel's answer; an error is less than 0.
+    /// Makes a system call. Returns the kernel's result; an error is negative.
     ///
     /// # Errors
     /// If the process is gone.
@@ -240,19 +241,19 @@ impl Process {
         Ok(i64::from_ne_bytes(answer))
     }
 
-    /// What is mapped in the arena.
+    /// The areas mapped in the arena.
     ///
     /// # Errors
-    /// If that cannot be read.
+    /// If the listing cannot be read.
     pub(crate) fn areas(&mut self) -> Result<Vec<Area>, String> {
         let (start, end) = (self.start, self.end());
         Ok(maps::within(&maps::all(&mut self.maps)?, start, end))
     }
 
-    /// Forks. One of the two goes on, the other one is the witness.
+    /// Forks. One of the two processes continues, and the other one becomes the witness.
     ///
     /// # Errors
-    /// If it was not forked.
+    /// If the fork failed.
     pub(crate) fn fork(&mut self, is_child_to_go_on: bool) -> Result<Witness, String> {
         let words = [FORK, i64::from(is_child_to_go_on), 0, 0, 0, 0, 0];
         let child = self.call(words)?;
@@ -276,10 +277,10 @@ impl Process {
         })
     }
 
-    /// What a witness maps in the arena.
+    /// The areas that a witness has mapped in the arena.
     ///
     /// # Errors
-    /// If that cannot be read.
+    /// If the listing cannot be read.
     pub(crate) fn areas_of(&self, witness: &mut Witness) -> Result<Vec<Area>, String> {
         let all = maps::all(&mut witness.maps)?;
         Ok(maps::within(&all, self.start, self.end()))
@@ -291,7 +292,7 @@ impl Process {
     /// If the process is gone.
     pub(crate) fn dismiss(&mut self, witness: &Witness) -> Result<(), String> {
         let pid = witness.pid;
-        // SAFETY: nobody has waited for this process yet, so the number is still its own.
+        // SAFETY: no code has waited for this process yet, so the number is still its own.
         unsafe { libc::kill(pid, libc::SIGKILL) };
         if witness.is_child {
             self.call([libc::SYS_wait4, i64::from(pid), 0, 0, 0, 0, 0])?;
@@ -305,12 +306,12 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // SAFETY: nobody has waited for this process yet, so the number is still its own.
+        // SAFETY: no code has waited for this process yet, so the number is still its own.
         unsafe { libc::kill(self.pid, libc::SIGKILL) };
         // SAFETY: nothing is written.
         unsafe { libc::waitpid(self.pid, core::ptr::null_mut(), 0) };
         for (file, _) in self.files {
-            // SAFETY: the descriptor is this process's, and is not used any more.
+            // SAFETY: the descriptor belongs to this process, and is not used any more.
             unsafe { libc::close(file) };
         }
     }
@@ -327,7 +328,7 @@ fn least_address() -> u64 {
     said.trim().parse().unwrap_or(PAGE).max(PAGE)
 }
 
-/// All of a file that can be read again.
+/// The whole contents of a file, read from its start again.
 pub(super) fn read_again(file: &mut File) -> Result<String, String> {
     let mut text = String::new();
     let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
