@@ -1,6 +1,6 @@
-//! Compares the address allocator with the model for as long as the caller likes: random operations
-//! on every arm, every request in small spaces, and every sequence of operations in a space of 12
-//! granules.
+//! Compares the address allocator with the model for as long as the caller likes. Runs random
+//! operations on every arm, every request in small spaces, and every sequence of operations in a
+//! space of 12 granules.
 //!
 //! `cargo run --release -p furlong-spec --example iova_oracle -- [OPERATIONS] [SEED]`: at least
 //! OPERATIONS random operations, 10,000,000 by default, in streams from SEED on. Prints what

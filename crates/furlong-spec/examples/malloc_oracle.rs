@@ -1,6 +1,6 @@
-//! Compares the allocator with the model for as long as the caller likes: random streams of several
-//! threads simulated on one, on every arm; threads that race and free each other's blocks; and
-//! zones that are created and freed.
+//! Compares the allocator with the model for as long as the caller likes. Runs random streams of
+//! several threads simulated on one, on every arm, and threads that race and free each other's
+//! blocks. Runs also zones that are created and freed.
 //!
 //! `cargo run --release -p furlong-spec --example malloc_oracle -- [OPERATIONS] [SEED]`: at least
 //! OPERATIONS operations, 100,000,000 by default, with seeds from SEED on. Half of them run in

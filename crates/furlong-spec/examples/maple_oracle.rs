@@ -1,6 +1,6 @@
-//! Compares the B-tree of ranges with the model for as long as the caller likes: random operations
-//! on nodes of three slots, of four and of the default size, with one owner and with readers; and
-//! every sequence of a few changes.
+//! Compares the B-tree of ranges with the model for as long as the caller likes. Runs random
+//! operations on nodes of three slots, of four and of the default size, with one owner and with
+//! readers. Runs also every sequence of a few changes.
 //!
 //! `cargo run --release -p furlong-spec --example maple_oracle -- [OPERATIONS] [SEED]`: at least
 //! OPERATIONS random operations, 10,000,000 by default, in streams from SEED on. Prints what agreed

@@ -1,5 +1,5 @@
-//! Compares the table of segments with the model for as long as the caller likes: random operations
-//! on every arm, and every sequence of changes in spaces of a few frames.
+//! Compares the table of segments with the model for as long as the caller likes. Runs random
+//! operations on every arm, and every sequence of changes in spaces of a few frames.
 //!
 //! `cargo run --release -p furlong-spec --example phys_oracle -- [OPERATIONS] [SEED]`: at least
 //! OPERATIONS random operations, 10,000,000 by default, in streams from SEED on. Prints what agreed

@@ -1,5 +1,5 @@
-//! Compares the address space with the model for as long as the caller likes: random operations on
-//! every arm in both modes, each followed by a comparison of the whole state.
+//! Compares the address space with the model for as long as the caller likes. Runs random
+//! operations on every arm in both modes, each followed by a comparison of the whole state.
 //!
 //! `cargo run --release -p furlong-spec --example vmspace_oracle -- [OPERATIONS] [SEED]`: at least
 //! OPERATIONS random operations, 10,000,000 by default, in streams from SEED on. Prints what agreed

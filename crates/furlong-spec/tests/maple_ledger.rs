@@ -170,7 +170,7 @@ fn reservations_have_the_same_nodes_as_ever() {
     assert_eq!(as_ever, of);
 }
 
-/// Checks the number of nodes prepared for changes of a tree with readers, after those changes.
+/// Checks the number of prepared nodes that the changes leave unused, in a tree with readers.
 #[test]
 fn preparing_keeps_as_many_nodes_as_ever() {
     let prepared = [1, 2, 9, 100].map(|changes| {

@@ -220,8 +220,7 @@ fn a_device_that_grows_and_shrinks_asks_for_nothing_that_is_refused() {
 #[test]
 fn chunks_that_are_cut_leave_a_segment_each_and_some_requests_are_refused() {
     let (done, refused, most) = outcomes(&hotplug_chunks());
-    // Half of each chunk stays, in a segment of its own; the other half is plugged again as another
-    // one.
+    // The rest of each chunk stays as a segment, and its front is plugged again as another one.
     assert_eq!(most, 1 + 2 * 32);
     // A plug over existing frames, and unplugs across a segment's end, of missing frames, and of a
     // range in pieces.

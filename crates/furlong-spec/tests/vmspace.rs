@@ -64,8 +64,8 @@ fn what_merges_makes_room_for_what_is_cut_behind_it() {
         Operation::Map(request.at(At::Fixed(world.address(first))))
     };
     let both = Prot::READ | Prot::WRITE;
-    // One area more than the limit would need. The second area merges with its neighbours, and only
-    // then may the fourth be cut.
+    // One area more than the limit. The second area merges with its neighbours, and only then may
+    // the fourth be cut.
     let operations = [
         map(1, 2, Prot::READ, 0),
         map(3, 2, both, 0),

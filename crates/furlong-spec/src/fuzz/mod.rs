@@ -1,5 +1,5 @@
 //! Entry points for a fuzzer. The bytes choose a world, an arm and every operation, and the arm is
-//! compared with the model; or the bytes are a text, and a reader is held to its promises.
+//! compared with the model. Or the bytes are a text, and a reader is held to its promises.
 //!
 //! The operations are those of the seeded streams, decoded by the same code: each number that a
 //! seed would supply is read from [`Bytes`](crate::Bytes). So a fuzzer that searches for bytes by

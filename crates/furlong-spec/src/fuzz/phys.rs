@@ -9,9 +9,9 @@ use super::Held;
 use crate::phys::{Mix, Model, Operation, TableSubject, chosen};
 use crate::{Bytes, Choices, judge};
 
-/// First frame and number of frames: one frame; a few across blocks; within a block; around the
-/// first section; across the border of what one leaf covers; the same towards high frames; at the
-/// very end.
+/// First frame and number of frames: a single frame; a few across blocks; within a block. Around
+/// the first section; across the border of what one leaf covers; the same towards high frames. At
+/// the very end.
 const SPACES: [(u64, u64); 7] = [
     (100, 1),
     (62, 4),

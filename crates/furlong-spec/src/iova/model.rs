@@ -24,8 +24,8 @@ pub enum Promise {
     /// The policy's choice among all places, for every request.
     Exact,
     /// The policy's choice if at most [`LOOKS`](furlong::iova::LOOKS) gaps are large enough.
-    /// Without a boundary and a guard before, also its choice if the alignment equals the span of
-    /// the grant and the guard after it, or is below 2 to the power of this number, in granules.
+    /// Without a boundary and a guard before, also its choice for some alignments: the span of the
+    /// grant and the guard after it, and those below 2 to the power of this number, in granules.
     /// Otherwise any place.
     Looks(u32),
     /// As `Looks(0)`. Also the policy's choice if the boundary is 2 to the power of this number, in

@@ -151,7 +151,7 @@ pub fn one_fits(n: usize, at: usize) -> Layout {
 }
 
 /// `n` pages with a sufficient gap before each. The window begins in the middle of page `3 n / 8`
-/// and ends in the middle of page `5 n / 8`, so the place is at neither end and not at the root.
+/// and ends in the middle of page `5 n / 8`. So the place is at neither end and not at the root.
 ///
 /// # Panics
 /// If `n` is less than 8.

@@ -130,7 +130,7 @@ impl Block {
     }
 
     /// Offsets of the words that are written: all near both ends, one in each page of the first
-    /// unit, and some in every further unit, because units are what the allocator works in.
+    /// unit, and some in every further unit. Units are what the allocator works in.
     fn places(&self) -> impl Iterator<Item = usize> + use<> {
         let end = self.size / WORD * WORD;
         let first = end.min(WHOLE);

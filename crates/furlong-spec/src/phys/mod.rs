@@ -1,5 +1,5 @@
 //! Tables of physical segments: the operations, a naive model with a sorted list and a map of
-//! frames, streams of operations, and the library's table in every arm as a subject.
+//! frames, streams of operations, and the library's table in every arm.
 
 mod coverage;
 mod ground;

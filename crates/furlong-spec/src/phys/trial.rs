@@ -13,9 +13,9 @@ use super::coverage::{Cells, Counted, differences};
 use super::{Mix, Model, Operation, TableSubject, mixed_operations, operations};
 use crate::{Coverage, judge};
 
-/// First frame and number of frames of a stream: one; a few across blocks; within a block; around
-/// the first section; over sections; across the border of what one leaf covers; in sections beyond;
-/// across the border to high frames; at the very end.
+/// First frame and number of frames of a stream: a single frame; a few across blocks; within a
+/// block. Around the first section; over sections; across the border of what one leaf covers. In
+/// sections beyond; across the border to high frames; at the very end.
 const SPACES: [(u64, u64); 10] = [
     (100, 1),
     (62, 4),

@@ -100,8 +100,8 @@ pub(super) fn gap(low: Reserved, high: Reserved) -> (u64, u64) {
     (low.last + 1, high.start - low.last - 1)
 }
 
-/// The library's measure of gaps, by its definition: twice the longest length, plus one if some gap
-/// contains an aligned block of the largest power of two that is not above that length.
+/// The library's measure of gaps, by its definition. It is twice the longest length, plus one if
+/// some gap contains an aligned block of the largest power of two up to that length.
 pub(super) fn measure(gaps: impl Iterator<Item = (u64, u64)> + Clone) -> u64 {
     let longest = gaps.clone().map(|(_, len)| len).max().unwrap_or(0);
     let power = 1 << longest.max(1).ilog2();

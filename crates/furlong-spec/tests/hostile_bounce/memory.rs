@@ -1,4 +1,4 @@
-//! Memory with hostile methods: they panic when told to, refuse, and lie about the device addresses
+//! Memory with hostile methods. They panic when told to, refuse, and lie about the device addresses
 //! of blocks.
 
 use std::ptr::NonNull;

@@ -31,7 +31,7 @@ static READERS: Domain = Domain::new();
 
 type Table = SegmentTable<Page, Custom<Direct, SpinLock, &'static Domain>, 4>;
 
-/// Segments of every kind: several in a block, with descriptors in several slabs; across sections;
+/// Segments of every kind: several in a block, with descriptors in several slabs. Across sections;
 /// with whole sections; at high addresses; across the border to high frames; at the very end.
 const PLUGGED: [(u64, u64); 9] = [
     (3, 20),

@@ -65,7 +65,7 @@ struct Look {
     current: Option<Current>,
 }
 
-/// The result of a check whether an area is still as it was found.
+/// The result of checking that an area is still as it was found.
 #[derive(Clone, Debug)]
 struct Current {
     is_current: bool,

@@ -336,7 +336,7 @@ impl Cast {
         self.push(line, space, Step::Image(request));
     }
 
-    /// Raises the upper end of searches to the end of the highest image below the stack. The kernel
+    /// Sets the upper end of searches to the end of the highest image below the stack. The kernel
     /// maps the loader of an image first, directly below that end.
     fn lift(&mut self, space: usize, start: u64, len: u64) {
         let known = self.known[space];

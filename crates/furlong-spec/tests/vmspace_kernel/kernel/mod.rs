@@ -4,22 +4,22 @@
 //! Operations come from [`chosen`], and two of three are aimed at mapped areas, because in a nearly
 //! empty arena most others would be refused.
 //!
-//! # What is called
-//! `mmap` (anywhere, with a hint, `MAP_FIXED`, `MAP_FIXED_NOREPLACE`; private and shared;
-//! anonymous, `MAP_GROWSDOWN`, and files in memory), `munmap`, `mprotect` (with `PROT_GROWSDOWN`
-//! and `PROT_GROWSUP`), `madvise` (the four about fork), `mremap` (all flags), `brk` and `fork`.
-//! Some arguments are 0, unaligned or overflow.
+//! # Calls
+//! `mmap`: anywhere, with a hint, `MAP_FIXED` and `MAP_FIXED_NOREPLACE`; private and shared;
+//! anonymous, `MAP_GROWSDOWN`, and files in memory. Also `munmap`, `mprotect` (with
+//! `PROT_GROWSDOWN` and `PROT_GROWSUP`), `madvise` (the four about fork), `mremap` (all flags),
+//! `brk` and `fork`. Some arguments are 0, unaligned or overflow.
 //!
-//! # What is compared
+//! # Comparison
 //! The address or the error, and every area in the arena: its extent, its protection, whether it is
 //! shared, its file and its offset. See [`maps::expected`] for anonymous memory. After a fork both
 //! processes are compared: the one that does not continue keeps its map while the other one
 //! changes.
 //!
-//! # What is left out
+//! # Omissions
 //! Calls that would reach out of the arena, into memory that the process needs. Page faults,
-//! because merging depends on which pages were touched. And the cases of [`calls::Beyond`], which
-//! are the differences from Linux that `furlong::vmspace` documents.
+//! because merging depends on which pages were touched. The cases of [`calls::Beyond`], which are
+//! the differences from Linux that `furlong::vmspace` documents.
 #![deny(unsafe_code)]
 
 mod calls;
