@@ -1,14 +1,10 @@
 //! Tells the command what it is: compiler, profile, target and, in a checkout, the commit. Compiles
-//! the programs that the command carries within itself.
+//! the launcher, which the command carries within itself.
 #![forbid(unsafe_code)]
 
 mod embedded;
 #[path = "launcher/build.rs"]
 mod launcher;
-#[path = "malloc-record/build.rs"]
-mod malloc_record;
-#[path = "malloc-work/build.rs"]
-mod malloc_work;
 
 use std::env;
 use std::path::Path;
@@ -19,8 +15,6 @@ fn main() {
     let _ = tell_commit();
     println!("cargo::rerun-if-changed=embedded.rs");
     launcher::build();
-    malloc_record::build();
-    malloc_work::build();
 }
 
 fn tell_build() {

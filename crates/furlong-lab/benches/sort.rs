@@ -5,8 +5,8 @@
 use std::process::ExitCode;
 
 use furlong_lab::Experiment;
-use furlong_lab::experiments::Workload;
-use furlong_lab::stats::random::Random;
+use furlong_lab::model::Workload;
+use furlong_stats::random::Random;
 
 fn numbers(random: &mut Random, workload: &Workload) -> Vec<u64> {
     let count = workload.params["numbers"];

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-use furlong_lab::record::result::ResultFile;
+use furlong_lab::model::result::ResultFile;
 use furlong_lab::report::Targets;
 use furlong_lab::report::terminal::{self, Style};
 

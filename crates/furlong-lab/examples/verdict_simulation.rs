@@ -9,8 +9,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use furlong_lab::stats::promise::{self, Bound, Claim, Promise};
-use furlong_lab::stats::simulation::Tally;
+use furlong_stats::promise::{self, Bound, Claim, Promise};
+use furlong_stats::simulation::Tally;
 
 /// How often does the verdict err?
 #[derive(Debug, Parser)]

@@ -3,22 +3,14 @@
 
 use std::fs;
 
-use crate::cli::Database;
 use crate::error::Error;
-use crate::measure::Agenda;
+use crate::model::Agenda;
+use crate::model::result::ResultFile;
+use crate::options::{Database, Options, Settings, default_database};
 use crate::peers;
 use crate::record::build;
 use crate::record::machine::Files;
-use crate::record::place::data_dir;
-use crate::record::result::ResultFile;
 use crate::record::store::{Brief, Fault, Location, Saved, Status, Store};
-use crate::session::Options;
-use crate::settings::Settings;
-
-/// Where the record is when nobody says anything.
-pub(crate) fn default_database() -> Option<Location> {
-    data_dir().map(|dir| Location::File(dir.join("furlong.db")))
-}
 
 /// The store with the new run in it, or why there is none; and what is wrong.
 pub(crate) fn begin(

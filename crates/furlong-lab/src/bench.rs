@@ -1,8 +1,8 @@
 //! Experiments on one's own code, in a few lines, run by `cargo bench`.
 //!
 //! ```
-//! use furlong_lab::experiments::Workload;
-//! use furlong_lab::stats::random::Random;
+//! use furlong_lab::model::Workload;
+//! use furlong_stats::random::Random;
 //! use furlong_lab::Experiment;
 //!
 //! fn numbers(random: &mut Random, workload: &Workload) -> Vec<u64> {
@@ -33,11 +33,10 @@ use std::time::{Duration, Instant};
 use clap::{CommandFactory, Parser};
 
 use crate::cli::Cli;
-use crate::experiments::{
-    Arm, ArmFn, Experiment, Failure, MetricPlan, Outcome, Plan, Request, Workload,
-};
-use crate::record::result::{Better, Kind};
-use crate::stats::random::Random;
+use crate::model::result::{Better, Kind};
+use crate::model::{Arm, ArmFn, Experiment, Failure, MetricPlan, Outcome, Plan, Request, Workload};
+use crate::{NoVerbs, Program};
+use furlong_stats::random::Random;
 
 /// The metric of an experiment that declares none.
 const TIME: &str = "time_ns_per_op";
@@ -193,12 +192,12 @@ pub fn bench(experiments: &[Experiment]) -> ExitCode {
             return ExitCode::from(2);
         }
     }
-    let verbs: Vec<String> = Cli::command()
+    let verbs: Vec<String> = Cli::<NoVerbs>::command()
         .get_subcommands()
         .map(|verb| verb.get_name().to_owned())
         .collect();
-    let cli = Cli::parse_from(arguments(std::env::args_os().collect(), &verbs));
-    crate::run(cli, experiments, None)
+    let cli = Cli::<NoVerbs>::parse_from(arguments(std::env::args_os().collect(), &verbs));
+    crate::run(cli, &Program::new(experiments.to_vec()))
 }
 
 /// The command line of furlong's that a command line of cargo's means.
@@ -227,8 +226,8 @@ fn arguments(given: Vec<OsString>, verbs: &[String]) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::{AS_TEST, arguments};
-    use crate::experiments::{Experiment, Request};
-    use crate::stats::random::Random;
+    use crate::model::{Experiment, Request};
+    use furlong_stats::random::Random;
 
     fn meant(words: &[&str]) -> Vec<String> {
         let given = std::iter::once(&"bench").chain(words).map(Into::into);
@@ -267,7 +266,7 @@ mod tests {
     #[test]
     fn an_operation_is_done_as_often_as_wanted_on_inputs_of_the_seed() {
         let sum = |seed: u64, operations: u64| {
-            let make = |random: &mut Random, workload: &crate::experiments::Workload| {
+            let make = |random: &mut Random, workload: &crate::model::Workload| {
                 random.bits() % workload.params["n"]
             };
             let mut calls = 0;
@@ -288,7 +287,7 @@ mod tests {
 
     #[test]
     fn what_contradicts_itself_is_seen() {
-        let done = |_: &Request| Ok(crate::experiments::Outcome::default());
+        let done = |_: &Request| Ok(crate::model::Outcome::default());
         let twice = Experiment::new("e", "?")
             .with_arm("a", done)
             .with_arm("a", done);

@@ -1,31 +1,32 @@
-//! The lab: the command `furlong` as a library, so that other binaries can bring further arms.
+//! The lab: the command `furlong` as a library. A program brings experiments, and further verbs if
+//! it has any.
 //!
-//! # Files
+//! # Files, from the top down
 //!
-//! - `cli.rs`: the command line; `cmd/`: its verbs, a file each; `settings.rs`: `furlong.toml`.
-//! - `bench.rs`: experiments on one's own code, run by `cargo bench`.
-//! - `experiments/`: what can be run; `measure/`: how; `record/`: what is kept of it.
-//! - `stats/`: from samples to a verdict; `report/`: from a result to a page.
-//! - `fleet/`: a run that several machines share.
-//! - `doctor/`: what on this machine would spoil a measurement.
-//! - `ministat/`: files of numbers, as ministat reads and draws them.
-//! - `history/`: what stored runs say together.
-//! - `serve/`: the same in a browser.
-//! - `seeds/`: the figures of the documents that the systems come from.
+//! - `cli.rs`: the command line; `cmd/`: its verbs, a file each; `misuse.rs`: a refused command line
+//! - `bench.rs`: experiments on one's own code, run by `cargo bench`
+//! - `fleet/`: a run that several machines share; `serve/`: the history in a browser
 //! - `session.rs`: an invocation that measures; `archive.rs`: the store as the verbs use it;
-//!   `publish.rs`: where a result goes.
-//! - `recorder/`: traces of real programs, made; `replay/`: run again through subjects.
-//! - `peers.rs`: the same command with other people's implementations.
-//! - `misuse.rs`: a command line that says what no option says; `error.rs`: exit codes; `talk.rs`:
-//!   the terminal; `nearest.rs`: mistyped names; `hash.rs`.
+//!   `publish.rs`: where a result goes; `peers.rs`: the same command with other people's
+//!   implementations
+//! - `options/`: options that several verbs share, and the user's defaults in `furlong.toml`
+//! - `doctor/`: conditions on this machine that would spoil a measurement
+//! - `history/`: comparisons between stored runs
+//! - `report/`: from a result to a page; `ministat/`: files of numbers, as ministat reads and draws
+//!   them
+//! - `measure/`: from a schedule to samples; `record/`: the samples kept, and the store
+//! - `model/`: plans, experiments, schedules and results as plain values
+//! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`
+//!
+//! Statistics are a crate of their own, `furlong-stats`.
 
-// The fixture of the suite in `tests/` serves the store's own tests too, and names this crate.
+// The fixture of the store's own tests serves the command's too, and names this crate.
 #[cfg(test)]
 extern crate self as furlong_lab;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
 pub mod archive;
 pub mod bench;
@@ -33,53 +34,88 @@ pub mod cli;
 pub mod cmd;
 pub mod doctor;
 pub mod error;
-pub mod experiments;
 pub mod fleet;
 pub mod hash;
 pub mod history;
 pub mod measure;
 pub mod ministat;
 pub mod misuse;
+pub mod model;
 pub mod nearest;
+pub mod options;
 pub mod peers;
 pub mod publish;
 pub mod record;
-pub mod recorder;
-pub mod replay;
 pub mod report;
-pub mod seeds;
 pub mod serve;
 pub mod session;
-pub mod settings;
-pub mod stats;
 pub mod talk;
 
 pub use crate::bench::bench;
-pub use crate::experiments::Experiment;
+pub use crate::error::Error;
+pub use crate::model::Experiment;
 
-/// The command, with the experiments that it knows: all of `fn main`.
-#[must_use]
-pub fn main(experiments: &[Experiment]) -> ExitCode {
-    parsed(experiments, None)
+/// A program that is a `furlong`: the experiments that it can run, and its own verbs.
+#[derive(Debug)]
+pub struct Program<X> {
+    /// In the order in which they are listed.
+    pub experiments: Vec<Experiment>,
+    /// Carries out a further verb.
+    pub further: fn(X) -> Result<ExitCode, Error>,
 }
 
-/// The same for the binary that brings the peers, with what builds those that nobody ships.
-#[must_use]
-pub fn main_with_peers(experiments: &[Experiment], build: peers::Build) -> ExitCode {
-    parsed(experiments, Some(build))
+/// The further verbs of a program that has none.
+#[derive(Debug)]
+pub enum NoVerbs {}
+
+impl Program<NoVerbs> {
+    /// A program with experiments and the lab's own verbs.
+    #[must_use]
+    pub fn new(experiments: Vec<Experiment>) -> Self {
+        Self {
+            experiments,
+            further: |verb| match verb {},
+        }
+    }
 }
 
-fn parsed(experiments: &[Experiment], build: Option<peers::Build>) -> ExitCode {
-    match cli::Cli::try_parse() {
-        Ok(cli) => run(cli, experiments, build),
-        Err(refused) => misuse::say(&refused),
+impl clap::FromArgMatches for NoVerbs {
+    fn from_arg_matches(_: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))
+    }
+
+    fn update_from_arg_matches(&mut self, _: &clap::ArgMatches) -> Result<(), clap::Error> {
+        match *self {}
+    }
+}
+
+impl Subcommand for NoVerbs {
+    fn augment_subcommands(command: clap::Command) -> clap::Command {
+        command
+    }
+
+    fn augment_subcommands_for_update(command: clap::Command) -> clap::Command {
+        command
+    }
+
+    fn has_subcommand(_: &str) -> bool {
+        false
+    }
+}
+
+/// All of a program's `fn main`.
+#[must_use]
+pub fn main<X: Subcommand>(program: &Program<X>) -> ExitCode {
+    match cli::Cli::<X>::try_parse() {
+        Ok(cli) => run(cli, program),
+        Err(refused) => misuse::say::<X>(&refused),
     }
 }
 
 /// Does what a command line says.
-fn run(cli: cli::Cli, experiments: &[Experiment], build: Option<peers::Build>) -> ExitCode {
+fn run<X: Subcommand>(cli: cli::Cli<X>, program: &Program<X>) -> ExitCode {
     measure::interrupt::outlive_file_limit();
-    cli.run(experiments, build).unwrap_or_else(|error| {
+    cli.run(program).unwrap_or_else(|error| {
         talk::error(&error);
         error.exit.into()
     })

@@ -4,8 +4,8 @@
 use std::env;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Subcommand};
 
 use crate::cli::Cli;
 use crate::error::{Error, Exit};
@@ -13,7 +13,7 @@ use crate::talk;
 
 /// Says what is wrong, or what was asked for: help and version are no errors.
 #[must_use]
-pub fn say(refused: &clap::Error) -> ExitCode {
+pub fn say<X: Subcommand>(refused: &clap::Error) -> ExitCode {
     match refused.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let page = match talk::colour() {
@@ -33,7 +33,10 @@ pub fn say(refused: &clap::Error) -> ExitCode {
         _ => {
             let arguments = env::args_os().skip(1);
             let arguments = arguments.map(|one| one.to_string_lossy().into_owned());
-            let text = line(&refused.render().to_string(), verb(arguments).as_deref());
+            let text = line(
+                &refused.render().to_string(),
+                verb::<X>(arguments).as_deref(),
+            );
             talk::error(&Error::usage(text));
             Exit::Usage.into()
         }
@@ -41,8 +44,8 @@ pub fn say(refused: &clap::Error) -> ExitCode {
 }
 
 /// The verb of a command line, where it has one that exists.
-fn verb(mut arguments: impl Iterator<Item = String>) -> Option<String> {
-    let verbs = Cli::command();
+fn verb<X: Subcommand>(mut arguments: impl Iterator<Item = String>) -> Option<String> {
+    let verbs = Cli::<X>::command();
     arguments.find(|one| verbs.find_subcommand(one).is_some())
 }
 
@@ -92,13 +95,17 @@ mod tests {
     use clap::Parser;
 
     use super::{line, verb};
+    use crate::NoVerbs;
     use crate::cli::Cli;
 
     fn refused(arguments: &[&str]) -> String {
         let all = ["furlong"].iter().chain(arguments).copied();
-        let text = Cli::try_parse_from(all).unwrap_err().render().to_string();
+        let text = Cli::<NoVerbs>::try_parse_from(all)
+            .unwrap_err()
+            .render()
+            .to_string();
         let given = arguments.iter().map(ToString::to_string);
-        line(&text, verb(given).as_deref())
+        line(&text, verb::<NoVerbs>(given).as_deref())
     }
 
     #[test]

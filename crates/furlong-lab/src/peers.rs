@@ -7,9 +7,8 @@ use std::env;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use crate::cmd;
 use crate::error::{Error, cause};
 use crate::record::build;
 
@@ -18,9 +17,6 @@ const BINARY: &str = "furlong-peers";
 
 /// The option that asks for them.
 pub(crate) const OPTION: &str = "--peers";
-
-/// What builds a peer that nobody ships.
-pub type Build = fn(&cmd::peers::Args) -> Result<ExitCode, Error>;
 
 /// Whether a command asks for them.
 pub(crate) fn are_in(command: &[String]) -> bool {

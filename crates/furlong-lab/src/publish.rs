@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
 
-use crate::cli::Pages;
 use crate::error::{Error, cause};
+use crate::model::result::ResultFile;
+use crate::options::Pages;
 use crate::record::build;
 use crate::record::place::data_dir;
-use crate::record::result::ResultFile;
 use crate::report::sheet::Sheet;
 use crate::report::terminal::{self, Style};
 use crate::report::{Form, Target, Targets, json};
@@ -158,7 +158,8 @@ fn write(targets: &Targets, result: &ResultFile) -> Result<(), String> {
     })
 }
 
-pub(crate) fn style(colour: bool) -> Style {
+/// The width of the terminal, or of `COLUMNS`, and whether there is colour.
+pub fn style(colour: bool) -> Style {
     let given = std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok());

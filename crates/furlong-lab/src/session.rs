@@ -11,49 +11,29 @@ use std::process::ExitCode;
 use jiff::Zoned;
 
 use crate::archive;
-use crate::cli::{Database, FailOn};
 use crate::error::{Error, Exit};
-use crate::measure::Agenda;
 use crate::measure::campaign::{Campaign, End};
 use crate::measure::interrupt::Interrupt;
 use crate::measure::progress::Progress;
 use crate::measure::sampler::{Pass, Sampler};
+use crate::model::Agenda;
+use crate::model::result::{ResultFile, Run, Verdict};
+use crate::options::{FailOn, Options, default_database};
 use crate::peers;
 use crate::publish;
 use crate::record::build;
 use crate::record::judged::{deciding, judged};
 use crate::record::ledger::Ledger;
 use crate::record::machine::{CpuTime, Files};
-use crate::record::result::{ResultFile, Run, Verdict};
 use crate::record::store::{Fault, Status, redacted};
-use crate::report::{Form, Targets};
-use crate::settings::Settings;
-use crate::stats::stopping::Stopped;
 use crate::talk::{self, Voice};
 use chance::new_id;
 pub use chance::new_seed;
 pub(crate) use crowded::crowded;
+use furlong_stats::stopping::Stopped;
 
 /// Steal above this share is worth a word, per cent.
 const STEAL_MAX_PCT: f64 = 1.0;
-
-/// What an invocation was told about everything but the measuring.
-pub struct Options<'a> {
-    /// The user's defaults.
-    pub settings: &'a Settings,
-    /// Where the record is.
-    pub database: &'a Database,
-    /// What stands on standard output.
-    pub form: Form,
-    /// Where the reports go.
-    pub targets: Targets,
-    /// Whether to leave a page in the user's data directory.
-    pub page: bool,
-    /// Verdicts that fail the command.
-    pub fail_on: Vec<FailOn>,
-    /// How much is said.
-    pub voice: Voice,
-}
 
 /// An invocation at work.
 pub struct Session<'a> {
@@ -301,7 +281,7 @@ impl<'a> Session<'a> {
         }
         let location = self.options.database.location(self.options.settings);
         let place = match location {
-            Some(location) if Some(&location) != archive::default_database().as_ref() => {
+            Some(location) if Some(&location) != default_database().as_ref() => {
                 format!(" --db {}", quoted(Path::new(&location.to_string())))
             }
             _ => String::new(),

@@ -34,7 +34,7 @@ pub fn error(error: &Error) {
 }
 
 /// A line on stderr, where there is one.
-pub(crate) fn say(line: &str) {
+pub fn say(line: &str) {
     // Nobody is left to tell when stderr is closed.
     let _ = writeln!(io::stderr(), "{line}");
 }

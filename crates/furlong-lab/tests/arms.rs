@@ -9,8 +9,9 @@ use std::process::{Command, ExitCode, Output};
 use std::thread;
 use std::time::Duration;
 
-use furlong_lab::experiments::{Arm, Experiment, Failure, Outcome, Plan, Request, Workload};
-use furlong_lab::record::result::{Kind, ResultFile};
+use furlong_lab::Program;
+use furlong_lab::model::result::{Kind, ResultFile};
+use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Plan, Request, Workload};
 
 const PLAN: &str = r#"
     name = "misbehave"
@@ -258,7 +259,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let first = arguments.first().map(String::as_str);
     if matches!(first, Some("run" | "sample" | "show" | "list")) {
-        return furlong_lab::main(&[experiment()]);
+        return furlong_lab::main(&Program::new(vec![experiment()]));
     }
     let filter = first
         .filter(|argument| !argument.starts_with('-'))

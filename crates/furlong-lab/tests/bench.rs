@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 
 use furlong_lab::Experiment;
-use furlong_lab::experiments::Workload;
-use furlong_lab::record::result::ResultFile;
-use furlong_lab::stats::random::Random;
+use furlong_lab::model::Workload;
+use furlong_lab::model::result::ResultFile;
+use furlong_stats::random::Random;
 
 /// Which benchmark this is.
 const AS: &str = "FURLONG_TEST_BENCH";

@@ -23,12 +23,12 @@ pub mod phys;
 pub mod tree;
 pub mod vmspace;
 
-use furlong_lab::experiments::{self, Experiment};
+use furlong_lab::model::Experiment;
 
 /// The lab's experiments, with the peers as further arms.
 #[must_use]
 pub fn experiments() -> Vec<Experiment> {
-    let mut experiments = experiments::all();
+    let mut experiments = furlong_experiments::all();
     for experiment in &mut experiments {
         let name = experiment.plan.name.as_str();
         let linux = linux::arms(name);

@@ -3,6 +3,14 @@
 
 use std::process::ExitCode;
 
+use furlong_experiments::Verb;
+
 fn main() -> ExitCode {
-    furlong_lab::main_with_peers(&furlong_peers::experiments(), furlong_peers::linux::build)
+    furlong_lab::main(&furlong_lab::Program {
+        experiments: furlong_peers::experiments(),
+        further: |verb| match verb {
+            Verb::Peers(args) => furlong_peers::linux::build(&args),
+            other => other.run(),
+        },
+    })
 }

@@ -4,8 +4,9 @@
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::Request;
-use furlong_lab::experiments::bounce::SlotAllocator;
-use furlong_lab::experiments::{self, Arm, Profile};
+use furlong_experiments::bounce::SlotAllocator;
+use furlong_lab::model::{Arm, Profile};
+use furlong_experiments;
 use furlong_peers::bounce::{Bitmap, BuddyFrames, BuddyHeap, EXPERIMENT, Offsets, arms};
 use furlong_peers::iova::Bluntly;
 use furlong_spec::iova::{Geometry, Granted, Operation, Outcome, Place};
@@ -126,7 +127,7 @@ fn every_peer_does_the_workloads_that_the_pool_does() {
     let experiment = experiment.expect("the experiment is there");
     let mut raced = 0;
     for load in &experiment.plan.workloads {
-        let request = experiments::Request {
+        let request = furlong_lab::model::Request {
             workload: load.under(Profile::Smoke),
             seed: 17,
             operations: 500,

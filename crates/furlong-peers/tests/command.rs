@@ -3,8 +3,8 @@
 
 use std::process::{Command, Output, Stdio};
 
-use furlong_lab::experiments::Profile;
-use furlong_lab::record::result::{ResultFile, WorkloadResult};
+use furlong_lab::model::Profile;
+use furlong_lab::model::result::{ResultFile, WorkloadResult};
 use furlong_peers::iova::{EXPERIMENT, arms};
 
 fn furlong_peers(arguments: &[&str]) -> Output {

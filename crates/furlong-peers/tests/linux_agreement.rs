@@ -4,7 +4,7 @@
 
 mod needed;
 
-use furlong_lab::experiments::{Arm, Outcome, Profile, Request, Workload};
+use furlong_lab::model::{Arm, Outcome, Profile, Request, Workload};
 use furlong_peers::{experiments, linux};
 use needed::has_linux;
 

@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
-use furlong_lab::experiments::{Experiment, Profile, Request};
+use furlong_lab::model::{Experiment, Profile, Request};
 use furlong_peers::malloc::{EXPERIMENT, arms, libraries};
 
 fn experiment() -> Experiment {

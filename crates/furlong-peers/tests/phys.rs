@@ -2,8 +2,8 @@
 //! answers as the library's tables.
 #![forbid(unsafe_code)]
 
-use furlong_lab::experiments::phys_lookup::SegmentIndex;
-use furlong_lab::experiments::{Arm, Outcome, Profile, Request, Workload};
+use furlong_experiments::phys_lookup::SegmentIndex;
+use furlong_lab::model::{Arm, Outcome, Profile, Request, Workload};
 use furlong_peers::phys::{Brie, ByStart, EXPERIMENT, Intervals, Ranges, Regions, arms};
 use furlong_spec::phys::{Operation, SortedList, operations};
 

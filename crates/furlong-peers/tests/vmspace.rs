@@ -4,8 +4,8 @@
 
 mod needed;
 
-use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
-use furlong_lab::experiments::{Arm, Experiment, Outcome, Profile, Request, Workload};
+use furlong_experiments::vmspace_index::{AreaIndex, Span};
+use furlong_lab::model::{Arm, Experiment, Outcome, Profile, Request, Workload};
 use furlong_peers::linux;
 use furlong_peers::vmspace::{ByLast, ByStart, EXPERIMENT, Intervals, Overlaps, Ranges, arms};
 use furlong_spec::maple::{Model, Operation, Outcome as Answer};

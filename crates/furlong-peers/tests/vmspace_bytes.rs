@@ -10,7 +10,7 @@ use furlong::addr::{Extent, VirtAddr};
 use furlong::maple::RcuMaple;
 use furlong::rcu::{Domain, Rcu as _};
 use furlong::sync::SpinLock;
-use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
+use furlong_experiments::vmspace_index::{AreaIndex, Span};
 use furlong_peers::vmspace::{ByLast, ByStart, Intervals, Overlaps, Ranges};
 use furlong_spec::Random;
 use furlong_spec::heap::{Failing, held_by};

@@ -4,13 +4,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::cli::{FailOn, Showing};
 use crate::error::Error;
 use crate::fleet::order::Order;
 use crate::fleet::{Dir, Patience, collect};
+use crate::options::Options;
+use crate::options::Settings;
+use crate::options::{FailOn, Showing};
 use crate::publish;
-use crate::session::Options;
-use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,10 +3,8 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::error::{Error, Exit};
 use crate::talk;
 
@@ -28,9 +26,9 @@ pub struct Args {
 /// # Errors
 ///
 /// They cannot be written.
-pub fn run(args: &Args) -> Result<ExitCode, Error> {
+pub fn run(args: &Args, mut command: clap::Command) -> Result<ExitCode, Error> {
     let mut page = vec![];
-    clap_complete::generate(args.shell, &mut Cli::command(), "furlong", &mut page);
+    clap_complete::generate(args.shell, &mut command, "furlong", &mut page);
     talk::data(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Done.into())
 }

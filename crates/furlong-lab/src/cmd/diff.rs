@@ -4,14 +4,14 @@
 use std::process::ExitCode;
 
 use crate::archive::{find, open_database};
-use crate::cli::{Database, FailOn, Pages};
 use crate::error::{Error, Exit};
 use crate::history::difference::{Differences, differences};
 use crate::history::difference_page;
+use crate::model::result::Verdict;
+use crate::options::Settings;
+use crate::options::{Database, FailOn, Pages};
 use crate::publish;
-use crate::record::result::Verdict;
 use crate::record::store::Saved;
-use crate::settings::Settings;
 use crate::talk::Voice;
 
 const EXAMPLES: &str = "\

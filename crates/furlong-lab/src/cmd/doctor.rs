@@ -9,14 +9,14 @@ use std::time::Duration;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::cli::{Talk, seconds};
 use crate::doctor::{Finding, Floor, State, checks, floor};
 use crate::error::{Error, Exit};
 use crate::measure::interrupt::Interrupt;
+use crate::model::result::Machine;
+use crate::options::Settings;
+use crate::options::{Talk, seconds};
 use crate::record::machine::Files;
-use crate::record::result::Machine;
 use crate::report::Target;
-use crate::settings::Settings;
 use crate::talk;
 
 /// The `schema` of the JSON form.

@@ -3,9 +3,9 @@
 
 use serde_json::json;
 
-use crate::cli::{percent, seconds};
-use crate::measure::agenda::{Load, MAX_TIME_S};
-use crate::stats::stopping::{STOPPING, Stopping};
+use crate::model::schedule::{Load, MAX_TIME_S};
+use crate::options::{percent, seconds};
+use furlong_stats::stopping::{STOPPING, Stopping};
 
 /// The most blocks where the verdict may be certain earlier.
 const EARLY_BLOCKS: u32 = 30;

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::archive::{find, open_database};
-use crate::cli::{Database, Talk};
 use crate::error::{Error, Exit};
+use crate::options::Settings;
+use crate::options::{Database, Talk};
 use crate::record::judged::judged;
 use crate::record::store::Fault;
 use crate::report::{Target, json};
-use crate::settings::Settings;
 use crate::talk;
 
 const EXAMPLES: &str = "\

@@ -4,17 +4,17 @@
 use std::process::ExitCode;
 
 use crate::archive::open_database;
-use crate::cli::{Database, Pages};
 use crate::error::{Error, Exit};
 use crate::history::course::{Course, History};
 use crate::history::page::page;
 use crate::history::series::series;
+use crate::model::result::Machine;
 use crate::nearest::unknown;
+use crate::options::Settings;
+use crate::options::{Database, Pages};
 use crate::publish;
 use crate::record::machine::Files;
-use crate::record::result::Machine;
 use crate::record::store::{Fault, Saved, Store};
-use crate::settings::Settings;
 use crate::talk::Voice;
 
 const EXAMPLES: &str = "\

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::archive::make_database;
-use crate::cli::{Database, Talk};
 use crate::error::{Error, Exit, cause};
 use crate::history::agreement::agrees;
+use crate::model::result::ResultFile;
+use crate::options::Settings;
+use crate::options::{Database, Talk};
 use crate::record::judged::judged;
-use crate::record::result::ResultFile;
 use crate::record::store::{Fault, Store};
-use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

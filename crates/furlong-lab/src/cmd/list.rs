@@ -3,15 +3,15 @@
 
 use std::process::ExitCode;
 
-use crate::cli::Database;
 use crate::error::{Error, Exit};
-use crate::experiments::Experiment;
+use crate::model::Experiment;
+use crate::model::result::{ExperimentResult, Verdict};
+use crate::options::Database;
+use crate::options::Settings;
 use crate::publish::style;
 use crate::record::judged::{deciding, judged};
-use crate::record::result::{ExperimentResult, Verdict};
 use crate::record::store::{Fault, Store};
 use crate::report::text::fold;
-use crate::settings::Settings;
 use crate::talk::{self, Voice};
 
 /// Columns that the further lines of an entry begin after.

@@ -4,10 +4,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap_mangen::Man;
 
-use crate::cli::Cli;
 use crate::error::{Error, Exit, cause};
 use crate::nearest::unknown;
 use crate::report::Target;
@@ -36,8 +34,7 @@ pub struct Args {
 /// # Errors
 ///
 /// There is no such verb, or a page cannot be written.
-pub fn run(args: &Args) -> Result<ExitCode, Error> {
-    let mut command = Cli::command();
+pub fn run(args: &Args, mut command: clap::Command) -> Result<ExitCode, Error> {
     command.build();
     let verbs: Vec<clap::Command> = command
         .get_subcommands()

@@ -4,10 +4,10 @@
 use std::process::ExitCode;
 
 use crate::archive::{find, open_database};
-use crate::cli::{Database, Talk};
 use crate::error::{Error, Exit};
+use crate::options::Settings;
+use crate::options::{Database, Talk};
 use crate::record::store::Fault;
-use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

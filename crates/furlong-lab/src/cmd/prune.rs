@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use jiff::{Timestamp, ToSpan};
 
 use crate::archive::open_database;
-use crate::cli::{Database, Talk};
 use crate::error::{Error, Exit};
 use crate::history::page;
+use crate::options::Settings;
+use crate::options::{Database, Talk};
 use crate::publish::style;
 use crate::record::store::{Fault, Listed, Status};
 use crate::report::sheet::Sheet;
-use crate::settings::Settings;
 use crate::talk;
 
 const EXAMPLES: &str = "\

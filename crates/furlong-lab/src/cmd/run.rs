@@ -4,25 +4,25 @@
 use std::process::ExitCode;
 
 use super::enough::Enough;
-use crate::cli::{Database, FailOn, Reports, Talk, percent, seconds};
 use crate::error::Error;
-use crate::experiments::{Experiment, Profile};
 use crate::fleet::{On, Where, submit};
-use crate::measure::Agenda;
 use crate::measure::campaign::End;
-use crate::measure::counters::{self, Counters};
+use crate::measure::counters;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::process::Processes;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::measure::select::Selection;
+use crate::model::{Agenda, Counters, Experiment, Profile};
 use crate::nearest::unknown;
+use crate::options::Options;
+use crate::options::Settings;
+use crate::options::{Database, FailOn, Reports, Talk, percent, seconds};
 use crate::peers;
 use crate::publish;
 use crate::report::Form;
-use crate::session::{Options, Session, new_seed};
-use crate::settings::Settings;
-use crate::stats::verdict::BLOCKS_MIN;
+use crate::session::{Session, new_seed};
 use crate::talk::Voice;
+use furlong_stats::verdict::BLOCKS_MIN;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::error::{Error, Exit};
-use crate::experiments::{Experiment, Outcome, Profile, Request};
+use crate::model::{Experiment, Outcome, Profile, Request};
 use crate::nearest::unknown;
 use crate::talk;
 
@@ -131,7 +131,7 @@ fn say_panics_in_a_line() {
 #[cfg(test)]
 mod tests {
     use super::line;
-    use crate::experiments::Outcome;
+    use crate::model::Outcome;
 
     #[test]
     fn a_number_that_json_cannot_hold_is_refused_by_name() {

@@ -6,11 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::process::ExitCode;
 
 use crate::archive::located;
-use crate::cli::{Database, Talk};
 use crate::error::{Error, Exit, cause};
+use crate::options::Settings;
+use crate::options::{Database, Talk};
 use crate::record::store::Store;
 use crate::serve::{Hosts, Options, serve};
-use crate::settings::Settings;
 use crate::talk::{self, Voice};
 
 /// Where the pages are when nobody says anything.

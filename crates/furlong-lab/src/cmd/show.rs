@@ -4,13 +4,13 @@
 use std::process::ExitCode;
 
 use crate::archive::{find, open};
-use crate::cli::Showing;
 use crate::error::{Error, Exit};
+use crate::options::Options;
+use crate::options::Settings;
+use crate::options::Showing;
 use crate::publish;
 use crate::record::judged::judged;
 use crate::record::store::Status;
-use crate::session::Options;
-use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::error::Error;
-use crate::experiments::Experiment;
 use crate::fleet::Dir;
 use crate::fleet::step::Step;
 use crate::fleet::work::work;
+use crate::model::Experiment;
 
 /// What to do of which run.
 #[derive(Debug, clap::Args)]

@@ -4,9 +4,9 @@
 use super::finding::Finding;
 use crate::measure::callgrind::Callgrind;
 use crate::measure::pmu::EVENTS;
+use crate::model::result::Machine;
 use crate::record::build;
 use crate::record::machine::{CpuTime, Files};
-use crate::record::result::Machine;
 
 /// Work of others above this share of the processors disturbs.
 const LOAD_MAX: f64 = 0.5;

@@ -13,10 +13,10 @@ use crate::measure::finished::Ending;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::launcher::{LaunchError, Launcher, Task};
 use crate::record::build;
-use crate::stats::blocks::Blocks;
-use crate::stats::control::floor;
-use crate::stats::paired::Paired;
-use crate::stats::verdict::{BLOCKS_MIN, Scale};
+use furlong_stats::blocks::Blocks;
+use furlong_stats::control::floor;
+use furlong_stats::paired::Paired;
+use furlong_stats::verdict::{BLOCKS_MIN, Scale};
 
 /// Wanted length of a sample.
 const SAMPLE_S: f64 = 0.1;
@@ -138,7 +138,7 @@ impl Floor {
 mod tests {
     use super::Floor;
     use crate::doctor::State;
-    use crate::stats::blocks::Blocks;
+    use furlong_stats::blocks::Blocks;
 
     fn blocks(noise: f64) -> Blocks {
         let around = |shift: usize| {

@@ -10,10 +10,10 @@ use super::order::Order;
 use super::part::{Flaw, Part};
 use super::step::Step;
 use crate::measure::campaign::End;
+use crate::model::result::Machine;
 use crate::record::ledger::{Ledger, Place};
 use crate::record::line::Line;
-use crate::record::result::Machine;
-use crate::stats::nodes::NODES;
+use furlong_stats::nodes::NODES;
 
 /// What the parts have come to so far.
 pub(super) struct Gather<'a> {

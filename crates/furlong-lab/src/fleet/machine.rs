@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::hash::fnv1a;
-use crate::record::result::{Fleet, Machine};
+use crate::model::result::{Fleet, Machine};
 
 /// The fleet as one machine: what its nodes do not have in common is left out.
 pub(super) fn in_common(dir: &str, nodes: &BTreeMap<String, Machine>, head: &Machine) -> Machine {
@@ -104,7 +104,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::{in_common, spoilers};
-    use crate::record::result::Machine;
+    use crate::model::result::Machine;
 
     fn node(id: &str, kernel: &str, load: f64) -> Machine {
         Machine {

@@ -12,12 +12,13 @@ use super::slurm::{self, Slurm};
 use super::step::{Step, obstacle};
 use super::wait::{Patience, head, watch};
 use crate::error::{Error, Exit};
-use crate::measure::Agenda;
 use crate::measure::campaign::End;
 use crate::measure::interrupt::Interrupt;
+use crate::model::Agenda;
+use crate::options::Options;
 use crate::record::build;
 use crate::record::store::Location;
-use crate::session::{Options, Session, new_run, quoted};
+use crate::session::{Session, new_run, quoted};
 
 /// What takes the samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::Dir;
 use super::dir::write_whole;
 use crate::error::{Error, cause};
-use crate::measure::Agenda;
-use crate::record::result::Run;
+use crate::model::Agenda;
+use crate::model::result::Run;
 
 /// The `schema` of an order.
 const SCHEMA: &str = "furlong.fleet/1";

@@ -12,8 +12,8 @@ use super::order::Order;
 use super::step::Step;
 use crate::error::cause;
 use crate::measure::campaign::End;
+use crate::model::result::Machine;
 use crate::record::line::Line;
-use crate::record::result::Machine;
 
 /// The `schema` of a part.
 const SCHEMA: &str = "furlong.part/1";

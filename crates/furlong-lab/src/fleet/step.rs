@@ -5,11 +5,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::measure::Agenda;
-use crate::measure::agenda::{Batch, MAX_TIME_S};
-use crate::measure::counters::Counters;
-use crate::record::result::Kind;
-use crate::stats::stopping::STOPPING;
+use crate::model::Agenda;
+use crate::model::Counters;
+use crate::model::result::Kind;
+use crate::model::schedule::{Batch, MAX_TIME_S};
+use furlong_stats::stopping::STOPPING;
 
 /// What one task of a fleet does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

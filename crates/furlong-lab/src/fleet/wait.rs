@@ -14,15 +14,16 @@ use super::slurm::{self, Slurm};
 use super::step::{Step, guess_s};
 use super::words::Task;
 use crate::archive;
-use crate::cli::Database;
 use crate::error::{Error, Exit};
 use crate::measure::campaign::End;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::progress::Progress;
+use crate::model::result::{Fleet, Machine};
+use crate::options::Database;
+use crate::options::Options;
 use crate::record::ledger::Ledger;
 use crate::record::machine::Files;
-use crate::record::result::{Fleet, Machine};
-use crate::session::{Options, Session, crowded};
+use crate::session::{Session, crowded};
 use crate::talk::Voice;
 
 /// Between two looks at the parts.

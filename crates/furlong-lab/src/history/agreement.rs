@@ -1,7 +1,7 @@
 //! Whether a result that comes from elsewhere holds together, so that it can be stored.
 #![forbid(unsafe_code)]
 
-use crate::record::result::{ExperimentResult, Kind, ResultFile, SCHEMA, WorkloadResult};
+use crate::model::result::{ExperimentResult, Kind, ResultFile, SCHEMA, WorkloadResult};
 
 /// Refuses a result whose parts contradict each other.
 ///

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::series::Series;
-use crate::record::result::Machine;
+use crate::model::result::Machine;
 use crate::record::store::Listed;
 
 /// What is known of a machine.

@@ -8,12 +8,12 @@
 use serde::Serialize;
 
 use super::series::{conditions, effects, level, samples};
-use crate::record::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult};
-use crate::stats::blocks::{Blocks, present};
-use crate::stats::control::floor;
-use crate::stats::describe::Moments;
-use crate::stats::verdict::{Rule, Scale};
-use crate::stats::welch::Unpooled;
+use crate::model::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult};
+use furlong_stats::blocks::{Blocks, present};
+use furlong_stats::control::floor;
+use furlong_stats::describe::Moments;
+use furlong_stats::verdict::{Rule, Scale};
+use furlong_stats::welch::Unpooled;
 
 /// One figure of two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]

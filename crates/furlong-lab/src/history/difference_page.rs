@@ -3,7 +3,7 @@
 
 use super::difference::{Difference, Differences};
 use super::page::minutes;
-use crate::record::result::Run;
+use crate::model::result::Run;
 use crate::report::quantity::{Scale, effect_decimals, fixed, percent, signed};
 use crate::report::sheet::{Grid, Sheet};
 use crate::report::wording::word;

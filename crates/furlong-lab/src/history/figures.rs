@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::course::{Course, History};
 use super::difference::{Difference, Differences};
 use super::series::{Series, Step};
-use crate::record::result::{Machine, Run};
+use crate::model::result::{Machine, Run};
 use crate::record::store::Listed;
 
 /// A history.

@@ -3,7 +3,7 @@
 
 use super::course::History;
 use super::series::{Point, Series, Step};
-use crate::record::result::{Kind, Machine};
+use crate::model::result::{Kind, Machine};
 use crate::record::store::Listed;
 use crate::report::quantity::{Scale, fixed, signed};
 use crate::report::sheet::{Grid, Sheet};

@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::measure::agenda::MAX_TIME_S;
+use crate::model::result::{ExperimentResult, Kind, Metric, Run, WorkloadResult};
+use crate::model::schedule::MAX_TIME_S;
 use crate::record::ledger::OPERATIONS;
-use crate::record::result::{ExperimentResult, Kind, Metric, Run, WorkloadResult};
 use crate::record::store::Saved;
-use crate::stats::blocks::{Blocks, present};
-use crate::stats::change::changes;
-use crate::stats::outliers::quantile_sorted;
-use crate::stats::paired::Paired;
-use crate::stats::stopping::{STOPPED, STOPPING};
-use crate::stats::verdict::Scale;
+use furlong_stats::blocks::{Blocks, present};
+use furlong_stats::change::changes;
+use furlong_stats::outliers::quantile_sorted;
+use furlong_stats::paired::Paired;
+use furlong_stats::stopping::{STOPPED, STOPPING};
+use furlong_stats::verdict::Scale;
 
 /// One figure of one arm on one workload, a point a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -95,7 +95,7 @@ impl Series {
 
 fn sampled_steps(values: &[f64]) -> Vec<Step> {
     let found = changes(values).into_iter();
-    let step = |change: crate::stats::change::Change| Step {
+    let step = |change: furlong_stats::change::Change| Step {
         at: change.at,
         before: change.before,
         after: change.after,

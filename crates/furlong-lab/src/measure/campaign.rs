@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::agenda::{Agenda, Batch, Entry, Load};
 use super::calibrate::calibrate;
 use super::deal::Deal;
 use super::ending::Clock;
 use super::progress::Progress;
 use super::sampler::{Job, Miss, Pass, Sampler};
-use crate::experiments::Outcome;
+use crate::model::Outcome;
+use crate::model::result::{CONTROL, Kind};
+use crate::model::schedule::{Agenda, Batch, Entry, Load};
 use crate::record::ledger::{Ledger, Place};
 use crate::record::measured::{Block, Sample};
-use crate::record::result::{CONTROL, Kind};
 
 /// A workload is given up when an arm has failed in so many blocks in a row.
 const FAILURES_MAX: usize = 3;

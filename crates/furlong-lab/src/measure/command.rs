@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::finished::Usage;
 use super::words::{Line, split};
-use crate::experiments::MetricPlan;
-use crate::record::result::{Better, Kind};
+use crate::model::MetricPlan;
+use crate::model::result::{Better, Kind};
 
 /// Whether commands run through a shell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

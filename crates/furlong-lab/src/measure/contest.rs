@@ -21,7 +21,7 @@ use super::pattern::Pattern;
 use super::pmu::{Counters, Event, Overhead};
 use super::sampler::{Job, Miss, Sampler};
 use crate::error::cause;
-use crate::experiments::Outcome;
+use crate::model::Outcome;
 
 /// One command of a contest.
 #[derive(Clone, Debug)]

@@ -1,32 +1,13 @@
 //! Which counters were asked for, besides what the arms themselves measure.
 #![forbid(unsafe_code)]
 
-use serde::{Deserialize, Serialize};
-
 use super::callgrind::Callgrind;
 use super::instructions;
 use super::interrupt::Interrupt;
 use super::pmu::{EVENTS, Event};
 use super::sampler::Pass;
 use crate::error::Error;
-use crate::experiments::Profile;
-
-/// `--counters`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Counters {
-    /// What costs nothing: the arms' own counters.
-    #[default]
-    Auto,
-    /// No counting pass at all: only what is sampled.
-    None,
-    /// The processor's own counters, system calls and migrations, of whole commands.
-    Hw,
-    /// Instructions under callgrind, in a pass of their own.
-    Callgrind,
-    /// The same, with the misses of simulated caches, of whole commands.
-    Cachesim,
-}
+use crate::model::{Counters, Profile};
 
 /// Says what is missing on this machine for the counters that were asked for, before anything is
 /// measured.

@@ -3,13 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::agenda::{Load, MAX_TIME_S};
 use super::campaign::Campaign;
+use crate::model::result::{Comparison, Verdict};
+use crate::model::schedule::{Load, MAX_TIME_S};
 use crate::record::ledger::Place;
-use crate::record::result::{Comparison, Verdict};
-use crate::stats::blocks::Blocks;
-use crate::stats::judge;
-use crate::stats::stopping::{STOPPED, Stopped, Stopping};
+use furlong_stats::blocks::Blocks;
+use furlong_stats::judge;
+use furlong_stats::stopping::{STOPPED, Stopped, Stopping};
 
 /// How long a workload may go on.
 pub(super) struct Clock {

@@ -7,12 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use super::agenda::Load;
 use super::campaign::{Campaign, Stop, complete, shortfall};
 use super::sampler::{Job, Miss, Sampler};
-use crate::experiments::Outcome;
+use crate::model::Outcome;
+use crate::model::result::Kind;
+use crate::model::schedule::Load;
 use crate::record::ledger::{ExactValues, Place};
-use crate::record::result::Kind;
 
 /// Bytes of padding of the two processes: a count that depends on the stack's place shows.
 const PADDINGS: [usize; 2] = [0, 1000];

@@ -20,9 +20,9 @@ use super::interrupt::Interrupt;
 use super::launcher::{LaunchError, Launcher, Output, Task};
 use super::sampler::{Job, Miss, Pass, Sampler};
 use crate::error::{Error, cause};
-use crate::experiments::{MetricPlan, Outcome, Profile};
+use crate::model::result::{Better, Kind};
+use crate::model::{MetricPlan, Outcome, Profile};
 use crate::record::build;
-use crate::record::result::{Better, Kind};
 
 /// Instructions of a command.
 pub const INSTRUCTIONS: &str = "instructions";

@@ -343,7 +343,7 @@ fn try_out(launcher: Launcher) -> io::Result<Launcher> {
 ///
 /// # Errors
 /// It cannot be started.
-pub(crate) fn try_program(path: &Path) -> io::Result<process::Output> {
+pub fn try_program(path: &Path) -> io::Result<process::Output> {
     let mut tries = 0;
     loop {
         match Command::new(path).stdin(Stdio::null()).output() {

@@ -1,13 +1,12 @@
 //! Measuring: what a run will do, in which order, and the processes that do it.
 //!
-//! An [`Agenda`] is decided before anything is measured. A [`Campaign`] works through it block by
+//! An [`Agenda`](crate::model::Agenda) is decided before anything is measured. A [`Campaign`] works through it block by
 //! block; each sample is a process that a [`Sampler`] runs, one at a time. What comes out goes to
 //! the [`Ledger`](crate::record::ledger::Ledger) after every step, so that an end at any moment
 //! loses no finished block.
 //!
 //! # Files
 //!
-//! - `agenda.rs`: what a run will do.
 //! - `select.rs`: from the command line's names to an agenda.
 //! - `deal.rs`: a block's order, input and padding, from the seed.
 //! - `sampler.rs`: the seam between the schedule and the processes.
@@ -25,7 +24,6 @@
 //! - `callgrind.rs`, `instructions.rs`: instructions as a metric.
 #![forbid(unsafe_code)]
 
-pub mod agenda;
 pub mod calibrate;
 pub mod callgrind;
 pub mod campaign;
@@ -49,6 +47,5 @@ pub mod sampler;
 pub mod select;
 pub mod words;
 
-pub use agenda::Agenda;
 pub use campaign::{Campaign, End};
 pub use sampler::{Job, Miss, Sampler};

@@ -3,8 +3,8 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::experiments::MetricPlan;
-use crate::record::result::{Better, Kind};
+use crate::model::MetricPlan;
+use crate::model::result::{Better, Kind};
 
 /// What a difference must exceed to matter, per cent.
 const MARGIN_PCT: f64 = 1.0;
@@ -93,7 +93,7 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::{Pattern, Printed};
-    use crate::record::result::Better;
+    use crate::model::result::Better;
 
     fn pattern(regex: &str) -> Result<Pattern, String> {
         Pattern::new(&Printed {

@@ -16,8 +16,8 @@ use perf_event::{Builder, Counter};
 
 use super::launcher::{LaunchError, Launcher, Task};
 use crate::error::cause;
-use crate::experiments::MetricPlan;
-use crate::record::result::{Better, Kind};
+use crate::model::MetricPlan;
+use crate::model::result::{Better, Kind};
 
 /// Where the kernel says which tracepoint has which number.
 const TRACING: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];

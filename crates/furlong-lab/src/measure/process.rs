@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use super::interrupt::Interrupt;
 use super::sampler::{Job, Miss, Sampler};
 use crate::error::{Error, cause};
-use crate::experiments::{Outcome, Profile};
+use crate::model::{Outcome, Profile};
 use crate::record::build;
 
 /// Name of the variable that makes the environment longer.
@@ -256,9 +256,9 @@ mod tests {
     use tempfile::TempDir;
 
     use super::Processes;
-    use crate::experiments::{Outcome, Profile, Workload};
     use crate::measure::interrupt::Interrupt;
     use crate::measure::sampler::{Job, Miss, Sampler};
+    use crate::model::{Outcome, Profile, Workload};
 
     fn workload() -> Workload {
         Workload {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::agenda::Agenda;
+use crate::model::schedule::Agenda;
 use crate::talk::{self, Voice};
 
 /// How far a run is, for a person who watches it.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::experiments::{MetricPlan, Outcome, Workload};
+use crate::model::{MetricPlan, Outcome, Workload};
 
 /// One sample to take: one process.
 #[derive(Clone, Debug)]

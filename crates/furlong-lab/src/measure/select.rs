@@ -7,13 +7,12 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::agenda::{Agenda, Batch, Entry, Load};
-use super::counters::Counters;
 use crate::error::Error;
-use crate::experiments::{Arm, Experiment, Profile, Workload};
 use crate::hash::fingerprint;
+use crate::model::result::Kind;
+use crate::model::schedule::{Agenda, Batch, Entry, Load};
+use crate::model::{Arm, Counters, Experiment, Profile, Workload};
 use crate::nearest::unknown;
-use crate::record::result::Kind;
 
 /// What the record calls the files that arms measure.
 const FILES: &str = "files";

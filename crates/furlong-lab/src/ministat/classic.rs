@@ -15,7 +15,7 @@ use super::general::general;
 use super::input::Set;
 use super::options::CLASSIC_CONFIDENCES;
 use super::picture::{Drawing, Figure, Picture, SYMBOLS, Undrawable};
-use crate::stats::distribution::{normal_upper, t_upper};
+use furlong_stats::distribution::{normal_upper, t_upper};
 
 /// Probability above the quantile, for each of [`CLASSIC_CONFIDENCES`]. The last is not what 99.5 %
 /// would need.
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_that_ministat_was_seen_to_use() {
-        let seen = include_str!("../../tests/vectors/ministat/quantiles.txt");
+        let seen = include_str!("../../../furlong-stats/tests/vectors/ministat/quantiles.txt");
         let mut checked = 0;
         for line in seen.lines().filter(|line| !line.starts_with('#')) {
             let numbers: Vec<f64> = line.split(' ').map(|n| n.parse().unwrap()).collect();

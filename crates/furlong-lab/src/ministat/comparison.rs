@@ -5,17 +5,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::remark;
-use crate::record::result::{MannWhitney, Student, TTest, VarianceTest};
-use crate::stats::paired::Paired;
-use crate::stats::rank::{is_exact, least_p, mann_whitney};
-use crate::stats::ratio::fieller_from_moments;
-use crate::stats::shift::{hodges_lehmann, hodges_lehmann_interval};
-use crate::stats::sign_flip::sign_flip_p;
-use crate::stats::student::Pooled;
-use crate::stats::variance::brown_forsythe;
-use crate::stats::verdict::Scale;
-use crate::stats::welch::Unpooled;
-use crate::stats::{Moments, holm};
+use crate::model::result::{MannWhitney, Student, TTest, VarianceTest};
+use furlong_stats::paired::Paired;
+use furlong_stats::rank::{is_exact, least_p, mann_whitney};
+use furlong_stats::ratio::fieller_from_moments;
+use furlong_stats::shift::{hodges_lehmann, hodges_lehmann_interval};
+use furlong_stats::sign_flip::sign_flip_p;
+use furlong_stats::student::Pooled;
+use furlong_stats::variance::brown_forsythe;
+use furlong_stats::verdict::Scale;
+use furlong_stats::welch::Unpooled;
+use furlong_stats::{Moments, holm};
 
 /// Draws of the sign-flip test beyond its exact range, the same for the same files.
 const SIGN_FLIP_SEED: u64 = 0x0070_6169_7265_6400;
@@ -220,7 +220,7 @@ fn compare(base: Side<'_>, other: Side<'_>, level: f64, test: Test) -> Compariso
         p,
         p_adjusted: None,
         different: false,
-        student: crate::stats::student::student_from_moments(a, b, level),
+        student: furlong_stats::student::student_from_moments(a, b, level),
         student_test: pooled.test(),
         pairs,
         mann_whitney: ranks,

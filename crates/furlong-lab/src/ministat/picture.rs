@@ -19,8 +19,8 @@
 use std::io::{self, Write};
 
 use super::general::general;
-use crate::record::result::Summary;
-use crate::stats::describe;
+use crate::model::result::Summary;
+use furlong_stats::describe;
 
 /// The symbols of the sets, in their order.
 pub const SYMBOLS: [char; 7] = ['x', '+', '*', '%', '#', '@', 'O'];

@@ -4,9 +4,9 @@
 use super::comparison::{Comparison, Side};
 use super::general::general;
 use super::input::Skipped;
-use crate::stats::drift::{lag1, ljung_box_p, mann_kendall, n_effective};
-use crate::stats::outliers::Outliers;
-use crate::stats::rank::least_p;
+use furlong_stats::drift::{lag1, ljung_box_p, mann_kendall, n_effective};
+use furlong_stats::outliers::Outliers;
+use furlong_stats::rank::least_p;
 
 /// With fewer values an order cannot be told from chance.
 const SERIES_MIN: usize = 8;

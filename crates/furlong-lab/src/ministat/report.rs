@@ -13,9 +13,9 @@ use super::general::general;
 use super::input::{Set, Skipped};
 use super::picture::{Drawing, Figure, Picture, SYMBOLS, overlap_symbol};
 use super::remark::{on_set, p_text};
-use crate::record::result::{Student, Summary, TTest, VarianceTest};
-use crate::stats::outliers::outliers;
-use crate::stats::{Moments, describe};
+use crate::model::result::{Student, Summary, TTest, VarianceTest};
+use furlong_stats::outliers::outliers;
+use furlong_stats::{Moments, describe};
 
 /// The `schema` of the JSON form.
 pub const SCHEMA: &str = "furlong.stat/1";

@@ -2,8 +2,8 @@
 //! the samples.
 #![forbid(unsafe_code)]
 
-use super::result::{Comparison, ExperimentResult, ResultFile};
-use crate::stats::judge;
+use crate::model::result::{Comparison, ExperimentResult, ResultFile};
+use furlong_stats::judge;
 
 /// Judges a result of which nothing is judged yet. Workloads without a single block or count are
 /// left out, and that is said.

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::line::Line;
 use super::measured::Block;
-use super::result::{
+use super::store::{Fault, Status, Store};
+use crate::model::MetricPlan;
+use crate::model::result::{
     ArmResult, CONTROL, Control, ExperimentResult, Kind, Machine, ResultFile, WorkloadResult,
 };
-use super::store::{Fault, Status, Store};
-use crate::experiments::MetricPlan;
 use crate::talk::Voice;
 
 /// A workload of a run, by its places in the agenda.

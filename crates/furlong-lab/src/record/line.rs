@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::{ExactValues, Ledger, Place};
 use super::measured::Block;
-use super::result::{Kind, ResultFile};
-use crate::experiments::MetricPlan;
+use crate::model::MetricPlan;
+use crate::model::result::{Kind, ResultFile};
 
 /// One line of a ledger: something that it was told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use super::build;
-use super::result::Machine;
 use crate::hash::fnv1a;
+use crate::model::result::Machine;
 
 /// Where `proc`, `sys` and `etc` are.
 #[derive(Clone, Debug)]

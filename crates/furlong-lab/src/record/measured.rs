@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiments::Outcome;
+use crate::model::Outcome;
 
 /// A finished block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Block {
 /// One process of a block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// The arm, or [`CONTROL`](super::result::CONTROL).
+    /// The arm, or [`CONTROL`](crate::model::result::CONTROL).
     pub runner: String,
     /// By metric; what is not there was not measured.
     pub values: BTreeMap<String, f64>,

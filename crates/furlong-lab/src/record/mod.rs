@@ -2,7 +2,6 @@
 //!
 //! # Files
 //!
-//! - `result.rs`: the result of a run, as it is stored, shown and exchanged.
 //! - `measured.rs`: a finished block.
 //! - `ledger.rs`: a run's result while it grows, and its copy in the store.
 //! - `line.rs`: what a ledger is told, so that it can be told to another.
@@ -20,5 +19,4 @@ pub mod line;
 pub mod machine;
 pub mod measured;
 pub mod place;
-pub mod result;
 pub mod store;

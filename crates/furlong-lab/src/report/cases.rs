@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use super::outline::{self, Named};
+use crate::model::result::{ArmResult, ExperimentResult, WorkloadResult};
 use crate::record::ledger::OPERATIONS;
-use crate::record::result::{ArmResult, ExperimentResult, WorkloadResult};
 
 /// The parameter that says how many calls a case of the measured document made. Workloads that
 /// have it are shown as the document's cases.

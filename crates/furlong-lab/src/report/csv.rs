@@ -5,7 +5,7 @@ use csv::Writer;
 
 use super::finite::finite;
 use super::outline::{baseline, metrics};
-use crate::record::result::{
+use crate::model::result::{
     ArmResult, CONTROL, ExperimentResult, Kind, Metric, ResultFile, WorkloadResult,
 };
 

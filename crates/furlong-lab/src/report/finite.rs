@@ -4,7 +4,7 @@
 //! comparison without an effect is left out with a warning. Nothing that was measured is lost.
 #![forbid(unsafe_code)]
 
-use crate::record::result::{
+use crate::model::result::{
     Comparison, MannWhitney, ResultFile, Student, Summary, TTest, VarianceTest, WorkloadResult,
 };
 

@@ -4,8 +4,8 @@
 use super::outline;
 use super::quantity::fixed;
 use super::text::plain;
-use crate::record::result::{ExperimentResult, Kind, WorkloadResult};
-use crate::stats::geomean::{Geomean, geomean};
+use crate::model::result::{ExperimentResult, Kind, WorkloadResult};
+use furlong_stats::geomean::{Geomean, geomean};
 
 /// Workloads from which on a mean over them says something.
 const FROM: usize = 4;

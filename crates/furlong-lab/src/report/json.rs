@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::finite::finite;
-use crate::record::result::ResultFile;
+use crate::model::result::ResultFile;
 
 /// The JSON Schema (draft 2020-12) of what [`render`] writes.
 pub const SCHEMA: &str = include_str!("../../schema/furlong.result.1.schema.json");

@@ -12,7 +12,7 @@ use super::finite::finite;
 use super::outline;
 use super::quantity::Scale;
 use super::text::{command_line, plain};
-use crate::record::result::{ExperimentResult, ResultFile};
+use crate::model::result::{ExperimentResult, ResultFile};
 
 /// The whole result as one suite.
 ///
@@ -155,8 +155,8 @@ fn figures(e: &ExperimentResult, case: &Case<'_>) -> String {
         let value = Scale::of(&metric.unit, [value]).show(value);
         let n = outline::values(case.arm, name).len();
         lines.push(match metric.kind {
-            crate::record::result::Kind::Exact => format!("{name}: {value}, exact"),
-            crate::record::result::Kind::Sampled => format!("{name}: {value}, median of {n}"),
+            crate::model::result::Kind::Exact => format!("{name}: {value}, exact"),
+            crate::model::result::Kind::Sampled => format!("{name}: {value}, median of {n}"),
         });
     }
     lines.join("\n")

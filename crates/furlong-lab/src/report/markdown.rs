@@ -11,7 +11,7 @@ use super::picture::picture;
 use super::quantity::{Scale, percent};
 use super::text::{command_line, plain};
 use super::wording::{self, signed_effect, signed_interval, word};
-use crate::record::result::{
+use crate::model::result::{
     ArmResult, ExperimentResult, Kind, Machine, ResultFile, WorkloadResult,
 };
 

@@ -24,12 +24,12 @@ pub mod markdown;
 pub(crate) mod outline;
 mod overview;
 mod picture;
-pub(crate) mod quantity;
+pub mod quantity;
 pub mod sheet;
 mod targets;
 pub mod terminal;
-pub(crate) mod text;
-pub(crate) mod wording;
+pub mod text;
+pub mod wording;
 
 pub use finite::finite;
 pub use forms::Form;

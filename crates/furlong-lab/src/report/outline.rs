@@ -1,7 +1,7 @@
 //! Lookups in a result that hold on odd files too: a name that leads nowhere is `None`.
 #![forbid(unsafe_code)]
 
-use crate::record::result::{
+use crate::model::result::{
     ArmResult, Comparison, ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult,
 };
 

@@ -5,7 +5,7 @@
 use super::outline::{self, Named};
 use super::quantity::Scale;
 use super::wording;
-use crate::record::result::{ExperimentResult, WorkloadResult};
+use crate::model::result::{ExperimentResult, WorkloadResult};
 
 /// Workloads from which on it is worth its lines.
 const FROM: usize = 4;

@@ -3,7 +3,7 @@
 
 use super::outline::values;
 use crate::ministat::picture::{Picture as Drawing, SYMBOLS, overlap_symbol};
-use crate::record::result::WorkloadResult;
+use crate::model::result::WorkloadResult;
 
 /// Values from which on a set is worth drawing.
 const VALUES_MIN: usize = 2;

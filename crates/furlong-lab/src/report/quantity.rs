@@ -46,7 +46,7 @@ const UNIT_COLUMNS: usize = 12;
 
 /// How the values of one metric are shown together, so that digits line up and can be compared.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Scale {
+pub struct Scale {
     unit: String,
     symbol: String,
     factor: f64,
@@ -65,7 +65,7 @@ enum Digits {
 
 impl Scale {
     /// The scale that suits `values` of `unit`; what is not finite does not count.
-    pub(crate) fn of(unit: &str, values: impl IntoIterator<Item = f64>) -> Self {
+    pub fn of(unit: &str, values: impl IntoIterator<Item = f64>) -> Self {
         let (mut greatest, mut least, mut whole) = (0.0_f64, f64::INFINITY, true);
         for value in values.into_iter().filter(|v| v.is_finite()) {
             greatest = greatest.max(value.abs());
@@ -94,22 +94,22 @@ impl Scale {
 
     /// The unit that all values share, with its prefix; empty for a plain count, and where each
     /// value has a unit of its own.
-    pub(crate) fn symbol(&self) -> &str {
+    pub fn symbol(&self) -> &str {
         if self.each { "" } else { &self.symbol }
     }
 
     /// The unit of an axis, on which all values stand, however unlike their sizes.
-    pub(crate) fn axis(&self) -> &str {
+    pub fn axis(&self) -> &str {
         &self.symbol
     }
 
     /// The value in the unit that [`Scale::axis`] names.
-    pub(crate) fn scaled(&self, value: f64) -> f64 {
+    pub fn scaled(&self, value: f64) -> f64 {
         value / self.factor
     }
 
     /// The value with its unit, as `74.8 ns`.
-    pub(crate) fn show(&self, value: f64) -> String {
+    pub fn show(&self, value: f64) -> String {
         if !value.is_finite() {
             return fixed(value, 0);
         }
@@ -120,7 +120,7 @@ impl Scale {
     }
 
     /// The value without the unit that [`Scale::symbol`] names.
-    pub(crate) fn number(&self, value: f64) -> String {
+    pub fn number(&self, value: f64) -> String {
         if self.each {
             return self.show(value);
         }
@@ -245,7 +245,7 @@ pub(crate) fn percent(value: f64) -> String {
 }
 
 /// A percentage as somebody chose it, with every digit that it has.
-pub(crate) fn chosen_percent(value: f64) -> String {
+pub fn chosen_percent(value: f64) -> String {
     if !value.is_finite() {
         return "n/a".to_owned();
     }
@@ -276,7 +276,7 @@ fn exponent_or_zero(value: f64) -> i32 {
 
 /// Decimals that an effect and its interval deserve: as many as the interval's width supports; for
 /// an exact effect two digits of it, and of what it leaves of the baseline.
-pub(crate) fn effect_decimals(effect: f64, interval: Option<[f64; 2]>) -> usize {
+pub fn effect_decimals(effect: f64, interval: Option<[f64; 2]>) -> usize {
     let half = match interval {
         Some([low, high]) if low.is_finite() && high.is_finite() => (high - low).abs() / 2.0,
         _ if effect < 0.0 && effect > -100.0 => (-effect).min(100.0 + effect) / 50.0,
@@ -292,7 +292,7 @@ pub(crate) fn effect_decimals(effect: f64, interval: Option<[f64; 2]>) -> usize 
 }
 
 /// A signed number, `+` included, so that its direction cannot be overlooked.
-pub(crate) fn signed(value: f64, decimals: usize) -> String {
+pub fn signed(value: f64, decimals: usize) -> String {
     let text = fixed(value, decimals);
     let zero = !text.bytes().any(|b| (b'1'..=b'9').contains(&b));
     if value > 0.0 && value.is_finite() && !zero {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{csv, html, json, junit, markdown};
-use crate::record::result::ResultFile;
+use crate::model::result::ResultFile;
 
 /// The reports that were asked for; `-` is standard output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

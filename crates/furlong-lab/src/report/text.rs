@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The text on one line, with control characters and marks of direction made visible.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -60,7 +60,7 @@ pub(crate) fn shorten(text: &str, columns: usize) -> String {
 
 /// Words folded into lines of at most `columns`, the second and further lines indented. A word
 /// that is longer than a line is broken, so that no line is ever too long.
-pub(crate) fn fold(text: &str, columns: usize, indent: usize) -> String {
+pub fn fold(text: &str, columns: usize, indent: usize) -> String {
     fold_marked(text, columns, indent, |_, piece| piece.to_owned())
 }
 

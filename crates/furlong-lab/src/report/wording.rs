@@ -3,16 +3,16 @@
 
 use super::quantity::{chosen_percent, count, effect_decimals, fixed, percent, signed, trimmed};
 use super::text::plain;
-use crate::record::result::{
+use crate::model::result::{
     Better, ByNode, Comparison, Control, Kind, Metric, NodeEffect, Verdict, WorkloadResult,
 };
-use crate::stats::comparison::FROM_ZERO;
+use furlong_stats::comparison::FROM_ZERO;
 
 /// From so many blocks on the estimate of what is needed has hit its cap.
 const BLOCKS_CAP: u32 = 10_000;
 
 /// The word of a verdict.
-pub(crate) fn word(verdict: Verdict) -> &'static str {
+pub fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Keep => "keep",
         Verdict::Revert => "revert",
@@ -312,7 +312,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::{effect, outlook, sentence, signed_effect};
-    use crate::record::result::{
+    use crate::model::result::{
         Better, Comparison, Control, Kind, Metric, Verdict, WorkloadResult,
     };
 

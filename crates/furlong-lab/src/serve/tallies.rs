@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use crate::model::result::Verdict;
 use crate::record::judged::{deciding, judged};
-use crate::record::result::Verdict;
 use crate::record::store::{Fault, Saved, Status, Store};
 
 /// How often each verdict fell, in the order in which they are spoken of.

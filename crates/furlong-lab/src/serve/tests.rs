@@ -8,7 +8,6 @@ use super::route::{Figure, Form, Pair, Route};
 use super::tallies::Tallies;
 use crate::record::store::{Cursor, Filter, Location, Store};
 
-#[path = "../../tests/serve/crowd.rs"]
 mod crowd;
 
 struct Crowd {

@@ -1,7 +1,7 @@
 //! Arms and workloads as test programs and cases: JUnit XML, and the terminal's listing.
 #![forbid(unsafe_code)]
 
-use furlong_lab::record::result::ResultFile;
+use furlong_lab::model::result::ResultFile;
 use furlong_lab::report::junit;
 use furlong_lab::report::terminal::{Style, render};
 use roxmltree::{Document, Node};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use furlong_lab::record::result::{Kind, ResultFile};
+use furlong_lab::model::result::{Kind, ResultFile};
 use furlong_lab::report::{csv, markdown};
 
 use crate::odd;

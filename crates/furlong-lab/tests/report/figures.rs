@@ -1,7 +1,7 @@
 //! Just enough statistics to invent results that hang together; the lab's own are tested elsewhere.
 #![forbid(unsafe_code)]
 
-use furlong_lab::record::result::{
+use furlong_lab::model::result::{
     Better, Comparison, MannWhitney, Student, Summary, TTest, VarianceTest, Verdict,
 };
 use statrs::distribution::{ContinuousCDF, StudentsT};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use furlong_lab::record::result::{
+use furlong_lab::model::result::{
     ArmResult, Better, Control, ExperimentResult, Kind, Machine, Metric, ResultFile, Run, SCHEMA,
     WorkloadResult,
 };

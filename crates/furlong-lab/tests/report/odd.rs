@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use furlong_lab::record::result::{
+use furlong_lab::model::result::{
     Better, ByNode, ExperimentResult, Fleet, Kind, Metric, NodeEffect, NodesTest, ResultFile,
     Verdict, WorkloadResult,
 };

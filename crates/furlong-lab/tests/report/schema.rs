@@ -1,7 +1,7 @@
 //! JSON and its schema.
 #![forbid(unsafe_code)]
 
-use furlong_lab::record::result::ResultFile;
+use furlong_lab::model::result::ResultFile;
 use furlong_lab::report::{finite, json};
 use jsonschema::Validator;
 use serde_json::{Value, json};

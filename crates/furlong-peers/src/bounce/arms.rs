@@ -1,8 +1,8 @@
 //! The peers as arms of `bounce-area`, each under one lock, as an area of the pool is.
 #![forbid(unsafe_code)]
 
-use furlong_lab::experiments::bounce::{SlotAllocator, run_allocator};
-use furlong_lab::experiments::{Arm, Workload};
+use furlong_experiments::bounce::{SlotAllocator, run_allocator};
+use furlong_lab::model::{Arm, Workload};
 
 use super::{Bitmap, BuddyFrames, BuddyHeap, Offsets};
 

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 
 use buddy_system_allocator::Heap;
 use furlong::bounce::SLOT;
-use furlong_lab::experiments::bounce::SlotAllocator;
+use furlong_experiments::bounce::SlotAllocator;
 
 /// A heap over memory of its own. A run is the number of its first slot.
 pub struct BuddyHeap {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use furlong_lab::experiments::bounce::SlotAllocator;
+use furlong_experiments::bounce::SlotAllocator;
 use offset_allocator::{Allocation, Allocator};
 
 /// Offsets are numbers of slots. A run is an allocation.

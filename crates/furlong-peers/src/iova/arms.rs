@@ -1,8 +1,8 @@
 //! The peers as arms of `iova-gap`, and the workloads that each cannot run.
 #![forbid(unsafe_code)]
 
-use furlong_lab::experiments::iova_gap::{AddressAllocator, run};
-use furlong_lab::experiments::{Arm, Workload};
+use furlong_experiments::iova_gap::{AddressAllocator, run};
+use furlong_lab::model::{Arm, Workload};
 
 use super::{Buddy, FreeMap, OffsetAllocator, RangeAlloc, RangeMap, VmAllocator};
 

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_lab::experiments::Failure;
+use furlong_lab::model::Failure;
 
 /// The extent from byte `first` to byte `last`.
 ///

@@ -2,7 +2,7 @@
 //! random.
 #![forbid(unsafe_code)]
 
-use furlong_lab::experiments::iova_gap::Ask;
+use furlong_experiments::iova_gap::Ask;
 use furlong_spec::Random;
 
 /// The lowest place between two bytes.

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use furlong_lab::experiments::ordered::{self, ByKey};
-use furlong_lab::experiments::vmspace_index::{self, AreaIndex as _, on_index, run_readers};
-use furlong_lab::experiments::{Arm, ArmFn, Failure, Outcome, Request, Workload};
-use furlong_lab::experiments::{iova_gap, iova_magazine};
+use furlong_experiments::ordered::{self, ByKey};
+use furlong_experiments::vmspace_index::{self, AreaIndex as _, on_index, run_readers};
+use furlong_lab::model::{Arm, ArmFn, Failure, Outcome, Request, Workload};
+use furlong_experiments::{iova_gap, iova_magazine};
 
 use super::iova::{Magazines, Nothing, Paged, Shared as Domain, Straight, Turned};
 use super::library::{is_there, library};

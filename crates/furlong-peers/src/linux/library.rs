@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use furlong_lab::error::Error;
-use furlong_lab::experiments::Failure;
+use furlong_lab::model::Failure;
 
 use super::place;
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 
-use furlong_lab::cmd::peers::{Args, Peer};
+use furlong_experiments::cmd::peers::{Args, Peer};
 use furlong_lab::error::{Error, Exit, cause};
 use furlong_lab::talk;
 

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use furlong_lab::experiments::Failure;
-use furlong_lab::experiments::phys_lookup::SegmentIndex;
+use furlong_lab::model::Failure;
+use furlong_experiments::phys_lookup::SegmentIndex;
 use rangemap::RangeMap;
 
 /// A map of half-open ranges.

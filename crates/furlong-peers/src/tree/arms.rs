@@ -1,8 +1,8 @@
 //! The peers as arms of `tree-order`.
 #![forbid(unsafe_code)]
 
-use furlong_lab::experiments::ordered::{self, ByKey};
-use furlong_lab::experiments::{Arm, ArmFn, Failure, Outcome, Request};
+use furlong_experiments::ordered::{self, ByKey};
+use furlong_lab::model::{Arm, ArmFn, Failure, Outcome, Request};
 
 use super::{Brie, ByNode, Overlaps};
 

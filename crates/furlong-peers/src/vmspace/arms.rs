@@ -1,8 +1,8 @@
 //! The peers as arms of `vmspace-index`.
 #![forbid(unsafe_code)]
 
-use furlong_lab::experiments::vmspace_index::{AreaIndex, on_index, run};
-use furlong_lab::experiments::{Arm, Workload};
+use furlong_experiments::vmspace_index::{AreaIndex, on_index, run};
+use furlong_lab::model::{Arm, Workload};
 
 use super::{ByLast, ByStart, Intervals, Overlaps, Ranges};
 

@@ -9,7 +9,7 @@ use std::ops::Bound;
 
 use brie_tree::BTree;
 use brie_tree::nonmax::NonMaxU64;
-use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
+use furlong_experiments::vmspace_index::{AreaIndex, Span};
 
 /// Areas by their last address: first address and number.
 #[derive(Clone)]

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
+use furlong_experiments::vmspace_index::{AreaIndex, Span};
 
 /// Areas by their first address: last address and number.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,7 @@
 //! overlaps; here areas never overlap.
 #![forbid(unsafe_code)]
 
-use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
+use furlong_experiments::vmspace_index::{AreaIndex, Span};
 use iset::IntervalMap;
 
 /// A map of half-open intervals.

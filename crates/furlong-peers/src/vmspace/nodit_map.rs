@@ -1,7 +1,7 @@
 //! nodit: a map of intervals over a `BTreeMap` whose comparisons are closures.
 #![forbid(unsafe_code)]
 
-use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
+use furlong_experiments::vmspace_index::{AreaIndex, Span};
 use nodit::interval::ii;
 use nodit::{Interval, NoditMap};
 

@@ -4,7 +4,7 @@
 //! return the removed value, which is looked up first.
 #![forbid(unsafe_code)]
 
-use furlong_lab::experiments::vmspace_index::{AreaIndex, Span};
+use furlong_experiments::vmspace_index::{AreaIndex, Span};
 use rangemap::RangeInclusiveMap;
 
 /// A map of inclusive ranges.

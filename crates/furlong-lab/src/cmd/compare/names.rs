@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::error::Error;
-use crate::record::result::CONTROL;
+use crate::model::result::CONTROL;
 
 /// A name that a command gets from itself is no longer than this.
 const NAME_CHARS_MAX: usize = 40;

@@ -10,17 +10,17 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, cause};
-use crate::experiments::MetricPlan;
-use crate::measure::agenda::Agenda;
 use crate::measure::command::{self, Command, CommandError, Commands, Shell, in_shell};
 use crate::measure::contest::{Contest, Contestant, Failures, Heat, Rules};
-use crate::measure::counters::{self, Counters};
+use crate::measure::counters;
 use crate::measure::instructions;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::parameter::{Parameter, Setting, combinations, fill, label, takes};
 use crate::measure::pattern::{Pattern, Printed};
 use crate::measure::pmu::{self, Event};
 use crate::measure::sampler::Pass;
+use crate::model::schedule::Agenda;
+use crate::model::{Counters, MetricPlan};
 
 /// Name of the only workload, where there is no sweep over several commands.
 const WORKLOAD: &str = "commands";

@@ -6,14 +6,14 @@ mod own_metrics;
 mod uncounted;
 
 use super::{Campaign, End};
-use crate::experiments::{MetricPlan, Outcome, Profile, Workload};
-use crate::measure::agenda::{Agenda, Batch, Entry, Load};
-use crate::measure::counters::Counters;
 use crate::measure::deal::Deal;
 use crate::measure::progress::Progress;
 use crate::measure::sampler::{Job, Miss, Pass, Sampler};
+use crate::model::Counters;
+use crate::model::result::{Better, CONTROL, Kind, Machine, Run};
+use crate::model::schedule::{Agenda, Batch, Entry, Load};
+use crate::model::{MetricPlan, Outcome, Profile, Workload};
 use crate::record::ledger::{Ledger, Place};
-use crate::record::result::{Better, CONTROL, Kind, Machine, Run};
 use crate::talk::Voice;
 
 /// What a job was, without its borrows.

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use super::{Selected, Selection, place_of};
 use crate::error::{Error, Exit};
-use crate::experiments::{Arm, Experiment, Outcome, Plan, Profile, Workload};
-use crate::measure::agenda::{Agenda, Batch};
-use crate::measure::counters::Counters;
+use crate::model::Counters;
+use crate::model::schedule::{Agenda, Batch};
+use crate::model::{Arm, Experiment, Outcome, Plan, Profile, Workload};
 
 const PLAN: &str = r#"
     name = "race"

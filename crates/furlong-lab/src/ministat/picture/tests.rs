@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Drawing, Figure, Picture, SYMBOLS, Undrawable, overlap_symbol};
-use crate::stats::random::Random;
+use furlong_stats::random::Random;
 
 const UNLIMITED: usize = usize::MAX;
 

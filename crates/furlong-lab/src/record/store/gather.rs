@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use super::engine::{Row, Value};
 use super::{Fault, Odd, Saved, Status, Store};
-use crate::record::ledger::push;
-use crate::record::measured::{Block, Sample};
-use crate::record::result::{
+use crate::model::result::{
     ArmResult, Control, ExperimentResult, Kind, ResultFile, Run, SCHEMA, WorkloadResult,
 };
+use crate::record::ledger::push;
+use crate::record::measured::{Block, Sample};
 
 /// Which experiments of which runs, and how much of them.
 pub(super) struct Choice {

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use super::engine::Engine;
 use super::write::{Terms, insert_block, insert_exact, insert_experiment, insert_run};
 use super::{Fault, Status, Store};
+use crate::model::result::{CONTROL, Kind, ResultFile, WorkloadResult};
 use crate::record::measured::{Block, Sample};
-use crate::record::result::{CONTROL, Kind, ResultFile, WorkloadResult};
 
 /// What stands in the place of an executable's fingerprint where the run came from a file.
 const IMPORTED: &str = "imported";

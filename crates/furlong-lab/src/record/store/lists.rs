@@ -5,7 +5,7 @@
 use super::engine::{Row, Value};
 use super::past::{Listed, listed};
 use super::{Fault, Odd, Status, Store};
-use crate::record::result::Machine;
+use crate::model::result::Machine;
 
 /// The runs of one experiment on one machine, in a line.
 #[derive(Clone, Debug, PartialEq)]

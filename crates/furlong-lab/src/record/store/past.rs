@@ -5,7 +5,7 @@
 use super::engine::{Access, Row};
 use super::gather::Choice;
 use super::{Fault, Odd, Saved, Status, Store};
-use crate::record::result::Machine;
+use crate::model::result::Machine;
 
 /// A run in a line, with what it is found by.
 #[derive(Clone, Debug, PartialEq)]

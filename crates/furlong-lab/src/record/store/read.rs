@@ -4,8 +4,8 @@
 use super::engine::Access;
 use super::gather::Choice;
 use super::{Fault, Status, Store, owner};
-use crate::measure::Agenda;
-use crate::record::result::ResultFile;
+use crate::model::Agenda;
+use crate::model::result::ResultFile;
 
 /// A run as it was stored.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use crate::record::ledger::Ledger;
 use crate::talk::Voice;
 use fixture::{PLACE, agenda, begun, blank, block};
 
-#[path = "../../../tests/store_suite/fixture.rs"]
+#[path = "fixture.rs"]
 mod fixture;
 
 fn file(path: &Path) -> Location {

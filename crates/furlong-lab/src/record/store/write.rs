@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::engine::{Access, Engine, Odd, Value};
 use super::{Fault, Status, Store, owner};
-use crate::measure::Agenda;
+use crate::model::Agenda;
+use crate::model::result::{ExperimentResult, ResultFile, Run, WorkloadResult};
 use crate::record::ledger::ExactValues;
 use crate::record::measured::{Block, Sample};
-use crate::record::result::{ExperimentResult, ResultFile, Run, WorkloadResult};
 
 impl Store {
     /// Notes a new run with all that it will do; this process is its owner.

@@ -6,7 +6,7 @@
 
 use super::super::outline::metrics;
 use super::super::text::plain;
-use crate::record::result::{
+use crate::model::result::{
     ArmResult, Better, ExperimentResult, Kind, Metric, ResultFile, WorkloadResult,
 };
 

@@ -13,7 +13,7 @@
 use super::super::outline::{arms, primary};
 use super::super::text::{plain, width};
 use super::super::wording;
-use crate::record::result::{ArmResult, ExperimentResult, ResultFile, WorkloadResult};
+use crate::model::result::{ArmResult, ExperimentResult, ResultFile, WorkloadResult};
 
 /// The parameter of workloads that a device takes part in.
 const QUEUE: &str = "queue_depth";

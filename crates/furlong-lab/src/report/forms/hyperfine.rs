@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::super::outline::values;
 use super::super::text::plain;
-use crate::record::result::{ArmResult, ResultFile, WorkloadResult};
-use crate::stats::describe;
+use crate::model::result::{ArmResult, ResultFile, WorkloadResult};
+use furlong_stats::describe;
 
 /// The parameter of a workload that holds what a sweep gave its commands, by arm.
 pub const PARAMETERS: &str = "parameters";

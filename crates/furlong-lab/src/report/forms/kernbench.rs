@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::super::text::plain;
-use crate::record::result::{ArmResult, ResultFile};
+use crate::model::result::{ArmResult, ResultFile};
 
 /// What GNU time says of a run, by the metrics that hold it.
 const METRICS: [&str; 8] = [

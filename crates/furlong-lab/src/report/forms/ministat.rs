@@ -8,7 +8,7 @@ use super::super::text::plain;
 use crate::ministat::classic::{Classic, Options};
 use crate::ministat::input::{Set, Skipped, VALUES_MIN};
 use crate::ministat::picture::{Picture, SYMBOLS};
-use crate::record::result::{ResultFile, WorkloadResult};
+use crate::model::result::{ResultFile, WorkloadResult};
 
 /// ministat's own width where there is no terminal.
 const WIDTH: usize = 74;

@@ -19,7 +19,7 @@ pub use hyperfine::{IGNORE_FAILURE, PARAMETERS};
 use super::finite::finite;
 use crate::ministat::input::VALUES_MIN;
 use crate::ministat::picture::SYMBOLS;
-use crate::record::result::ResultFile;
+use crate::model::result::ResultFile;
 
 /// How a result is shown on standard output (`--format`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]

@@ -3,7 +3,7 @@
 
 use maud::{Markup, Render, html};
 
-use crate::record::result::Verdict;
+use crate::model::result::Verdict;
 use crate::report::text::{called, plain, shorten};
 use crate::report::wording;
 

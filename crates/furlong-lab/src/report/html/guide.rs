@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::frame::verdict;
-use crate::record::result::Verdict;
+use crate::model::result::Verdict;
 use crate::report::wording;
 
 /// The guide.

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use crate::record::result::Run;
+use crate::model::result::Run;
 use crate::report::markdown;
 use crate::report::text::{command_line, plain};
 

@@ -17,7 +17,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::finite::finite;
 use super::text::{called, plain, shorten};
 use super::wording;
-use crate::record::result::{ExperimentResult, ResultFile, Run};
+use crate::model::result::{ExperimentResult, ResultFile, Run};
 use frame::{Name, warnings};
 pub(super) use svg::pairs;
 

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::arms;
 use super::frame::{Name, minus, scroll, verdict};
-use crate::record::result::{
+use crate::model::result::{
     ArmResult, Comparison, ExperimentResult, Kind, Metric, TTest, WorkloadResult,
 };
 use crate::report::outline::{self, Named};

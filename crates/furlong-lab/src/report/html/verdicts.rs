@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::frame::{Name, minus, scroll, verdict, warnings};
 use super::svg::forest;
 use super::svg::scale::Scale;
-use crate::record::result::ResultFile;
+use crate::model::result::ResultFile;
 use crate::report::outline::{self, Finding};
 use crate::report::wording::{self, signed_effect, signed_interval};
 

@@ -7,7 +7,7 @@ use super::arms;
 use super::frame::{Name, minus, verdict, warnings};
 use super::svg::{forest, order, strip};
 use super::tables;
-use crate::record::result::{ExperimentResult, Kind, WorkloadResult};
+use crate::model::result::{ExperimentResult, Kind, WorkloadResult};
 use crate::report::outline::{self, Named};
 use crate::report::picture::picture;
 use crate::report::text::{called, plain, shorten};

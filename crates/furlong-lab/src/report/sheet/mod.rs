@@ -10,7 +10,7 @@ mod markdown;
 mod terminal;
 
 use super::terminal::Style;
-use crate::record::result::Verdict;
+use crate::model::result::Verdict;
 
 /// A page, from top to bottom.
 #[derive(Clone, Debug, Default, PartialEq)]

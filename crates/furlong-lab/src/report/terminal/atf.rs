@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::Page;
-use crate::record::result::ExperimentResult;
+use crate::model::result::ExperimentResult;
 use crate::report::cases::{Case, Status, document_programs, total};
 use crate::report::text::plain;
 

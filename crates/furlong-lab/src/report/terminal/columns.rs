@@ -18,7 +18,7 @@ const RULED: TableStyle = TableStyle::new()
     .content_lines(ContentLineStyle::none());
 
 /// One column: its heading (lines) and its cells, top to bottom.
-pub(crate) struct Column {
+pub struct Column {
     heading: String,
     cells: Vec<Cell>,
     align: CellAlignment,
@@ -27,7 +27,7 @@ pub(crate) struct Column {
 
 impl Column {
     /// A column of words.
-    pub(crate) fn words(heading: &str) -> Self {
+    pub fn words(heading: &str) -> Self {
         Self {
             heading: heading.to_owned(),
             cells: vec![],
@@ -37,7 +37,7 @@ impl Column {
     }
 
     /// A column of numbers.
-    pub(crate) fn numbers(heading: &str) -> Self {
+    pub fn numbers(heading: &str) -> Self {
         Self {
             heading: heading.trim_end().to_owned(),
             cells: vec![],
@@ -52,7 +52,7 @@ impl Column {
     }
 
     /// One more cell at the bottom.
-    pub(crate) fn push(&mut self, cell: impl Into<Cell>) {
+    pub fn push(&mut self, cell: impl Into<Cell>) {
         self.cells.push(cell.into());
     }
 
@@ -94,7 +94,7 @@ fn spared(columns: &[Column], columns_max: usize) -> Vec<&Column> {
 }
 
 /// The table; what does not fit into `columns_max` and cannot be spared is folded within its cell.
-pub(crate) fn table(columns: &[Column], columns_max: usize, colour: bool) -> String {
+pub fn table(columns: &[Column], columns_max: usize, colour: bool) -> String {
     let columns = spared(columns, columns_max);
     let is_wide = total(columns.iter().copied()) > columns_max;
     let mut table = Table::new();

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod atf;
-pub(crate) mod columns;
+pub mod columns;
 mod overview;
 pub(in crate::report) mod paint;
 mod summary;
@@ -15,7 +15,7 @@ use super::picture::{Picture, picture};
 use super::quantity::{Scale, count};
 use super::text::{command_line, fold, plain, shorten};
 use super::wording;
-use crate::record::result::{ExperimentResult, Machine, ResultFile, WorkloadResult};
+use crate::model::result::{ExperimentResult, Machine, ResultFile, WorkloadResult};
 use paint::sentence;
 
 /// How to show it.

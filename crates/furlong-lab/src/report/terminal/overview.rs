@@ -3,7 +3,7 @@
 
 use super::Page;
 use super::columns::{Column, NAME_MAX, table};
-use crate::record::result::ExperimentResult;
+use crate::model::result::ExperimentResult;
 use crate::report::geomean::sentences;
 use crate::report::overview::{Overview, overview};
 use crate::report::text::shorten;

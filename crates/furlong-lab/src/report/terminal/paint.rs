@@ -4,7 +4,7 @@
 use comfy_table::{Attribute, Cell, Color};
 
 use super::Style;
-use crate::record::result::{Comparison, Metric, Verdict, WorkloadResult};
+use crate::model::result::{Comparison, Metric, Verdict, WorkloadResult};
 use crate::report::text::{fold_marked, words};
 use crate::report::wording;
 

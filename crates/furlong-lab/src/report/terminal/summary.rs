@@ -3,7 +3,7 @@
 
 use super::columns::{Column, NAME_MAX, table};
 use super::{Page, SUMMARY_FROM, paint};
-use crate::record::result::ResultFile;
+use crate::model::result::ResultFile;
 use crate::report::outline::{self, Finding};
 use crate::report::text::shorten;
 use crate::report::wording::{self, change, signed_interval};

@@ -6,7 +6,7 @@ use comfy_table::Cell;
 use super::Style;
 use super::columns::{Column, NAME_MAX, table, total};
 use super::paint;
-use crate::record::result::{Comparison, ExperimentResult, Kind, Summary, WorkloadResult};
+use crate::model::result::{Comparison, ExperimentResult, Kind, Summary, WorkloadResult};
 use crate::report::outline::{self, Named};
 use crate::report::quantity::{Scale, percent, spread};
 use crate::report::text::{fold, plain, shorten};

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::piece::{boxed, link, load, machine, time};
 use crate::history::difference::{Differences, differences};
 use crate::history::difference_page;
-use crate::record::result::{ExperimentResult, ResultFile, Run, WorkloadResult};
+use crate::model::result::{ExperimentResult, ResultFile, Run, WorkloadResult};
 use crate::record::store::Store;
 use crate::report::finite;
 use crate::report::html::frame::Name;

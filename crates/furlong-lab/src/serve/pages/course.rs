@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::piece::{boxed, link, machine, time};
 use crate::history::page::{figures, minutes, sentence, what};
 use crate::history::series::{Point, Series, Step, series};
-use crate::record::result::{ExperimentResult, Kind, WorkloadResult};
+use crate::model::result::{ExperimentResult, Kind, WorkloadResult};
 use crate::record::store::{Place, Saved, Store};
 use crate::report::html::frame::{Name, minus};
 use crate::report::html::svg::course::{self, Dot};

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::piece::{boxed, courses, link, machine, standing, time};
-use crate::record::result::{ExperimentResult, Machine};
+use crate::model::result::{ExperimentResult, Machine};
 use crate::record::store::{Cursor, Filter, Listed, Place, Store};
 use crate::report::html::frame::Name;
 use crate::report::quantity::count;

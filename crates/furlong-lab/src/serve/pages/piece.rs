@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use crate::history::page::minutes;
-use crate::record::result::{ExperimentResult, Machine, WorkloadResult};
+use crate::model::result::{ExperimentResult, Machine, WorkloadResult};
 use crate::record::store::{Saved, Status, Store};
 use crate::report::html::frame::{Name, scroll, verdict};
 use crate::report::quantity::count;

@@ -4,8 +4,8 @@
 use maud::{Markup, html};
 
 use super::piece::{courses, link, load, standing};
+use crate::model::result::ResultFile;
 use crate::record::judged::judged;
-use crate::record::result::ResultFile;
 use crate::record::store::{Filter, Saved, Status, Store};
 use crate::report::finite;
 use crate::report::html::{about, sections, title};

@@ -3,7 +3,7 @@
 
 use super::{agenda, blank, failed, good, metric, run};
 use crate::measure::campaign::End;
-use crate::record::result::Kind;
+use crate::model::result::Kind;
 
 #[test]
 fn a_workload_is_asked_for_its_own_metrics_only() {

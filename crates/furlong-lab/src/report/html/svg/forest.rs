@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::scale::Scale;
 use super::{WIDTH, axis, figure, label, line, px};
-use crate::record::result::{Comparison, WorkloadResult};
+use crate::model::result::{Comparison, WorkloadResult};
 use crate::report::html::frame::minus;
 use crate::report::outline::{self, Named};
 use crate::report::text::shorten;

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 
 use super::scale::Scale;
 use super::{WIDTH, axis, figure, label, line, px};
-use crate::record::result::{CONTROL, WorkloadResult};
+use crate::model::result::{CONTROL, WorkloadResult};
 use crate::report::html::arms::Look;
 use crate::report::html::frame::minus;
 use crate::report::outline::{self, Named};

@@ -1,0 +1,17 @@
+//! The command `furlong`: the lab, with the experiments on the five systems.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+#[cfg(feature = "experiments")]
+fn main() -> ExitCode {
+    furlong_lab::main(&furlong_lab::Program {
+        experiments: furlong_experiments::all(),
+        further: furlong_experiments::Verb::run,
+    })
+}
+
+#[cfg(not(feature = "experiments"))]
+fn main() -> ExitCode {
+    furlong_lab::main(&furlong_lab::Program::new(vec![]))
+}

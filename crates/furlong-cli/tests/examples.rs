@@ -1,0 +1,207 @@
+//! Every command that a `--help` gives as an example runs.
+#![forbid(unsafe_code)]
+
+#[path = "lab/examples.rs"]
+mod examples;
+mod lab;
+
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use clap::CommandFactory;
+use examples::{examples, is_of_a_fleet};
+use furlong_lab::cli::Cli;
+use furlong_lab::model::result::ResultFile;
+use lab::{Home, read, text};
+
+/// Programs of the examples that nobody needs to have, in the home and on the path.
+const PROGRAMS: [&str; 11] = [
+    "server-old",
+    "server-new",
+    "a.out",
+    "b.out",
+    "io",
+    "jq",
+    "gojq",
+    "xz",
+    "zstd",
+    "make",
+    "gzip",
+];
+
+/// Committed records that there is a history of.
+const RECORDS: [&str; 2] = [
+    "iova-gap/results/2026-11-22-aa07094-peers.json",
+    "tree-order/results/2026-11-22-aa07094.json",
+];
+
+/// What an example needs that a machine need not have.
+const NEEDS: [(&str, &str); 3] = [
+    ("callgrind", "valgrind"),
+    ("record vm", "strace"),
+    ("ls.vmtrace", "strace"),
+];
+
+/// A home in which everything is there that the examples speak of, and in which little is much.
+fn furnished() -> Home {
+    let home = Home::new();
+    let settings = "profile = 'smoke'\nblocks = 3\ntimeout = 60\n";
+    fs::write(home.path("furlong.toml"), settings).unwrap();
+    fs::create_dir(home.path("bin")).unwrap();
+    for program in PROGRAMS {
+        for path in [home.path(program), home.path("bin").join(program)] {
+            fs::write(&path, "#!/bin/sh\necho 5.5 MB/s\n").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+    let numbers: String = (0..40).map(|n| format!("{}\n", n * 7 % 40)).collect();
+    for file in ["big.txt", "big", "before.txt", "after.txt", "data.json"] {
+        fs::write(home.path(file), &numbers).unwrap();
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::copy(
+        root.join("traces/phys/laptop.klog"),
+        home.path("laptop.klog"),
+    )
+    .unwrap();
+    let before = home.smoke(&["--tag", "before"]);
+    home.ends(0, &["mark", "latest", "--pin"]);
+    home.smoke(&["--tag", "after"]);
+    for record in RECORDS {
+        let mut result: ResultFile = read(&root.join("experiments").join(record));
+        result.run.machine = before.run.machine.clone();
+        fs::write(
+            home.path("record.json"),
+            serde_json::to_string(&result).unwrap(),
+        )
+        .unwrap();
+        home.ends(0, &["import", "record.json"]);
+    }
+    home.ends(0, &["export", "latest", "-q", "--to", "."]);
+    home.ends(0, &["import", "result.json", "--db", "old.db"]);
+    home
+}
+
+fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap();
+    std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
+}
+
+/// Every experiment: `ci/smoke.sh` runs it, as README.md has it, and looks at all that it leaves.
+const ALL: &str = "furlong run";
+
+/// Whether the machine has what the example needs; what is left out is said. What needs a fleet is
+/// tried by the fleet's own tests, and `furlong peers` by those of the crate that brings the peers.
+fn can_run(example: &str) -> bool {
+    if is_of_a_fleet(example) || example == ALL || example.starts_with("furlong peers") {
+        return false;
+    }
+    let lacks = |(word, program): &&(&str, &str)| example.contains(word) && !is_there(program);
+    let lacking = NEEDS.iter().find(lacks);
+    if let Some((_, program)) = lacking {
+        // Not a print that the harness keeps to itself: what is left out has to be seen.
+        let _ = writeln!(io::stderr(), "left out, there is no {program}: {example}");
+    }
+    lacking.is_none()
+}
+
+/// One that goes on until it is told to end. It takes a port that is free: another may have the one
+/// that the example names.
+fn serves(home: &Home, example: &str) {
+    let words = example.split_whitespace().skip(1);
+    let mut words: Vec<String> = words.map(str::to_owned).collect();
+    match words.iter().position(|word| word == "--listen") {
+        Some(option) => {
+            let (address, _) = words[option + 1].rsplit_once(':').unwrap();
+            words[option + 1] = format!("{address}:0");
+        }
+        None => words.extend(["--listen", "127.0.0.1:0"].map(str::to_owned)),
+    }
+    let mut furlong = Command::new(assert_cmd::cargo::cargo_bin("furlong"));
+    furlong.args(&words).current_dir(home.path(""));
+    furlong
+        .env_remove("FURLONG_DB")
+        .env("XDG_DATA_HOME", home.path("data"));
+    furlong.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = furlong.spawn().unwrap();
+    let mut line = String::new();
+    let mut out = BufReader::new(server.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    let pid = rustix::process::Pid::from_child(&server);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(server.wait().unwrap().success(), "{example}");
+    assert!(line.starts_with("http://"), "{example}: {line}");
+}
+
+#[test]
+fn every_example_of_a_help_runs() {
+    let home = furnished();
+    let program = assert_cmd::cargo::cargo_bin("furlong");
+    let found = std::env::var("PATH").unwrap();
+    let dir = program.parent().unwrap().display();
+    let path = format!("{}:{dir}:{found}", home.path("bin").display());
+    let all = examples(&Cli::<furlong_experiments::Verb>::command());
+    assert!(all.len() > 40, "{all:?}");
+    assert!(all.iter().any(|example| example == ALL), "{all:?}");
+    for example in all.iter().filter(|example| can_run(example)) {
+        if example.starts_with("furlong serve") {
+            serves(&home, example);
+            continue;
+        }
+        let mut shell = Command::new("sh");
+        shell.args(["-c", example]).current_dir(home.path(""));
+        shell
+            .env("PATH", &path)
+            .env("COLUMNS", "100")
+            .env_remove("FURLONG_DB");
+        shell.env("XDG_DATA_HOME", home.path("data"));
+        let output = shell.output().unwrap();
+        let wanted = match example.contains("--fail-on") {
+            true => &[0, 3][..],
+            false => &[0],
+        };
+        let code = output.status.code().unwrap_or(-1);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(
+            wanted.contains(&code),
+            "{example}\nexit {code}\n{out}\n{err}"
+        );
+    }
+}
+
+#[test]
+fn every_verb_has_an_example_completions_and_a_page_of_the_manual() {
+    let home = Home::new();
+    for verb in Cli::<furlong_experiments::Verb>::command()
+        .get_subcommands()
+        .filter(|verb| !verb.is_hide_set())
+    {
+        assert!(!examples(verb).is_empty(), "{} has none", verb.get_name());
+        let (page, _) = home.ends(0, &["man", verb.get_name()]);
+        assert!(page.contains(".TH") && page.contains("SYNOPSIS"), "{page}");
+    }
+    home.ends(0, &["man", "--to", "."]);
+    assert!(home.path("furlong.1").exists() && home.path("furlong-run.1").exists());
+    assert!(home.refuses(&["man", "runn"]).contains("`run`"));
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (page, _) = home.ends(0, &["completions", shell]);
+        assert!(
+            page.contains("history") && page.contains("furlong"),
+            "{shell}"
+        );
+    }
+}
+
+#[test]
+fn a_misspelt_option_is_one_line_that_says_what_to_do() {
+    let home = Home::new();
+    let told = home.refuses(&["run", "--blok", "3"]);
+    assert!(
+        told.contains("'--blocks'") && told.ends_with("`furlong run --help` shows what there is")
+    );
+    home.refuses(&["import"]);
+    home.refuses(&["prune", "--keep", "some"]);
+}

@@ -1,0 +1,243 @@
+//! `furlong record vm` as a person meets it: what it records replays at once, and what it cannot
+//! do it says.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use furlong_experiments::recorder::vm::Means;
+use furlong_spec::vmspace::trace::{HEADING, Trace, What, parse};
+use tempfile::TempDir;
+
+/// A folder that the command runs in.
+struct Home(TempDir);
+
+impl Home {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The exit code, what is on stdout and what on stderr.
+    fn furlong(&self, arguments: &[&str], programs: Option<PathBuf>) -> (i32, String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_furlong"));
+        command
+            .args(arguments)
+            .current_dir(&self.0)
+            .stdin(Stdio::null());
+        if let Some(folder) = programs {
+            command.env("PATH", folder);
+        }
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let code = output.status.code().unwrap();
+        (code, text(output.stdout), text(output.stderr))
+    }
+
+    fn ends(&self, code: i32, arguments: &[&str]) -> (String, String) {
+        let (found, page, talk) = self.furlong(arguments, None);
+        assert_eq!(found, code, "{arguments:?}\n{page}\n{talk}");
+        (page, talk)
+    }
+
+    /// A folder with these programs and no others.
+    fn programs(&self, names: &[&str]) -> PathBuf {
+        let folder = self.path("bin");
+        fs::create_dir(&folder).unwrap();
+        for name in names {
+            let path = std::env::var_os("PATH").unwrap();
+            let mut places = std::env::split_paths(&path).map(|place| place.join(name));
+            let program = places.find(|place| place.is_file()).unwrap();
+            symlink(program, folder.join(name)).unwrap();
+        }
+        folder
+    }
+}
+
+/// Those of the means that can be used here; of the others it is said why not.
+fn usable() -> Vec<(Means, &'static str)> {
+    let all = [(Means::Perf, "perf"), (Means::Strace, "strace")];
+    let usable = all.into_iter().filter(|(means, name)| {
+        let unable = means.try_out().err();
+        if let Some(unable) = &unable {
+            // Not a print that the harness keeps to itself: what is left out has to be seen.
+            let _ = writeln!(io::stderr(), "left out: record vm --with {name}: {unable}");
+        }
+        unable.is_none()
+    });
+    usable.collect()
+}
+
+/// How many events a trace has, by their letters.
+fn letters(text: &str) -> BTreeMap<&str, usize> {
+    let mut letters = BTreeMap::new();
+    let events = text.lines().filter(|line| !line.starts_with('#'));
+    for letter in events.filter_map(|line| line.split(' ').nth(1)) {
+        *letters.entry(letter).or_default() += 1;
+    }
+    letters
+}
+
+/// Forks, runs other programs in a row and in a pipe, and fails.
+const COMMAND: &str = "(ls / | sort >/dev/null; true) & wait; ls . >/dev/null; exit 3";
+
+#[test]
+fn what_a_program_does_is_recorded_and_replays_without_a_wrong_answer() {
+    for (_, means) in usable() {
+        let home = Home::new();
+        let record = [
+            "record", "vm", "--with", means, "-o", "t", "--", "sh", "-c", COMMAND,
+        ];
+        let (page, talk) = home.ends(0, &record);
+        assert_eq!(page, "", "what the command writes is its own");
+        assert!(
+            talk.contains("warning: the command has failed: exit code 3\n"),
+            "{talk}"
+        );
+        let text = fs::read_to_string(home.path("t")).unwrap();
+        assert!(text.starts_with(&format!("{HEADING}\n# sh -c ")), "{text}");
+        assert!(
+            text.contains(&format!("\n# recorded with {means}\n")),
+            "{text}"
+        );
+        let Trace { events, error } = parse("t", text.as_bytes());
+        assert!(error.is_none(), "{error:?}");
+        assert!(talk.contains(&format!("{} events recorded with {means}", events.len())));
+        let letters = letters(&text);
+        let all = |letter: &str| letters.get(letter).copied().unwrap_or(0);
+        // sh, ls and sort, and ls again; each maps its libraries and ends.
+        assert_eq!(all("x"), 4, "{letters:?}");
+        assert!(
+            all("c") >= 4 && all("e") >= 4 && all("c") + 1 == all("e"),
+            "{letters:?}"
+        );
+        assert!(
+            all("i") > 4 * 8 && all("m") > 4 * 6 && all("p") >= 4 * 3,
+            "{letters:?}"
+        );
+        assert_eq!(all("f") > 100, means == "perf", "{letters:?}");
+        let (page, talk) = home.ends(0, &["replay", "t"]);
+        assert_eq!(talk, "");
+        let compared = page.contains(" answers held against the kernel's, 0 wrong.");
+        assert!(compared, "{page}");
+    }
+}
+
+/// `clone`: the child is a thread of the process.
+const CLONE_THREAD: u64 = 0x1_0000;
+
+#[test]
+fn threads_belong_to_their_process() {
+    let python = "import threading, mmap\n\
+                  def work():\n    mmap.mmap(-1, 1 << 20).close()\n\
+                  all = [threading.Thread(target=work) for _ in range(4)]\n\
+                  [one.start() for one in all]\n[one.join() for one in all]\n";
+    for (_, means) in usable() {
+        let home = Home::new();
+        let record = [
+            "record", "vm", "--with", means, "-o", "t", "--", "python3", "-c", python,
+        ];
+        let (code, _, talk) = home.furlong(&record, None);
+        if talk.contains("python3: no such program") {
+            let _ = writeln!(io::stderr(), "left out: there is no python3");
+            return;
+        }
+        assert_eq!(code, 0, "{talk}");
+        let text = fs::read_to_string(home.path("t")).unwrap();
+        let events = parse("t", text.as_bytes()).events;
+        let threads = events.iter().filter_map(|event| match event.what {
+            What::Task { child, flags } if flags & CLONE_THREAD != 0 => Some(child),
+            _ => None,
+        });
+        let threads: Vec<u32> = threads.collect();
+        assert!(threads.len() >= 4, "{threads:?}");
+        let strays = events.iter().filter(|event| threads.contains(&event.pid));
+        assert_eq!(strays.count(), 0, "{text}");
+        let (page, _) = home.ends(0, &["replay", "t"]);
+        assert!(page.contains(", 0 wrong."), "{page}");
+    }
+}
+
+#[test]
+fn a_command_that_cannot_be_run_is_refused_and_no_file_is_made() {
+    let home = Home::new();
+    for (command, said) in [
+        (
+            "no-such-program",
+            "no-such-program: no such program; check its name",
+        ),
+        ("./t", "./t: no such program"),
+    ] {
+        let (page, talk) = home.ends(2, &["record", "vm", "-o", "t", "--", command]);
+        assert!(talk.starts_with(&format!("furlong: {said}")), "{talk}");
+        assert!(page.is_empty() && talk.lines().count() == 1, "{talk}");
+        assert!(!home.path("t").exists());
+    }
+    let (_, talk) = home.ends(2, &["record", "vm"]);
+    assert!(talk.contains("<COMMAND>"), "{talk}");
+    let (_, talk) = home.ends(2, &["record", "pages", "--", "true"]);
+    assert!(talk.contains("pages"), "{talk}");
+}
+
+#[test]
+fn where_nothing_can_watch_it_is_said_what_would_help() {
+    let home = Home::new();
+    let programs = home.programs(&["sh"]);
+    let record = ["record", "vm", "--", "sh", "-c", "true"];
+    let (code, page, talk) = home.furlong(&record, Some(programs));
+    assert_eq!((code, page.as_str()), (1, ""), "{talk}");
+    let said = "furlong: nothing here can watch a command: perf: there is no perf; install the \
+                package linux-perf (on Ubuntu linux-tools-generic); strace: there is no strace; \
+                install the package strace\n";
+    assert_eq!(talk, said);
+    assert!(!home.path("sh.vmtrace").exists());
+}
+
+#[test]
+fn without_perf_strace_is_taken_and_what_is_missing_is_said() {
+    if !usable().iter().any(|(_, name)| *name == "strace") {
+        return;
+    }
+    let home = Home::new();
+    let programs = home.programs(&["sh", "strace", "true"]);
+    let record = ["record", "vm", "--", "true"];
+    let (code, _, talk) = home.furlong(&record, Some(programs));
+    let lines: Vec<&str> = talk.lines().collect();
+    assert_eq!(code, 0, "{talk}");
+    assert!(
+        lines[0].starts_with("warning: perf: there is no perf; install"),
+        "{talk}"
+    );
+    assert_eq!(lines[1], "strace: the trace has no page faults");
+    assert!(
+        lines[2].ends_with(" recorded with strace: furlong replay true.vmtrace"),
+        "{talk}"
+    );
+    let text = fs::read_to_string(home.path("true.vmtrace")).unwrap();
+    assert!(
+        text.contains("\n# the trace has no page faults\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_is_refused_before_the_command_runs() {
+    if usable().is_empty() {
+        return;
+    }
+    let home = Home::new();
+    let record = ["record", "vm", "-o", "no/such/folder", "--", "touch", "ran"];
+    let (_, talk) = home.ends(2, &record);
+    assert!(
+        talk.contains("no/such/folder: cannot be written: No such file"),
+        "{talk}"
+    );
+    assert!(!home.path("ran").exists());
+}

@@ -1,0 +1,92 @@
+//! `furlong seeds`: five tables, each figure out of a document or a record.
+#![forbid(unsafe_code)]
+
+mod lab;
+
+use std::fs;
+use std::path::Path;
+
+use furlong_lab::model::result::ResultFile;
+use lab::{Home, read};
+
+/// A committed record of the first document's experiment.
+const RECORD: &str = "../../experiments/iova-propagation/results/2026-11-21-25da9c5.json";
+
+fn record() -> ResultFile {
+    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(RECORD))
+}
+
+/// The effect of the first document's change as a record has it, in its main figures.
+fn effect(result: &ResultFile) -> f64 {
+    let experiment = &result.experiments[0];
+    let mut workloads = experiment.workloads.iter();
+    let plain = workloads.find(|one| one.name == "plain").unwrap();
+    let mut all = plain.comparisons.iter();
+    let found = all.find(|one| one.arm == "checked" && one.metric == "time_ns_per_op");
+    found.unwrap().effect_pct
+}
+
+fn line<'a>(page: &'a str, begins: &str) -> &'a str {
+    let found = page.lines().find(|line| line.contains(begins));
+    found.unwrap_or_else(|| panic!("no {begins} in {page}"))
+}
+
+#[test]
+fn a_record_stands_beside_the_document() {
+    let home = Home::new();
+    let dir = home.path("experiments/iova-propagation/results");
+    fs::create_dir_all(&dir).unwrap();
+    let mut result = record();
+    fs::write(
+        dir.join("one.json"),
+        serde_json::to_string(&result).unwrap(),
+    )
+    .unwrap();
+    fs::write(dir.join("other.json"), "{}").unwrap();
+    let (page, talk) = home.ends(0, &["seeds", "--md", "-"]);
+    assert_eq!(page.matches("\n## ").count(), 5, "{page}");
+    assert!(talk.contains("other.json is left out"), "{talk}");
+    let shown = format!("| {:.1} % ", effect(&result));
+    let time = line(&page, "| plain, time |");
+    assert!(
+        time.contains(&shown) && time.contains(r"-17.8 % \[-18.0, -17.6\]"),
+        "{time}"
+    );
+    assert!(page.contains(&result.run.id), "{page}");
+    assert!(line(&page, "| elapsed |").contains("| not yet |"));
+    assert!(
+        page.contains("Not yet: furlong run vmspace-index --workloads kernbench"),
+        "{page}"
+    );
+    // The store goes before files, and it is this machine's runs that count.
+    let here = home.smoke(&["--db", "runs.db"]).run.machine;
+    result.run.id = "another0".to_owned();
+    result.run.machine = here;
+    fs::write(
+        home.path("another.json"),
+        serde_json::to_string(&result).unwrap(),
+    )
+    .unwrap();
+    home.ends(0, &["import", "another.json", "--db", "runs.db"]);
+    let (page, _) = home.ends(0, &["seeds", "--db", "runs.db", "--html", "-"]);
+    assert!(page.contains("run another0"), "{page}");
+    assert_eq!(page.matches("<h2>").count(), 5, "{page}");
+    // Four documents publish changes; of the one that publishes times there is no picture.
+    assert_eq!(page.matches("<svg").count(), 4, "{page}");
+    let about = format!(
+        "plain, time: published -17.8 %, here {:.1} %",
+        effect(&result)
+    );
+    assert!(page.contains(&about), "{page}");
+    assert!(!page.contains("another machine"), "{page}");
+}
+
+#[test]
+fn without_records_there_are_the_documents_alone() {
+    let home = Home::new();
+    let (page, _) = home.ends(0, &["seeds"]);
+    assert!(page.contains("It contradicts itself"), "{page}");
+    assert!(page.contains("not yet"), "{page}");
+    let told = home.refuses(&["seeds", "--experiments", "nowhere"]);
+    assert!(told.contains("there is no directory nowhere"), "{told}");
+}

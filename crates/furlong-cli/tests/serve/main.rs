@@ -1,0 +1,18 @@
+//! `furlong serve`: the real binary, asked over real connections, over each kind of store.
+#![forbid(unsafe_code)]
+
+mod client;
+mod coming_back;
+#[path = "../../../furlong-lab/src/serve/tests/crowd.rs"]
+mod crowd;
+mod ends;
+#[path = "../store_suite/ground.rs"]
+mod ground;
+mod hostile;
+#[path = "../lab/mod.rs"]
+mod lab;
+mod markup;
+mod names;
+mod pages;
+mod refusals;
+mod started;

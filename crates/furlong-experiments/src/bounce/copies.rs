@@ -1,0 +1,149 @@
+//! Buffers that are copied: into the pool and back, and, to be held against that, without it.
+#![forbid(unsafe_code)]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use furlong::bounce::{Area, Both, Counters, Device, Off, Order, Pool, Tally};
+
+use super::buffer::Buffer;
+use super::counts::{Counts, metrics};
+use super::ground::Ground;
+use super::shape::Shape;
+use super::{Arm, pool};
+use crate::iova_magazine::become_cpu;
+use crate::said;
+use furlong_lab::hash::digest;
+use furlong_lab::model::{Failure, Outcome, Request};
+
+/// Bytes that are copied to find out what a copy takes, at most.
+const SPAN: usize = 256 << 20;
+
+/// Copies a buffer to another, and that one back, so often that each counts; what it took.
+fn copied(len: usize, copies: u64) -> Duration {
+    let (mut here, mut there) = (Buffer::new(len, 1), Buffer::new(len, 2));
+    let (mut from, mut to) = (here.slice(), there.slice());
+    let begin = Instant::now();
+    for _ in 0..copies {
+        black_box(&mut *to).copy_from_slice(black_box(&*from));
+        std::mem::swap(&mut from, &mut to);
+    }
+    begin.elapsed()
+}
+
+/// What a copy of so many bytes takes here, in a cache, for one who does so many operations.
+pub(super) fn memcpy_ns(len: usize, operations: u64) -> f64 {
+    let copies = operations.min((SPAN / len) as u64).max(1);
+    copied(len, copies.div_ceil(8));
+    copied(len, copies).as_secs_f64() * 1e9 / copies as f64
+}
+
+fn outcome(operations: u64, timed: Duration) -> Outcome {
+    Outcome {
+        operations,
+        elapsed_s: timed.as_secs_f64(),
+        digest: digest(0, [operations]),
+        ..Outcome::default()
+    }
+}
+
+/// One sample of copies without a pool: an operation is one copy.
+///
+/// # Errors
+/// None.
+pub(super) fn memcpy(shape: &Shape, request: &Request) -> Result<Outcome, Failure> {
+    let operations = request.operations.max(1);
+    copied(shape.len, operations.div_ceil(8));
+    let timed = copied(shape.len, operations);
+    let mut outcome = outcome(operations, timed);
+    let time_ns = timed.as_secs_f64() * 1e9 / operations as f64;
+    outcome.metrics = metrics([("time_ns_per_map", time_ns)]);
+    Ok(outcome)
+}
+
+/// One sample of copies through the pool: an operation is a map and an unmap, with a copy each.
+///
+/// # Errors
+/// Bytes came back changed, or something was left behind.
+pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result<Outcome, Failure> {
+    if request.exact {
+        let operations = request.operations.max(1);
+        let bench = Bench::<O, A, Tally>::new()?;
+        let before = Counts::of(&bench.pool);
+        bench.pairs(shape.len, operations)?;
+        let counts = Counts::of(&bench.pool) - before;
+        pool::drained(&bench.pool)?;
+        let mut outcome = outcome(operations, Duration::ZERO);
+        outcome.metrics = counts.probes(operations);
+        return Ok(outcome);
+    }
+    let bench = Bench::<O, A, Off>::new()?;
+    bench.check(shape.len)?;
+    let outcome = timed(shape, request, |pairs| bench.pairs(shape.len, pairs))?;
+    pool::drained(&bench.pool)?;
+    Ok(outcome)
+}
+
+/// Times so many pairs, after some that warm up.
+pub(super) fn timed(
+    shape: &Shape,
+    request: &Request,
+    mut pairs: impl FnMut(u64) -> Result<Duration, Failure>,
+) -> Result<Outcome, Failure> {
+    let operations = request.operations.max(1);
+    pairs(operations.div_ceil(8))?;
+    let timed = pairs(operations)?;
+    let time_ns = timed.as_secs_f64() * 1e9 / operations as f64;
+    let ratio = time_ns / (2.0 * memcpy_ns(shape.len, operations));
+    let mut outcome = outcome(operations, timed);
+    outcome.metrics = metrics([
+        ("time_ns_per_map", time_ns),
+        ("lock_waits_per_map", 0.0),
+        ("memcpy_ratio", ratio),
+    ]);
+    Ok(outcome)
+}
+
+/// A pool that copies, and a device.
+struct Bench<O: Order, A: Area, K: Counters> {
+    pool: Pool<Ground, Arm<O, A, K>>,
+    device: Device,
+}
+
+impl<O: Order, A: Area, K: Counters> Bench<O, A, K> {
+    fn new() -> Result<Self, Failure> {
+        become_cpu(0);
+        Ok(Self {
+            pool: pool::pool(Ground::default(), pool::AREAS)?,
+            device: pool::device()?,
+        })
+    }
+
+    /// What went into the pool comes back from it: the CPU's side is overwritten in between.
+    fn check(&self, len: usize) -> Result<(), Failure> {
+        let mut buffer = Buffer::new(len, 3);
+        let expected = buffer.slice().to_vec();
+        let mapped = self.pool.map(&self.device, Both(buffer.slice()));
+        let mut mapped = mapped.map_err(said)?;
+        mapped.original_mut().fill(0xff);
+        drop(mapped);
+        match buffer.slice() == expected {
+            true => Ok(()),
+            false => Err(Failure("bytes came back from the pool changed".to_owned())),
+        }
+    }
+
+    /// So many maps and unmaps of one buffer; what they took.
+    fn pairs(&self, len: usize, pairs: u64) -> Result<Duration, Failure> {
+        let mut buffer = Buffer::new(len, 4);
+        let begin = Instant::now();
+        for _ in 0..pairs {
+            let mapped = self.pool.map(&self.device, Both(buffer.slice()));
+            let mapped = mapped.map_err(said)?;
+            // What a driver writes into a descriptor.
+            black_box(mapped.address());
+            drop(mapped);
+        }
+        Ok(begin.elapsed())
+    }
+}

@@ -1,0 +1,192 @@
+//! CPUs on the slots of a pool: timed without counting, counted without a look at the clock.
+#![forbid(unsafe_code)]
+
+use std::time::Duration;
+
+use furlong::bounce::{Area, Off, Order, SLOT, Tally};
+use furlong_spec::Random;
+
+use super::copies;
+use super::counts::metrics;
+use super::ground::TOP;
+use super::mapper::Mapper;
+use super::shape::{Kind, Shape};
+use super::slots::Slots;
+use super::worker::{TURN, Worker, claim};
+use crate::crew::{at_once, in_turn};
+use crate::iova_magazine::become_cpu;
+use crate::iova_magazine::watch::{Blind, Claims};
+use crate::seats::Seats;
+use furlong_lab::hash::digest;
+use furlong_lab::model::{Failure, Outcome, Request};
+
+/// Turns in which every mapping is looked at, before the clock runs.
+const WATCHED: u64 = 64;
+
+/// Turns in which waits for a lock are counted, at most.
+const COUNTED: u64 = 4096;
+
+/// Runs one sample: an operation is an unmap and a map.
+///
+/// # Errors
+/// A mapping got slots that another had, or something was left behind.
+pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result<Outcome, Failure> {
+    if request.exact {
+        let (turns, mut outcome) = begun(shape, request);
+        let slots = Slots::<O, A, Tally>::new(shape.areas)?;
+        let mut field = Field::new(shape, request.seed, slots)?;
+        let before = field.mapper.counts();
+        field.count(turns)?;
+        let counts = field.mapper.counts() - before;
+        field.finish()?;
+        outcome.metrics = counts.probes(outcome.operations);
+        return Ok(outcome);
+    }
+    let slots = Slots::<O, A, Off>::new(shape.areas)?;
+    timed(shape, request, slots, |turns| {
+        let slots = Slots::<O, A, Tally>::new(shape.areas)?;
+        let mut field = Field::new(shape, request.seed, slots)?;
+        let before = field.mapper.counts();
+        field.time(turns)?;
+        let counts = field.mapper.counts() - before;
+        field.finish()?;
+        Ok(counts.waits)
+    })
+}
+
+/// How many turns a sample has, and its outcome without figures.
+fn begun(shape: &Shape, request: &Request) -> (u64, Outcome) {
+    let a_turn = (TURN * shape.threads) as u64;
+    let turns = request.operations.div_ceil(a_turn).max(1);
+    let operations = turns * a_turn;
+    let live = (shape.outstanding * shape.threads) as u64;
+    let outcome = Outcome {
+        operations,
+        digest: digest(0, [operations, live]),
+        ..Outcome::default()
+    };
+    (turns, outcome)
+}
+
+/// Times a sample without counting.
+///
+/// # Shapes
+/// `waits` counts how often CPUs waited for a lock in so many turns, where there are several.
+pub(super) fn timed<M: Mapper>(
+    shape: &Shape,
+    request: &Request,
+    mapper: M,
+    waits: impl FnOnce(u64) -> Result<u64, Failure>,
+) -> Result<Outcome, Failure> {
+    let (turns, mut outcome) = begun(shape, request);
+    let operations = outcome.operations;
+    let mut field = Field::new(shape, request.seed, mapper)?;
+    let timed = field.time(turns)?;
+    field.finish()?;
+    let time_ns = timed.as_secs_f64() * 1e9 / operations as f64;
+    outcome.elapsed_s = timed.as_secs_f64();
+    let mut values = vec![("time_ns_per_map", time_ns)];
+    if shape.threads == 1 {
+        // Nobody is waited for.
+        values.push(("lock_waits_per_map", 0.0));
+        let memcpy_ns = copies::memcpy_ns(shape.len, operations);
+        values.push(("memcpy_ratio", time_ns / memcpy_ns));
+    } else {
+        let counted = turns.min(COUNTED);
+        let maps = operations / turns * counted;
+        values.push(("lock_waits_per_map", waits(counted)? as f64 / maps as f64));
+    }
+    outcome.metrics = metrics(values);
+    Ok(outcome)
+}
+
+/// Whoever maps, and the CPUs that have it do so.
+pub(super) struct Field<M: Mapper> {
+    pub(super) mapper: M,
+    seats: Seats,
+    len: usize,
+    /// What makes it as full as the workload says.
+    filling: Vec<M::Mapping>,
+    workers: Vec<Worker<M>>,
+}
+
+impl<M: Mapper> Field<M> {
+    /// Every CPU has had some turns in which all that it got was looked at.
+    pub(super) fn new(shape: &Shape, seed: u64, mapper: M) -> Result<Self, Failure> {
+        become_cpu(0);
+        let len = shape.len;
+        let mut random = Random::new(seed);
+        let claims = Claims::new(TOP - 1, SLOT);
+        let filling = match shape.kind {
+            Kind::Slots { full: true } => fill(&mapper, len, &mut random)?,
+            _ => Vec::new(),
+        };
+        for mapping in &filling {
+            claim(&claims, M::address(*mapping), len);
+        }
+        let work = (len, shape.outstanding);
+        let worker = |number| {
+            shape.seats.play(number);
+            Worker::new(work, &mut random, &mapper, &claims)
+        };
+        let workers = (0..shape.threads).map(worker);
+        let mut workers = workers.collect::<Result<Vec<_>, _>>()?;
+        let watched = |worker: &mut Worker<M>| worker.turn(&mapper, &claims);
+        match M::COUNTS {
+            // Counts are to be the same every time, from the first one on.
+            true => in_turn(&mut workers, shape.seats, WATCHED, watched)?,
+            false => at_once(&mut workers, shape.seats, WATCHED, watched)?,
+        };
+        claims.verdict()?;
+        Ok(Self {
+            mapper,
+            seats: shape.seats,
+            len,
+            filling,
+            workers,
+        })
+    }
+
+    /// So many turns of all CPUs at once; what they took.
+    pub(super) fn time(&mut self, turns: u64) -> Result<Duration, Failure> {
+        let mapper = &self.mapper;
+        at_once(&mut self.workers, self.seats, turns, |worker| {
+            worker.turn(mapper, &Blind)
+        })
+    }
+
+    /// The same, one CPU after the other.
+    fn count(&mut self, turns: u64) -> Result<Duration, Failure> {
+        let mapper = &self.mapper;
+        in_turn(&mut self.workers, self.seats, turns, |worker| {
+            worker.turn(mapper, &Blind)
+        })
+    }
+
+    /// Gives everything back, and looks at what is left.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        let (mapper, len) = (self.mapper, self.len);
+        let mut workers = self.workers.into_iter();
+        workers.try_for_each(|worker| worker.finish(&mapper))?;
+        let mut filling = self.filling.into_iter();
+        filling.try_for_each(|mapping| mapper.unmap(mapping, len))?;
+        mapper.finish()
+    }
+}
+
+/// Maps until there is no room, and unmaps one in eight at random.
+fn fill<M: Mapper>(
+    mapper: &M,
+    len: usize,
+    random: &mut Random,
+) -> Result<Vec<M::Mapping>, Failure> {
+    let mut filling = Vec::new();
+    while let Some(mapping) = mapper.map(len) {
+        filling.push(mapping);
+    }
+    random.shuffle(&mut filling);
+    let gone = filling.split_off(filling.len() - filling.len() / 8);
+    let mut gone = gone.into_iter();
+    gone.try_for_each(|mapping| mapper.unmap(mapping, len))?;
+    Ok(filling)
+}

@@ -1,0 +1,175 @@
+//! Real input and output: a file in memory or on a disk is the device, and what it reads and writes
+//! goes through the pool, or straight from and to the buffers.
+
+mod content;
+mod engine;
+mod job;
+mod medium;
+mod originals;
+mod part;
+mod plain;
+mod ring;
+mod route;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use furlong::bounce::{Area, Counters, Off, Order, Tally};
+
+use super::counts::{Counts, metrics};
+use super::pool;
+use super::shape::{Queue, Shape};
+use crate::crew::at_once;
+use crate::seats::Seats;
+use engine::Means;
+use furlong_lab::hash::digest;
+use furlong_lab::model::{Failure, Outcome, Request};
+use furlong_lab::talk::say;
+use job::Job;
+use medium::Medium;
+use originals::Originals;
+use part::Part;
+use route::{Bounced, Route, Straight};
+
+/// Bytes of a mebibyte.
+const MIB: f64 = 1_048_576.0;
+
+/// Why a device cannot be had here, if it cannot.
+pub(super) fn why_not(queue: Queue) -> Option<String> {
+    medium::why_not(queue.medium)
+}
+
+/// Runs one sample: an operation is a block that was read or written.
+///
+/// # Errors
+/// The device cannot be had or fails, or a block is not what was written to it.
+pub(super) fn run<O: Order, A: Area>(
+    shape: &Shape,
+    queue: Queue,
+    request: &Request,
+) -> Result<Outcome, Failure> {
+    let mut bench = Bench::new(shape, queue, request.seed)?;
+    let a_round = bench.blocks_a_round();
+    let rounds = request.operations.div_ceil(a_round).max(1);
+    let operations = rounds * a_round;
+    // Whoever comes first finds the device as it is then.
+    let straight_first = request.seed.is_multiple_of(2);
+    let before = straight_first.then(|| bench.phase(&Straight, rounds));
+    let through = bench.bounced::<O, A, Off>(rounds)?.0;
+    let straight = before.unwrap_or_else(|| bench.phase(&Straight, rounds))?;
+    let waits = match shape.threads {
+        1 => 0.0,
+        _ => {
+            let counts = bench.bounced::<O, A, Tally>(1)?.1;
+            // The blocks of the round before the clock are counted too.
+            counts.waits as f64 / (2 * a_round) as f64
+        }
+    };
+    let metrics = metrics([
+        (
+            "bandwidth_mib_s",
+            bench.bandwidth(operations, through.elapsed),
+        ),
+        (
+            "direct_mib_s",
+            bench.bandwidth(operations, straight.elapsed),
+        ),
+        ("pool_share_pct", 100.0 * through.share(shape.threads)),
+        ("lock_waits_per_map", waits),
+    ]);
+    bench.verify()?;
+    Ok(Outcome {
+        metrics,
+        operations,
+        elapsed_s: through.elapsed.as_secs_f64(),
+        digest: bench
+            .parts
+            .iter()
+            .fold(0, |sum, part| digest(sum, part.words())),
+    })
+}
+
+/// What a phase took.
+struct Phase {
+    elapsed: Duration,
+    /// Of all jobs, between asking the pool and its answer.
+    in_pool: Duration,
+}
+
+impl Phase {
+    /// Of the jobs' time that in the pool.
+    fn share(&self, jobs: usize) -> f64 {
+        self.in_pool.as_secs_f64() / (self.elapsed.as_secs_f64() * jobs as f64)
+    }
+}
+
+/// A device, and jobs that have a part of it each.
+struct Bench {
+    medium: Medium,
+    means: Means,
+    len: usize,
+    parts: Vec<Part>,
+    /// A job's buffers.
+    originals: Vec<Originals>,
+}
+
+impl Bench {
+    fn new(shape: &Shape, queue: Queue, seed: u64) -> Result<Self, Failure> {
+        let part = queue.blocks * shape.len;
+        let medium = Medium::create(queue.medium, (part * shape.threads) as u64)?;
+        let means = Means::here();
+        let notes = [medium.note.as_deref(), means.note()];
+        notes.into_iter().flatten().for_each(say);
+        let part = |job| Part::new(job * queue.blocks, queue.blocks, shape.len, seed);
+        let parts: Vec<Part> = (0..shape.threads).map(part).collect();
+        parts.iter().try_for_each(|part| part.fill(&medium.file))?;
+        let originals = |_| Originals::new(shape.outstanding, shape.len);
+        Ok(Self {
+            originals: (0..shape.threads).map(originals).collect(),
+            len: shape.len,
+            medium,
+            means,
+            parts,
+        })
+    }
+
+    fn blocks_a_round(&self) -> u64 {
+        self.parts.iter().map(Part::blocks_a_round).sum()
+    }
+
+    fn bandwidth(&self, blocks: u64, elapsed: Duration) -> f64 {
+        (blocks as f64 * self.len as f64) / MIB / elapsed.as_secs_f64()
+    }
+
+    /// So many rounds through a pool of its own, and what it has counted.
+    fn bounced<O: Order, A: Area, K: Counters>(
+        &mut self,
+        rounds: u64,
+    ) -> Result<(Phase, Counts), Failure> {
+        let route = Bounced::<O, A, K>::new()?;
+        let phase = self.phase(&route, rounds)?;
+        pool::drained(route.pool())?;
+        Ok((phase, Counts::of(route.pool())))
+    }
+
+    /// So many rounds of every job, after one that is not timed.
+    fn phase(&mut self, route: &impl Route, rounds: u64) -> Result<Phase, Failure> {
+        let mut jobs = vec![];
+        for (part, originals) in self.parts.iter_mut().zip(&self.originals) {
+            let engine = self.means.engine(&self.medium.file, originals)?;
+            jobs.push(Job::new(route, engine, originals, part));
+        }
+        at_once(&mut jobs, Seats::Own, 1, Job::round)?;
+        jobs.iter_mut().for_each(|job| job.in_pool = Duration::ZERO);
+        let elapsed = at_once(&mut jobs, Seats::Own, rounds, Job::round)?;
+        let in_pool = jobs.iter().map(|job| job.in_pool).sum();
+        Ok(Phase { elapsed, in_pool })
+    }
+
+    /// Every byte of the device is what was written last.
+    fn verify(&self) -> Result<(), Failure> {
+        let mut parts = self.parts.iter();
+        parts.try_for_each(|part| part.verify(&self.medium.file))
+    }
+}

@@ -1,0 +1,95 @@
+//! The slots of a pool and nothing else: mappings whose bytes nobody copies.
+
+use std::ptr::NonNull;
+
+use furlong::addr::{Iova, PhysAddr};
+use furlong::bounce::{
+    Area, Back, Backing, Counters, Device, Direction, Memory, Order, Pool, Wanted,
+};
+
+use super::counts::Counts;
+use super::ground::Ground;
+use super::mapper::Mapper;
+use super::{Arm, pool};
+use crate::said;
+use furlong_lab::model::Failure;
+
+/// An original that begins a page, as buffers of block devices do.
+const ORIGINAL: PhysAddr = PhysAddr::new(0x10_0000);
+
+/// Memory with originals that nobody reads and nobody writes.
+#[derive(Debug, Default)]
+struct Uncopied(Ground);
+
+// SAFETY: the memory is `Ground`'s; a copy that is not made writes nothing beside its target.
+unsafe impl Memory for Uncopied {
+    fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
+        self.0.obtain(wanted)
+    }
+
+    unsafe fn free(&self, backing: Backing) {
+        // SAFETY: the caller keeps the contract of this same method.
+        unsafe { self.0.free(backing) }
+    }
+
+    #[inline]
+    unsafe fn read(&self, _: PhysAddr, _: NonNull<u8>, _: usize) {}
+
+    #[inline]
+    unsafe fn write(&self, _: PhysAddr, _: NonNull<u8>, _: usize) {}
+}
+
+/// A pool that maps nothing but slots, by address as a kernel does.
+pub(super) struct Slots<O: Order, A: Area, K: Counters> {
+    pool: Pool<Uncopied, Arm<O, A, K>>,
+    device: Device,
+}
+
+impl<O: Order, A: Area, K: Counters> Slots<O, A, K> {
+    /// All free, in so many areas a block.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub(super) fn new(areas: usize) -> Result<Self, Failure> {
+        Ok(Self {
+            pool: pool::pool(Uncopied::default(), areas)?,
+            device: pool::device()?,
+        })
+    }
+
+    /// Events so far.
+    pub(super) fn counts(&self) -> Counts {
+        Counts::of(&self.pool)
+    }
+}
+
+impl<O: Order, A: Area, K: Counters> Mapper for Slots<O, A, K> {
+    type Mapping = Iova;
+    const COUNTS: bool = K::ON;
+
+    #[inline(always)]
+    fn map(&self, len: usize) -> Option<Iova> {
+        let both = Direction::Both;
+        // SAFETY: this pool's memory neither reads nor writes an original.
+        let mapped = unsafe { self.pool.map_raw(&self.device, ORIGINAL, len, both) };
+        mapped.ok()
+    }
+
+    /// The pool knows how long a mapping is.
+    #[inline(always)]
+    fn unmap(&self, at: Iova, _: usize) -> Result<(), Failure> {
+        let both = Direction::Both;
+        // SAFETY: this pool's memory neither reads nor writes an original, and nothing is synced.
+        let unmapped = unsafe { self.pool.unmap_raw(&self.device, at, both, Back::All) };
+        unmapped.map_err(said)
+    }
+
+    #[inline(always)]
+    fn address(at: Iova) -> Iova {
+        at
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        pool::drained(&self.pool)
+    }
+}

@@ -1,0 +1,191 @@
+//! Whole samples of all arms, and pools that keep what they should not.
+#![forbid(unsafe_code)]
+
+use furlong::bounce::{AreaFirst, LockFree, Locked, Off, PoolFirst};
+
+use super::YieldingLock;
+use super::mapper::Mapper;
+use super::shape::{Kind, Shape};
+use super::slots::Slots;
+use crate::{bounce_area, bounce_order};
+use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Profile, Request, Workload};
+
+fn experiments() -> [Experiment; 2] {
+    [bounce_order::experiment(), bounce_area::experiment()]
+}
+
+fn request(workload: &Workload, operations: u64, exact: bool) -> Request {
+    Request {
+        workload: workload.under(Profile::Smoke),
+        seed: 7,
+        operations,
+        exact,
+    }
+}
+
+fn load(experiment: &Experiment, name: &str) -> Workload {
+    experiment.plan.workload(name).unwrap().clone()
+}
+
+#[test]
+fn the_arms_agree_on_every_workload_and_have_its_metrics() {
+    for experiment in experiments() {
+        let plan = &experiment.plan;
+        for load in &plan.workloads {
+            let able = |arm: &&Arm| (arm.na)(load).is_none();
+            let arms: Vec<&Arm> = experiment.arms.iter().filter(able).collect();
+            let run = |arm: &&Arm| (arm.run)(&request(load, 500, false));
+            let outcomes: Vec<Outcome> = arms.iter().map(|arm| run(arm).unwrap()).collect();
+            for outcome in &outcomes {
+                assert_eq!(outcome.digest, outcomes[0].digest, "{}", load.name);
+                assert_eq!(outcome.operations, outcomes[0].operations, "{}", load.name);
+                assert!(outcome.operations >= 500, "{}", load.name);
+                for metric in &plan.metrics {
+                    let sampled = metric.kind == furlong_lab::model::result::Kind::Sampled;
+                    let has = outcome.metrics.contains_key(&metric.name);
+                    assert_eq!(
+                        has,
+                        sampled && load.has(&metric.name),
+                        "{}: {}",
+                        load.name,
+                        metric.name
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn counts_are_the_same_every_time() {
+    for experiment in experiments() {
+        let counted = |load: &&Workload| load.has("areas_probed_per_map");
+        for load in experiment.plan.workloads.iter().filter(counted) {
+            for arm in &experiment.arms {
+                let count = || (arm.run)(&request(load, 2000, true)).unwrap();
+                let outcome = count();
+                assert_eq!(outcome, count(), "{}", load.name);
+                assert!(
+                    outcome.metrics["areas_probed_per_map"] >= 1.0,
+                    "{}",
+                    load.name
+                );
+                assert!(
+                    outcome.metrics["slots_probed_per_map"] >= 64.0,
+                    "{}",
+                    load.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_own_area_of_every_block_is_nearer_than_those_of_others() {
+    let experiment = bounce_order::experiment();
+    let areas = |load: &str, arm: &Arm| {
+        let outcome = (arm.run)(&request(&load_of(load), 8192, true)).unwrap();
+        outcome.metrics["areas_probed_per_map"]
+    };
+    let [pool_first, area_first] = [0, 1].map(|arm| experiment.arms[arm]);
+    // What fits into an area asks no other one.
+    for load in [
+        "empty-4k-4t",
+        "outstanding-16-4k-4t",
+        "outstanding-16-64k-2t",
+    ] {
+        assert_eq!(areas(load, &pool_first), 1.0, "{load}");
+        assert_eq!(areas(load, &area_first), 1.0, "{load}");
+    }
+    // Alone it is all the same which one is next.
+    assert_eq!(
+        areas("overflow-4k-1t", &pool_first),
+        areas("overflow-4k-1t", &area_first)
+    );
+    for load in [
+        "overflow-4k-2t",
+        "overflow-4k-4t",
+        "overflow-64k-4t",
+        "4way-ram",
+    ] {
+        let (before, after) = (areas(load, &pool_first), areas(load, &area_first));
+        assert!(after < before, "{load}: {before}, {after}");
+    }
+}
+
+fn load_of(name: &str) -> Workload {
+    load(&bounce_order::experiment(), name)
+}
+
+#[test]
+fn what_a_workload_cannot_mean_is_refused_by_its_name() {
+    let refused = |name: &str, params: &[(&str, u64)]| {
+        let workload = Workload {
+            name: name.to_owned(),
+            params: params
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), *value))
+                .collect(),
+            ..Workload::default()
+        };
+        let Failure(why) = Shape::of(&workload).unwrap_err();
+        assert!(why.contains(&format!("`{name}`")), "{why}");
+        why
+    };
+    assert!(refused("sideways", &[]).contains("no such workload"));
+    assert!(refused("small-tape", &[]).contains("neither ram nor disk"));
+    let alone = ("threads", 1);
+    let why = refused("empty-4k", &[("block_kib", 4), alone]);
+    assert!(why.contains("`outstanding`"), "{why}");
+    for bad in [0, u64::MAX] {
+        let why = refused("empty-4k", &[("block_kib", bad), alone, ("outstanding", 1)]);
+        assert!(why.contains("`block_kib`"), "{why}");
+    }
+    // The longest mapping is 256 KiB, and the pool has 4 MiB.
+    for (kib, outstanding) in [(260, 1), (256, 17), (4, 1025)] {
+        let why = refused(
+            "overflow-4k",
+            &[("block_kib", kib), alone, ("outstanding", outstanding)],
+        );
+        assert!(why.contains("there is room for"), "{why}");
+    }
+    let queue = [
+        ("block_kib", 4),
+        alone,
+        ("queue_depth", 9),
+        ("part_kib", 32),
+    ];
+    assert!(refused("small-ram", &queue).contains("fewer blocks than its queue"));
+}
+
+#[test]
+fn every_workload_of_the_plans_means_something() {
+    for experiment in experiments() {
+        for load in &experiment.plan.workloads {
+            for profile in [Profile::Smoke, Profile::Full] {
+                let shape = Shape::of(&load.under(profile)).unwrap();
+                let is_io = matches!(shape.kind, Kind::Io(_));
+                assert_eq!(is_io, load.has("bandwidth_mib_s"), "{}", load.name);
+                assert_eq!(
+                    is_io,
+                    load.params.contains_key("queue_depth"),
+                    "{}",
+                    load.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_slot_that_is_not_given_back_is_missed() {
+    let leaky = Slots::<AreaFirst, LockFree, Off>::new(4).unwrap();
+    assert!(leaky.map(4096).is_some());
+    let Failure(why) = leaky.finish().unwrap_err();
+    assert_eq!(why, "2046 of 2048 slots are free in the end");
+    let other = Slots::<PoolFirst, Locked<YieldingLock>, Off>::new(4).unwrap();
+    let at = other.map(65536).unwrap();
+    other.unmap(at, 65536).unwrap();
+    assert!(other.unmap(at, 65536).is_err());
+    other.finish().unwrap();
+}

@@ -1,0 +1,219 @@
+//! `furlong record`: what a real program asks of a system, as a trace that can be replayed.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, ExitStatus};
+use std::sync::Arc;
+
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
+
+use crate::recorder::vm::{Means, Recorded, choose};
+use crate::recorder::{Program, malloc};
+use furlong_lab::error::{Error, Exit, cause};
+use furlong_lab::options::Settings;
+use furlong_lab::options::Talk;
+use furlong_lab::report::text::plain;
+use furlong_lab::talk::Voice;
+
+/// Records what a command asks of a system, as a trace for `furlong replay`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Of which system.
+    #[command(subcommand)]
+    pub system: System,
+}
+
+/// What is recorded.
+#[derive(Debug, clap::Subcommand)]
+pub enum System {
+    /// Address spaces: mmap, munmap, mprotect, mremap, brk, fork, exec and page faults
+    Vm(VmArgs),
+    /// Allocations: size, alignment, thread and lifetime of each block
+    Malloc(MallocArgs),
+}
+
+const MALLOC_EXAMPLES: &str = "\
+Examples:
+  furlong record malloc --events 1000000 -- ls -l
+  furlong replay ls.malloctrace --subject glibc";
+
+/// What to record, and where to.
+#[derive(Debug, clap::Args)]
+#[command(after_help = MALLOC_EXAMPLES)]
+pub struct MallocArgs {
+    /// The trace [default: the program's name with .malloctrace]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Calls that there is room for while the command runs, 32 bytes each
+    #[arg(long, value_name = "N", default_value_t = malloc::EVENTS)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    pub events: u64,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+    /// The command, and its arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub command: Vec<OsString>,
+}
+
+const VM_EXAMPLES: &str = "\
+Examples:
+  furlong record vm -- ls
+  furlong record vm --with strace --output ls.vmtrace -- ls -l
+  furlong replay ls.vmtrace";
+
+/// What to record, and where to.
+#[derive(Debug, clap::Args)]
+#[command(after_help = VM_EXAMPLES)]
+pub struct VmArgs {
+    /// The trace [default: the program's name with .vmtrace]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// What watches the command [default: perf, or strace where perf may not trace]
+    #[arg(long, value_name = "MEANS")]
+    pub with: Option<Means>,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+    /// The command, and its arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub command: Vec<OsString>,
+}
+
+/// Runs the command to its end and writes the trace.
+///
+/// # Errors
+///
+/// It cannot be run or watched, or the trace cannot be written.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    match &args.system {
+        System::Vm(args) => vm(args),
+        System::Malloc(args) => allocations(args),
+    }
+}
+
+fn allocations(args: &MallocArgs) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let voice = args.talk.voice(&settings);
+    let program = Program::new(&args.command)?;
+    let default = || PathBuf::from(format!("{}.malloctrace", program.name()));
+    let path = args.output.clone().unwrap_or_else(default);
+    let (name, file) = created(&path)?;
+    outlive_interrupts()?;
+    let (recorded, status) = malloc::record(&program, &path, args.events)?;
+    let about = [program.line(), "recorded by a preloaded library".to_owned()];
+    recorded
+        .write(&about, BufWriter::new(file))
+        .map_err(|error| cannot_write(&name, &error))?;
+    if !status.success() {
+        voice.warn(&format!("the command has failed: {}", ended(status)));
+    }
+    for missed in &recorded.missed {
+        voice.warn(missed);
+    }
+    if recorded.calls == 0 {
+        let program = program.name();
+        return Err(Error::failed(format!(
+            "{program} has asked for nothing: a program that is linked statically, or runs with \
+             privileges of its own, does not let anything be preloaded"
+        )));
+    }
+    let (calls, programs) = (recorded.calls, recorded.programs());
+    voice.note(&format!(
+        "{calls} calls of {programs} program{} recorded: furlong replay {name}",
+        if programs == 1 { "" } else { "s" }
+    ));
+    Ok(Exit::Done.into())
+}
+
+/// The file of a trace, made anew, and what messages call it.
+fn created(path: &Path) -> Result<(String, File), Error> {
+    let name = plain(&path.display().to_string());
+    let file = File::create(path).map_err(|error| cannot_write(&name, &error))?;
+    Ok((name, file))
+}
+
+fn cannot_write(name: &str, error: &io::Error) -> Error {
+    Error::usage(format!("{name}: cannot be written: {}", cause(error)))
+}
+
+/// Ctrl-C ends the command; what it has done by then is kept.
+fn outlive_interrupts() -> Result<(), Error> {
+    let refused = |error| Error::failed(format!("cannot listen for Ctrl-C: {}", cause(&error)));
+    flag::register(SIGINT, Arc::default())
+        .map(drop)
+        .map_err(refused)
+}
+
+fn vm(args: &VmArgs) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let voice = args.talk.voice(&settings);
+    let program = Program::new(&args.command)?;
+    let default = || PathBuf::from(format!("{}.vmtrace", program.name()));
+    let path = args.output.clone().unwrap_or_else(default);
+    let means = means(args.with, voice)?;
+    let (name, file) = created(&path)?;
+    outlive_interrupts()?;
+    let recorded = means.record(&program)?;
+    let about = about(&program, means, &recorded);
+    recorded
+        .write(&about, BufWriter::new(file))
+        .map_err(|error| cannot_write(&name, &error))?;
+    say(&recorded, means, &path, voice);
+    if recorded.events.is_empty() {
+        let program = program.name();
+        return Err(Error::failed(format!(
+            "{means} has seen nothing of {program}"
+        )));
+    }
+    Ok(Exit::Done.into())
+}
+
+/// What watches the command; where it is not the best one, that is said.
+fn means(wanted: Option<Means>, voice: Voice) -> Result<Means, Error> {
+    if let Some(means) = wanted {
+        let refused = |unable| Error::failed(format!("{means}: {unable}"));
+        return means.try_out().map_err(refused).map(|()| means);
+    }
+    let (means, unable) = choose()?;
+    if let Some(unable) = unable {
+        voice.warn(&format!("perf: {unable}"));
+    }
+    Ok(means)
+}
+
+/// What the trace says of itself.
+fn about(program: &Program, means: Means, recorded: &Recorded) -> Vec<String> {
+    let mut about = vec![program.line(), format!("recorded with {means}")];
+    about.extend(means.lacks().map(str::to_owned));
+    about.extend(recorded.missed.iter().cloned());
+    about
+}
+
+/// How it went.
+fn say(recorded: &Recorded, means: Means, path: &Path, voice: Voice) {
+    if let Some(status) = recorded.status.filter(|status| !status.success()) {
+        voice.warn(&format!("the command has failed: {}", ended(status)));
+    }
+    for missed in &recorded.missed {
+        voice.warn(missed);
+    }
+    if let Some(lacks) = means.lacks() {
+        voice.note(&format!("{means}: {lacks}"));
+    }
+    let (events, name) = (recorded.events.len(), plain(&path.display().to_string()));
+    voice.note(&format!(
+        "{events} events recorded with {means}: furlong replay {name}"
+    ));
+}
+
+fn ended(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("exit code {code}"),
+        None => status.to_string(),
+    }
+}

@@ -1,0 +1,128 @@
+//! `furlong replay`: a recorded trace, run through subjects, answers checked.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::replay::{Choice, Input, Outcome, page, replay};
+use furlong_lab::error::{Error, Exit};
+use furlong_lab::options::Settings;
+use furlong_lab::options::Talk;
+use furlong_lab::publish;
+use furlong_lab::report::Target;
+use furlong_lab::talk;
+
+const EXAMPLES: &str = "\
+Examples:
+  furlong replay laptop.klog
+  furlong replay laptop.klog --subject rbtree,direct --json -";
+
+/// Runs a trace through subjects, and checks every answer.
+///
+/// A trace is a recording of address spaces or of allocations (`furlong record` makes them), one of
+/// plugs and unplugs, or a memory map in any form that is known; its form is found by its content.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The trace; `-` is standard input
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Subjects, by the names of the experiment's arms [default: all of them]
+    #[arg(long = "subject", value_name = "S", value_delimiter = ',')]
+    pub subjects: Vec<String>,
+    /// Write the outcome as JSON (`furlong.replay/1`); `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// How much is said.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Runs the trace and shows what came of it.
+///
+/// # Errors
+///
+/// It cannot be read or run, or from some line on it is wrong: what stands before that has been run
+/// and shown. Or a subject gave a wrong answer.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let settings = Settings::of_here()?;
+    let voice = args.talk.voice(&settings);
+    let json = args.json.as_deref().map(|path| Target {
+        option: "--json",
+        path,
+    });
+    if let Some(json) = json {
+        json.check()
+            .map_err(|error| Error::usage(error.to_string()))?;
+    }
+    let input = Input::read(&args.trace)?;
+    let choice = Choice {
+        subjects: args.subjects.clone(),
+    };
+    let outcome = replay(&input, &choice)?;
+    if !input.ends_with_a_line() {
+        let name = &input.name;
+        voice.warn(&format!(
+            "{name}: its last line has no end; it may have been cut off"
+        ));
+    }
+    if json.is_some_and(|json| json.is_stdout()) {
+        talk::say(page(&outcome, &publish::style(false)).trim_end());
+    } else {
+        talk::data(&page(&outcome, &publish::style(talk::colour())))?;
+    }
+    if let Some(json) = json {
+        let put = json.put(outcome.json().as_bytes());
+        put.map_err(|error| Error::failed(error.to_string()))?;
+    }
+    end(&outcome)
+}
+
+/// How the command ends, when all has been shown.
+fn end(outcome: &Outcome) -> Result<ExitCode, Error> {
+    let wrong = outcome.wrong();
+    let fault = outcome.fault.as_ref();
+    let fault = fault.map(|fault| format!("{fault}; what stands before it was run"));
+    match fault {
+        None if wrong == 0 => Ok(Exit::Done.into()),
+        Some(fault) if wrong == 0 => Err(Error::usage(fault)),
+        fault => {
+            let wrong = [format!("{wrong} wrong answers, see above")];
+            let said: Vec<String> = wrong.into_iter().chain(fault).collect();
+            Err(Error::failed(said.join("; ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::end;
+    use crate::replay::{Judge, Outcome, SubjectOutcome};
+    use furlong_lab::error::Exit;
+
+    fn outcome(wrong: u64, fault: Option<&str>) -> Outcome {
+        let right = SubjectOutcome::default();
+        let subject = SubjectOutcome {
+            wrong,
+            ..SubjectOutcome::default()
+        };
+        Outcome {
+            schema: "furlong.replay/1",
+            trace: String::new(),
+            form: String::new(),
+            described: String::new(),
+            judge: Judge::Specification,
+            fault: fault.map(str::to_owned),
+            subjects: vec![right, subject],
+        }
+    }
+
+    #[test]
+    fn a_wrong_answer_fails_the_command_and_a_bad_line_is_bad_input() {
+        assert!(end(&outcome(0, None)).is_ok());
+        let exit = |wrong, fault| end(&outcome(wrong, fault)).unwrap_err().exit;
+        assert_eq!(exit(1, None), Exit::Failed);
+        assert_eq!(exit(1, Some("f: line 3")), Exit::Failed);
+        assert_eq!(exit(0, Some("f: line 3")), Exit::Usage);
+    }
+}

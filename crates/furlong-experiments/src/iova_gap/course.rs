@@ -1,0 +1,224 @@
+//! An allocator on its way through a workload: rounds of pairs, each a reservation and a release.
+#![forbid(unsafe_code)]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use furlong::addr::{Address, Extent, Iova};
+use furlong_spec::Random;
+
+use super::allocator::{AddressAllocator, Ask};
+use super::workload::Shape;
+use crate::rounds::in_rounds;
+use furlong_lab::hash::digest;
+use furlong_lab::model::{Failure, Outcome, Request};
+
+/// Operations between two looks at the clock: few enough that what is drawn for them stays in the
+/// first-level cache, so many that the clock costs less than a cycle an operation.
+const ROUND: u64 = 256;
+
+/// Stands for a request that found no place. No page begins there.
+const NOWHERE: u64 = u64::MAX;
+
+/// Runs one sample of a workload on an allocator.
+///
+/// An operation is a pair. Where extents are replaced it releases one and reserves another,
+/// otherwise it reserves one and releases it.
+///
+/// # Errors
+/// The workload is not known, the allocator cannot be filled, or an answer is wrong.
+pub fn run<A: AddressAllocator>(request: &Request) -> Result<Outcome, Failure> {
+    let shape = Shape::of(&request.workload)?;
+    let mut course = Course::<A>::new(shape, request.seed)?;
+    let warm = if shape.is_churn() {
+        2 * shape.extents
+    } else {
+        ROUND
+    };
+    course.rounds(warm)?;
+    let before = course.subject.visits();
+    let operations = request.operations.max(1);
+    let timed = course.rounds(operations)?;
+    let visits = course.subject.visits().zip(before);
+    let per_op = |total: f64| total / operations as f64;
+    let metrics = if request.exact {
+        let visits = visits.map(|(after, before)| per_op((after - before) as f64));
+        visits.map(|visits| ("nodes_visited_per_op".to_owned(), visits))
+    } else {
+        let time = per_op(timed.as_secs_f64() * 1e9);
+        Some(("time_ns_per_op".to_owned(), time))
+    };
+    Ok(Outcome {
+        metrics: metrics.into_iter().collect(),
+        operations,
+        elapsed_s: timed.as_secs_f64(),
+        digest: course.finish()?,
+    })
+}
+
+/// One operation, drawn.
+#[derive(Clone, Copy)]
+struct Step {
+    ask: Ask,
+    /// What is released, where extents are replaced.
+    victim: u32,
+}
+
+struct Course<A: AddressAllocator> {
+    shape: Shape,
+    random: Random,
+    subject: A,
+    /// What is live, in ascending order unless extents are replaced, and what releases it.
+    live: Vec<Extent<Iova>>,
+    grants: Vec<Option<A::Grant>>,
+    steps: Vec<Step>,
+    starts: Vec<u64>,
+    digest: u64,
+}
+
+impl<A: AddressAllocator> Course<A> {
+    fn new(shape: Shape, seed: u64) -> Result<Self, Failure> {
+        let mut random = Random::new(seed);
+        let mut subject = A::new(shape.space())?;
+        let mut live = shape.layout(&mut random);
+        random.shuffle(&mut live);
+        let grants: Vec<_> = subject.fill(&live)?.into_iter().map(Some).collect();
+        if grants.len() != live.len() {
+            return Err(Failure("not everything was reserved beforehand".to_owned()));
+        }
+        if !shape.is_churn() {
+            live.sort_unstable_by_key(Extent::start);
+        }
+        Ok(Self {
+            shape,
+            random,
+            subject,
+            live,
+            grants,
+            steps: Vec::new(),
+            starts: vec![NOWHERE; ROUND as usize],
+            digest: 0,
+        })
+    }
+
+    /// So many operations; what they took.
+    fn rounds(&mut self, operations: u64) -> Result<Duration, Failure> {
+        in_rounds(operations, ROUND, |operations| self.round(operations))
+    }
+
+    fn round(&mut self, operations: usize) -> Result<Duration, Failure> {
+        self.steps.clear();
+        for _ in 0..operations {
+            let victim = self.random.index(self.live.len()) as u32;
+            let ask = self.shape.ask(&mut self.random);
+            self.steps.push(Step { ask, victim });
+        }
+        let steps = black_box(self.steps.as_slice());
+        let starts = &mut self.starts[..operations];
+        let begin = Instant::now();
+        if self.shape.is_churn() {
+            replace(&mut self.subject, &mut self.grants, steps, starts);
+        } else {
+            come_and_go(&mut self.subject, steps, starts);
+        }
+        let timed = begin.elapsed();
+        self.judge(operations)?;
+        Ok(timed)
+    }
+
+    /// Looks at the answers of a round, and follows them.
+    fn judge(&mut self, operations: usize) -> Result<(), Failure> {
+        let starts = &self.starts[..operations];
+        for (step, start) in self.steps.iter().zip(starts) {
+            let granted = granted(&step.ask, *start)?;
+            if self.shape.is_churn() {
+                self.live[step.victim as usize] = granted;
+            } else {
+                let next = self.live.partition_point(|e| e.last() < granted.start());
+                if let Some(owner) = self.live.get(next).filter(|e| e.overlaps(&granted)) {
+                    let text = format!("{granted:?} was granted, {owner:?} is reserved");
+                    return Err(Failure(text));
+                }
+            }
+        }
+        if self.shape.is_decided() {
+            self.digest = digest(self.digest, starts.iter().copied());
+        }
+        Ok(())
+    }
+
+    /// A number over all answers, after the allocator has been compared with what should be live.
+    fn finish(mut self) -> Result<u64, Failure> {
+        self.live.sort_unstable_by_key(Extent::start);
+        if self.live.windows(2).any(|pair| pair[0].overlaps(&pair[1])) {
+            return Err(Failure("an address was granted twice".to_owned()));
+        }
+        if joined(self.subject.reserved()?) != joined(self.live.iter().copied()) {
+            let text = "what is reserved is not what was granted";
+            return Err(Failure(text.to_owned()));
+        }
+        let ends = self.live.iter().flat_map(|e| [e.start(), e.last()]);
+        Ok(digest(self.digest, ends.map(Address::raw)))
+    }
+}
+
+/// Extents, in ascending order, with neighbours joined: an allocator of gaps does not know where
+/// they meet.
+pub fn joined(extents: impl IntoIterator<Item = Extent<Iova>>) -> Vec<Extent<Iova>> {
+    let mut joined: Vec<Extent<Iova>> = Vec::new();
+    for extent in extents {
+        let before = joined.last_mut();
+        match before.filter(|before| before.end() == Some(extent.start())) {
+            Some(before) => {
+                let both = Extent::from_last(before.start(), extent.last());
+                *before = both.expect("the second one ends behind the first");
+            }
+            None => joined.push(extent),
+        }
+    }
+    joined
+}
+
+/// What was granted, if it is what was asked for.
+fn granted(ask: &Ask, start: u64) -> Result<Extent<Iova>, Failure> {
+    if start == NOWHERE {
+        return Err(Failure(format!("no place was found for {ask:?}")));
+    }
+    let granted = Extent::from_len(Iova::new(start), ask.size);
+    let suits = |extent: &Extent<Iova>| {
+        start.is_multiple_of(ask.align) && start >= ask.low && extent.last().raw() <= ask.high
+    };
+    let refusal = || Failure(format!("{ask:?} was answered with {start:#x}"));
+    granted.filter(suits).ok_or_else(refusal)
+}
+
+#[inline(never)]
+fn come_and_go<A: AddressAllocator>(subject: &mut A, steps: &[Step], starts: &mut [u64]) {
+    for (step, answer) in steps.iter().zip(starts) {
+        *answer = NOWHERE;
+        if let Some((start, grant)) = subject.reserve(&step.ask) {
+            *answer = start;
+            subject.release(grant);
+        }
+    }
+}
+
+#[inline(never)]
+fn replace<A: AddressAllocator>(
+    subject: &mut A,
+    grants: &mut [Option<A::Grant>],
+    steps: &[Step],
+    starts: &mut [u64],
+) {
+    for (step, answer) in steps.iter().zip(starts) {
+        let place = &mut grants[step.victim as usize];
+        if let Some(grant) = place.take() {
+            subject.release(grant);
+        }
+        *answer = NOWHERE;
+        if let Some((start, grant)) = subject.reserve(&step.ask) {
+            *answer = start;
+            *place = Some(grant);
+        }
+    }
+}

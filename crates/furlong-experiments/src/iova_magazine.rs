@@ -1,0 +1,43 @@
+//! `iova-magazine`: what it is worth that CPUs keep what they release.
+//!
+//! The workloads are written over [`SharedAllocator`], so that further arms can be added.
+#![forbid(unsafe_code)]
+
+mod course;
+mod magazine;
+mod shared;
+#[cfg(test)]
+mod tests;
+mod tree;
+pub(super) mod watch;
+mod worker;
+
+use furlong::iova::Traffic;
+use furlong::rbtree::Off;
+
+pub use course::run;
+use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
+pub use magazine::{Magazines, ThreadCpu};
+pub use shared::{FOLLOWS, SharedAllocator, become_cpu, cpu};
+pub use tree::LockedTree;
+
+const PLAN: &str = include_str!("../experiments/iova-magazine/plan.toml");
+
+/// The experiment.
+#[must_use]
+pub fn experiment() -> Experiment {
+    let arms = vec![
+        Arm::new("tree", run::<LockedTree>),
+        Arm::new("magazine", magazine),
+    ];
+    Experiment::compiled_in(PLAN, arms)
+}
+
+/// Times the arm without counters, or counts without looking at the clock.
+fn magazine(request: &Request) -> Result<Outcome, Failure> {
+    if request.exact {
+        run::<Magazines<Traffic>>(request)
+    } else {
+        run::<Magazines<Off>>(request)
+    }
+}

@@ -1,0 +1,33 @@
+//! `iova-propagation`: when a tree recomputes what it knows of its subtrees.
+#![forbid(unsafe_code)]
+
+use furlong::iova;
+use furlong::rbtree::{Checked, Custom, Deferred, Eager, Propagation, Tally};
+
+use super::gas;
+use super::ordered::{self, Tree};
+use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
+
+const PLAN: &str = include_str!("../experiments/iova-propagation/plan.toml");
+
+/// The experiment.
+#[must_use]
+pub fn experiment() -> Experiment {
+    let arms = vec![
+        Arm::new("eager", run::<Eager>),
+        Arm::new("deferred", run::<Deferred>),
+        Arm::new("checked", run::<Checked>),
+    ];
+    Experiment::compiled_in(PLAN, arms)
+}
+
+/// Times the arm without counters, or counts without looking at the clock: on the tree alone, or
+/// on the whole allocator.
+fn run<P: Propagation + 'static>(request: &Request) -> Result<Outcome, Failure> {
+    match (gas::is_one(&request.workload.name), request.exact) {
+        (false, false) => ordered::run::<Tree<Custom<P>>>(request),
+        (false, true) => ordered::run::<Tree<Custom<P, Tally>>>(request),
+        (true, false) => gas::run::<iova::Custom<u64, P>>(request),
+        (true, true) => gas::run::<iova::Custom<u64, P, Tally>>(request),
+    }
+}

@@ -1,0 +1,99 @@
+//! `lab-honesty`: how often a tool calls identical programs different.
+#![forbid(unsafe_code)]
+
+mod drift;
+mod poop;
+mod programs;
+pub mod table;
+mod tool;
+
+use std::time::Instant;
+
+use super::said;
+use drift::Drift;
+use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
+use poop::Poop;
+use programs::Programs;
+use tool::{BlockOrder, Furlong, Hyperfine, Tool};
+
+const PLAN: &str = include_str!("../experiments/lab-honesty/plan.toml");
+
+/// Share of the comparisons of a program with itself in which it was called different, per cent.
+const CALLED_DIFFERENT: &str = "called_different_pct";
+
+/// Share of the comparisons in which the slower program was called slower, per cent.
+const FOUND_SLOWER: &str = "found_slower_pct";
+
+/// What a program that does nothing takes, as the tool says, in microseconds.
+const SPAWN_TO_EXIT: &str = "spawn_to_exit_us";
+
+/// What a comparison takes, seconds.
+const COMPARISON: &str = "comparison_s";
+
+/// The experiment.
+#[must_use]
+pub fn experiment() -> Experiment {
+    let arms = vec![
+        Arm {
+            na: |_| Hyperfine::missing(),
+            ..Arm::new("hyperfine", run::<Hyperfine>)
+        },
+        Arm {
+            na: |_| Poop::missing(),
+            ..Arm::new("poop", run::<Poop>)
+        },
+        Arm::new("block-order", run::<BlockOrder>),
+        Arm::new("furlong", run::<Furlong>),
+    ];
+    Experiment::compiled_in(PLAN, arms)
+}
+
+/// What the operations of a sample are.
+type Operation<T> = fn(&mut T, &Programs) -> Result<f64, Failure>;
+
+/// What a workload asks of a tool, and the metric that the mean over the operations is.
+fn asked<T: Tool>(request: &Request) -> (&'static str, Operation<T>) {
+    fn share(told: Result<bool, Failure>) -> Result<f64, Failure> {
+        told.map(|told| if told { 100.0 } else { 0.0 })
+    }
+    if request.workload.has(SPAWN_TO_EXIT) {
+        (SPAWN_TO_EXIT, |tool, _| tool.spawn_to_exit_us())
+    } else if request.workload.has(FOUND_SLOWER) {
+        (FOUND_SLOWER, |tool, programs| {
+            share(tool.calls_slower(programs))
+        })
+    } else {
+        (CALLED_DIFFERENT, |tool, programs| {
+            share(tool.calls_different(programs))
+        })
+    }
+}
+
+/// Makes comparisons with a tool, and says what they came to on average.
+fn run<T: Tool>(request: &Request) -> Result<Outcome, Failure> {
+    let param = |name: &str| request.workload.params.get(name).copied().unwrap_or(0);
+    let programs = Programs::write(param("loops"), param("slower_permille")).map_err(said)?;
+    let mut tool = T::new(param("runs"))?;
+    let (metric, operation) = asked::<T>(request);
+    let drift = (param("drift") > 0).then(|| Drift::begin(request.seed));
+    let drift = drift.transpose().map_err(said)?;
+    let began = Instant::now();
+    let mut sum = 0.0;
+    for _ in 0..request.operations {
+        sum += operation(&mut tool, &programs)?;
+    }
+    let elapsed_s = began.elapsed().as_secs_f64();
+    drop(drift);
+    let operations = request.operations as f64;
+    Ok(Outcome {
+        metrics: [
+            (metric.to_owned(), sum / operations),
+            (COMPARISON.to_owned(), elapsed_s / operations),
+        ]
+        .into(),
+        operations: request.operations,
+        elapsed_s,
+        // There is no answer to agree on but the question.
+        digest: request.seed,
+    })
+}

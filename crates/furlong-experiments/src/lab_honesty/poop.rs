@@ -1,0 +1,149 @@
+//! poop, by the signs that it prints.
+#![forbid(unsafe_code)]
+
+use std::process::Command;
+use std::time::Instant;
+
+use super::programs::{NOTHING, Programs};
+use super::tool::{Tool, answers, finished};
+use furlong_lab::model::Failure;
+
+/// What it prints before a difference that its rule calls one: slower, faster.
+const SIGNS: [char; 2] = ['\u{1f4a9}', '\u{26a1}'];
+
+/// poop itself, where it is there and the processor counts what it wants counted.
+pub(super) struct Poop {
+    runs: u64,
+    /// For how long it samples a command; found out once, as it takes no number of runs.
+    duration_ms: Option<u64>,
+}
+
+impl Poop {
+    /// Why there is none.
+    pub(super) fn missing() -> Option<String> {
+        if !answers("poop", &["--help"]) {
+            return Some("poop is not on the path (github.com/andrewrk/poop)".to_owned());
+        }
+        let runs = answers("poop", &["--color", "never", "-d", "1", NOTHING]);
+        (!runs).then(|| "poop finds no counters of the processor that it can use".to_owned())
+    }
+
+    /// What it prints of commands, the wall time of each.
+    fn walls(&mut self, commands: &[String]) -> Result<Vec<Wall>, Failure> {
+        let duration_ms = match self.duration_ms {
+            Some(known) => known,
+            None => *self
+                .duration_ms
+                .insert(duration_ms(&commands[0], self.runs)?),
+        };
+        let mut command = Command::new("poop");
+        command.args(["--color", "never", "--duration", &duration_ms.to_string()]);
+        command.args(commands);
+        let walls = Wall::all(&finished(command)?);
+        match walls.len() == commands.len() {
+            true => Ok(walls),
+            false => Err(Failure(format!("poop printed {} wall times", walls.len()))),
+        }
+    }
+
+    fn sign(&mut self, programs: &Programs) -> Result<Option<char>, Failure> {
+        let walls = self.walls(&programs.commands())?;
+        Ok(walls.last().and_then(|wall| wall.sign))
+    }
+}
+
+/// For how long so many runs of a command go on, milliseconds.
+fn duration_ms(command: &str, runs: u64) -> Result<u64, Failure> {
+    let words: Vec<&str> = command.split(' ').collect();
+    let began = Instant::now();
+    for _ in 0..runs {
+        let mut process = Command::new(words[0]);
+        process.args(&words[1..]);
+        finished(process)?;
+    }
+    Ok((began.elapsed().as_millis() as u64).max(1))
+}
+
+/// A line of its table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wall {
+    mean_us: f64,
+    sign: Option<char>,
+}
+
+impl Wall {
+    /// Of every command, in their order.
+    fn all(printed: &str) -> Vec<Wall> {
+        let lines = printed.lines().map(str::trim_start);
+        lines
+            .filter_map(|line| line.strip_prefix("wall_time"))
+            .filter_map(Wall::of)
+            .collect()
+    }
+
+    /// Of what follows its name: "1.23ms ± 45.6us ..".
+    fn of(line: &str) -> Option<Wall> {
+        let mean = line.split('\u{b1}').next()?.trim();
+        let at = mean.find(|letter: char| letter.is_ascii_alphabetic())?;
+        let (number, unit) = mean.split_at(at);
+        let unit_us = match unit {
+            "ns" => 1e-3,
+            "us" => 1.0,
+            "ms" => 1e3,
+            "s" => 1e6,
+            _ => return None,
+        };
+        Some(Wall {
+            mean_us: unit_us * number.trim().parse::<f64>().ok()?,
+            sign: line.chars().find(|letter| SIGNS.contains(letter)),
+        })
+    }
+}
+
+impl Tool for Poop {
+    fn new(runs: u64) -> Result<Self, Failure> {
+        Ok(Self {
+            runs,
+            duration_ms: None,
+        })
+    }
+
+    fn calls_different(&mut self, programs: &Programs) -> Result<bool, Failure> {
+        Ok(self.sign(programs)?.is_some())
+    }
+
+    fn calls_slower(&mut self, programs: &Programs) -> Result<bool, Failure> {
+        Ok(self.sign(programs)? == Some(SIGNS[0]))
+    }
+
+    fn spawn_to_exit_us(&mut self) -> Result<f64, Failure> {
+        let walls = self.walls(&[NOTHING.to_owned()])?;
+        Ok(walls[0].mean_us)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SIGNS, Wall};
+
+    #[test]
+    fn wall_times_and_signs_are_read_from_its_table() {
+        let printed = "\
+Benchmark 1 (10 runs): /bin/sh a.sh
+  measurement          mean ± σ            min … max           outliers         delta
+  wall_time          6.71ms ±  134us    6.60ms … 7.04ms          0 ( 0%)        0%
+  peak_rss           1.70MB ± 60.1KB    1.57MB … 1.76MB          0 ( 0%)        0%
+Benchmark 2 (10 runs): /bin/sh b.sh
+  measurement          mean ± σ            min … max           outliers         delta
+  wall_time           812us ±  160us     6.81ms … 7.34ms          0 ( 0%)        💩+  3.8% ±  2.0%
+  cpu_cycles         10.0M  ±  160K      6.81M  … 7.34M           0 ( 0%)        ⚡-  3.8% ±  2.0%
+Benchmark 3 (10 runs): /bin/sh c.sh
+  wall_time          1.20s  ±  160us     6.81ms … 7.34ms          0 ( 0%)          +  0.8% ±  2.0%
+";
+        let found = Wall::all(printed);
+        let means: Vec<f64> = found.iter().map(|wall| wall.mean_us).collect();
+        assert_eq!(means, [6710.0, 812.0, 1.2e6]);
+        let signs: Vec<Option<char>> = found.iter().map(|wall| wall.sign).collect();
+        assert_eq!(signs, [None, Some(SIGNS[0]), None]);
+    }
+}

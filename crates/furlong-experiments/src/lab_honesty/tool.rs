@@ -1,0 +1,236 @@
+//! The tools that compare, each with the rule by which its figures are read.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde::Deserialize;
+use tempfile::NamedTempFile;
+
+use super::programs::{NOTHING, Programs, SHELL};
+use crate::said;
+use furlong_lab::measure::launcher::{Launcher, Task};
+use furlong_lab::model::Failure;
+use furlong_lab::model::result::{Comparison, ResultFile, Verdict, WorkloadResult};
+use furlong_lab::record::build;
+use furlong_stats::{student, welch};
+
+/// Something that compares two commands.
+pub(super) trait Tool: Sized {
+    /// With so many runs of each.
+    fn new(runs: u64) -> Result<Self, Failure>;
+
+    /// Whether it calls programs different that are not.
+    fn calls_different(&mut self, programs: &Programs) -> Result<bool, Failure>;
+
+    /// Whether it calls the second program slower.
+    fn calls_slower(&mut self, programs: &Programs) -> Result<bool, Failure>;
+
+    /// What it says that a program which does nothing takes on average, microseconds.
+    fn spawn_to_exit_us(&mut self) -> Result<f64, Failure>;
+}
+
+/// The level of a test.
+const ALPHA: f64 = 0.05;
+
+/// hyperfine, its times judged by Welch.
+pub(super) struct Hyperfine {
+    runs: u64,
+}
+
+/// What hyperfine exports.
+#[derive(Deserialize)]
+struct Exported {
+    results: Vec<Times>,
+}
+
+#[derive(Deserialize)]
+struct Times {
+    times: Vec<f64>,
+}
+
+impl Hyperfine {
+    /// Why there is none.
+    pub(super) fn missing() -> Option<String> {
+        let how = "hyperfine is not installed (on Debian: apt-get install hyperfine)";
+        (!answers("hyperfine", &["--version"])).then(|| how.to_owned())
+    }
+
+    fn times<const N: usize>(&self, commands: [String; N]) -> Result<[Vec<f64>; N], Failure> {
+        let file = NamedTempFile::new().map_err(said)?;
+        let mut command = Command::new("hyperfine");
+        command.args(["-N", "--style", "none", "--runs", &self.runs.to_string()]);
+        command.arg("--export-json").arg(file.path()).args(commands);
+        finished(command)?;
+        let text = fs::read_to_string(file.path()).map_err(said)?;
+        let exported: Exported = serde_json::from_str(&text).map_err(said)?;
+        let times: Vec<Vec<f64>> = exported.results.into_iter().map(|one| one.times).collect();
+        times
+            .try_into()
+            .map_err(|_| Failure(format!("hyperfine did not export {N} commands")))
+    }
+}
+
+impl Tool for Hyperfine {
+    fn new(runs: u64) -> Result<Self, Failure> {
+        Ok(Self { runs })
+    }
+
+    fn calls_different(&mut self, programs: &Programs) -> Result<bool, Failure> {
+        let [a, b] = self.times(programs.commands())?;
+        Ok(welch(&a, &b).is_some_and(|test| test.p < ALPHA))
+    }
+
+    fn calls_slower(&mut self, programs: &Programs) -> Result<bool, Failure> {
+        let [a, b] = self.times(programs.commands())?;
+        Ok(welch(&a, &b).is_some_and(|test| test.p < ALPHA && test.t > 0.0))
+    }
+
+    fn spawn_to_exit_us(&mut self) -> Result<f64, Failure> {
+        let [times] = self.times([NOTHING.to_owned()])?;
+        Ok(mean_us(&times))
+    }
+}
+
+/// All runs of one, then all of the other, judged as poop does.
+pub(super) struct BlockOrder {
+    runs: u64,
+    launcher: Launcher,
+}
+
+/// poop calls different what lies wholly beyond so many per cent.
+const POOP_PCT: f64 = 1.0;
+
+impl BlockOrder {
+    /// The times of a program's runs, one after the other, seconds.
+    fn times(&self, task: &Task) -> Result<Vec<f64>, Failure> {
+        let run = |_| self.launcher.run(task, None).map_err(said);
+        let wall = |_| Ok(run(())?.usage.wall_s);
+        (0..self.runs).map(wall).collect()
+    }
+
+    /// The ends of the interval of the difference, per cent.
+    fn interval(&self, programs: &Programs) -> Result<[f64; 2], Failure> {
+        let tasks = programs
+            .scripts()
+            .map(|script| Task::new(Path::new(SHELL), &[&script]));
+        let [a, b] = [self.times(&tasks[0])?, self.times(&tasks[1])?];
+        let found = student(&a, &b, 1.0 - ALPHA);
+        let found = found.ok_or_else(|| Failure("too few runs for a difference".to_owned()))?;
+        let (middle, half) = (found.difference_pct, found.plus_minus_pct);
+        Ok([middle - half, middle + half])
+    }
+}
+
+impl Tool for BlockOrder {
+    fn new(runs: u64) -> Result<Self, Failure> {
+        Ok(Self {
+            runs,
+            launcher: Launcher::new().map_err(said)?,
+        })
+    }
+
+    fn calls_different(&mut self, programs: &Programs) -> Result<bool, Failure> {
+        let [low, high] = self.interval(programs)?;
+        Ok(low > POOP_PCT || high < -POOP_PCT)
+    }
+
+    fn calls_slower(&mut self, programs: &Programs) -> Result<bool, Failure> {
+        Ok(self.interval(programs)?[0] > POOP_PCT)
+    }
+
+    fn spawn_to_exit_us(&mut self) -> Result<f64, Failure> {
+        self.times(&Task::new(Path::new(NOTHING), &[]))
+            .map(|times| mean_us(&times))
+    }
+}
+
+/// `furlong compare`.
+pub(super) struct Furlong {
+    runs: u64,
+}
+
+/// The metric that a comparison is judged by.
+const WALL: &str = "wall_s";
+
+/// The margin at which the slower program is to be found.
+const MARGIN_PCT: &str = "0.5";
+
+impl Furlong {
+    /// The one workload of a comparison of two commands.
+    fn compared(&self, commands: &[String; 2]) -> Result<WorkloadResult, Failure> {
+        let file = NamedTempFile::new().map_err(said)?;
+        let mut command = Command::new(build::executable().map_err(said)?);
+        command.args(["compare", "--quiet", "--db", "none", "--html", "none"]);
+        command.args(["--blocks", &self.runs.to_string(), "--margin", MARGIN_PCT]);
+        command.args(["--names", "a,b", "--json"]).arg(file.path());
+        command.args(commands);
+        finished(command)?;
+        let text = fs::read_to_string(file.path()).map_err(said)?;
+        let result: ResultFile = serde_json::from_str(&text).map_err(said)?;
+        let mut workloads = result.experiments.into_iter().flat_map(|one| one.workloads);
+        workloads
+            .next()
+            .ok_or_else(|| Failure("furlong compared nothing".to_owned()))
+    }
+
+    fn wall(&self, programs: &Programs) -> Result<Comparison, Failure> {
+        let mut all = self.compared(&programs.commands())?.comparisons.into_iter();
+        all.find(|one| one.metric == WALL)
+            .ok_or_else(|| Failure("furlong compared no wall time".to_owned()))
+    }
+}
+
+impl Tool for Furlong {
+    fn new(runs: u64) -> Result<Self, Failure> {
+        Ok(Self { runs })
+    }
+
+    fn calls_different(&mut self, programs: &Programs) -> Result<bool, Failure> {
+        let interval = self.wall(programs)?.ci95_pct;
+        Ok(interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0))
+    }
+
+    fn calls_slower(&mut self, programs: &Programs) -> Result<bool, Failure> {
+        Ok(self.wall(programs)?.verdict == Verdict::Revert)
+    }
+
+    fn spawn_to_exit_us(&mut self) -> Result<f64, Failure> {
+        let workload = self.compared(&[NOTHING, NOTHING].map(str::to_owned))?;
+        let walls = workload.arms.iter().filter_map(|arm| arm.samples.get(WALL));
+        let walls: Vec<f64> = walls.flatten().flatten().copied().collect();
+        Ok(mean_us(&walls))
+    }
+}
+
+/// Seconds as microseconds, on average.
+fn mean_us(times_s: &[f64]) -> f64 {
+    1e6 * times_s.iter().sum::<f64>() / times_s.len() as f64
+}
+
+/// Whether a program is there and does what it is asked.
+pub(super) fn answers(program: &str, arguments: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Runs a tool to its end, which must be a good one; what it printed comes back.
+pub(super) fn finished(mut command: Command) -> Result<String, Failure> {
+    let tool = command.get_program().to_string_lossy().into_owned();
+    let output: Output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Failure(format!("{tool} cannot be run: {error}")))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().last().unwrap_or("").to_owned();
+    Err(Failure(format!(
+        "{tool} ended with {}: {last}",
+        output.status
+    )))
+}

@@ -1,0 +1,65 @@
+//! The experiments on the five systems of `furlong`, on the lab's public interface, and the verbs of
+//! the command that are about memory: recordings and the seeds' figures.
+//!
+//! # Files
+//! - a file or folder for each experiment, by its name
+//! - `recorder/`: traces of real programs, made; `replay/`: run again through subjects
+//! - `seeds/`: the figures of the documents that the systems come from
+//! - `cmd/`: the verbs `record`, `replay`, `seeds` and `peers`, a file each
+//! - `malloc-work/`, `malloc-record/` beside this folder: programs that run inside what is measured
+
+use std::fmt::Display;
+
+use furlong_lab::model::{Experiment, Failure};
+
+pub mod bounce;
+pub mod bounce_area;
+pub mod bounce_order;
+pub mod cmd;
+mod computing;
+mod crew;
+pub mod gas;
+pub mod iova_gap;
+pub mod iova_magazine;
+pub mod iova_propagation;
+pub mod lab_honesty;
+mod malloc;
+pub mod malloc_gate;
+pub mod malloc_suite;
+pub mod malloc_tier;
+pub mod ordered;
+pub mod phys_lookup;
+pub mod recorder;
+pub mod replay;
+mod rounds;
+mod seats;
+pub mod seeds;
+pub mod traffic;
+pub mod tree_order;
+pub mod vmspace_index;
+
+pub use cmd::Verb;
+
+/// What something refuses with, as the reason of a failure.
+pub(crate) fn said(refusal: impl Display) -> Failure {
+    Failure(refusal.to_string())
+}
+
+/// Every experiment that this binary can run.
+#[must_use]
+pub fn all() -> Vec<Experiment> {
+    vec![
+        iova_propagation::experiment(),
+        iova_gap::experiment(),
+        iova_magazine::experiment(),
+        phys_lookup::experiment(),
+        bounce_order::experiment(),
+        bounce_area::experiment(),
+        tree_order::experiment(),
+        vmspace_index::experiment(),
+        malloc_gate::experiment(),
+        malloc_tier::experiment(),
+        malloc_suite::experiment(),
+        lab_honesty::experiment(),
+    ]
+}

@@ -1,0 +1,179 @@
+//! Our own small program, with an allocator preloaded.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::environment::{environment, variables};
+use crate::said;
+use furlong_lab::error::cause;
+use furlong_lab::measure::callgrind::{Callgrind, Count};
+use furlong_lab::measure::finished::{Ending, Finished, Usage};
+use furlong_lab::measure::launcher::{Launcher, Output, Task, try_program};
+use furlong_lab::measure::pmu::{Counters, Event};
+use furlong_lab::model::Failure;
+
+/// The program itself; its source is in `malloc-work/`.
+const IMAGE: &[u8] = include_bytes!(env!("FURLONG_MALLOC_WORK"));
+
+/// The function that has all that is measured inside, as callgrind has it.
+const TIMED: &str = "*::timed*";
+
+/// What the program is to do.
+pub(crate) struct Work<'a> {
+    /// The work's name, and `name=number` for each parameter.
+    pub(crate) arguments: Vec<String>,
+    /// The library that is preloaded.
+    pub(crate) preload: &'a Path,
+    /// What it reads.
+    pub(crate) input: Option<&'a Path>,
+    /// Settings of the allocator's, in its environment.
+    pub(crate) settings: Vec<(&'static str, &'static str)>,
+}
+
+/// What the program did.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    /// Operations that it really did.
+    pub(crate) operations: u64,
+    /// Seconds that they took.
+    pub(crate) elapsed_s: f64,
+    /// Of its answers.
+    pub(crate) digest: u64,
+    /// Further figures of its own.
+    pub(crate) more: BTreeMap<String, f64>,
+    /// What the whole process took.
+    pub(crate) usage: Usage,
+    /// Events of the whole process, by metric.
+    pub(crate) events: BTreeMap<&'static str, f64>,
+}
+
+/// The program in a file, which goes when this goes.
+pub(crate) struct Program {
+    launcher: Launcher,
+    home: TempDir,
+    path: PathBuf,
+}
+
+impl Program {
+    /// Puts it into a file.
+    ///
+    /// # Errors
+    /// There is no place for it.
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let lost = |error: io::Error| {
+            let why = cause(&error);
+            Failure(format!("no place for a program ({why}): set TMPDIR to one"))
+        };
+        let home = tempfile::tempdir().map_err(lost)?;
+        let path = home.path().join("furlong-malloc-work");
+        fs::write(&path, IMAGE).map_err(lost)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).map_err(lost)?;
+        try_program(&path).map_err(lost)?;
+        Ok(Self {
+            launcher: Launcher::new().map_err(said)?,
+            home,
+            path,
+        })
+    }
+
+    /// Runs it, and counts these events.
+    ///
+    /// # Errors
+    /// It did not come to a good end, or another allocator than the one that was preloaded served
+    /// it.
+    pub(crate) fn run(&self, work: &Work<'_>, events: &[&'static Event]) -> Result<Done, Failure> {
+        let mut task = self.task(work);
+        task.environment = environment(variables(work.preload, &work.settings));
+        let mut counters = Counters::open(events).map_err(Failure)?;
+        let finished = self.launcher.run(&task, None).map_err(said)?;
+        let counts = counters.read().map_err(Failure)?;
+        let mut done = self.done(work, &finished)?;
+        let values = counts
+            .into_iter()
+            .map(|(metric, count)| (metric, count.value));
+        done.events = values.collect();
+        Ok(done)
+    }
+
+    /// Runs it under callgrind with its caches, which count what is timed.
+    ///
+    /// # Errors
+    /// As [`Program::run`], or there is no callgrind.
+    pub(crate) fn count(&self, work: &Work<'_>) -> Result<(Done, Count), Failure> {
+        let callgrind = Callgrind::new().map_err(said)?.with_caches().within(TIMED);
+        let callgrind = callgrind.with_variables(variables(work.preload, &work.settings));
+        let count = callgrind.count(&self.launcher, &self.task(work), None);
+        let count = count.map_err(said)?;
+        Ok((self.done(work, &count.finished)?, count))
+    }
+
+    fn task(&self, work: &Work<'_>) -> Task {
+        let mut task = Task::new(&self.path, &[]);
+        task.arguments
+            .extend(work.arguments.iter().map(OsString::from));
+        task.output = Output::File(self.said());
+        if let Some(input) = work.input {
+            task.input = input.into();
+        }
+        task
+    }
+
+    fn said(&self) -> PathBuf {
+        self.home.path().join("said")
+    }
+
+    fn done(&self, work: &Work<'_>, finished: &Finished) -> Result<Done, Failure> {
+        if finished.ending != Ending::Exited(0) {
+            let last = finished.last_error_line();
+            let last = last.unwrap_or_else(|| "it said nothing".to_owned());
+            return Err(Failure(format!("{}: {last}", finished.ending)));
+        }
+        let line = fs::read_to_string(self.said()).map_err(said)?;
+        let (line, served) = line.trim().split_once(" malloc=").unwrap_or_default();
+        if !same_file(Path::new(served), work.preload) {
+            let wanted = work.preload.display();
+            return Err(Failure(format!(
+                "{wanted} was preloaded, and {served} served"
+            )));
+        }
+        let pairs = line
+            .split_whitespace()
+            .filter_map(|pair| pair.split_once('='));
+        let mut pairs: BTreeMap<&str, &str> = pairs.collect();
+        let digest = pairs
+            .remove("digest")
+            .and_then(|digest| digest.parse().ok());
+        let numbers = pairs.into_iter();
+        let numbers =
+            numbers.filter_map(|(name, text)| Some((name.to_owned(), text.parse().ok()?)));
+        let mut numbers: BTreeMap<String, f64> = numbers.collect();
+        let mut number = |name: &str| numbers.remove(name);
+        let (operations, elapsed_ns) = (number("operations"), number("elapsed_ns"));
+        let (Some(digest), Some(operations), Some(ns)) = (digest, operations, elapsed_ns) else {
+            return Err(Failure(format!("the program said {:?}", line)));
+        };
+        Ok(Done {
+            operations: operations as u64,
+            elapsed_s: ns * 1e-9,
+            digest,
+            more: numbers,
+            usage: finished.usage,
+            events: BTreeMap::new(),
+        })
+    }
+}
+
+/// Whether two names are of one file.
+fn same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}

@@ -1,0 +1,224 @@
+//! Real programs, with a library preloaded.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{inputs, redis};
+use crate::malloc::{Library, environment, file, parameter, variables};
+use crate::said;
+use furlong_lab::hash::fnv1a;
+use furlong_lab::measure::command::find;
+use furlong_lab::measure::finished::{Ending, Usage};
+use furlong_lab::measure::launcher::{Launcher, Output, Task};
+use furlong_lab::model::{Failure, Outcome, Request, Workload};
+
+/// What one run of a program counts for: an ask for fewer operations is one run.
+const OPERATIONS: u64 = 1 << 20;
+
+/// A program, and how it is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Real {
+    /// JSON, dictionaries, sorting.
+    Python,
+    /// The same, with every object from malloc.
+    PythonMalloc,
+    /// Hashes, arrays, sorting.
+    Perl,
+    /// A database in memory: rows, an index, a join, a deletion.
+    Sqlite,
+    /// A C program of many functions, compiled.
+    Gcc,
+    /// The history of a repository, with differences.
+    Git,
+    /// A server, under its own benchmark.
+    Redis,
+}
+
+/// What a program is started with.
+pub(super) struct Call {
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) input: PathBuf,
+    pub(super) settings: Vec<(&'static str, &'static str)>,
+}
+
+impl Real {
+    /// The program of a workload, where it is one of these.
+    pub(super) fn of(workload: &Workload) -> Option<Self> {
+        Some(match workload.name.as_str() {
+            "python3" => Self::Python,
+            "python3-malloc" => Self::PythonMalloc,
+            "perl" => Self::Perl,
+            "sqlite3" => Self::Sqlite,
+            "gcc" => Self::Gcc,
+            "git" => Self::Git,
+            "redis" => Self::Redis,
+            _ => return None,
+        })
+    }
+
+    /// The programs that it needs, with the packages that have them.
+    fn needs(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Python | Self::PythonMalloc => &[("python3", "python3")],
+            Self::Perl => &[("perl", "perl")],
+            Self::Sqlite => &[("sqlite3", "sqlite3")],
+            Self::Gcc => &[("gcc", "gcc")],
+            Self::Git => &[("git", "git")],
+            Self::Redis => &[
+                ("redis-server", "redis-server"),
+                ("redis-benchmark", "redis-tools"),
+                ("redis-cli", "redis-tools"),
+            ],
+        }
+    }
+
+    /// How to come by what is not there, if anything is not.
+    pub(super) fn missing(self) -> Option<String> {
+        let mut needs = self.needs().iter();
+        let missing = needs.find(|(program, _)| installed(program).is_err())?;
+        Some(format!("run `apt-get install {}`", missing.1))
+    }
+
+    /// Runs it as often as was asked for.
+    pub(super) fn run(self, library: &Library, request: &Request) -> Result<Outcome, Failure> {
+        let library = file(library)?;
+        let work = parameter(&request.workload, "work")?;
+        let home = tempfile::tempdir().map_err(said)?;
+        let launcher = Launcher::new().map_err(said)?;
+        let (mut cpu_s, mut wall_s, mut rss_kib, mut digest) = (0.0, 0.0, 0, 0);
+        let runs = request.operations.div_ceil(OPERATIONS).max(1);
+        let call = (self != Self::Redis).then(|| self.call(home.path(), work));
+        let call = call.transpose()?;
+        for _ in 0..runs {
+            let (usage, answer) = match &call {
+                Some(call) => once(&launcher, call, &library, home.path())?,
+                None => redis::once(&launcher, &library, home.path(), work)?,
+            };
+            cpu_s += usage.user_s + usage.sys_s;
+            wall_s += usage.wall_s;
+            rss_kib = rss_kib.max(usage.maxrss_kib);
+            digest = answer;
+        }
+        Ok(Outcome {
+            metrics: figures(cpu_s, wall_s, rss_kib),
+            operations: runs * OPERATIONS,
+            elapsed_s: wall_s,
+            digest,
+        })
+    }
+
+    /// Makes its input and says how it is called.
+    fn call(self, home: &Path, work: u64) -> Result<Call, Failure> {
+        let program = installed(self.needs()[0].0)?;
+        let write = |name: &str, text: &str| {
+            let path = home.join(name);
+            fs::write(&path, text).map_err(said).map(|()| path)
+        };
+        let mut call = Call {
+            program,
+            arguments: vec![],
+            input: "/dev/null".into(),
+            settings: vec![],
+        };
+        match self {
+            Self::Python | Self::PythonMalloc => {
+                let script = write("work.py", inputs::PYTHON)?;
+                call.arguments = vec!["-I".into(), script.into(), work.to_string().into()];
+                call.settings.push(("PYTHONHASHSEED", "0"));
+                if self == Self::PythonMalloc {
+                    // Under -I Python reads no variables of its own but by this.
+                    call.arguments[0] = "-s".into();
+                    call.settings.push(("PYTHONMALLOC", "malloc"));
+                }
+            }
+            Self::Perl => {
+                let script = write("work.pl", inputs::PERL)?;
+                call.arguments = vec![script.into(), work.to_string().into()];
+                call.settings.push(("PERL_HASH_SEED", "0"));
+            }
+            Self::Sqlite => {
+                call.input = write("work.sql", &inputs::sql(work))?;
+                call.arguments = vec!["-batch".into(), ":memory:".into()];
+            }
+            Self::Gcc => {
+                let source = write("work.c", &inputs::c(work))?;
+                let arguments: [OsString; 5] = [
+                    "-O1".into(),
+                    "-S".into(),
+                    "-o".into(),
+                    "-".into(),
+                    source.into(),
+                ];
+                call.arguments = arguments.into();
+            }
+            Self::Git => {
+                inputs::repository(&call.program, home, work)?;
+                let arguments = ["log", "-p", "--stat", "--no-color"].map(OsString::from);
+                call.arguments = vec!["-C".into(), home.join("repository").into()];
+                call.arguments.extend(arguments);
+                call.settings.extend(inputs::GIT_ALONE);
+            }
+            Self::Redis => return Err(Failure("redis is a server".to_owned())),
+        }
+        Ok(call)
+    }
+}
+
+/// The metrics that every workload has.
+pub(super) fn figures(cpu_s: f64, wall_s: f64, rss_kib: u64) -> BTreeMap<String, f64> {
+    let figures = [
+        ("cpu_s", cpu_s),
+        ("wall_s", wall_s),
+        ("peak_rss_kib", rss_kib as f64),
+    ];
+    figures.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// A program, the system's own before one of the user's: what lies in a home directory may be a
+/// script that finds out which version is wanted.
+pub(super) fn installed(name: &str) -> Result<PathBuf, Failure> {
+    let own = Path::new("/usr/bin").join(name);
+    if own.is_file() {
+        return Ok(own);
+    }
+    find(name).map_err(said)
+}
+
+/// A task with a library preloaded.
+pub(super) fn task(call: &Call, library: &Path, output: PathBuf) -> Task {
+    let mut task = Task::new(&call.program, &[]);
+    task.arguments.extend(call.arguments.iter().cloned());
+    task.environment = environment(variables(library, &call.settings));
+    task.input.clone_from(&call.input);
+    task.output = Output::File(output);
+    task
+}
+
+/// Runs a program to its end: what it took, and a digest of what it said.
+fn once(
+    launcher: &Launcher,
+    call: &Call,
+    library: &Path,
+    home: &Path,
+) -> Result<(Usage, u64), Failure> {
+    let output = home.join("said");
+    let finished = launcher.run(&task(call, library, output.clone()), None);
+    let finished = finished.map_err(said)?;
+    if finished.ending != Ending::Exited(0) {
+        let last = finished.last_error_line().unwrap_or_default();
+        return Err(Failure(format!(
+            "{}: {}: {last}",
+            call.program.display(),
+            finished.ending
+        )));
+    }
+    let text = fs::read(&output).map_err(said)?;
+    if text.is_empty() {
+        return Err(Failure(format!("{} said nothing", call.program.display())));
+    }
+    Ok((finished.usage, fnv1a(&text)))
+}

@@ -1,0 +1,118 @@
+//! A server whose allocator is measured, and its own benchmark, which loads it.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use super::real::{Call, installed, task};
+use crate::said;
+use furlong_lab::measure::finished::{Ending, Usage};
+use furlong_lab::measure::launcher::Launcher;
+use furlong_lab::model::Failure;
+
+/// What the benchmark asks of the server.
+const TESTS: &str = "set,get,lpush,lrange_100,mset";
+
+/// How often the server is asked whether it is there, and how long to wait in between.
+const TRIES: u32 = 500;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Starts a server with the library preloaded, loads it with so many requests of each kind, and
+/// stops it: what it took, and how long its list has become.
+pub(super) fn once(
+    launcher: &Launcher,
+    library: &Path,
+    home: &Path,
+    requests: u64,
+) -> Result<(Usage, u64), Failure> {
+    let socket = home.join("redis.sock").into_os_string();
+    let arguments: [OsString; 10] = [
+        "--port".into(),
+        "0".into(),
+        "--unixsocket".into(),
+        socket.clone(),
+        "--save".into(),
+        "".into(),
+        "--appendonly".into(),
+        "no".into(),
+        "--dir".into(),
+        home.into(),
+    ];
+    let call = Call {
+        program: installed("redis-server")?,
+        arguments: arguments.into(),
+        input: "/dev/null".into(),
+        settings: vec![],
+    };
+    let server = task(&call, library, home.join("said"));
+    thread::scope(|scope| {
+        let served = scope.spawn(|| launcher.run(&server, None));
+        let loaded = load(&socket, requests);
+        // Whatever became of it: the server ends.
+        let stopped = client(&socket, &["shutdown", "nosave"]);
+        let finished = served
+            .join()
+            .map_err(|_| Failure("nobody waited for redis".to_owned()))?;
+        let finished = finished.map_err(said)?;
+        let length = loaded?;
+        if finished.ending != Ending::Exited(0) {
+            let last = finished.last_error_line().unwrap_or_default();
+            return Err(Failure(format!(
+                "redis-server: {}: {last}",
+                finished.ending
+            )));
+        }
+        stopped.map(|_| (finished.usage, length))
+    })
+}
+
+fn load(socket: &OsString, requests: u64) -> Result<u64, Failure> {
+    let is_there = || client(socket, &["ping"]).is_ok_and(|said| said.trim() == "PONG");
+    let waits = (0..TRIES).any(|_| {
+        let there = is_there();
+        if !there {
+            thread::sleep(PAUSE);
+        }
+        there
+    });
+    if !waits {
+        return Err(Failure("redis-server does not answer".to_owned()));
+    }
+    let mut benchmark = Command::new(installed("redis-benchmark")?);
+    benchmark
+        .arg("-s")
+        .arg(socket)
+        .args(["-q", "-P", "16", "-c", "20", "-d", "180", "-t", TESTS])
+        .args(["-n", &requests.to_string()]);
+    quiet(&mut benchmark)?;
+    let length = client(socket, &["llen", "mylist"])?;
+    length.trim().parse().map_err(said)
+}
+
+fn client(socket: &OsString, arguments: &[&str]) -> Result<String, Failure> {
+    let mut client = Command::new(installed("redis-cli")?);
+    client.arg("-s").arg(socket).args(arguments);
+    quiet(&mut client)
+}
+
+/// Runs a command without the libraries that are measured, and answers what it says.
+fn quiet(command: &mut Command) -> Result<String, Failure> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .env_remove("LD_PRELOAD")
+        .stdin(Stdio::null())
+        .output();
+    let output = output.map_err(|error| Failure(format!("{name}: {error}")))?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        return Err(Failure(format!(
+            "{name}: {}: {}",
+            output.status,
+            why.trim()
+        )));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,74 @@
+//! `phys-lookup`: which descriptor is this frame's, by an array, a tree and tables.
+#![forbid(unsafe_code)]
+
+mod asked;
+mod contestant;
+mod course;
+mod figures;
+mod index;
+mod layout;
+mod page;
+mod race;
+mod random;
+mod shape;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use furlong::phys::{Array, Branchless, Direct, Flat, Tree};
+
+use contestant::{Contestant, Table};
+use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request, Workload};
+pub use index::{SegmentIndex, index_limit, run_index};
+use page::{Narrow, Wide};
+use shape::{Kind, Shape};
+
+const PLAN: &str = include_str!("../experiments/phys-lookup/plan.toml");
+
+/// The experiment.
+#[must_use]
+pub fn experiment() -> Experiment {
+    let arms = vec![
+        arm::<Array>("array"),
+        arm::<Branchless>("array-branchless"),
+        arm::<Tree>("rbtree"),
+        arm::<Direct>("direct"),
+        arm::<Flat>("flat"),
+    ];
+    Experiment::compiled_in(PLAN, arms)
+}
+
+fn arm<L: Contestant>(name: &'static str) -> Arm
+where
+    Table<Wide, L>: Sync,
+{
+    Arm {
+        na: limit::<L>,
+        ..Arm::new(name, run::<L>)
+    }
+}
+
+fn run<L: Contestant>(request: &Request) -> Result<Outcome, Failure>
+where
+    Table<Wide, L>: Sync,
+{
+    let shape = Shape::of(&request.workload)?;
+    match shape.kind {
+        Kind::Fleet | Kind::Maps(_) => course::run::<L, Narrow>(&shape, request),
+        Kind::Race(beside) => race::run::<L>(&shape, beside, request),
+        _ => course::run::<L, Wide>(&shape, request),
+    }
+}
+
+/// Why the arm cannot run a workload, if it cannot. What is wrong with the workload itself is said
+/// when it runs.
+fn limit<L: Contestant>(workload: &Workload) -> Option<String> {
+    let layouts = Shape::of(workload).ok()?.layouts(0).ok()?;
+    let segments = layouts.iter().map(|layout| layout.segments().len()).max()?;
+    let top = layouts.iter().map(layout::Layout::top).max()?;
+    if segments > L::SEGMENTS_MAX {
+        return Some(format!("at most {} segments", L::SEGMENTS_MAX));
+    }
+    let gib_max = L::FRAMES_MAX >> (30 - layout::PAGE_BITS);
+    (top > L::FRAMES_MAX).then(|| format!("only below {gib_max} GiB"))
+}

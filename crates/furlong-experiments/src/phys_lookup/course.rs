@@ -1,0 +1,212 @@
+//! A lookup on its way through a workload: checked, then timed or counted.
+#![forbid(unsafe_code)]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use furlong::addr::{Pfn, PhysAddr};
+use furlong::rcu::Reader;
+
+use super::asked::{Asked, FRAMES, is_sum_of};
+use super::contestant::{Contestant, Table};
+use super::figures::{Index, exact, sampled};
+use super::layout::{Layout, Memory, PAGE_BITS};
+use super::page::{Page, address, answer, check, said, table};
+use super::shape::{Kind, Shape};
+use super::source::Source;
+use furlong_lab::hash::digest;
+use furlong_lab::model::{Failure, Outcome, Request};
+
+/// Runs one sample of a workload on one thread.
+///
+/// # Errors
+/// The workload cannot be had, or an answer is wrong.
+pub(super) fn run<L: Contestant, D: Page>(
+    shape: &Shape,
+    request: &Request,
+) -> Result<Outcome, Failure> {
+    let layouts = shape.layouts(request.seed)?;
+    let (rounds, calls_of_all) = rounds(shape, &layouts, request);
+    let lookups = match request.exact {
+        true => request.operations.div_ceil(layouts.len() as u64).max(1),
+        false => rounds * shape.calls,
+    };
+    let field = |layout: &Layout| Field::<L, D>::new(shape, layout, request.seed, lookups);
+    let fields = layouts.iter().map(field).collect::<Result<Vec<_>, _>>()?;
+    let answers = fields.iter().map(|field| field.digest);
+    let mut outcome = Outcome {
+        digest: digest(0, answers),
+        ..Outcome::default()
+    };
+    if request.exact {
+        let probes: u64 = fields.iter().map(|field| field.count(shape, lookups)).sum();
+        outcome.operations = lookups * fields.len() as u64;
+        let tables = fields.iter().map(|field| Index::of(&field.table));
+        outcome.metrics = exact(tables, probes, outcome.operations);
+        return Ok(outcome);
+    }
+    let mut timed = Duration::ZERO;
+    for field in &fields {
+        timed += field.time(shape, rounds)?;
+    }
+    outcome.operations = rounds * calls_of_all;
+    outcome.elapsed_s = timed.as_secs_f64();
+    outcome.metrics = sampled(timed, outcome.operations);
+    Ok(outcome)
+}
+
+/// How many rounds a sample has, and how many calls a round on all layouts together.
+pub(super) fn rounds(shape: &Shape, layouts: &[Layout], request: &Request) -> (u64, u64) {
+    let calls = shape.calls * layouts.len() as u64;
+    (request.operations.div_ceil(calls).max(1), calls)
+}
+
+/// A table, what it is asked, and the answers that are right.
+struct Field<L: Contestant, D: Page> {
+    table: Table<D, L>,
+    asked: Asked<D::Frame>,
+    /// What a lookup of each of the frames comes to.
+    answers: Vec<usize>,
+    digest: u64,
+}
+
+impl<L: Contestant, D: Page> Field<L, D> {
+    /// For so many lookups. Every answer that will be asked for is held against the plain list.
+    fn new(shape: &Shape, layout: &Layout, seed: u64, lookups: u64) -> Result<Self, Failure> {
+        let table = table::<L, D>(layout)?;
+        check(&table)?;
+        let memory = Memory::new(layout.segments());
+        let asked = Asked::new(shape, layout, seed, lookups)?;
+        let reader = table.rcu().register().map_err(said)?;
+        let mut answers = Vec::with_capacity(asked.frames.len());
+        let mut words = Vec::with_capacity(asked.frames.len());
+        L::look(&table, &reader, |view| {
+            for frame in asked.all() {
+                let (place, word) = answer::<L, D>(view, frame, memory.find(frame))?;
+                let is_lookup = shape.kind != Kind::Loop;
+                answers.push(if is_lookup { place } else { frame as usize });
+                words.push(word);
+            }
+            Ok(())
+        })?;
+        drop(reader);
+        Ok(Self {
+            table,
+            asked,
+            answers,
+            digest: digest(0, words),
+        })
+    }
+
+    /// So many rounds on the clock, after some that are not.
+    fn time(&self, shape: &Shape, rounds: u64) -> Result<Duration, Failure> {
+        let reader = self.table.rcu().register().map_err(said)?;
+        let mut source = self.asked.source();
+        let warm = (rounds * shape.calls).min(FRAMES);
+        let mut sum = self.ask(shape.kind, &reader, &mut source, 1, warm);
+        let begin = Instant::now();
+        let timed = self.ask(shape.kind, &reader, &mut source, rounds, shape.calls);
+        let elapsed = begin.elapsed();
+        sum = sum.wrapping_add(timed);
+        let lookups = warm + rounds * shape.calls;
+        is_sum_of(sum, (&self.asked, &self.answers), lookups)?;
+        Ok(elapsed)
+    }
+
+    fn ask(
+        &self,
+        kind: Kind,
+        reader: &Reader<'_>,
+        source: &mut Source<'_, D::Frame>,
+        rounds: u64,
+        calls: u64,
+    ) -> usize {
+        match kind {
+            Kind::Loop => source.ask(rounds, calls, |frame| black_box(frame) as usize),
+            Kind::Guard => source.ask(rounds, calls, |frame| {
+                L::look(&self.table, reader, |view| {
+                    address(view.page_of(Pfn::new(frame)))
+                })
+            }),
+            _ => L::look(&self.table, reader, |view| {
+                source.ask(rounds, calls, move |frame| {
+                    address(view.page_of(Pfn::new(frame)))
+                })
+            }),
+        }
+    }
+
+    /// Cells of the index that so many lookups look at.
+    fn count(&self, shape: &Shape, calls: u64) -> u64 {
+        if shape.kind == Kind::Loop {
+            return 0;
+        }
+        let mut source = self.asked.source();
+        let segments = self.table.lock();
+        let view = segments.view();
+        let keys = (0..calls).map(|_| source.next_key());
+        keys.map(|key| {
+            let frame = self.asked.frame(key);
+            view.probes_of_page(PhysAddr::new(frame << PAGE_BITS))
+        })
+        .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use furlong::phys::{Direct, Tree};
+
+    use super::{Contestant, Field, Kind, Memory, Page, Shape, answer, table};
+    use crate::phys_lookup::page::Wide;
+    use furlong_lab::model::Workload;
+
+    fn field(random: bool) -> (Shape, Field<Direct, Wide>) {
+        let name = if random { "frag-1m-rand" } else { "frag-1m" };
+        let params = [("calls", 100), ("start_mib", 1), ("end_mib", 2)];
+        let shape = Shape::of(&Workload {
+            name: name.to_owned(),
+            params: params.map(|(name, value)| (name.to_owned(), value)).into(),
+            ..Workload::default()
+        });
+        let shape = shape.unwrap();
+        let layout = &shape.layouts(1).unwrap()[0];
+        let field = Field::new(&shape, layout, 1, 1000).unwrap();
+        (shape, field)
+    }
+
+    #[test]
+    fn an_answer_that_changes_on_the_clock_is_a_failure() {
+        for random in [false, true] {
+            let (shape, mut field) = field(random);
+            assert_eq!(shape.kind, Kind::Frag);
+            field.time(&shape, 20).unwrap();
+            let key = field.asked.source().next_key();
+            field.answers[key] += size_of::<Wide>();
+            let failure = field.time(&shape, 20).unwrap_err().0;
+            assert!(failure.contains("answered before"), "{failure}");
+        }
+    }
+
+    fn refuses_a_wrong_list<L: Contestant, D: Page>() {
+        let shape = field(false).0;
+        let mut layout = shape.layouts(1).unwrap().remove(0);
+        let table = table::<L, D>(&layout).unwrap();
+        let hole = layout.holes[3].clone();
+        layout.holes[3].end -= 1;
+        let memory = Memory::new(layout.segments());
+        let segments = table.lock();
+        let asked = |frame| answer::<L, D>(segments.view(), frame, memory.find(frame));
+        asked(hole.start - 1).unwrap();
+        let failure = asked(hole.end - 1).unwrap_err().0;
+        assert!(failure.contains("right is Some(0)"), "{failure}");
+        // The segment behind it begins elsewhere in the list.
+        assert!(asked(hole.end).is_err());
+    }
+
+    #[test]
+    fn an_answer_that_is_not_the_lists_is_a_failure() {
+        refuses_a_wrong_list::<Direct, Wide>();
+        refuses_a_wrong_list::<Tree, Wide>();
+    }
+}

@@ -1,0 +1,237 @@
+//! Somebody's index of segments on its way through a workload: what others look a frame up with,
+//! without the table around it.
+//!
+//! A segment's descriptors lie in a row, and an index keeps with each segment where they begin.
+//! They are not there: the answer is the place where a frame's would be, so that nothing but the
+//! lookup is paid for. It is held against the plain list of segments before the clock runs, and as
+//! a sum after it.
+#![forbid(unsafe_code)]
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use super::asked::{Asked, FRAMES, is_sum_of};
+use super::course::rounds;
+use super::figures::sampled;
+use super::layout::{Layout, Memory};
+use super::page::{Narrow, Page, Wide};
+use super::shape::{Kind, Shape};
+use super::source::Source;
+use furlong_lab::hash::digest;
+use furlong_lab::model::{Failure, Outcome, Request, Workload};
+
+/// Where the first descriptor would be.
+const ORIGIN: usize = 1 << 20;
+
+/// Finds the segment of a frame: one side of a race.
+pub trait SegmentIndex: Sized {
+    /// Of segments that ascend and do not overlap, each with a number that no other has.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    fn new(segments: &[(Range<u64>, usize)]) -> Result<Self, Failure>;
+
+    /// The first frame of the segment that has `frame`, and the segment's number.
+    fn find(&self, frame: u64) -> Option<(u64, usize)>;
+}
+
+/// Runs one sample of a workload on an index.
+///
+/// # Errors
+/// The workload is not known, or an answer is wrong.
+pub fn run_index<I: SegmentIndex>(request: &Request) -> Result<Outcome, Failure> {
+    let shape = Shape::of(&request.workload)?;
+    match shape.kind {
+        Kind::Fleet | Kind::Maps(_) => run::<I, Narrow>(&shape, request),
+        _ => run::<I, Wide>(&shape, request),
+    }
+}
+
+/// Why an index alone cannot run a workload, if it cannot. What is wrong with the workload itself
+/// is said when it runs.
+#[must_use]
+pub fn index_limit(workload: &Workload) -> Option<String> {
+    let lack = match Shape::of(workload).ok()?.kind {
+        Kind::Guard | Kind::Race(_) => "no readers beside a writer",
+        Kind::Loop => "nothing is looked up",
+        Kind::Find | Kind::Frag | Kind::Fleet | Kind::Maps(_) => return None,
+    };
+    Some(lack.to_owned())
+}
+
+fn run<I: SegmentIndex, D: Page>(shape: &Shape, request: &Request) -> Result<Outcome, Failure> {
+    let layouts = shape.layouts(request.seed)?;
+    let (rounds, calls_of_all) = rounds(shape, &layouts, request);
+    let field = |layout: &Layout| {
+        let lookups = rounds * shape.calls;
+        let asked = Asked::new(shape, layout, request.seed, lookups)?;
+        Field::<I, D>::new(layout, asked)
+    };
+    let fields = layouts.iter().map(field).collect::<Result<Vec<_>, _>>()?;
+    let mut timed = Duration::ZERO;
+    for field in &fields {
+        timed += field.time(shape, rounds)?;
+    }
+    let operations = rounds * calls_of_all;
+    Ok(Outcome {
+        metrics: sampled(timed, operations),
+        operations,
+        elapsed_s: timed.as_secs_f64(),
+        digest: digest(0, fields.iter().map(|field| field.digest)),
+    })
+}
+
+/// An index, what it is asked, and the answers that are right.
+struct Field<I, D: Page> {
+    index: I,
+    asked: Asked<D::Frame>,
+    answers: Vec<usize>,
+    digest: u64,
+}
+
+impl<I: SegmentIndex, D: Page> Field<I, D> {
+    fn new(layout: &Layout, asked: Asked<D::Frame>) -> Result<Self, Failure> {
+        let segments = layout.segments();
+        let mut end = ORIGIN;
+        let number = |segment: &Range<u64>| {
+            let first = end;
+            end += (segment.end - segment.start) as usize * size_of::<D>();
+            (segment.clone(), first)
+        };
+        let numbered: Vec<_> = segments.iter().map(number).collect();
+        let index = I::new(&numbered)?;
+        let memory = Memory::new(segments);
+        let mut answers = Vec::with_capacity(asked.frames.len());
+        let mut words = Vec::with_capacity(asked.frames.len());
+        for frame in asked.all() {
+            let behind = numbered.partition_point(|(segment, _)| segment.end <= frame);
+            let right = memory.find(frame).map(|_| &numbered[behind]);
+            let right = right.map(|(segment, number)| (segment.start, *number));
+            let found = index.find(frame);
+            if found != right {
+                let text = format!("frame {frame:#x} was answered with {found:?}, not {right:?}");
+                return Err(Failure(text));
+            }
+            answers.push(place::<D>(frame, found));
+            words.push(found.map_or(0, |(first, _)| frame - first + 1));
+        }
+        Ok(Self {
+            index,
+            asked,
+            answers,
+            digest: digest(0, words),
+        })
+    }
+
+    /// So many rounds on the clock, after some that are not.
+    fn time(&self, shape: &Shape, rounds: u64) -> Result<Duration, Failure> {
+        let mut source = self.asked.source();
+        let warm = (rounds * shape.calls).min(FRAMES);
+        let mut sum = self.ask(&mut source, 1, warm);
+        let begin = Instant::now();
+        let timed = self.ask(&mut source, rounds, shape.calls);
+        let elapsed = begin.elapsed();
+        sum = sum.wrapping_add(timed);
+        let lookups = warm + rounds * shape.calls;
+        is_sum_of(sum, (&self.asked, &self.answers), lookups)?;
+        Ok(elapsed)
+    }
+
+    fn ask(&self, source: &mut Source<'_, D::Frame>, rounds: u64, calls: u64) -> usize {
+        let index = &self.index;
+        source.ask(rounds, calls, move |frame| {
+            place::<D>(frame, index.find(frame))
+        })
+    }
+}
+
+/// Where a frame's descriptor would be, 0 where there is none.
+#[inline(always)]
+fn place<D>(frame: u64, found: Option<(u64, usize)>) -> usize {
+    found.map_or(0, |(first, number)| {
+        number + (frame - first) as usize * size_of::<D>()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use super::{Field, SegmentIndex, index_limit, run_index};
+    use crate::phys_lookup::asked::Asked;
+    use crate::phys_lookup::experiment;
+    use crate::phys_lookup::page::Wide;
+    use crate::phys_lookup::shape::Shape;
+    use furlong_lab::model::{Failure, Profile, Request};
+
+    /// All segments in order; forgets the last one if its parameter says so.
+    struct List<const FORGETS: bool>(Vec<(Range<u64>, usize)>);
+
+    impl<const FORGETS: bool> SegmentIndex for List<FORGETS> {
+        fn new(segments: &[(Range<u64>, usize)]) -> Result<Self, Failure> {
+            let kept = segments.len() - usize::from(FORGETS);
+            Ok(Self(segments[..kept].to_vec()))
+        }
+
+        fn find(&self, frame: u64) -> Option<(u64, usize)> {
+            let mut all = self.0.iter();
+            let (segment, number) = all.find(|(segment, _)| segment.contains(&frame))?;
+            Some((segment.start, *number))
+        }
+    }
+
+    fn request(name: &str) -> Request {
+        let plan = experiment().plan;
+        let load = plan.workload(name).expect("the plan has it");
+        Request {
+            workload: load.under(Profile::Smoke),
+            seed: 7,
+            operations: 500,
+            exact: false,
+        }
+    }
+
+    #[test]
+    fn an_index_answers_as_the_tables_do() {
+        for load in experiment().plan.workloads {
+            let request = request(&load.name);
+            if index_limit(&request.workload).is_some() {
+                continue;
+            }
+            let ours = (experiment().arms[2].run)(&request).expect(&load.name);
+            let theirs = run_index::<List<false>>(&request).expect(&load.name);
+            let both = [&ours, &theirs].map(|outcome| (outcome.digest, outcome.operations));
+            assert_eq!(both[0], both[1], "{}", load.name);
+        }
+    }
+
+    #[test]
+    fn a_segment_that_is_forgotten_is_missed() {
+        let Failure(why) = run_index::<List<true>>(&request("find-1k")).unwrap_err();
+        assert!(why.contains("answered with None"), "{why}");
+    }
+
+    #[test]
+    fn an_answer_that_changes_on_the_clock_is_a_failure() {
+        let request = request("frag-1m-rand");
+        let shape = Shape::of(&request.workload).expect("it is one");
+        let layout = &shape.layouts(1).expect("it has one")[0];
+        let asked = Asked::new(&shape, layout, 1, 1000).expect("frames are low");
+        let mut field = Field::<List<false>, Wide>::new(layout, asked).expect("it is right");
+        field.time(&shape, 3).expect("it is right");
+        let key = field.asked.source().next_key();
+        field.answers[key] += 1;
+        let Failure(why) = field.time(&shape, 3).unwrap_err();
+        assert!(why.contains("answered before"), "{why}");
+    }
+
+    #[test]
+    fn what_is_more_than_a_lookup_has_a_reason() {
+        let why = |name: &str| index_limit(&request(name).workload);
+        let beside = Some("no readers beside a writer");
+        assert_eq!(why("plug-race").as_deref(), beside);
+        assert_eq!(why("guard").as_deref(), beside);
+        assert_eq!(why("loop").as_deref(), Some("nothing is looked up"));
+        assert_eq!(why("frag-256m"), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! Descriptors, and tables that have them.
+#![forbid(unsafe_code)]
+
+use std::ops::Range;
+
+use furlong::addr::{Address, Pfn};
+use furlong::check::Check;
+use furlong::phys::{Custom, Descriptor, View};
+use furlong::rcu::Domain;
+use furlong::sync::SpinLock;
+
+use super::contestant::{Contestant, Table};
+use super::layout::{Layout, extent};
+pub(super) use crate::said;
+use furlong_lab::model::Failure;
+
+/// A descriptor that can tell whether it is the frame's.
+pub(super) trait Page: Descriptor + 'static {
+    /// Holds every frame that is asked for in memory whose descriptors are of this kind.
+    type Frame: Copy + Into<u64> + TryFrom<u64>;
+
+    /// Whether it was made for the frame.
+    fn is_of(&self, frame: u64) -> bool;
+}
+
+/// As large as Linux's: 64 bytes.
+#[repr(align(64))]
+pub(super) struct Wide(u64);
+
+impl Descriptor for Wide {
+    fn of_frame(frame: Pfn) -> Self {
+        Self(frame.raw())
+    }
+}
+
+impl Page for Wide {
+    type Frame = u32;
+
+    #[inline]
+    fn is_of(&self, frame: u64) -> bool {
+        self.0 == frame
+    }
+}
+
+/// A byte, for memory of hundreds of GiB: what it is about is its address.
+pub(super) struct Narrow(u8);
+
+impl Narrow {
+    /// A byte that differs between neighbours.
+    fn mark(frame: u64) -> u8 {
+        (frame.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+    }
+}
+
+impl Descriptor for Narrow {
+    fn of_frame(frame: Pfn) -> Self {
+        Self(Self::mark(frame.raw()))
+    }
+}
+
+impl Page for Narrow {
+    type Frame = u64;
+
+    #[inline]
+    fn is_of(&self, frame: u64) -> bool {
+        self.0 == Self::mark(frame)
+    }
+}
+
+/// The address of a descriptor, 0 where there is none: an answer that is kept without a branch.
+#[inline(always)]
+pub(super) fn address<D>(page: Option<&D>) -> usize {
+    page.map_or(0, |page| std::ptr::from_ref(page).addr())
+}
+
+/// A table with everything plugged and taken out as a layout has it.
+///
+/// # Errors
+/// The table refuses, or is broken.
+pub(super) fn table<L: Contestant, D: Page>(layout: &Layout) -> Result<Table<D, L>, Failure> {
+    let mut table = Table::with_config(SpinLock::new(), Domain::new());
+    let mut segments = table.get_mut();
+    segments.grow_on_heap();
+    for frames in &layout.boot {
+        segments.plug(extent(frames)).map_err(said)?;
+    }
+    segments.start().map_err(said)?;
+    if let Some(chunk) = &layout.chunk {
+        segments.plug(extent(chunk)).map_err(said)?;
+    }
+    for hole in &layout.holes {
+        segments.unplug(extent(hole)).map_err(said)?;
+    }
+    drop(segments);
+    Ok(table)
+}
+
+/// Looks a frame up both ways; the address of its descriptor, and a word for the answer, which is
+/// the same in every arm.
+///
+/// # Errors
+/// The answers are not those of the list.
+pub(super) fn answer<L: Contestant, D: Page>(
+    view: View<'_, D, Custom<L>>,
+    frame: u64,
+    expected: Option<&Range<u64>>,
+) -> Result<(usize, u64), Failure> {
+    let page = view.page_of(Pfn::new(frame));
+    let found = view.find(Pfn::new(frame)).map(|(_, offset)| offset);
+    let wanted = expected.map(|segment| frame - segment.start);
+    // Descriptors of a segment lie in a row.
+    let place = expected.map(|segment| {
+        let first = address(view.page_of(Pfn::new(segment.start)));
+        first + (frame - segment.start) as usize * size_of::<D>()
+    });
+    let place = place.unwrap_or(0);
+    let is_right = page.is_none_or(|page| page.is_of(frame));
+    if found != wanted || address(page) != place || !is_right {
+        return Err(Failure(format!(
+            "frame {frame:#x} was answered with offset {found:?}, page {:#x}; right is {wanted:?}, \
+             {place:#x}",
+            address(page)
+        )));
+    }
+    Ok((address(page), wanted.map_or(0, |offset| offset + 1)))
+}
+
+/// Walks the table's invariants.
+///
+/// # Errors
+/// The one that is broken.
+pub(super) fn check<L: Contestant, D: Page>(table: &Table<D, L>) -> Result<(), Failure> {
+    table.lock().check().map_err(said)
+}

@@ -1,0 +1,241 @@
+//! Watches a command by `strace`: every call, and what an exec maps, but no faults.
+//!
+//! strace tells nothing of what an exec maps. It is told to hold a process for a moment behind
+//! every exec; the line that says so is read at once, and then the process's own listing.
+#![forbid(unsafe_code)]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use furlong::addr::Address as _;
+use furlong::vmspace::MapsLine;
+use furlong_spec::vmspace::trace::What;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use super::call::Lines;
+use super::means::{CALLS, Unable};
+use super::{Recorded, Tape};
+use crate::recorder::Program;
+use crate::recorder::program::found;
+use furlong_lab::error::{Error, cause};
+
+/// How long a process is held behind an exec.
+const HELD_US: u32 = 20_000;
+
+/// How long it takes at most to see that strace has ended without a word.
+const LOOK_NS: i64 = 100_000_000;
+
+/// Other calls that are watched: they make tasks and replace spaces.
+const TASKS: &str = "clone,clone3,fork,vfork,execve,execveat";
+
+/// The command that strace starts is not held; so it is one that only starts another.
+const START: [&str; 4] = ["sh", "-c", "exec \"$@\"", "sh"];
+
+fn strace(output: &Path) -> Command {
+    let calls = CALLS.join(",");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-ttt", "-X", "raw", "-e", "signal=none"]);
+    command.args(["-e", &format!("trace={calls},{TASKS}")]);
+    command.args([
+        "-e",
+        &format!("inject=execve,execveat:delay_exit={HELD_US}"),
+    ]);
+    command.arg("-o").arg(output).arg("--").args(START);
+    command
+}
+
+/// Whether strace may be used here.
+pub(super) fn try_out() -> Result<(), Unable> {
+    if found(Path::new("strace")).is_none() {
+        return Err(Unable {
+            why: "there is no strace".to_owned(),
+            remedy: "install the package strace",
+        });
+    }
+    let mut command = strace(Path::new("/dev/null"));
+    let tried = command.arg("true").stdin(Stdio::null()).output();
+    let remedy = "allow ptrace (in a container: --cap-add=SYS_PTRACE), or install a newer strace";
+    match tried {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let first = said.lines().next().unwrap_or("it failed").to_owned();
+            Err(Unable { why: first, remedy })
+        }
+        Err(error) => {
+            let why = cause(&error);
+            Err(Unable { why, remedy })
+        }
+    }
+}
+
+/// Runs a command to its end.
+pub(super) fn record(program: &Program) -> Result<Recorded, Error> {
+    let failed = |what: &str, error: io::Error| {
+        let why = cause(&error);
+        Error::failed(format!("strace: {what}: {why}"))
+    };
+    let folder = tempfile::tempdir().map_err(|error| failed("no temporary folder", error))?;
+    let path = folder.path().join("calls");
+    let made = mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0);
+    made.map_err(|error| failed("no pipe", error.into()))?;
+    let mut options = OpenOptions::new();
+    let pipe = options
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(&path);
+    let pipe = pipe.map_err(|error| failed("no pipe", error))?;
+    let mut child = strace(&path).args(&program.words).spawn();
+    let child = child
+        .as_mut()
+        .map_err(|error| Error::failed(format!("strace: {error}")))?;
+    let mut witness = Witness::default();
+    let watched = watch(pipe, child, |line| witness.line(line));
+    watched.map_err(|error| failed("its output cannot be read", error))?;
+    let status = child
+        .wait()
+        .map_err(|error| failed("cannot be waited for", error))?;
+    Ok(Recorded {
+        status: Some(status),
+        missed: witness.missed(),
+        events: witness.tape.events(),
+    })
+}
+
+/// Gives every line of a pipe to `line`, as soon as it is there, until strace has ended.
+fn watch(mut pipe: File, child: &mut Child, mut line: impl FnMut(&str)) -> io::Result<()> {
+    let mut text: Vec<u8> = Vec::new();
+    let mut bytes = vec![0; 1 << 16];
+    loop {
+        let limit = Timespec {
+            tv_sec: 0,
+            tv_nsec: LOOK_NS,
+        };
+        let ready = match poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&limit)) {
+            Err(rustix::io::Errno::INTR) => continue,
+            ready => ready?,
+        };
+        // It may end before it has opened the pipe.
+        if ready == 0 && child.try_wait()?.is_none() {
+            continue;
+        }
+        let read = match pipe.read(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && ready > 0 => continue,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            read => read?,
+        };
+        if read == 0 {
+            return Ok(());
+        }
+        text.extend_from_slice(&bytes[..read]);
+        let mut begin = 0;
+        while let Some(len) = text[begin..].iter().position(|byte| *byte == b'\n') {
+            line(&String::from_utf8_lossy(&text[begin..begin + len]));
+            begin += len + 1;
+        }
+        text.drain(..begin);
+    }
+}
+
+/// What has been seen so far.
+#[derive(Default)]
+struct Witness {
+    tape: Tape,
+    lines: Lines,
+    number: u64,
+    execs: u64,
+    unread: u64,
+}
+
+impl Witness {
+    fn line(&mut self, line: &str) {
+        self.number += 1;
+        let Some(done) = self.lines.line(self.number, line) else {
+            return;
+        };
+        let (at_us, task) = (done.at_us, done.task);
+        if done.what != What::Exec {
+            // A child acts before the call that made it returns, and another thread may be given
+            // what was unmapped before that call does.
+            let is_early = matches!(done.what, What::Task { .. } | What::Unmap { .. });
+            let place = if is_early { done.begun } else { self.number };
+            return self.tape.push(place, at_us, task, done.what);
+        }
+        self.execs += 1;
+        if self.execs == 1 {
+            return;
+        }
+        self.tape.push(self.number, at_us, task, What::Exec);
+        let images = images(task);
+        self.unread += u64::from(images.is_empty());
+        for image in images {
+            self.tape.push(self.number, at_us, task, image);
+        }
+    }
+
+    fn missed(&self) -> Vec<String> {
+        let counts = [
+            (
+                self.unread,
+                "execs, of which nobody could see what they map",
+            ),
+            (self.lines.unknown, "calls that strace does not show whole"),
+        ];
+        let some = counts.into_iter().filter(|(count, _)| *count > 0);
+        some.map(|(count, what)| format!("{count} {what}"))
+            .collect()
+    }
+}
+
+/// What the kernel has mapped for a process that has not run since its exec: the stack, and what
+/// is below and above it.
+fn images(task: u32) -> Vec<What> {
+    let text = fs::read(format!("/proc/{task}/maps")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines = text.lines().filter_map(|line| MapsLine::parse(line).ok());
+    let mut lines: Vec<MapsLine<'_>> = lines.filter(|line| line.name != "[vsyscall]").collect();
+    lines.sort_by_key(|line| line.name != "[stack]");
+    let image = |line: &MapsLine<'_>| What::Image {
+        start: line.extent.start().raw(),
+        len: line.extent.len().unwrap_or(u64::MAX),
+        prot: u64::from(line.prot.bits()),
+        name: name(line).into(),
+    };
+    lines.iter().map(image).collect()
+}
+
+/// What a trace calls an area.
+fn name<'a>(line: &MapsLine<'a>) -> &'a str {
+    match line.name {
+        "[stack]" => "[stack]",
+        _ if line.is_anonymous() => "anon",
+        name => name.rsplit('/').next().unwrap_or(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{What, Witness};
+
+    #[test]
+    fn what_is_unmapped_may_be_mapped_by_another_thread_before_the_call_returns() {
+        let mut witness = Witness::default();
+        witness.tape.push(0, 0, 7, What::Exec);
+        for line in [
+            "7 1795331957.940001 munmap(0x7f0000001000, 4096 <unfinished ...>",
+            "8 1795331957.940002 mmap(NULL, 4096, 0x3, 0x22, -1, 0) = 0x7f0000001000",
+            "7 1795331957.940003 <... munmap resumed>) = 0",
+        ] {
+            witness.line(line);
+        }
+        let events = witness.tape.events();
+        let order: Vec<u32> = events.iter().map(|event| event.pid).collect();
+        assert_eq!(order, [7, 7, 8], "{events:?}");
+        assert!(matches!(events[1].what, What::Unmap { .. }), "{events:?}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Seam: the forms of traces. A form recognises its own by content and runs it; a further system's
+//! traces are one more entry of the table.
+#![forbid(unsafe_code)]
+
+use super::input::Input;
+use super::outcome::Outcome;
+use super::{malloc, phys, vmspace};
+use furlong_lab::error::Error;
+use furlong_lab::nearest;
+
+/// What is asked for besides the trace.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Names of subjects; the form's own where there are none.
+    pub subjects: Vec<String>,
+}
+
+impl Choice {
+    /// The subjects that are wanted of all that a form has, in the order in which they were named.
+    ///
+    /// # Errors
+    /// A name that is none of them.
+    pub(super) fn of<S: Copy>(
+        &self,
+        all: &[S],
+        name: impl Fn(S) -> &'static str,
+        is_default: impl Fn(S) -> bool,
+    ) -> Result<Vec<S>, Error> {
+        if self.subjects.is_empty() {
+            return Ok(all.iter().copied().filter(|s| is_default(*s)).collect());
+        }
+        let mut chosen: Vec<S> = Vec::new();
+        for wanted in &self.subjects {
+            let found = all.iter().copied().find(|s| name(*s) == wanted);
+            let names: Vec<&str> = all.iter().map(|s| name(*s)).collect();
+            let subject = found.ok_or_else(|| nearest::unknown("subject", wanted, &names))?;
+            if !chosen.iter().any(|s| name(*s) == wanted) {
+                chosen.push(subject);
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+/// A form of trace.
+pub(super) struct Form {
+    /// What a file that is none of any form could have been.
+    pub(super) described: &'static str,
+    /// Whether an input is of this form, right or wrong.
+    pub(super) is_one: fn(&Input) -> bool,
+    /// Runs it through the subjects that are wanted.
+    pub(super) replay: fn(&Input, &Choice) -> Result<Outcome, Error>,
+}
+
+/// All forms.
+const FORMS: [Form; 4] = [
+    phys::RECORDING,
+    malloc::RECORDING,
+    vmspace::RECORDING,
+    phys::MAP,
+];
+
+/// Runs a trace, of whatever form it is.
+///
+/// # Errors
+/// It is of no form, has nothing that could be run, or a subject is not known. A trace that is
+/// wrong from some line on is run up to there, and the outcome says so.
+pub fn replay(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
+    match FORMS.iter().find(|form| (form.is_one)(input)) {
+        Some(form) => (form.replay)(input, choice),
+        None => Err(unknown(input)),
+    }
+}
+
+fn unknown(input: &Input) -> Error {
+    let name = &input.name;
+    let line = 1 + input
+        .bytes
+        .iter()
+        .take_while(|byte| **byte != 0)
+        .filter(|b| **b == b'\n')
+        .count();
+    let known = || {
+        let known: Vec<&str> = FORMS.iter().map(|form| form.described).collect();
+        known.join(", or ")
+    };
+    Error::usage(if input.directory.is_some() {
+        format!("{name}: is a directory; name a file, or /sys/firmware/memmap itself")
+    } else if input.is_packed() && input.beginning(1).is_empty() {
+        format!(
+            "{name}: is packed with zstd, and nothing can be unpacked from it: it is empty, cut \
+             off or damaged; copy it again"
+        )
+    } else if input.is_packed() {
+        let known = known();
+        format!("{name}: what is packed in it is no trace that is known here: {known}")
+    } else if input.bytes.iter().all(u8::is_ascii_whitespace) {
+        format!("{name}: is empty")
+    } else if input.bytes.contains(&0) {
+        format!("{name}: line {line}: holds a NUL byte; name a text file")
+    } else {
+        let known = known();
+        format!("{name}: is no trace that is known here: {known}")
+    })
+}

@@ -1,0 +1,97 @@
+//! Where a trace comes from: a file, standard input, or a directory that a form knows.
+#![forbid(unsafe_code)]
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use ruzstd::decoding::StreamingDecoder;
+
+use furlong_lab::error::Error;
+use furlong_lab::report::text::plain;
+
+/// More than any trace that is run at once needs.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// The first four bytes of what is packed with zstd.
+const PACKED: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+
+/// A trace, read but not yet understood.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// What messages call it.
+    pub name: String,
+    /// What it holds; nothing for a directory.
+    pub bytes: Vec<u8>,
+    /// Where it is, if it is a directory.
+    pub directory: Option<PathBuf>,
+}
+
+impl Input {
+    /// Reads a trace; `-` is standard input.
+    ///
+    /// # Errors
+    /// It cannot be read, or is too large.
+    pub fn read(path: &Path) -> Result<Input, Error> {
+        if path == Path::new("-") {
+            return Input::of("standard input", &mut io::stdin().lock());
+        }
+        let name = plain(&path.display().to_string());
+        let cannot = |error: io::Error| Error::usage(format!("{name}: cannot be read: {error}"));
+        let mut file = File::open(path).map_err(cannot)?;
+        if file.metadata().is_ok_and(|data| data.is_dir()) {
+            return Ok(Input {
+                name,
+                bytes: Vec::new(),
+                directory: Some(path.to_owned()),
+            });
+        }
+        Input::of(&name, &mut file)
+    }
+
+    fn of(name: &str, from: &mut impl Read) -> Result<Input, Error> {
+        let mut bytes = Vec::new();
+        let read = from.take(BYTES_MAX + 1).read_to_end(&mut bytes);
+        read.map_err(|error| Error::usage(format!("{name}: cannot be read: {error}")))?;
+        if bytes.len() as u64 > BYTES_MAX {
+            let most = BYTES_MAX >> 30;
+            return Err(Error::usage(format!(
+                "{name}: has more than {most} GiB, too much to be replayed at once; cut it"
+            )));
+        }
+        Ok(Input {
+            name: name.to_owned(),
+            bytes,
+            directory: None,
+        })
+    }
+
+    /// Whether it is packed with zstd.
+    pub(super) fn is_packed(&self) -> bool {
+        self.bytes.starts_with(&PACKED)
+    }
+
+    /// Its first bytes, unpacked where it is packed: so many, or as many as can be had.
+    pub(super) fn beginning(&self, bytes: usize) -> Vec<u8> {
+        let mut start = vec![];
+        if !self.is_packed() {
+            start.extend(self.bytes.iter().take(bytes));
+        } else if let Ok(decoder) = StreamingDecoder::new(self.bytes.as_slice()) {
+            // What cannot be unpacked any further has begun all the same.
+            let _ = decoder.take(bytes as u64).read_to_end(&mut start);
+        }
+        start
+    }
+
+    /// Whether it begins so, packed or not.
+    pub(super) fn begins_with(&self, heading: &str) -> bool {
+        self.beginning(heading.len()) == heading.as_bytes()
+    }
+
+    /// Whether its last line is whole: a file that was cut off seldom ends with a line end. What is
+    /// packed has no lines, and tells when it is unpacked.
+    #[must_use]
+    pub fn ends_with_a_line(&self) -> bool {
+        self.is_packed() || self.bytes.last().is_none_or(|byte| *byte == b'\n')
+    }
+}

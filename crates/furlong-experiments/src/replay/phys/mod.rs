@@ -1,0 +1,109 @@
+//! Traces of `phys`: recordings of plugs and unplugs, and memory maps of machines, whose boot is
+//! played and then looked up.
+#![forbid(unsafe_code)]
+
+mod arm;
+mod course;
+mod room;
+mod script;
+
+use furlong_spec::phys_map::{self, Form as MapForm, MemoryMap, Recording};
+
+use self::arm::{ARMS, Arm};
+use self::script::Script;
+use super::form::{Choice, Form};
+use super::input::Input;
+use super::outcome::{Judge, Outcome, SCHEMA};
+use furlong_lab::error::Error;
+
+/// `*.plugs`.
+pub(super) const RECORDING: Form = Form {
+    described: "a recording of plugs (furlong.plugs/1)",
+    is_one: |input| Recording::is_one(&input.bytes),
+    replay: replay_recording,
+};
+
+/// Memory maps of all forms.
+pub(super) const MAP: Form = Form {
+    described: "a memory map (/proc/iomem, /sys/firmware/memmap, a kernel log, a SeaBIOS log, a \
+                devicetree, furlong.map/1)",
+    is_one: is_map,
+    replay: replay_map,
+};
+
+/// Frames of a map are pages of 4 KiB.
+const PAGE_SHIFT: u32 = 12;
+
+fn is_map(input: &Input) -> bool {
+    if let Some(directory) = &input.directory {
+        return directory.join("0").is_dir();
+    }
+    let compiled_tree = input.bytes.starts_with(&0xd00d_feed_u32.to_be_bytes());
+    let text = String::from_utf8_lossy(&input.bytes);
+    compiled_tree || !input.bytes.contains(&0) && MapForm::of(&text).is_some()
+}
+
+fn replay_recording(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
+    let arms = chosen(choice)?;
+    let (recording, fault) = Recording::parse_sound_part(&input.name, &input.bytes);
+    if let (Some(fault), true) = (&fault, recording.operations.is_empty()) {
+        return Err(Error::usage(fault.to_string()));
+    }
+    let script = Script::of_recording(&recording);
+    let fault = fault.map(|fault| fault.to_string());
+    Ok(run(
+        &input.name,
+        "recording of plugs",
+        &script,
+        fault,
+        &arms,
+    ))
+}
+
+fn replay_map(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
+    let arms = chosen(choice)?;
+    let (map, form) = map_of(input)?;
+    let script = Script::of_map(&map.segments(PAGE_SHIFT));
+    if script.is_empty() {
+        let name = &input.name;
+        return Err(Error::usage(format!(
+            "{name}: has no whole frame of usable memory to look up"
+        )));
+    }
+    Ok(run(&input.name, &form, &script, None, &arms))
+}
+
+fn map_of(input: &Input) -> Result<(MemoryMap, String), Error> {
+    let refuse = |error: phys_map::MapError| Error::usage(error.to_string());
+    if let Some(directory) = &input.directory {
+        let map = phys_map::read(directory).map_err(refuse)?;
+        return Ok((map, format!("memory map, {}", MapForm::Firmware)));
+    }
+    let map = phys_map::parse(&input.name, &input.bytes).map_err(refuse)?;
+    let form = MapForm::of(&String::from_utf8_lossy(&input.bytes));
+    let form = form.map_or_else(String::new, |form| format!(", {form}"));
+    Ok((map, format!("memory map{form}")))
+}
+
+fn chosen(choice: &Choice) -> Result<Vec<&'static Arm>, Error> {
+    let all: Vec<&Arm> = ARMS.iter().collect();
+    choice.of(&all, |arm| arm.name, |arm| arm.is_default)
+}
+
+fn run(
+    name: &str,
+    form: &str,
+    script: &Script,
+    fault: Option<String>,
+    arms: &[&'static Arm],
+) -> Outcome {
+    Outcome {
+        schema: SCHEMA,
+        trace: name.to_owned(),
+        form: form.to_owned(),
+        described: script.to_string(),
+        judge: Judge::Specification,
+        fault,
+        subjects: arms.iter().map(|arm| arm.run(script)).collect(),
+    }
+}

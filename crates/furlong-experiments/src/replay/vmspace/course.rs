@@ -1,0 +1,100 @@
+//! The arms of `index` as subjects, and a script's way through one: once for its answers, and some
+//! times for its times.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use furlong::maple::Standard;
+use furlong::vmspace::{Custom, Linux, Maple, Rbtree, Space};
+use furlong_spec::vmspace::trace::{AddressSpace, Class, Report, Script, Unwatched, replay};
+
+use super::clock::Clock;
+use crate::replay::outcome::{Count, Differing, Kind, SubjectOutcome};
+use crate::vmspace_index::SharedSpace;
+
+/// Replays that are timed: of each class the least counts, the others were interrupted.
+const TIMES: usize = 3;
+
+/// An arm.
+pub(super) struct Arm {
+    /// As the experiment calls it.
+    pub(super) name: &'static str,
+    run: fn(&Script) -> SubjectOutcome,
+}
+
+/// All of them, in the mode that the traces come from.
+pub(super) const ARMS: [Arm; 3] = [
+    Arm {
+        name: "rbtree",
+        run: run::<Space<u32, Custom<Rbtree, Linux>>>,
+    },
+    Arm {
+        name: "maple",
+        run: run::<SharedSpace<Standard, Linux>>,
+    },
+    Arm {
+        name: "maple-mut",
+        run: run::<Space<u32, Custom<Maple, Linux>>>,
+    },
+];
+
+impl Arm {
+    /// Runs a script.
+    pub(super) fn run(&self, script: &Script) -> SubjectOutcome {
+        SubjectOutcome {
+            name: self.name.to_owned(),
+            ..(self.run)(script)
+        }
+    }
+}
+
+fn run<S: AddressSpace>(script: &Script) -> SubjectOutcome {
+    let report = replay::<S>(script, &mut Unwatched);
+    let mut least = BTreeMap::<Class, Duration>::new();
+    for _ in 0..TIMES {
+        let mut clock = Clock::new();
+        replay::<S>(script, &mut clock);
+        for (class, time) in clock.times() {
+            let least = least.entry(class).or_insert(time);
+            *least = time.min(*least);
+        }
+    }
+    outcome(&report, &least)
+}
+
+fn outcome(report: &Report, times: &BTreeMap<Class, Duration>) -> SubjectOutcome {
+    let kinds = report.carried_out.iter().map(|(class, operations)| Kind {
+        name: class.name(),
+        operations: *operations,
+        time_ns_per_op: times
+            .get(class)
+            .map(|time| time.as_nanos() as f64 / *operations as f64),
+    });
+    let (places, same) = report.choices;
+    let count = |name, value: u64| Count {
+        name,
+        value: value as f64,
+    };
+    let differing = report.by_kind().into_iter();
+    let differing: Vec<Differing> = differing
+        .map(|((class, how), lines)| Differing {
+            operation: class.name(),
+            how,
+            lines,
+        })
+        .collect();
+    SubjectOutcome {
+        kinds: kinds.collect(),
+        counts: vec![
+            count("areas_max", report.areas_max as u64),
+            count("places_chosen", places),
+            count("places_otherwise", places - same),
+        ],
+        answers: report.compared,
+        wrong: report.mismatches.len() as u64,
+        first_wrong: report.mismatches.first().map(ToString::to_string),
+        differing,
+        ..SubjectOutcome::default()
+    }
+}

@@ -1,0 +1,65 @@
+//! Traces of `vmspace`: what programs asked of their address spaces, and what the kernel answered.
+#![forbid(unsafe_code)]
+
+mod clock;
+mod course;
+
+use std::fmt::Write as _;
+
+use furlong_spec::vmspace::trace::{HEADING, Script, Step, Trace, parse};
+
+use self::course::{ARMS, Arm};
+use super::form::{Choice, Form};
+use super::input::Input;
+use super::outcome::{Judge, Outcome, SCHEMA};
+use furlong_lab::error::Error;
+
+/// `*.vmtrace`, packed or not.
+pub(super) const RECORDING: Form = Form {
+    described: "a recording of address spaces (vmtrace 1, packed with zstd or not)",
+    is_one: |input| input.begins_with("# vmtrace"),
+    replay: replay_recording,
+};
+
+fn replay_recording(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
+    let all: Vec<&Arm> = ARMS.iter().collect();
+    let arms = choice.of(&all, |arm| arm.name, |_| true)?;
+    let Trace { events, error } = parse(&input.name, input.bytes.as_slice());
+    let fault = error.map(|error| error.to_string());
+    if events.is_empty() {
+        let why = fault.unwrap_or_else(|| format!("{}: holds no event", input.name));
+        return Err(Error::usage(why));
+    }
+    let script = Script::new(&events);
+    Ok(Outcome {
+        schema: SCHEMA,
+        trace: input.name.clone(),
+        form: format!("recording of address spaces, {}", &HEADING[2..]),
+        described: described(&script),
+        judge: Judge::Kernel,
+        fault,
+        subjects: arms.iter().map(|arm| arm.run(&script)).collect(),
+    })
+}
+
+/// In a sentence what a script asks for.
+fn described(script: &Script) -> String {
+    let steps = script.steps.iter();
+    let faults = steps
+        .filter(|at| matches!(at.step, Step::Fault(..)))
+        .count();
+    let mut text = format!(
+        "{} events of {} spaces, {faults} of them faults",
+        script.events, script.spaces
+    );
+    for (lines, what) in [
+        (&script.no_execs, "execs that are stacks which grow"),
+        (&script.unsaid_execs, "execs that are not said"),
+        (&script.not_asked, "calls that were refused for their files"),
+    ] {
+        if !lines.is_empty() {
+            let _ = write!(text, "; {} {what}", lines.len());
+        }
+    }
+    text
+}

@@ -1,0 +1,28 @@
+//! `tree-order`: the augmented tree beside the map that everybody has.
+#![forbid(unsafe_code)]
+
+use furlong::rbtree::Standard;
+
+use super::ordered::{self, ByKey, Map, Tree};
+use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
+
+const PLAN: &str = include_str!("../experiments/tree-order/plan.toml");
+
+/// The experiment.
+#[must_use]
+pub fn experiment() -> Experiment {
+    let arms = vec![
+        Arm::new("btreemap", ordered::run::<Map>),
+        Arm::new("checked", checked),
+    ];
+    Experiment::compiled_in(PLAN, arms)
+}
+
+/// Removal is by node, as a kernel has it; `-key` has it search first, as a map must.
+fn checked(request: &Request) -> Result<Outcome, Failure> {
+    if request.workload.name.ends_with("-key") {
+        ordered::run::<ByKey<Tree<Standard>>>(request)
+    } else {
+        ordered::run::<Tree<Standard>>(request)
+    }
+}

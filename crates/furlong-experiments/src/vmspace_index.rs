@@ -1,0 +1,109 @@
+//! `vmspace-index`: the areas of an address space in a tree of areas, and in a B-tree of ranges.
+//!
+//! What is asked of an index alone is written over [`AreaIndex`], so that further arms can be
+//! added; recorded system calls and faults are replayed on whole spaces.
+#![forbid(unsafe_code)]
+
+mod calls;
+mod course;
+mod index;
+mod layout;
+mod ledger;
+mod owned;
+mod rcu;
+mod readers;
+mod shape;
+mod shared_space;
+mod spaces;
+#[cfg(test)]
+mod tests;
+mod trace;
+mod tree;
+mod work;
+
+use furlong::maple::{Custom, Lines, Off, Standard, Tally, Wide};
+use furlong::{rbtree, vmspace};
+use furlong_spec::maple::Metered;
+
+pub use course::run;
+use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request, Workload};
+pub use index::{AreaIndex, Span};
+use ledger::Tallied;
+use owned::Owned;
+use rcu::Shared;
+use readers::Locked;
+pub use readers::{SharedIndex, time as run_readers};
+pub use shape::on_index;
+use shape::{Kind, Shape};
+pub(crate) use shared_space::SharedSpace;
+use tree::Tree;
+
+const PLAN: &str = include_str!("../experiments/vmspace-index/plan.toml");
+
+/// The experiment.
+#[must_use]
+pub fn experiment() -> Experiment {
+    let arm = |name, run| Arm {
+        na: trace::missing,
+        ..Arm::new(name, run)
+    };
+    let arms = vec![
+        arm("rbtree", rbtree),
+        arm("maple", maple),
+        Arm {
+            na: |load| without_readers(load).or_else(|| trace::missing(load)),
+            ..Arm::new("maple-mut", maple_mut)
+        },
+    ];
+    Experiment::compiled_in(PLAN, arms)
+}
+
+/// A tree that is changed in place has no readers beside its writer.
+fn without_readers(load: &Workload) -> Option<String> {
+    let is_shared = load.name.starts_with("readers-");
+    is_shared.then(|| "it has one owner".to_owned())
+}
+
+/// Times the arm without counters, or counts without looking at the clock.
+fn rbtree(request: &Request) -> Result<Outcome, Failure> {
+    type Space<K> = vmspace::Space<u32, vmspace::Custom<vmspace::Rbtree<K>>>;
+    let exact = request.exact;
+    match Shape::of(&request.workload)?.kind {
+        Kind::Index(_) if exact => run::<Tree<rbtree::Tally>>(request),
+        Kind::Index(_) => run::<Tree<rbtree::Off>>(request),
+        Kind::Readers if exact => readers::count(&Locked::<rbtree::Tally>::new(), request),
+        Kind::Readers => readers::time(&Locked::<rbtree::Off>::new(), request),
+        _ if exact => spaces::count::<Space<rbtree::Tally>>(request),
+        _ => spaces::time::<Space<rbtree::Off>>(request),
+    }
+}
+
+/// The same. Where a writer changes nodes beside readers, these have lines of their own, as from a
+/// kernel's slab.
+fn maple(request: &Request) -> Result<Outcome, Failure> {
+    let exact = request.exact;
+    match Shape::of(&request.workload)?.kind {
+        Kind::Index(_) if exact => run::<Shared<Tallied>>(request),
+        Kind::Index(_) => run::<Shared<Standard>>(request),
+        Kind::Readers if exact => readers::count(
+            &Shared::<Custom<Wide, Lines<Metered>, Tally>>::new(),
+            request,
+        ),
+        Kind::Readers => readers::time(&Shared::<Custom<Wide, Lines, Off>>::new(), request),
+        _ if exact => spaces::count::<SharedSpace<Tallied>>(request),
+        _ => spaces::time::<SharedSpace<Standard>>(request),
+    }
+}
+
+/// The same.
+fn maple_mut(request: &Request) -> Result<Outcome, Failure> {
+    type Space<C> = vmspace::Space<u32, vmspace::Custom<vmspace::Maple<C>>>;
+    let exact = request.exact;
+    match Shape::of(&request.workload)?.kind {
+        Kind::Index(_) if exact => run::<Owned<Tallied>>(request),
+        Kind::Index(_) => run::<Owned<Standard>>(request),
+        Kind::Readers => Err(Failure("it has one owner".to_owned())),
+        _ if exact => spaces::count::<Space<Tallied>>(request),
+        _ => spaces::time::<Space<Standard>>(request),
+    }
+}

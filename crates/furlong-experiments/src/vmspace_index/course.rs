@@ -1,0 +1,364 @@
+//! An index on its way through a workload.
+//!
+//! What a round is about is drawn before its clock starts, and its answers are looked at when it
+//! has stopped.
+#![forbid(unsafe_code)]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use furlong_spec::Random;
+
+use super::index::{AreaIndex, Span};
+use super::layout::{Layout, PAGE, PAGES_MAX, RARE_PAGES};
+use super::shape::{Kind, OnIndex, Shape};
+use super::work::Work;
+use furlong_lab::hash::digest;
+use furlong_lab::model::{Failure, Outcome, Request};
+
+/// Look-ups between two looks at the clock.
+const LOOK_UPS: u64 = 4096;
+
+/// Other operations between two.
+const ROUND: u64 = 256;
+
+/// Churn begins when so many areas have been replaced, or all of them.
+const WARM_MAX: usize = 1 << 16;
+
+/// Of so many areas a bulk fork leaves one out.
+const LEFT_OUT: u32 = 64;
+
+/// Runs one sample of a workload on an index.
+///
+/// # Errors
+/// The workload is none on an index, or an answer is wrong.
+pub fn run<I: AreaIndex>(request: &Request) -> Result<Outcome, Failure> {
+    let shape = Shape::of(&request.workload)?;
+    let Kind::Index(asked) = shape.kind else {
+        let name = &request.workload.name;
+        return Err(Failure(format!("`{name}` is about more than an index")));
+    };
+    let mut random = Random::new(request.seed);
+    let mut course = Course::<I> {
+        layout: Layout::new(shape.areas, &mut random),
+        random,
+        score: Score::default(),
+        index: I::new(),
+    };
+    let operations = request.operations.max(1);
+    match asked {
+        OnIndex::LookUp => course.look_up(operations),
+        OnIndex::StoreRandom => course.store_random(operations),
+        OnIndex::EraseRandom => course.erase_random(operations),
+        OnIndex::Append => course.append(operations),
+        OnIndex::Iterate => course.iterate(operations),
+        OnIndex::Fork => course.fork(operations, |_| true, I::duplicate),
+        OnIndex::BulkFork => course.fork(operations, keeps, |index| index.duplicate_part(keeps)),
+        OnIndex::Churn => course.churn(operations),
+        OnIndex::Toggle => course.toggle(operations),
+        OnIndex::GapLow => course.gaps(operations, Gap::Low),
+        OnIndex::GapHigh => course.gaps(operations, Gap::High),
+        OnIndex::GapNone => course.gaps(operations, Gap::None),
+    }?;
+    course.score.outcome(request.exact)
+}
+
+/// Whether a bulk fork copies the area with this number.
+fn keeps(value: u32) -> bool {
+    !value.is_multiple_of(LEFT_OUT)
+}
+
+/// What was done, and how long it took.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Score {
+    pub(super) operations: u64,
+    pub(super) timed: Duration,
+    /// What went on between timed operations and takes most of the time: a batch is so large that
+    /// both together take what the plan wants.
+    pub(super) between: Duration,
+    pub(super) work: Work,
+    /// Bytes of the index when it was done, and the areas that it had.
+    pub(super) bytes: (u64, u64),
+    pub(super) digest: u64,
+}
+
+impl Score {
+    pub(super) fn outcome(self, exact: bool) -> Result<Outcome, Failure> {
+        let (bytes, areas) = self.bytes;
+        let metrics = if exact {
+            let per_area = bytes as f64 / areas.max(1) as f64;
+            let counts = self.work.metrics(self.operations);
+            counts
+                .into_iter()
+                .chain([("bytes_per_area", per_area)])
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect()
+        } else {
+            let time = self.timed.as_secs_f64() * 1e9 / self.operations as f64;
+            [("time_ns_per_op".to_owned(), time)].into()
+        };
+        Ok(Outcome {
+            metrics,
+            operations: self.operations,
+            elapsed_s: (self.timed + self.between).as_secs_f64(),
+            digest: self.digest,
+        })
+    }
+}
+
+/// What is wrong where two numbers are not the same.
+pub(super) fn same(what: &str, found: u64, expected: u64) -> Result<(), Failure> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Failure(format!(
+        "{what}: {found:#x} instead of {expected:#x}"
+    )))
+}
+
+/// Which gap is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gap {
+    Low,
+    High,
+    None,
+}
+
+struct Course<I> {
+    layout: Layout,
+    random: Random,
+    score: Score,
+    index: I,
+}
+
+impl<I: AreaIndex> Course<I> {
+    /// Times so many operations on the index.
+    fn clock<T>(&mut self, operations: u64, run: impl FnOnce(&mut I) -> T) -> T {
+        let before = self.index.work();
+        let begin = Instant::now();
+        let done = run(&mut self.index);
+        self.score.timed += begin.elapsed();
+        self.score.operations += operations;
+        self.score.work += self.index.work() - before;
+        black_box(done)
+    }
+
+    /// All areas, stored in a random order, as a space is filled by use.
+    fn fill(&mut self) {
+        self.index = I::new();
+        for (span, value) in self.layout.shuffled(&mut self.random) {
+            self.index.store(span, value);
+        }
+    }
+
+    /// Looks at all that is there when the clock has stopped.
+    fn finish(&mut self, sum: u64, areas: usize) -> Result<(), Failure> {
+        self.index.check()?;
+        same("the areas add up to", self.index.sum(), sum)?;
+        self.score.bytes = (self.index.bytes(), areas as u64);
+        self.score.digest = digest(self.score.digest, [sum]);
+        Ok(())
+    }
+
+    fn finish_whole(&mut self) -> Result<(), Failure> {
+        self.finish(self.layout.sum(), self.layout.spans.len())
+    }
+
+    fn look_up(&mut self, operations: u64) -> Result<(), Failure> {
+        self.fill();
+        let mut addresses = Vec::with_capacity(LOOK_UPS as usize);
+        while self.score.operations < operations {
+            let now = LOOK_UPS.min(operations - self.score.operations);
+            addresses.clear();
+            let mut expected = 0_u64;
+            for _ in 0..now {
+                let (address, value) = self.layout.address(&mut self.random);
+                addresses.push(address);
+                expected += u64::from(value) + 1;
+            }
+            let asked = black_box(addresses.as_slice());
+            let found = self.clock(now, |index| index.look_up(asked));
+            same("look-ups add up to", found, expected)?;
+        }
+        self.finish_whole()
+    }
+
+    fn store_random(&mut self, operations: u64) -> Result<(), Failure> {
+        while self.score.operations < operations {
+            let areas = self.layout.shuffled(&mut self.random);
+            self.index = I::new();
+            self.clock(areas.len() as u64, |index| {
+                for (span, value) in &areas {
+                    index.store(*span, *value);
+                }
+            });
+            same("the areas add up to", self.index.sum(), self.layout.sum())?;
+        }
+        self.finish_whole()
+    }
+
+    fn erase_random(&mut self, operations: u64) -> Result<(), Failure> {
+        let expected = (1..=self.layout.spans.len() as u64).sum();
+        while self.score.operations < operations {
+            self.fill();
+            self.score.bytes = (self.index.bytes(), self.layout.spans.len() as u64);
+            let areas = self.layout.shuffled(&mut self.random);
+            let erased = self.clock(areas.len() as u64, |index| {
+                let erased = areas.iter().map(|(span, _)| index.erase(*span));
+                erased.fold(0, |sum, value| {
+                    sum + value.map_or(0, |value| u64::from(value) + 1)
+                })
+            });
+            same("erased areas add up to", erased, expected)?;
+        }
+        let bytes = self.score.bytes;
+        self.finish(0, 0)?;
+        self.score.bytes = bytes;
+        Ok(())
+    }
+
+    fn append(&mut self, operations: u64) -> Result<(), Failure> {
+        let areas: Vec<_> = self.layout.numbered().collect();
+        while self.score.operations < operations {
+            self.index = I::new();
+            self.clock(areas.len() as u64, |index| {
+                for (span, value) in black_box(&areas) {
+                    index.store(*span, *value);
+                }
+            });
+            same("the areas add up to", self.index.sum(), self.layout.sum())?;
+        }
+        self.finish_whole()
+    }
+
+    fn iterate(&mut self, operations: u64) -> Result<(), Failure> {
+        self.fill();
+        let (areas, expected) = (self.layout.spans.len() as u64, self.layout.sum());
+        while self.score.operations < operations {
+            let sum = self.clock(areas, |index| black_box(index).sum());
+            same("the areas add up to", sum, expected)?;
+        }
+        self.finish_whole()
+    }
+
+    /// Copies what `keeps` says; the copy is dropped when the clock has stopped.
+    fn fork(
+        &mut self,
+        operations: u64,
+        keeps: impl Fn(u32) -> bool,
+        copy: impl Fn(&I) -> I,
+    ) -> Result<(), Failure> {
+        self.fill();
+        let kept = self.layout.numbered().filter(|(_, value)| keeps(*value));
+        let expected = kept.fold(0, |sum: u64, (span, value)| {
+            sum.wrapping_add(span.mixed(value))
+        });
+        let areas = self.layout.spans.len() as u64;
+        while self.score.operations < operations {
+            let child = self.clock(areas, |index| copy(index));
+            self.score.work += child.work();
+            child.check()?;
+            same("the copies add up to", child.sum(), expected)?;
+        }
+        self.finish_whole()
+    }
+
+    /// An area goes, another one comes as high as it fits.
+    fn churn(&mut self, operations: u64) -> Result<(), Failure> {
+        self.fill();
+        let mut live = self.layout.spans.clone();
+        self.replace(live.len().min(WARM_MAX) as u64, &mut live)?;
+        self.score = Score::default();
+        self.replace(operations, &mut live)?;
+        let sum = live.iter().zip(0..).fold(0, |sum: u64, (span, value)| {
+            sum.wrapping_add(span.mixed(value))
+        });
+        self.finish(sum, live.len())
+    }
+
+    fn replace(&mut self, operations: u64, live: &mut [Span]) -> Result<(), Failure> {
+        let window = self.layout.window;
+        let mut lens = Vec::with_capacity(ROUND as usize);
+        while self.score.operations < operations {
+            let now = ROUND.min(operations - self.score.operations);
+            lens.clear();
+            for _ in 0..now {
+                let victim = self.random.index(live.len());
+                let len = (1 + self.random.below(PAGES_MAX)) * PAGE;
+                lens.push((victim, len));
+            }
+            let steps = black_box(lens.as_slice());
+            let mut starts = [0; ROUND as usize];
+            let replaced = self.clock(now, |index| {
+                for ((victim, len), start) in steps.iter().zip(&mut starts) {
+                    let value = index.erase(live[*victim])?;
+                    *start = index.highest(window, *len)?;
+                    live[*victim] = Span::of_len(*start, *len);
+                    index.store(live[*victim], value);
+                }
+                Some(())
+            });
+            replaced.ok_or_else(|| Failure("an area or a gap was not found".to_owned()))?;
+            let starts = starts.into_iter().take(now as usize);
+            self.score.digest = digest(self.score.digest, starts);
+        }
+        Ok(())
+    }
+
+    /// An area comes into the gap behind another one and goes again; leaves are as full as areas
+    /// that come in order leave them.
+    fn toggle(&mut self, operations: u64) -> Result<(), Failure> {
+        for (span, value) in self.layout.numbered() {
+            self.index.store(span, value);
+        }
+        let guest = self.layout.spans.len() as u32;
+        while self.score.operations < operations {
+            let now = ROUND.min(operations - self.score.operations);
+            let span = self.layout.gaps[self.random.index(self.layout.gaps.len())];
+            let seen = self.clock(now, |index| {
+                let toggled = (0..now).map(|_| {
+                    index.store(span, guest);
+                    index.erase(span)
+                });
+                toggled.filter(|value| *value == Some(guest)).count()
+            });
+            same("guests that came and went", seen as u64, now)?;
+        }
+        self.finish_whole()
+    }
+
+    fn gaps(&mut self, operations: u64, asked: Gap) -> Result<(), Failure> {
+        self.fill();
+        let mut asks = Vec::with_capacity(ROUND as usize);
+        while self.score.operations < operations {
+            let now = ROUND.min(operations - self.score.operations);
+            asks.clear();
+            asks.extend((0..now).map(|_| self.ask(asked)));
+            let steps = black_box(asks.as_slice());
+            let mut starts = [u64::MAX; ROUND as usize];
+            self.clock(now, |index| {
+                index.search(steps, asked != Gap::High, &mut starts);
+            });
+            let starts = starts.into_iter().take(now as usize);
+            if asked == Gap::None && starts.clone().any(|start| start != u64::MAX) {
+                return Err(Failure(
+                    "there is no such gap, and one was found".to_owned(),
+                ));
+            }
+            self.score.digest = digest(self.score.digest, starts);
+        }
+        self.finish_whole()
+    }
+
+    /// A window that begins, or ends, at an area; and what is to fit into a gap there.
+    fn ask(&mut self, asked: Gap) -> (Span, u64) {
+        let Span { first, last } = self.layout.window;
+        let at = self.layout.spans[self.random.index(self.layout.spans.len())].first;
+        let len = (1 + self.random.below(RARE_PAGES)) * PAGE;
+        match asked {
+            Gap::Low => (Span { first: at, last }, len),
+            Gap::High => (Span { first, last: at }, len),
+            Gap::None => (self.layout.window, (RARE_PAGES + 1) * PAGE),
+        }
+    }
+}

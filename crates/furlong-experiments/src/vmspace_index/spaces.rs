@@ -1,0 +1,232 @@
+//! Whole spaces on their way through what programs asked of them.
+#![forbid(unsafe_code)]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use furlong::addr::{Address, VirtAddr};
+use furlong::vmspace::{Access, Layout, Prot, Request as Mapping};
+use furlong_spec::Random;
+use furlong_spec::maple::Metered;
+use furlong_spec::vmspace::trace::{
+    AddressSpace, Class, Report, Step, Watch, replay, replay_keeping,
+};
+
+use super::calls::calls;
+use super::course::{Score, same};
+use super::layout::{PAGE, PAGES_MAX};
+use super::ledger::{Counting, Ledger, Noted, note_work};
+use super::rcu::settle;
+use super::shape::{Kind, Shape};
+use super::trace;
+use super::work::Work;
+use furlong_lab::hash::digest;
+use furlong_lab::model::{Failure, Outcome, Request};
+
+/// Operations between two looks at the clock.
+const ROUND: u64 = 256;
+
+/// Where the heap begins.
+const HEAP: u64 = 0x5555_5600_0000;
+
+/// Times one sample.
+pub(super) fn time<S: Counting>(request: &Request) -> Result<Outcome, Failure> {
+    let shape = Shape::of(&request.workload)?;
+    let score = match shape.kind {
+        Kind::Build => build::<S>(request),
+        Kind::Calls(class) => calls::<S>(class, request),
+        Kind::Faults => faults::<S>(request),
+        _ => heap::<S>(shape.areas, request),
+    };
+    score?.outcome(false)
+}
+
+/// Counts the events of one sample.
+pub(super) fn count<S: Counting>(request: &Request) -> Result<Outcome, Failure> {
+    let shape = Shape::of(&request.workload)?;
+    let score = match shape.kind {
+        Kind::Build => build::<Noted<S>>(request).map(noted),
+        Kind::Calls(class) => {
+            let score = calls::<Noted<S>>(class, request).map(noted);
+            note_work(true);
+            score
+        }
+        Kind::Faults => faults::<S>(request),
+        _ => heap::<S>(shape.areas, request),
+    };
+    score?.outcome(true)
+}
+
+/// A score with what the spaces have noted.
+fn noted(score: Score) -> Score {
+    let Ledger { work, bytes, areas } = Ledger::take();
+    Score {
+        work,
+        bytes: (bytes, areas),
+        ..score
+    }
+}
+
+/// Watches nothing and asks nothing beside the operations.
+struct Blind;
+
+impl Watch for Blind {
+    #[inline(always)]
+    fn carry_out<T>(&mut self, _: Class, run: impl FnOnce() -> T) -> T {
+        run()
+    }
+
+    fn asks_choice(&self) -> bool {
+        false
+    }
+}
+
+/// What a replay has answered, as a number.
+pub(super) fn of_report(report: &Report) -> u64 {
+    let counts = report.carried_out.values().copied();
+    let lines = report.mismatches.iter().map(|one| u64::from(one.line));
+    let areas = [report.areas_max as u64];
+    digest(0, counts.chain(lines).chain(areas))
+}
+
+/// The recorded build, again and again. An operation is a step of it.
+fn build<S: AddressSpace>(request: &Request) -> Result<Score, Failure> {
+    let script = trace::script(&request.workload)?;
+    // The first one is not timed.
+    let mut score = Score {
+        digest: of_report(&replay::<S>(&script, &mut Blind)),
+        ..Score::default()
+    };
+    Ledger::take();
+    while score.operations < request.operations {
+        let begin = Instant::now();
+        let report = replay::<S>(black_box(&script), &mut Blind);
+        score.timed += begin.elapsed();
+        score.operations += script.steps.len() as u64;
+        same("the answers of a replay", of_report(&report), score.digest)?;
+    }
+    Ok(score)
+}
+
+/// What spaces have counted.
+fn work<S: Counting>(spaces: &[S]) -> Work {
+    let works = spaces.iter().map(Counting::work);
+    works.fold(Work::default(), |all, work| all + work)
+}
+
+/// Bytes and areas of spaces that are all there are.
+fn bytes<S: Counting>(spaces: &[S]) -> (u64, u64) {
+    settle();
+    let own: u64 = spaces.iter().map(Counting::bytes).sum();
+    let areas = spaces.iter().map(|space| space.areas() as u64);
+    (own + Metered::bytes(), areas.sum())
+}
+
+/// A fault in one of some spaces.
+#[derive(Clone, Copy)]
+struct Fault {
+    space: u32,
+    access: Access,
+    address: VirtAddr,
+}
+
+/// The faults of the recording, in its order, in the spaces as they are at their ends; of faults in
+/// what is unmapped by then there are none. An operation is a fault.
+fn faults<S: Counting>(request: &Request) -> Result<Score, Failure> {
+    let mut script = trace::script(&request.workload)?;
+    script.steps.retain(|stepped| stepped.step != Step::End);
+    let (_, spaces) = replay_keeping::<S>(&script, &mut Blind);
+    let mut spaces: Vec<S> = spaces.into_iter().flatten().collect();
+    let faults = script
+        .steps
+        .iter()
+        .filter_map(|stepped| match stepped.step {
+            Step::Fault(address, access) => Some(Fault {
+                space: stepped.space as u32,
+                access,
+                address,
+            }),
+            _ => None,
+        });
+    let mut faults: Vec<Fault> = faults.collect();
+    drop(script);
+    faults.retain(|fault| serve(&mut spaces, fault));
+    let mut score = Score::default();
+    let before = work(&spaces);
+    while score.operations < request.operations {
+        let asked = black_box(faults.as_slice());
+        let begin = Instant::now();
+        let served = asked.iter().filter(|fault| serve(&mut spaces, fault));
+        let served = served.count();
+        score.timed += begin.elapsed();
+        score.operations += faults.len() as u64;
+        same(
+            "faults that find their area",
+            served as u64,
+            faults.len() as u64,
+        )?;
+    }
+    score.work = work(&spaces) - before;
+    score.bytes = bytes(&spaces);
+    score.digest = digest(faults.len() as u64, [score.bytes.1]);
+    Ok(score)
+}
+
+#[inline]
+fn serve<S: AddressSpace>(spaces: &mut [S], fault: &Fault) -> bool {
+    let space = &mut spaces[fault.space as usize];
+    space.fault(fault.address, fault.access).is_ok()
+}
+
+/// Where a space maps what nobody asked a place for.
+fn mapping(pages: u64, random: &mut Random) -> Mapping<u32> {
+    let prot = [
+        Prot::READ,
+        Prot::READ | Prot::WRITE,
+        Prot::READ | Prot::EXEC,
+    ][random.index(3)];
+    // Numbers that differ, so that no two areas become one.
+    Mapping::object(pages * PAGE, prot, 0, random.next() as u32)
+}
+
+/// The break of a process with some areas goes up and comes down again: an operation is both.
+fn heap<S: Counting>(areas: usize, request: &Request) -> Result<Score, Failure> {
+    let mut random = Random::new(request.seed);
+    let mut space = S::new(&Layout::LINUX_X86_64);
+    for _ in 0..areas {
+        let pages = 1 + random.below(PAGES_MAX);
+        let mapped = space.map(&mapping(pages, &mut random));
+        mapped.map_err(|errno| Failure(format!("a mapping is refused: {errno:?}")))?;
+    }
+    let start = VirtAddr::new(HEAP);
+    space.start_brk(start);
+    // The heap has a page that stays.
+    let low = space.brk(VirtAddr::new(HEAP + PAGE));
+    let mut spaces = [space];
+    let before = work(&spaces);
+    let mut score = Score::default();
+    let mut ends = Vec::with_capacity(ROUND as usize);
+    while score.operations < request.operations.max(1) {
+        let now = ROUND.min(request.operations.max(1) - score.operations);
+        ends.clear();
+        ends.extend((0..now).map(|_| {
+            let pages = 1 + random.below(PAGES_MAX);
+            VirtAddr::new(low.raw() + pages * PAGE)
+        }));
+        let [space] = &mut spaces;
+        let asked = black_box(ends.as_slice());
+        let begin = Instant::now();
+        let moved = asked.iter().filter(|end| {
+            let high = space.brk(**end);
+            high == **end && space.brk(low) == low
+        });
+        let moved = moved.count() as u64;
+        score.timed += begin.elapsed();
+        score.operations += now;
+        same("breaks that moved", moved, now)?;
+    }
+    score.work = work(&spaces) - before;
+    score.bytes = bytes(&spaces);
+    score.digest = digest(score.operations, [score.bytes.1]);
+    Ok(score)
+}

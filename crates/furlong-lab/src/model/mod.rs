@@ -1,0 +1,18 @@
+//! Plain values: plans, experiments, schedules and results. Everything that measures, stores or
+//! reports works on them; they use none of it.
+//!
+//! # Files
+//! - `plan.rs`: `plan.toml`, the declarations made before anything is measured
+//! - `experiment.rs`: a plan with its arms; the request to a sample process and its outcome
+//! - `schedule.rs`: everything that a run will do
+//! - `result.rs`: the result of a run, as it is stored, shown and exchanged
+#![forbid(unsafe_code)]
+
+pub mod experiment;
+pub mod plan;
+pub mod result;
+pub mod schedule;
+
+pub use experiment::{Arm, ArmFn, Experiment, Failure, Outcome, Request};
+pub use plan::{MetricPlan, Plan, Profile, Workload};
+pub use schedule::{Agenda, Counters};

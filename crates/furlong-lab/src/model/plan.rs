@@ -1,0 +1,379 @@
+//! `plan.toml`: what an experiment declares before anything is measured.
+#![forbid(unsafe_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use furlong_stats::value::MARGIN;
+use furlong_stats::value::{Better, CONTROL, Kind, Metric};
+
+/// How much to measure.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    clap::ValueEnum,
+    Serialize,
+    Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// Three blocks of tiny sizes: does it run? No verdict.
+    Smoke,
+    /// The workloads marked quick, ten blocks.
+    Quick,
+    /// Everything, at the seeds' sizes.
+    Full,
+}
+
+impl Profile {
+    /// As it is written on the command line and in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Smoke => "smoke",
+            Profile::Quick => "quick",
+            Profile::Full => "full",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// `experiments/<name>/plan.toml`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// As in `furlong list`.
+    pub name: String,
+    /// What it asks, one sentence.
+    pub question: String,
+    /// Names of the arms, the baseline first.
+    pub arms: Vec<String>,
+    /// The primary one first.
+    pub metrics: Vec<MetricPlan>,
+    /// In the order in which they run.
+    pub workloads: Vec<Workload>,
+    /// Blocks under `full`; `quick` has 10 and `smoke` 3.
+    pub full_blocks: u32,
+    /// Wanted seconds of the timed region of a sample, by profile: `quick`, `full`.
+    pub batch_s: BTreeMap<String, f64>,
+    /// Operations of the pass that counts exact metrics, so that its figures are the same on every
+    /// machine; `smoke` has [`SMOKE_EXACT_OPERATIONS`] at most.
+    #[serde(default = "exact_operations")]
+    pub exact_operations: u64,
+    /// Operations of a sample of the document that the experiment comes from (`--seed-sizes`).
+    #[serde(default)]
+    pub seed_operations: Option<u64>,
+}
+
+/// Operations of an exact pass under `smoke`, at most.
+pub const SMOKE_EXACT_OPERATIONS: u64 = 1 << 12;
+
+/// Seconds of a sample where the plan does not say.
+const BATCH_S: f64 = 0.2;
+
+/// Seconds of a sample under `smoke`, where the plan does not say.
+const SMOKE_BATCH_S: f64 = 0.001;
+
+fn exact_operations() -> u64 {
+    1 << 20
+}
+
+impl Plan {
+    /// Reads a plan and refuses one that contradicts itself.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and where the text says so.
+    pub fn parse(text: &str) -> Result<Plan, String> {
+        let plan: Plan = toml::from_str(text).map_err(|error| error.to_string())?;
+        plan.check()
+            .map_err(|wrong| format!("plan `{}`: {wrong}", plan.name))?;
+        Ok(plan)
+    }
+
+    /// Reads a plan that is compiled in.
+    ///
+    /// # Panics
+    /// If it contradicts itself; a test reads them all.
+    #[must_use]
+    pub fn compiled_in(text: &str) -> Plan {
+        Plan::parse(text).unwrap_or_else(|wrong| panic!("{wrong}"))
+    }
+
+    /// Blocks of each workload under a profile.
+    #[must_use]
+    pub fn blocks(&self, profile: Profile) -> u32 {
+        match profile {
+            Profile::Smoke => 3,
+            Profile::Quick => 10,
+            Profile::Full => self.full_blocks,
+        }
+    }
+
+    /// Wanted seconds of the timed region of a sample.
+    #[must_use]
+    pub fn batch_s(&self, profile: Profile) -> f64 {
+        let default = if profile == Profile::Smoke {
+            SMOKE_BATCH_S
+        } else {
+            BATCH_S
+        };
+        self.batch_s.get(profile.name()).copied().unwrap_or(default)
+    }
+
+    /// Operations of a process that counts exact metrics.
+    #[must_use]
+    pub fn exact_operations(&self, profile: Profile) -> u64 {
+        match profile {
+            Profile::Smoke => self.exact_operations.min(SMOKE_EXACT_OPERATIONS),
+            Profile::Quick | Profile::Full => self.exact_operations,
+        }
+    }
+
+    /// The workload of that name, as it was declared.
+    #[must_use]
+    pub fn workload(&self, name: &str) -> Option<&Workload> {
+        self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// Whether it says nothing that contradicts itself.
+    ///
+    /// # Errors
+    ///
+    /// What does.
+    pub fn check(&self) -> Result<(), String> {
+        let names = |kind: &str, names: Vec<&str>| {
+            let mut seen = BTreeSet::new();
+            match names.iter().find(|name| !seen.insert(**name)) {
+                Some(twice) => Err(format!("{kind} `{twice}` is there twice")),
+                None if names.is_empty() => Err(format!("there are no {kind}s")),
+                None => Ok(()),
+            }
+        };
+        names("arm", self.arms.iter().map(String::as_str).collect())?;
+        names(
+            "metric",
+            self.metrics
+                .iter()
+                .map(|metric| metric.name.as_str())
+                .collect(),
+        )?;
+        names(
+            "workload",
+            self.workloads
+                .iter()
+                .map(|load| load.name.as_str())
+                .collect(),
+        )?;
+        for load in &self.workloads {
+            let unknown = |name: &&String| self.metrics.iter().all(|metric| metric.name != **name);
+            if let Some(name) = load.metrics.iter().find(unknown) {
+                return Err(format!("workload `{}` has no metric `{name}`", load.name));
+            }
+        }
+        if self.arms.iter().any(|arm| arm == CONTROL) {
+            return Err(format!(
+                "`{CONTROL}` is the baseline again and no name for an arm"
+            ));
+        }
+        let known = [Profile::Smoke, Profile::Quick, Profile::Full].map(Profile::name);
+        if let Some(name) = self
+            .batch_s
+            .keys()
+            .find(|name| !known.contains(&name.as_str()))
+        {
+            return Err(format!("batch_s names no profile with `{name}`"));
+        }
+        if !self
+            .batch_s
+            .values()
+            .all(|seconds| seconds.is_finite() && *seconds > 0.0)
+        {
+            return Err("batch_s must be more than 0 seconds".to_owned());
+        }
+        if self.full_blocks == 0 || self.exact_operations == 0 {
+            return Err("full_blocks and exact_operations must be at least 1".to_owned());
+        }
+        if let Some(load) = self
+            .workloads
+            .iter()
+            .find(|load| load.operations == Some(0))
+        {
+            return Err(format!("workload `{}` has no operation", load.name));
+        }
+        Ok(())
+    }
+}
+
+/// A metric as declared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MetricPlan {
+    /// As in the result.
+    pub name: String,
+    /// `ns`, `1`, `KiB`, ..
+    pub unit: String,
+    /// Which way is good.
+    pub better: Better,
+    /// Whether processes differ in it.
+    pub kind: Kind,
+    /// Margin, per cent.
+    pub margin_pct: f64,
+    /// One sentence: what it counts or times.
+    pub about: String,
+}
+
+impl MetricPlan {
+    /// As the record has it.
+    #[must_use]
+    pub fn metric(&self, primary: bool) -> Metric {
+        Metric {
+            unit: self.unit.clone(),
+            better: self.better,
+            kind: self.kind,
+            primary,
+            margin_pct: Some(self.margin_pct),
+            about: self.about.clone(),
+        }
+    }
+}
+
+/// A workload as declared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// As in the result.
+    pub name: String,
+    /// One sentence: what it does.
+    pub about: String,
+    /// Runs under the quick profile too.
+    #[serde(default)]
+    pub quick: bool,
+    /// Names of the metrics that it has; all of them where none is named. Its primary one is the
+    /// first of the plan's among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<String>,
+    /// Operations of a sample, where they are not as many as fit the profile's time; `smoke` has
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
+    /// Parameters under `quick` and `full`. [`MARGIN`] among them goes before the margins of its
+    /// sampled metrics.
+    #[serde(default)]
+    pub params: BTreeMap<String, u64>,
+    /// Parameters that differ under `smoke` (tiny sizes).
+    #[serde(default)]
+    pub smoke: BTreeMap<String, u64>,
+}
+
+impl Workload {
+    /// Whether it has a metric of the plan.
+    #[must_use]
+    pub fn has(&self, metric: &str) -> bool {
+        self.metrics.is_empty() || self.metrics.iter().any(|name| name == metric)
+    }
+
+    /// The same with the parameters that hold under a profile.
+    #[must_use]
+    pub fn under(&self, profile: Profile) -> Workload {
+        let mut resolved = self.clone();
+        let smoke = std::mem::take(&mut resolved.smoke);
+        if profile == Profile::Smoke {
+            resolved.params.extend(smoke);
+            resolved.operations = resolved.operations.map(|_| 1);
+        }
+        resolved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Plan, Profile};
+
+    const GOOD: &str = r#"
+        name = "race"
+        question = "Which is faster?"
+        arms = ["a", "b"]
+        full_blocks = 64
+        batch_s = { quick = 0.1, full = 0.5 }
+        metrics = [{ name = "time_ns_per_op", unit = "ns", better = "lower", kind = "sampled",
+                     margin_pct = 1.0, about = "Time." }]
+        workloads = [{ name = "plain", about = "Toggles.", quick = true,
+                       params = { nodes = 65536, seedless = 1 }, smoke = { nodes = 64 } },
+                     { name = "counted", about = "Toggles.", operations = 60 }]
+    "#;
+
+    #[test]
+    fn smoke_replaces_only_the_parameters_it_names() {
+        let plan = Plan::parse(GOOD).unwrap();
+        let tiny = plan.workloads[0].under(Profile::Smoke);
+        assert_eq!(tiny.params["nodes"], 64);
+        assert_eq!(tiny.params["seedless"], 1);
+        assert_eq!(
+            plan.workloads[0].under(Profile::Full).params["nodes"],
+            65536
+        );
+    }
+
+    #[test]
+    fn operations_that_are_declared_are_one_under_smoke() {
+        let plan = Plan::parse(GOOD).unwrap();
+        let of = |load: usize, profile| plan.workloads[load].under(profile).operations;
+        assert_eq!(of(1, Profile::Full), Some(60));
+        assert_eq!(of(1, Profile::Smoke), Some(1));
+        assert_eq!(of(0, Profile::Smoke), None);
+    }
+
+    #[test]
+    fn a_workload_has_the_metrics_that_it_names_or_all() {
+        let mut load = Plan::parse(GOOD).unwrap().workloads.remove(0);
+        assert!(load.has("time_ns_per_op") && load.has("instructions"));
+        load.metrics.push("time_ns_per_op".to_owned());
+        assert!(load.has("time_ns_per_op") && !load.has("instructions"));
+    }
+
+    #[test]
+    fn each_profile_has_its_blocks_and_its_batch() {
+        let plan = Plan::parse(GOOD).unwrap();
+        let of = |profile| (plan.blocks(profile), plan.batch_s(profile));
+        assert_eq!(of(Profile::Smoke), (3, 0.001));
+        assert_eq!(of(Profile::Quick), (10, 0.1));
+        assert_eq!(of(Profile::Full), (64, 0.5));
+        assert_eq!(plan.exact_operations(Profile::Smoke), 4096);
+        assert_eq!(plan.exact_operations(Profile::Quick), 1 << 20);
+    }
+
+    #[test]
+    fn a_plan_that_contradicts_itself_is_refused_by_name() {
+        let wrong = |from: &str, to: &str| {
+            assert!(GOOD.contains(from));
+            Plan::parse(&GOOD.replace(from, to)).unwrap_err()
+        };
+        assert!(wrong(r#"["a", "b"]"#, r#"["a", "a"]"#).contains("arm `a` is there twice"));
+        assert!(wrong(r#"["a", "b"]"#, "[]").contains("there are no arms"));
+        let said = wrong("quick = true", r#"quick = true, metrics = ["time"]"#);
+        assert!(
+            said.contains("workload `plain` has no metric `time`"),
+            "{said}"
+        );
+        assert!(wrong(r#"["a", "b"]"#, r#"["a", "control"]"#).contains("`control`"));
+        assert!(wrong("quick = 0.1", "quik = 0.1").contains("`quik`"));
+        assert!(wrong("quick = 0.1", "quick = -1.0").contains("more than 0"));
+        assert!(wrong("operations = 60", "operations = 0").contains("`counted` has no operation"));
+        assert!(wrong("full_blocks = 64", "full_blocks = 0").contains("at least 1"));
+        assert!(wrong("full_blocks", "fool_blocks").contains("fool_blocks"));
+    }
+}

@@ -1,0 +1,113 @@
+//! A run that was never measured, and its blocks.
+#![forbid(unsafe_code)]
+
+use furlong_lab::model::Counters;
+use furlong_lab::model::result::{Better, CONTROL, Kind, Machine, ResultFile, Run};
+use furlong_lab::model::schedule::{Agenda, Batch, Entry, Load};
+use furlong_lab::model::{MetricPlan, Profile, Workload};
+use furlong_lab::record::ledger::{Ledger, Place};
+use furlong_lab::record::measured::{Block, Sample};
+use furlong_lab::record::store::{Location, Store};
+use furlong_lab::talk::Voice;
+
+/// The one workload of its one experiment.
+pub(crate) const PLACE: Place = Place {
+    experiment: 0,
+    workload: 0,
+};
+
+/// A ledger over a database with a run that has just begun.
+pub(crate) fn begun(location: &Location, id: &str) -> Ledger {
+    let result = blank(id, "2026-01-01T00:00:00+00:00");
+    let mut store = Store::open(location).unwrap();
+    store.begin(&result, &agenda(), "binary").unwrap();
+    Ledger::new(result, Some(store), Voice::Quiet)
+}
+
+pub(crate) fn agenda() -> Agenda {
+    let metric = |name: &str, kind| MetricPlan {
+        name: name.to_owned(),
+        unit: "ns".to_owned(),
+        better: Better::Lower,
+        kind,
+        margin_pct: 1.0,
+        about: String::new(),
+    };
+    let workload = Workload {
+        name: "plain".to_owned(),
+        about: String::new(),
+        quick: true,
+        metrics: vec![],
+        operations: None,
+        params: [("nodes".to_owned(), 64)].into(),
+        smoke: [].into(),
+    };
+    let na = [("c".to_owned(), "at most 32".to_owned())].into();
+    let load = Load {
+        workload,
+        blocks: 9,
+        batch: Batch::Seconds(0.1),
+        na,
+        facts: [].into(),
+    };
+    let entry = Entry {
+        name: "race".to_owned(),
+        question: "Which?".to_owned(),
+        metrics: vec![metric("time", Kind::Sampled), metric("calls", Kind::Exact)],
+        arms: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        uncounted: vec![],
+        exact_operations: 1,
+        loads: vec![load],
+        left_out: vec!["rem: not now".to_owned()],
+    };
+    Agenda {
+        profile: Profile::Quick,
+        seed: u64::MAX - 1,
+        margin_pct: Some(0.5),
+        timeout_s: None,
+        counters: Counters::Auto,
+        experiments: vec![entry],
+        subject: serde_json::Value::Null,
+    }
+}
+
+pub(crate) fn blank(id: &str, started: &str) -> ResultFile {
+    agenda().blank(Run {
+        id: id.to_owned(),
+        started: started.to_owned(),
+        command: vec!["run".to_owned()],
+        profile: "quick".to_owned(),
+        seed: u64::MAX - 1,
+        version: "1".to_owned(),
+        tag: Some("tag".to_owned()),
+        note: None,
+        machine: Machine {
+            id: "m".to_owned(),
+            load_1m: Some(0.25),
+            ..Machine::default()
+        },
+        warnings: vec!["careful".to_owned()],
+    })
+}
+
+pub(crate) fn block(number: u32) -> Block {
+    let sample = |runner: &str, value: f64| Sample {
+        runner: runner.to_owned(),
+        values: [("time".to_owned(), value)].into(),
+        elapsed_s: 0.5,
+        operations: u64::MAX,
+        digest: Some(u64::MAX),
+        failure: None,
+    };
+    let first = f64::from(number) / 3.0;
+    let samples = vec![
+        sample(CONTROL, first),
+        Sample::missed("b", "it broke".to_owned()),
+        sample("a", 0.1),
+    ];
+    Block {
+        number,
+        seed: u64::MAX - u64::from(number),
+        samples,
+    }
+}

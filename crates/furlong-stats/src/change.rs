@@ -1,0 +1,480 @@
+//! Where a series of figures changed: splits by energy distance, t tests that pay for the search.
+//!
+//! A series is split where the energy statistic between the two sides is greatest, and both sides
+//! again, as long as a t test with a generous bound speaks for the split. Then every split moves to
+//! where it leaves least between its neighbours, and the weakest is taken back, again and again,
+//! until each that is left passes the strict bound against the best that can be done without it.
+//! What only drifts has no step: one has to be there beside a slope too.
+//!
+//! # Sources
+//!
+//! Matteson and James, JASA 2014 (the statistic); Fleming et al., ICPE 2023 (a t test in place of
+//! permutations, weak splits first). The bound is our own: after the best of all splits was chosen
+//! a t test's p means nothing by itself, so the bound is one that white noise hardly ever passes.
+#![forbid(unsafe_code)]
+
+use super::describe::Moments;
+use super::distribution::t_two_sided;
+use super::student::Pooled;
+
+/// Fewer values than this on a side are no level.
+pub const SEGMENT_MIN: usize = 3;
+
+/// How much more generous the first pass is.
+const WEAK: f64 = 10.0;
+
+/// A step has to be one beside a slope too, at this p: what only drifts has no step.
+const BESIDE_SLOPE: f64 = 0.01;
+
+/// A place where the level of a series changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// Index of the first value of the new level.
+    pub at: usize,
+    /// Mean from the change before to this one.
+    pub before: f64,
+    /// Mean from here to the next change.
+    pub after: f64,
+    /// Of the t test between the two, to be held against [`p_max`], not against 0.05.
+    pub p: f64,
+}
+
+/// The greatest p at which a change in a series of `n` values is one.
+///
+/// # Source
+///
+/// Simulated, see the test: white noise of 6 to 200 values shows a change in fewer than 1 % of
+/// series.
+#[must_use]
+pub fn p_max(n: usize) -> f64 {
+    0.02 / n as f64
+}
+
+/// The changes of a series, in their order.
+///
+/// # Shapes
+///
+/// `values` are finite, oldest first.
+///
+/// # Cost
+///
+/// O(n²) a split.
+#[must_use]
+pub fn changes(values: &[f64]) -> Vec<Change> {
+    changes_within(values, p_max(values.len()))
+}
+
+/// The same with a bound of the caller's.
+#[must_use]
+pub fn changes_within(values: &[f64], p_max: f64) -> Vec<Change> {
+    let mut splits = vec![];
+    bisect(values, 0, p_max * WEAK, &mut splits);
+    splits.sort_unstable();
+    loop {
+        settle(values, &mut splits);
+        let found: Vec<Change> = (0..splits.len())
+            .map(|place| Change::between(values, &splits, place))
+            .collect();
+        let weaker = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1);
+        let strength = found.iter().map(|change| change.p).enumerate();
+        match strength.max_by(weaker) {
+            Some((place, p)) if p > p_max => drop(splits.remove(place)),
+            _ => return found,
+        }
+    }
+}
+
+/// Moves every split to where its two neighbours leave the least around two levels: a bisection
+/// finds each one while the others are still in the way.
+fn settle(values: &[f64], splits: &mut [usize]) {
+    for place in 0..splits.len() {
+        let start = place.checked_sub(1).map_or(0, |before| splits[before]);
+        let end = splits.get(place + 1).copied().unwrap_or(values.len());
+        let around = &values[start..end];
+        let rest = |at: &usize| spread(&around[..*at]) + spread(&around[*at..]);
+        let all = SEGMENT_MIN..=around.len().saturating_sub(SEGMENT_MIN);
+        if let Some(at) = all.min_by(|a, b| rest(a).total_cmp(&rest(b))) {
+            splits[place] = start + at;
+        }
+    }
+}
+
+impl Change {
+    /// Of one split between its neighbours.
+    fn between(values: &[f64], splits: &[usize], place: usize) -> Change {
+        let around = Around::of(values, splits, place);
+        let (left, right) = (around.left(), around.right());
+        let p = match slope_p(left, right) <= BESIDE_SLOPE {
+            true => around.p(),
+            false => 1.0,
+        };
+        Change {
+            at: splits[place],
+            before: mean(left),
+            after: mean(right),
+            p,
+        }
+    }
+}
+
+/// A split with its neighbours, and the values as far as the neighbours after these.
+struct Around<'a> {
+    values: &'a [f64],
+    splits: Vec<usize>,
+    place: usize,
+}
+
+impl<'a> Around<'a> {
+    fn of(values: &'a [f64], splits: &[usize], place: usize) -> Around<'a> {
+        let first = place.saturating_sub(1);
+        let last = (place + 2).min(splits.len());
+        let start = first.checked_sub(1).map_or(0, |before| splits[before]);
+        let end = splits.get(last).copied().unwrap_or(values.len());
+        Around {
+            values: &values[start..end],
+            splits: splits[first..last].iter().map(|at| at - start).collect(),
+            place: place - first,
+        }
+    }
+
+    fn left(&self) -> &'a [f64] {
+        let before = self.place.checked_sub(1);
+        &self.values[before.map_or(0, |before| self.splits[before])..self.splits[self.place]]
+    }
+
+    fn right(&self) -> &'a [f64] {
+        let after = self.splits.get(self.place + 1).copied();
+        &self.values[self.splits[self.place]..after.unwrap_or(self.values.len())]
+    }
+
+    /// Of the test whether the split is needed, where the neighbours may move without it: between
+    /// two that are one step by mistake there is a level of noise alone.
+    fn p(&self) -> f64 {
+        let mut without = self.splits.clone();
+        without.remove(self.place);
+        settle(self.values, &mut without);
+        let levels = self.splits.len() + 1;
+        let rest = levels_rest(self.values, &self.splits);
+        f_to_p(
+            levels_rest(self.values, &without),
+            rest,
+            self.values.len() - levels,
+        )
+    }
+}
+
+/// Of a term that brings what is left from `without` down to `with`; it is Student's t where there
+/// are two levels.
+fn f_to_p(without: f64, with: f64, df: usize) -> f64 {
+    let df = df as f64;
+    match without > with {
+        true => t_two_sided(((without - with) / (with / df)).sqrt(), df),
+        false => 1.0,
+    }
+}
+
+/// What the levels between splits leave.
+fn levels_rest(values: &[f64], splits: &[usize]) -> f64 {
+    let starts = std::iter::once(0).chain(splits.iter().copied());
+    let ends = splits.iter().copied().chain([values.len()]);
+    starts
+        .zip(ends)
+        .map(|(start, end)| spread(&values[start..end]))
+        .sum()
+}
+
+/// Splits `values`, which begin at `start`, where the t test allows it.
+fn bisect(values: &[f64], start: usize, p_max: f64, splits: &mut Vec<usize>) {
+    let Some(at) = best_split(values) else { return };
+    let (left, right) = values.split_at(at);
+    if p_of(left, right) <= p_max {
+        splits.push(start + at);
+        bisect(left, start, p_max, splits);
+        bisect(right, start + at, p_max, splits);
+    }
+}
+
+/// Where the energy statistic between the two sides is greatest.
+fn best_split(values: &[f64]) -> Option<usize> {
+    let n = values.len();
+    if n < 2 * SEGMENT_MIN {
+        return None;
+    }
+    let distances = |at: usize, others: &[f64]| -> f64 {
+        others.iter().map(|other| (values[at] - other).abs()).sum()
+    };
+    // Sums of distances over the pairs within either side, and over all.
+    let (mut left, mut right) = (0.0, 0.0);
+    for at in 1..n {
+        right += distances(at, &values[..at]);
+    }
+    let all = right;
+    let mut best = (f64::NEG_INFINITY, SEGMENT_MIN);
+    for at in 1..=n - SEGMENT_MIN {
+        // The value before `at` goes over to the left.
+        left += distances(at - 1, &values[..at - 1]);
+        right -= distances(at - 1, &values[at..]);
+        if at >= SEGMENT_MIN {
+            let energy = energy(at, n - at, left, right, all - left - right);
+            if energy > best.0 {
+                best = (energy, at);
+            }
+        }
+    }
+    Some(best.1)
+}
+
+/// The statistic from the sums of distances within the sides and across them.
+fn energy(left: usize, right: usize, within_left: f64, within_right: f64, across: f64) -> f64 {
+    let (m, n) = (left as f64, right as f64);
+    let pairs = |count: f64| count * (count - 1.0) / 2.0;
+    let divergence = 2.0 * across / (m * n) - within_left / pairs(m) - within_right / pairs(n);
+    m * n / (m + n) * divergence
+}
+
+/// Of Student's t test; 0 where nothing varies and the levels differ.
+fn p_of(left: &[f64], right: &[f64]) -> f64 {
+    let (Some(a), Some(b)) = (Moments::of(left), Moments::of(right)) else {
+        return 1.0;
+    };
+    let pooled = Pooled::from_moments(a, b);
+    if pooled.difference == 0.0 {
+        return 1.0;
+    }
+    t_two_sided(pooled.difference / pooled.standard_error, pooled.df)
+}
+
+/// Of the test whether there is a step beside a slope: what only drifts has none.
+fn slope_p(left: &[f64], right: &[f64]) -> f64 {
+    let all: Vec<f64> = [left, right].concat();
+    let line = Sums::of(&all).rest();
+    let (a, b) = (Sums::of(left), Sums::of(right));
+    let with_step = Sums {
+        along: a.along + b.along,
+        across: a.across + b.across,
+        values: a.values + b.values,
+    };
+    f_to_p(line, with_step.rest(), all.len() - 3)
+}
+
+/// Sums of squares and products of values and their places.
+struct Sums {
+    along: f64,
+    across: f64,
+    values: f64,
+}
+
+impl Sums {
+    fn of(values: &[f64]) -> Sums {
+        let (middle, mean) = ((values.len() as f64 - 1.0) / 2.0, mean(values));
+        let places = (0..values.len()).map(|place| place as f64 - middle);
+        Sums {
+            along: places.clone().map(|place| place * place).sum(),
+            across: places
+                .zip(values)
+                .map(|(place, v)| place * (v - mean))
+                .sum(),
+            values: spread(values),
+        }
+    }
+
+    /// What the best slope leaves.
+    fn rest(&self) -> f64 {
+        // Less than nothing is left only by rounding.
+        (self.values - self.across * self.across / self.along).max(0.0)
+    }
+}
+
+/// Squares of the distances from the mean.
+fn spread(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|v| (v - mean) * (v - mean)).sum()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, SEGMENT_MIN, best_split, changes, p_max};
+    use crate::random::Random;
+
+    /// Ten series, what they were made with and what another implementation of the statistic, with
+    /// permutations, finds in them; its name and version stand in it.
+    const VECTORS: &str = include_str!("../tests/vectors/change-points.json");
+
+    /// Mean distance of all pairs with one value of either side.
+    fn apart(left: &[f64], right: &[f64]) -> f64 {
+        let pairs = left
+            .iter()
+            .flat_map(|l| right.iter().map(move |r| (l - r).abs()));
+        pairs.sum::<f64>() / (left.len() * right.len()) as f64
+    }
+
+    #[test]
+    fn the_best_split_is_where_the_energy_statistic_is_greatest_by_its_definition() {
+        let energy = |values: &[f64], at: usize| {
+            let (left, right) = values.split_at(at);
+            let (m, n) = (left.len() as f64, right.len() as f64);
+            // Of a side's own pairs none is a value with itself.
+            let within = |side: &[f64], n: f64| apart(side, side) * n / (n - 1.0);
+            let between = 2.0 * apart(left, right) - within(left, m) - within(right, n);
+            m * n / (m + n) * between
+        };
+        for seed in 0..60 {
+            let values = series(seed, 12 + seed as usize % 9, |at| {
+                step(at, 7, seed as f64 / 30.0)
+            });
+            let all = SEGMENT_MIN..=values.len() - SEGMENT_MIN;
+            let greatest = all.max_by(|a, b| energy(&values, *a).total_cmp(&energy(&values, *b)));
+            assert_eq!(best_split(&values), greatest, "{seed}");
+        }
+    }
+
+    /// Normal noise of deviation 1 around 100, and what `shape` adds at each place.
+    fn series(seed: u64, n: usize, shape: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut random = Random::new(seed);
+        (0..n)
+            .map(|at| 100.0 + random.normal() + shape(at))
+            .collect()
+    }
+
+    fn step(at: usize, from: usize, height: f64) -> f64 {
+        if at >= from { height } else { 0.0 }
+    }
+
+    fn drift(at: usize, total: f64) -> f64 {
+        total * at as f64 / 60.0
+    }
+
+    fn outlier(at: usize, places: &[usize]) -> f64 {
+        if places.contains(&at) { 12.0 } else { 0.0 }
+    }
+
+    /// One more than `deviation` times the noise, from a place on.
+    fn noisier(values: Vec<f64>, from: usize, deviation: f64) -> Vec<f64> {
+        let wide = |(at, value): (usize, f64)| match at >= from {
+            true => 100.0 + deviation * (value - 100.0),
+            false => value,
+        };
+        values.into_iter().enumerate().map(wide).collect()
+    }
+
+    /// Each with the places where its level changes.
+    fn ten(seed: u64) -> [(&'static str, Vec<f64>, &'static [usize]); 10] {
+        let s = |place: u64, n, shape: &dyn Fn(usize) -> f64| series(10 * seed + place, n, shape);
+        [
+            ("a step", s(0, 60, &|at| step(at, 30, 5.0)), &[30]),
+            ("a late step", s(1, 60, &|at| step(at, 54, 6.0)), &[54]),
+            (
+                "up and down",
+                s(2, 60, &|at| step(at, 20, 6.0) - step(at, 40, 6.0)),
+                &[20, 40],
+            ),
+            (
+                "a staircase",
+                s(3, 80, &|at| {
+                    step(at, 20, 5.0) + step(at, 40, 5.0) + step(at, 60, 5.0)
+                }),
+                &[20, 40, 60],
+            ),
+            (
+                "drift and a step",
+                s(4, 60, &|at| drift(at, 2.0) + step(at, 35, 7.0)),
+                &[35],
+            ),
+            (
+                "drift and steps",
+                s(5, 60, &|at| {
+                    drift(at, -2.0) + step(at, 20, 7.0) - step(at, 42, 7.0)
+                }),
+                &[20, 42],
+            ),
+            ("a drift alone", s(6, 60, &|at| drift(at, 8.0)), &[]),
+            (
+                "outliers alone",
+                s(7, 60, &|at| outlier(at, &[9, 31, 52])),
+                &[],
+            ),
+            (
+                "noisier from half",
+                noisier(s(8, 60, &|_| 0.0), 30, 4.0),
+                &[],
+            ),
+            (
+                "noisier and a step",
+                noisier(s(9, 60, &|at| step(at, 30, 5.0)), 30, 2.0),
+                &[30],
+            ),
+        ]
+    }
+
+    fn places(found: &[Change]) -> Vec<usize> {
+        found.iter().map(|change| change.at).collect()
+    }
+
+    #[test]
+    fn ten_series_change_where_they_were_made_to() {
+        for (name, values, wanted) in ten(1) {
+            let found = places(&changes(&values));
+            let near = |(found, wanted): (&usize, &usize)| found.abs_diff(*wanted) <= 1;
+            assert!(
+                found.len() == wanted.len() && found.iter().zip(wanted).all(near),
+                "{name}: {found:?}, not {wanted:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn white_noise_changes_in_one_series_of_a_hundred_at_most() {
+        for n in [10, 20, 50, 100] {
+            let noisy = (0..2000).filter(|seed| !changes(&series(*seed, n, |_| 0.0)).is_empty());
+            let share = noisy.count() as f64 / 2000.0;
+            // Three standard errors of 2,000 series above 1 %.
+            assert!(share < 0.0167, "{n} values: {share}");
+        }
+    }
+
+    #[test]
+    fn what_another_program_found_is_found() {
+        let vectors: serde_json::Value = serde_json::from_str(VECTORS).unwrap();
+        for series in vectors["series"].as_array().unwrap() {
+            let numbers = |name: &str| series[name].as_array().unwrap().iter();
+            let values: Vec<f64> = numbers("values").map(|v| v.as_f64().unwrap()).collect();
+            let made: Vec<u64> = numbers("made").map(|v| v.as_u64().unwrap()).collect();
+            let package: Vec<u64> = numbers("package").map(|v| v.as_u64().unwrap()).collect();
+            let found = places(&changes(&values));
+            // The other program is off by two once.
+            for (wanted, within) in [(made, 1), (package, 2)] {
+                let near =
+                    |(found, wanted): (&usize, &u64)| (*found as u64).abs_diff(*wanted) <= within;
+                assert!(
+                    found.len() == wanted.len() && found.iter().zip(&wanted).all(near),
+                    "{}: {found:?}, not {wanted:?}",
+                    series["name"]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_has_its_levels() {
+        let values = [5.0, 5.0, 5.0, 5.0, 4.0, 4.0, 4.0];
+        let found = changes(&values);
+        let wanted = Change {
+            at: 4,
+            before: 5.0,
+            after: 4.0,
+            p: 0.0,
+        };
+        assert_eq!(found, [wanted]);
+        assert!(changes(&[5.0; 40]).is_empty());
+        assert!(
+            changes(&[1.0, 1.0, 9.0, 9.0]).is_empty(),
+            "two values are no level"
+        );
+        assert!(changes(&[]).is_empty());
+        assert!(p_max(50) < 0.05);
+    }
+}

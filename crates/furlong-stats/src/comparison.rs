@@ -1,0 +1,249 @@
+//! One arm against the baseline in one metric: everything about it but the verdict, which may
+//! depend on other comparisons.
+#![forbid(unsafe_code)]
+
+use super::blocks::Blocks;
+use super::control::Floor;
+use super::exact;
+use super::paired::Paired;
+use super::rank::mann_whitney;
+use super::sign_flip::sign_flip_p;
+use super::stopping::Stopping;
+use super::student::student;
+use super::variance::brown_forsythe;
+use super::verdict::{ALPHA, BLOCKS_MIN, Rule, Scale};
+use super::welch::welch;
+use crate::value::{Better, Comparison, TTest, Verdict};
+
+/// Draws of the sign-flip test beyond its exact range; a constant, so that a stored run judged
+/// again gives the same p.
+const SIGN_FLIP_SEED: u64 = 0x0066_7572_6c6f_6e67;
+
+/// Who is compared in what.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Name of the baseline.
+    pub baseline: &'a str,
+    /// Name of the arm.
+    pub arm: &'a str,
+    /// Name of the metric.
+    pub metric: &'a str,
+    /// Which way is good.
+    pub better: Better,
+    /// Per cent.
+    pub margin_pct: f64,
+}
+
+impl Question<'_> {
+    fn blank(&self, n: usize, effect_pct: f64) -> Comparison {
+        Comparison {
+            baseline: self.baseline.to_owned(),
+            arm: self.arm.to_owned(),
+            metric: self.metric.to_owned(),
+            n,
+            effect_pct: effect_pct.clamp(f64::MIN, f64::MAX),
+            ci95_pct: None,
+            margin_pct: self.margin_pct,
+            paired: None,
+            sign_flip_p: None,
+            ci_adj_pct: None,
+            level: None,
+            variance: None,
+            welch: None,
+            student: None,
+            mann_whitney: None,
+            verdict: Verdict::Inconclusive,
+            mde_pct: None,
+            n_needed: None,
+            scale: None,
+            reason: None,
+            by_node: None,
+        }
+    }
+}
+
+/// A comparison of sampled values and what its verdict needs.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// Filled but for `verdict`, `ci_adj_pct`, `level` and `reason`.
+    pub comparison: Comparison,
+    /// What is fixed before looking.
+    pub rule: Rule,
+    /// How effects are expressed.
+    pub scale: Scale,
+    /// The least that an effect can be.
+    pub least: f64,
+    /// The effect with its spread; `None` with fewer than two blocks.
+    pub effect: Option<Paired>,
+    /// No value varies: a number is compared, without a test.
+    pub constant: bool,
+    /// Differences are over the mean of all values, since the baseline's is zero.
+    pub from_zero: bool,
+}
+
+impl Evidence {
+    /// Of at least one block; otherwise `None`.
+    #[must_use]
+    pub fn of(
+        question: &Question<'_>,
+        blocks: &Blocks,
+        floor: Option<Floor>,
+        stopping: Stopping,
+    ) -> Option<Self> {
+        let n = blocks.n();
+        let scale = blocks.scale();
+        let effects = blocks.effects();
+        if n == 0 {
+            return None;
+        }
+        let effect = stopping.effect(&effects);
+        let constant = n > 1 && blocks.is_constant();
+        let mean = effect.map_or(effects[0], |e| e.mean);
+        let least = blocks.least_effect();
+        let mut comparison = question.blank(n, scale.pct(mean));
+        comparison.scale = Some(scale.name().to_owned());
+        let rule = Rule {
+            better: question.better,
+            margin: scale.distance(question.margin_pct),
+            floor: floor.map(|f| scale.distance(f.pct)),
+            control_failed: floor.is_some_and(|f| f.failed),
+        };
+        if let Some(effect) = effect.filter(|_| !constant) {
+            test(&mut comparison, blocks, &effects);
+            comparison.ci95_pct = Some(pct(scale, least, effect.interval(1.0 - ALPHA)));
+            comparison.paired = effect.test();
+            let reach = scale.pct(rule.margin + effect.reach());
+            comparison.mde_pct = Some(reach.min(f64::MAX));
+            // Planning asks for the spread of one difference, whatever the interval is made of.
+            let spread = Paired::of(&effects).unwrap_or(effect);
+            comparison.n_needed = Some(spread.blocks_needed(rule.margin, BLOCKS_MIN as u32));
+        }
+        let from_zero = blocks.from_zero();
+        Some(Self {
+            comparison,
+            rule,
+            scale,
+            least,
+            effect,
+            constant,
+            from_zero,
+        })
+    }
+
+    /// An interval in per cent, without what cannot be.
+    #[must_use]
+    pub fn pct(&self, interval: [f64; 2]) -> [f64; 2] {
+        pct(self.scale, self.least, interval)
+    }
+
+    /// Whether it takes part in adjustments: a constant is not tested.
+    #[must_use]
+    pub fn is_tested(&self) -> bool {
+        self.effect.is_some() && !self.constant
+    }
+
+    /// One-sided p of the best claim it could make.
+    #[must_use]
+    pub fn best_p(&self) -> f64 {
+        self.effect.map_or(1.0, |effect| self.rule.best_p(&effect))
+    }
+
+    /// Decides at a level such as 0.95; `family` is the number of comparisons that it was adjusted
+    /// for, 1 where it stands alone.
+    #[must_use]
+    pub fn decided(mut self, level: f64, family: usize) -> Comparison {
+        let Some(effect) = self.effect else {
+            self.comparison.reason = Some(self.reason(Verdict::Inconclusive));
+            return self.comparison;
+        };
+        if self.constant {
+            let verdict = self.rule.decide([effect.mean, effect.mean], effect.n);
+            self.comparison.verdict = verdict;
+            let stands = verdict != Verdict::Inconclusive;
+            let fact = "no value varies: compared as a number, without a test".to_owned();
+            self.comparison.reason = Some(if stands { fact } else { self.reason(verdict) });
+            return self.comparison;
+        }
+        let interval = effect.interval(level);
+        self.comparison.verdict = self.rule.decide(interval, effect.n);
+        if family > 1 || level != 1.0 - ALPHA {
+            self.comparison.ci_adj_pct = Some(self.pct(interval));
+            self.comparison.level = Some(level);
+        }
+        if self.comparison.verdict == Verdict::Inconclusive {
+            let alone = self.rule.decide(effect.interval(1.0 - ALPHA), effect.n);
+            self.comparison.reason = Some(if alone == Verdict::Inconclusive {
+                self.reason(Verdict::Inconclusive)
+            } else if family > 1 {
+                format!("decided alone, not after adjusting for {family} comparisons")
+            } else {
+                "decided at 95 %, not after paying for looking early".to_owned()
+            });
+        } else if self.from_zero {
+            self.comparison.reason = Some(FROM_ZERO.to_owned());
+        }
+        self.comparison
+    }
+
+    /// Why there is no verdict.
+    fn reason(&self, verdict: Verdict) -> String {
+        debug_assert_eq!(
+            verdict,
+            Verdict::Inconclusive,
+            "only a missing verdict needs a reason"
+        );
+        match self.rule.floor {
+            _ if self.comparison.n < BLOCKS_MIN => {
+                format!(
+                    "a verdict needs {BLOCKS_MIN} blocks: run it with --blocks {BLOCKS_MIN} or more"
+                )
+            }
+            None => "there is no control to tell noise from effect".to_owned(),
+            Some(_) if self.rule.control_failed => {
+                "control failed: the baseline differs from itself".to_owned()
+            }
+            Some(_) if !self.rule.can_be_equivalent() => {
+                "the noise floor is above the margin".to_owned()
+            }
+            Some(_) => "the interval reaches over the margin".to_owned(),
+        }
+    }
+}
+
+/// Said of a comparison whose baseline is zero.
+pub const FROM_ZERO: &str = "the baseline is zero: per cent of the mean of all values";
+
+/// The tests that stand beside the verdict.
+fn test(comparison: &mut Comparison, blocks: &Blocks, effects: &[f64]) {
+    let (a, b) = (&blocks.baseline, &blocks.arm);
+    comparison.sign_flip_p = Some(sign_flip_p(effects, SIGN_FLIP_SEED));
+    comparison.variance = brown_forsythe(a, b);
+    comparison.welch = welch(a, b).filter(|t: &TTest| t.df.is_finite());
+    comparison.student = student(a, b, 1.0 - ALPHA);
+    comparison.mann_whitney = Some(mann_whitney(a, b));
+}
+
+/// An interval of differences is as long to either side, and so may begin below what can be. There
+/// it ends; the verdict is on all of it.
+fn pct(scale: Scale, least: f64, interval: [f64; 2]) -> [f64; 2] {
+    interval.map(|end| scale.pct(end.max(least)).clamp(f64::MIN, f64::MAX))
+}
+
+/// A comparison of exact values; `None` where they cannot be matched.
+#[must_use]
+pub fn exact(question: &Question<'_>, a: &[f64], b: &[f64]) -> Option<Comparison> {
+    let fact = exact::compare(a, b, question.margin_pct, question.better)?;
+    let mut comparison = question.blank(a.len().max(b.len()), fact.effect_pct);
+    comparison.verdict = fact.verdict;
+    let [least, greatest] = fact.range_pct;
+    comparison.reason = if fact.from_zero {
+        Some(FROM_ZERO.to_owned())
+    } else if least < greatest {
+        Some(format!(
+            "from {least:+.2} % to {greatest:+.2} % over the inputs"
+        ))
+    } else {
+        None
+    };
+    Some(comparison)
+}

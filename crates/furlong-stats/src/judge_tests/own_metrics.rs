@@ -1,0 +1,59 @@
+//! Workloads with some of the metrics, and with a margin of their own.
+#![forbid(unsafe_code)]
+
+use super::{Case, around};
+use crate::value::{Kind, Verdict};
+
+#[test]
+fn a_workload_is_decided_by_the_first_metric_that_it_has_within_its_own_margin() {
+    let mut case = Case::new(&["new"], 10);
+    case.declare("bandwidth", Kind::Sampled);
+    let samples = [
+        around(100.0, 0, 10),
+        around(100.0, 3, 10),
+        around(96.0, 7, 10),
+    ];
+    let mut case = case.exact("calls", &[2.0, 3.0]).sampled("time", &samples);
+    let params = &mut case.workload.params;
+    params.insert("margin_pct".to_owned(), 5.into());
+    let workload = case.judged();
+    let found = |name: &str| {
+        workload
+            .comparisons
+            .iter()
+            .find(|one| one.metric == name)
+            .unwrap()
+    };
+    assert_eq!(
+        (found("time").verdict, found("time").margin_pct),
+        (Verdict::Equivalent, 5.0)
+    );
+    // Counts keep their own margin.
+    assert_eq!(found("calls").margin_pct, 1.0);
+}
+
+/// The name of the metric that decides, where `time` is sampled and the first has this kind and no
+/// value.
+fn deciding(first: Kind, counted: &[f64]) -> String {
+    let mut case = Case::new(&["new"], 10);
+    case.declare("first", first);
+    let samples = [0, 3, 7].map(|places| around(100.0, places, 10));
+    let case = match counted {
+        [] => case.sampled("time", &samples),
+        values => case.exact("calls", values),
+    };
+    let order = case.order.iter();
+    let metrics: Vec<_> = order
+        .map(|name| (name.as_str(), &case.metrics[name]))
+        .collect();
+    let (name, _) = case.workload.primary(&metrics).unwrap();
+    name.to_owned()
+}
+
+#[test]
+fn what_is_sampled_stands_in_for_a_count_and_a_count_for_nothing_that_is_sampled() {
+    assert_eq!(deciding(Kind::Exact, &[]), "time");
+    assert_eq!(deciding(Kind::Sampled, &[]), "time");
+    assert_eq!(deciding(Kind::Exact, &[2.0, 3.0]), "calls");
+    assert_eq!(deciding(Kind::Sampled, &[2.0, 3.0]), "first");
+}

@@ -1,0 +1,116 @@
+//! Which of several margins, floors and rules holds.
+#![forbid(unsafe_code)]
+
+use super::{Case, around, only, simple, warned};
+use crate::comparison::FROM_ZERO;
+use crate::judge::judge;
+use crate::stopping::{STOPPING, Stopping};
+use crate::value::{Comparison, Verdict};
+
+#[test]
+fn a_margin_is_the_one_asked_for_else_the_workloads_else_the_metrics_else_one_per_cent() {
+    let mut case = simple([100.0, 100.0, 97.0], 10);
+    let mut margin = |own: Option<f64>, declared: Option<f64>, asked: Option<f64>| {
+        let params = &mut case.workload.params;
+        params.clear();
+        params.extend(own.map(|own| ("margin_pct".to_owned(), own.into())));
+        case.metrics.get_mut("time").unwrap().margin_pct = declared;
+        judge(&mut case.workload, &case.metrics, &case.order, asked);
+        only(&case.workload).margin_pct
+    };
+    assert_eq!(margin(Some(2.0), Some(3.0), Some(4.0)), 4.0);
+    assert_eq!(margin(None, Some(3.0), Some(4.0)), 4.0);
+    assert_eq!(margin(Some(2.0), Some(3.0), None), 2.0);
+    assert_eq!(margin(Some(2.0), None, None), 2.0);
+    assert_eq!(margin(None, Some(3.0), None), 3.0);
+    assert_eq!(margin(None, None, None), 1.0);
+}
+
+#[test]
+fn a_stored_floor_goes_where_the_control_no_longer_gives_one() {
+    let stale = |blocks| {
+        let mut case = simple([100.0, 100.0, 50.0], blocks);
+        let control = case.workload.control.get_mut("time").unwrap();
+        (control.floor_pct, control.failed) = (Some(7.0), true);
+        case
+    };
+    // One block says nothing of the noise.
+    let one = stale(1).judged();
+    let control = &one.control["time"];
+    assert_eq!((control.floor_pct, control.failed), (None, false));
+    let ten = stale(10).judged();
+    assert!(ten.control["time"].floor_pct.unwrap() < 0.2 && !ten.control["time"].failed);
+    // A metric that is no longer one, too.
+    let mut unknown = stale(10);
+    unknown.order.clear();
+    let unknown = unknown.judged();
+    let control = &unknown.control["time"];
+    assert_eq!((control.floor_pct, control.failed), (None, false));
+}
+
+#[test]
+fn a_wanted_width_rules_the_primary_metric_alone() {
+    let judged = |rule: Stopping| {
+        let samples = [0, 3, 7].map(|places| around(100.0, places, 24));
+        let case = Case::new(&["new"], 24).sampled("time", &samples);
+        let mut case = case.sampled("faults", &samples);
+        let rule = serde_json::to_value(rule).unwrap();
+        case.workload.params.insert(STOPPING.to_owned(), rule);
+        case.judged().comparisons
+    };
+    let width = |one: &Comparison| one.ci95_pct.map(|[low, high]| high - low).unwrap();
+    let planned = judged(Stopping::Planned);
+    let narrowed = judged(Stopping::Width {
+        half_width_pct: 0.1,
+    });
+    // The pilot's ten blocks have fewer degrees of freedom than all that came.
+    assert!(width(&narrowed[0]) > 1.05 * width(&planned[0]));
+    assert_eq!(narrowed[1].ci95_pct, planned[1].ci95_pct);
+}
+
+#[test]
+fn counts_need_no_control_and_a_trend_is_told_in_per_cent_of_any_level() {
+    let counted = simple([100.0; 3], 10).exact("calls", &[15.0, 5.0]).judged();
+    assert_eq!(counted.warnings, Vec::<String>::new());
+    let rising = |places| {
+        let samples = around(5000.0, places, 10).into_iter().zip(0..);
+        samples
+            .map(|(v, i)| v.map(|v| v * (1.0 + 0.01 * f64::from(i))))
+            .collect()
+    };
+    let samples = [rising(0), rising(3), rising(7)];
+    let drifting = Case::new(&["new"], 10).sampled("time", &samples).judged();
+    assert!(
+        warned(&drifting, "drifted by +8."),
+        "{:?}",
+        drifting.warnings
+    );
+}
+
+#[test]
+fn a_comparison_says_how_many_blocks_it_needs_and_what_its_per_cent_are_of() {
+    let clear = simple([100.0, 100.0, 90.0], 10).judged();
+    assert_eq!(only(&clear).n_needed, Some(6));
+    let none = vec![Some(0.0); 10];
+    let samples = [none.clone(), none, around(5.0, 7, 10)];
+    let from_zero = Case::new(&["new"], 10).sampled("faults", &samples).judged();
+    let found = only(&from_zero);
+    assert_eq!(
+        (found.verdict, found.reason.as_deref()),
+        (Verdict::Revert, Some(FROM_ZERO))
+    );
+}
+
+#[test]
+fn a_value_that_one_rule_calls_far_out_is_warned_of() {
+    // Severe by quartiles, and not by the median deviation, which is large here.
+    let mut spread: Vec<Option<f64>> = (1..=9).map(|v| Some(f64::from(v))).collect();
+    spread.push(Some(30.0));
+    let samples = [around(5.0, 0, 10), around(5.0, 3, 10), spread];
+    let workload = Case::new(&["new"], 10).sampled("time", &samples).judged();
+    assert!(
+        warned(&workload, "1 of 10 from new"),
+        "{:?}",
+        workload.warnings
+    );
+}

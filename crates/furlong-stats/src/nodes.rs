@@ -1,0 +1,149 @@
+//! The node as a blocking factor: what a run over several machines says of each of them.
+//!
+//! All arms of a block ran on one node, so that what a node adds to all of them cancels within the
+//! block, and the verdict is made of the blocks of all nodes. What does not cancel is an effect
+//! that is another on another node. It widens the interval; whether there is more of it than chance
+//! makes is tested; and a verdict that one of the nodes contradicts is no verdict.
+#![forbid(unsafe_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::comparison::Evidence;
+use super::describe::mean;
+use super::distribution::f_sf;
+use super::paired::Paired;
+use super::verdict::{ALPHA, Rule};
+use crate::value::{Better, ByNode, Comparison, NodeEffect, NodesTest, Verdict, WorkloadResult};
+
+/// The parameter of a workload that holds the numbers of the blocks, by node.
+pub const NODES: &str = "blocks_by_node";
+
+/// Which blocks of a workload ran where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Nodes {
+    names: Vec<String>,
+    /// For each block of the workload the index of its name.
+    of_block: Vec<Option<usize>>,
+}
+
+impl Nodes {
+    /// Of a workload; `None` where it was measured on one machine.
+    #[must_use]
+    pub fn of(workload: &WorkloadResult) -> Option<Self> {
+        let noted = workload.params.get(NODES)?.clone();
+        let noted: BTreeMap<String, BTreeSet<u32>> = serde_json::from_value(noted).ok()?;
+        let names: Vec<String> = noted.keys().cloned().collect();
+        let of_block = |number: &u32| noted.values().position(|blocks| blocks.contains(number));
+        (names.len() > 1).then(|| Self {
+            names,
+            of_block: workload.blocks.iter().map(of_block).collect(),
+        })
+    }
+
+    /// The effects of each node that has any.
+    fn groups<'a>(&'a self, effects: &[(usize, f64)]) -> Vec<(&'a str, Vec<f64>)> {
+        let names = self.names.iter().enumerate();
+        let groups = names.map(|(index, name)| {
+            let here = effects
+                .iter()
+                .filter(|(block, _)| self.of_block.get(*block) == Some(&Some(index)));
+            (name.as_str(), here.map(|(_, effect)| *effect).collect())
+        });
+        groups
+            .filter(|(_, all): &(_, Vec<f64>)| !all.is_empty())
+            .collect()
+    }
+
+    /// What each node says of an effect.
+    ///
+    /// # Shapes
+    ///
+    /// `effects` are one a block, with the block's index in the workload.
+    #[must_use]
+    pub fn judge(&self, evidence: &Evidence, effects: &[(usize, f64)]) -> ByNode {
+        let groups = self.groups(effects);
+        let scale = evidence.scale;
+        let level = 1.0 - ALPHA / groups.len().max(1) as f64;
+        let mut judged = ByNode {
+            effects: vec![],
+            differ: differ(&groups),
+        };
+        for (node, all) in &groups {
+            let paired = Paired::of(all);
+            judged.effects.push(NodeEffect {
+                node: (*node).to_owned(),
+                n: all.len(),
+                effect_pct: scale.pct(mean(all)).clamp(f64::MIN, f64::MAX),
+                ci95_pct: paired.map(|paired| evidence.pct(paired.interval(1.0 - ALPHA))),
+                claim: paired.and_then(|paired| claim(&evidence.rule, paired.interval(level))),
+            });
+        }
+        judged
+    }
+}
+
+/// What a node's own interval says beyond doubt.
+fn claim(rule: &Rule, [low, high]: [f64; 2]) -> Option<Verdict> {
+    let limit = rule.threshold();
+    let (less, more) = match rule.better {
+        Better::Lower => (Verdict::Keep, Verdict::Revert),
+        Better::Higher => (Verdict::Revert, Verdict::Keep),
+    };
+    match (low > limit, high < -limit) {
+        (true, _) => Some(more),
+        (_, true) => Some(less),
+        _ => None,
+    }
+}
+
+/// Takes back a verdict that a node contradicts.
+pub fn contradict(comparison: &mut Comparison) {
+    let verdict = comparison.verdict;
+    let Some(by_node) = &comparison.by_node else {
+        return;
+    };
+    let against = |node: &&NodeEffect| match (verdict, node.claim) {
+        (Verdict::Inconclusive, _) | (_, None) => false,
+        (_, Some(claim)) => claim != verdict,
+    };
+    let against: Vec<&str> = by_node
+        .effects
+        .iter()
+        .filter(against)
+        .map(|node| node.node.as_str())
+        .collect();
+    if !against.is_empty() {
+        comparison.verdict = Verdict::Inconclusive;
+        comparison.reason = Some(format!(
+            "the nodes disagree: not so on {}; compare them one by one",
+            against.join(", ")
+        ));
+    }
+}
+
+/// Whether the nodes' means differ by more than chance: one-way analysis of variance. `None` where
+/// no node has two blocks, or nothing varies.
+fn differ(groups: &[(&str, Vec<f64>)]) -> Option<NodesTest> {
+    let all: Vec<f64> = groups.iter().flat_map(|(_, all)| all).copied().collect();
+    let centre = mean(&all);
+    let squares = |values: &[f64], centre: f64| -> f64 {
+        values.iter().map(|value| (value - centre).powi(2)).sum()
+    };
+    let within: f64 = groups.iter().map(|(_, g)| squares(g, mean(g))).sum();
+    let between: f64 = groups
+        .iter()
+        .map(|(_, g)| g.len() as f64 * (mean(g) - centre).powi(2))
+        .sum();
+    let df1 = groups.len() as f64 - 1.0;
+    let df2 = all.len() as f64 - groups.len() as f64;
+    let f = (between / df1) / (within / df2);
+    (df1 > 0.0 && df2 > 0.0 && f.is_finite()).then(|| NodesTest {
+        f,
+        df1,
+        df2,
+        p: f_sf(f, df1, df2),
+    })
+}
+
+#[cfg(test)]
+mod tests;

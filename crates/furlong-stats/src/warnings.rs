@@ -1,0 +1,168 @@
+//! What a person should know about a workload's samples before believing them, and what to do.
+#![forbid(unsafe_code)]
+
+use super::blocks::present;
+use super::drift::{lag1, ljung_box_p, mann_kendall, n_effective, theil_sen};
+use super::nodes::Nodes;
+use super::outliers::outliers;
+use super::verdict::BLOCKS_MIN;
+use crate::value::{CONTROL, Kind, Metric, WorkloadResult};
+
+/// With fewer blocks a trend cannot be told from chance.
+const SERIES_MIN: usize = 8;
+
+/// A false alarm in a hundred quiet series is bearable.
+const ALARM_P: f64 = 0.01;
+
+/// Everything noticed in a workload that has its comparisons.
+#[must_use]
+pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String> {
+    let mut found = vec![];
+    // Blocks of several machines are no series, and their values not alike.
+    let one_machine = Nodes::of(workload).is_none();
+    for (name, metric) in metrics {
+        if metric.kind == Kind::Exact {
+            found.extend(not_matched(workload, name));
+            continue;
+        }
+        found.extend(no_control(workload, name));
+        found.extend(control_failed(workload, name));
+        found.extend(missing(workload, name));
+        if one_machine && let Some(series) = series(workload, name) {
+            // A trend makes neighbours alike: one cause, one warning.
+            found.extend(drift(name, &series).or_else(|| autocorrelation(name, &series)));
+        }
+        if one_machine {
+            found.extend(far_out(workload, name));
+        }
+    }
+    found
+}
+
+fn not_matched(workload: &WorkloadResult, metric: &str) -> Option<String> {
+    // An arm that failed has no value to match, and its failure was told.
+    let counted = |arm: &&crate::value::ArmResult| {
+        let values = arm.samples.get(metric);
+        arm.na.is_none() && values.is_some_and(|values| !present(values).is_empty())
+    };
+    let baseline = workload.arms.first().filter(counted)?;
+    let lost = workload.arms[1..].iter().filter(counted).find(|arm| {
+        !workload
+            .comparisons
+            .iter()
+            .any(|c| c.arm == arm.name && c.metric == metric)
+    })?;
+    Some(format!(
+        "{metric}: {} and {} have no values that belong together; count them again",
+        baseline.name, lost.name
+    ))
+}
+
+fn no_control(workload: &WorkloadResult, metric: &str) -> Option<String> {
+    let compared = workload.comparisons.iter().any(|c| c.metric == metric);
+    (compared && !workload.control.contains_key(metric)).then(|| {
+        format!(
+            "{metric} has no control, so that noise cannot be told from effect and there is no \
+             verdict; measure it again with this furlong"
+        )
+    })
+}
+
+fn control_failed(workload: &WorkloadResult, metric: &str) -> Option<String> {
+    let control = workload
+        .control
+        .get(metric)
+        .filter(|control| control.failed)?;
+    let floor = control.floor_pct.unwrap_or(f64::NAN);
+    Some(format!(
+        "control failed for {metric}: the baseline differs from itself by up to {floor:.2} %, more \
+         than chance explains; nothing here is decided. Stop what runs \
+         beside it and repeat the run"
+    ))
+}
+
+fn missing(workload: &WorkloadResult, metric: &str) -> Option<String> {
+    let blocks = workload.blocks.len();
+    let arms = workload.arms.iter().filter(|arm| arm.na.is_none());
+    let samples = arms.filter_map(|arm| Some((arm.name.as_str(), arm.samples.get(metric)?)));
+    let samples: Vec<_> = samples.collect();
+    // Every workload has a control for every metric; of one that no arm has nothing is missing.
+    let control = workload.control.get(metric).filter(|_| !samples.is_empty());
+    let control = control.map(|control| (CONTROL, &control.samples));
+    let lost: Vec<String> = samples
+        .into_iter()
+        .chain(control)
+        .map(|(name, values)| (name, blocks.saturating_sub(present(values).len())))
+        .filter(|(_, lost)| *lost > 0)
+        .map(|(name, lost)| format!("{name} in {lost} of {blocks}"))
+        .collect();
+    (!lost.is_empty()).then(|| {
+        format!(
+            "{metric} has no value from {}; those blocks are left out. See why the runs failed \
+             before trusting the rest",
+            lost.join(", ")
+        )
+    })
+}
+
+/// Mean of baseline and control in each block that has both, in run order.
+fn series(workload: &WorkloadResult, metric: &str) -> Option<Vec<(f64, f64)>> {
+    let a = workload.arms.first()?.samples.get(metric)?;
+    let again = workload.control.get(metric).map_or(a, |c| &c.samples);
+    let pairs = (0_u32..).zip(a.iter().zip(again));
+    let series: Vec<(f64, f64)> = pairs
+        .filter_map(|(block, (a, again))| Some((f64::from(block), f64::midpoint((*a)?, (*again)?))))
+        .filter(|(_, value)| value.is_finite())
+        .collect();
+    (series.len() >= SERIES_MIN).then_some(series)
+}
+
+fn drift(metric: &str, series: &[(f64, f64)]) -> Option<String> {
+    let (blocks, values): (Vec<f64>, Vec<f64>) = series.iter().copied().unzip();
+    let trend = mann_kendall(&values).filter(|trend| trend.p < ALARM_P)?;
+    let slope = theil_sen(&blocks, &values)?;
+    let span = blocks.last()? - blocks.first()?;
+    let level = super::describe::median(&values).abs();
+    let change = 100.0 * slope * span / level;
+    if !change.is_finite() {
+        return None;
+    }
+    Some(format!(
+        "{metric} of the baseline drifted by {change:+.1} % over the run (Mann-Kendall p = {:.4}): \
+         blocks cancel it, but look for heat, a changing clock or another program",
+        trend.p
+    ))
+}
+
+fn autocorrelation(metric: &str, series: &[(f64, f64)]) -> Option<String> {
+    let values: Vec<f64> = series.iter().map(|(_, value)| *value).collect();
+    let n = values.len();
+    let lag1 = lag1(&values).filter(|r| *r > 2.0 / (n as f64).sqrt())?;
+    let p = ljung_box_p(&values, (n / 5).clamp(1, 10)).filter(|p| *p < ALARM_P)?;
+    Some(format!(
+        "{metric} of the baseline resembles its neighbours in time (lag 1 {lag1:.2}, Ljung-Box p = \
+         {p:.4}; {n} blocks are worth {:.0}): believe the paired figures and the sign flips, not \
+         the unpaired tests",
+        n_effective(n, lag1)
+    ))
+}
+
+fn far_out(workload: &WorkloadResult, metric: &str) -> Option<String> {
+    let arms = workload.arms.iter();
+    let samples = arms.filter_map(|arm| Some((arm.name.as_str(), arm.samples.get(metric)?)));
+    let control = workload.control.get(metric).map(|c| (CONTROL, &c.samples));
+    let far: Vec<String> = samples
+        .chain(control)
+        .map(|(name, values)| (name, present(values)))
+        .map(|(name, values)| (name, outliers(&values), values.len()))
+        .filter(|(_, found, n)| *n >= BLOCKS_MIN && found.severe.max(found.by_mad) > 0)
+        .map(|(name, found, n)| format!("{} of {n} from {name}", found.severe.max(found.by_mad)))
+        .collect();
+    (!far.is_empty()).then(|| {
+        format!(
+            "{metric} has values far from the others ({}): they are kept and shown; look at the \
+             run-order plot, and for what else ran at that time",
+            far.join(", ")
+        )
+    })
+}

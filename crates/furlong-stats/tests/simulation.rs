@@ -1,0 +1,71 @@
+//! The verdict keeps its promises on synthetic runs whose truth is known.
+//!
+//! This is the short form; `cargo run --release -p furlong-lab --example verdict_simulation` has
+//! the long one.
+#![forbid(unsafe_code)]
+
+use furlong_stats::promise::{self, Bound};
+use furlong_stats::simulation::{Cell, Disturbance, Schedule, simulate};
+
+const RUNS: u32 = 1000;
+const SEED: u64 = 1;
+
+/// Shares of few runs stray; three standard errors at the bound are allowed for it.
+const STRAY: f64 = 3.0;
+
+#[test]
+fn every_promise_of_the_verdict_holds_within_the_error_of_few_runs() {
+    let mut broken = vec![];
+    for (place, promise) in promise::all().iter().enumerate() {
+        let tally = promise.simulate(place, RUNS, SEED);
+        for claim in promise.claims {
+            let share = tally.share((claim.count)(&tally));
+            if !claim
+                .bound
+                .holds(share, STRAY * claim.bound.standard_error(RUNS))
+            {
+                broken.push(format!("{promise:?}: {} {share}", claim.name));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "seed {SEED}: {broken:#?}");
+}
+
+#[test]
+fn running_one_arm_after_the_other_breaks_the_promise_that_blocks_keep() {
+    let bound = Bound::AtMost(0.06);
+    for disturbance in [Disturbance::Linear, Disturbance::Ar1, Disturbance::Step] {
+        let blocks = Cell {
+            disturbance,
+            margin_pct: 0.0,
+            ..Cell::quiet(10)
+        };
+        let grouped = Cell {
+            schedule: Schedule::Grouped,
+            ..blocks
+        };
+        let error = STRAY * bound.standard_error(RUNS);
+        let found = [blocks, grouped].map(|cell| {
+            let tally = simulate(&cell, RUNS, SEED);
+            bound.holds(tally.share(tally.rejected), error)
+        });
+        assert_eq!(found, [true, false], "{disturbance:?}");
+    }
+}
+
+#[test]
+fn a_simulation_is_named_by_its_seed() {
+    let cell = Cell {
+        disturbance: Disturbance::Spikes,
+        ..Cell::quiet(6)
+    };
+    assert_eq!(simulate(&cell, 50, 9), simulate(&cell, 50, 9));
+    assert_ne!(simulate(&cell, 50, 9), simulate(&cell, 50, 10));
+}
+
+#[test]
+fn a_bound_allows_what_it_says_and_no_more() {
+    assert!(Bound::AtMost(0.03).holds(0.03, 0.0) && !Bound::AtMost(0.03).holds(0.0301, 0.0));
+    assert!(Bound::About(0.65).holds(0.62, 1e-9) && !Bound::About(0.65).holds(0.619, 0.0));
+    assert!(!Bound::AtMost(0.0).holds(0.001, STRAY * Bound::AtMost(0.0).standard_error(RUNS)));
+}
