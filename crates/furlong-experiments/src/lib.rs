@@ -1,5 +1,5 @@
-//! The experiments on the five systems of `furlong`, on the lab's public interface, and the verbs of
-//! the command that are about memory: recordings and the seeds' figures.
+//! The experiments on the five systems of `furlong`, on the lab's public interface, and the verbs
+//! of the command that are about memory: recordings and the seeds' figures.
 //!
 //! # Files
 //! - a file or folder for each experiment, by its name

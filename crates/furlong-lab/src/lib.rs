@@ -3,7 +3,7 @@
 //!
 //! # Files, from the top down
 //!
-//! - `cli.rs`: the command line; `cmd/`: its verbs, a file each; `misuse.rs`: a refused command line
+//! - `cli.rs`: the command line; `cmd/`: its verbs, a file each; `misuse.rs`: refused ones
 //! - `bench.rs`: experiments on one's own code, run by `cargo bench`
 //! - `fleet/`: a run that several machines share; `serve/`: the history in a browser
 //! - `session.rs`: an invocation that measures; `archive.rs`: the store as the verbs use it;
@@ -19,6 +19,8 @@
 //! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`
 //!
 //! Statistics are a crate of their own, `furlong-stats`.
+
+#![forbid(unsafe_code)]
 
 // The fixture of the store's own tests serves the command's too, and names this crate.
 #[cfg(test)]

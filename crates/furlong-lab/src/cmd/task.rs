@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::{compare, run};
 use crate::error::Error;
 use crate::fleet::Dir;
 use crate::fleet::step::Step;
@@ -30,9 +31,12 @@ pub struct Args {
 /// What is wrong with the directory, or how the task failed.
 pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let dir = Dir::open(&args.dir)?;
-    work(
-        &dir,
-        args.block.map_or(Step::Prepare, Step::Block),
-        experiments,
-    )
+    let step = args.block.map_or(Step::Prepare, Step::Block);
+    work(&dir, step, &|agenda, interrupt, campaign| {
+        if agenda.subject.is_null() {
+            run::at_work(agenda, experiments, interrupt, campaign)
+        } else {
+            compare::at_work(agenda, interrupt, campaign)
+        }
+    })
 }

@@ -13,18 +13,23 @@ use super::Dir;
 use super::order::Order;
 use super::part::{Part, Stint, set_aside};
 use super::step::{Step, is_prepared};
-use crate::cmd::{compare, run};
 use crate::error::{Error, Exit, cause};
 use crate::measure::campaign::{Campaign, End};
 use crate::measure::interrupt::Interrupt;
 use crate::measure::progress::Progress;
 use crate::measure::sampler::{Pass, Sampler};
-use crate::model::Experiment;
+use crate::model::Agenda;
 use crate::record::build;
 use crate::record::ledger::Ledger;
 use crate::record::line::Line;
 use crate::record::machine::Files;
 use crate::talk::{self, Voice};
+
+/// Has the arms of an agenda run: what the verb that began the run does with its campaign.
+pub type AtWork<'a> = &'a dyn Fn(&Agenda, &Interrupt, Work<'_>) -> Result<End, Error>;
+
+/// The part of a campaign that a task does.
+pub type Work<'a> = Box<dyn FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> End + 'a>;
 
 /// A part that grows, and its file.
 struct Desk {
@@ -69,7 +74,7 @@ impl Desk {
 /// # Errors
 ///
 /// What is wrong with the fleet's directory, or how the step failed; what was measured is kept.
-pub fn work(dir: &Dir, step: Step, experiments: &[Experiment]) -> Result<ExitCode, Error> {
+pub fn work(dir: &Dir, step: Step, at_work: AtWork<'_>) -> Result<ExitCode, Error> {
     let order = Order::read(dir)?;
     if order.binary != build::binary() {
         let program = dir.program();
@@ -91,7 +96,7 @@ pub fn work(dir: &Dir, step: Step, experiments: &[Experiment]) -> Result<ExitCod
     let heard = Rc::clone(&desk);
     ledger.listen(move |line| heard.borrow_mut().add(line));
     let began = Files::default().cpu_time();
-    let ended = measure(&order, step, &mut ledger, experiments, &interrupt);
+    let ended = measure(&order, step, &mut ledger, at_work, &interrupt);
     let end = ended.unwrap_or_else(|error| End::Fatal(error.message));
     let now = Files::default().cpu_time();
     let steal = now.zip(began).and_then(|(now, began)| now.steal_pct(began));
@@ -111,7 +116,7 @@ fn measure(
     order: &Order,
     step: Step,
     ledger: &mut Ledger,
-    experiments: &[Experiment],
+    at_work: AtWork<'_>,
     interrupt: &Interrupt,
 ) -> Result<End, Error> {
     let agenda = &order.agenda;
@@ -128,11 +133,7 @@ fn measure(
             Step::Block(number) => campaign.only(number),
         }
     };
-    if agenda.subject.is_null() {
-        run::at_work(agenda, experiments, interrupt, campaign)
-    } else {
-        compare::at_work(agenda, interrupt, campaign)
-    }
+    at_work(agenda, interrupt, Box::new(campaign))
 }
 
 /// What the preparation found, for a block that needs it.

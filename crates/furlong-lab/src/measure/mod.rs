@@ -1,9 +1,9 @@
 //! Measuring: what a run will do, in which order, and the processes that do it.
 //!
-//! An [`Agenda`](crate::model::Agenda) is decided before anything is measured. A [`Campaign`] works through it block by
-//! block; each sample is a process that a [`Sampler`] runs, one at a time. What comes out goes to
-//! the [`Ledger`](crate::record::ledger::Ledger) after every step, so that an end at any moment
-//! loses no finished block.
+//! An [`Agenda`](crate::model::Agenda) is decided before anything is measured. A [`Campaign`]
+//! works through it block by block; each sample is a process that a [`Sampler`] runs, one at a
+//! time. What comes out goes to the [`Ledger`](crate::record::ledger::Ledger) after every step, so
+//! that an end at any moment loses no finished block.
 //!
 //! # Files
 //!

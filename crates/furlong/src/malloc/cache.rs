@@ -14,9 +14,9 @@ use super::{allocator::Malloc, config::Config, zone::Zone};
 
 /// A cache of objects of one type, in memory that no other type shares.
 ///
-/// A stale pointer to one of its objects leads to an object of the same type or to free memory. This
-/// holds as long as the cache exists and the memory was not given back. Dropping the cache frees all
-/// of its memory. It is a [`Zone`] with a type: use one a processor, or one under a lock.
+/// A stale pointer to one of its objects leads to an object of the same type or to free memory.
+/// This holds as long as the cache exists and the memory was not given back. Dropping the cache
+/// frees all of its memory. It is a [`Zone`] with a type: use one a processor, or one under a lock.
 ///
 /// **Reserve, then commit**: [`reserve`](Self::reserve) obtains memory, which may fail, before a
 /// lock is taken. Making objects from a [`Reserve`] cannot fail.

@@ -96,8 +96,8 @@ use super::heap::Heap;
 /// ```
 ///
 /// # Safety
-/// While a pin is held, `get` returns the heap of the last `set` by the same thread or processor, or
-/// [`Heap::vacant`] before the first one. Meanwhile nobody else is pinned to the same thread or
+/// While a pin is held, `get` returns the heap of the last `set` by the same thread or processor,
+/// or [`Heap::vacant`] before the first one. Meanwhile nobody else is pinned to the same thread or
 /// processor. No method here unwinds, and no method but `bound` calls the allocator.
 pub unsafe trait CurrentHeap: 'static {
     /// A guard that keeps the caller on its processor; `()` for a thread. Pins nest.

@@ -35,6 +35,10 @@ pub(crate) fn two_commands(tree: &Tree) -> Vec<Finding> {
     found
 }
 
+/// The verbs of the lab, and those that the experiments bring.
+const VERBS: &str = "crates/furlong-lab/src/cmd/";
+const OWN_VERBS: &str = "crates/furlong-experiments/src/cmd/";
+
 /// Commands in documents whose verb, package, example or script does not exist.
 pub(crate) fn commands(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -47,8 +51,10 @@ pub(crate) fn commands(tree: &Tree) -> Vec<Finding> {
                 .into_iter()
                 .filter(|path| !tree.exists(path))
             {
-                // A verb may be a folder instead of a file.
-                if !tree.exists(path.trim_end_matches(".rs")) {
+                // A verb may be a folder instead of a file, and be one of the experiments'.
+                let own = path.replace(VERBS, OWN_VERBS);
+                let places = [path.trim_end_matches(".rs"), own.as_str()];
+                if !places.iter().any(|place| tree.exists(place)) {
                     found.push(file.finding(line, format!("{command:?} needs {path}")));
                 }
             }
@@ -105,7 +111,7 @@ fn wanted_by(command: &str) -> Vec<String> {
         _ => None,
     };
     let verb = verb.filter(|verb| verb.chars().all(|c| c.is_ascii_lowercase()));
-    paths.extend(verb.map(|verb| format!("crates/furlong-lab/src/cmd/{verb}.rs")));
+    paths.extend(verb.map(|verb| format!("{VERBS}{verb}.rs")));
     paths
 }
 

@@ -5,33 +5,114 @@ use super::functions::closing;
 use super::lexer::words;
 use super::tree::{File, Finding, Tree, places};
 
-/// Modules that any other module of the library may use, each with the modules that it may use.
-const LAYER_0: &[(&str, &[&str])] = &[
-    ("addr", &["check", "proofs"]),
-    ("check", &[]),
-    ("sync", &[]),
-    ("rcu", &["check", "sync"]),
-    // For tests and proofs alone: the definition of a property, and the list of all of them.
-    ("proofs", &["addr", "bounce", "iova", "malloc", "phys"]),
-];
+/// A crate whose modules use only those below them, which its tables say.
+struct Layered {
+    /// Its sources.
+    folder: &'static str,
+    /// Modules that any module above may use, each with the modules that it may use.
+    low: Table,
+    /// The other modules, each with those that it may use besides.
+    above: Table,
+}
 
-/// Modules above layer 0, each with the others that it may use. No system uses another.
-const ABOVE: &[(&str, &[&str])] = &[
-    ("rbtree", &[]),
-    ("maple", &[]),
-    ("iova", &["rbtree"]),
-    ("phys", &["rbtree"]),
-    ("vmspace", &["maple", "rbtree"]),
-    ("bounce", &[]),
-    ("malloc", &[]),
-];
+type Table = &'static [(&'static str, &'static [&'static str])];
+
+/// The library: no system uses another.
+const LIBRARY: Layered = Layered {
+    folder: "crates/furlong/src/",
+    low: &[
+        ("addr", &["check", "proofs"]),
+        ("check", &[]),
+        ("sync", &[]),
+        ("rcu", &["check", "sync"]),
+        // For tests and proofs alone: the definition of a property, and the list of all of them.
+        ("proofs", &["addr", "bounce", "iova", "malloc", "phys"]),
+    ],
+    above: &[
+        ("rbtree", &[]),
+        ("maple", &[]),
+        ("iova", &["rbtree"]),
+        ("phys", &["rbtree"]),
+        ("vmspace", &["maple", "rbtree"]),
+        ("bounce", &[]),
+        ("malloc", &[]),
+    ],
+};
+
+/// The lab, from the bottom up: values, records, measuring, reports, options, verbs.
+const LAB: Layered = Layered {
+    folder: "crates/furlong-lab/src/",
+    low: &[
+        ("error", &[]),
+        ("hash", &[]),
+        ("nearest", &["error"]),
+        ("talk", &["error"]),
+        ("model", &[]),
+    ],
+    above: &[
+        ("record", &[]),
+        ("measure", &["record"]),
+        ("doctor", &["measure", "record"]),
+        ("ministat", &[]),
+        ("report", &["ministat", "record"]),
+        ("history", &["record", "report"]),
+        ("options", &["record", "report"]),
+        ("peers", &["record"]),
+        ("archive", &["options", "peers", "record"]),
+        ("publish", &["options", "record", "report"]),
+        (
+            "session",
+            &[
+                "archive", "measure", "options", "peers", "publish", "record",
+            ],
+        ),
+        (
+            "fleet",
+            &["archive", "measure", "options", "record", "session"],
+        ),
+        ("serve", &["history", "record", "report"]),
+        (
+            "cmd",
+            &[
+                "archive", "doctor", "fleet", "history", "measure", "ministat", "options", "peers",
+                "publish", "record", "report", "serve", "session",
+            ],
+        ),
+        ("cli", &["cmd", "peers", "record"]),
+        ("misuse", &["cli"]),
+        ("bench", &["cli"]),
+    ],
+};
 
 /// Each crate with the crates of this workspace that it may use, in tests too.
 const CRATES: &[(&str, &[&str])] = &[
     ("furlong", &[]),
     ("furlong-spec", &["furlong"]),
-    ("furlong-lab", &["furlong", "furlong-spec"]),
-    ("furlong-peers", &["furlong", "furlong-spec", "furlong-lab"]),
+    ("furlong-stats", &[]),
+    ("furlong-lab", &["furlong-stats"]),
+    (
+        "furlong-experiments",
+        &["furlong", "furlong-spec", "furlong-stats", "furlong-lab"],
+    ),
+    (
+        "furlong-cli",
+        &[
+            "furlong-spec",
+            "furlong-stats",
+            "furlong-lab",
+            "furlong-experiments",
+        ],
+    ),
+    (
+        "furlong-peers",
+        &[
+            "furlong",
+            "furlong-spec",
+            "furlong-stats",
+            "furlong-lab",
+            "furlong-experiments",
+        ],
+    ),
     ("furlong-preload", &["furlong"]),
     ("furlong-adapters", &["furlong", "furlong-spec"]),
     ("furlong-c", &["furlong"]),
@@ -65,8 +146,6 @@ const SHOWN: &[&str] = &[
     "keywords = ",
 ];
 
-const LIBRARY: &str = "crates/furlong/src/";
-
 fn find<'a>(table: &'a [(&str, &[&str])], name: &str) -> Option<&'a [&'a str]> {
     table
         .iter()
@@ -74,51 +153,52 @@ fn find<'a>(table: &'a [(&str, &[&str])], name: &str) -> Option<&'a [&'a str]> {
         .map(|(_, allowed)| *allowed)
 }
 
-/// True if a module of the library may use another; `None` if the tables lack the module.
-fn may_use(module: &str, used: &str) -> Option<bool> {
-    let low = LAYER_0.iter().any(|(name, _)| *name == used);
-    let itself = module == used;
-    match (find(LAYER_0, module), find(ABOVE, module)) {
-        (Some(allowed), _) => Some(itself || allowed.contains(&used)),
-        (_, Some(allowed)) => Some(itself || low || allowed.contains(&used)),
-        _ => None,
+impl Layered {
+    /// True if a module may use another; `None` if the tables lack the module.
+    fn allows(&self, module: &str, used: &str) -> Option<bool> {
+        let low = self.low.iter().any(|(name, _)| *name == used);
+        let itself = module == used;
+        match (find(self.low, module), find(self.above, module)) {
+            (Some(allowed), _) => Some(itself || allowed.contains(&used)),
+            (_, Some(allowed)) => Some(itself || low || allowed.contains(&used)),
+            _ => None,
+        }
     }
 }
 
-/// Modules of the library that use a module not below them.
+/// Modules of the library and of the lab that use a module not below them.
 pub(crate) fn modules(tree: &Tree) -> Vec<Finding> {
-    let names: Vec<&str> = tree
-        .names_in(LIBRARY)
-        .into_iter()
-        .map(|name| name.trim_end_matches(".rs"))
-        .collect();
     let mut found = Vec::new();
-    for file in tree
-        .under(LIBRARY)
-        .filter(|file| file.path.ends_with(".rs"))
-    {
-        let module = module_of(file);
-        if module == "lib" {
-            continue;
-        }
-        for (line, used) in root_paths(file) {
-            if !names.contains(&used.as_str()) {
+    for layered in [&LIBRARY, &LAB] {
+        let names: Vec<&str> = tree
+            .names_in(layered.folder)
+            .into_iter()
+            .map(|name| name.trim_end_matches(".rs"))
+            .collect();
+        let files = tree.under(layered.folder);
+        for file in files.filter(|file| file.path.ends_with(".rs")) {
+            let module = module_of(file, layered.folder);
+            if module == "lib" {
                 continue;
             }
-            match may_use(module, &used) {
-                Some(true) => {}
-                Some(false) => {
-                    found.push(file.finding(line, format!("{module} must not use {used}")));
+            for (line, used) in root_paths(file, layered.folder) {
+                if !names.contains(&used.as_str()) {
+                    continue;
                 }
-                None => found.push(file.finding(line, format!("{module} is in no table of edges"))),
+                let wrong = match layered.allows(module, &used) {
+                    Some(true) => continue,
+                    Some(false) => format!("{module} must not use {used}"),
+                    None => format!("{module} is in no table of edges"),
+                };
+                found.push(file.finding(line, wrong));
             }
         }
     }
     found
 }
 
-fn module_of(file: &File) -> &str {
-    let below = file.path.strip_prefix(LIBRARY).unwrap_or_default();
+fn module_of<'a>(file: &'a File, folder: &str) -> &'a str {
+    let below = file.path.strip_prefix(folder).unwrap_or_default();
     below
         .split('/')
         .next()
@@ -128,9 +208,9 @@ fn module_of(file: &File) -> &str {
 
 /// The first names of all paths that start at the crate's root (`crate::a`, `crate::{a, b}`, or
 /// enough `super::` to reach it), each with its line.
-fn root_paths(file: &File) -> Vec<(usize, String)> {
+fn root_paths(file: &File, folder: &str) -> Vec<(usize, String)> {
     let code = file.code();
-    let depth = depth_of(file);
+    let depth = depth_of(file, folder);
     let mut starts = Vec::new();
     let mut supers = 0;
     for (at, word) in words(&code) {
@@ -178,8 +258,8 @@ fn firsts(code: &str, open: usize) -> Vec<usize> {
 }
 
 /// Number of `super` from the module in this file to the crate's root.
-fn depth_of(file: &File) -> usize {
-    let below = file.path.strip_prefix(LIBRARY).unwrap_or_default();
+fn depth_of(file: &File, folder: &str) -> usize {
+    let below = file.path.strip_prefix(folder).unwrap_or_default();
     below.trim_end_matches("/mod.rs").split('/').count()
 }
 
@@ -275,7 +355,23 @@ fn a_system_that_uses_another_is_found() {
     ];
     assert_eq!(
         places(&modules(&tree)),
-        expected.map(|place| format!("{LIBRARY}{place}"))
+        expected.map(|place| format!("{}{place}", LIBRARY.folder))
+    );
+}
+
+#[test]
+fn a_module_of_the_lab_that_uses_one_above_it_is_found() {
+    let tree = Tree::of(&[
+        (
+            "crates/furlong-lab/src/record/store.rs",
+            "use crate::model::Plan;\nuse crate::measure::Sampler;\n",
+        ),
+        ("crates/furlong-lab/src/measure.rs", ""),
+        ("crates/furlong-lab/src/model.rs", ""),
+    ]);
+    assert_eq!(
+        places(&modules(&tree)),
+        [format!("{}record/store.rs:2", LAB.folder)]
     );
 }
 
@@ -289,7 +385,7 @@ fn groups_of_imports_are_read_to_their_end() {
         ("crates/furlong/src/phys.rs", ""),
     ]);
     let found: Vec<String> = modules(&tree).iter().map(ToString::to_string).collect();
-    let place = format!("{LIBRARY}rcu/mod.rs");
+    let place = format!("{}rcu/mod.rs", LIBRARY.folder);
     let wrong = |line, used| format!("{place}:{line}: rcu must not use {used}");
     assert_eq!(found, [wrong(2, "addr"), wrong(3, "malloc")]);
 }

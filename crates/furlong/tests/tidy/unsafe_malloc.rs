@@ -181,7 +181,7 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "exports functions of C",
     ),
     (
-        "crates/furlong-lab/malloc-work/block.rs",
+        "crates/furlong-experiments/malloc-work/block.rs",
         "blocks of the allocator that is measured",
     ),
     ("crates/furlong/src/malloc/linux.rs", "calls the C library"),

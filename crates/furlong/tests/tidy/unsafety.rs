@@ -235,31 +235,31 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "brings memory that loom watches, in models",
     ),
     (
-        "crates/furlong-lab/src/experiments/bounce/ground.rs",
+        "crates/furlong-experiments/src/bounce/ground.rs",
         "memory of pools, and devices that find it",
     ),
     (
-        "crates/furlong-lab/src/experiments/bounce/io/originals.rs",
+        "crates/furlong-experiments/src/bounce/io/originals.rs",
         "buffers as a kernel has them",
     ),
     (
-        "crates/furlong-lab/src/experiments/bounce/io/plain.rs",
+        "crates/furlong-experiments/src/bounce/io/plain.rs",
         "calls that read and write by address",
     ),
     (
-        "crates/furlong-lab/src/experiments/bounce/io/ring.rs",
+        "crates/furlong-experiments/src/bounce/io/ring.rs",
         "hands addresses to the kernel",
     ),
     (
-        "crates/furlong-lab/src/experiments/bounce/io/route.rs",
+        "crates/furlong-experiments/src/bounce/io/route.rs",
         "maps buffers by address",
     ),
     (
-        "crates/furlong-lab/src/experiments/bounce/lock.rs",
+        "crates/furlong-experiments/src/bounce/lock.rs",
         "a lock that yields",
     ),
     (
-        "crates/furlong-lab/src/experiments/bounce/slots.rs",
+        "crates/furlong-experiments/src/bounce/slots.rs",
         "maps nothing but slots, by address",
     ),
     (
@@ -271,15 +271,15 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "system calls without a C library",
     ),
     (
-        "crates/furlong-lab/malloc-record/lib.rs",
+        "crates/furlong-experiments/malloc-record/lib.rs",
         "a library without a runtime ends the process",
     ),
     (
-        "crates/furlong-lab/malloc-record/log.rs",
+        "crates/furlong-experiments/malloc-record/log.rs",
         "a mapping that processes share",
     ),
     (
-        "crates/furlong-lab/malloc-record/symbols.rs",
+        "crates/furlong-experiments/malloc-record/symbols.rs",
         "takes the names of the C library's functions over",
     ),
 ];
