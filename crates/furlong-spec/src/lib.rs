@@ -10,6 +10,7 @@ pub mod bounce;
 pub mod choices;
 pub mod compare;
 pub mod coverage;
+#[cfg(feature = "trials")]
 pub mod fuzz;
 pub mod heap;
 pub mod hostile;
@@ -22,6 +23,7 @@ mod mix;
 pub mod phys;
 pub mod phys_map;
 pub mod random;
+#[cfg(feature = "trials")]
 mod span;
 pub mod subject;
 pub mod tree;

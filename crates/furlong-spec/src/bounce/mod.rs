@@ -12,8 +12,10 @@ mod operation;
 mod rules;
 mod slots;
 mod stream;
+#[cfg(feature = "trials")]
 mod stress;
 mod subject;
+#[cfg(feature = "trials")]
 mod trial;
 mod world;
 
@@ -24,7 +26,9 @@ pub use model::Model;
 pub use operation::{Operation, Outcome, Side};
 pub use rules::{Rules, longest};
 pub use stream::{chosen, operations};
+#[cfg(feature = "trials")]
 pub use stress::{Stressed, ThreadCpu, stress};
 pub use subject::{PoolSubject, SmallLockFree, SmallLocked, TestCpu, Tried};
+#[cfg(feature = "trials")]
 pub use trial::{Trial, devices, trial, world};
 pub use world::{Path, World, digest};

@@ -16,6 +16,7 @@ mod space;
 pub mod spaces;
 mod stream;
 mod sweep;
+#[cfg(feature = "trials")]
 mod trial;
 
 pub use crate::mix::Mix;
@@ -25,4 +26,5 @@ pub use operation::{Granted, Operation, Outcome, Place};
 pub use space::SpaceSubject;
 pub use stream::{all_operations, chosen, operations};
 pub use sweep::{Questions, Swept, sequences};
+#[cfg(feature = "trials")]
 pub use trial::{GEOMETRIES, Trial, trial, trial_of};

@@ -2,6 +2,7 @@
 //! operations, racing threads, zones, and the library's allocator in every arm as a subject.
 
 mod block;
+#[cfg(feature = "trials")]
 mod coverage;
 mod model;
 mod operation;
@@ -9,8 +10,10 @@ mod pages;
 mod parts;
 mod places;
 mod stream;
+#[cfg(feature = "trials")]
 mod stress;
 mod subject;
+#[cfg(feature = "trials")]
 mod trial;
 mod zones;
 
@@ -21,7 +24,9 @@ pub use pages::Pages;
 pub use parts::{Numbered, Parts};
 pub use places::Places;
 pub use stream::{chosen, operations};
+#[cfg(feature = "trials")]
 pub use stress::{Stressed, stress};
 pub use subject::Allocator;
+#[cfg(feature = "trials")]
 pub use trial::{TRIALS, Trial};
 pub use zones::{Zoned, zones};

@@ -5,6 +5,7 @@
 mod metered;
 mod model;
 mod operation;
+#[cfg(feature = "trials")]
 pub mod race;
 mod shared;
 mod stream;

@@ -15,12 +15,14 @@ mod gaps;
 mod model;
 mod moves;
 mod operation;
+#[cfg(feature = "trials")]
 pub mod race;
 mod ranges;
 mod space;
 mod stream;
 mod sweep;
 pub mod trace;
+#[cfg(feature = "trials")]
 mod trial;
 mod world;
 
@@ -31,5 +33,6 @@ pub use operation::{Gone, Operation, Outcome, Refusal, Seen};
 pub use space::{Kept, SharedSubject, SpaceSubject};
 pub use stream::{chosen, operations};
 pub use sweep::sequences;
+#[cfg(feature = "trials")]
 pub use trial::{TRIALS, Trial};
 pub use world::{WORLDS, World};
