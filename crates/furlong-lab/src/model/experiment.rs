@@ -8,30 +8,31 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, Profile, Workload};
 
-/// What a sample process is asked to do.
+/// A request to a sample process.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The workload's entry in the plan, with its parameters for this profile.
     pub workload: Workload,
-    /// Decides every input: the same for all arms of a block.
+    /// Seed of every input; the same for all arms of a block.
     pub seed: u64,
-    /// How many operations to time; an arm may round it up to whole rounds and says what it did.
+    /// Number of operations to time. An arm may round it up to whole rounds, and reports the number
+    /// done.
     pub operations: u64,
-    /// Count events instead of timing: every metric of kind exact must be in the outcome, and none
-    /// of the sampled ones need be. An arm that does not count is not asked.
+    /// Count events instead of timing. The outcome must have every metric of kind exact, and may
+    /// omit the sampled ones. Never set for an arm that does not count.
     pub exact: bool,
 }
 
-/// What a sample process has to say.
+/// The report of a sample process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// By the metric's name.
+    /// Values by metric name.
     pub metrics: BTreeMap<String, f64>,
-    /// Operations really done in the timed region.
+    /// Operations done in the timed region.
     pub operations: u64,
     /// Seconds spent in the timed region.
     pub elapsed_s: f64,
-    /// Of the answers: all arms of a block must agree on it.
+    /// Digest of the answers; all arms of a block must agree on it.
     pub digest: u64,
 }
 
@@ -42,20 +43,21 @@ pub struct Failure(pub String);
 /// Runs one sample of one arm in this process.
 pub type ArmFn = fn(&Request) -> Result<Outcome, Failure>;
 
-/// An arm as the lab can run it. Its name is in the plan too; a test holds that they agree.
+/// A runnable arm. Its name is in the plan too; a test checks that they agree.
 #[derive(Clone, Copy, Debug)]
 pub struct Arm {
-    /// As in the plan.
+    /// Name, as in the plan.
     pub name: &'static str,
     /// Runs one sample in this process.
     pub run: ArmFn,
-    /// Why this arm cannot run a workload, where it cannot (`at most 32 segments`).
+    /// Reason why this arm cannot run a workload, if it cannot (`at most 32 segments`).
     pub na: fn(&Workload) -> Option<String>,
-    /// Why nobody waits for it where a quick run was not asked for the workload by name (`it goes
-    /// through all areas`): all arms of a block do as many operations, and it takes hundreds of
-    /// times as long for them.
+    /// Reason to leave the arm out of a quick run unless the workload was named (`it goes through
+    /// all areas`). All arms of a block do the same number of operations, and this arm takes
+    /// hundreds of times as long for them.
     pub waits: fn(&Workload) -> Option<String>,
-    /// Whether it counts the exact metrics; otherwise it is not asked for them and has none.
+    /// True if it counts the exact metrics. An arm that does not count has none and is never sent a
+    /// counting request.
     pub counts: bool,
 }
 
@@ -76,20 +78,20 @@ impl Arm {
 /// An experiment: its plan and its arms.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// From `experiments/<name>/plan.toml`, compiled in.
+    /// Plan, from `experiments/<name>/plan.toml`, compiled in.
     pub plan: Plan,
-    /// The baseline first.
+    /// Arms, the baseline first.
     pub arms: Vec<Arm>,
-    /// What arms measure besides this binary: an arm's name and a file. The record has them with
-    /// their fingerprints.
+    /// Files that arms measure besides this binary, each with its arm's name. The record stores
+    /// them with their fingerprints.
     pub files: fn() -> Vec<(&'static str, PathBuf)>,
 }
 
 impl Experiment {
-    /// The experiment of a plan that is compiled in.
+    /// Returns the experiment of a plan that is compiled in.
     ///
     /// # Panics
-    /// If the plan contradicts itself; a test reads them all.
+    /// If the plan contradicts itself. A test parses all of them.
     #[must_use]
     pub fn compiled_in(plan: &str, arms: Vec<Arm>) -> Self {
         Self {
@@ -99,7 +101,7 @@ impl Experiment {
         }
     }
 
-    /// A request for a sample of a workload under the smallest profile, to test arms with.
+    /// Returns a request for a sample of a workload under the smallest profile, for tests of arms.
     ///
     /// # Panics
     /// If the plan has no such workload.
@@ -114,7 +116,7 @@ impl Experiment {
         }
     }
 
-    /// The arm of that name.
+    /// Returns the arm of that name.
     #[must_use]
     pub fn arm(&self, name: &str) -> Option<&Arm> {
         self.arms.iter().find(|arm| arm.name == name)

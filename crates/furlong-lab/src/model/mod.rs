@@ -1,5 +1,5 @@
-//! Plain values: plans, experiments, schedules and results. Everything that measures, stores or
-//! reports works on them; they use none of it.
+//! Plain values: plans, experiments, schedules and results. The measuring, storing and reporting
+//! modules work on these values; the values depend on none of those modules.
 //!
 //! # Files
 //! - `plan.rs`: `plan.toml`, the declarations made before anything is measured

@@ -1,4 +1,4 @@
-//! `plan.toml`: what an experiment declares before anything is measured.
+//! `plan.toml`: the declarations of an experiment, made before anything is measured.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub use furlong_stats::value::MARGIN;
 use furlong_stats::value::{Better, CONTROL, Kind, Metric};
 
-/// How much to measure.
+/// Amount of measuring.
 #[derive(
     Clone,
     Copy,
@@ -25,7 +25,7 @@ use furlong_stats::value::{Better, CONTROL, Kind, Metric};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// Three blocks of tiny sizes: does it run? No verdict.
+    /// Three blocks of tiny sizes, to see that everything runs. No verdict.
     Smoke,
     /// The workloads marked quick, ten blocks.
     Quick,
@@ -34,7 +34,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// As it is written on the command line and in the record.
+    /// Returns its name on the command line and in the record.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,40 +51,40 @@ impl fmt::Display for Profile {
     }
 }
 
-/// `experiments/<name>/plan.toml`.
+/// Contents of `experiments/<name>/plan.toml`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// As in `furlong list`.
+    /// Name, as in `furlong list`.
     pub name: String,
-    /// What it asks, one sentence.
+    /// The experiment's question, one sentence.
     pub question: String,
     /// Names of the arms, the baseline first.
     pub arms: Vec<String>,
-    /// The primary one first.
+    /// Metrics, the primary one first.
     pub metrics: Vec<MetricPlan>,
-    /// In the order in which they run.
+    /// Workloads in the order in which they run.
     pub workloads: Vec<Workload>,
     /// Blocks under `full`; `quick` has 10 and `smoke` 3.
     pub full_blocks: u32,
     /// Wanted seconds of the timed region of a sample, by profile: `quick`, `full`.
     pub batch_s: BTreeMap<String, f64>,
-    /// Operations of the pass that counts exact metrics, so that its figures are the same on every
-    /// machine; `smoke` has [`SMOKE_EXACT_OPERATIONS`] at most.
+    /// Operations of the pass that counts exact metrics. The number is fixed so that the counts are
+    /// the same on every machine; `smoke` has [`SMOKE_EXACT_OPERATIONS`] at most.
     #[serde(default = "exact_operations")]
     pub exact_operations: u64,
-    /// Operations of a sample of the document that the experiment comes from (`--seed-sizes`).
+    /// Operations of a sample in the document that the experiment comes from (`--seed-sizes`).
     #[serde(default)]
     pub seed_operations: Option<u64>,
 }
 
-/// Operations of an exact pass under `smoke`, at most.
+/// Maximum number of operations of an exact pass under `smoke`.
 pub const SMOKE_EXACT_OPERATIONS: u64 = 1 << 12;
 
-/// Seconds of a sample where the plan does not say.
+/// Default seconds of a sample.
 const BATCH_S: f64 = 0.2;
 
-/// Seconds of a sample under `smoke`, where the plan does not say.
+/// Default seconds of a sample under `smoke`.
 const SMOKE_BATCH_S: f64 = 0.001;
 
 fn exact_operations() -> u64 {
@@ -92,11 +92,11 @@ fn exact_operations() -> u64 {
 }
 
 impl Plan {
-    /// Reads a plan and refuses one that contradicts itself.
+    /// Parses a plan and refuses one that contradicts itself.
     ///
     /// # Errors
     ///
-    /// What is wrong, and where the text says so.
+    /// The mistake, with its place if the text cannot be parsed.
     pub fn parse(text: &str) -> Result<Plan, String> {
         let plan: Plan = toml::from_str(text).map_err(|error| error.to_string())?;
         plan.check()
@@ -104,16 +104,16 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Reads a plan that is compiled in.
+    /// Parses a plan that is compiled in.
     ///
     /// # Panics
-    /// If it contradicts itself; a test reads them all.
+    /// If the plan contradicts itself. A test parses all of them.
     #[must_use]
     pub fn compiled_in(text: &str) -> Plan {
         Plan::parse(text).unwrap_or_else(|wrong| panic!("{wrong}"))
     }
 
-    /// Blocks of each workload under a profile.
+    /// Returns the number of blocks of each workload under a profile.
     #[must_use]
     pub fn blocks(&self, profile: Profile) -> u32 {
         match profile {
@@ -123,7 +123,7 @@ impl Plan {
         }
     }
 
-    /// Wanted seconds of the timed region of a sample.
+    /// Returns the wanted seconds of the timed region of a sample.
     #[must_use]
     pub fn batch_s(&self, profile: Profile) -> f64 {
         let default = if profile == Profile::Smoke {
@@ -134,7 +134,7 @@ impl Plan {
         self.batch_s.get(profile.name()).copied().unwrap_or(default)
     }
 
-    /// Operations of a process that counts exact metrics.
+    /// Returns the operations of a process that counts exact metrics.
     #[must_use]
     pub fn exact_operations(&self, profile: Profile) -> u64 {
         match profile {
@@ -143,17 +143,17 @@ impl Plan {
         }
     }
 
-    /// The workload of that name, as it was declared.
+    /// Returns the workload of that name, as declared.
     #[must_use]
     pub fn workload(&self, name: &str) -> Option<&Workload> {
         self.workloads.iter().find(|workload| workload.name == name)
     }
 
-    /// Whether it says nothing that contradicts itself.
+    /// Checks that the plan does not contradict itself.
     ///
     /// # Errors
     ///
-    /// What does.
+    /// The first contradiction.
     pub fn check(&self) -> Result<(), String> {
         let names = |kind: &str, names: Vec<&str>| {
             let mut seen = BTreeSet::new();
@@ -222,22 +222,22 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetricPlan {
-    /// As in the result.
+    /// Name, as in the result.
     pub name: String,
-    /// `ns`, `1`, `KiB`, ..
+    /// Unit: `ns`, `1`, `KiB`, ..
     pub unit: String,
-    /// Which way is good.
+    /// The direction of improvement.
     pub better: Better,
-    /// Whether processes differ in it.
+    /// Sampled or exact: whether processes differ in it.
     pub kind: Kind,
     /// Margin, per cent.
     pub margin_pct: f64,
-    /// One sentence: what it counts or times.
+    /// The thing that it counts or times, one sentence.
     pub about: String,
 }
 
 impl MetricPlan {
-    /// As the record has it.
+    /// Returns it as the record stores it.
     #[must_use]
     pub fn metric(&self, primary: bool) -> Metric {
         Metric {
@@ -255,22 +255,22 @@ impl MetricPlan {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// As in the result.
+    /// Name, as in the result.
     pub name: String,
-    /// One sentence: what it does.
+    /// The work that it does, one sentence.
     pub about: String,
     /// Runs under the quick profile too.
     #[serde(default)]
     pub quick: bool,
-    /// Names of the metrics that it has; all of them where none is named. Its primary one is the
-    /// first of the plan's among them.
+    /// Names of its metrics; empty means all of the plan's. Its primary metric is the first one in
+    /// the plan's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
-    /// Operations of a sample, where they are not as many as fit the profile's time; `smoke` has
-    /// one.
+    /// Operations of a sample, if the number is fixed and not calibrated to the profile's time.
+    /// `smoke` does one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
-    /// Parameters under `quick` and `full`. [`MARGIN`] among them goes before the margins of its
+    /// Parameters under `quick` and `full`. The parameter [`MARGIN`] overrides the margins of its
     /// sampled metrics.
     #[serde(default)]
     pub params: BTreeMap<String, u64>,
@@ -280,13 +280,13 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Whether it has a metric of the plan.
+    /// True if it has this metric of the plan.
     #[must_use]
     pub fn has(&self, metric: &str) -> bool {
         self.metrics.is_empty() || self.metrics.iter().any(|name| name == metric)
     }
 
-    /// The same with the parameters that hold under a profile.
+    /// Returns a copy with the parameters of a profile.
     #[must_use]
     pub fn under(&self, profile: Profile) -> Workload {
         let mut resolved = self.clone();

@@ -1,7 +1,7 @@
 //! The result of a run, as it is stored, shown and exchanged: `furlong.result/1`.
 //!
-//! Fields may be added here, never renamed. The JSON Schema beside this file says the same, and a
-//! test validates every output against it.
+//! Fields may be added, but never renamed. The JSON Schema beside this file describes the same
+//! format; a test validates every output against it.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ pub use furlong_stats::value::{
     NodesTest, Student, Summary, TTest, VarianceTest, Verdict, WorkloadResult,
 };
 
-/// The `schema` of every file of this form.
+/// The `schema` field of every file in this format.
 pub const SCHEMA: &str = "furlong.result/1";
 
 /// One invocation of `furlong run` or `furlong compare`: all its experiments.
@@ -21,43 +21,44 @@ pub const SCHEMA: &str = "furlong.result/1";
 pub struct ResultFile {
     /// Always [`SCHEMA`].
     pub schema: String,
-    /// What ran, when, where and how.
+    /// The run: time, machine, and arguments.
     pub run: Run,
-    /// In the order in which they ran.
+    /// Experiments in the order in which they ran.
     pub experiments: Vec<ExperimentResult>,
 }
 
-/// What ran, when, where and how.
+/// A run: its time, machine, and arguments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Unique in a store; `--resume` and `show` take it or a unique beginning of it.
+    /// Name, unique in a store. `--resume` and `show` accept it or a unique prefix.
     pub id: String,
     /// Start, RFC 3339 with offset.
     pub started: String,
-    /// The arguments as given.
+    /// Arguments as given.
     pub command: Vec<String>,
     /// `smoke`, `quick` or `full`.
     pub profile: String,
-    /// Decides every order and every input.
+    /// Seed of every order and every input.
     pub seed: u64,
-    /// Version of furlong, with the commit where one is known.
+    /// Version of furlong, with the commit if it is known.
     pub version: String,
-    /// A name that the user gave.
+    /// Name given by the user.
     pub tag: Option<String>,
-    /// A note that the user gave.
+    /// Note given by the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The machine.
     pub machine: Machine,
-    /// What was noticed about the run as a whole, each with what to do about it.
+    /// Findings about the run as a whole, each with a remedy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// What the machine says of itself; `None` where it does not.
+/// Properties of a machine as the system reports them; `None` if it does not report one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Stable for this machine and kernel, by a hash of what does not change between boots.
+    /// Identifier of this machine and kernel: a hash of the properties that do not change between
+    /// boots.
     pub id: String,
     /// Name of the host.
     pub host: String,
@@ -72,7 +73,7 @@ pub struct Machine {
     /// Bytes of the caches, by level: `L1d`, `L2`, `L3`.
     #[serde(default)]
     pub caches: BTreeMap<String, u64>,
-    /// Hypervisor, where there is one.
+    /// Hypervisor, if there is one.
     pub hypervisor: Option<String>,
     /// Frequency governor.
     pub governor: Option<String>,
@@ -86,13 +87,13 @@ pub struct Machine {
     pub thp: Option<String>,
     /// Load average of the last minute at the start.
     pub load_1m: Option<f64>,
-    /// Share of time stolen by the hypervisor during the run, per cent.
+    /// Share of time that the hypervisor stole during the run, per cent.
     pub steal_pct: Option<f64>,
     /// Compiler of this binary.
     pub rustc: String,
     /// Profile and target of this binary.
     pub build: String,
-    /// The machines, where there are several and this is what they have in common.
+    /// The machines of a fleet. If present, the other fields hold their common properties.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,
 }
@@ -100,32 +101,32 @@ pub struct Machine {
 /// Several machines that share a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fleet {
-    /// The directory of its parts.
+    /// Directory of the fleet's parts.
     pub dir: String,
-    /// By the name that the fleet has for it.
+    /// Machines by their names in the fleet.
     pub nodes: BTreeMap<String, Machine>,
 }
 
 /// One experiment of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentResult {
-    /// As in `furlong list`.
+    /// Name, as in `furlong list`.
     pub name: String,
-    /// What it asks.
+    /// The experiment's question.
     pub question: String,
-    /// By name; [`ExperimentResult::metric_order`] has their order.
+    /// Metrics by name; [`ExperimentResult::metric_order`] has their order.
     pub metrics: BTreeMap<String, Metric>,
     /// Names of the metrics, the primary one first.
     pub metric_order: Vec<String>,
-    /// In the order in which they ran.
+    /// Workloads in the order in which they ran.
     pub workloads: Vec<WorkloadResult>,
-    /// What was left out and why (workloads of another profile, for example).
+    /// Omissions with their reasons (workloads of another profile, for example).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
 }
 
 impl ExperimentResult {
-    /// The metrics by name, in their order.
+    /// Returns the metrics with their names, in their order.
     #[must_use]
     pub fn named(&self) -> Vec<(&str, &Metric)> {
         let order = self.metric_order.iter();

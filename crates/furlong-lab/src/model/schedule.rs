@@ -1,5 +1,5 @@
-//! What a run will do, decided before anything is measured and stored with the run, so that it
-//! can be resumed and so that nothing about it can be chosen after the figures are seen.
+//! The schedule of a run. It is decided before anything is measured and stored with the run, so
+//! that the run can be resumed and nothing can be chosen after the figures are seen.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -13,16 +13,16 @@ use super::result::{
     ArmResult, Control, ExperimentResult, Kind, ResultFile, Run, SCHEMA, WorkloadResult,
 };
 
-/// `--counters`.
+/// Values of `--counters`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Counters {
-    /// What costs nothing: the arms' own counters.
+    /// The arms' own counters, which cost nothing.
     #[default]
     Auto,
-    /// No counting pass at all: only what is sampled.
+    /// No counting pass; sampled metrics only.
     None,
-    /// The processor's own counters, system calls and migrations, of whole commands.
+    /// The processor's counters, system calls and migrations, of whole commands.
     Hw,
     /// Instructions under callgrind, in a pass of their own.
     Callgrind,
@@ -33,19 +33,19 @@ pub enum Counters {
 /// Everything that a run will do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agenda {
-    /// How much of each experiment.
+    /// Amount of measuring per experiment.
     pub profile: Profile,
-    /// Decides every order and every input.
+    /// Seed of every order and every input.
     pub seed: u64,
-    /// The margin that goes before the declared ones, per cent.
+    /// A margin that overrides the declared ones, per cent.
     pub margin_pct: Option<f64>,
-    /// Seconds after which a sample has failed, where the user said so.
+    /// Seconds after which a sample has failed, if the user set a limit.
     pub timeout_s: Option<f64>,
     /// Counters besides the arms' own metrics.
     pub counters: Counters,
-    /// In the order in which they run.
+    /// Experiments in the order in which they run.
     pub experiments: Vec<Entry>,
-    /// What the sampler needs besides (the command lines of a comparison, for example).
+    /// Further data for the sampler (the command lines of a comparison, for example).
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub subject: Value,
 }
@@ -53,71 +53,72 @@ pub struct Agenda {
 /// One experiment of an agenda.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// As in `furlong list`.
+    /// Name, as in `furlong list`.
     pub name: String,
-    /// What it asks.
+    /// The experiment's question.
     pub question: String,
-    /// The primary one first.
+    /// Metrics, the primary one first.
     pub metrics: Vec<MetricPlan>,
-    /// The baseline first; where that cannot run a workload, the next arm that can is its baseline.
+    /// Arms, the baseline first. If the baseline cannot run a workload, the next arm that can is
+    /// the baseline of that workload.
     pub arms: Vec<String>,
-    /// Those of them that do not count the exact metrics.
+    /// Arms that do not count the exact metrics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncounted: Vec<String>,
     /// Operations of a process that counts exact metrics.
     pub exact_operations: u64,
-    /// In the order in which they run.
+    /// Workloads in the order in which they run.
     pub loads: Vec<Load>,
-    /// What was left out and why.
+    /// Omissions, each with its reason.
     pub left_out: Vec<String>,
 }
 
 /// One workload of an agenda.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// With the parameters of this profile.
+    /// The workload with the parameters of this profile.
     pub workload: Workload,
-    /// How many blocks.
+    /// Number of blocks.
     pub blocks: u32,
-    /// How long a sample is.
+    /// Length of a sample.
     pub batch: Batch,
-    /// Arms that cannot run it, and why.
+    /// Arms that cannot run it, with the reason.
     pub na: BTreeMap<String, String>,
-    /// What the record says of it besides the workload's own parameters.
+    /// Facts for the record besides the workload's own parameters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, Value>,
 }
 
-/// The fact that holds how many seconds a workload may take.
+/// Name of the fact that holds the maximum seconds of a workload.
 pub const MAX_TIME_S: &str = "max_time_s";
 
-/// How long a sample is.
+/// Length of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Batch {
-    /// So many operations.
+    /// This number of operations.
     Operations(u64),
-    /// As many operations as the baseline does in so many seconds, found out once and frozen.
+    /// As many operations as the baseline does in this many seconds, calibrated once and frozen.
     Seconds(f64),
 }
 
-/// Seconds for a process of which nothing is known.
+/// Seconds after which a process has failed, if its length is unknown.
 const PATIENCE_S: f64 = 600.0;
 
-/// Nanoseconds of an operation of which nothing is known: for the time left, nothing else.
+/// Assumed nanoseconds of an operation. Used only to estimate the time left.
 const GUESS_NS: f64 = 200.0;
 
-/// Seconds that a process needs besides the timed region: for the time left, nothing else.
+/// Assumed seconds of a process outside the timed region. Used only to estimate the time left.
 const STARTUP_S: f64 = 0.1;
 
 impl Load {
-    /// Whether the arm can run it.
+    /// True if the arm can run it.
     #[must_use]
     pub fn has(&self, arm: &str) -> bool {
         !self.na.contains_key(arm)
     }
 
-    /// How long a sample will probably take, seconds.
+    /// Estimates the length of a sample, in seconds.
     #[must_use]
     pub fn guess_s(&self) -> f64 {
         STARTUP_S
@@ -129,7 +130,7 @@ impl Load {
 }
 
 impl Agenda {
-    /// After how long a timed sample has failed.
+    /// Returns the time after which a timed sample has failed.
     #[must_use]
     pub fn patience(&self, load: &Load) -> Duration {
         let default = match load.batch {
@@ -139,13 +140,13 @@ impl Agenda {
         Duration::from_secs_f64(self.timeout_s.unwrap_or(default))
     }
 
-    /// After how long a process that calibrates or counts has failed.
+    /// Returns the time after which a process that calibrates or counts has failed.
     #[must_use]
     pub fn long_patience(&self) -> Duration {
         Duration::from_secs_f64(self.timeout_s.unwrap_or(PATIENCE_S))
     }
 
-    /// The result before anything is measured: every workload, no block.
+    /// Returns the result before anything is measured: every workload, no blocks.
     #[must_use]
     pub fn blank(&self, run: Run) -> ResultFile {
         let experiments = self.experiments.iter().map(Entry::blank).collect();
@@ -158,7 +159,7 @@ impl Agenda {
 }
 
 impl Entry {
-    /// The arms that can run a workload, its baseline first.
+    /// Returns the arms that can run a workload, its baseline first.
     #[must_use]
     pub fn runners<'a>(&'a self, load: &Load) -> Vec<&'a str> {
         let names = self.arms.iter().map(String::as_str);
@@ -193,7 +194,7 @@ impl Entry {
             samples: BTreeMap::new(),
             summary: BTreeMap::new(),
         };
-        // Those that cannot run it come last, so that the baseline is the first.
+        // Arms that cannot run it come last, so that the baseline is the first.
         let mut arms = self.runners(load);
         let idle = self.arms.iter().map(String::as_str);
         arms.extend(idle.filter(|arm| !load.has(arm)));
