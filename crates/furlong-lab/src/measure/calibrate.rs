@@ -1,5 +1,5 @@
-//! How many operations make a sample of the wanted length. Found out once a workload, on the
-//! baseline, and frozen for all arms: an arm that is faster shows it by being done sooner.
+//! Calibration: the number of operations that makes a sample of the wanted length. It is done once
+//! per workload, on the baseline, and frozen for all arms: a faster arm takes less time.
 #![forbid(unsafe_code)]
 
 use super::sampler::Miss;
@@ -7,18 +7,18 @@ use super::sampler::Miss;
 /// Operations of the first try.
 const FIRST: u64 = 256;
 
-/// A try grows by no more than this, so that a slow first operation cannot mislead it far.
+/// Maximum growth of a try, so that a slow first operation cannot mislead it far.
 const GROWTH_MAX: f64 = 64.0;
 
-/// More operations than this are not asked for, however fast they are.
+/// Maximum number of operations, however fast they are.
 const OPERATIONS_MAX: u64 = 1 << 44;
 
 /// Finds the number of operations that takes about `wanted_s` seconds.
 ///
 /// # Shapes
 ///
-/// `measure` runs a number of operations and answers how many it really did (an arm may round up to
-/// whole rounds) and the seconds that they took. At least 1 comes back.
+/// `measure` runs a number of operations and returns the number done (an arm may round up to whole
+/// rounds) and their seconds. The result is at least 1.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub fn calibrate(
         if ratio <= 2.0 || done >= OPERATIONS_MAX {
             return Ok(scaled(done, ratio));
         }
-        // Aim a little short of the target: the last step is a division, not another try.
+        // Aims a little short of the target: the last step is a division, not another try.
         ask = scaled(done, (0.8 * ratio).min(GROWTH_MAX)).max(ask + 1);
     }
 }
@@ -49,7 +49,8 @@ mod tests {
     use super::{OPERATIONS_MAX, calibrate};
     use crate::measure::sampler::Miss;
 
-    /// A subject that takes `ns` an operation, `setup_ns` before, and rounds up to `round`.
+    /// Calibrates a subject that takes `ns` per operation, `setup_ns` before, and rounds up to
+    /// `round`.
     fn found(wanted_s: f64, ns: f64, setup_ns: f64, round: u64) -> (u64, u32) {
         let mut tries = 0;
         let operations = calibrate(wanted_s, |ask| {

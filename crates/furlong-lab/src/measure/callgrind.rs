@@ -1,13 +1,13 @@
-//! Instructions, counted by callgrind: a figure that is the same in every run.
+//! Instruction counts by callgrind, which are the same in every run.
 //!
-//! A pass of its own, since a program runs some fifty times slower under it. Two things would make
-//! counts differ from run to run: the environment, whose strings the dynamic linker walks, and the
-//! addresses. So the pass runs in a small fixed environment, without address randomisation and
-//! without the user's own settings of valgrind. What the kernel does is not counted; what other
-//! processes of the command do is.
+//! They need a pass of their own, because a program runs some fifty times slower under callgrind.
+//! Two things would make counts differ from run to run: the environment, whose strings the dynamic
+//! linker walks, and the addresses. The pass therefore has a small fixed environment, no address
+//! randomisation, and none of the user's own settings of valgrind. It does not count the kernel's
+//! work. It does count the other processes of the command.
 //!
 //! A program whose own behaviour differs from run to run (hash tables with random keys, threads,
-//! the clock) has no exact count; whoever asks for one counts twice and compares.
+//! the clock) has no exact count. A caller that needs an exact count must count twice and compare.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
@@ -22,37 +22,37 @@ use super::launcher::{LaunchError, Launcher, Layout, Task};
 /// Instructions of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Count {
-    /// Of all its processes.
+    /// Instructions of all its processes.
     pub instructions: u64,
-    /// Misses of the simulated caches, where they were asked for.
+    /// Misses of the simulated caches, if they were requested.
     pub misses: Option<Misses>,
-    /// How many processes were counted.
+    /// Number of processes counted.
     pub processes: usize,
-    /// How it ended; its times are those of callgrind.
+    /// The command's end; its times are those under callgrind.
     pub finished: Finished,
 }
 
 /// Misses of the simulated caches, which have the size of this machine's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Misses {
-    /// Of the first caches, for instructions and data.
+    /// Misses of the first-level caches, for instructions and data.
     pub first: u64,
-    /// Of the last cache, which all of those went to.
+    /// Misses of the last-level cache.
     pub last: u64,
 }
 
-/// Why there is no count.
+/// Reason why there is no count.
 #[derive(Debug)]
 pub enum CallgrindError {
-    /// There is no valgrind.
+    /// Valgrind is not installed.
     Missing,
-    /// It could not be started.
+    /// Valgrind could not be started.
     Launch(LaunchError),
-    /// The program has an instruction that this valgrind does not know.
+    /// This valgrind does not support an instruction of the program.
     UnknownInstruction(PathBuf),
-    /// The command came to a bad end under callgrind (the last line that it or valgrind wrote).
+    /// The command failed under callgrind. Holds the last line that it or valgrind wrote.
     Failed(Ending, Option<String>),
-    /// There is nothing that could be a count.
+    /// The output contains no count.
     NoCount(String),
 }
 
@@ -92,7 +92,7 @@ pub struct Callgrind {
 }
 
 impl Callgrind {
-    /// Looks for valgrind.
+    /// Searches valgrind.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl Callgrind {
         })
     }
 
-    /// Simulates the caches too, which takes twice the time.
+    /// Also simulates the caches, which takes twice the time.
     #[must_use]
     pub fn with_caches(self) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl Callgrind {
         }
     }
 
-    /// Counts only while a function is at work; its name as callgrind has it, with `*` for any
+    /// Restricts counting to one function. The name is in callgrind's spelling, with `*` for any
     /// text.
     #[must_use]
     pub fn within(self, function: &str) -> Self {
@@ -126,7 +126,7 @@ impl Callgrind {
         }
     }
 
-    /// Adds to the environment of the command, which is valgrind's own too.
+    /// Adds variables to the environment of the command, which is also valgrind's own.
     #[must_use]
     pub fn with_variables(self, variables: Vec<(OsString, OsString)>) -> Self {
         Self { variables, ..self }
@@ -136,13 +136,12 @@ impl Callgrind {
     ///
     /// # Shapes
     ///
-    /// The task's environment and layout are not used: the pass has its own. `stop` as in
-    /// [`Launcher::run`]. A command that fails in its own way is counted too, see
-    /// [`Count::finished`].
+    /// The task's environment and layout are not used: the pass has its own. `stop` works as in
+    /// [`Launcher::run`]. A command that fails by itself is counted too, see [`Count::finished`].
     ///
     /// # Errors
     ///
-    /// Whatever keeps the count from being one.
+    /// The reason why there is no count.
     pub fn count(
         &self,
         launcher: &Launcher,
@@ -190,9 +189,9 @@ impl Callgrind {
         })
     }
 
-    /// The same command, run by callgrind.
+    /// Wraps the command in a call of callgrind.
     fn wrapped(&self, task: &Task, place: &Path) -> Task {
-        // Valgrind takes a per cent sign in a file's name for the beginning of a variable.
+        // In a file name, valgrind takes a per cent sign for the beginning of a variable.
         let place = place.display().to_string().replace('%', "%%");
         let options = [
             "--tool=callgrind".to_owned(),
@@ -222,19 +221,19 @@ impl Callgrind {
     }
 }
 
-/// Ending of the files with counts, one a process.
+/// Extension of the files with counts, one per process.
 const PROFILE: &str = "out";
 
-/// Ending of the files with what valgrind says.
+/// Extension of the files with valgrind's messages.
 const LOG: &str = "log";
 
-/// What callgrind left.
+/// Files that callgrind wrote.
 struct Files {
     profiles: Vec<String>,
     logs: Vec<String>,
 }
 
-/// Reads what callgrind left.
+/// Reads the files that callgrind wrote.
 fn files(place: &Path) -> io::Result<Files> {
     let mut files = Files {
         profiles: vec![],
@@ -252,7 +251,7 @@ fn files(place: &Path) -> io::Result<Files> {
     Ok(files)
 }
 
-/// What `totals:` has for some events of a process, together.
+/// Returns the sum of some events in the `totals:` line of a process.
 fn total(profile: &str, events: &[&str]) -> Option<u64> {
     let line = |name: &str| {
         profile
@@ -261,7 +260,7 @@ fn total(profile: &str, events: &[&str]) -> Option<u64> {
             .find_map(|line| line.strip_prefix(name))
     };
     let known: Vec<&str> = line("events:")?.split_whitespace().collect();
-    // Zeros at the end are left out, but no program has no instructions.
+    // Callgrind omits trailing zeros. A missing instruction count is an error: no program has none.
     let totals: Vec<&str> = line("totals:")?.split_whitespace().collect();
     let count = |event: &&str| {
         let place = known.iter().position(|known| known == event)?;
@@ -273,7 +272,7 @@ fn total(profile: &str, events: &[&str]) -> Option<u64> {
     events.iter().map(count).sum()
 }
 
-/// The last line of valgrind's with something in it, without its mark.
+/// Returns the last line of valgrind's output that is not empty, without its prefix.
 fn last_line(log: &str) -> Option<String> {
     let lines = log
         .lines()
@@ -284,12 +283,13 @@ fn last_line(log: &str) -> Option<String> {
     lines.find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// Instructions of one operation, from two processes that differ in nothing but how many operations
-/// they do: what comes before and after the operations cancels. Making their inputs does not.
+/// Returns the instructions of one operation, from two processes that differ only in the number of
+/// operations. The work before and after the operations cancels. The cost of making their inputs
+/// does not.
 ///
 /// # Shapes
 ///
-/// Each argument is (operations, instructions). `None` where the second has no more operations than
+/// Each argument is (operations, instructions). `None` if the second has no more operations than
 /// the first.
 #[must_use]
 pub fn per_operation(fewer: (u64, u64), more: (u64, u64)) -> Option<f64> {

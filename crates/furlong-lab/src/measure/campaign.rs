@@ -17,24 +17,24 @@ use crate::model::schedule::{Agenda, Batch, Entry, Load};
 use crate::record::ledger::{Ledger, Place};
 use crate::record::measured::{Block, Sample};
 
-/// A workload is given up when an arm has failed in so many blocks in a row.
+/// Blocks in a row in which an arm may fail before the workload is given up.
 const FAILURES_MAX: usize = 3;
 
-/// A run at work.
+/// A run in progress.
 pub struct Campaign<'a> {
-    /// What to do.
+    /// The work to do.
     pub agenda: &'a Agenda,
-    /// What was done already, and where the rest goes.
+    /// The results so far; new ones are added to it.
     pub ledger: &'a mut Ledger,
-    /// Takes the samples.
+    /// Sampler that takes the samples.
     pub sampler: &'a mut dyn Sampler,
     /// Further passes before the blocks.
     pub passes: Vec<Pass<'a>>,
-    /// Shows how far it is.
+    /// Progress bar.
     pub progress: &'a Progress,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", content = "why", rename_all = "lowercase")]
 pub enum End {
@@ -42,13 +42,13 @@ pub enum End {
     Finished,
     /// The user stopped it.
     Interrupted,
-    /// The arms disagree about the answer: what they measured means nothing.
+    /// The arms disagree about the answer, so their figures mean nothing.
     WrongAnswer(String),
     /// A process failed in a way that makes the rest meaningless.
     Fatal(String),
 }
 
-/// Why a campaign does not go on.
+/// Reason why a campaign stops.
 #[derive(Debug)]
 pub(super) enum Stop {
     Interrupted,
@@ -67,7 +67,7 @@ impl End {
     }
 }
 
-/// What the processes of a block have in common.
+/// Common properties of the processes of a block.
 struct Round<'a> {
     place: Place,
     load: &'a Load,
@@ -78,7 +78,7 @@ struct Round<'a> {
 }
 
 impl<'a> Campaign<'a> {
-    /// Does what is left to do of the agenda.
+    /// Does the rest of the agenda.
     pub fn run(&mut self) -> End {
         let end = (0..self.agenda.experiments.len()).try_for_each(|place| self.experiment(place));
         self.progress.finish();
@@ -100,13 +100,13 @@ impl<'a> Campaign<'a> {
         Ok(())
     }
 
-    /// The experiment of a place, as the agenda has it.
+    /// Returns the agenda's experiment of a place.
     pub(super) fn entry(&self, place: Place) -> &'a Entry {
         &self.agenda.experiments[place.experiment]
     }
 
-    /// The frozen number of operations, found out now where this is the first time; `None` where
-    /// the baseline cannot run it.
+    /// Returns the frozen number of operations and calibrates it the first time; `None` if the
+    /// baseline cannot run the workload.
     fn operations(&mut self, place: Place, load: &'a Load) -> Result<Option<u64>, Stop> {
         if let Some(operations) = self.ledger.operations(place) {
             return Ok(Some(operations));
@@ -154,7 +154,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Does what comes before the blocks: counts and calibrates.
+    /// Does everything that comes before the blocks: counts and calibrates.
     pub fn prepare(&mut self) -> End {
         let places = self.places();
         let mut counted = None;
@@ -167,8 +167,7 @@ impl<'a> Campaign<'a> {
         }))
     }
 
-    /// Does the blocks of one number: one of every workload that is not given up, where there is
-    /// none yet.
+    /// Does the blocks of one number: one for every workload that is not given up and lacks it.
     pub fn only(&mut self, number: u32) -> End {
         End::of(self.places().into_iter().try_for_each(|place| {
             let load = &self.entry(place).loads[place.workload];
@@ -182,7 +181,7 @@ impl<'a> Campaign<'a> {
         }))
     }
 
-    /// Every workload, in its order.
+    /// Returns the places of all workloads, in their order.
     fn places(&self) -> Vec<Place> {
         let entries = self.agenda.experiments.iter().enumerate();
         let places = entries.flat_map(|(experiment, entry)| {
@@ -219,7 +218,7 @@ impl<'a> Campaign<'a> {
         Ok(())
     }
 
-    /// Measures one block and keeps it.
+    /// Measures one block and adds it to the ledger.
     fn one(
         &mut self,
         place: Place,
@@ -250,12 +249,12 @@ impl<'a> Campaign<'a> {
         Ok(())
     }
 
-    /// One block: every runner once, in the order that was dealt.
+    /// Measures one block: every runner once, in the dealt order.
     fn block(&mut self, round: &Round<'a>, number: u32) -> Result<Block, Stop> {
         let mut sampled = self.ledger.metrics(round.place, Kind::Sampled);
         sampled.retain(|name| round.load.workload.has(name));
-        // Counters that turned out to differ between processes are counted in every block, by a
-        // process of their own: counting must not disturb the timing.
+        // Counters that turned out to differ between processes are counted in every block, each by
+        // a separate process, because counting must not disturb the timing.
         let entry = self.entry(round.place);
         let counters = entry
             .metrics
@@ -335,7 +334,8 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// One sample with every metric that it should have, or why there is none.
+    /// Takes one sample with every metric that it must have, or returns the reason why there is
+    /// none.
     fn take(&mut self, job: &Job<'_>, metrics: &[String]) -> Result<Result<Outcome, String>, Stop> {
         match self.sampler.sample(job) {
             Ok(outcome) => Ok(complete(outcome, metrics)),
@@ -345,14 +345,14 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// The processes of a block have the same input: their answers must be the same.
+    /// Checks that the processes of a block gave the same answer; they have the same input.
     fn agree(&self, place: Place, samples: &[Sample]) -> Result<(), Stop> {
         let answers = samples.iter();
         let answers = answers.filter_map(|sample| Some((sample.runner.clone(), sample.digest?)));
         self.same_answers(place, &answers.collect())
     }
 
-    /// Stops everything where answers to the same question differ.
+    /// Stops the run if answers to the same input differ.
     pub(super) fn same_answers(
         &self,
         place: Place,
@@ -377,7 +377,7 @@ impl<'a> Campaign<'a> {
         )))
     }
 
-    /// Says that a sample is missing, above the bar.
+    /// Reports a missing sample above the bar.
     pub(super) fn say_missed(&self, place: Place, runner: &str, why: &str) {
         let entry = self.entry(place);
         let load = &entry.loads[place.workload].workload.name;
@@ -397,14 +397,14 @@ impl<'a> Campaign<'a> {
     }
 }
 
-/// How much shorter an arm's name is than the longest: the name is an argument of the process and
-/// would move its stack.
+/// Returns the difference in length between an arm's name and the longest one. The name is an
+/// argument of the process and would move its stack.
 pub(super) fn shortfall(entry: &Entry, arm: &str) -> usize {
     let longest = entry.arms.iter().map(String::len).max().unwrap_or(0);
     longest.saturating_sub(arm.len())
 }
 
-/// The outcome where it has every metric, else why it cannot be used.
+/// Returns the outcome if it has every metric, else the reason why it cannot be used.
 pub(super) fn complete(outcome: Outcome, metrics: &[String]) -> Result<Outcome, String> {
     let missing = |name: &&String| !outcome.metrics.get(*name).is_some_and(|v| v.is_finite());
     match metrics.iter().find(missing) {
@@ -413,7 +413,7 @@ pub(super) fn complete(outcome: Outcome, metrics: &[String]) -> Result<Outcome, 
     }
 }
 
-/// Adds what the counting processes found to the timed samples of the same runners.
+/// Adds the values of the counting processes to the timed samples of the same runners.
 fn merge(samples: &mut Vec<Sample>, counted: Vec<Sample>) {
     for count in counted {
         match samples

@@ -1,8 +1,8 @@
-//! Commands as a user writes them, made ready for the launcher, and what a sample of one holds.
+//! A user's commands, prepared for the launcher, and the metrics of a sample of one.
 //!
-//! A command runs without a shell where it needs none, for a shell's own start-up would be measured
-//! too. Where one of several commands needs a shell, all of them get it: what is compared must not
-//! differ in that.
+//! A command runs without a shell if it needs none, because the start of a shell would be measured
+//! too. If one of several commands needs a shell, all of them get it, so that they differ in
+//! nothing but what is compared.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -18,19 +18,19 @@ use super::words::{Line, split};
 use crate::model::MetricPlan;
 use crate::model::result::{Better, Kind};
 
-/// Whether commands run through a shell.
+/// The use of a shell for commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shell {
-    /// Where one of them needs it: `sh`.
+    /// `sh`, if one of the commands needs it.
     AsNeeded,
-    /// Always: this one.
+    /// Always this one.
     Always(String),
     /// Never.
     Never,
 }
 
-/// A command that can be run.
+/// A runnable command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// The program's file.
@@ -40,7 +40,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// Bytes that the program's name and arguments take on the stack of its process.
+    /// Returns the bytes that the program's name and arguments take on the stack of its process.
     #[must_use]
     pub fn stack_bytes(&self) -> usize {
         let strings = self.arguments.iter().map(|argument| argument.len() + 1);
@@ -49,29 +49,30 @@ impl Command {
     }
 }
 
-/// Commands that will be run the same way.
+/// Commands that will run in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commands {
-    /// In the order in which they were given.
+    /// Commands in the order in which they were given.
     pub list: Vec<Command>,
     /// The shell that runs them, if any.
     pub shell: Option<String>,
-    /// Why there is a shell that nobody asked for.
+    /// Reason for a shell that the user did not choose.
     pub note: Option<String>,
 }
 
-/// Why a command cannot be run.
+/// Reason why a command cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandError {
-    /// It has no words (its number, from 1).
+    /// It has no words. Holds its number, from 1.
     Empty(usize),
     /// A quotation mark has no partner.
     Unclosed(String, char),
-    /// Only a shell could run it, and a shell was forbidden; what needs it.
+    /// Only a shell can run it, and a shell is forbidden. Holds the command and the part that needs
+    /// a shell.
     NeedsShell(String, String),
     /// There is no such program.
     Missing(String),
-    /// It is there, but no program (the file, and why).
+    /// The file is not a program. Holds the file and the reason.
     NoProgram(PathBuf, &'static str),
 }
 
@@ -106,11 +107,11 @@ impl fmt::Display for CommandError {
 impl std::error::Error for CommandError {}
 
 impl Commands {
-    /// Makes commands ready to run.
+    /// Prepares commands.
     ///
     /// # Errors
     ///
-    /// The first command that cannot be run, and why.
+    /// The first command that cannot be run, with the reason.
     pub fn new(texts: &[String], shell: &Shell) -> Result<Self, CommandError> {
         let lines: Vec<Line> = texts.iter().map(|text| split(text)).collect();
         if let Some(empty) = texts.iter().position(|text| text.trim().is_empty()) {
@@ -146,7 +147,7 @@ impl Commands {
         })
     }
 
-    /// All of them through one shell.
+    /// Prepares all commands for one shell.
     fn through(shell: &str, texts: &[String], note: Option<String>) -> Result<Self, CommandError> {
         let list = texts
             .iter()
@@ -160,7 +161,7 @@ impl Commands {
     }
 }
 
-/// A command that a shell runs.
+/// Prepares a command that a shell runs.
 ///
 /// # Errors
 ///
@@ -173,7 +174,7 @@ pub fn in_shell(shell: &str, text: &str) -> Result<Command, CommandError> {
     })
 }
 
-/// A command that needs no shell.
+/// Prepares a command that needs no shell.
 fn direct(words: &[String]) -> Result<Command, CommandError> {
     let name = words.first().map_or("", String::as_str);
     let arguments = words.iter().map(OsString::from).collect();
@@ -183,7 +184,7 @@ fn direct(words: &[String]) -> Result<Command, CommandError> {
     })
 }
 
-/// The file of a program, looked for as a shell does.
+/// Searches the file of a program as a shell does.
 ///
 /// # Errors
 ///
@@ -217,7 +218,7 @@ pub fn find(name: &str) -> Result<PathBuf, CommandError> {
     }
 }
 
-/// What keeps a file from being a program; `None` when nothing does.
+/// Returns the reason why a file is not a program; `None` if it is one.
 fn why_no_program(path: &Path) -> Option<&'static str> {
     if path.is_dir() {
         Some("is a directory: give it a program")
@@ -228,11 +229,11 @@ fn why_no_program(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// Variable whose only use is its length: where the stack begins, and with it how fast a program
-/// runs, depends on the size of the environment.
+/// Variable of which only the length matters. The size of the environment decides where the stack
+/// begins, which changes how fast a program runs.
 pub const PADDING: &str = "FURLONG_PAD";
 
-/// This process's environment, with padding.
+/// Returns this process's environment with padding.
 #[must_use]
 pub fn padded_environment(padding: usize) -> Vec<(OsString, OsString)> {
     let own = env::vars_os().filter(|(name, _)| name != PADDING);
@@ -240,8 +241,8 @@ pub fn padded_environment(padding: usize) -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-/// The environment of a pass that must come out the same on every day: what a program needs to be
-/// found and to find its libraries, and nothing that changes by itself.
+/// Returns the environment of a pass that must give the same counts on every day. It has the
+/// variables with which a program and its libraries are found, and none that changes by itself.
 #[must_use]
 pub fn clean_environment() -> Vec<(OsString, OsString)> {
     const KEPT: [&str; 6] = [
@@ -258,7 +259,7 @@ pub fn clean_environment() -> Vec<(OsString, OsString)> {
     environment
 }
 
-/// The metrics of a command, the primary one first.
+/// Returns the metrics of a command, the primary one first.
 #[must_use]
 pub fn metrics() -> Vec<MetricPlan> {
     let metric = |name: &str, unit: &str, margin_pct, about: &str| MetricPlan {
@@ -327,7 +328,7 @@ pub fn metrics() -> Vec<MetricPlan> {
     ]
 }
 
-/// The values of a command's metrics, by name.
+/// Returns the values of a command's metrics, by name.
 #[must_use]
 pub fn metrics_of(usage: &Usage) -> BTreeMap<String, f64> {
     let count = |count: u64| count as f64;
@@ -446,7 +447,7 @@ mod tests {
             program: program.into(),
             arguments: arguments.iter().map(Into::into).collect(),
         };
-        // 5 for the path, 2 and 4 for the arguments, 16 for their addresses.
+        // 5 bytes for the path, 2 and 4 for the arguments, 16 for their addresses.
         assert_eq!(command("/b/a", &["a", "xyz"]).stack_bytes(), 27);
         assert_eq!(command("/b/a", &["a", "xyz", ""]).stack_bytes(), 36);
     }

@@ -1,9 +1,9 @@
-//! Any commands as arms: a sample is one run of one of them.
+//! Arbitrary commands as arms: a sample is one run of one of them.
 //!
-//! Before a sample the user's own preparation runs; before the first, what sets a heat up, and
-//! every command a few times if the user wants; after the last, what cleans up. None of it is
-//! timed. A command that fails ends the contest, for a command that fails does something else than
-//! what was to be compared; the user can say that it is no failure.
+//! The user's preparation runs before every sample. Before the first sample, the setup runs and, if
+//! the user wants, every command a few times. After the last sample, the cleanup runs. None of it
+//! is timed. A command that fails ends the contest, because it does something else than the work to
+//! be compared; the user can allow failures.
 #![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -28,9 +28,9 @@ use crate::model::Outcome;
 pub struct Contestant {
     /// Name of the arm.
     pub name: String,
-    /// What it runs.
+    /// Command that it runs.
     pub command: Command,
-    /// Runs before each sample.
+    /// Command to run before each sample.
     pub prepare: Option<Command>,
 }
 
@@ -39,16 +39,16 @@ pub struct Contestant {
 pub struct Heat {
     /// Name of the workload.
     pub workload: String,
-    /// In the order in which they were given, the baseline first.
+    /// Commands in the order in which they were given, the baseline first.
     pub contestants: Vec<Contestant>,
-    /// Run once before everything else of the heat.
+    /// Commands to run once before everything else of the heat.
     pub setup: Vec<Command>,
-    /// Run once after everything else, however that ended.
+    /// Commands to run once after everything else, however that ended.
     pub cleanup: Vec<Command>,
 }
 
 impl Heat {
-    /// The longest of its commands, bytes on the stack.
+    /// Returns the bytes on the stack of its longest command.
     fn longest(&self) -> usize {
         let all = self.contestants.iter();
         let bytes = all.map(|contestant| contestant.command.stack_bytes());
@@ -56,33 +56,33 @@ impl Heat {
     }
 }
 
-/// What a command's failure means.
+/// Meaning of a command's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failures {
     /// The contest ends.
     End,
-    /// Nothing: an exit code or a signal is an end like any other.
+    /// The sample counts: an exit code or a signal is a valid end.
     Count,
 }
 
-/// How commands are run.
+/// Rules by which commands run.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// One a workload.
+    /// Heats, one per workload.
     pub heats: Vec<Heat>,
-    /// Counters of processor and kernel that are read for every sample.
+    /// Counters of processor and kernel to read for every sample.
     pub events: Vec<&'static Event>,
-    /// What is looked for in what the commands print.
+    /// Patterns to find in the output of the commands.
     pub patterns: Vec<Pattern>,
-    /// Whether the commands of a heat must print the same.
+    /// True if the commands of a heat must print the same.
     pub same_output: bool,
-    /// So many times each command runs before the first sample.
+    /// Runs of each command before the first sample.
     pub warmup: u32,
-    /// What the commands read.
+    /// File that is the commands' standard input.
     pub input: PathBuf,
-    /// A command that takes longer has failed.
+    /// Time after which a command has failed.
     pub limit: Option<Duration>,
-    /// What a failure means.
+    /// Meaning of a failure.
     pub failures: Failures,
 }
 
@@ -101,11 +101,11 @@ pub struct Contest {
 }
 
 impl Contest {
-    /// Makes the launcher ready.
+    /// Prepares the launcher.
     ///
     /// # Errors
     ///
-    /// There is no launcher for this machine, or no place for it.
+    /// The launcher does not support this machine, or has no place to run from.
     pub fn new(rules: Rules, interrupt: Interrupt) -> Result<Rc<Self>, LaunchError> {
         let reads = rules.same_output || !rules.patterns.is_empty();
         let outputs = reads.then(Outputs::new).transpose();
@@ -122,13 +122,14 @@ impl Contest {
         }))
     }
 
-    /// What is run, and how.
+    /// Returns the rules.
     #[must_use]
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// A command as a task whose arguments and padded environment are `stack_bytes` long together.
+    /// Returns a command as a task. Its arguments and padded environment take `stack_bytes`
+    /// together.
     fn padded(&self, command: &Command, stack_bytes: usize) -> Task {
         let padding = stack_bytes.saturating_sub(command.stack_bytes());
         Task {
@@ -142,8 +143,8 @@ impl Contest {
         }
     }
 
-    /// The command of a job as a task, with so many bytes of padding besides what makes up for the
-    /// different lengths of the commands. Everything that has to run before it has run.
+    /// Returns the command of a job as a task, after everything that has to run before it. The task
+    /// has `padding` bytes besides the padding that evens out the lengths of the commands.
     pub(super) fn prepared(&self, job: &Job<'_>, padding: usize) -> Result<Task, Miss> {
         let heat = self.enter(&job.workload.name)?;
         self.task_of(heat, job.arm, padding)
@@ -160,13 +161,13 @@ impl Contest {
         Ok(self.padded(&contestant.command, heat.longest() + padding))
     }
 
-    /// Runs what is no sample and must succeed.
+    /// Runs a command that is not a sample and must succeed.
     fn step(&self, name: &str, command: &Command) -> Result<(), Miss> {
         let finished = self.finished(&self.padded(command, 0))?;
         self.accept(name, &finished, Failures::End)
     }
 
-    /// Sets a heat up, unless it is the one that is, after cleaning up behind the one before.
+    /// Sets a heat up unless it is set up already. The heat before it is cleaned up first.
     fn enter(&self, workload: &str) -> Result<&Heat, Miss> {
         let place = self
             .rules
@@ -188,8 +189,7 @@ impl Contest {
         Ok(heat)
     }
 
-    /// Cleans up behind the heat that is set up, also where the user wants to stop: what could not
-    /// be cleaned up.
+    /// Cleans up the heat that is set up, also after an interruption. Returns the failures.
     #[must_use]
     pub fn leave(&self) -> Vec<String> {
         let Some(place) = self.entered.take() else {
@@ -213,14 +213,14 @@ impl Contest {
             .collect()
     }
 
-    /// Runs a task to its end; what keeps it from being started ends the contest.
+    /// Runs a task to its end. A task that cannot be started ends the contest.
     fn finished(&self, task: &Task) -> Result<Finished, Miss> {
         let run = |launcher: &Launcher, stop: &PipeReader| launcher.run(task, Some(stop));
         self.watched(run)?
             .map_err(|error| Miss::Fatal(error.to_string()))
     }
 
-    /// Runs something with the launcher, so that Ctrl-C stops it.
+    /// Runs a function with the launcher, so that Ctrl-C stops it.
     pub(super) fn watched<T>(
         &self,
         run: impl FnOnce(&Launcher, &PipeReader) -> T,
@@ -230,7 +230,7 @@ impl Contest {
             .ok_or(Miss::Interrupted)
     }
 
-    /// Whether a command's end is one that counts.
+    /// Checks that a command's end is a valid one.
     pub(super) fn accept(
         &self,
         name: &str,
@@ -260,7 +260,7 @@ impl Contest {
         }
     }
 
-    /// Runs every command of a heat as often as the user wants before its first sample.
+    /// Runs the warm-up of a heat before its first sample.
     fn warm_up(&self, heat: &Heat) -> Result<(), Miss> {
         if self.warm.get() == self.entered.get() {
             return Ok(());
@@ -276,7 +276,7 @@ impl Contest {
         Ok(())
     }
 
-    /// One sample.
+    /// Takes one sample.
     fn take(&self, job: &Job<'_>) -> Result<Outcome, Miss> {
         let heat = self.enter(&job.workload.name)?;
         self.warm_up(heat)?;
@@ -284,14 +284,15 @@ impl Contest {
             .contestants
             .iter()
             .map(|contestant| contestant.name.len());
-        // The schedule pads for names of different length, since it takes them for arguments.
+        // The schedule pads for names of different length because it takes them for arguments. Here
+        // they are not, so that padding is removed.
         let for_name = names.max().unwrap_or(0).saturating_sub(job.arm.len());
         let padding = job.padding.saturating_sub(for_name);
         let mut task = self.task_of(heat, job.arm, padding)?;
         if let Some(outputs) = &self.outputs {
             task.output = outputs.kept();
         }
-        // Opened for each sample: it begins with the next program and ends with it.
+        // Opened for each sample: the counters begin with the next program and end with it.
         let mut counters = Counters::open(&self.rules.events).map_err(Miss::Fatal)?;
         let finished = self.finished(&task)?;
         self.accept(job.arm, &finished, self.rules.failures)?;
@@ -336,20 +337,20 @@ impl Contest {
     }
 }
 
-/// What a command said last, for a person.
+/// Returns the command's last line on standard error, for a message.
 fn last_words(finished: &Finished) -> String {
     let last = finished.last_error_line();
     last.unwrap_or_else(|| "it wrote nothing to standard error".to_owned())
 }
 
-/// Runs something that Ctrl-C stops through a pipe; `None` where it was pressed.
+/// Runs a function that Ctrl-C stops through a pipe; `None` if it was pressed.
 pub(super) fn watched<T>(
     interrupt: &Interrupt,
     run: impl FnOnce(&PipeReader) -> T,
 ) -> io::Result<Option<T>> {
     let (stop, word) = io::pipe()?;
     interrupt.wake(move || {
-        // Whoever would read it may be gone already.
+        // The reader may be gone already.
         let _ = (&word).write_all(b"!");
     });
     let pressed = || interrupt.signal().is_some();
@@ -357,7 +358,7 @@ pub(super) fn watched<T>(
     Ok(done.filter(|_| !pressed()))
 }
 
-/// Samples a contest's commands.
+/// Sampler of a contest's commands.
 pub struct Timed(pub Rc<Contest>);
 
 impl Sampler for Timed {

@@ -1,4 +1,4 @@
-//! Which counters were asked for, besides what the arms themselves measure.
+//! The requested counters, besides the metrics that the arms measure themselves.
 #![forbid(unsafe_code)]
 
 use super::callgrind::Callgrind;
@@ -9,12 +9,11 @@ use super::sampler::Pass;
 use crate::error::Error;
 use crate::model::{Counters, Profile};
 
-/// Says what is missing on this machine for the counters that were asked for, before anything is
-/// measured.
+/// Checks that the requested counters are available on this machine, before anything is measured.
 ///
 /// # Errors
 ///
-/// What it is, and how to get it.
+/// The missing tool, with a remedy.
 pub fn check(counters: Counters) -> Result<(), Error> {
     match counters {
         Counters::Auto | Counters::None => Ok(()),
@@ -28,12 +27,11 @@ pub fn check(counters: Counters) -> Result<(), Error> {
     }
 }
 
-/// The counters of processor and kernel that were asked for and are there, and what is to be said
-/// of the others.
+/// Returns the available events of those that were requested, and notes about the others.
 ///
 /// # Errors
 ///
-/// None of those that were asked for is there.
+/// None of the requested events is available.
 pub fn events(counters: Counters) -> Result<(Vec<&'static Event>, Vec<String>), Error> {
     let (mut there, mut notes) = (vec![], vec![]);
     if counters != Counters::Hw {
@@ -54,11 +52,11 @@ pub fn events(counters: Counters) -> Result<(Vec<&'static Event>, Vec<String>), 
     Ok((there, notes))
 }
 
-/// The passes that were asked for besides the arms' own counters.
+/// Returns the passes that were requested besides the arms' own counters.
 ///
 /// # Errors
 ///
-/// As [`check`].
+/// Those of [`check`].
 pub fn passes(
     counters: Counters,
     profile: Profile,

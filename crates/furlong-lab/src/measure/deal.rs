@@ -1,9 +1,9 @@
-//! A block's order, input and padding, from the run's seed.
+//! A block's order, input and padding, derived from the run's seed.
 //!
-//! A fixed order (A B A B, or all of A and then all of B) mistakes drift for a difference; a fresh
-//! random permutation in every block does not. The environment's length moves the stack and with it
-//! the alignment of everything on it, so it is drawn anew for every block and is the same for all
-//! processes of one.
+//! A fixed order (A B A B, or all of A and then all of B) mistakes drift for a difference. A fresh
+//! random permutation in every block does not. The environment's length moves the stack and thus
+//! changes the alignment of everything on it. It is therefore drawn for every block, and is the
+//! same for all processes of a block.
 #![forbid(unsafe_code)]
 
 use rand_chacha::ChaCha8Rng;
@@ -11,22 +11,22 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::hash::fnv1a;
 
-/// The padding is less than this many bytes.
+/// Upper bound of the padding, in bytes.
 const PADDING_LIMIT: u64 = 4096;
 
-/// What chance decides about a block.
+/// The random decisions about a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deal {
     /// The processes `0..places` in the order in which they run.
     pub order: Vec<usize>,
-    /// The input of all processes of the block.
+    /// Seed of the input of all processes of the block.
     pub seed: u64,
     /// Bytes to add to the environment of all processes of the block.
     pub padding: usize,
 }
 
 impl Deal {
-    /// Deals a block: the same for the same arguments on every machine.
+    /// Deals a block. The result depends on the arguments only, on every machine.
     ///
     /// # Shapes
     ///
@@ -60,8 +60,8 @@ fn index_below(random: &mut impl Rng, limit: usize) -> usize {
     below(random, limit as u64) as usize
 }
 
-/// A uniform number less than `limit`, which is not 0: draws in the incomplete last stretch of the
-/// 64-bit numbers are drawn again, so no remainder is favoured.
+/// Returns a uniform number less than `limit`, which is not 0. Draws in the incomplete last stretch
+/// of the 64-bit numbers are repeated, so that no remainder is favoured.
 fn below(random: &mut impl Rng, limit: u64) -> u64 {
     let complete = u64::MAX - u64::MAX % limit;
     loop {
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_deal_once_made_public_stays_as_it_is() {
-        // A stored run is resumed with these; another algorithm would break the promise.
+        // A stored run is resumed with these values, so the algorithm must not change.
         let deal = Deal::new(1, "iova-propagation", "plain", 1, 4);
         assert_eq!(deal.order, [2, 1, 3, 0]);
         assert_eq!((deal.seed, deal.padding), (9_891_291_589_729_825_610, 433));

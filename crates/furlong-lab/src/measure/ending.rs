@@ -1,4 +1,4 @@
-//! When a workload has had enough blocks before the last that it may have.
+//! Decides when a workload has enough blocks before its maximum.
 #![forbid(unsafe_code)]
 
 use std::time::{Duration, Instant};
@@ -11,14 +11,14 @@ use furlong_stats::blocks::Blocks;
 use furlong_stats::judge;
 use furlong_stats::stopping::{STOPPED, Stopped, Stopping};
 
-/// How long a workload may go on.
+/// Time limit of a workload.
 pub(super) struct Clock {
     began: Instant,
     limit: Option<Duration>,
 }
 
 impl Clock {
-    /// Starts with a workload, also with one that goes on.
+    /// Starts with a workload, also with a resumed one.
     pub(super) fn new(load: &Load) -> Self {
         let limit = load
             .facts
@@ -37,7 +37,7 @@ impl Clock {
 }
 
 impl Campaign<'_> {
-    /// Why no further block is needed, where none is.
+    /// Returns the reason why no further block is needed, if there is one.
     pub(super) fn enough(&self, place: Place, clock: &Clock) -> Option<Stopped> {
         let workload = self.ledger.workload(place);
         let blocks = workload.blocks.len() as u32;
@@ -57,7 +57,7 @@ impl Campaign<'_> {
         (blocks > 0 && clock.is_over()).then_some(Stopped::Time)
     }
 
-    /// Notes why a workload ends, and what its reader has to know.
+    /// Records the reason why a workload ends, and warnings for its reader.
     pub(super) fn stop(&mut self, place: Place, stopped: Stopped) {
         if Stopped::of(self.ledger.workload(place)).is_some() {
             return;
@@ -70,7 +70,7 @@ impl Campaign<'_> {
         }
     }
 
-    /// Says how many blocks a wanted width would have taken, where it did not get them.
+    /// Reports the number of blocks that the wanted width would have needed, if they were not run.
     pub(super) fn tell_shortfall(&mut self, place: Place) {
         let workload = self.ledger.workload(place);
         let blocks = workload.blocks.len() as u32;
@@ -84,7 +84,7 @@ impl Campaign<'_> {
         }
     }
 
-    /// Whether every arm has its verdict in the primary metric.
+    /// True if every arm has its verdict in the primary metric.
     fn is_certain(&self, place: Place) -> bool {
         let experiment = &self.ledger.result().experiments[place.experiment];
         let mut workload = self.ledger.workload(place).clone();
@@ -96,7 +96,7 @@ impl Campaign<'_> {
         deciding.peek().is_some() && deciding.all(|one| one.verdict != Verdict::Inconclusive)
     }
 
-    /// Blocks that make every arm's interval as narrow as wanted.
+    /// Returns the number of blocks that makes every arm's interval as narrow as wanted.
     fn wanted(&self, place: Place, rule: Stopping) -> Option<u32> {
         let primary = self.ledger.result().experiments[place.experiment]
             .metric_order

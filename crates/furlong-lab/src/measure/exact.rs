@@ -1,8 +1,8 @@
 //! The pass that counts instead of timing: exact metrics, before the first block.
 //!
-//! Two processes an arm, with environments of different length, at the run's own seed. Where both
-//! count the same, the number is a fact. Where they do not, the metric is no exact one on this
-//! machine: it is sampled in every block instead, and that is said.
+//! Each arm runs in two processes, with environments of different length, at the run's own seed. If
+//! both count the same, the number is exact. If not, the metric is not exact on this machine: it is
+//! sampled in every block instead, with a warning.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -14,13 +14,13 @@ use crate::model::result::Kind;
 use crate::model::schedule::Load;
 use crate::record::ledger::{ExactValues, Place};
 
-/// Bytes of padding of the two processes: a count that depends on the stack's place shows.
+/// Bytes of padding of the two processes. They reveal a count that depends on the stack's address.
 const PADDINGS: [usize; 2] = [0, 1000];
 
-/// What two processes of one arm counted.
+/// Result of the two processes of one arm.
 enum Count {
     Same(Outcome),
-    /// A metric, and what each process said.
+    /// A metric, with the count of each process.
     Differs(String, f64, f64),
     Failed(String),
 }
@@ -47,7 +47,7 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// The exact metrics that somebody has still to count.
+    /// Returns the exact metrics that are still to be counted.
     fn uncounted(&self, place: Place) -> Vec<String> {
         let entry = self.entry(place);
         let is_own = |name: &str| entry.metrics.iter().any(|metric| metric.name == name);
@@ -58,7 +58,7 @@ impl Campaign<'_> {
         })
     }
 
-    /// What the arms count themselves.
+    /// Counts the arms' own metrics.
     fn count_own(&mut self, place: Place, load: &Load) -> Result<(), Stop> {
         let entry = self.entry(place);
         let own: Vec<String> = entry
@@ -66,7 +66,7 @@ impl Campaign<'_> {
             .iter()
             .map(|metric| metric.name.clone())
             .collect();
-        // Counted again from the start whenever one turns out not to be exact.
+        // Starts over whenever a metric turns out not to be exact.
         loop {
             let mut wanted = self.uncounted(place);
             wanted.retain(|metric| own.contains(metric));
@@ -102,7 +102,7 @@ impl Campaign<'_> {
         }
     }
 
-    /// What the further passes count; what is not exact there is left out.
+    /// Counts the metrics of the further passes. A metric that is not exact there is left out.
     fn count_passes(&mut self, place: Place, load: &Load) -> Result<(), Stop> {
         for pass in 0..self.passes.len() {
             let names = self.passes[pass]
@@ -118,8 +118,8 @@ impl Campaign<'_> {
             let mut values = ExactValues::new();
             for arm in self.entry(place).arms.iter().filter(|arm| load.has(arm)) {
                 let mut count = self.count_arm(Some(pass), place, load, arm, &wanted)?;
-                // A shell prints the number of its parent, which now and then is a digit longer
-                // than that of the process before: two more that agree are believed.
+                // A shell prints its parent's process number, which may be a digit longer than in
+                // the process before. If a second pair agrees, its count is taken.
                 if matches!(count, Count::Differs(..)) {
                     count = self.count_arm(Some(pass), place, load, arm, &wanted)?;
                 }
@@ -173,7 +173,7 @@ impl Campaign<'_> {
         })
     }
 
-    /// Two processes of one arm, or why there are not two.
+    /// Runs two processes of one arm, or returns the reason why one failed.
     fn twice(
         &mut self,
         pass: Option<usize>,
@@ -231,7 +231,7 @@ impl Campaign<'_> {
     }
 }
 
-/// The wanted values of an outcome.
+/// Returns the wanted values of an outcome.
 fn picked(wanted: &[String], outcome: &Outcome) -> BTreeMap<String, Option<f64>> {
     wanted
         .iter()

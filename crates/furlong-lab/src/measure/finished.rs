@@ -1,24 +1,24 @@
-//! What a command that ran to its end took, and the launcher's record of it.
+//! The resource usage of a command that ran to its end, and the launcher's record of it.
 #![forbid(unsafe_code)]
 
 use std::{fmt, io};
 
-/// What became of a command that was started.
+/// The outcome of a command that was started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
-    /// How it ended.
+    /// The way it ended.
     pub ending: Ending,
-    /// What it took.
+    /// Resources that it used.
     pub usage: Usage,
-    /// Something that it started outlives it.
+    /// True if a process that it started outlives it.
     pub left_behind: bool,
-    /// The end of what it wrote to standard error, at most 4 KiB.
+    /// The end of its standard error, at most 4 KiB.
     pub error_tail: Vec<u8>,
 }
 
 impl Finished {
-    /// The last line on standard error that has something in it, without control characters; of a
-    /// Rust program the last before its backtrace.
+    /// Returns the last line on standard error that is not empty, without control characters. For a
+    /// Rust program it is the last line before its backtrace.
     #[must_use]
     pub fn last_error_line(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.error_tail);
@@ -36,19 +36,19 @@ impl Finished {
     }
 }
 
-/// Whether a Rust program says no more here than how more of its backtrace would be seen.
+/// True if the line is only a Rust program's hint about its backtrace.
 fn is_hint(line: &str) -> bool {
     line.starts_with("note: ") && line.contains("`RUST_BACKTRACE=")
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// With this exit code.
+    /// Exit code.
     Exited(u8),
-    /// By this signal.
+    /// Signal that killed it.
     Signalled(u8),
-    /// By the time limit.
+    /// Killed at the time limit.
     TimedOut,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for Ending {
     }
 }
 
-/// Names of the signals that end programs.
+/// Returns the name of a signal that ends programs.
 fn signal_name(signal: u8) -> String {
     let name = match signal {
         1 => "SIGHUP",
@@ -81,65 +81,65 @@ fn signal_name(signal: u8) -> String {
     name.to_owned()
 }
 
-/// What a command took, with the children that it waited for.
+/// Resources that a command used, with the children that it waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Seconds from just before its process was made to the end of the wait for it.
+    /// Seconds from just before the fork to the end of the wait.
     pub wall_s: f64,
-    /// Processor seconds outside the kernel.
+    /// Processor seconds in user mode.
     pub user_s: f64,
-    /// Processor seconds inside the kernel.
+    /// Processor seconds in the kernel.
     pub sys_s: f64,
-    /// Most memory that one of its processes had resident, KiB.
+    /// Largest resident size of one of its processes, KiB.
     pub maxrss_kib: u64,
-    /// Pages that came without a read from a device.
+    /// Page faults that needed no read from a device.
     pub minor_faults: u64,
-    /// Pages that had to be read.
+    /// Page faults that needed a read.
     pub major_faults: u64,
-    /// Times it waited for something.
+    /// Voluntary context switches: it waited for something.
     pub voluntary_switches: u64,
-    /// Times something else was let run.
+    /// Involuntary context switches: the scheduler ran something else.
     pub involuntary_switches: u64,
-    /// Reads from devices, units of 512 bytes.
+    /// Reads from devices, in units of 512 bytes.
     pub blocks_in: u64,
-    /// Writes to devices, units of 512 bytes.
+    /// Writes to devices, in units of 512 bytes.
     pub blocks_out: u64,
 }
 
 /// Bytes of a record: its words in the order in which `launcher/main.rs` writes them.
 pub(super) const RECORD_BYTES: usize = 14 * 8;
 
-/// What a record begins with.
+/// First word of a record.
 const MAGIC: u64 = u64::from_le_bytes(*b"furlong1");
 
-/// What the launcher has to say.
+/// The launcher's record.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// What became of the command.
+    /// The outcome of the command.
     pub(super) what: What,
-    /// What it took.
+    /// Resources that it used.
     pub(super) usage: Usage,
-    /// Something that it started outlives it.
+    /// True if a process that it started outlives it.
     pub(super) left_behind: bool,
 }
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Debug)]
 pub(super) enum What {
-    /// It ran to an end.
+    /// It ran to its end.
     Ended(Ending),
     /// The program could not be started.
     NotExecuted(io::Error),
-    /// There is no process to start it in.
+    /// The fork failed.
     NotForked(io::Error),
     /// The input could not be opened.
     NoInput(io::Error),
-    /// It was killed, since the launcher was asked to stop.
+    /// It was killed because the launcher was interrupted.
     Interrupted,
 }
 
 impl Record {
-    /// Makes sense of what came through the pipe; `None` where it is no record.
+    /// Decodes the bytes from the pipe; `None` if they are no record.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let words: Vec<u64> = bytes
             .as_chunks::<8>()
@@ -201,7 +201,7 @@ impl Record {
 mod tests {
     use super::{Ending, Finished, RECORD_BYTES, Record, Usage, What};
 
-    /// A record of these words behind the magic one.
+    /// Makes a record of these words behind the magic one.
     fn record(words: [u64; 13]) -> Vec<u8> {
         let rest = words.into_iter().flat_map(u64::to_le_bytes);
         b"furlong1".iter().copied().chain(rest).collect()

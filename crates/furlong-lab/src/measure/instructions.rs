@@ -1,9 +1,9 @@
 //! Instructions as a metric: a pass over every arm under callgrind, before the blocks.
 //!
 //! A command's instructions are those of all its processes, from beginning to end. An experiment's
-//! are per operation: the process runs twice, once with half of the operations, and the difference
-//! is divided by the operations that it has more. What a process does once (its start, its
-//! warm-up) cancels; making the inputs of its operations does not.
+//! are per operation. The process runs twice, once with half of the operations; the difference in
+//! instructions is divided by the difference in operations. One-time work (the start, the warm-up)
+//! cancels. The cost of making the operations' inputs does not.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -36,21 +36,21 @@ pub const LAST_MISSES: &str = "sim_ll_misses";
 /// Instructions of an operation.
 pub const INSTRUCTIONS_PER_OP: &str = "instructions_per_op";
 
-/// More operations than this would take minutes under callgrind.
+/// Maximum number of operations; more would take minutes under callgrind.
 const OPERATIONS_MAX: u64 = 1 << 16;
 
-/// A program takes no longer than so many times its own time under callgrind.
+/// Maximum slowdown of a program under callgrind, used for its timeout.
 const SLOWDOWN_MAX: u32 = 100;
 
-/// What a difference in counts must exceed to matter, per cent.
+/// The smallest difference in counts that matters, per cent.
 const MARGIN_PCT: f64 = 0.1;
 
-/// The pass that counts the instructions of a contest's commands and, where `caches` are wanted,
-/// the misses of simulated ones.
+/// Returns the pass that counts the instructions of a contest's commands and, with `caches`, the
+/// misses of simulated ones.
 ///
 /// # Errors
 ///
-/// There is no valgrind.
+/// Valgrind is not installed.
 pub fn of_commands(contest: &Rc<Contest>, caches: bool) -> Result<Pass<'static>, Error> {
     let mut callgrind = callgrind()?;
     let about = "instructions outside the kernel of all processes of the command, by callgrind";
@@ -72,11 +72,11 @@ pub fn of_commands(contest: &Rc<Contest>, caches: bool) -> Result<Pass<'static>,
     })
 }
 
-/// The pass that counts the instructions of this executable's own samples.
+/// Returns the pass that counts the instructions of this executable's own samples.
 ///
 /// # Errors
 ///
-/// There is no valgrind, or no launcher.
+/// Valgrind is not installed, or the launcher cannot run.
 pub fn of_samples(profile: Profile, interrupt: Interrupt) -> Result<Pass<'static>, Error> {
     let sampler = SampleCounts {
         program: build::executable()?,
@@ -92,12 +92,12 @@ pub fn of_samples(profile: Profile, interrupt: Interrupt) -> Result<Pass<'static
     })
 }
 
-/// Looks for valgrind.
+/// Searches valgrind.
 fn callgrind() -> Result<Callgrind, Error> {
     Callgrind::new().map_err(|error| Error::usage(error.to_string()))
 }
 
-/// A metric of this pass.
+/// Returns a metric of this pass.
 fn metric(name: &str, about: &str) -> MetricPlan {
     MetricPlan {
         name: name.to_owned(),
@@ -109,7 +109,7 @@ fn metric(name: &str, about: &str) -> MetricPlan {
     }
 }
 
-/// An outcome of nothing but one count.
+/// Returns an outcome with one count only.
 fn outcome(name: &str, value: f64) -> Outcome {
     Outcome {
         metrics: BTreeMap::from([(name.to_owned(), value)]),
@@ -117,7 +117,7 @@ fn outcome(name: &str, value: f64) -> Outcome {
     }
 }
 
-/// Counts of whole commands.
+/// Counts whole commands.
 struct CommandCounts {
     contest: Rc<Contest>,
     callgrind: Callgrind,
@@ -145,7 +145,7 @@ impl Sampler for CommandCounts {
     }
 }
 
-/// Counts of this executable's samples.
+/// Counts this executable's samples.
 struct SampleCounts {
     program: PathBuf,
     profile: Profile,
@@ -155,7 +155,7 @@ struct SampleCounts {
 }
 
 impl SampleCounts {
-    /// Counts one process: the operations that it really did, and its instructions.
+    /// Counts one process: the operations that it did, and its instructions.
     fn count(&self, job: &Job<'_>, operations: u64) -> Result<(u64, u64), Miss> {
         let lost =
             |error: std::io::Error| Miss::Failed(format!("there is no place: {}", cause(&error)));
@@ -192,7 +192,7 @@ impl Sampler for SampleCounts {
     fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
         let half = (job.operations.min(OPERATIONS_MAX) / 2).max(1);
         let fewer = self.count(job, half)?;
-        // An arm may do whole rounds only: twice what it did is more for certain.
+        // An arm may do whole rounds only. Twice the number that it did is certainly more.
         let more = self.count(job, fewer.0.saturating_mul(2))?;
         let value = per_operation(fewer, more).ok_or_else(|| {
             let (fewer, more) = (fewer.0, more.0);
@@ -204,7 +204,7 @@ impl Sampler for SampleCounts {
     }
 }
 
-/// A bad end of what was counted.
+/// Returns the error for a counted command that failed.
 fn failed(count: &Count) -> CallgrindError {
     CallgrindError::Failed(count.finished.ending, count.finished.last_error_line())
 }

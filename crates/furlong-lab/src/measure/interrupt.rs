@@ -1,5 +1,5 @@
-//! Ctrl-C ends the block, not the record: the signal is noted, the process that is being measured
-//! is told to go, and the run ends in order. A second signal ends it at once.
+//! Ctrl-C ends the block and keeps the record: the signal is noted, the process that is being
+//! measured is told to stop, and the run ends in order. A second signal ends it at once.
 #![forbid(unsafe_code)]
 
 use std::process;
@@ -15,7 +15,7 @@ use crate::error::{Error, Exit, cause};
 
 type Waker = Box<dyn Fn() + Send>;
 
-/// Whether the user wants to stop. Copies share what they know; the default is never interrupted.
+/// The user's request to stop. Copies share their state; the default is never interrupted.
 #[derive(Clone, Default)]
 pub struct Interrupt(Arc<State>);
 
@@ -26,11 +26,11 @@ struct State {
 }
 
 impl Interrupt {
-    /// Begins to listen for SIGINT, SIGTERM and SIGHUP, in a thread that sleeps until one comes.
+    /// Starts to listen for SIGINT, SIGTERM and SIGHUP, in a thread that sleeps until one arrives.
     ///
     /// # Errors
     ///
-    /// The system has no handler or thread to give.
+    /// The system refuses the handler or the thread.
     pub fn listen() -> Result<Interrupt, Error> {
         let refused = |error| Error::failed(format!("cannot listen for Ctrl-C: {}", cause(&error)));
         let interrupt = Interrupt::default();
@@ -50,7 +50,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// The exit of a run that a signal ended.
+    /// Returns the exit code of a run that a signal ended.
     #[must_use]
     pub fn signal(&self) -> Option<Exit> {
         // Relaxed: the number carries no other data with it.
@@ -60,26 +60,26 @@ impl Interrupt {
         }
     }
 
-    /// Notes a signal and wakes whoever waits for a process.
+    /// Notes a signal and calls the waker.
     pub fn raise(&self, signal: i32) {
-        // Relaxed: as in `stop`, the number alone.
+        // Relaxed: as in `signal`, the number alone.
         self.0.signal.store(signal, Ordering::Relaxed);
         if let Some(waker) = &*self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) {
             waker();
         }
     }
 
-    /// Whom to wake from now on.
+    /// Sets the function that a signal calls from now on.
     pub fn wake(&self, waker: impl Fn() + Send + 'static) {
         let mut place = self.0.waker.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(Box::new(waker));
     }
 }
 
-/// A file that must not grow further (`ulimit -f`) shall be a failed write, which is told, and not
-/// the end of a run: measuring goes on without that file.
+/// Turns exceeding the file size limit (`ulimit -f`) into a failed write. That is reported and does
+/// not end the run: measuring goes on without the file.
 pub fn outlive_file_limit() {
-    // Where no handler is to be had, the system's own stays.
+    // If the handler is refused, the system's default stays.
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 

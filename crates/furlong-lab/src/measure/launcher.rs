@@ -1,9 +1,8 @@
-//! Runs one command through the launcher and says what it took.
+//! Runs one command through the launcher and reports its resource usage.
 //!
-//! The launcher is a program of a few kilobytes that furlong carries within itself (its source is
-//! beside `src/`, in `launcher/`). It runs from memory, once a sample, so that nothing of furlong's
-//! own memory, signal settings or terminal reaches the command, and what `wait4` says is about the
-//! command alone.
+//! The launcher is a program of a few kilobytes, embedded in furlong (its source is beside `src/`,
+//! in `launcher/`). It runs from memory, once per sample. The command thus inherits nothing of
+//! furlong's memory, signal settings or terminal, and `wait4` reports on the command alone.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
@@ -24,13 +23,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::finished::{Finished, RECORD_BYTES, Record, What};
 use crate::error::cause;
 
-/// The launcher itself; empty where it was not built.
+/// The launcher's executable; empty if it was not built.
 const IMAGE: &[u8] = include_bytes!(env!("FURLONG_LAUNCHER"));
 
-/// How much of the command's standard error is kept.
+/// Bytes that are kept of the command's standard error.
 const ERROR_TAIL_BYTES: usize = 4096;
 
-/// A command, ready to run.
+/// A command with everything that it needs to run.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// The program's file.
@@ -39,19 +38,20 @@ pub struct Task {
     pub arguments: Vec<OsString>,
     /// All of its environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// What it reads.
+    /// File that is its standard input.
     pub input: PathBuf,
-    /// Where its standard output goes.
+    /// Destination of its standard output.
     pub output: Output,
-    /// It is killed, with its process group, when this has passed.
+    /// Time after which it is killed, with its process group.
     pub limit: Option<Duration>,
-    /// How its memory is laid out.
+    /// Layout of its memory.
     pub layout: Layout,
 }
 
 impl Task {
-    /// A program with arguments (its own name is put before them) in furlong's own environment,
-    /// with nothing to read, nobody to listen, and all the time in the world.
+    /// Returns a task for a program with arguments; the program's name is put before them. It
+    /// inherits furlong's environment, reads nothing, its output is discarded, and it has no time
+    /// limit.
     #[must_use]
     pub fn new(program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
         let program = program.into();
@@ -69,40 +69,40 @@ impl Task {
     }
 }
 
-/// Where a command's standard output goes.
+/// Destination of a command's standard output.
 #[derive(Clone, Debug)]
 pub enum Output {
-    /// Nowhere.
+    /// Discarded.
     Discard,
-    /// To a file that is made anew.
+    /// A file that is created or truncated.
     File(PathBuf),
 }
 
-/// How the memory of a command is laid out.
+/// Memory layout of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// As the system has it; with address-space randomisation, another way each time.
+    /// The system's default: with address-space randomisation, a different layout each time.
     Random,
-    /// The same way each time.
+    /// The same layout each time.
     Fixed,
 }
 
-/// Why a command could not be run at all.
+/// Reason why a command could not be run at all.
 #[derive(Debug)]
 pub enum LaunchError {
-    /// This furlong was built for a machine whose system calls the launcher does not know.
+    /// This furlong was built for a machine whose system calls the launcher does not support.
     Unsupported,
-    /// The launcher cannot be put anywhere from where it runs.
+    /// There is no place from which the launcher can be run.
     NoPlace(io::Error),
-    /// The launcher could not be started, or ended without a word.
+    /// The launcher could not be started, or ended without a record.
     NoLauncher(io::Error),
     /// The program could not be started.
     NotExecuted(PathBuf, io::Error),
     /// The input could not be opened.
     NoInput(PathBuf, io::Error),
-    /// The output could not be made.
+    /// The output could not be created.
     NoOutput(PathBuf, io::Error),
-    /// Somebody asked the launcher to stop.
+    /// The launcher was interrupted.
     Interrupted,
 }
 
@@ -145,24 +145,24 @@ impl fmt::Display for LaunchError {
 
 impl std::error::Error for LaunchError {}
 
-/// The launcher, put where it can be run from.
+/// The launcher in a place from which it can be run.
 #[derive(Debug)]
 pub struct Launcher {
     path: PathBuf,
     place: Place,
 }
 
-/// What keeps the launcher's program there.
+/// The storage of the launcher's executable.
 #[derive(Debug)]
 enum Place {
-    /// Memory, as long as this is open.
+    /// Memory, while this descriptor is open.
     Memory(OwnedFd),
-    /// A file that is to be removed.
+    /// A file, to be removed.
     File,
 }
 
 impl Launcher {
-    /// Puts the launcher into memory or, where that may not be run from, into a temporary file.
+    /// Puts the launcher into memory or, if memory may not be executed, into a temporary file.
     ///
     /// # Errors
     ///
@@ -175,12 +175,12 @@ impl Launcher {
         launcher.map_err(LaunchError::NoPlace)
     }
 
-    /// The launcher as a program: without arguments it says a line on standard error, with one
-    /// system call, and exits with another.
+    /// Returns the launcher as a program. Without arguments it writes a line to standard error with
+    /// one system call, and exits with another.
     #[must_use]
     pub fn itself(&self) -> PathBuf {
         match &self.place {
-            // Of another process, furlong's descriptors are to be named by its number.
+            // Another process finds furlong's descriptor through furlong's process number.
             Place::Memory(memory) => {
                 let (process, descriptor) = (process::id(), memory.as_raw_fd());
                 PathBuf::from(format!("/proc/{process}/fd/{descriptor}"))
@@ -191,19 +191,19 @@ impl Launcher {
 
     /// Runs a command to its end.
     ///
-    /// While it runs, this thread sleeps, but for reading what the command says on standard error.
-    /// The command is in a session without a terminal and in a process group of its own; it goes
-    /// when this thread goes.
+    /// Meanwhile this thread sleeps, except that it reads the command's standard error. The command
+    /// is in a session without a terminal and in its own process group; it is killed when this
+    /// thread ends.
     ///
     /// # Shapes
     ///
-    /// As soon as `stop` can be read from or is closed at its other end, the command is killed with
-    /// its process group, and that is [`LaunchError::Interrupted`].
+    /// As soon as `stop` is readable or closed at its other end, the command is killed with its
+    /// process group; the result is [`LaunchError::Interrupted`].
     ///
     /// # Errors
     ///
-    /// Whatever keeps the command from being started. A command that ran and failed is no error
-    /// here, see [`Finished::ending`].
+    /// The reason why the command could not be started. A command that ran and failed is not an
+    /// error here, see [`Finished::ending`].
     pub fn run(&self, task: &Task, stop: Option<&PipeReader>) -> Result<Finished, LaunchError> {
         let output = match &task.output {
             Output::Discard => Stdio::null(),
@@ -235,7 +235,7 @@ impl Launcher {
         }
     }
 
-    /// Starts the launcher and reads its record, and the end of the command's standard error.
+    /// Starts the launcher and reads its record and the end of the command's standard error.
     fn start(
         &self,
         task: &Task,
@@ -263,12 +263,12 @@ impl Launcher {
             .stdout(output)
             .stderr(error_end);
         let child = command.spawn();
-        // The command holds the other ends of the pipes: they must not stay open here too.
+        // `command` holds the other ends of the pipes; they must not stay open here.
         drop(command);
         let mut child = child?;
         let launcher = Pid::from_child(&child);
         let read = listen(&mut records, &mut errors, stop, || {
-            // It cannot be gone: nobody has waited for it yet.
+            // The process still exists, because it has not been waited for yet.
             let _ = kill_process(launcher, Signal::TERM);
         });
         child.wait()?;
@@ -279,17 +279,17 @@ impl Launcher {
 impl Drop for Launcher {
     fn drop(&mut self) {
         if matches!(self.place, Place::File) {
-            // A file that is gone already needs no removing.
+            // The file may be gone already.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// The launcher as a file without a name.
+/// Puts the launcher into a file without a name.
 fn in_memory() -> io::Result<Launcher> {
     let allowed = MemfdFlags::CLOEXEC | MemfdFlags::EXEC;
     let memory = match memfd_create("furlong-launcher", allowed) {
-        // Kernels before 6.3 do not know the second flag, and need none.
+        // Kernels before 6.3 reject the second flag, and do not need it.
         Err(Errno::INVAL) => memfd_create("furlong-launcher", MemfdFlags::CLOEXEC)?,
         other => other?,
     };
@@ -302,7 +302,7 @@ fn in_memory() -> io::Result<Launcher> {
     })
 }
 
-/// The launcher as a temporary file that nobody else can write.
+/// Puts the launcher into a temporary file that no other user can write.
 fn in_file(directory: &Path) -> io::Result<Launcher> {
     for number in 0..100_u32 {
         let path = directory.join(format!("furlong-launcher-{}-{number}", process::id()));
@@ -328,7 +328,7 @@ fn in_file(directory: &Path) -> io::Result<Launcher> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// A launcher that has shown that it can be run: without arguments it says what it is.
+/// Checks that a launcher can be run: without arguments it prints what it is.
 fn try_out(launcher: Launcher) -> io::Result<Launcher> {
     let output = try_program(&launcher.path)?;
     if output.status.code() == Some(2) && output.stderr.starts_with(b"this is furlong's launcher") {
@@ -338,11 +338,12 @@ fn try_out(launcher: Launcher) -> io::Result<Launcher> {
     }
 }
 
-/// Runs a program that was just written, without arguments. Once it has run, nothing has it open
-/// for writing any more: a process that another thread was starting meanwhile does for a while.
+/// Runs a program that was just written, without arguments. A child that another thread is starting
+/// may still hold the file open for writing; this retries until it no longer does. After that the
+/// program can be run.
 ///
 /// # Errors
-/// It cannot be started.
+/// The program cannot be started.
 pub fn try_program(path: &Path) -> io::Result<process::Output> {
     let mut tries = 0;
     loop {
@@ -356,8 +357,8 @@ pub fn try_program(path: &Path) -> io::Result<process::Output> {
     }
 }
 
-/// Reads until the record is there or the launcher is gone, and all that is on standard error by
-/// then. Whatever the command left running may go on writing to an end that nobody reads.
+/// Reads until the record is complete or the launcher is gone, and the standard error up to then. A
+/// process that the command left running may write on after that.
 fn listen(
     records: &mut PipeReader,
     errors: &mut PipeReader,
@@ -386,8 +387,7 @@ fn listen(
     }
 }
 
-/// Sleeps until there is something to read; whether that is the record, and whether it is the
-/// word to stop.
+/// Sleeps until a pipe is readable. Returns whether it is the record, and whether it is `stop`.
 fn wait(
     records: &PipeReader,
     errors: Option<&PipeReader>,
@@ -404,10 +404,11 @@ fn wait(
     Ok((ready(0), stop.is_some() && ready(1)))
 }
 
-/// Takes what a pipe holds now, keeping little more than the last `kept` bytes; false at its end.
+/// Reads the current contents of a pipe and keeps little more than the last `kept` bytes; false at
+/// its end.
 fn take(pipe: &mut PipeReader, into: &mut Vec<u8>, kept: usize) -> io::Result<bool> {
     let mut piece = [0; 65536];
-    // Not for ever: a writer may be faster than this loop, and the record is to be seen.
+    // The loop is bounded: a writer may be faster, and the record must still be read.
     for _ in 0..16 {
         match pipe.read(&mut piece) {
             Ok(0) => return Ok(false),

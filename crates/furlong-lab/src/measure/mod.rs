@@ -1,26 +1,26 @@
-//! Measuring: what a run will do, in which order, and the processes that do it.
+//! Measuring: the schedule of a run, and the processes that execute it.
 //!
-//! An [`Agenda`](crate::model::Agenda) is decided before anything is measured. A [`Campaign`]
-//! works through it block by block; each sample is a process that a [`Sampler`] runs, one at a
-//! time. What comes out goes to the [`Ledger`](crate::record::ledger::Ledger) after every step, so
-//! that an end at any moment loses no finished block.
+//! An [`Agenda`](crate::model::Agenda) is decided before anything is measured. A [`Campaign`] works
+//! through it block by block; each sample is a process that a [`Sampler`] runs, one at a time.
+//! Results go to the [`Ledger`](crate::record::ledger::Ledger) after every step, so that an end at
+//! any moment loses no finished block.
 //!
 //! # Files
 //!
 //! - `select.rs`: from the command line's names to an agenda.
 //! - `deal.rs`: a block's order, input and padding, from the seed.
-//! - `sampler.rs`: the seam between the schedule and the processes.
-//! - `process.rs`: one sample, one process.
-//! - `calibrate.rs`: how many operations make a sample of the wanted length.
+//! - `sampler.rs`: the interface between the schedule and the processes.
+//! - `process.rs`: one process per sample.
+//! - `calibrate.rs`: the number of operations for a sample of the wanted length.
 //! - `exact.rs`: the pass that counts instead of timing.
-//! - `campaign.rs`: the schedule; `ending.rs`: when a workload has had enough.
-//! - `counters.rs`: which counters were asked for; `pmu.rs`: those of processor and kernel.
-//! - `interrupt.rs`: Ctrl-C ends the block, not the record.
-//! - `progress.rs`: the bar.
-//! - `words.rs`, `command.rs`: a user's command, made ready to run.
-//! - `launcher.rs`, `finished.rs`: runs a command, and what it took.
+//! - `campaign.rs`: the schedule; `ending.rs`: the end of a workload.
+//! - `counters.rs`: the requested counters; `pmu.rs`: those of processor and kernel.
+//! - `interrupt.rs`: Ctrl-C, which ends the block and keeps the record.
+//! - `progress.rs`: the progress bar.
+//! - `words.rs`, `command.rs`: a user's command, prepared to run.
+//! - `launcher.rs`, `finished.rs`: runs a command, and the resources that it used.
 //! - `contest.rs`: commands as arms; `parameter.rs`: sweeps over them.
-//! - `output.rs`, `pattern.rs`: figures in what commands print.
+//! - `output.rs`, `pattern.rs`: figures in the output of commands.
 //! - `callgrind.rs`, `instructions.rs`: instructions as a metric.
 #![forbid(unsafe_code)]
 

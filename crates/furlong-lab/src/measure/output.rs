@@ -1,7 +1,7 @@
-//! What commands print: kept where somebody wants to find figures in it or to compare it, else
-//! thrown away.
+//! Output of commands: kept in a file if figures are searched in it or it is compared, else
+//! discarded.
 //!
-//! It goes through a file, since a reader that has to keep up with the command would disturb it.
+//! A file is used because a reader of a pipe would run beside the command and disturb it.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -17,16 +17,16 @@ use super::pattern::Pattern;
 use crate::error::cause;
 use crate::hash::{digest, fingerprint};
 
-/// Figures are looked for in so much of the end of what a command prints.
+/// Length of the end of an output that is searched for figures.
 const LOOKED_AT_BYTES: u64 = 1 << 20;
 
-/// A place for what one command prints.
+/// A place for the output of one command.
 pub(super) struct Outputs {
     directory: TempDir,
 }
 
 impl Outputs {
-    /// A place in the directory for temporary files.
+    /// Makes a place in the directory for temporary files.
     pub(super) fn new() -> io::Result<Self> {
         let directory = tempfile::tempdir()?;
         Ok(Self { directory })
@@ -36,23 +36,23 @@ impl Outputs {
         self.directory.path().join("output")
     }
 
-    /// Where the next command's output goes; what was there is gone.
+    /// Returns the destination of the next command's output; it replaces the last output.
     pub(super) fn kept(&self) -> Output {
         Output::File(self.path())
     }
 
-    /// Where an output goes that nobody wants.
+    /// Returns the destination of an output that is not needed.
     pub(super) fn discarded() -> Output {
         Output::Discard
     }
 
-    /// The figures that the last command printed, by their metrics: on standard output or, where a
-    /// pattern matches nothing there, at the end of standard error. A figure that is not there is
-    /// left out.
+    /// Finds the figures that the last command printed, by metric. It searches standard output,
+    /// then, for a pattern without a match, the end of standard error. A figure that is not found
+    /// is left out.
     ///
     /// # Errors
     ///
-    /// What was found and is no number.
+    /// A match that is not a number.
     pub(super) fn find(
         &self,
         patterns: &[Pattern],
@@ -70,7 +70,7 @@ impl Outputs {
         Ok(figures)
     }
 
-    /// The end of the output.
+    /// Reads the end of the output.
     fn end(&self) -> io::Result<Vec<u8>> {
         let mut file = File::open(self.path())?;
         let length = file.metadata()?.len();
@@ -80,18 +80,18 @@ impl Outputs {
         Ok(end)
     }
 
-    /// A hash of all of the output.
+    /// Hashes all of the output.
     ///
     /// # Errors
     ///
-    /// It cannot be read.
+    /// The output cannot be read.
     pub(super) fn digest(&self) -> Result<u64, String> {
         let read = || -> io::Result<u64> {
             let mut file = File::open(self.path())?;
             let (mut hash, mut piece) = (0, vec![]);
             loop {
                 piece.clear();
-                // Every piece but the last is as long as this, however short the reads are.
+                // Every piece but the last has this length, even if reads return less.
                 if file.by_ref().take(1 << 16).read_to_end(&mut piece)? == 0 {
                     return Ok(hash);
                 }

@@ -1,29 +1,30 @@
-//! Sweeps: a parameter takes several values, and each `{name}` in a command becomes one of them.
+//! Sweeps: a parameter takes several values, and each `{name}` in a command is replaced by one of
+//! them.
 #![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
 
-/// More combinations than this are no comparison that a person reads.
+/// Maximum number of combinations. A person cannot read a longer comparison.
 pub const COMBINATIONS_MAX: usize = 1000;
 
-/// A parameter and what it takes.
+/// A parameter and its values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
-    /// As between the braces.
+    /// Name, as between the braces.
     pub name: String,
-    /// At least one, each there once.
+    /// Values: at least one, without duplicates.
     pub values: Vec<String>,
 }
 
-/// A value for each of several parameters.
+/// One value for each of several parameters.
 pub type Setting = Vec<(String, String)>;
 
 impl Parameter {
-    /// `-P NAME MIN MAX`, with the step of `-D`; whole numbers go by one where none is given.
+    /// Parses `-P NAME MIN MAX`, with the step of `-D`. Whole numbers have a default step of 1.
     ///
     /// # Errors
     ///
-    /// What is wrong with the range, in one line.
+    /// The mistake in the range, in one line.
     pub fn range(name: &str, min: &str, max: &str, step: Option<&str>) -> Result<Self, String> {
         let number = |text: &str| {
             Decimal::parse(text)
@@ -58,11 +59,11 @@ impl Parameter {
         Self::new("-P", name, values.collect())
     }
 
-    /// `-L NAME a,b,c`; a comma behind a backslash is part of a value.
+    /// Parses `-L NAME a,b,c`. A comma behind a backslash is part of a value.
     ///
     /// # Errors
     ///
-    /// What is wrong with the list, in one line.
+    /// The mistake in the list, in one line.
     pub fn list(name: &str, values: &str) -> Result<Self, String> {
         let mut all = vec![String::new()];
         let mut letters = values.chars();
@@ -104,11 +105,12 @@ fn push(all: &mut [String], letters: &[char]) {
     }
 }
 
-/// Every combination, the last parameter changing fastest; one empty setting without parameters.
+/// Returns every combination; the last parameter changes fastest. Without parameters it is one
+/// empty setting.
 ///
 /// # Errors
 ///
-/// A name that is there twice, or more than [`COMBINATIONS_MAX`].
+/// A duplicate name, or more than [`COMBINATIONS_MAX`] combinations.
 pub fn combinations(parameters: &[Parameter]) -> Result<Vec<Setting>, String> {
     let mut all = vec![Setting::new()];
     for (place, parameter) in parameters.iter().enumerate() {
@@ -137,12 +139,12 @@ pub fn combinations(parameters: &[Parameter]) -> Result<Vec<Setting>, String> {
     Ok(all)
 }
 
-/// A command with its values in place.
+/// Replaces the parameters in a command by their values.
 #[must_use]
 pub fn fill(text: &str, setting: &Setting) -> String {
     let mut filled = String::new();
     let mut rest = text;
-    // From left to right, so that a value with braces in it is not filled again.
+    // Goes from left to right, so that a value with braces in it is not replaced again.
     while let Some(start) = rest.find('{') {
         filled.push_str(&rest[..start]);
         let inner = &rest[start + 1..];
@@ -164,13 +166,13 @@ pub fn fill(text: &str, setting: &Setting) -> String {
     filled + rest
 }
 
-/// Whether a command has a place for a parameter.
+/// True if a command contains a parameter.
 #[must_use]
 pub fn takes(text: &str, name: &str) -> bool {
     text.contains(&format!("{{{name}}}"))
 }
 
-/// `threads=4,size=1`.
+/// Formats a setting: `threads=4,size=1`.
 #[must_use]
 pub fn label(setting: &Setting) -> String {
     let parts = setting
@@ -179,14 +181,14 @@ pub fn label(setting: &Setting) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// A number as it is written: so many units of the last decimal place.
+/// A decimal number with its precision: a count of units of the last decimal place.
 #[derive(Clone, Copy)]
 struct Decimal {
     units: i128,
     places: u32,
 }
 
-/// More digits than this are no parameter.
+/// Maximum number of digits of a parameter.
 const DIGITS_MAX: usize = 18;
 
 impl Decimal {
@@ -213,7 +215,7 @@ impl Decimal {
     }
 
     fn scaled(self, places: u32) -> i128 {
-        // At most 18 digits and 18 places: far from the end of the type.
+        // At most 18 digits and 18 places, so this cannot overflow.
         self.units * 10_i128.pow(places - self.places)
     }
 }

@@ -1,4 +1,4 @@
-//! A metric that a command prints: a regular expression finds it.
+//! A metric that a command prints and a regular expression finds.
 #![forbid(unsafe_code)]
 
 use regex::bytes::{Regex, RegexBuilder};
@@ -6,43 +6,43 @@ use regex::bytes::{Regex, RegexBuilder};
 use crate::model::MetricPlan;
 use crate::model::result::{Better, Kind};
 
-/// What a difference must exceed to matter, per cent.
+/// The smallest difference that matters, per cent.
 const MARGIN_PCT: f64 = 1.0;
 
-/// What a user says of a metric.
+/// A metric as the user declares it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Printed {
-    /// Finds it in what the command prints.
+    /// Regular expression that finds it in the command's output.
     pub regex: String,
-    /// Its unit.
+    /// Unit.
     pub unit: String,
-    /// Which way is good.
+    /// The direction of improvement.
     pub better: Better,
 }
 
-/// A metric, ready to be looked for.
+/// A metric with its compiled expression.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     regex: Regex,
-    /// Which part of a match is the number.
+    /// The capture group that holds the number.
     group: usize,
-    /// How the record calls it.
+    /// The metric in the record.
     pub metric: MetricPlan,
 }
 
 impl Pattern {
-    /// Makes a metric ready. It is called as its group is (`(?<mib_per_s>..)`), else `value`; the
-    /// number is that group, else the first one, else the whole match.
+    /// Compiles a metric. Its name is that of its group (`(?<mib_per_s>..)`), else `value`. The
+    /// number is that group, else the first group, else the whole match.
     ///
     /// # Errors
     ///
-    /// Why the expression is none, in one line.
+    /// The reason why the expression is invalid, in one line.
     pub fn new(printed: &Printed) -> Result<Self, String> {
         let text = &printed.regex;
         let regex = RegexBuilder::new(text).multi_line(true).build();
         let regex = regex.map_err(|error| {
             let whole = error.to_string();
-            // The last line says what is wrong; those before it draw where.
+            // The last line holds the message; the lines before it draw the place.
             let last = whole.lines().last().unwrap_or_default();
             let last = last.trim_start_matches("error: ");
             format!("--metric `{text}` is no regular expression: {last}")
@@ -65,11 +65,11 @@ impl Pattern {
         })
     }
 
-    /// The number of the last match; `None` where nothing matches.
+    /// Returns the number of the last match; `None` if nothing matches.
     ///
     /// # Errors
     ///
-    /// The last match is no finite number.
+    /// The last match is not a finite number.
     pub fn find(&self, output: &[u8]) -> Result<Option<f64>, String> {
         let Some(last) = self.regex.captures_iter(output).last() else {
             return Ok(None);

@@ -1,10 +1,10 @@
 //! Counters of the processor and of the kernel, for one command and all that it starts.
 //!
-//! Each counter is opened on furlong's own thread, switched off, to be inherited by the launcher
-//! and to begin when that is executed. So it counts the launcher too; what that comes to is found
-//! out once, with a program that does nothing, and taken off. Counters that are inherited cannot be
-//! read as a group; where the processor has fewer than were asked for, the kernel takes turns, and
-//! a count is scaled by the share of the time that it was on.
+//! Each counter is opened on furlong's own thread, disabled. The launcher inherits it, and it
+//! starts when the launcher is executed, so it counts the launcher too. The launcher's part is
+//! measured once, with a program that does nothing, and subtracted. Inherited counters cannot be
+//! read as a group. If the processor has fewer counters than were requested, the kernel multiplexes
+//! them, and a count is scaled by the share of time that it was on.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -19,20 +19,20 @@ use crate::error::cause;
 use crate::model::MetricPlan;
 use crate::model::result::{Better, Kind};
 
-/// Where the kernel says which tracepoint has which number.
+/// Directories in which the kernel lists the numbers of tracepoints.
 const TRACING: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// The tracepoint at the entry of every system call.
 const SYSCALLS: &str = "raw_syscalls/sys_enter";
 
-/// What counts an event.
+/// The source of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A counter of the processor, outside the kernel.
+    /// A counter of the processor, in user mode.
     Hardware(Hardware),
     /// The kernel's scheduler.
     Software(Software),
-    /// A place in the kernel that can be traced.
+    /// A tracepoint of the kernel.
     Tracepoint(&'static str),
 }
 
@@ -41,12 +41,12 @@ pub enum Source {
 pub struct Event {
     /// Name of the metric.
     pub metric: &'static str,
-    /// One sentence: what it counts.
+    /// The thing that it counts, one sentence.
     pub about: &'static str,
     source: Source,
 }
 
-/// What can be counted besides what the kernel says of every process.
+/// Events that can be counted besides the resource usage that the kernel reports of every process.
 pub const EVENTS: [Event; 6] = [
     Event {
         metric: "hw_instructions",
@@ -80,17 +80,17 @@ pub const EVENTS: [Event; 6] = [
     },
 ];
 
-/// What a difference in counts must exceed to matter, per cent.
+/// The smallest difference in counts that matters, per cent.
 const MARGIN_PCT: f64 = 0.1;
 
 impl Event {
-    /// Whether the processor counts it.
+    /// True if the processor counts it.
     #[must_use]
     pub fn is_hardware(&self) -> bool {
         matches!(self.source, Source::Hardware(_))
     }
 
-    /// As a metric of an experiment.
+    /// Returns it as a metric of an experiment.
     #[must_use]
     pub fn plan(&self) -> MetricPlan {
         MetricPlan {
@@ -103,7 +103,7 @@ impl Event {
         }
     }
 
-    /// A counter that begins with the next program that this thread starts.
+    /// Opens a counter that starts with the next program that this thread executes.
     fn open(&self) -> io::Result<Counter> {
         let mut builder = match self.source {
             Source::Hardware(event) => Builder::new(event),
@@ -116,7 +116,7 @@ impl Event {
         builder.inherit(true).enable_on_exec(true).build()
     }
 
-    /// Why it cannot be counted here, with what would help; `None` where it can.
+    /// Returns the reason why it cannot be counted here, with a remedy; `None` if it can.
     #[must_use]
     pub fn missing(&self) -> Option<String> {
         let error = self.open().err()?;
@@ -133,7 +133,7 @@ impl Event {
     }
 }
 
-/// What keeps this user from an event, and what would not.
+/// Returns the reason why this user is denied an event, with a remedy.
 fn denied(source: Source) -> String {
     let level = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
     let level = level.map_or_else(|_| "?".to_owned(), |level| level.trim().to_owned());
@@ -148,7 +148,7 @@ fn denied(source: Source) -> String {
     )
 }
 
-/// The number of a tracepoint.
+/// Returns the number of a tracepoint.
 fn tracepoint(name: &str) -> io::Result<u64> {
     let mut last = io::Error::from_raw_os_error(libc::EACCES);
     for root in TRACING {
@@ -158,34 +158,34 @@ fn tracepoint(name: &str) -> io::Result<u64> {
         }
     }
     match last.kind() {
-        // Whoever may not look into it sees an empty directory.
+        // Without permission to read it, the directory looks empty.
         io::ErrorKind::NotFound => Err(io::Error::from_raw_os_error(libc::EACCES)),
         _ => Err(last),
     }
 }
 
-/// The event of a metric.
+/// Returns the event of a metric.
 #[must_use]
 pub fn event(metric: &str) -> Option<&'static Event> {
     EVENTS.iter().find(|event| event.metric == metric)
 }
 
-/// What a counter says of one command.
+/// A counter's value for one command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count {
-    /// Scaled to the whole time.
+    /// Count, scaled to the whole time.
     pub value: f64,
-    /// Share of the time that it was on; less than 1 where counters took turns.
+    /// Share of the time that it was on; less than 1 if counters were multiplexed.
     pub share: f64,
 }
 
-/// Runs of the program that does nothing: the least count is the launcher's.
+/// Runs of the program that does nothing. The lowest count is the launcher's part.
 const OVERHEAD_RUNS: usize = 5;
 
-/// System calls of that program: it writes and exits.
+/// System calls of that program: a write and an exit.
 const SYSCALLS_OF_NOTHING: f64 = 2.0;
 
-/// What the launcher comes to in each counter.
+/// The launcher's part in each counter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overhead(BTreeMap<&'static str, f64>);
 
@@ -194,7 +194,8 @@ impl Overhead {
     ///
     /// # Errors
     ///
-    /// It cannot be run. A counter that cannot be read has no overhead here, and says why later.
+    /// The program cannot be run. A counter that cannot be read has no overhead here, and reports
+    /// its error later.
     pub fn measure(launcher: &Launcher, events: &[&'static Event]) -> Result<Self, LaunchError> {
         let mut least = BTreeMap::new();
         let runs = if events.is_empty() { 0 } else { OVERHEAD_RUNS };
@@ -213,7 +214,7 @@ impl Overhead {
         Ok(Self(least))
     }
 
-    /// A count of a command without the launcher's part.
+    /// Returns a command's count without the launcher's part.
     #[must_use]
     pub fn taken_off(&self, metric: &str, value: f64) -> f64 {
         let overhead = self.0.get(metric).copied().unwrap_or(0.0);
@@ -225,11 +226,11 @@ impl Overhead {
 pub struct Counters(Vec<(&'static str, Counter)>);
 
 impl Counters {
-    /// Opens counters for the next program that this thread starts.
+    /// Opens counters for the next program that this thread executes.
     ///
     /// # Errors
     ///
-    /// The first that cannot be opened.
+    /// The first event that cannot be opened.
     pub fn open(events: &[&'static Event]) -> Result<Self, String> {
         let open = |event: &&'static Event| {
             let counter = event.open();
@@ -239,11 +240,11 @@ impl Counters {
         events.iter().map(open).collect::<Result<_, _>>().map(Self)
     }
 
-    /// What they counted, by metric. A counter that was never on says nothing.
+    /// Returns the counts by metric. A counter that was never on is left out.
     ///
     /// # Errors
     ///
-    /// One that cannot be read.
+    /// A counter that cannot be read.
     pub fn read(&mut self) -> Result<BTreeMap<&'static str, Count>, String> {
         let mut counts = BTreeMap::new();
         for (metric, counter) in &mut self.0 {
@@ -257,7 +258,8 @@ impl Counters {
     }
 }
 
-/// A count for the whole time, from the time that its counter was on; `None` where it never was.
+/// Scales a count to the whole time by the share of time that its counter was on; `None` if it
+/// never was.
 fn scaled(count: u64, enabled_s: f64, running_s: f64) -> Option<Count> {
     let share = (running_s / enabled_s).min(1.0);
     (running_s > 0.0).then(|| Count {
@@ -278,7 +280,7 @@ mod tests {
     use super::{Counters, EVENTS, Event, Overhead, event, scaled};
     use crate::measure::launcher::{Launcher, Task};
 
-    /// Those that this machine and user can count.
+    /// Returns the events that this machine and user can count.
     fn there() -> Vec<&'static Event> {
         EVENTS
             .iter()
@@ -323,8 +325,8 @@ mod tests {
                 syscalls.value > 20.0,
                 "the launcher's are among them: {syscalls:?}"
             );
-            // How often the launcher looks depends on when the program ends, so that of a program
-            // that does next to nothing a few may be left, or none.
+            // The number of the launcher's waits depends on when the program ends. So a program
+            // that does next to nothing may have a few calls left, or none.
             assert!((0.0..=6.0).contains(&left), "{left}");
         }
         assert_eq!(Overhead::default().taken_off("syscalls", 7.0), 7.0);

@@ -1,8 +1,8 @@
-//! One sample, one process: the lab runs its own executable again with the hidden verb `sample`.
+//! One process per sample: the lab runs its own executable again with the hidden verb `sample`.
 //!
-//! The parent sleeps while its child measures: two threads wait for what the child says, one
-//! channel wakes the parent for that, for the end of its patience and for Ctrl-C. The child dies
-//! with its parent, so that nothing goes on measuring after a kill.
+//! The parent sleeps while its child measures. Two threads read the child's streams. One channel
+//! wakes the parent for the end of a stream, for the timeout and for Ctrl-C. The child dies with
+//! its parent, so that no measurement outlives a kill.
 #![forbid(unsafe_code)]
 
 use std::io::{self, Read};
@@ -22,21 +22,21 @@ use crate::record::build;
 /// Name of the variable that makes the environment longer.
 const PADDING: &str = "FURLONG_PAD";
 
-/// What a sample is called in a list of processes.
+/// Name of a sample in a list of processes.
 const NAME: &str = "furlong";
 
-/// No process says more than this on either stream; what is beyond is not kept.
+/// Bytes that are kept of each stream; the rest is discarded.
 const SAID_MAX: u64 = 1 << 20;
 
-/// How long to wait for the end of a process that has closed its streams.
+/// Time to wait for the end of a process that has closed its streams.
 const LAST_STEPS: Duration = Duration::from_millis(2);
 
-/// Samples an executable that understands the verb `sample`.
+/// Samples an executable that has the verb `sample`.
 pub struct Processes {
     program: PathBuf,
     profile: Profile,
     interrupt: Interrupt,
-    /// What timed samples said on stderr although they succeeded.
+    /// Text that successful timed samples wrote to stderr.
     notices: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ enum Event {
     Signal,
 }
 
-/// What a process left behind.
+/// Status and output of a process that has ended.
 struct Remains {
     status: ExitStatus,
     stdout: Vec<u8>,
@@ -54,17 +54,17 @@ struct Remains {
 }
 
 impl Processes {
-    /// Samples this executable.
+    /// Returns a sampler of this executable.
     ///
     /// # Errors
     ///
-    /// The system does not say where it is.
+    /// The system does not report its path.
     pub fn of_this(profile: Profile, interrupt: Interrupt) -> Result<Processes, Error> {
         let program = build::executable()?;
         Ok(Processes::of(program, profile, interrupt))
     }
 
-    /// Samples another executable.
+    /// Returns a sampler of another executable.
     #[must_use]
     pub fn of(program: PathBuf, profile: Profile, interrupt: Interrupt) -> Processes {
         Processes {
@@ -86,7 +86,7 @@ impl Processes {
             command.arg("--exact");
         }
         command.env(PADDING, "x".repeat(job.padding));
-        // Of a failed sample the last line is shown: it shall be the message, not a frame.
+        // The last line of a failed sample is shown. It has to be the message, not a stack frame.
         command.env("RUST_BACKTRACE", "0").arg0(NAME);
         command
             .stdin(Stdio::null())
@@ -129,7 +129,7 @@ impl Processes {
         }
     }
 
-    /// Both streams to their ends; `Err(None)` when the deadline comes first.
+    /// Reads both streams to their ends; `Err(None)` if the deadline comes first.
     fn said(
         &self,
         events: &Receiver<Event>,
@@ -187,7 +187,7 @@ fn listen(
     let hear = move || {
         let mut said = vec![];
         if let Some(mut stream) = stream {
-            // A broken stream ends like a closed one: what came before it decides.
+            // A broken stream is treated like a closed one: the text before it decides.
             let _ = stream.by_ref().take(SAID_MAX).read_to_end(&mut said);
             let _ = io::copy(&mut stream, &mut io::sink());
         }
@@ -200,7 +200,7 @@ fn listen(
         .map(drop)
 }
 
-/// Waits for a process that has closed its streams, which ends at once as a rule.
+/// Waits for a process that has closed its streams. As a rule it ends at once.
 fn wait_until(child: &mut process::Child, deadline: Instant) -> io::Result<bool> {
     loop {
         if child.try_wait()?.is_some() {
@@ -213,7 +213,7 @@ fn wait_until(child: &mut process::Child, deadline: Instant) -> io::Result<bool>
     }
 }
 
-/// What a process that is gone has to say.
+/// Interprets the remains of a process.
 fn outcome(remains: &Remains) -> Result<Outcome, Miss> {
     if remains.status.signal() == Some(signal_hook::consts::SIGINT) {
         return Err(Miss::Interrupted);
@@ -237,7 +237,8 @@ fn outcome(remains: &Remains) -> Result<Outcome, Miss> {
     })
 }
 
-/// What a panic and a failed allocation end with says nothing of the cause, which stands above it.
+/// Prefixes of the lines that end a panic or a failed allocation. The cause is in the lines above
+/// them.
 const ASIDES: [&str; 2] = ["note: ", "skipping backtrace"];
 
 fn last_line(bytes: &[u8]) -> String {
@@ -267,9 +268,10 @@ mod tests {
         }
     }
 
-    /// A shell script that stands for the executable, and the folder that it lies in. Another
-    /// process writes it: what a thread beside this one forks would hold a file that is open here,
-    /// and no file that somebody may write to can be run.
+    /// Makes a shell script that stands for the executable, and the folder that contains it.
+    /// Another process writes it. If this process wrote it, a child that another thread forks
+    /// meanwhile would inherit the open file, and a file that is open for writing cannot be
+    /// executed.
     fn subject(script: &str) -> (TempDir, PathBuf) {
         let home = tempfile::tempdir().unwrap();
         let program = home.path().join("subject");
@@ -298,7 +300,7 @@ mod tests {
         }
     }
 
-    /// Takes a sample of such a script.
+    /// Takes a sample of a script.
     fn sample_of(script: &str, timeout: Duration, interrupt: &Interrupt) -> Result<Outcome, Miss> {
         let (_home, program) = subject(script);
         let mut processes = Processes::of(program, Profile::Smoke, interrupt.clone());
@@ -334,7 +336,7 @@ mod tests {
             .unwrap();
         assert_eq!(processes.notices(), ["no ring here"]);
         assert_eq!(processes.notices(), [""; 0]);
-        // A pass that counts goes through all workloads, and says nothing of one.
+        // A counting pass goes through all workloads, so its notices belong to none.
         processes
             .sample(&job(&workload, Duration::from_secs(60), true))
             .unwrap();
@@ -414,7 +416,7 @@ mod tests {
         });
         let missed = sample_of("exec sleep 1000", Duration::from_secs(900), &interrupt);
         assert_eq!(missed, Err(Miss::Interrupted));
-        // And afterwards nothing is begun.
+        // Nothing is started afterwards.
         assert_eq!(
             sample_of(GOOD, Duration::from_secs(60), &interrupt),
             Err(Miss::Interrupted)
@@ -423,7 +425,7 @@ mod tests {
 
     #[test]
     fn a_process_that_ctrl_c_killed_is_an_interruption() {
-        // A shell in the background of a script ignores the signal, and so do its children.
+        // A background job of a script ignores the signal, and so do its children.
         let missed = sample_of(
             "exec env --default-signal=INT sh -c 'kill -INT $$'",
             Duration::from_secs(60),

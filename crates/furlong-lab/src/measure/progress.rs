@@ -1,4 +1,4 @@
-//! The bar: drawn between samples only, never while one is being taken.
+//! The progress bar, which is drawn between samples only, never during one.
 #![forbid(unsafe_code)]
 
 use std::io::{self, IsTerminal};
@@ -9,13 +9,13 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::model::schedule::Agenda;
 use crate::talk::{self, Voice};
 
-/// How far a run is, for a person who watches it.
+/// Progress of a run, for a person who watches it.
 pub struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    /// A bar on stderr, or none where that is no terminal or the user wants quiet.
+    /// Returns a bar on stderr, or none if stderr is no terminal or the user wants quiet.
     #[must_use]
     pub fn new(voice: Voice, agenda: &Agenda) -> Progress {
         if voice == Voice::Quiet || !io::stderr().is_terminal() {
@@ -31,7 +31,7 @@ impl Progress {
         Progress { bar }
     }
 
-    /// No bar.
+    /// Returns a hidden bar.
     #[must_use]
     pub fn hidden() -> Progress {
         Progress {
@@ -39,22 +39,22 @@ impl Progress {
         }
     }
 
-    /// What runs now.
+    /// Shows the name of the current work.
     pub fn now(&self, what: &str) {
         self.bar.set_message(what.to_owned());
     }
 
-    /// So many seconds of what was expected are done.
+    /// Advances by seconds of the expected time.
     pub fn done(&self, seconds: f64) {
         self.bar.inc(millis(Duration::from_secs_f64(seconds)));
     }
 
-    /// Says something above the bar.
+    /// Prints a line above the bar.
     pub fn say(&self, line: &str) {
         self.bar.suspend(|| talk::say(line));
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -64,7 +64,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What the blocks of a run will take, in all.
+/// Returns the expected total time of all blocks of a run.
 fn total_s(agenda: &Agenda) -> f64 {
     let entries = agenda.experiments.iter();
     let seconds = entries.flat_map(|entry| {

@@ -1,6 +1,6 @@
-//! The seam between the schedule and the processes: the schedule says what to run and when, a
-//! sampler runs it. `furlong run` samples its own executable, `furlong compare` the user's
-//! commands, the tests neither.
+//! The interface between the schedule and the processes: the schedule decides the samples and their
+//! order, a sampler takes them. `furlong run` samples its own executable, `furlong compare` the
+//! user's commands. Tests use a simulated sampler.
 #![forbid(unsafe_code)]
 
 use std::time::Duration;
@@ -12,27 +12,27 @@ use crate::model::{MetricPlan, Outcome, Workload};
 pub struct Job<'a> {
     /// Name of the experiment.
     pub experiment: &'a str,
-    /// With the parameters of this run's profile.
+    /// The workload with the parameters of this run's profile.
     pub workload: &'a Workload,
     /// Name of the arm.
     pub arm: &'a str,
-    /// Decides the input: the same for all arms of a block.
+    /// Seed of the input; the same for all arms of a block.
     pub seed: u64,
-    /// How many operations.
+    /// Number of operations.
     pub operations: u64,
     /// Count events instead of timing.
     pub exact: bool,
     /// Bytes to add to the process's environment. Arms whose names differ in length get different
-    /// numbers, so that the sum of arguments and environment is the same throughout a block.
+    /// numbers, so that arguments and environment have the same total length throughout a block.
     pub padding: usize,
-    /// After which the sample has failed.
+    /// Time after which the sample has failed.
     pub timeout: Duration,
 }
 
-/// Why there is no sample.
+/// Reason why there is no sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Miss {
-    /// The process failed, or what it said cannot be used.
+    /// The process failed, or its output cannot be used.
     Failed(String),
     /// The user wants to stop.
     Interrupted,
@@ -42,25 +42,25 @@ pub enum Miss {
 
 /// Takes samples.
 pub trait Sampler {
-    /// Takes one, and comes back when its process is gone.
+    /// Takes one sample and returns after its process has ended.
     ///
     /// # Errors
     ///
-    /// Why there is none.
+    /// The reason why there is no sample.
     fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss>;
 
-    /// What was noticed besides the figures, each a warning for the record. Asked after every
-    /// block; what was said once may be said again.
+    /// Returns findings besides the figures, each a warning for the record. Called after every
+    /// block. A finding may be returned again.
     fn notices(&mut self) -> Vec<String> {
         vec![]
     }
 }
 
-/// A further pass over every arm before the blocks, with a sampler of its own, for metrics that the
-/// arms do not count themselves (instructions, for example).
+/// A further pass over every arm before the blocks, with its own sampler, for metrics that the arms
+/// do not count themselves (instructions, for example).
 pub struct Pass<'a> {
-    /// What it counts; joins the experiment's metrics.
+    /// Metrics of the pass; added to those of the experiment.
     pub metrics: Vec<MetricPlan>,
-    /// Who counts it.
+    /// Sampler that counts them.
     pub sampler: Box<dyn Sampler + 'a>,
 }

@@ -1,4 +1,4 @@
-//! From the names on the command line to an agenda.
+//! Resolves the names on the command line to an agenda.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,44 +14,44 @@ use crate::model::schedule::{Agenda, Batch, Entry, Load};
 use crate::model::{Arm, Counters, Experiment, Profile, Workload};
 use crate::nearest::unknown;
 
-/// What the record calls the files that arms measure.
+/// Name, in the record, of the files that arms measure.
 const FILES: &str = "files";
 
-/// What the user asked for.
+/// The user's selection.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// Names; all experiments where there are none.
+    /// Names of experiments; empty means all.
     pub experiments: Vec<String>,
-    /// Names; all arms where there are none.
+    /// Names of arms; empty means all.
     pub arms: Vec<String>,
-    /// Names; those of the profile where there are none.
+    /// Names of workloads; empty means those of the profile.
     pub workloads: Vec<String>,
-    /// How much.
+    /// Amount of measuring.
     pub profile: Profile,
-    /// Instead of the profile's.
+    /// Blocks, if not those of the profile.
     pub blocks: Option<u32>,
-    /// Decides every order and every input.
+    /// Seed of every order and every input.
     pub seed: u64,
-    /// Instead of the declared ones, per cent.
+    /// Margin instead of the declared ones, per cent.
     pub margin_pct: Option<f64>,
     /// Seconds after which a sample has failed.
     pub timeout_s: Option<f64>,
     /// Counters besides the arms' own.
     pub counters: Counters,
-    /// The number of operations of the document that an experiment comes from.
+    /// Use the number of operations of the document that an experiment comes from.
     pub seed_sizes: bool,
 }
 
-/// An agenda, and what the user should know about how it came about.
+/// An agenda, and notes for the user about the selection.
 #[derive(Clone, Debug)]
 pub struct Selected {
-    /// What the run will do.
+    /// The agenda of the run.
     pub agenda: Agenda,
-    /// A line each.
+    /// Notes, a line each.
     pub notes: Vec<String>,
 }
 
-/// Workloads that are left out, by the reason.
+/// Workloads that are left out, by reason.
 #[derive(Debug, Default)]
 struct LeftOut(Vec<(String, Vec<String>)>);
 
@@ -64,7 +64,7 @@ impl LeftOut {
         }
     }
 
-    /// A line a reason.
+    /// Formats one line per reason.
     fn lines(&self) -> Vec<String> {
         let line = |(why, workloads): &(String, Vec<String>)| match workloads.as_slice() {
             [workload] => format!("{workload}: {why}"),
@@ -75,12 +75,12 @@ impl LeftOut {
 }
 
 impl Selection {
-    /// Looks every name up and decides what to do.
+    /// Looks up every name and builds the agenda.
     ///
     /// # Errors
     ///
-    /// A name that nobody knows, with the known ones and the nearest; or a selection that leaves
-    /// nothing to compare.
+    /// An unknown name, with the known ones and the nearest; or a selection that leaves nothing to
+    /// compare.
     pub fn resolve(&self, known: &[Experiment]) -> Result<Selected, Error> {
         let chosen = self.experiments(known)?;
         self.check_names(&chosen)?;
@@ -128,7 +128,7 @@ impl Selection {
         Ok(chosen)
     }
 
-    /// Every arm and workload that was named must exist in one of the chosen experiments.
+    /// Checks that every named arm and workload exists in one of the chosen experiments.
     fn check_names(&self, chosen: &[&Experiment]) -> Result<(), Error> {
         let arms = chosen
             .iter()
@@ -142,7 +142,7 @@ impl Selection {
         )
     }
 
-    /// What to do of one experiment; `Ok(Err(_))` says why there is nothing.
+    /// Builds the entry of one experiment; `Ok(Err(_))` holds the reason if there is nothing to do.
     fn entry(
         &self,
         experiment: &Experiment,
@@ -193,7 +193,7 @@ impl Selection {
         }))
     }
 
-    /// The arms to run, the baseline first, or why there is nothing to compare.
+    /// Returns the arms to run, the baseline first, or the reason why there is nothing to compare.
     fn arms_of(
         &self,
         experiment: &Experiment,
@@ -227,7 +227,8 @@ impl Selection {
         Ok(arms)
     }
 
-    /// What to do of one workload, or why nothing (and whether that is worth a word).
+    /// Builds the load of one workload, or returns the reason for leaving it out, and whether to
+    /// report it.
     fn load(
         &self,
         experiment: &Experiment,
@@ -278,7 +279,7 @@ impl Selection {
         }))
     }
 
-    /// Why a quick run does not wait for an arm on a workload that nobody named.
+    /// Returns the reason why a quick run leaves out a slow arm on a workload that was not named.
     fn too_long(&self, arm: &Arm, workload: &Workload) -> Option<String> {
         if self.profile != Profile::Quick || !self.workloads.is_empty() {
             return None;
@@ -288,7 +289,7 @@ impl Selection {
     }
 }
 
-/// What the record says of the files that arms measure.
+/// Returns the record's facts about the files that arms measure.
 fn facts_of(experiment: &Experiment, arms: &[String]) -> BTreeMap<String, Value> {
     let mut files = (experiment.files)();
     files.retain(|(arm, _)| arms.iter().any(|name| name == arm));
@@ -303,8 +304,8 @@ fn facts_of(experiment: &Experiment, arms: &[String]) -> BTreeMap<String, Value>
     named.into_iter().collect()
 }
 
-/// How the record names a file: within a repository from its root, so that no record names a user's
-/// folders; what the system has, whole.
+/// Returns the name of a file in the record. A file in a repository is named from the repository's
+/// root, so that no record names a user's folders. A system file keeps its whole path.
 fn place_of(path: &Path) -> String {
     let mut above = path.ancestors().skip(1);
     let root = above.find(|folder| folder.join(".git").exists());

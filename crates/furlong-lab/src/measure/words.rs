@@ -1,27 +1,27 @@
-//! A command line as a person writes it, cut into words without a shell where none is needed.
+//! Splits a command line into words, without a shell if none is needed.
 #![forbid(unsafe_code)]
 
-/// What a command line turned out to be.
+/// A command line after splitting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// Words that need no shell, at least one.
     Words(Vec<String>),
-    /// Something that only a shell can do, and what it was.
+    /// Something that only a shell can do. Holds that part.
     NeedsShell(String),
-    /// Nothing at all.
+    /// No words.
     Empty,
     /// A quotation mark without its partner.
     Unclosed(char),
 }
 
-/// Characters outside quotes that mean something to a shell.
+/// Characters outside quotes that are special to a shell.
 const SHELL_ONLY: &str = "|&;<>()$`*?[]{}~#!\n";
 
-/// Cuts a command line as the shell would, or says why only a shell can.
+/// Splits a command line as a shell does, or reports why only a shell can.
 ///
-/// Words are separated by blanks; single quotes, double quotes and backslashes work as in the
-/// shell. Everything that would have to be expanded, joined or redirected is left to a shell, and
-/// so is a line that begins with an assignment.
+/// Words are separated by blanks. Single quotes, double quotes and backslashes work as in the
+/// shell. Expansions, lists and redirections are left to a shell, and so is a line that begins with
+/// an assignment.
 ///
 /// # Cost
 ///
@@ -57,7 +57,7 @@ pub fn split(text: &str) -> Line {
     }
 }
 
-/// The next word; the line as a whole where it cannot be cut.
+/// Returns the next word, or the result for the whole line if it cannot be split.
 fn word(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<String, Line> {
     let mut word = String::new();
     while let Some(c) = rest.next_if(|c| !matches!(c, ' ' | '\t')) {
@@ -81,7 +81,7 @@ fn word(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<String, L
     Ok(word)
 }
 
-/// What stands between double quotes, where a backslash keeps its meaning before a few only.
+/// Reads the text between double quotes, where a backslash is special only before a few characters.
 fn double_quoted(
     rest: &mut std::iter::Peekable<std::str::Chars<'_>>,
     word: &mut String,
@@ -103,7 +103,7 @@ fn double_quoted(
     }
 }
 
-/// Whether a first word is `NAME=value`.
+/// True if a first word is `NAME=value`.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -117,7 +117,7 @@ mod tests {
 
     use super::{Line, split};
 
-    /// What `sh` makes of a line: its words, each ended by a zero.
+    /// Splits a line with `sh`: its words, each ended by a zero.
     fn by_shell(text: &str) -> Vec<String> {
         let script = format!("printf '%s\\0' {text}");
         let output = Command::new("sh")

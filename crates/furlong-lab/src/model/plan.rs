@@ -228,7 +228,7 @@ pub struct MetricPlan {
     pub unit: String,
     /// The direction of improvement.
     pub better: Better,
-    /// Sampled or exact: whether processes differ in it.
+    /// Sampled or exact; processes differ in a sampled metric only.
     pub kind: Kind,
     /// Margin, per cent.
     pub margin_pct: f64,

@@ -1,7 +1,7 @@
 //! The result of a run, as it is stored, shown and exchanged: `furlong.result/1`.
 //!
-//! Fields may be added, but never renamed. The JSON Schema beside this file describes the same
-//! format; a test validates every output against it.
+//! Fields may be added, but never renamed. The JSON Schema in `schema/` describes the same format;
+//! a test validates every output against it.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;

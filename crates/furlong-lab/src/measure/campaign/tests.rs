@@ -1,4 +1,4 @@
-//! The schedule against a sampler that only pretends.
+//! The schedule with a simulated sampler.
 #![forbid(unsafe_code)]
 
 mod baseline;
@@ -16,7 +16,7 @@ use crate::model::{MetricPlan, Outcome, Profile, Workload};
 use crate::record::ledger::{Ledger, Place};
 use crate::talk::Voice;
 
-/// What a job was, without its borrows.
+/// A job without its borrows.
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
     workload: String,
@@ -27,7 +27,7 @@ struct Seen {
     padding: usize,
 }
 
-/// Answers by a function of the job and of how many came before.
+/// Answers by a function of the job and of the number of jobs before it.
 struct Pretend<F> {
     answer: F,
     seen: Vec<Seen>,
@@ -48,7 +48,7 @@ impl<F: FnMut(&Seen, usize) -> Result<Outcome, Miss>> Sampler for Pretend<F> {
     }
 }
 
-/// 100 ns an operation; a count that follows from the input; the answer is the input's seed.
+/// 100 ns per operation; a count that follows from the input; the answer is the input's seed.
 fn good(seen: &Seen) -> Result<Outcome, Miss> {
     let count = (seen.seed % 97) as f64;
     let metrics = [("time".to_owned(), 100.0), ("calls".to_owned(), count)];
@@ -161,7 +161,7 @@ const PLAIN: Place = Place {
     workload: 0,
 };
 
-/// The processes of blocks: they have a block's seed, not the run's.
+/// Returns the processes of blocks: those with a block's seed instead of the run's.
 fn of_blocks(seen: &[Seen]) -> Vec<&Seen> {
     seen.iter().filter(|seen| seen.seed != 11).collect()
 }
@@ -199,7 +199,7 @@ fn a_block_has_every_arm_and_the_control_once_in_the_dealt_order() {
 fn the_batch_is_found_on_the_baseline_and_frozen_for_all() {
     let agenda = agenda(timed(), 3);
     let mut ledger = blank(&agenda);
-    // The other arms are three times as slow, which must not change their batch.
+    // The other arms are three times as slow. This must not change their batch.
     let (_, seen) = run(&agenda, &mut ledger, |seen, _| {
         let mut outcome = good(seen)?;
         outcome.elapsed_s *= if seen.arm == "a" { 1.0 } else { 3.0 };
@@ -249,7 +249,7 @@ fn a_count_that_differs_is_sampled_in_every_block_by_processes_of_its_own() {
     let mut ledger = blank(&agenda);
     let (end, seen) = run(&agenda, &mut ledger, |seen, place| {
         let mut outcome = good(seen)?;
-        // Only the second workload shows it: the first one's count is taken back.
+        // Only the second workload shows it: the count of the first one is revoked.
         if seen.exact && seen.workload == "ins" {
             outcome.metrics.insert("calls".to_owned(), place as f64);
         }
@@ -307,7 +307,7 @@ fn a_wrong_answer_is_seen_while_counting_too() {
         })
     };
     assert!(matches!(differ("other", 0), (End::WrongAnswer(_), _)));
-    // The second process of the first arm does not agree with the first.
+    // The second process of the first arm disagrees with the first.
     let (End::WrongAnswer(what), _) = differ("a", 1) else {
         panic!("not seen")
     };
@@ -450,7 +450,7 @@ fn a_further_pass_adds_its_metric_and_leaves_out_what_is_not_exact() {
     let agenda = agenda(timed(), 1);
     let mut ledger = blank(&agenda);
     let counting = |seen: &Seen, place: usize| {
-        // The third process counts one more, as none does after it.
+        // The third process counts one more than all others.
         let odd = if seen.arm == "other" {
             place
         } else {

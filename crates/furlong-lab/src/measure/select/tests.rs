@@ -1,4 +1,4 @@
-//! From names to an agenda.
+//! Selection: from names to an agenda.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -299,7 +299,7 @@ fn a_file_of_a_repository_is_named_from_its_root() {
     let file = home.path().join("checkout/target/libarm.so");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     assert_eq!(place_of(&file), file.display().to_string());
-    // A worktree has a file of that name, where a clone has a folder.
+    // In a worktree `.git` is a file; in a clone it is a folder.
     fs::write(home.path().join("checkout/.git"), "gitdir: elsewhere").unwrap();
     assert_eq!(place_of(&file), "target/libarm.so");
     let of_the_system = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";

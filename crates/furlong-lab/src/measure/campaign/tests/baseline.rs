@@ -18,11 +18,11 @@ fn where_the_baseline_cannot_run_the_next_arm_stands_in_for_it() {
         let timed = of.filter(|one| !one.exact && (one.seed == 11) == operations);
         timed.map(|one| one.arm.as_str()).collect::<Vec<_>>()
     };
-    // The run's own seed is that of the calibration.
+    // Only the calibration uses the run's own seed.
     assert!(arms_of("plain", true).iter().all(|arm| *arm == "a"));
     let calibrated = arms_of("ins", true);
     assert!(!calibrated.is_empty() && calibrated.iter().all(|arm| *arm == "longer"));
-    // In each of two blocks once as an arm and once as the control.
+    // In each of two blocks, once as an arm and once as the control.
     let sampled = arms_of("ins", false);
     let times = |arm: &str| sampled.iter().filter(|one| **one == arm).count();
     assert_eq!([times("a"), times("longer"), times("other")], [0, 4, 2]);

@@ -47,7 +47,7 @@ fn a_workload_is_asked_for_its_own_metrics_only() {
             assert_eq!(control.samples.len(), if is_own { 3 } else { 0 }, "{name}");
         }
     }
-    // A sample that failed is missing in the metrics that it should have had.
+    // A failed sample is null in exactly the metrics of its workload.
     let failing = &experiment.workloads[1].arms[2].samples["time"];
     assert_eq!(*failing, [None, Some(100.0), None]);
 }
