@@ -1,4 +1,4 @@
-//! What this binary is.
+//! Properties of this binary.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::{env, fs, io, process};
 use crate::error::{Error, cause};
 use crate::hash::fingerprint;
 
-/// Version, with the commit where one is known.
+/// Returns the version, with the commit if it is known.
 #[must_use]
 pub fn version() -> String {
     let version = env!("CARGO_PKG_VERSION");
@@ -17,13 +17,13 @@ pub fn version() -> String {
     }
 }
 
-/// Compiler.
+/// Returns the compiler's version.
 #[must_use]
 pub fn rustc() -> &'static str {
     env!("FURLONG_RUSTC")
 }
 
-/// Cargo's profile, the optimisation level and the target.
+/// Returns cargo's profile, the optimisation level and the target.
 #[must_use]
 pub fn profile() -> String {
     let parts = [
@@ -34,19 +34,19 @@ pub fn profile() -> String {
     format!("{}, opt-level {}, {}", parts[0], parts[1], parts[2])
 }
 
-/// Whether the compiler optimised as for a release.
+/// True if the compiler optimised as for a release.
 #[must_use]
 pub fn is_release() -> bool {
     env!("FURLONG_PROFILE") == "release"
 }
 
-/// What other processes run to run this executable. By its name it would be what a build has put
-/// there meanwhile, and a run would hold the figures of two binaries; the system keeps the file
-/// that is running.
+/// Returns the path by which other processes run this executable. It is `/proc/PID/exe`, which is
+/// always the running file. The file's own path may hold a newer build meanwhile, and a run would
+/// then mix the figures of two binaries.
 ///
 /// # Errors
 ///
-/// The system does not say where it is.
+/// The system does not report the path.
 pub fn executable() -> Result<PathBuf, Error> {
     running()
         .map_err(|error| Error::failed(format!("cannot find this executable: {}", cause(&error))))
@@ -61,7 +61,7 @@ fn running() -> io::Result<PathBuf> {
     }
 }
 
-/// A fingerprint of the executable that is running: figures of two binaries are not one run's.
+/// Returns a fingerprint of the running executable. A run must not mix the figures of two binaries.
 #[must_use]
 pub fn binary() -> String {
     let bytes = running().and_then(fs::read);

@@ -1,16 +1,16 @@
-//! A result with its summaries, comparisons and verdicts, which are never stored: they follow from
-//! the samples.
+//! A result with its summaries, comparisons and verdicts. They are never stored, because they
+//! follow from the samples.
 #![forbid(unsafe_code)]
 
 use crate::model::result::{Comparison, ExperimentResult, ResultFile};
 use furlong_stats::judge;
 
-/// Judges a result of which nothing is judged yet. Workloads without a single block or count are
-/// left out, and that is said.
+/// Judges a result without verdicts. Workloads without a single block or count are left out, with a
+/// note.
 ///
 /// # Shapes
 ///
-/// `margin_pct` goes before the declared margins.
+/// `margin_pct` overrides the declared margins.
 #[must_use]
 pub fn judged(result: &ResultFile, margin_pct: Option<f64>) -> ResultFile {
     let mut judged = result.clone();
@@ -37,7 +37,7 @@ pub fn judged(result: &ResultFile, margin_pct: Option<f64>) -> ResultFile {
     judged
 }
 
-/// The comparisons that decide: those of the primary metric, each with its workload's name.
+/// Returns the comparisons that decide: those of the primary metric, each with its workload's name.
 pub fn deciding(experiment: &ExperimentResult) -> impl Iterator<Item = (&str, &Comparison)> {
     experiment.workloads.iter().flat_map(move |workload| {
         let primary = workload.primary(&experiment.named()).map(|(name, _)| name);

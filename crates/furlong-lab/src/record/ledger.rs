@@ -1,7 +1,7 @@
 //! A run's result while it grows, and its copy in the store.
 //!
-//! The result in memory leads: when the store fails, that is said once, the store is let go, and
-//! the run goes on to the terminal and the files that were asked for.
+//! The result in memory is authoritative. If the store fails, this is reported once and the store
+//! is dropped; the run still writes to the terminal and to the requested files.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub struct Place {
     pub workload: usize,
 }
 
-/// By arm and metric: what was counted, `None` where the arm failed.
+/// Counts by arm and metric; `None` if the arm failed.
 pub type ExactValues = BTreeMap<String, BTreeMap<String, Option<f64>>>;
 
 /// The parameter that holds the frozen batch.
@@ -41,11 +41,12 @@ pub struct Ledger {
     listener: Option<Listener>,
 }
 
-/// Hears everything that a ledger is told.
+/// Receiver of every line of a ledger.
 type Listener = Box<dyn FnMut(Line)>;
 
 impl Ledger {
-    /// A result, blank or found in a store, that is kept in `store` from now on.
+    /// Returns a ledger of a result, blank or loaded from a store, that is kept in `store` from now
+    /// on.
     #[must_use]
     pub fn new(result: ResultFile, store: Option<Store>, voice: Voice) -> Ledger {
         Ledger {
@@ -57,30 +58,30 @@ impl Ledger {
         }
     }
 
-    /// Who hears every line from now on.
+    /// Sets the receiver of every line from now on.
     pub fn listen(&mut self, listener: impl FnMut(Line) + 'static) {
         self.listener = Some(Box::new(listener));
     }
 
-    /// What is known so far, without summaries and comparisons.
+    /// Returns the result so far, without summaries and comparisons.
     #[must_use]
     pub fn result(&self) -> &ResultFile {
         &self.result
     }
 
-    /// Whether the store has everything so far.
+    /// True if the store has everything so far.
     #[must_use]
     pub fn kept(&self) -> bool {
         self.store.is_some()
     }
 
-    /// Whether there was a store that has only a part of it now.
+    /// True if the store failed and has only a part of the result.
     #[must_use]
     pub fn is_torn(&self) -> bool {
         self.lost
     }
 
-    /// The frozen number of operations.
+    /// Returns the frozen number of operations.
     #[must_use]
     pub fn operations(&self, place: Place) -> Option<u64> {
         self.workload(place).params.get(OPERATIONS)?.as_u64()
@@ -91,7 +92,7 @@ impl Ledger {
         self.note(place, OPERATIONS, operations.into());
     }
 
-    /// Notes a fact about a workload.
+    /// Records a fact about a workload.
     pub fn note(&mut self, place: Place, name: &str, value: serde_json::Value) {
         self.tell(|| Line::Note {
             place,
@@ -103,7 +104,7 @@ impl Ledger {
         self.keep_workload(place);
     }
 
-    /// Names of the metrics of one kind, in their order.
+    /// Returns the names of the metrics of one kind, in their order.
     #[must_use]
     pub fn metrics(&self, place: Place, kind: Kind) -> Vec<String> {
         let experiment = &self.result.experiments[place.experiment];
@@ -114,8 +115,8 @@ impl Ledger {
             .collect()
     }
 
-    /// The exact metrics that were not counted yet on a workload by each arm that counts them:
-    /// `counts` takes an arm and a metric.
+    /// Returns the exact metrics that an arm still has to count on a workload. `counts` takes an
+    /// arm and a metric, and is true if the arm counts it.
     #[must_use]
     pub fn uncounted(&self, place: Place, counts: impl Fn(&str, &str) -> bool) -> Vec<String> {
         let workload = self.workload(place);
@@ -127,7 +128,7 @@ impl Ledger {
         names
     }
 
-    /// Adds the metrics of a further pass, where they are not there yet.
+    /// Adds the metrics of a further pass, unless they are there already.
     pub fn add_metrics(&mut self, experiment: usize, metrics: &[MetricPlan]) {
         self.tell(|| Line::Metrics {
             experiment,
@@ -145,7 +146,7 @@ impl Ledger {
         });
     }
 
-    /// Notes what was counted on a workload.
+    /// Records the counts of a workload.
     pub fn set_exact(&mut self, place: Place, values: &ExactValues) {
         self.tell(|| Line::Exact {
             place,
@@ -162,7 +163,7 @@ impl Ledger {
         });
     }
 
-    /// A metric that differs between processes is sampled from now on, on every workload.
+    /// Makes a metric that differs between processes a sampled one, on every workload.
     pub fn demote(&mut self, experiment: usize, metric: &str, why: String) {
         self.tell(|| Line::Demotion {
             experiment,
@@ -185,7 +186,7 @@ impl Ledger {
         });
     }
 
-    /// Whether a block is finished.
+    /// True if a block is finished.
     #[must_use]
     pub fn has_block(&self, place: Place, number: u32) -> bool {
         self.workload(place).blocks.contains(&number)
@@ -205,7 +206,7 @@ impl Ledger {
         });
     }
 
-    /// The arm (or the control) that failed in each of the last `blocks` blocks.
+    /// Returns the arm (or the control) that failed in each of the last `blocks` blocks.
     #[must_use]
     pub fn failing(&self, place: Place, blocks: usize) -> Option<String> {
         let sampled = self.metrics(place, Kind::Sampled);
@@ -237,7 +238,7 @@ impl Ledger {
         failing(&control.samples).then(|| CONTROL.to_owned())
     }
 
-    /// Notes something about a workload.
+    /// Records a warning about a workload.
     pub fn warn(&mut self, place: Place, text: String) {
         self.tell(|| Line::Warning {
             place,
@@ -250,25 +251,25 @@ impl Ledger {
         self.keep_workload(place);
     }
 
-    /// Notes something about the run as a whole.
+    /// Records a warning about the run as a whole.
     pub fn warn_run(&mut self, text: String) {
         if !self.result.run.warnings.contains(&text) {
             self.result.run.warnings.push(text);
         }
     }
 
-    /// Notes the machine's share of stolen time and how the run ended.
+    /// Records the machine's share of stolen time and the end of the run.
     pub fn close(&mut self, status: Status, steal_pct: Option<f64>) {
         self.result.run.machine.steal_pct = steal_pct;
         self.keep(|store, result| store.close(&result.run, status));
     }
 
-    /// Notes what machine it is, where that is known only now.
+    /// Sets the machine, if it was not known at the start.
     pub fn set_machine(&mut self, machine: Machine) {
         self.result.run.machine = machine;
     }
 
-    /// A workload so far.
+    /// Returns a workload's result so far.
     #[must_use]
     pub fn workload(&self, place: Place) -> &WorkloadResult {
         &self.result.experiments[place.experiment].workloads[place.workload]
@@ -292,7 +293,7 @@ impl Ledger {
         });
     }
 
-    /// Writes to the store where there is one, and lets it go when it fails.
+    /// Writes to the store, if there is one, and drops it if it fails.
     fn keep(&mut self, write: impl FnOnce(&mut Store, &ResultFile) -> Result<(), Fault>) {
         let Some(store) = &mut self.store else { return };
         if let Err(fault) = write(store, &self.result) {
@@ -310,11 +311,11 @@ fn names(result: &ResultFile, place: Place) -> (&str, &str) {
     (&experiment.name, &experiment.workloads[place.workload].name)
 }
 
-/// Adds a block to a result: one value an arm and sampled metric, `None` where the arm failed. An
-/// arm that was not asked for a metric has no values at all; nor has any arm of a metric that the
-/// workload does not have, which shows as soon as one of them has not failed.
+/// Adds a block to a result: one value per arm and sampled metric, `None` if the arm failed. An arm
+/// that does not measure a metric has no values of it. A metric that the workload lacks has no
+/// values from any arm; this is known after the first sample without a failure.
 pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Block) {
-    // Blocks of several machines come in any order.
+    // Blocks of several machines arrive in any order.
     let at = workload
         .blocks
         .partition_point(|number| *number < block.number);

@@ -1,4 +1,4 @@
-//! The lines of a ledger: what it was told, as values, so that it can be told to another ledger.
+//! The lines of a ledger: its changes as values, which can be replayed to another ledger.
 #![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use super::measured::Block;
 use crate::model::MetricPlan;
 use crate::model::result::{Kind, ResultFile};
 
-/// One line of a ledger: something that it was told.
+/// One change of a ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
 pub enum Line {
@@ -19,11 +19,11 @@ pub enum Line {
         /// Those metrics.
         metrics: Vec<MetricPlan>,
     },
-    /// What was counted on a workload.
+    /// Counts of a workload.
     Exact {
         /// The workload.
         place: Place,
-        /// By arm and metric.
+        /// Counts by arm and metric.
         values: ExactValues,
     },
     /// A metric is sampled from now on.
@@ -44,11 +44,11 @@ pub enum Line {
         /// Its value.
         value: serde_json::Value,
     },
-    /// Something to know about a workload.
+    /// A warning about a workload.
     Warning {
         /// The workload.
         place: Place,
-        /// A sentence that says what to do.
+        /// A sentence with a remedy.
         text: String,
     },
     /// A finished block.
@@ -61,7 +61,7 @@ pub enum Line {
 }
 
 impl Line {
-    /// Whether a result has the place that the line is about.
+    /// True if a result has the place that the line refers to.
     #[must_use]
     pub fn fits(&self, result: &ResultFile) -> bool {
         let has = |place: &Place| {
@@ -79,7 +79,7 @@ impl Line {
         }
     }
 
-    /// Tells a ledger what another was told, unless it knows.
+    /// Replays the line to a ledger, unless the ledger has it.
     pub fn tell(&self, ledger: &mut Ledger) {
         debug_assert!(self.fits(ledger.result()), "a line of another agenda");
         match self {
@@ -122,7 +122,7 @@ impl Line {
     }
 }
 
-/// Without the metrics that are sampled by now.
+/// Removes the metrics that are sampled by now.
 fn still_exact(ledger: &Ledger, place: Place, values: &ExactValues) -> ExactValues {
     let exact = ledger.metrics(place, Kind::Exact);
     let mut values = values.clone();

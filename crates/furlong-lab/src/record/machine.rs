@@ -1,4 +1,4 @@
-//! What the machine says of itself, as far as it can be asked without privileges.
+//! Properties of the machine, as far as they can be read without privileges.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::build;
 use crate::hash::fnv1a;
 use crate::model::result::Machine;
 
-/// Where `proc`, `sys` and `etc` are.
+/// The root directory of `proc`, `sys` and `etc`.
 #[derive(Clone, Debug)]
 pub struct Files(PathBuf);
 
@@ -28,7 +28,7 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// Share of the time since `earlier` that the hypervisor gave to others, per cent.
+    /// Returns the share of the time since `earlier` that the hypervisor gave to others, per cent.
     #[must_use]
     pub fn steal_pct(self, earlier: CpuTime) -> Option<f64> {
         let total = self
@@ -41,13 +41,13 @@ impl CpuTime {
 }
 
 impl Files {
-    /// Files under another root.
+    /// Returns the files under another root.
     #[must_use]
     pub fn under(root: &Path) -> Files {
         Files(root.to_owned())
     }
 
-    /// Asks for everything that the record holds.
+    /// Reads everything that the record holds.
     #[must_use]
     pub fn machine(&self) -> Machine {
         let cpuinfo = self.read("proc/cpuinfo").unwrap_or_default();
@@ -97,12 +97,13 @@ impl Files {
         }
     }
 
-    /// Processor time so far.
+    /// Returns the processor time so far.
     #[must_use]
     pub fn cpu_time(&self) -> Option<CpuTime> {
         let stat = self.read("proc/stat")?;
         let line = stat.lines().find(|line| line.starts_with("cpu "))?;
-        // user nice system idle iowait irq softirq steal; guest time is in user time already.
+        // The columns are user nice system idle iowait irq softirq steal. Guest time is included in
+        // user time.
         let times: Vec<u64> = line
             .split_whitespace()
             .skip(1)
@@ -116,7 +117,7 @@ impl Files {
         })
     }
 
-    /// A small file without its blanks at either end; `None` where it is not there or empty.
+    /// Reads a small file and trims blanks; `None` if it is missing or empty.
     #[must_use]
     pub fn read(&self, path: &str) -> Option<String> {
         let text = fs::read_to_string(self.0.join(path)).ok()?;
@@ -145,7 +146,7 @@ impl Files {
         kib.checked_mul(1024)
     }
 
-    /// Load average of the last minute.
+    /// Returns the load average of the last minute.
     #[must_use]
     pub fn load_1m(&self) -> Option<f64> {
         self.read("proc/loadavg")?
@@ -178,7 +179,7 @@ impl Files {
         caches
     }
 
-    /// Who runs this machine as a guest, where the processor says that somebody does.
+    /// Returns the hypervisor, if the processor reports that this is a guest.
     fn hypervisor(&self, cpuinfo: &str) -> Option<String> {
         let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
         let is_guest = flags.is_some_and(|line| line.split_whitespace().any(|f| f == "hypervisor"));
@@ -220,7 +221,7 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
         .or_else(|| named("uarch"))
 }
 
-/// `32K` and the like.
+/// Parses a size such as `32K`.
 fn bytes(size: &str) -> Option<u64> {
     let digits = size.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let unit: u64 = match &size[digits.len()..] {
@@ -233,7 +234,7 @@ fn bytes(size: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// The word in brackets of `always [madvise] never`.
+/// Returns the word in brackets of `always [madvise] never`.
 fn chosen(words: &str) -> Option<String> {
     let start = words.split_once('[')?.1;
     Some(start.split_once(']')?.0.to_owned())

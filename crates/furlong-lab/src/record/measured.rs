@@ -1,4 +1,4 @@
-//! A finished block, as it goes into the record.
+//! A finished block in the record.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use crate::model::Outcome;
 /// A finished block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// From 1.
+    /// Number of the block, from 1.
     pub number: u32,
-    /// Decided the input of all its processes.
+    /// Seed of the input of all its processes.
     pub seed: u64,
-    /// In the order in which they ran.
+    /// Samples in the order in which they ran.
     pub samples: Vec<Sample>,
 }
 
@@ -23,20 +23,20 @@ pub struct Block {
 pub struct Sample {
     /// The arm, or [`CONTROL`](crate::model::result::CONTROL).
     pub runner: String,
-    /// By metric; what is not there was not measured.
+    /// Values by metric; a metric without a value was not measured.
     pub values: BTreeMap<String, f64>,
     /// Seconds of the timed region.
     pub elapsed_s: f64,
     /// Operations done in the timed region.
     pub operations: u64,
-    /// Of the answers, where there were any.
+    /// Digest of the answers, if there were any.
     pub digest: Option<u64>,
-    /// Why there are no values, where there are none.
+    /// Reason why there are no values, if there are none.
     pub failure: Option<String>,
 }
 
 impl Sample {
-    /// What a process said, of the metrics that were asked for.
+    /// Returns the sample of an outcome, with the requested metrics only.
     #[must_use]
     pub fn taken(runner: &str, metrics: &[String], outcome: &Outcome) -> Sample {
         let value = |name: &String| Some((name.clone(), *outcome.metrics.get(name)?));
@@ -50,7 +50,7 @@ impl Sample {
         }
     }
 
-    /// A process that failed.
+    /// Returns the sample of a process that failed.
     #[must_use]
     pub fn missed(runner: &str, why: String) -> Sample {
         Sample {

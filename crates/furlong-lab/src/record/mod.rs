@@ -1,15 +1,15 @@
-//! What a run leaves behind.
+//! The record of a run.
 //!
 //! # Files
 //!
 //! - `measured.rs`: a finished block.
 //! - `ledger.rs`: a run's result while it grows, and its copy in the store.
-//! - `line.rs`: what a ledger is told, so that it can be told to another.
-//! - `judged.rs`: the same with its verdicts.
-//! - `store/`: the SQLite database.
-//! - `machine.rs`: what the machine says of itself.
-//! - `build.rs`: what this binary is.
-//! - `place.rs`: where the user's data stands.
+//! - `line.rs`: the lines of a ledger, which can be replayed to another.
+//! - `judged.rs`: a result with its verdicts.
+//! - `store/`: the database of runs.
+//! - `machine.rs`: properties of the machine.
+//! - `build.rs`: properties of this binary.
+//! - `place.rs`: directories of the user's data.
 #![forbid(unsafe_code)]
 
 pub mod build;

@@ -1,17 +1,17 @@
-//! Where the user's data stands, and what can be made again.
+//! Directories of the user's data and of the cache.
 #![forbid(unsafe_code)]
 
 use std::env;
 use std::path::PathBuf;
 
-/// The directory `furlong` in the user's data directory, as the XDG base directories have it: a
-/// relative `XDG_DATA_HOME` does not count. `None` where there is no home either.
+/// Returns the directory `furlong` in the user's data directory by the XDG base directory rules: a
+/// relative `XDG_DATA_HOME` is ignored. `None` if there is no home directory either.
 #[must_use]
 pub fn data_dir() -> Option<PathBuf> {
     dir("XDG_DATA_HOME", ".local/share")
 }
 
-/// The same in the user's cache directory, for what can be made again.
+/// Returns the same in the user's cache directory, for data that can be made again.
 #[must_use]
 pub fn cache_dir() -> Option<PathBuf> {
     dir("XDG_CACHE_HOME", ".cache")

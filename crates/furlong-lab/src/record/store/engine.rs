@@ -1,57 +1,58 @@
-//! What the store asks of a database: statements, values and rows, in the SQL that SQLite and
-//! PostgreSQL have in common.
+//! The interface between the store and a database: statements, values and rows, in the common SQL
+//! of SQLite and PostgreSQL.
 #![forbid(unsafe_code)]
 
 use serde::de::DeserializeOwned;
 
 use super::Fault;
 
-/// A database that is open.
+/// An open database.
 ///
-/// Placeholders are `?1`, `?2`, ..; every statement means the same on each engine.
+/// Placeholders are `?1`, `?2`, ..; every statement has the same meaning on both engines.
 pub(super) trait Engine: Send {
-    /// One statement, and its rows.
+    /// Executes a statement and returns its rows.
     fn run(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Fault>;
 
     /// Begins a transaction.
     fn begin(&self, access: Access) -> Result<(), Fault>;
 
-    /// Ends it; everything in it is on the disk when this returns.
+    /// Commits the transaction. It is durable when this returns.
     fn commit(&self) -> Result<(), Fault> {
         self.run("COMMIT", &[]).map(drop)
     }
 
-    /// Ends it as if it had not been. When that fails the connection is gone and all of it with it.
+    /// Rolls the transaction back. If this fails, the connection is lost, and the transaction with
+    /// it.
     fn rollback(&self) {
         let _ = self.run("ROLLBACK", &[]);
     }
 
-    /// Connects anew after the connection was lost, where that is possible.
+    /// Reconnects after the connection was lost, if that is possible.
     fn reconnect(&self) -> bool {
         false
     }
 
-    /// Changes nothing from now on, whatever it is told.
+    /// Refuses every later write.
     fn refuse_writes(&self) -> Result<(), Fault>;
 
-    /// What is wrong, in this database's words.
+    /// Returns the fault of an invalid value, with the name of this database.
     fn odd(&self, what: &Odd) -> Fault;
 
-    /// For tests: several statements without values.
+    /// Executes several statements without values, for tests.
     #[cfg(test)]
     fn batch(&self, sql: &str) -> Result<(), Fault>;
 }
 
-/// What a transaction does.
+/// Purpose of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Reads one state of the database, whatever others write meanwhile.
+    /// Reads one snapshot of the database, unaffected by concurrent writes.
     Read,
-    /// Writes; nobody else does until it ends.
+    /// Writes, and excludes other writers until it ends.
     Write,
 }
 
-/// What stands in a column.
+/// A value of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Null,
@@ -64,12 +65,12 @@ pub(super) enum Value {
 #[derive(Clone, Debug)]
 pub(super) struct Row(pub(super) Vec<Value>);
 
-/// A column holds what no furlong wrote.
+/// A column holds a value that no furlong wrote.
 #[derive(Clone, Debug)]
 pub(super) struct Odd(pub(super) String);
 
 impl Row {
-    /// What stands in a column.
+    /// Returns the value of a column.
     pub(super) fn get<T: FromValue>(&self, column: usize) -> Result<T, Odd> {
         let value = self.0.get(column).unwrap_or(&Value::Null);
         T::from_value(value).ok_or_else(|| {
@@ -79,14 +80,14 @@ impl Row {
         })
     }
 
-    /// A column of JSON.
+    /// Parses a column of JSON.
     pub(super) fn parsed<T: DeserializeOwned>(&self, column: usize) -> Result<T, Odd> {
         let text: String = self.get(column)?;
         serde_json::from_str(&text).map_err(|error| Odd(error.to_string()))
     }
 }
 
-/// What can be taken out of a column.
+/// A type that a column's value converts to.
 pub(super) trait FromValue: Sized {
     fn from_value(value: &Value) -> Option<Self>;
 }
@@ -164,7 +165,7 @@ impl From<u32> for Value {
 }
 
 impl From<u64> for Value {
-    /// Databases have no unsigned numbers: the same bits, signed.
+    /// Databases have no unsigned integers, so the bits are stored as a signed one.
     fn from(number: u64) -> Value {
         Value::Integer(number.cast_signed())
     }

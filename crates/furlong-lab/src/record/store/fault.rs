@@ -1,4 +1,4 @@
-//! What is wrong with a database, and what to do about it.
+//! Faults of a database, with remedies.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -8,27 +8,27 @@ use rusqlite::ErrorCode;
 
 use super::engine::Odd;
 
-/// What is wrong with a database and what to do, in one line.
+/// A problem with a database and a remedy, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     text: String,
     kind: Kind,
 }
 
-/// What a fault means for whoever meets it.
+/// A fault's meaning to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Nothing but its text.
+    /// A plain error.
     Plain,
-    /// The medium takes no changes: what is there may still be read.
+    /// The medium is read-only: the database may still be read.
     Unwritable,
-    /// The connection is gone: nobody knows whether the last commit was done.
+    /// The connection is lost; it is unknown if the last commit was done.
     Lost,
-    /// What was to be added is there already.
+    /// The row to be added exists already.
     Twice,
 }
 
-/// The way out of all of them.
+/// Remedy that fits all faults.
 pub(super) const ANOTHER: &str = "name another with --db FILE";
 
 impl fmt::Display for Fault {
@@ -51,7 +51,7 @@ impl Fault {
         self.kind == Kind::Unwritable
     }
 
-    /// Whether nothing is wrong but that the connection is gone.
+    /// True if the only problem is a lost connection.
     pub(crate) fn is_lost(&self) -> bool {
         self.kind == Kind::Lost
     }
@@ -101,7 +101,7 @@ impl Fault {
         ))
     }
 
-    /// What SQLite says, in the reader's words.
+    /// Translates an error of SQLite into a fault.
     pub(super) fn of(path: &Path, error: &rusqlite::Error) -> Fault {
         let path = path.display();
         let code = error.sqlite_error_code();

@@ -1,4 +1,4 @@
-//! A run that was never measured, and its blocks.
+//! A run that was never measured, with its blocks.
 #![forbid(unsafe_code)]
 
 use furlong_lab::model::Counters;
@@ -10,13 +10,13 @@ use furlong_lab::record::measured::{Block, Sample};
 use furlong_lab::record::store::{Location, Store};
 use furlong_lab::talk::Voice;
 
-/// The one workload of its one experiment.
+/// The only workload of its only experiment.
 pub(crate) const PLACE: Place = Place {
     experiment: 0,
     workload: 0,
 };
 
-/// A ledger over a database with a run that has just begun.
+/// Returns a ledger on a database with a run that has just begun.
 pub(crate) fn begun(location: &Location, id: &str) -> Ledger {
     let result = blank(id, "2026-01-01T00:00:00+00:00");
     let mut store = Store::open(location).unwrap();

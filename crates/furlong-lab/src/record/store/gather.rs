@@ -1,5 +1,5 @@
-//! Whole runs, and parts of many: in a fixed number of statements, however many workloads and runs
-//! there are.
+//! Loads whole runs, or parts of many, in a fixed number of statements, however many workloads and
+//! runs there are.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -12,26 +12,26 @@ use crate::model::result::{
 use crate::record::ledger::push;
 use crate::record::measured::{Block, Sample};
 
-/// Which experiments of which runs, and how much of them.
+/// A selection of experiments, and of the parts to load.
 pub(super) struct Choice {
-    /// A statement for the numbers of the experiments.
+    /// Statement for the row identifiers of the experiments.
     pub(super) experiments: &'static str,
-    /// Its values, all of them.
+    /// All its values.
     pub(super) values: Vec<Value>,
-    /// This workload alone.
+    /// Only this workload.
     pub(super) workload: Option<String>,
-    /// This metric alone.
+    /// Only this metric.
     pub(super) metric: Option<String>,
 }
 
 /// The experiments of a run.
 const OF_RUN: &str = "SELECT id FROM experiments WHERE run = ?1";
 
-/// The one that is named.
+/// One experiment of a run, by name.
 const ONE_OF_RUN: &str = "SELECT id FROM experiments WHERE run = ?1 AND name = ?2";
 
 impl Choice {
-    /// All that there is of a run, or of one experiment of it.
+    /// Returns the choice of a whole run, or of one of its experiments.
     pub(super) fn of_run(run: &str, experiment: Option<&str>) -> Choice {
         let (experiments, values) = match experiment {
             None => (OF_RUN, vec![run.into()]),
@@ -45,7 +45,7 @@ impl Choice {
         }
     }
 
-    /// The rule for rows of experiments.
+    /// Returns the condition on rows of experiments.
     fn of_experiments(&self, column: &str) -> Rule {
         Rule {
             sql: format!("{column} IN ({})", self.experiments),
@@ -53,13 +53,13 @@ impl Choice {
         }
     }
 
-    /// The rule for rows of workloads.
+    /// Returns the condition on rows of workloads.
     fn of_workloads(&self) -> Rule {
         self.of_experiments("experiment")
             .and("name", self.workload.as_deref())
     }
 
-    /// The rule for rows that belong to a workload.
+    /// Returns the condition on rows that belong to a workload.
     fn of_parts(&self) -> Rule {
         let workloads = self.of_workloads();
         Rule {
@@ -71,20 +71,20 @@ impl Choice {
         }
     }
 
-    /// The rule for values.
+    /// Returns the condition on values.
     fn of_values(&self) -> Rule {
         self.of_parts().and("metric", self.metric.as_deref())
     }
 }
 
-/// Which rows: a condition and its values.
+/// A condition on rows, with its values.
 struct Rule {
     sql: String,
     values: Vec<Value>,
 }
 
 impl Rule {
-    /// Further only where a column is so, where that is said.
+    /// Adds the condition that a column equals a text, if there is one.
     fn and(mut self, column: &str, text: Option<&str>) -> Rule {
         if let Some(text) = text {
             self.values.push(text.into());
@@ -94,7 +94,7 @@ impl Rule {
     }
 }
 
-/// A workload on its way, with the numbers by which its parts are found.
+/// A workload that is being loaded, with the row identifiers of its parts.
 struct Loose {
     id: i64,
     experiment: i64,
@@ -102,7 +102,7 @@ struct Loose {
     blocks: Vec<Block>,
 }
 
-/// An experiment on its way.
+/// An experiment that is being loaded.
 struct Found {
     id: i64,
     run: String,
@@ -110,7 +110,7 @@ struct Found {
 }
 
 impl Store {
-    /// The runs of a choice, oldest first, each with what was chosen of it.
+    /// Loads the runs of a choice, oldest first, each with the chosen parts.
     pub(super) fn gather(&self, choice: &Choice) -> Result<Vec<Saved>, Fault> {
         let rule = choice.of_experiments("id");
         let rule = Rule {
@@ -126,7 +126,7 @@ impl Store {
         Ok(runs)
     }
 
-    /// A run with what was chosen of it; `None` where there is no such run.
+    /// Loads a run with the chosen parts; `None` if there is no such run.
     pub(super) fn whole(&self, run: &str, choice: &Choice) -> Result<Option<Saved>, Fault> {
         let rule = Rule {
             sql: "id = ?1".to_owned(),
@@ -140,11 +140,11 @@ impl Store {
         Ok(Some(saved))
     }
 
-    /// What an experiment of a run consists of: its workloads with their arms, without a value.
+    /// Returns an experiment of a run without values: its workloads with their arms.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn contents(&self, run: &str, name: &str) -> Result<Option<ExperimentResult>, Fault> {
         let choice = Choice::of_run(run, Some(name));
         let Some(mut found) = self.headings(&choice)?.into_iter().next() else {
@@ -165,7 +165,7 @@ impl Store {
         self.rows(&sql, &rule.values, bare)
     }
 
-    /// The experiments of a choice, each with the name of its run.
+    /// Loads the experiments of a choice, each with the name of its run.
     fn experiments(&self, choice: &Choice) -> Result<Vec<(String, ExperimentResult)>, Fault> {
         let found = self.headings(choice)?;
         let mut loose = self.loose(choice)?;
@@ -306,7 +306,7 @@ impl Store {
             rule.sql
         );
         let samples = self.rows(&sql, &rule.values, sample)?;
-        // A sample belongs to a block, a value to a sample: the foreign keys say so.
+        // The foreign keys guarantee that a sample has a block, and a value a sample.
         each(loose, samples, |one, (block, sample)| {
             if let Some(block) = numbered(&mut one.blocks, block) {
                 block.samples.push(sample);
@@ -341,7 +341,7 @@ impl Store {
     }
 }
 
-/// Gives each part to the workload whose number it bears.
+/// Hands each part to the workload with its row identifier.
 fn each<T>(loose: &mut [Loose], parts: Vec<(i64, T)>, mut give: impl FnMut(&mut Loose, T)) {
     let places = loose.iter().enumerate().map(|(place, one)| (one.id, place));
     let places: BTreeMap<i64, usize> = places.collect();
@@ -352,7 +352,7 @@ fn each<T>(loose: &mut [Loose], parts: Vec<(i64, T)>, mut give: impl FnMut(&mut 
     }
 }
 
-/// A run without its experiments.
+/// Reads a run without its experiments.
 fn bare(row: &Row) -> Result<Saved, Odd> {
     let run = Run {
         id: row.get(0)?,
@@ -379,7 +379,8 @@ fn bare(row: &Row) -> Result<Saved, Odd> {
     })
 }
 
-/// A sample without its values, with the numbers of its workload and its block.
+/// Reads a sample without its values, with the identifier of its workload and the number of its
+/// block.
 fn sample(row: &Row) -> Result<(i64, (u32, Sample)), Odd> {
     let sample = Sample {
         runner: row.get(2)?,
@@ -392,7 +393,7 @@ fn sample(row: &Row) -> Result<(i64, (u32, Sample)), Odd> {
     Ok((row.get(0)?, (row.get(1)?, sample)))
 }
 
-/// The block of that number, of blocks in ascending order.
+/// Finds a block by its number in blocks in ascending order.
 fn numbered(blocks: &mut [Block], number: u32) -> Option<&mut Block> {
     let place = blocks
         .binary_search_by_key(&number, |block| block.number)

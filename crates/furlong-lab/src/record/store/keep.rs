@@ -1,4 +1,4 @@
-//! What is done to runs that are there: marked, pinned, brought in from a file, removed.
+//! Changes to stored runs: marks, pins, import and removal.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -9,15 +9,15 @@ use super::{Fault, Status, Store};
 use crate::model::result::{CONTROL, Kind, ResultFile, WorkloadResult};
 use crate::record::measured::{Block, Sample};
 
-/// What stands in the place of an executable's fingerprint where the run came from a file.
+/// Stands in for the executable's fingerprint of a run that was imported.
 const IMPORTED: &str = "imported";
 
 impl Store {
-    /// Gives a run a tag or a note; an empty one takes away what is there.
+    /// Gives a run a tag or a note; an empty one removes the old one.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database; nothing has changed.
+    /// A fault of the database; nothing has changed.
     pub fn mark(&mut self, run: &str, tag: Option<&str>, note: Option<&str>) -> Result<(), Fault> {
         self.write(|store| {
             for (column, text) in [("tag", tag), ("note", note)] {
@@ -31,11 +31,11 @@ impl Store {
         })
     }
 
-    /// Makes a run the one that others of its machine are held against.
+    /// Makes a run the reference of its machine's runs.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database; nothing has changed.
+    /// A fault of the database; nothing has changed.
     pub fn pin(&mut self, run: &str) -> Result<(), Fault> {
         self.write(|store| {
             let sql = "INSERT INTO pins (machine_id, run)
@@ -45,11 +45,11 @@ impl Store {
         })
     }
 
-    /// Makes a run one among others again.
+    /// Removes the pin of a run.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database; nothing has changed.
+    /// A fault of the database; nothing has changed.
     pub fn unpin(&mut self, run: &str) -> Result<(), Fault> {
         self.write(|store| {
             let sql = "DELETE FROM pins WHERE run = ?1";
@@ -57,22 +57,22 @@ impl Store {
         })
     }
 
-    /// The run that a machine's others are held against.
+    /// Returns the reference run of a machine.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn pinned(&self, machine: &str) -> Result<Option<String>, Fault> {
         let sql = "SELECT run FROM pins WHERE machine_id = ?1";
         let found = self.rows(sql, &[machine.into()], |row| row.get(0))?;
         Ok(found.into_iter().next())
     }
 
-    /// Removes a run and everything of it.
+    /// Removes a run and all its data.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database; nothing has changed.
+    /// A fault of the database; nothing has changed.
     pub fn remove(&mut self, run: &str) -> Result<(), Fault> {
         self.write(|store| {
             let sql = "DELETE FROM runs WHERE id = ?1";
@@ -80,11 +80,11 @@ impl Store {
         })
     }
 
-    /// Gives the room of removed runs back to the system.
+    /// Returns the space of removed runs to the system.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn compact(&mut self) -> Result<(), Fault> {
         self.engine.run("VACUUM", &[]).map(drop)
     }
@@ -97,7 +97,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// What is wrong with the database, or that a run of this name is there; nothing has changed.
+    /// A fault of the database, or a run of this name exists; nothing has changed.
     pub fn import(&mut self, result: &ResultFile) -> Result<(), Fault> {
         let terms = Terms {
             binary: IMPORTED,
@@ -142,7 +142,7 @@ fn import_workload(
         let order = workload.order.get(place).into_iter().flatten();
         let block = Block {
             number: *number,
-            // A file does not say: nothing but `--resume`, which is not for finished runs, asks.
+            // The file has no seeds. Only `--resume` needs them, and finished runs are not resumed.
             seed: 0,
             samples: order
                 .map(|runner| sample(workload, runner, place, &exact))
@@ -153,7 +153,7 @@ fn import_workload(
     Ok(())
 }
 
-/// What a file says of one process.
+/// Returns the sample of one process from a file.
 fn sample(
     workload: &WorkloadResult,
     runner: &str,
@@ -183,7 +183,7 @@ fn sample(
     sample
 }
 
-/// The margin that went before the declared ones, as the comparisons show it.
+/// Returns the margin that overrode the declared ones, taken from the comparisons.
 fn own_margin(result: &ResultFile) -> Option<f64> {
     result.experiments.iter().find_map(|experiment| {
         let workloads = experiment.workloads.iter();

@@ -1,5 +1,5 @@
-//! What lists of runs take out of the store. Each is one statement that an index finds and orders:
-//! ten thousand runs cost what fifty do.
+//! Queries for lists of runs. Each is one statement that an index both filters and orders, so its
+//! cost does not grow with the number of stored runs.
 #![forbid(unsafe_code)]
 
 use super::engine::{Row, Value};
@@ -7,57 +7,57 @@ use super::past::{Listed, listed};
 use super::{Fault, Odd, Status, Store};
 use crate::model::result::Machine;
 
-/// The runs of one experiment on one machine, in a line.
+/// Summary of one experiment's runs on one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// Name of the experiment.
     pub experiment: String,
-    /// What it asked, the last time.
+    /// Its question, as of the latest run.
     pub question: String,
-    /// The machine, as its latest run says.
+    /// The machine, as of its latest run.
     pub machine: Machine,
-    /// How many runs.
+    /// Number of runs.
     pub runs: u32,
-    /// Name of the latest.
+    /// Name of the latest run.
     pub latest: String,
-    /// When that began.
+    /// Start of the latest run.
     pub started: String,
-    /// Its profile.
+    /// Profile of the latest run.
     pub profile: String,
-    /// How it stands.
+    /// Status of the latest run.
     pub status: Status,
-    /// The latest run that has something to say: with blocks of the experiment, and no smoke run.
+    /// The latest run with data: with blocks of the experiment, and no smoke run.
     pub telling: Option<String>,
 }
 
-/// Where in a list of runs, the latest first, something stands.
+/// A position in a list of runs, the latest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
-    /// When the run began, milliseconds since 1970.
+    /// Start of the run, milliseconds since 1970.
     pub began_ms: i64,
-    /// Which of several that began then.
+    /// Tie-breaker of runs that began at the same time.
     pub number: i64,
 }
 
 impl Cursor {
-    /// Before the latest of all.
+    /// Position before the latest run.
     pub const START: Cursor = Cursor {
         began_ms: i64::MAX,
         number: i64::MAX,
     };
 }
 
-/// Which runs of an experiment are listed.
+/// Selection of an experiment's runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Those of this machine, by its identifier.
+    /// Only runs of this machine, by its identifier.
     pub machine: Option<String>,
-    /// Those with this tag.
+    /// Only runs with this tag.
     pub tag: Option<String>,
 }
 
-/// The names of so many experiments from `?1` on, and each one's machines. Neither reads the runs
-/// in between: the next name, the next machine is a step down the index.
+/// The names of a number of experiments from `?1` on, each with its machines. The recursion skips
+/// the runs in between: the next name or machine is one search in the index.
 const PLACES: &str = "WITH RECURSIVE names(name, place) AS (
         SELECT min(name), 1 FROM experiments WHERE name >= ?1
         UNION ALL
@@ -91,39 +91,39 @@ const PLACES: &str = "WITH RECURSIVE names(name, place) AS (
     WHERE places.machine_id IS NOT NULL
     ORDER BY places.name, latest.began DESC, latest.id DESC";
 
-/// What a row of a list says of a run.
+/// Columns of a run in a list.
 const COLUMNS: &str = "runs.id, runs.started, runs.began, runs.status, runs.profile, runs.version,
     runs.tag, runs.note, runs.machine, (SELECT count(*) FROM pins WHERE pins.run = runs.id)";
 
 impl Store {
-    /// So many experiments by name, from `first` on, with their machines; those of an experiment
-    /// stand together, the machine with the latest run first.
+    /// Returns up to `experiments` experiments by name, from `first` on, with their machines. Those
+    /// of an experiment are adjacent, the machine with the latest run first.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn places(&self, first: &str, experiments: u32) -> Result<Vec<Place>, Fault> {
         self.rows(PLACES, &[first.into(), experiments.into()], place)
     }
 
-    /// The machines of one experiment, the one with the latest run first.
+    /// Returns the machines of one experiment, the one with the latest run first.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn places_of(&self, experiment: &str) -> Result<Vec<Place>, Fault> {
         let mut places = self.places(experiment, 1)?;
-        // Where there is no such experiment, the next by name is what was found.
+        // If there is no such experiment, the query found the next one by name.
         places.retain(|place| place.experiment == experiment);
         Ok(places)
     }
 
-    /// So many runs of an experiment that began before the place, the latest first, each with its
-    /// own place.
+    /// Returns runs of an experiment that began before a position, the latest first, each with its
+    /// own position.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn runs_of(
         &self,
         experiment: &str,
@@ -157,11 +157,11 @@ impl Store {
         self.rows(&sql, &values, |row| Ok((cursor(row, 10)?, listed(row)?)))
     }
 
-    /// The latest runs of all, the latest first.
+    /// Returns the latest runs of all experiments, the latest first.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn latest_runs(&self, count: u32) -> Result<Vec<Listed>, Fault> {
         let sql = format!(
             "SELECT {COLUMNS} FROM runs WHERE began <= ?1 ORDER BY began DESC, rowid DESC LIMIT ?2"
@@ -169,11 +169,12 @@ impl Store {
         self.rows(&sql, &[i64::MAX.into(), count.into()], listed)
     }
 
-    /// Where a run stands among those of an experiment; `None` where it has none of it.
+    /// Returns the position of a run among those of an experiment; `None` if the run does not have
+    /// the experiment.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn place_in(&self, run: &str, experiment: &str) -> Result<Option<Cursor>, Fault> {
         let sql = "SELECT began, id FROM experiments WHERE run = ?1 AND name = ?2";
         let found = self.rows(sql, &[run.into(), experiment.into()], |row| cursor(row, 0))?;

@@ -1,10 +1,10 @@
-//! Where a database is: a file, or a server.
+//! Location of a database: a file or a server.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Where a database is.
+/// Location of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// SQLite, in one file.
@@ -13,11 +13,11 @@ pub enum Location {
     Server(String),
 }
 
-/// How the URL of a server begins.
+/// Beginnings of a server's URL.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 impl Location {
-    /// What `--db` names.
+    /// Returns the location that `--db` names.
     #[must_use]
     pub fn of(name: &Path) -> Location {
         match name.to_str() {
@@ -26,14 +26,14 @@ impl Location {
         }
     }
 
-    /// Whether nothing is there yet, so that there is nothing to read.
+    /// True if the file does not exist, so that there is nothing to read.
     #[must_use]
     pub fn is_absent(&self) -> bool {
         matches!(self, Location::File(path) if !path.exists())
     }
 }
 
-/// Without the password: this is what is shown.
+/// Without the password, because this is displayed.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -43,13 +43,14 @@ impl fmt::Display for Location {
     }
 }
 
-/// Whether it is the URL of a server.
+/// True if it is the URL of a server.
 #[must_use]
 pub fn is_url(text: &str) -> bool {
     SCHEMES.iter().any(|scheme| text.starts_with(scheme))
 }
 
-/// An argument as it may be kept and shown: a server's URL in it has lost its password.
+/// Removes the password from a server's URL in an argument, so that the argument can be stored and
+/// displayed.
 #[must_use]
 pub fn redacted(argument: &str) -> String {
     let found = SCHEMES.iter().filter_map(|scheme| {

@@ -1,29 +1,29 @@
-//! The store: every run, and every block as soon as it is finished, in one database: a file of
-//! SQLite's, or a server of PostgreSQL's.
+//! The store: every run, and every block as soon as it is finished, in one database. It is an
+//! SQLite file or a PostgreSQL server.
 //!
 //! # Words
 //!
 //! - *Owner*: the process that is measuring a run now.
-//! - *Fault*: what is wrong with a database, in a line that says what to do.
+//! - *Fault*: a problem with a database, with a remedy, in one line.
 //!
 //! # Invariants
 //!
-//! - I1: a block is there as a whole or not at all (one transaction each).
-//! - I2: a block is there once (its primary key), so none is measured twice for one run.
+//! - I1: a block is stored as a whole or not at all (one transaction each).
+//! - I2: a block is stored once (its primary key), so none is measured twice for one run.
 //! - I3: a database of another program or of a newer furlong is never written to.
 //!
 //! # Files
 //!
-//! - `location.rs`: which of the two, and where.
-//! - `engine.rs`: what is asked of either; `sqlite.rs`, `postgres.rs`: how each does it.
+//! - `location.rs`: the engine and the location.
+//! - `engine.rs`: the interface of both engines; `sqlite.rs`, `postgres.rs`: the engines.
 //! - `schema.rs`: the tables, as steps from version to version.
-//! - `write.rs`: what a run puts in.
-//! - `read.rs`: what `show`, `list` and `--resume` take out.
-//! - `past.rs`: what the history takes out; `lists.rs`: what lists of runs do.
+//! - `write.rs`: writes of a run.
+//! - `read.rs`: queries of `show`, `list` and `--resume`.
+//! - `past.rs`: queries of the history; `lists.rs`: queries for lists of runs.
 //! - `gather.rs`: whole runs and parts of many, in a fixed number of statements.
-//! - `keep.rs`: what is done to runs that are there; `work.rs`: how much a store has done.
-//! - `owner.rs`: whether the process that began a run is still alive.
-//! - `fault.rs`: what can be wrong.
+//! - `keep.rs`: changes to stored runs; `work.rs`: the work of a store.
+//! - `owner.rs`: the process that measures a run.
+//! - `fault.rs`: faults of a database.
 #![forbid(unsafe_code)]
 
 mod engine;
@@ -70,7 +70,7 @@ impl fmt::Debug for Store {
     }
 }
 
-/// How a run stands.
+/// Status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It is being measured, or its process was killed.
@@ -84,7 +84,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// As it is stored.
+    /// Returns its name in the database.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -106,11 +106,11 @@ impl Status {
 }
 
 impl Store {
-    /// Opens a database to write to, makes it where there is none, and brings it up to date.
+    /// Opens a database for writing. Creates it if it is missing, and migrates it to this version.
     ///
     /// # Errors
     ///
-    /// What is wrong and what to do; nothing has changed.
+    /// A fault of the database, with a remedy; nothing has changed.
     pub fn open(location: &Location) -> Result<Store, Fault> {
         let engine: Box<dyn Engine> = match location {
             Location::File(path) => Box::new(Sqlite::open(path)?),
@@ -119,11 +119,11 @@ impl Store {
         Ok(Store::over(engine, location))
     }
 
-    /// Opens a database that must exist, to read. One that cannot be written is read all the same.
+    /// Opens an existing database for reading. A database on a read-only medium can be read too.
     ///
     /// # Errors
     ///
-    /// What is wrong and what to do; nothing has changed.
+    /// A fault of the database, with a remedy; nothing has changed.
     pub fn open_existing(location: &Location) -> Result<Store, Fault> {
         let engine: Box<dyn Engine> = match location {
             Location::File(path) => Box::new(Sqlite::open_existing(path)?),
@@ -140,31 +140,30 @@ impl Store {
         }
     }
 
-    /// Opens a database that must exist, and brings it up to date; whatever it is asked after that,
-    /// it changes nothing.
+    /// Opens an existing database and migrates it. After that it refuses every write.
     ///
     /// # Errors
     ///
-    /// What is wrong and what to do; nothing has changed.
+    /// A fault of the database, with a remedy; nothing has changed.
     pub fn open_to_read(location: &Location) -> Result<Store, Fault> {
         let store = Store::open_existing(location)?;
         store.engine.refuse_writes()?;
         Ok(store)
     }
 
-    /// What it has read since this was asked last.
+    /// Returns the statements executed since the last call.
     #[must_use]
     pub fn take_work(&self) -> Work {
         self.log.take()
     }
 
-    /// Where it is.
+    /// Returns its location.
     #[must_use]
     pub fn location(&self) -> &Location {
         &self.location
     }
 
-    /// The rows of one statement, each as `read` takes it.
+    /// Returns the rows of one statement, each converted by `read`.
     fn rows<T>(
         &self,
         sql: &str,

@@ -1,25 +1,25 @@
-//! Whether the process that began a run is still alive.
+//! The process that measures a run, and a check that it is still alive.
 #![forbid(unsafe_code)]
 
 use std::fs;
 use std::process;
 
-/// Names this process so that no other is mistaken for it, not even after a boot.
+/// Returns a name of this process that no other process has, not even after a reboot.
 pub(super) fn this_process() -> String {
     name(process::id()).unwrap_or_else(|| process::id().to_string())
 }
 
-/// The number of the process that the name belongs to, where it still runs.
+/// Returns the process number of an owner if it is still running.
 pub(super) fn alive(owner: &str) -> Option<u32> {
     let pid: u32 = owner.split(' ').next()?.parse().ok()?;
     (name(pid)? == owner).then_some(pid)
 }
 
-/// Number, start time and boot.
+/// Formats process number, start time and boot identifier.
 fn name(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The program's name, in parentheses, may hold anything; the start time is field 22 and the
-    // first after the name is field 3.
+    // The program's name, in parentheses, may contain any characters. The start time is field 22,
+    // and the first field after the name is field 3.
     let start = stat.rsplit_once(')')?.1.split_whitespace().nth(22 - 3)?;
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(format!("{pid} {start} {}", boot.trim()))

@@ -1,5 +1,4 @@
-//! What the history takes out of the store: the runs of one machine, in the order in which they
-//! began.
+//! Queries of the history: the runs of one machine, in the order in which they began.
 #![forbid(unsafe_code)]
 
 use super::engine::{Access, Row};
@@ -7,28 +6,28 @@ use super::gather::Choice;
 use super::{Fault, Odd, Saved, Status, Store};
 use crate::model::result::Machine;
 
-/// A run in a line, with what it is found by.
+/// Summary of a run for lists and searches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
-    /// Its name.
+    /// Name.
     pub id: String,
-    /// When it began, as in its result.
+    /// Start, as in its result.
     pub started: String,
-    /// The same in milliseconds since 1970.
+    /// Start in milliseconds since 1970.
     pub began_ms: i64,
-    /// How it stands.
+    /// Status.
     pub status: Status,
     /// `smoke`, `quick` or `full`.
     pub profile: String,
     /// Version of furlong.
     pub version: String,
-    /// A name that the user gave.
+    /// Name given by the user.
     pub tag: Option<String>,
-    /// A remark that the user gave.
+    /// Remark given by the user.
     pub note: Option<String>,
     /// The machine.
     pub machine: Machine,
-    /// Whether others are held against it.
+    /// True if it is its machine's reference.
     pub pinned: bool,
     /// Names of its experiments.
     pub experiments: Vec<String>,
@@ -37,9 +36,9 @@ pub struct Listed {
 /// A machine that has runs in the store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineRuns {
-    /// As its latest run says.
+    /// The machine, as of its latest run.
     pub machine: Machine,
-    /// How many.
+    /// Number of runs.
     pub runs: u32,
 }
 
@@ -51,11 +50,11 @@ const PAST: &str = "SELECT one.id FROM experiments AS one JOIN runs ON runs.id =
     ORDER BY one.began DESC, one.id DESC LIMIT ?3";
 
 impl Store {
-    /// Every machine with runs, the one with the latest first.
+    /// Returns every machine with runs, the one with the latest run first.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn machines(&self) -> Result<Vec<MachineRuns>, Fault> {
         let sql = "SELECT runs.machine, counts.runs FROM runs JOIN (
                 SELECT machine_id, max(rowid) AS latest, count(*) AS runs FROM runs
@@ -69,11 +68,11 @@ impl Store {
         })
     }
 
-    /// The runs, the latest first; of one machine, where one is named.
+    /// Returns the runs, the latest first; only those of one machine if one is named.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn listed(&self, machine: Option<&str>, count: u32) -> Result<Vec<Listed>, Fault> {
         self.listed_where(
             "?1 = '' OR machine_id = ?1",
@@ -82,11 +81,11 @@ impl Store {
         )
     }
 
-    /// The runs with a tag, the latest first.
+    /// Returns the runs with a tag, the latest first.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn tagged(&self, tag: &str, count: u32) -> Result<Vec<Listed>, Fault> {
         self.listed_where("tag = ?1", tag, count)
     }
@@ -105,12 +104,12 @@ impl Store {
         Ok(listed)
     }
 
-    /// The latest runs of a machine with blocks of an experiment, oldest first, each with that
-    /// experiment alone; smoke runs have nothing to say.
+    /// Returns the latest runs of a machine with blocks of an experiment, oldest first, each with
+    /// that experiment alone. Smoke runs are excluded.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn past(&self, machine: &str, experiment: &str, count: u32) -> Result<Vec<Saved>, Fault> {
         self.past_of(&Choice {
             experiments: PAST,
@@ -120,11 +119,11 @@ impl Store {
         })
     }
 
-    /// The same, of one workload by one metric alone.
+    /// Returns the same for one workload and one metric.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn course(
         &self,
         machine: &str,
@@ -148,11 +147,11 @@ impl Store {
         past
     }
 
-    /// The experiments of a machine's runs that are no smoke runs, by name.
+    /// Returns the names of the experiments in a machine's runs, except smoke runs, in order.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn experiments_of(&self, machine: &str) -> Result<Vec<String>, Fault> {
         let sql = "SELECT DISTINCT experiments.name FROM experiments
             JOIN runs ON runs.id = experiments.run

@@ -18,30 +18,32 @@ use super::fault::{ANOTHER, Kind};
 use super::location::redacted;
 use super::schema;
 
-/// Everything of furlong's is in this schema of the server's database.
+/// Schema of furlong's tables in the server's database.
 const SCHEMA: &str = "furlong";
 
-/// The one lock that is held while tables are made: any number that no other program takes.
+/// Key of the advisory lock that is held during a migration: an arbitrary number, unlikely to be
+/// used by other programs.
 const MIGRATION: i64 = 0x4655_524c;
 
-/// How long to wait for a server that does not answer when a run begins.
+/// Time to wait for a server at the start of a run.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// How long to wait for a server that was there and is gone: it may be starting again.
+/// Time to wait for a server whose connection was lost: it may be restarting.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An open connection.
 pub(super) struct Postgres {
     client: RefCell<Client>,
     config: Config,
-    /// As it may be shown.
+    /// Location without the password.
     shown: String,
-    /// Since when there is no connection, where there is none.
+    /// Time at which the connection was lost, while there is none.
     lost: Cell<Option<Instant>>,
 }
 
 impl Postgres {
-    /// Connects to write, makes the tables where there are none, and brings them up to date.
+    /// Connects for writing. Creates the tables if they are missing, and migrates them to this
+    /// version.
     pub(super) fn open(url: &str) -> Result<Postgres, Fault> {
         let mut store = Postgres::connect(url)?;
         if store
@@ -53,7 +55,7 @@ impl Postgres {
         Ok(store)
     }
 
-    /// Connects to tables that must be there.
+    /// Connects to existing tables.
     pub(super) fn open_existing(url: &str) -> Result<Postgres, Fault> {
         let mut store = Postgres::connect(url)?;
         match store.version()? {
@@ -91,7 +93,7 @@ impl Postgres {
         })
     }
 
-    /// The version of the tables; `None` where there are none.
+    /// Returns the version of the tables; `None` if there are none.
     fn version(&self) -> Result<Option<u32>, Fault> {
         let mut client = self.client.borrow_mut();
         let wrong = |error| fault(&self.shown, &error);
@@ -116,11 +118,11 @@ impl Postgres {
         }
     }
 
-    /// Takes every step that the tables lack, all or none.
+    /// Executes all missing migration steps, or none.
     fn migrate(&mut self) -> Result<(), Fault> {
         let lock = format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATION});");
         self.batch_now(&lock)?;
-        // Read again under the lock: another furlong may have been first.
+        // Read again under the lock: another furlong may have migrated first.
         let done = self.version()?;
         let mut steps = match done {
             None => format!(
@@ -143,7 +145,7 @@ impl Postgres {
     }
 }
 
-/// A connection that sees furlong's tables and none else.
+/// Connects with a search path that has furlong's schema only.
 fn client(config: &Config) -> Result<Client, postgres::Error> {
     let mut client = config.connect(NoTls)?;
     client.batch_execute(&format!(
@@ -197,12 +199,12 @@ impl Engine for Postgres {
     }
 }
 
-/// `?1` is `$1` here.
+/// Rewrites placeholders: `?1` is `$1` here.
 fn placeholders(sql: &str) -> String {
     sql.replace('?', "$")
 }
 
-/// What the server or the way to it says, in the reader's words.
+/// Translates an error of the server or the connection into a fault.
 fn fault(shown: &str, error: &postgres::Error) -> Fault {
     let why = error.as_db_error().map_or_else(
         || {
@@ -244,7 +246,7 @@ fn fault(shown: &str, error: &postgres::Error) -> Fault {
     }
 }
 
-/// Nobody answers, or not any more.
+/// Returns the fault of a server that is unreachable or was lost.
 fn lost(shown: &str, why: &str) -> Fault {
     let text = format!(
         "the database {shown} cannot be reached ({why}): see that its server runs, or {ANOTHER}"
@@ -267,7 +269,7 @@ impl ToSql for Value {
             Value::Null => Ok(IsNull::Yes),
             Value::Integer(number) => number.to_sql(kind, out),
             Value::Real(number) => number.to_sql(kind, out),
-            // The one character that PostgreSQL has no place for.
+            // PostgreSQL cannot store a null character in text.
             Value::Text(text) => text.replace('\0', "\u{fffd}").to_sql(kind, out),
         }
     }

@@ -1,4 +1,4 @@
-//! What `show`, `list` and `--resume` take out of the store.
+//! Queries of `show`, `list` and `--resume`.
 #![forbid(unsafe_code)]
 
 use super::engine::Access;
@@ -7,36 +7,36 @@ use super::{Fault, Status, Store, owner};
 use crate::model::Agenda;
 use crate::model::result::ResultFile;
 
-/// A run as it was stored.
+/// A stored run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saved {
-    /// Everything that was measured, without summaries and comparisons.
+    /// The result without summaries and comparisons.
     pub result: ResultFile,
-    /// The margin that goes before the declared ones, per cent.
+    /// A margin that overrides the declared ones, per cent.
     pub margin_pct: Option<f64>,
-    /// How it stands.
+    /// Status of the run.
     pub status: Status,
     /// Fingerprint of the executable that began it.
     pub binary: String,
 }
 
-/// A run in a line.
+/// Summary of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Brief {
-    /// Its name.
+    /// Name.
     pub id: String,
-    /// When it began.
+    /// Start.
     pub started: String,
-    /// How it stands.
+    /// Status.
     pub status: Status,
 }
 
 impl Store {
-    /// The runs whose names begin with `prefix`, the latest first.
+    /// Returns the runs whose names begin with `prefix`, the latest first.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn runs(&self, prefix: &str) -> Result<Vec<Brief>, Fault> {
         let sql = "SELECT id, started, status FROM runs WHERE substr(id, 1, length(?1)) = ?1
             ORDER BY began DESC, rowid DESC";
@@ -50,22 +50,22 @@ impl Store {
         })
     }
 
-    /// Whether there is a run of this whole name.
+    /// True if there is a run of exactly this name.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn is_there(&self, id: &str) -> Result<bool, Fault> {
         let sql = "SELECT id FROM runs WHERE id = ?1";
         let found: Vec<String> = self.rows(sql, &[id.into()], |row| row.get(0))?;
         Ok(!found.is_empty())
     }
 
-    /// Name of the latest run with blocks of an experiment.
+    /// Returns the name of the latest run with blocks of an experiment.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn latest_of(&self, experiment: &str) -> Result<Option<String>, Fault> {
         let sql = "SELECT runs.id FROM experiments JOIN runs ON runs.id = experiments.run
             WHERE experiments.name = ?1 AND runs.profile <> 'smoke' AND EXISTS (
@@ -78,11 +78,11 @@ impl Store {
             .next())
     }
 
-    /// The processes that are measuring runs now, besides this one.
+    /// Returns the other processes that are measuring runs now.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn others_at_work(&self) -> Result<Vec<u32>, Fault> {
         let sql = "SELECT owner FROM runs WHERE owner IS NOT NULL AND owner <> ?1";
         let owners: Vec<String> =
@@ -93,25 +93,25 @@ impl Store {
             .collect())
     }
 
-    /// A run by its whole name.
+    /// Loads a run by its full name.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database, also that it holds what no furlong wrote.
+    /// A fault of the database, including values that no furlong wrote.
     pub fn load(&self, id: &str) -> Result<Saved, Fault> {
-        // One transaction, so that a block that is being added is there as a whole or not at all.
+        // One transaction, so that a block that is being added is read as a whole or not at all.
         self.engine.begin(Access::Read)?;
         let saved = self.whole(id, &Choice::of_run(id, None));
-        // Nothing was written: there is nothing to lose.
+        // Nothing was written, so the rollback loses nothing.
         self.engine.rollback();
         saved?.ok_or_else(|| self.no_run(id))
     }
 
-    /// A run by its whole name with one of its experiments; `None` where there is no such run.
+    /// Loads a run by its full name with one of its experiments; `None` if there is no such run.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn load_of(&self, id: &str, experiment: &str) -> Result<Option<Saved>, Fault> {
         self.engine.begin(Access::Read)?;
         let saved = self.whole(id, &Choice::of_run(id, Some(experiment)));
@@ -119,12 +119,12 @@ impl Store {
         saved
     }
 
-    /// What a run was to do. Its form is that of the furlong that began it: whoever reads it has
-    /// seen before that this is the same.
+    /// Returns the agenda of a run. Its format is that of the executable that began the run, so the
+    /// caller must have checked that this executable is the same.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// A fault of the database.
     pub fn agenda(&self, id: &str) -> Result<Agenda, Fault> {
         let sql = "SELECT agenda FROM runs WHERE id = ?1";
         let agenda = self

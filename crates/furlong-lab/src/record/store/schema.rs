@@ -1,5 +1,5 @@
-//! The tables, as a list of steps: a database of any earlier version takes the steps that it lacks,
-//! a new one takes them all.
+//! The tables as a list of migration steps. An old database executes the missing steps, a new one
+//! all of them.
 #![forbid(unsafe_code)]
 
 use rusqlite::{Connection, TransactionBehavior};
@@ -10,12 +10,13 @@ pub(super) const APPLICATION_ID: i32 = 0x4655_524c;
 /// The version that this furlong writes.
 pub(super) const VERSION: u32 = STEPS.len() as u32;
 
-/// Step `n` leads from version `n` to `n + 1`. A step that was once released is never changed.
+/// Step `n` migrates from version `n` to `n + 1`. A released step is never changed.
 const STEPS: [Step; 4] = [
     Step {
         sql: RUNS,
         sqlite: "",
-        // What SQLite gives every row by itself: which of two was there first.
+        // SQLite gives every row such a number by itself. It orders runs that began at the same
+        // time.
         postgres: "ALTER TABLE runs ADD COLUMN rowid BIGINT GENERATED ALWAYS AS IDENTITY;",
     },
     Step {
@@ -35,7 +36,7 @@ const STEPS: [Step; 4] = [
     },
 ];
 
-/// A step: what both engines do, and then each by itself.
+/// A migration step: the common SQL, then an addition for each engine.
 struct Step {
     sql: &'static str,
     sqlite: &'static str,
@@ -47,7 +48,7 @@ impl Step {
         [self.sql, self.sqlite].concat()
     }
 
-    /// In PostgreSQL's words for the same types.
+    /// Translates the types to those of PostgreSQL.
     fn for_postgres(&self) -> String {
         let words = [
             (
@@ -58,7 +59,7 @@ impl Step {
             ("REAL", "DOUBLE PRECISION"),
             (" STRICT, WITHOUT ROWID;", ";"),
             (" STRICT;", ";"),
-            // A word of PostgreSQL's own.
+            // `binary` is a reserved word in PostgreSQL.
             ("\n    binary ", "\n    \"binary\" "),
         ];
         let translated = words
@@ -70,13 +71,13 @@ impl Step {
     }
 }
 
-/// What PostgreSQL has to do to come from a version to this one.
+/// Returns the steps with which PostgreSQL migrates from a version to this one.
 pub(super) fn postgres_steps(from: u32) -> Vec<String> {
     let steps = STEPS.iter().skip(from as usize);
     steps.map(Step::for_postgres).collect()
 }
 
-/// Runs, what they will do, and every finished block.
+/// Runs, their agendas, and every finished block.
 const RUNS: &str = "
 CREATE TABLE runs (
     id         TEXT PRIMARY KEY,
@@ -171,13 +172,12 @@ CREATE TABLE sample_values (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Which process is measuring a run, so that two do not resume the same one.
+/// The process that is measuring a run, so that two do not resume the same one.
 const OWNERS: &str = "
 ALTER TABLE runs ADD COLUMN owner TEXT;
 ";
 
-/// When runs began, as a number that an index can order; and the run of each machine that others
-/// are held against.
+/// The start of runs as a number, which an index can order; and the reference run of each machine.
 const HISTORY: &str = "
 -- Milliseconds since 1970.
 ALTER TABLE runs ADD COLUMN began INTEGER;
@@ -191,13 +191,12 @@ CREATE TABLE pins (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// For the runs that are there already.
+/// Fills the start of existing runs.
 const BEGAN: &str = "
 UPDATE runs SET began = CAST(round((julianday(started) - 2440587.5) * 86400000) AS INTEGER);
 ";
 
-/// What lists of runs are found by: a copy of the run's own, so that one index finds and orders
-/// them.
+/// A copy of the run's columns for lists, so that one index filters and orders them.
 const LISTS: &str = "
 ALTER TABLE experiments ADD COLUMN machine_id TEXT NOT NULL DEFAULT '';
 ALTER TABLE experiments ADD COLUMN began INTEGER NOT NULL DEFAULT 0;
@@ -212,22 +211,22 @@ CREATE INDEX runs_by_tag ON runs (tag, began);
 CREATE INDEX pins_by_run ON pins (run);
 ";
 
-/// Where a database stands.
+/// State of a database's schema.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Of this version.
+    /// Has this version.
     Current,
-    /// Empty, or of an earlier version.
+    /// Is empty or has an earlier version.
     Behind,
-    /// Written by a newer furlong.
+    /// Was written by a newer furlong.
     Ahead(i64),
-    /// Some other program's.
+    /// Belongs to another program.
     Foreign,
 }
 
-/// Finds out without writing.
+/// Reads the state without writing.
 pub(super) fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
-    // One look at all three: another furlong may be making the tables right now.
+    // One transaction for all three reads: another furlong may be creating the tables right now.
     let look = connection.unchecked_transaction()?;
     let pragma = |name| look.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0));
     let version: i64 = pragma("user_version")?;
@@ -243,10 +242,10 @@ pub(super) fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
     })
 }
 
-/// Takes every step that the database lacks, all or none.
+/// Executes all missing steps, or none.
 pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     let steps = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Read again under the lock: another furlong may have been first.
+    // Read again under the lock: another furlong may have migrated first.
     let done: u32 = steps.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     for step in STEPS.iter().skip(done as usize) {
         steps.execute_batch(&step.for_sqlite())?;

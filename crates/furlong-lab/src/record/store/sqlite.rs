@@ -1,4 +1,4 @@
-//! The store in one file: SQLite.
+//! The store in a file: SQLite.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -13,7 +13,7 @@ use super::Fault;
 use super::engine::{Access, Engine, Odd, Row, Value};
 use super::schema::{self, Standing};
 
-/// How long to wait for another furlong that writes at this moment.
+/// Time to wait for another furlong that is writing.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// An open file.
@@ -23,7 +23,7 @@ pub(super) struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens a file to write to, makes it where there is none, and brings it up to date.
+    /// Opens a file for writing. Creates it if it is missing, and migrates it to this version.
     pub(super) fn open(path: &Path) -> Result<Sqlite, Fault> {
         if path.is_dir() {
             return Err(Fault::directory(path));
@@ -33,7 +33,7 @@ impl Sqlite {
         Sqlite::take(path, connection)
     }
 
-    /// Makes a connection ready, and brings the file up to date.
+    /// Prepares a connection and migrates the file.
     fn take(path: &Path, mut connection: Connection) -> Result<Sqlite, Fault> {
         let wrong = |error| Fault::of(path, &error);
         connection.busy_timeout(BUSY).map_err(wrong)?;
@@ -45,7 +45,7 @@ impl Sqlite {
         connection
             .pragma_update(None, "foreign_keys", true)
             .map_err(wrong)?;
-        // A reader does not wait for a writer only to find that there is nothing to do.
+        // A reader does not wait for a writer if there is nothing to migrate.
         if standing == Standing::Behind {
             schema::migrate(&mut connection).map_err(wrong)?;
         }
@@ -55,7 +55,7 @@ impl Sqlite {
         })
     }
 
-    /// Opens a file that must exist, to read. One that cannot be written is read all the same.
+    /// Opens an existing file for reading. A file on a read-only medium can be read too.
     pub(super) fn open_existing(path: &Path) -> Result<Sqlite, Fault> {
         if !path.exists() {
             return Err(Fault::missing(path));
@@ -63,7 +63,7 @@ impl Sqlite {
         if path.is_dir() {
             return Err(Fault::directory(path));
         }
-        // Not made anew where somebody takes it away at this moment.
+        // Not created again if it is removed at this moment.
         let flags = OpenFlags::default() & !OpenFlags::SQLITE_OPEN_CREATE;
         let opened = Connection::open_with_flags(path, flags)
             .map_err(|error| Fault::of(path, &error))
@@ -74,7 +74,7 @@ impl Sqlite {
         })
     }
 
-    /// Opens a file on a medium that cannot be written, where all of it is in its one file.
+    /// Opens a file on a read-only medium, if no part of it is in a separate log.
     fn open_frozen(path: &Path) -> Result<Sqlite, Fault> {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
@@ -155,7 +155,7 @@ fn value(found: ValueRef<'_>) -> Value {
     }
 }
 
-/// Refuses what furlong must not touch.
+/// Refuses a database of another program or of a newer furlong.
 fn check(path: &Path, connection: &Connection) -> Result<Standing, Fault> {
     match schema::standing(connection).map_err(|error| Fault::of(path, &error))? {
         Standing::Ahead(version) => Err(Fault::newer(&path.display(), version, schema::VERSION)),
@@ -164,7 +164,7 @@ fn check(path: &Path, connection: &Connection) -> Result<Standing, Fault> {
     }
 }
 
-/// SQLite's name for a file that nobody changes.
+/// Returns SQLite's URI for a file that nobody changes.
 fn uri(path: &Path) -> String {
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -178,8 +178,8 @@ fn uri(path: &Path) -> String {
     uri + "?immutable=1"
 }
 
-/// Switches to a log beside the database. For this SQLite does not wait by itself: of two that open
-/// a new database at once, one would be refused.
+/// Switches to write-ahead logging. SQLite does not wait here by itself: if two processes open a
+/// new database at once, one would get an error.
 fn keep_a_log(connection: &Connection) -> rusqlite::Result<()> {
     let begun = Instant::now();
     loop {

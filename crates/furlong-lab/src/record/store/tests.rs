@@ -1,4 +1,4 @@
-//! The store by itself: what the suite of both engines cannot try from outside.
+//! Tests of the store itself, of cases that the suite for both engines cannot reach from outside.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -42,7 +42,7 @@ fn a_full_disk_is_told_once_and_the_run_goes_on() {
         "{:?}",
         result.run.warnings
     );
-    // What came before the last whole block is there.
+    // The blocks before the failure are stored.
     let stored = Store::open_existing(&file(&path))
         .unwrap()
         .load("abcd")
@@ -69,7 +69,7 @@ fn a_table_that_is_gone_is_told_once_and_the_run_goes_on() {
     assert!(!ledger.kept());
     assert_eq!(ledger.result().experiments[0].workloads[0].blocks, [1, 2]);
     assert_eq!(ledger.result().run.warnings.len(), 2);
-    // The block that could not be stored as a whole is not there at all.
+    // The block that could not be stored as a whole is not stored at all.
     let blocks: u32 = vandal
         .query_row("SELECT count(*) FROM blocks", [], |r| r.get(0))
         .unwrap();

@@ -1,4 +1,5 @@
-//! How much a store has done: what a page costs beyond its statements is seen beside them.
+//! The work of a store, shown on a page so that its cost can be compared with that of its
+//! statements.
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;
@@ -6,24 +7,24 @@ use std::time::Duration;
 
 use super::engine::Value;
 
-/// Statements that were read.
+/// Statements that were executed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
-    /// How many.
+    /// Number of statements.
     pub statements: u32,
-    /// How long the database took for them, until the last row was here.
+    /// Time in the database, up to the last row of each.
     pub time: Duration,
-    /// The statements themselves, each with its values.
+    /// The statements with their values.
     #[cfg(test)]
     pub(super) asked: Vec<(String, Vec<Value>)>,
 }
 
-/// The work since somebody asked.
+/// The work since it was last taken.
 #[derive(Default)]
 pub(super) struct Log(RefCell<Work>);
 
 impl Log {
-    /// One more statement.
+    /// Adds a statement.
     pub(super) fn note(&self, sql: &str, values: &[Value], time: Duration) {
         let mut work = self.0.borrow_mut();
         work.statements += 1;
@@ -33,7 +34,7 @@ impl Log {
         let _ = (sql, values);
     }
 
-    /// Tells it and begins again.
+    /// Returns the work and starts again from zero.
     pub(super) fn take(&self) -> Work {
         self.0.take()
     }
@@ -41,7 +42,7 @@ impl Log {
 
 #[cfg(test)]
 impl super::Store {
-    /// How SQLite would go about each statement of some work.
+    /// Returns SQLite's query plan of each statement.
     pub(crate) fn plans(&self, work: &Work) -> Vec<(String, Vec<String>)> {
         let plan = |(sql, values): &(String, Vec<Value>)| {
             let asked = format!("EXPLAIN QUERY PLAN {sql}");
@@ -52,7 +53,7 @@ impl super::Store {
         work.asked.iter().map(plan).collect()
     }
 
-    /// A statement that is no page's.
+    /// Executes a statement that belongs to no page.
     pub(crate) fn ask(&self, sql: &str) {
         self.rows(sql, &[], |_| Ok(())).unwrap();
     }

@@ -1,4 +1,4 @@
-//! What a run puts into the store.
+//! Writes of a run to the store.
 #![forbid(unsafe_code)]
 
 use jiff::Timestamp;
@@ -12,11 +12,11 @@ use crate::record::ledger::ExactValues;
 use crate::record::measured::{Block, Sample};
 
 impl Store {
-    /// Notes a new run with all that it will do; this process is its owner.
+    /// Stores a new run with its agenda; this process is its owner.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database; nothing has changed.
+    /// A fault of the database; nothing has changed.
     pub fn begin(
         &mut self,
         result: &ResultFile,
@@ -42,10 +42,11 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// The database, or that another process is measuring the run.
+    /// A fault of the database, or another process is measuring the run.
     pub fn claim(&mut self, run: &str) -> Result<(), Fault> {
         let held = self.write(|store| {
-            // A change that changes nothing, so that nobody else reads the owner meanwhile.
+            // An update without effect takes the write lock, so that no other process reads the
+            // owner meanwhile.
             let sql = "UPDATE runs SET owner = owner WHERE id = ?1 RETURNING owner";
             let Some(row) = store.run(sql, &[run.into()])?.into_iter().next() else {
                 return Err(no_run(run));
@@ -66,20 +67,20 @@ impl Store {
         }
     }
 
-    /// Notes an experiment's metrics.
+    /// Stores an experiment's metrics.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database; nothing has changed.
+    /// A fault of the database; nothing has changed.
     pub fn put_metrics(&mut self, run: &str, experiment: &ExperimentResult) -> Result<(), Fault> {
         self.write(|store| update_metrics(store, run, experiment))
     }
 
-    /// Notes that a metric is sampled from now on.
+    /// Stores that a metric is sampled from now on.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database; nothing has changed.
+    /// A fault of the database; nothing has changed.
     pub fn put_demotion(
         &mut self,
         run: &Run,
@@ -102,11 +103,11 @@ impl Store {
         })
     }
 
-    /// Notes a workload's frozen batch and what was noticed about it.
+    /// Stores a workload's frozen batch and its warnings.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database; nothing has changed.
+    /// A fault of the database; nothing has changed.
     pub fn put_workload(
         &mut self,
         run: &str,
@@ -122,11 +123,11 @@ impl Store {
         })
     }
 
-    /// Notes what was counted on a workload.
+    /// Stores the counts of a workload.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database; nothing has changed.
+    /// A fault of the database; nothing has changed.
     pub fn put_exact(
         &mut self,
         run: &str,
@@ -140,11 +141,11 @@ impl Store {
         })
     }
 
-    /// Notes a finished block: all of it or nothing.
+    /// Stores a finished block: all of it or nothing.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database, or that the block is there already; nothing has changed.
+    /// A fault of the database, or the block exists already; nothing has changed.
     pub fn put_block(
         &mut self,
         run: &str,
@@ -158,11 +159,11 @@ impl Store {
         })
     }
 
-    /// Notes how a run ended; it has no owner from now on.
+    /// Stores the end of a run and removes its owner.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database; nothing has changed.
+    /// A fault of the database; nothing has changed.
     pub fn close(&mut self, run: &Run, status: Status) -> Result<(), Fault> {
         self.write(|store| {
             let sql = "UPDATE runs SET status = ?2, machine = ?3, warnings = ?4,
@@ -185,11 +186,11 @@ impl Store {
         })
     }
 
-    /// One transaction: all of `change` or nothing.
+    /// Runs one transaction: all of `change` or nothing.
     ///
-    /// Where the connection to a server is lost, it is made anew and all of it is done again. Was
-    /// the answer to the commit what was lost, and the commit itself done, then the second time
-    /// finds what it adds there already.
+    /// If the connection to a server is lost, it reconnects and repeats the whole transaction. If
+    /// only the reply to the commit was lost, the repetition fails because the data is already
+    /// there; that counts as success.
     pub(super) fn write<T: Default>(
         &mut self,
         change: impl Fn(&dyn Engine) -> Result<T, Fault>,
@@ -220,13 +221,13 @@ impl Store {
     }
 }
 
-/// A value of the record as JSON. Its maps have text for keys and its numbers are finite, which is
-/// all that can go wrong.
+/// Serializes a value of the record to JSON. This cannot fail: its maps have text keys and its
+/// numbers are finite.
 pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Milliseconds since 1970 of a time as it stands in a result.
+/// Converts a result's time to milliseconds since 1970.
 pub(super) fn milliseconds(time: &str) -> i64 {
     let time: Option<Timestamp> = time.parse().ok();
     time.map_or(0, Timestamp::as_millisecond)
@@ -267,19 +268,20 @@ pub(super) fn insert_run(
     store.run(sql, &values).map(drop)
 }
 
-/// What stands in a run's row besides the run.
+/// Columns of a run's row besides the run.
 pub(super) struct Terms<'a> {
     /// Fingerprint of the executable.
     pub(super) binary: &'a str,
-    /// The margin that goes before the declared ones.
+    /// A margin that overrides the declared ones.
     pub(super) margin_pct: Option<f64>,
-    /// As JSON.
+    /// Agenda as JSON.
     pub(super) agenda: String,
-    /// Who measures it.
+    /// Process that measures it.
     pub(super) owner: Option<String>,
 }
 
-/// Adds an experiment with its workloads and arms, and gives the numbers of the workloads.
+/// Inserts an experiment with its workloads and arms, and returns the row identifiers of the
+/// workloads.
 pub(super) fn insert_experiment(
     store: &dyn Engine,
     run: &str,
@@ -337,7 +339,7 @@ fn update_metrics(
     Ok(())
 }
 
-/// Adds what was counted on a workload, or puts it in the place of what was.
+/// Inserts or replaces the counts of a workload.
 pub(super) fn insert_exact(
     store: &dyn Engine,
     workload: i64,
@@ -354,7 +356,7 @@ pub(super) fn insert_exact(
     Ok(())
 }
 
-/// Adds a block with all its samples.
+/// Inserts a block with all its samples.
 pub(super) fn insert_block(store: &dyn Engine, workload: i64, block: &Block) -> Result<(), Fault> {
     let sql = "INSERT INTO blocks (workload, number, seed, finished) VALUES (?1, ?2, ?3, ?4)";
     let finished = Timestamp::now().to_string();
@@ -422,7 +424,7 @@ fn workload_id(
     )
 }
 
-/// The one number that a statement answers.
+/// Executes a statement that returns one number.
 fn number(store: &dyn Engine, sql: &str, values: &[Value]) -> Result<i64, Fault> {
     let rows = store.run(sql, values)?;
     let nothing = || Odd("it has lost what this run wrote to it".to_owned());
