@@ -1,4 +1,4 @@
-//! The store as the verbs use it: which file, which run, and whether it can be gone on with.
+//! The store for the verbs: its location, the search of a run, and the conditions for resuming one.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -12,7 +12,8 @@ use crate::record::build;
 use crate::record::machine::Files;
 use crate::record::store::{Brief, Fault, Location, Saved, Status, Store};
 
-/// The store with the new run in it, or why there is none; and what is wrong.
+/// Opens the store and begins the run in it. Returns the store, or none if it cannot be used, and
+/// the warnings.
 pub(crate) fn begin(
     options: &Options<'_>,
     result: &ResultFile,
@@ -42,30 +43,30 @@ pub(crate) fn begin(
     }
 }
 
-/// The database that an invocation was told, which must be there.
+/// Opens the database of the options, which must exist.
 ///
 /// # Errors
 ///
-/// As [`open_database`].
+/// Those of [`open_database`].
 pub fn open(options: &Options<'_>) -> Result<Store, Error> {
     open_database(options.database, options.settings)
 }
 
-/// The database, which must be there.
+/// Opens the database, which must exist.
 ///
 /// # Errors
 ///
-/// It is not there, cannot be read, or was said to be `none`.
+/// It does not exist, cannot be read, or was given as `none`.
 pub fn open_database(database: &Database, settings: &Settings) -> Result<Store, Error> {
     let location = located(database, settings)?;
     Store::open_existing(&location).map_err(|fault| Error::usage(fault.to_string()))
 }
 
-/// Where the database is that there must be.
+/// Returns the location of a database that must exist.
 ///
 /// # Errors
 ///
-/// Nothing says where, or it was said to be `none`.
+/// No location is given, or it was given as `none`.
 pub(crate) fn located(database: &Database, settings: &Settings) -> Result<Location, Error> {
     if database.none(settings) {
         return Err(Error::usage(
@@ -77,11 +78,11 @@ pub(crate) fn located(database: &Database, settings: &Settings) -> Result<Locati
     })
 }
 
-/// The database, which is made where there is none.
+/// Opens the database and creates it if it is missing.
 ///
 /// # Errors
 ///
-/// It cannot be made or written, or was said to be `none`.
+/// It cannot be created or written, or was given as `none`.
 pub fn make_database(database: &Database, settings: &Settings) -> Result<Store, Error> {
     if database.none(settings) {
         return Err(Error::usage("--db none keeps nothing: name the database"));
@@ -93,27 +94,27 @@ pub fn make_database(database: &Database, settings: &Settings) -> Result<Store, 
     Store::open(&location).map_err(|fault| Error::usage(fault.to_string()))
 }
 
-/// The directory of the database that nobody named.
+/// Creates the directory of the default database.
 fn make_home(location: &Location) {
     if Some(location) == default_database().as_ref()
         && let Location::File(path) = location
         && let Some(dir) = path.parent()
     {
-        // Where this fails, opening fails and is told.
+        // If this fails, opening fails and reports it.
         let _ = fs::create_dir_all(dir);
     }
 }
 
-/// The latest run of this machine.
+/// Name of the latest run of this machine.
 const LATEST: &str = "latest";
 
-/// The run of this machine that others are held against.
+/// Name of this machine's reference run.
 const PINNED: &str = "pinned";
 
-/// The latest run with a tag.
+/// Prefix of a tag; the name means the latest run with that tag.
 const TAG: &str = "tag:";
 
-/// The one run whose name begins so, or that the word means.
+/// Finds the one run whose name has this prefix or that a special name refers to.
 ///
 /// # Errors
 ///
@@ -151,7 +152,7 @@ pub fn find(store: &Store, name: &str) -> Result<Brief, Error> {
     beginning(store, id.as_deref().unwrap_or(name))
 }
 
-/// The one run whose name begins so.
+/// Finds the one run whose name has this prefix.
 fn beginning(store: &Store, prefix: &str) -> Result<Brief, Error> {
     let refuse = |fault: Fault| Error::usage(fault.to_string());
     let mut found = store.runs(prefix).map_err(refuse)?;
@@ -188,7 +189,7 @@ fn beginning(store: &Store, prefix: &str) -> Result<Brief, Error> {
     }
 }
 
-/// A run is one only on the same machine with the same executable.
+/// Refuses to resume a run on another machine or with another executable.
 pub(crate) fn same_conditions(saved: &Saved) -> Result<(), Error> {
     let run = &saved.result.run;
     let refuse = |why: String| {
@@ -237,12 +238,12 @@ pub(crate) fn same_conditions(saved: &Saved) -> Result<(), Error> {
     Ok(())
 }
 
-/// A run that is in the store, with the store, for this process alone; `None` where it is not
-/// there, or no store can be had: then whoever begins one is told why.
+/// Claims a stored run for this process and returns it with the store. `None` if the run or the
+/// store does not exist; the caller then begins the run, which reports a fault of the store.
 ///
 /// # Errors
 ///
-/// Another process has it.
+/// Another process is measuring it.
 pub(crate) fn take_up(
     options: &Options<'_>,
     id: &str,

@@ -1,4 +1,4 @@
-//! Experiments on one's own code, in a few lines, run by `cargo bench`.
+//! Experiments on your own code, in a few lines, run by `cargo bench`.
 //!
 //! ```
 //! use furlong_lab::model::Workload;
@@ -18,9 +18,9 @@
 //! // fn main() -> std::process::ExitCode { furlong_lab::bench(&[sort]) }
 //! ```
 //!
-//! The target in `Cargo.toml` has `harness = false`. `cargo bench -- --blocks 20` takes what
-//! `furlong run` takes, and `cargo bench -- show` whatever else furlong does; `cargo test` runs
-//! each arm on tiny samples and holds that they agree.
+//! The target in `Cargo.toml` has `harness = false`. `cargo bench -- --blocks 20` accepts the
+//! options of `furlong run`, and `cargo bench -- show` and the like the other verbs. `cargo test`
+//! runs each arm on tiny samples and checks that they agree.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -41,16 +41,16 @@ use furlong_stats::random::Random;
 /// The metric of an experiment that declares none.
 const TIME: &str = "time_ns_per_op";
 
-/// A stretch that is timed is not shorter than this, so that reading the clock does not matter.
+/// Minimum length of a timed stretch, so that reading the clock does not matter.
 const STRETCH_MIN: Duration = Duration::from_millis(1);
 
-/// Inputs that are made beforehand, at most.
+/// Maximum number of inputs that are made in advance.
 const INPUTS_MAX: u64 = 1 << 16;
 
-/// What cargo says to a benchmark, and does not say to a test.
+/// Argument that cargo passes to a benchmark, but not to a test.
 const BENCH: &str = "--bench";
 
-/// What a test of a benchmark comes to: tiny samples, and nothing kept.
+/// Arguments for a test of a benchmark: tiny samples, and nothing is stored.
 const AS_TEST: [&str; 8] = [
     "run",
     "--profile",
@@ -63,7 +63,7 @@ const AS_TEST: [&str; 8] = [
 ];
 
 impl Experiment {
-    /// An experiment without arms, which times one operation.
+    /// Returns an experiment without arms, which times one operation.
     #[must_use]
     pub fn new(name: &str, question: &str) -> Self {
         let time = MetricPlan {
@@ -91,7 +91,7 @@ impl Experiment {
         }
     }
 
-    /// With a further arm; the first is the baseline.
+    /// Adds an arm; the first is the baseline.
     #[must_use]
     pub fn with_arm(mut self, name: &'static str, run: ArmFn) -> Self {
         self.plan.arms.push(name.to_owned());
@@ -99,7 +99,7 @@ impl Experiment {
         self
     }
 
-    /// With a further workload and its parameters.
+    /// Adds a workload with its parameters.
     #[must_use]
     pub fn with_workload(mut self, name: &str, params: &[(&str, u64)]) -> Self {
         let params = params
@@ -119,17 +119,17 @@ impl Experiment {
 }
 
 impl Request {
-    /// Times an operation as often as this sample wants: its inputs are made beforehand and dropped
-    /// afterwards, neither in the timed stretch.
+    /// Times an operation as often as this sample requests. Its inputs are made before the timed
+    /// stretch and dropped after it.
     ///
     /// # Shapes
     ///
-    /// `make` draws an input from the seed of the block, which is the same for all arms. What
-    /// `work` returns is the answer: all arms have to give the same, in the same order.
+    /// `make` draws an input from the seed of the block, which is the same for all arms. `work`
+    /// returns the answer; all arms have to give the same answers in the same order.
     ///
     /// # Errors
     ///
-    /// None; the type is an arm's.
+    /// None; the type is that of an arm.
     pub fn time<I, A: Hash>(
         &self,
         mut make: impl FnMut(&mut Random, &Workload) -> I,
@@ -182,7 +182,7 @@ impl Hasher for Digest {
     }
 }
 
-/// All of a benchmark's `fn main`.
+/// The whole `fn main` of a benchmark.
 #[must_use]
 pub fn bench(experiments: &[Experiment]) -> ExitCode {
     for experiment in experiments {
@@ -200,7 +200,7 @@ pub fn bench(experiments: &[Experiment]) -> ExitCode {
     crate::run(cli, &Program::new(experiments.to_vec()))
 }
 
-/// The command line of furlong's that a command line of cargo's means.
+/// Translates a command line of cargo's into one of furlong's.
 fn arguments(given: Vec<OsString>, verbs: &[String]) -> Vec<OsString> {
     let is_verb = |word: &OsString| verbs.iter().any(|verb| word == verb.as_str());
     let mut words = given.into_iter();
@@ -215,7 +215,7 @@ fn arguments(given: Vec<OsString>, verbs: &[String]) -> Vec<OsString> {
         (true, _) => vec![],
         (false, true) => vec!["run".into()],
         (false, false) => {
-            // What a test is told (a filter, --nocapture) is not for furlong.
+            // A test's arguments (a filter, --nocapture) are not for furlong.
             rest.clear();
             AS_TEST.iter().map(Into::into).collect()
         }

@@ -1,27 +1,27 @@
-//! How the command ends: the exit codes, and the one kind of error, whose text says what to do.
+//! The end of the command: exit codes, and the only kind of error, whose text contains a remedy.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-/// What the exit code says.
+/// Meaning of the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Everything asked for was done (also when only the store failed: that is a warning).
+    /// Everything was done (even if the store failed, which is a warning).
     Done,
     /// A subject gave a wrong answer, or a run failed.
     Failed,
-    /// Bad usage or bad input: nothing was done.
+    /// Bad usage or bad input; nothing was done.
     Usage,
     /// A condition of `--fail-on` holds.
     Condition,
-    /// A signal ended the run; what was finished is kept.
+    /// A signal ended the run; finished blocks are kept.
     Signal(u8),
 }
 
 impl Exit {
-    /// The number that the shell sees.
+    /// Returns the exit code of the process.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {
@@ -40,17 +40,17 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a verb could not do its work, in one line for a person.
+/// Reason why a verb failed, in one line for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What the shell is told.
+    /// Exit code.
     pub exit: Exit,
-    /// What is wrong and what to do about it.
+    /// The problem and a remedy.
     pub message: String,
 }
 
 impl Error {
-    /// Bad usage or bad input.
+    /// Returns an error of bad usage or bad input.
     #[must_use]
     pub fn usage(message: impl Into<String>) -> Error {
         Error {
@@ -59,7 +59,7 @@ impl Error {
         }
     }
 
-    /// The work was begun and failed.
+    /// Returns an error of work that was begun and failed.
     #[must_use]
     pub fn failed(message: impl Into<String>) -> Error {
         Error {
@@ -69,7 +69,7 @@ impl Error {
     }
 }
 
-/// What the system says, without its number.
+/// Returns the system's error message without its number.
 #[must_use]
 pub fn cause(error: &io::Error) -> String {
     let text = error.to_string();

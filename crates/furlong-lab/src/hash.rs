@@ -1,4 +1,4 @@
-//! A hash that is the same on every machine and with every compiler, for names and fingerprints.
+//! A hash for names and fingerprints that is the same on every machine and with every compiler.
 #![forbid(unsafe_code)]
 
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
@@ -12,8 +12,8 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
     })
 }
 
-/// A fingerprint of something large: the same steps over words of eight bytes, with the high half
-/// folded down, then the length. Against accidents, not against forgers.
+/// Returns a fingerprint of a large input: the FNV-1a steps over words of eight bytes, with the
+/// high half folded down, then the length. It detects accidents, not forgery.
 #[must_use]
 pub fn fingerprint(bytes: &[u8]) -> u64 {
     let words = bytes.chunks(8).map(|chunk| {
@@ -24,8 +24,7 @@ pub fn fingerprint(bytes: &[u8]) -> u64 {
     step(words.fold(BASIS, step), bytes.len() as u64)
 }
 
-/// A digest of answers: of words in their order. To go on with more words, begin with what came
-/// out.
+/// Returns a digest of words in their order. To append more words, pass the last digest as `begin`.
 #[must_use]
 pub fn digest(begin: u64, words: impl IntoIterator<Item = u64>) -> u64 {
     words.into_iter().fold(begin ^ BASIS, step)

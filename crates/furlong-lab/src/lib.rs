@@ -4,25 +4,25 @@
 //! # Files, from the top down
 //!
 //! - `cli.rs`: the command line; `cmd/`: its verbs, a file each; `misuse.rs`: refused ones
-//! - `bench.rs`: experiments on one's own code, run by `cargo bench`
+//! - `bench.rs`: experiments on your own code, run by `cargo bench`
 //! - `fleet/`: a run that several machines share; `serve/`: the history in a browser
-//! - `session.rs`: an invocation that measures; `archive.rs`: the store as the verbs use it;
-//!   `publish.rs`: where a result goes; `peers.rs`: the same command with other people's
+//! - `session.rs`: an invocation that measures; `archive.rs`: the store for the verbs;
+//!   `publish.rs`: output of a result; `peers.rs`: the same command with other people's
 //!   implementations
 //! - `options/`: options that several verbs share, and the user's defaults in `furlong.toml`
 //! - `doctor/`: conditions on this machine that would spoil a measurement
 //! - `history/`: comparisons between stored runs
-//! - `report/`: from a result to a page; `ministat/`: files of numbers, as ministat reads and draws
-//!   them
+//! - `report/`: from a result to a page; `ministat/`: files of numbers, read and drawn like
+//!   ministat
 //! - `measure/`: from a schedule to samples; `record/`: the samples kept, and the store
 //! - `model/`: plans, experiments, schedules and results as plain values
 //! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`
 //!
-//! Statistics are a crate of their own, `furlong-stats`.
+//! Statistics are in a separate crate, `furlong-stats`.
 
 #![forbid(unsafe_code)]
 
-// The fixture of the store's own tests serves the command's too, and names this crate.
+// The command's tests share the store's fixture, which names this crate from outside.
 #[cfg(test)]
 extern crate self as furlong_lab;
 
@@ -57,21 +57,21 @@ pub use crate::bench::bench;
 pub use crate::error::Error;
 pub use crate::model::Experiment;
 
-/// A program that is a `furlong`: the experiments that it can run, and its own verbs.
+/// A `furlong` program: its experiments and its own verbs.
 #[derive(Debug)]
 pub struct Program<X> {
-    /// In the order in which they are listed.
+    /// Experiments in the order in which they are listed.
     pub experiments: Vec<Experiment>,
-    /// Carries out a further verb.
+    /// Executes a further verb.
     pub further: fn(X) -> Result<ExitCode, Error>,
 }
 
-/// The further verbs of a program that has none.
+/// Type of the further verbs for a program without any.
 #[derive(Debug)]
 pub enum NoVerbs {}
 
 impl Program<NoVerbs> {
-    /// A program with experiments and the lab's own verbs.
+    /// Returns a program with experiments and the lab's own verbs.
     #[must_use]
     pub fn new(experiments: Vec<Experiment>) -> Self {
         Self {
@@ -105,7 +105,7 @@ impl Subcommand for NoVerbs {
     }
 }
 
-/// All of a program's `fn main`.
+/// The whole `fn main` of a program.
 #[must_use]
 pub fn main<X: Subcommand>(program: &Program<X>) -> ExitCode {
     match cli::Cli::<X>::try_parse() {
@@ -114,7 +114,7 @@ pub fn main<X: Subcommand>(program: &Program<X>) -> ExitCode {
     }
 }
 
-/// Does what a command line says.
+/// Executes a command line.
 fn run<X: Subcommand>(cli: cli::Cli<X>, program: &Program<X>) -> ExitCode {
     measure::interrupt::outlive_file_limit();
     cli.run(program).unwrap_or_else(|error| {

@@ -1,4 +1,4 @@
-//! A command line that means nothing: said in one line that tells what to do.
+//! Messages for refused command lines: one line with a remedy.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -11,7 +11,7 @@ use crate::cli::Cli;
 use crate::error::{Error, Exit};
 use crate::talk;
 
-/// Says what is wrong, or what was asked for: help and version are no errors.
+/// Prints the error, or the requested text: help and version are not errors.
 #[must_use]
 pub fn say<X: Subcommand>(refused: &clap::Error) -> ExitCode {
     match refused.kind() {
@@ -43,13 +43,13 @@ pub fn say<X: Subcommand>(refused: &clap::Error) -> ExitCode {
     }
 }
 
-/// The verb of a command line, where it has one that exists.
+/// Returns the verb of a command line, if it has a valid one.
 fn verb<X: Subcommand>(mut arguments: impl Iterator<Item = String>) -> Option<String> {
     let verbs = Cli::<X>::command();
     arguments.find(|one| verbs.find_subcommand(one).is_some())
 }
 
-/// What parsers of numbers say, and what that means to a person.
+/// Messages of number parsers, with their translations for a person.
 const PLAIN: [(&str, &str); 3] = [
     ("invalid digit found in string", "give a whole number"),
     (
@@ -62,7 +62,7 @@ const PLAIN: [(&str, &str); 3] = [
     ),
 ];
 
-/// What stands before the usage, as one line.
+/// Returns the text before the usage, as one line.
 fn line(text: &str, verb: Option<&str>) -> String {
     let usage = ["\nUsage:", "\nFor more information"];
     let ends = usage.iter().filter_map(|mark| text.find(mark));

@@ -1,10 +1,10 @@
-//! A name that is not known: which was meant, and which there are.
+//! Suggestions for an unknown name, and a list of the known ones.
 #![forbid(unsafe_code)]
 
 use crate::error::Error;
 
-/// The known name nearest to `name`, where one is near enough to have been meant, or the only one
-/// that begins with it.
+/// Returns the known name nearest to `name`, if it is near enough to have been meant, or the only
+/// one that begins with it.
 #[must_use]
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let mut longer = known
@@ -18,10 +18,10 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     (distance(best) <= 2.max(name.chars().count() / 3)).then_some(best)
 }
 
-/// Names that a message lists; of more it says how many there are.
+/// Maximum number of names in a message; further ones are counted.
 const LISTED: usize = 24;
 
-/// "unknown workload `plian`: did you mean `plain`? There are: plain, ins".
+/// Formats an error: "unknown workload `plian`: did you mean `plain`? There are: plain, ins".
 #[must_use]
 pub fn unknown(kind: &str, name: &str, known: &[&str]) -> Error {
     let there = match known.len() {

@@ -1,6 +1,6 @@
 //! `--peers`: the same command with other people's implementations as further arms. Their crates
-//! are heavy, so that they are in a binary of their own, `furlong-peers`, which lies beside this
-//! one.
+//! are heavy, so they are in a separate binary, `furlong-peers`, which is in the same directory as
+//! this one.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -12,18 +12,18 @@ use std::process::Command;
 use crate::error::{Error, cause};
 use crate::record::build;
 
-/// The binary that brings the peers.
+/// Binary that has the peers.
 const BINARY: &str = "furlong-peers";
 
-/// The option that asks for them.
+/// Option that requests them.
 pub(crate) const OPTION: &str = "--peers";
 
-/// Whether a command asks for them.
+/// True if a command requests them.
 pub(crate) fn are_in(command: &[String]) -> bool {
     command.iter().any(|argument| argument == OPTION)
 }
 
-/// Whether this is the binary that brings them.
+/// True if this is the binary that has them.
 pub(crate) fn are_here() -> bool {
     env::current_exe().is_ok_and(|here| is_peers(&here))
 }
@@ -32,12 +32,12 @@ fn is_peers(executable: &Path) -> bool {
     executable.file_name().is_some_and(|name| name == BINARY)
 }
 
-/// Goes on as the binary that brings the peers, with the same arguments; comes back only where this
-/// is that binary.
+/// Executes the binary that has the peers, with the same arguments. Returns only if this is that
+/// binary.
 ///
 /// # Errors
 ///
-/// It is not there, is another build than this one, or cannot be run.
+/// The binary is missing, is of another build than this one, or cannot be run.
 pub fn join() -> Result<(), Error> {
     let here = env::current_exe().map_err(|error| {
         Error::failed(format!("cannot find this executable: {}", cause(&error)))
@@ -51,7 +51,7 @@ pub fn join() -> Result<(), Error> {
     Err(not_run(&error))
 }
 
-/// The command that builds it as this one was built.
+/// Returns the command that builds it in the same way as this one.
 fn remedy() -> &'static str {
     if build::is_release() {
         "cargo build --release -p furlong-peers"
@@ -67,7 +67,7 @@ fn not_run(error: &io::Error) -> Error {
     ))
 }
 
-/// Figures of an old build would pass for those of this one.
+/// Checks that the binary is of this build: figures of an old one would be mistaken for new ones.
 fn check(peers: &Path) -> Result<(), Error> {
     let remedy = remedy();
     if !peers.is_file() {

@@ -1,4 +1,4 @@
-//! A result on the terminal, in the files that were asked for and in the user's own page.
+//! Output of a result: to the terminal, to the requested files and to the user's own page.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -17,11 +17,11 @@ use crate::report::terminal::{self, Style};
 use crate::report::{Form, Target, Targets, json};
 use crate::talk::{self, Voice};
 
-/// Refuses reports that could not be written, before anything is measured for them.
+/// Refuses reports that could not be written, before anything is measured.
 ///
 /// # Errors
 ///
-/// The first of them, and what to do.
+/// The first such report, with a remedy.
 pub fn check(targets: &Targets, form: Form) -> Result<(), Error> {
     if form != Form::Table && targets.uses_stdout() {
         return Err(Error::usage(
@@ -33,13 +33,13 @@ pub fn check(targets: &Targets, form: Form) -> Result<(), Error> {
         .map_err(|error| Error::usage(error.to_string()))
 }
 
-/// Shows a result and writes the reports. The table goes to stdout, or to stderr where a report or
-/// a form for programs goes to stdout.
+/// Shows a result and writes the reports. The table goes to stdout, or to stderr if a report or a
+/// machine-readable form goes to stdout.
 ///
 /// # Errors
 ///
-/// The form that the result does not fit, or the reports that could not be written; everything
-/// else is shown and written.
+/// The form does not fit the result, or reports could not be written. Everything else is shown and
+/// written.
 pub fn publish(result: &ResultFile, form: Form, targets: &Targets) -> Result<(), Error> {
     let formed = form.render(result).map_err(Error::usage);
     let shown = if targets.uses_stdout() || form.is_for_programs() {
@@ -57,11 +57,11 @@ pub fn publish(result: &ResultFile, form: Form, targets: &Targets) -> Result<(),
     shown.and(written)
 }
 
-/// Refuses pages that could not be written, before anything is done for them.
+/// Refuses pages that could not be written, before anything is done.
 ///
 /// # Errors
 ///
-/// The first of them, and what to do.
+/// The first such page, with a remedy.
 pub fn check_pages(pages: &Pages) -> Result<(), Error> {
     let targets = Targets {
         json: pages.json.clone(),
@@ -72,8 +72,8 @@ pub fn check_pages(pages: &Pages) -> Result<(), Error> {
     check(&targets, Form::Table)
 }
 
-/// Shows a page and writes it, and the figures that stand on it, where that was asked for. The
-/// terminal's goes to stdout, or to stderr where another goes to stdout.
+/// Shows a page, and writes it and its figures to the requested files. The terminal's page goes to
+/// stdout, or to stderr if another one goes to stdout.
 ///
 /// # Errors
 ///
@@ -102,8 +102,8 @@ pub fn sheet(sheet: &Sheet, figures: &impl Serialize, pages: &Pages) -> Result<(
     Ok(())
 }
 
-/// Writes the page that every run leaves in the user's data directory, and says where it is. When
-/// that fails it is only said: nobody asked for it.
+/// Writes the page that every run leaves in the user's data directory, and prints its path. A
+/// failure is only a warning, because the page was not requested.
 pub fn keep_page(result: &ResultFile, voice: Voice) {
     match page(result) {
         Ok(path) => voice.note(&format!("report: {}", path.display())),
@@ -120,8 +120,8 @@ fn page(result: &ResultFile) -> Result<PathBuf, String> {
     write(&targets, result).map(|()| path)
 }
 
-/// Writes a run of which the store has lost a part where the user's data is, so that it can be
-/// brought back.
+/// Writes a run to the user's data directory after the store lost a part of it, so that it can be
+/// imported.
 pub fn rescue(result: &ResultFile, voice: Voice) {
     let written = own("rescued", "--json", result, "json").and_then(|path| {
         let targets = Targets {
@@ -139,7 +139,7 @@ pub fn rescue(result: &ResultFile, voice: Voice) {
     }
 }
 
-/// A file of the user's for a result, in a directory that is made where there is none.
+/// Returns the path of a result's file in the user's data directory, and creates its directory.
 fn own(dir: &str, option: &str, result: &ResultFile, end: &str) -> Result<PathBuf, String> {
     let none =
         || format!("neither XDG_DATA_HOME nor HOME says where: ask for it with {option} FILE");
@@ -158,7 +158,7 @@ fn write(targets: &Targets, result: &ResultFile) -> Result<(), String> {
     })
 }
 
-/// The width of the terminal, or of `COLUMNS`, and whether there is colour.
+/// Returns the style of the terminal: its width, or that of `COLUMNS`, and the use of colour.
 pub fn style(colour: bool) -> Style {
     let given = std::env::var("COLUMNS")
         .ok()

@@ -1,5 +1,5 @@
-//! One invocation that measures, from its agenda to its exit code: what `run` and `compare` have in
-//! common.
+//! One invocation that measures, from its agenda to its exit code: the common part of `run` and
+//! `compare`.
 #![forbid(unsafe_code)]
 
 mod chance;
@@ -32,10 +32,10 @@ pub use chance::new_seed;
 pub(crate) use crowded::crowded;
 use furlong_stats::stopping::Stopped;
 
-/// Steal above this share is worth a word, per cent.
+/// Share of stolen time above which there is a warning, per cent.
 const STEAL_MAX_PCT: f64 = 1.0;
 
-/// An invocation at work.
+/// A running invocation.
 pub struct Session<'a> {
     agenda: Agenda,
     ledger: Ledger,
@@ -44,11 +44,11 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Begins a run. Where the store cannot be used that is said, and the run goes on without.
+    /// Begins a run. If the store cannot be used, this is reported and the run goes on without it.
     ///
     /// # Errors
     ///
-    /// The system gives no random name for it.
+    /// The system has no random numbers for the name.
     pub fn begin(
         agenda: Agenda,
         tag: Option<String>,
@@ -59,7 +59,7 @@ impl<'a> Session<'a> {
         Ok(Session::open(run, agenda, options))
     }
 
-    /// Begins a run that has its name already.
+    /// Begins a run that has a name already.
     pub(crate) fn open(run: Run, agenda: Agenda, options: Options<'a>) -> Session<'a> {
         let mut result = agenda.blank(run);
         let (store, warnings) = archive::begin(&options, &result, &agenda);
@@ -74,7 +74,7 @@ impl<'a> Session<'a> {
         Session::of(agenda, ledger, options)
     }
 
-    /// With a ledger in which something may stand already.
+    /// Returns a session with a ledger that may have results already.
     pub(crate) fn of(agenda: Agenda, ledger: Ledger, options: Options<'a>) -> Session<'a> {
         Session {
             agenda,
@@ -84,15 +84,15 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Takes up a stored run where it ended.
+    /// Resumes a stored run.
     ///
     /// # Shapes
     ///
-    /// `fits` says whether this invocation can do what is on the agenda.
+    /// `fits` checks that this invocation can do the work on the agenda.
     ///
     /// # Errors
     ///
-    /// There is no such run, or it cannot be gone on with here, and why.
+    /// The run does not exist or cannot be resumed here, with the reason.
     pub fn resume(
         id: &str,
         options: Options<'a>,
@@ -117,17 +117,17 @@ impl<'a> Session<'a> {
         Ok(Session::of(agenda, ledger, options))
     }
 
-    /// What it does.
+    /// Returns the agenda.
     #[must_use]
     pub fn agenda(&self) -> &Agenda {
         &self.agenda
     }
 
-    /// Measures what is left to measure, shows the result and says how it ended.
+    /// Measures the rest of the agenda, shows the result and returns the exit code.
     ///
     /// # Errors
     ///
-    /// The reports that could not be written.
+    /// Reports that could not be written.
     pub fn measure(
         mut self,
         sampler: &mut dyn Sampler,
@@ -146,11 +146,11 @@ impl<'a> Session<'a> {
         self.conclude(&end, interrupt)
     }
 
-    /// Shows the result of what was measured and says how it ended.
+    /// Shows the result and returns the exit code.
     ///
     /// # Errors
     ///
-    /// The reports that could not be written.
+    /// Reports that could not be written.
     pub(crate) fn conclude(mut self, end: &End, interrupt: &Interrupt) -> Result<ExitCode, Error> {
         self.close(end);
         if let (End::Fatal(why), 0) = (end, self.blocks()) {
@@ -178,22 +178,22 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Ends before anything is measured here: others do that.
+    /// Ends the session before anything is measured here, because other processes measure.
     pub(crate) fn leave(mut self) {
         self.ledger.close(Status::Interrupted, None);
     }
 
-    /// How much is said.
+    /// Returns the amount of messages.
     pub(crate) fn voice(&self) -> Voice {
         self.options.voice
     }
 
-    /// What is written as it is measured.
+    /// Returns the ledger, to which results are written as they are measured.
     pub(crate) fn ledger(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
 
-    /// The directory of the parts, where a fleet measures.
+    /// Returns the directory of the parts, if a fleet measures.
     fn fleet(&self) -> Option<&str> {
         let fleet = self.ledger.result().run.machine.fleet.as_ref();
         fleet.map(|fleet| fleet.dir.as_str())
@@ -225,7 +225,7 @@ impl<'a> Session<'a> {
         self.ledger.close(status, steal.or(of_nodes));
     }
 
-    /// The last words, and the exit code.
+    /// Prints the final message and returns the exit code.
     fn end(
         &self,
         end: &End,
@@ -260,14 +260,14 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// How many blocks are finished.
+    /// Returns the number of finished blocks.
     fn blocks(&self) -> usize {
         let experiments = self.ledger.result().experiments.iter();
         let workloads = experiments.flat_map(|experiment| &experiment.workloads);
         workloads.map(|workload| workload.blocks.len()).sum()
     }
 
-    /// What is kept, and how to go on.
+    /// Returns a message about the stored results and the way to resume.
     fn farewell(&self) -> String {
         let blocks = self.blocks();
         if let Some(dir) = self.fleet() {
@@ -304,7 +304,7 @@ impl<'a> Session<'a> {
         )
     }
 
-    /// Whether a condition of `--fail-on` holds.
+    /// Returns the exit of `--fail-on`: a condition if one holds.
     fn condition(&self, result: &ResultFile) -> Exit {
         let fails = |verdict| {
             self.options
@@ -323,11 +323,11 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A run that is about to begin on this machine.
+/// Returns a run that is about to begin on this machine.
 ///
 /// # Errors
 ///
-/// The system gives no random name for it.
+/// The system has no random numbers for the name.
 pub(crate) fn new_run(
     agenda: &Agenda,
     tag: Option<String>,
@@ -347,10 +347,10 @@ pub(crate) fn new_run(
     })
 }
 
-/// The arguments, as `furlong` would take them.
+/// Returns the arguments as `furlong` would take them.
 fn command() -> Vec<String> {
     let given = std::env::args_os().skip(1);
-    // A path need not be text; the record shows where it is not. It does not keep passwords.
+    // A path need not be valid text; the record marks the invalid part. Passwords are removed.
     let given = given.map(|argument| redacted(&argument.to_string_lossy()));
     let mut command: Vec<String> = given.collect();
     if peers::are_here() && !peers::are_in(&command) {
@@ -359,7 +359,7 @@ fn command() -> Vec<String> {
     command
 }
 
-/// What spoils a measurement from the start.
+/// Returns the conditions that spoil a measurement from the start.
 fn spoilers(result: &ResultFile) -> Vec<String> {
     let machine = &result.run.machine;
     let mut spoilers = vec![];
@@ -387,7 +387,7 @@ fn spoilers(result: &ResultFile) -> Vec<String> {
     spoilers
 }
 
-/// How many blocks are finished.
+/// Returns the number of finished blocks.
 fn blocks(result: &ResultFile) -> usize {
     let workloads = result
         .experiments
@@ -396,7 +396,7 @@ fn blocks(result: &ResultFile) -> usize {
     workloads.map(|workload| workload.blocks.len()).sum()
 }
 
-/// How many samples there should be and are not.
+/// Returns the number of missing samples.
 fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
     let pairs = agenda.experiments.iter().zip(&result.experiments);
     let missing = pairs.flat_map(|(entry, experiment)| {
@@ -427,7 +427,7 @@ fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
     missing.sum()
 }
 
-/// A path as a shell takes it.
+/// Quotes a path for a shell, if necessary.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |letter: char| letter.is_alphanumeric() || "/._-+".contains(letter);

@@ -1,11 +1,11 @@
-//! Data on stdout, talk on stderr; neither ever panics because the other end is gone.
+//! Data on stdout, messages on stderr. Neither panics if the other end is closed.
 #![forbid(unsafe_code)]
 
 use std::io::{self, IsTerminal, Write};
 
 use crate::error::{Error, cause};
 
-/// How much is said besides the data.
+/// Amount of messages besides the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Voice {
     /// Progress, notes, warnings.
@@ -15,31 +15,31 @@ pub enum Voice {
 }
 
 impl Voice {
-    /// Says something that is good to know.
+    /// Prints a note.
     pub fn note(self, text: &str) {
         if self == Voice::Normal {
             say(text);
         }
     }
 
-    /// Says something that the reader should act on; it is said under `-q` too.
+    /// Prints a warning that the reader should act on, under `-q` too.
     pub fn warn(self, text: &str) {
         say(&format!("warning: {text}"));
     }
 }
 
-/// Says why the command ends.
+/// Prints the reason why the command ends.
 pub fn error(error: &Error) {
     say(&format!("furlong: {error}"));
 }
 
-/// A line on stderr, where there is one.
+/// Prints a line on stderr, if it is open.
 pub fn say(line: &str) {
-    // Nobody is left to tell when stderr is closed.
+    // If stderr is closed, nothing can be reported.
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Writes data to stdout. A reader that has gone away (`furlong list | head -1`) is no error.
+/// Writes data to stdout. A reader that is gone (`furlong list | head -1`) is not an error.
 ///
 /// # Errors
 ///
@@ -55,7 +55,7 @@ pub fn data(text: &str) -> Result<(), Error> {
     }
 }
 
-/// Whether stdout may have colour: it is a terminal and nobody asked for none.
+/// True if stdout may have colour: it is a terminal, and colour was not turned off.
 #[must_use]
 pub fn colour() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());

@@ -1,4 +1,4 @@
-//! What the machine says of itself, judged.
+//! Checks of the machine's properties.
 #![forbid(unsafe_code)]
 
 use super::finding::Finding;
@@ -8,10 +8,10 @@ use crate::model::result::Machine;
 use crate::record::build;
 use crate::record::machine::{CpuTime, Files};
 
-/// Work of others above this share of the processors disturbs.
+/// Share of the processors above which other work disturbs.
 const LOAD_MAX: f64 = 0.5;
 
-/// Stolen time above this share disturbs, per cent.
+/// Share of stolen time above which it disturbs, per cent.
 const STEAL_MAX_PCT: f64 = 1.0;
 
 /// Clocks that are read without entering the kernel.
@@ -23,8 +23,7 @@ const FAST_CLOCKS: [&str; 5] = [
     "riscv_clocksource",
 ];
 
-/// Everything that can be asked without measuring; `since` is when the processors were asked for
-/// their time before.
+/// Returns all checks that need no measuring. `since` is an earlier processor time.
 #[must_use]
 pub fn all(files: &Files, since: Option<CpuTime>) -> Vec<Finding> {
     let machine = files.machine();
@@ -138,7 +137,7 @@ fn steal(files: &Files, since: Option<CpuTime>) -> Finding {
     }
 }
 
-/// What a container allows, in both versions of control groups.
+/// Checks the limits of a container, in both versions of control groups.
 fn limits(files: &Files, machine: &Machine) -> Finding {
     const SUBJECT: &str = "container limits";
     const REMEDY: &str = "give the container whole processors (--cpuset-cpus), no share of time";
@@ -189,13 +188,13 @@ fn optimised(is_release: bool) -> Finding {
     }
 }
 
-/// Which counters there are.
+/// Checks the available counters.
 fn counters() -> Vec<Finding> {
     let subject = |metric: &str| format!("counter {metric}");
     let event = |metric: &str, missing: Option<String>| match missing {
         None => Finding::good(&subject(metric), "there"),
         Some(why) => {
-            // The reason comes first, then a colon and what would help.
+            // The text before the colon is the reason, the text after it the remedy.
             let (text, remedy) = why
                 .split_once(": ")
                 .unwrap_or((why.as_str(), "look at dmesg"));

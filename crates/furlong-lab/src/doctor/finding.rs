@@ -1,50 +1,50 @@
-//! One thing that was looked at.
+//! The result of one check.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// What to think of it.
+/// Judgement of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As it should be.
+    /// The condition is good.
     Good,
     /// It may spoil a measurement, or something cannot be measured.
     Bad,
-    /// The machine does not say.
+    /// The machine does not report it.
     Unknown,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What.
+    /// Subject of the check.
     pub subject: String,
-    /// What to think of it.
+    /// Judgement.
     pub state: State,
-    /// How it is.
+    /// Observation.
     pub text: String,
-    /// What would help, where anything would.
+    /// Remedy, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
 impl Finding {
-    /// As it should be.
+    /// Returns a finding of a good condition.
     #[must_use]
     pub fn good(subject: &str, text: impl Into<String>) -> Self {
         Self::new(subject, State::Good, text.into(), None)
     }
 
-    /// Not as it should be.
+    /// Returns a finding of a bad condition.
     #[must_use]
     pub fn bad(subject: &str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::new(subject, State::Bad, text.into(), Some(remedy.into()))
     }
 
-    /// The machine does not say.
+    /// Returns a finding of a condition that the machine does not report.
     #[must_use]
     pub fn unknown(subject: &str, remedy: &str) -> Self {
         let text = "this machine does not say".to_owned();
@@ -61,7 +61,7 @@ impl Finding {
     }
 }
 
-/// `bad      turbo: on: ..`, in one line.
+/// One line: `bad      turbo: on: ..`.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match self.state {

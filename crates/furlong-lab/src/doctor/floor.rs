@@ -1,5 +1,4 @@
-//! How much two identical programs differ on this machine: an A/A comparison of a process that does
-//! nothing but count.
+//! The noise floor of this machine: an A/A comparison of a process that does nothing but count.
 #![forbid(unsafe_code)]
 
 use std::time::{Duration, Instant};
@@ -21,42 +20,42 @@ use furlong_stats::verdict::{BLOCKS_MIN, Scale};
 /// Wanted length of a sample.
 const SAMPLE_S: f64 = 0.1;
 
-/// More blocks say little more.
+/// Maximum number of blocks; more give little more information.
 const BLOCKS_MAX: u32 = 40;
 
-/// Blocks of a comparison where nobody says how many.
+/// Default number of blocks of a comparison.
 const BLOCKS_USUAL: usize = 10;
 
-/// What differences must exceed to matter where nobody says otherwise, per cent.
+/// Default margin, per cent.
 const MARGIN_PCT: f64 = 1.0;
 
-/// What an A/A comparison says of the machine.
+/// Result of an A/A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Floor {
-    /// Blocks that it took.
+    /// Number of blocks.
     pub blocks: usize,
     /// Mean of a sample, seconds.
     pub sample_s: f64,
-    /// The noise floor of that many blocks, per cent.
+    /// Noise floor with that many blocks, per cent.
     pub floor_pct: f64,
     /// Spread of the difference between two identical programs in a block, per cent.
     pub spread_pct: f64,
-    /// The least difference that a comparison of ten blocks probably finds at a margin of 1 %.
+    /// Smallest difference that a comparison of ten blocks probably finds at a margin of 1 %.
     pub found_pct: f64,
 }
 
-/// Counts: the work of a sample.
+/// Counts; the work of a sample.
 pub fn spin(rounds: u64) {
     let mut value = 1_u64;
     for round in 0..rounds {
-        // Each step needs the one before.
+        // Each step depends on the one before.
         value = std::hint::black_box(value.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round);
     }
 }
 
 impl Floor {
-    /// Measures for so many seconds at most; `None` where the user stopped it before it could say
-    /// anything.
+    /// Measures for at most this many seconds; `None` if the user stopped it before there was a
+    /// result.
     ///
     /// # Errors
     ///
@@ -78,7 +77,7 @@ impl Floor {
         };
         let end = Instant::now() + Duration::from_secs_f64(seconds);
         let mut rounds = 1 << 20;
-        // The first time it is mostly the process's start.
+        // The first time is mostly the start of the process.
         for _ in 0..2 {
             let short = (SAMPLE_S / sample(rounds)?.max(1e-6)).clamp(1.0, 1000.0);
             rounds = (rounds as f64 * short) as u64;
@@ -117,7 +116,7 @@ impl Floor {
         })
     }
 
-    /// As a finding.
+    /// Returns the result as a finding.
     #[must_use]
     pub fn finding(&self) -> Finding {
         const SUBJECT: &str = "noise floor";

@@ -1,8 +1,8 @@
-//! What on this machine would spoil a measurement, and what to do about it.
+//! Conditions on this machine that would spoil a measurement, with remedies.
 //!
 //! # Files
-//! - `finding`: one thing that was looked at; `checks`: what the machine says of itself
-//! - `floor`: how much two identical programs differ here
+//! - `finding`: the result of one check; `checks`: checks of the machine's properties
+//! - `floor`: the noise floor of this machine
 #![forbid(unsafe_code)]
 
 pub mod checks;

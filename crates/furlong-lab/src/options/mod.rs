@@ -1,4 +1,4 @@
-//! Options that several verbs share, as plain values, with the user's defaults applied.
+//! Options that several verbs share, as plain values with the user's defaults applied.
 #![forbid(unsafe_code)]
 
 pub mod settings;
@@ -14,25 +14,25 @@ use crate::report::{Form, Targets};
 use crate::talk::Voice;
 pub use settings::Settings;
 
-/// What an invocation was told about everything but the measuring.
+/// Options of an invocation, except those of the measuring.
 pub struct Options<'a> {
     /// The user's defaults.
     pub settings: &'a Settings,
-    /// Where the record is.
+    /// Location of the record.
     pub database: &'a Database,
-    /// What stands on standard output.
+    /// Form of the result on standard output.
     pub form: Form,
-    /// Where the reports go.
+    /// Destinations of the reports.
     pub targets: Targets,
-    /// Whether to leave a page in the user's data directory.
+    /// True if a page is written to the user's data directory.
     pub page: bool,
     /// Verdicts that fail the command.
     pub fail_on: Vec<FailOn>,
-    /// How much is said.
+    /// Amount of messages.
     pub voice: Voice,
 }
 
-/// Where reports go besides the terminal.
+/// Destinations of reports besides the terminal.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Reports")]
 pub struct Reports {
@@ -48,16 +48,16 @@ pub struct Reports {
     /// Write the report as one HTML file; `-` is standard output, `none` writes none
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write the result as JUnit XML, an arm on a workload a test case; `-` is standard output
+    /// Write the result as JUnit XML, one test case per arm and workload; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
 }
 
-/// The word for "not at all" in the place of a file.
+/// Word that means "no file" in the place of a file.
 const NONE: &str = "none";
 
 impl Reports {
-    /// The reports that were asked for, here or in the settings.
+    /// Returns the reports that were requested, by options or in the settings.
     #[must_use]
     pub fn targets(&self, settings: &Settings) -> Targets {
         let first = |given: &Option<PathBuf>, default: &Option<PathBuf>| {
@@ -73,7 +73,7 @@ impl Reports {
         }
     }
 
-    /// Whether the user said `--html none`.
+    /// True if the user gave `--html none`.
     #[must_use]
     pub fn no_html(&self, settings: &Settings) -> bool {
         let path = self.html.as_ref().or(settings.html.as_ref());
@@ -81,25 +81,26 @@ impl Reports {
     }
 }
 
-/// How a result is shown, and where it comes from or goes to.
+/// Options for the form, source and destination of a result.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Showing {
-    /// What is printed on standard output [default: table]
+    /// Form of the result on standard output [default: table]
     #[arg(long, value_name = "FORM")]
     pub format: Option<Form>,
-    /// Where the record is.
+    /// Location of the record.
     #[command(flatten)]
     pub database: Database,
-    /// How much is said.
+    /// Amount of messages.
     #[command(flatten)]
     pub talk: Talk,
-    /// Where the reports go; what came after them would stand under their heading.
+    /// Destinations of the reports. This comes last, because options after it would be listed under
+    /// its heading.
     #[command(flatten)]
     pub reports: Reports,
 }
 
 impl Showing {
-    /// What an invocation is told by these options and the settings, and by its `--fail-on`.
+    /// Combines these options with the settings and `--fail-on`.
     #[must_use]
     pub fn options<'a>(&'a self, settings: &'a Settings, fail_on: &[FailOn]) -> Options<'a> {
         Options {
@@ -114,7 +115,7 @@ impl Showing {
     }
 }
 
-/// Where a page goes besides the terminal.
+/// Destinations of a page besides the terminal.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Pages {
     /// Write the figures as JSON (`furlong.history/1`, `furlong.diff/1`, `furlong.seeds/1`); `-` is
@@ -129,18 +130,18 @@ pub struct Pages {
     pub html: Option<PathBuf>,
 }
 
-/// Where the record is.
+/// Location of the record.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Database {
-    /// The database of runs, a file or the URL of a server (postgres://USER@HOST/NAME); `none`
-    /// keeps no record [default: furlong.db in the user's data directory]
+    /// Database of runs: a file or the URL of a server (postgres://USER@HOST/NAME); `none` keeps no
+    /// record [default: furlong.db in the user's data directory]
     #[arg(long, value_name = "FILE", env = "FURLONG_DB", hide_env_values = true)]
     pub db: Option<PathBuf>,
 }
 
 impl Database {
-    /// Where it is, here or in the settings; `None` where no record is wanted, or where neither an
-    /// option nor a home directory says where it could be.
+    /// Returns its location, from the option or the settings. `None` if no record is wanted, or if
+    /// neither an option nor a home directory gives a location.
     #[must_use]
     pub fn location(&self, settings: &Settings) -> Option<Location> {
         match self.db.as_ref().or(settings.db.as_ref()) {
@@ -150,7 +151,7 @@ impl Database {
         }
     }
 
-    /// Whether the user said `--db none`.
+    /// True if the user gave `--db none`.
     #[must_use]
     pub fn none(&self, settings: &Settings) -> bool {
         let path = self.db.as_ref().or(settings.db.as_ref());
@@ -158,16 +159,16 @@ impl Database {
     }
 }
 
-/// How much is said.
+/// Amount of messages.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Talk {
-    /// No progress and no notes
+    /// Print no progress and no notes
     #[arg(short, long)]
     pub quiet: bool,
 }
 
 impl Talk {
-    /// Here or in the settings.
+    /// Returns the voice, from the option or the settings.
     #[must_use]
     pub fn voice(self, settings: &Settings) -> Voice {
         if self.quiet || settings.quiet {
@@ -178,7 +179,7 @@ impl Talk {
     }
 }
 
-/// A verdict that should fail the command (`--fail-on`).
+/// A verdict that fails the command (`--fail-on`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailOn {
@@ -188,14 +189,15 @@ pub enum FailOn {
     Inconclusive,
 }
 
-/// A margin of more is one that nothing exceeds: ten times the baseline and more.
+/// Maximum margin, in per cent. Nothing exceeds a larger one, which is more than ten times the
+/// baseline.
 pub(crate) const PERCENT_MAX: f64 = 1000.0;
 
-/// A number of per cent from 0 to `PERCENT_MAX`; the sign `%` may be there.
+/// Parses a percentage from 0 to `PERCENT_MAX`, with or without the sign `%`.
 ///
 /// # Errors
 ///
-/// What a number of per cent looks like.
+/// A description of a valid percentage.
 pub fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim_end();
     match number.parse::<f64>() {
@@ -206,14 +208,14 @@ pub fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Nobody waits longer for a sample.
+/// Maximum timeout in seconds.
 pub(crate) const SECONDS_MAX: f64 = 1e9;
 
-/// A number of seconds that is more than 0.
+/// Parses a number of seconds greater than 0.
 ///
 /// # Errors
 ///
-/// What a number of seconds looks like.
+/// A description of a valid number of seconds.
 pub fn seconds(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('s').parse::<f64>() {
         Ok(value) if value > 0.0 && value <= SECONDS_MAX => Ok(value),
@@ -221,7 +223,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Where the record is when nobody says anything.
+/// Returns the default location of the record.
 pub fn default_database() -> Option<Location> {
     data_dir().map(|dir| Location::File(dir.join("furlong.db")))
 }

@@ -17,7 +17,7 @@ use crate::report::Form;
 /// Name of the file.
 const NAME: &str = "furlong.toml";
 
-/// The defaults; each is named like its option.
+/// The defaults, named like their options.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
@@ -59,24 +59,24 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the file that is nearest above the working directory.
+    /// Reads the nearest file at or above the working directory.
     ///
     /// # Errors
     ///
-    /// As [`Settings::find`].
+    /// Those of [`Settings::find`].
     pub fn of_here() -> Result<Settings, Error> {
         match std::env::current_dir() {
             Ok(dir) => Settings::find(&dir),
-            // Without a working directory there is no file to find in it.
+            // Without a working directory there is no file to search.
             Err(_) => Ok(Settings::default()),
         }
     }
 
-    /// Reads the file that is nearest above `start`; all empty where there is none.
+    /// Reads the nearest file at or above `start`; without a file, all defaults are empty.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or says what no option says.
+    /// The file cannot be read, or has a value that no option has.
     pub fn find(start: &Path) -> Result<Settings, Error> {
         for dir in start.ancestors() {
             let path = dir.join(NAME);
@@ -95,13 +95,13 @@ impl Settings {
         Ok(Settings::default())
     }
 
-    /// What is printed: as an option says, or as here, or the table.
+    /// Returns the form of the output: the option, else the default here, else the table.
     #[must_use]
     pub fn form(&self, option: Option<Form>) -> Form {
         option.or(self.format).unwrap_or_default()
     }
 
-    /// The verdicts that fail a command: as an option says, or as here.
+    /// Returns the verdicts that fail a command: the option, else the default here.
     #[must_use]
     pub fn fail_on(&self, option: &[FailOn]) -> Vec<FailOn> {
         match option {

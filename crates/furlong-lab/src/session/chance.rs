@@ -1,9 +1,9 @@
-//! What is left to chance: the name of a run, and its seed where nobody gave one.
+//! Random values: the name of a run, and its seed if the user gave none.
 #![forbid(unsafe_code)]
 
 use crate::error::Error;
 
-/// A new name: eight letters and digits that are not mistaken for one another.
+/// Returns a new name: eight letters and digits, without those that look alike.
 pub(super) fn new_id() -> Result<String, Error> {
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let bits = u64::from_le_bytes(random_bytes()?);
@@ -11,7 +11,7 @@ pub(super) fn new_id() -> Result<String, Error> {
     Ok((0..8).map(letter).collect())
 }
 
-/// A seed for a run whose user gave none: short enough to be typed again.
+/// Returns a seed for a run whose user gave none. It is short enough to be typed again.
 ///
 /// # Errors
 ///

@@ -1,10 +1,10 @@
 //! More threads than processors.
 #![forbid(unsafe_code)]
 
-/// Workloads that are named; of the others it is said how many they are.
+/// Number of workloads that are named; the others are counted.
 const NAMED: usize = 3;
 
-/// Threads that have to take turns measure the scheduler, whatever the workload asks.
+/// Returns a warning about workloads with more threads than processors. They measure the scheduler.
 pub(crate) fn crowded<'a>(
     threads: impl Iterator<Item = (&'a str, u64)>,
     cpus: u32,
