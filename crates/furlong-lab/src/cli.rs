@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::peers;
 use crate::record::build;
 
-/// What `--version` says.
+/// Text of `--version`.
 static VERSION: LazyLock<String> = LazyLock::new(build::version);
 
 const EXAMPLES: &str = "\
@@ -35,66 +35,66 @@ Exit codes:
 #[command(name = "furlong", version = VERSION.as_str(), disable_help_subcommand = true)]
 #[command(arg_required_else_help = true, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli<X: Subcommand> {
-    /// With other people's implementations as further arms
+    /// Add other people's implementations as further arms
     #[arg(long, global = true, display_order = 1000)]
     pub peers: bool,
-    /// What to do.
+    /// Verb to execute.
     #[command(subcommand)]
     pub verb: Verb<X>,
 }
 
-/// What to do.
+/// Verb to execute.
 #[derive(Debug, Subcommand)]
 pub enum Verb<X: Subcommand> {
     /// List every experiment: its question, arms, workloads and last verdict
     List(list::Args),
     /// Run experiments: all of them when none is named
     Run(Box<run::Args>),
-    /// Compare any commands, as honestly as experiments are compared
+    /// Compare any commands, by the same method as experiments
     Compare(Box<compare::Args>),
     /// Merge the parts of a run that a fleet measures
     Collect(collect::Args),
     /// Show a stored run again
     Show(show::Args),
-    /// Show the runs so far, and where their figures changed
+    /// Show the runs so far, and the points where their figures changed
     History(history::Args),
-    /// Set one stored run against another
+    /// Compare two stored runs
     Diff(diff::Args),
     /// Give a stored run a tag, a note or a pin
     Mark(mark::Args),
     /// Write stored runs as files
     Export(export::Args),
-    /// Take runs that were measured elsewhere into the store
+    /// Add runs that were measured elsewhere to the store
     Import(import::Args),
-    /// Remove stored runs that nobody needs any more
+    /// Remove stored runs that are no longer needed
     Prune(prune::Args),
     /// Show the history in a browser
     Serve(serve::Args),
-    /// Compare files of numbers, as ministat does and better
+    /// Compare files of numbers, in the manner of ministat
     Stat(stat::Args),
-    /// Say what on this machine would spoil a measurement, and what to do about it
+    /// Report conditions on this machine that would spoil a measurement, with remedies
     Doctor(doctor::Args),
-    /// Verbs that experiments bring.
+    /// Verbs of the experiments.
     #[command(flatten)]
     Further(X),
-    /// Print what a shell needs to complete the command line
+    /// Print the command line's completions for a shell
     Completions(completions::Args),
     /// Print the manual, a page for each verb
     Man(man::Args),
-    /// One sample, for the lab itself
+    /// Take one sample, for the lab itself
     #[command(hide = true)]
     Sample(sample::Args),
-    /// One task of a fleet, for the lab itself
+    /// Do one task of a fleet, for the lab itself
     #[command(hide = true)]
     Task(task::Args),
 }
 
 impl<X: Subcommand> Cli<X> {
-    /// Does what the command line says.
+    /// Executes the command line.
     ///
     /// # Errors
     ///
-    /// Why it cannot be done.
+    /// The reason why it cannot be executed.
     pub fn run(self, program: &Program<X>) -> Result<ExitCode, Error> {
         let experiments = &program.experiments;
         if self.peers {

@@ -1,4 +1,4 @@
-//! `furlong collect`: the parts of a fleet's run, merged.
+//! `furlong collect`: merges the parts of a fleet's run.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ Examples:
   furlong collect furlong-3mzk9a2c --wait         what is under way too
   furlong collect furlong-3mzk9a2c --resubmit     what is missing again, and wait for it";
 
-/// Which fleet, how patiently, and where the result goes.
+/// A fleet, the patience with its tasks, and the destinations of the result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -27,27 +27,27 @@ pub struct Args {
     /// Wait for the tasks that are under way
     #[arg(long)]
     pub wait: bool,
-    /// Submit what is missing again, and wait for it
+    /// Submit missing tasks again, and wait for them
     #[arg(long)]
     pub resubmit: bool,
-    /// Exit with 3 when an arm comes to such a verdict in the primary metric
+    /// Exit with 3 if an arm gets this verdict in the primary metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// How the result is shown.
+    /// Form of the result.
     #[command(flatten)]
     pub showing: Showing,
 }
 
-/// Merges what has arrived, and says what is missing.
+/// Merges the parts so far, and reports the missing ones.
 ///
 /// # Errors
 ///
-/// Bad input, or what is missing.
+/// Bad input, or the missing parts.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let showing = &args.showing;
     let options = Options {
-        // The run's own record counts, which is not known yet.
+        // The record is that of the run, which is not known yet.
         page: !showing.reports.no_html(&settings),
         ..showing.options(&settings, &args.fail_on)
     };

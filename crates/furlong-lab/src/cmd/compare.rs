@@ -37,13 +37,13 @@ use subject::{Filled, Ready, Subject, counted};
 /// Name of the experiment.
 const EXPERIMENT: &str = "compare";
 
-/// Blocks where nobody says how many.
+/// Default number of blocks.
 const BLOCKS: u32 = 10;
 
-/// The same in the form of kernel builds, of which three are the custom.
+/// The same for kernel builds, which are usually run three times.
 const KERNBENCH_BLOCKS: u32 = 3;
 
-/// What to compare, how often and where the result goes.
+/// Commands to compare, the amount of measuring, and the destinations of the result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -53,12 +53,12 @@ pub struct Args {
     /// A name for each command [default: the command itself]
     #[arg(short, long, value_name = "A,B,..", value_delimiter = ',')]
     pub names: Vec<String>,
-    /// Runs of each command, or the most of them; a verdict needs 6 [default: 10, for kernbench 3,
+    /// Runs of each command, or their maximum; a verdict needs 6 [default: 10, for kernbench 3,
     /// with --early at most 30, with --until at most 1000]
     #[arg(long, visible_alias = "runs", value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub blocks: Option<u32>,
-    /// Run each command so many times before the first one that counts
+    /// Run each command this many times before the first run that counts
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub warmup: u32,
     /// Run this (by sh) before every run of a command; once for all, or once for each
@@ -67,15 +67,15 @@ pub struct Args {
     /// Run this (by sh) once before everything else
     #[arg(short, long, value_name = "COMMAND")]
     pub setup: Option<String>,
-    /// Run this (by sh) once after everything else, also when that failed
+    /// Run this (by sh) once after everything else, even if that failed
     #[arg(short, long, value_name = "COMMAND")]
     pub cleanup: Option<String>,
-    /// Replace {NAME} by every number from MIN to MAX: a workload each, or, where there is one
-    /// command, an arm each
+    /// Replace {NAME} by every number from MIN to MAX: each is a workload or, with a single
+    /// command, an arm
     #[arg(short = 'P', long, num_args = 3, value_names = ["NAME", "MIN", "MAX"])]
     #[arg(allow_hyphen_values = true)]
     pub parameter_scan: Vec<String>,
-    /// The step of -P [default: 1]
+    /// Step of -P [default: 1]
     #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan")]
     #[arg(allow_hyphen_values = true)]
     pub parameter_step_size: Vec<String>,
@@ -83,47 +83,48 @@ pub struct Args {
     #[arg(short = 'L', long, num_args = 2, value_names = ["NAME", "A,B,.."])]
     #[arg(allow_hyphen_values = true)]
     pub parameter_list: Vec<String>,
-    /// Find a figure in what the commands print: a group of this regular expression, whose name it
-    /// gets, or the whole match; the last match counts, and the first --metric decides the verdict
+    /// Find a figure in the output of the commands: a group of this regular expression, whose name
+    /// it gets, or the whole match; the last match counts, and the first --metric decides the
+    /// verdict
     #[arg(short, long, value_name = "REGEX", allow_hyphen_values = true)]
     pub metric: Vec<String>,
-    /// The unit of what --metric finds
+    /// Unit of the figure of --metric
     #[arg(long, value_name = "UNIT", requires = "metric")]
     pub unit: Vec<String>,
-    /// Which way is good in what --metric finds: lower or higher [default: lower]
+    /// Better direction of --metric: lower or higher [default: lower]
     #[arg(long, value_name = "WAY", requires = "metric", value_parser = better)]
     pub better: Vec<Better>,
-    /// The commands must print the same: anything else ends the comparison
+    /// Require the same output from all commands; a difference ends the comparison
     #[arg(long)]
     pub same_output: bool,
-    /// When it ends.
+    /// Conditions under which it ends.
     #[command(flatten)]
     pub enough: Enough,
     /// Run the commands by a shell, sh if none is named; `none` forbids it [default: sh, for all
-    /// commands, where one of them needs a shell]
+    /// commands, if one of them needs a shell]
     #[arg(short = 'S', long, value_name = "SHELL")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "sh")]
     pub shell: Option<String>,
-    /// What the commands read from standard input
+    /// File to use as the standard input of the commands
     #[arg(long, value_name = "FILE", default_value = "/dev/null")]
     pub input: PathBuf,
-    /// A command that takes longer is stopped and has failed [default: no limit]
+    /// Stop a command that takes longer, as failed [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<f64>,
-    /// Count runs that end with another exit code than 0, or by a signal
+    /// Count runs that end with an exit code other than 0, or by a signal
     #[arg(short, long)]
     pub ignore_failure: bool,
-    /// Decides the order of the commands in every block [default: a random one]
+    /// Seed of the order of the commands in every block [default: a random one]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// A difference within this many per cent does not matter [default: 1, of memory 2, of
+    /// Margin: a difference within this many per cent does not matter [default: 1, of memory 2, of
     /// counts 0.1]
     #[arg(long, value_name = "PCT", value_parser = percent, allow_hyphen_values = true)]
     pub margin: Option<f64>,
-    /// Counters besides what the system says of every process
+    /// Counters besides the system's own figures of every process
     #[arg(long, value_name = "WHICH")]
     pub counters: Option<Counters>,
-    /// Go on with a comparison that was interrupted or killed; the beginning of its name is enough
+    /// Resume a comparison that was interrupted or killed; a prefix of its name is enough
     #[arg(long, value_name = "ID", conflicts_with_all = DECIDED)]
     pub resume: Option<String>,
     /// A name to find the run by
@@ -132,13 +133,13 @@ pub struct Args {
     /// A remark to keep with the run
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
-    /// Exit with 3 when a command comes to such a verdict in wall time, or in the first --metric
+    /// Exit with 3 if a command gets this verdict in wall time, or in the first --metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// How the result is shown.
+    /// Form of the result.
     #[command(flatten)]
     pub showing: Showing,
-    /// What takes the samples.
+    /// Place of measurement.
     #[command(flatten)]
     pub place: Where,
 }
@@ -154,7 +155,7 @@ Examples:
   furlong compare --metric '(?<mb_per_s>[0-9.]+) MB/s' --unit MB/s --better higher './io a' './io b'
   furlong compare --format kernbench --prepare 'make clean' 'make -j8' 'make -j16'";
 
-/// What was decided when the comparison began, so that a resumed one cannot differ.
+/// Options that are fixed when the comparison begins, so that a resumed one cannot differ.
 const DECIDED: [&str; 26] = [
     "commands",
     "names",
@@ -184,11 +185,11 @@ const DECIDED: [&str; 26] = [
     "on",
 ];
 
-/// Compares the commands, or goes on with what was begun.
+/// Compares the commands, or resumes a comparison.
 ///
 /// # Errors
 ///
-/// Bad input, before anything is measured; afterwards a command that failed, or what else did.
+/// Bad input, before anything is measured; afterwards a failed command or another failure.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let options = args.showing.options(&settings, &args.fail_on);
@@ -229,7 +230,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     ended
 }
 
-/// Has the commands of an agenda run, and what belongs to them.
+/// Calls `work` with a sampler and passes for the commands of an agenda, then cleans up.
 ///
 /// # Errors
 ///
@@ -248,7 +249,7 @@ pub(crate) fn at_work(
     Ok(end)
 }
 
-/// `lower` or `higher`.
+/// Parses `lower` or `higher`.
 fn better(text: &str) -> Result<Better, String> {
     match text {
         "lower" => Ok(Better::Lower),
@@ -258,7 +259,7 @@ fn better(text: &str) -> Result<Better, String> {
 }
 
 impl Args {
-    /// The tag and the note.
+    /// Returns the tag and the note.
     fn words(&self, settings: &Settings) -> (Option<String>, Option<String>) {
         let tag = self.tag.clone().or_else(|| settings.tag.clone());
         let note = self.note.clone().or_else(|| settings.note.clone());
@@ -351,7 +352,7 @@ impl Args {
         }
         let mut parameters = vec![];
         for (place, [name, min, max]) in scans.iter().enumerate() {
-            // A single step is meant for every range.
+            // A single step applies to all ranges.
             let step = steps
                 .get(place)
                 .or(steps.first().filter(|_| steps.len() == 1));
@@ -380,7 +381,7 @@ impl Args {
         Ok(self.metric.iter().enumerate().map(printed).collect())
     }
 
-    /// A workload as the schedule has it.
+    /// Returns a workload for the schedule.
     fn load(&self, filled: &Filled, names: &[String], blocks: u32) -> Load {
         let mut facts = BTreeMap::new();
         let swept: Map<String, Value> = filled

@@ -1,4 +1,4 @@
-//! `furlong completions`: what a shell needs to complete the command line.
+//! `furlong completions`: the command line's completions for a shell.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ Examples:
   furlong completions bash > furlong.bash
   furlong completions fish > furlong.fish";
 
-/// For which shell.
+/// Selection of a shell.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -25,7 +25,7 @@ pub struct Args {
 ///
 /// # Errors
 ///
-/// They cannot be written.
+/// The completions cannot be written.
 pub fn run(args: &Args, mut command: clap::Command) -> Result<ExitCode, Error> {
     let mut page = vec![];
     clap_complete::generate(args.shell, &mut command, "furlong", &mut page);

@@ -1,4 +1,4 @@
-//! `furlong diff`: one stored run against another.
+//! `furlong diff`: the comparison of two stored runs.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -23,42 +23,41 @@ Examples:
   furlong diff tag:before tag:after
   furlong diff pinned latest --fail-on revert --json diff.json";
 
-/// Which runs, and what fails.
+/// Runs to compare, and the verdicts that fail.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The run that the other is held against
+    /// The run to compare with
     #[arg(value_name = "BEFORE", default_value = "pinned")]
     pub before: String,
-    /// The other
+    /// The run that is compared
     #[arg(value_name = "AFTER", default_value = "latest")]
     pub after: String,
-    /// By this metric [default: the primary one of each workload]
+    /// Show this metric [default: the primary one of each workload]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
-    /// Exit with 3 when an arm, relative to the baseline, or an exact figure comes to such a
-    /// verdict
+    /// Exit with 3 if an arm, relative to the baseline, or an exact figure gets this verdict
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// The baseline's own level counts for --fail-on too
+    /// Apply --fail-on to the baseline's own level too
     #[arg(long, requires = "fail_on")]
     pub levels: bool,
-    /// Compare runs of different machines, whose difference is mostly that of the machines
+    /// Compare runs of different machines, although the difference is mostly that of the machines
     #[arg(long)]
     pub across_machines: bool,
-    /// Where the page goes.
+    /// Destinations of the page.
     #[command(flatten)]
     pub pages: Pages,
-    /// Where the record is.
+    /// Location of the record.
     #[command(flatten)]
     pub database: Database,
 }
 
-/// Shows how two runs differ.
+/// Shows the differences between two runs.
 ///
 /// # Errors
 ///
-/// There is no such run, the two are of different machines, or they cannot be read or written.
+/// A run does not exist, the two are of different machines, or something cannot be read or written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     publish::check_pages(&args.pages)?;

@@ -1,4 +1,4 @@
-//! `furlong doctor`: what on this machine would spoil a measurement, and what to do about it.
+//! `furlong doctor`: conditions on this machine that would spoil a measurement, with remedies.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::talk;
 /// The `schema` of the JSON form.
 const SCHEMA: &str = "furlong.doctor/1";
 
-/// Stolen time is looked at for so long where nothing is measured.
+/// Time over which stolen time is observed if nothing is measured.
 const LOOK: Duration = Duration::from_millis(500);
 
 const EXAMPLES: &str = "\
@@ -32,39 +32,39 @@ Examples:
   furlong doctor --no-floor --json -
   furlong doctor --fail-on bad && furlong run";
 
-/// A finding that should fail the command (`--fail-on`).
+/// A finding that fails the command (`--fail-on`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// Something may spoil a measurement, or cannot be measured.
     Bad,
 }
 
-/// How long to look, and where the findings go.
+/// Time to measure, and the destination of the findings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Measure the noise floor for so long at most
+    /// Measure the noise floor for at most this time
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
     #[arg(allow_hyphen_values = true)]
     pub seconds: f64,
-    /// Only look, measure nothing
+    /// Check the machine only, without measuring
     #[arg(long)]
     pub no_floor: bool,
     /// Write the findings as JSON (`furlong.doctor/1`); `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Exit with 3 when there is such a finding
+    /// Exit with 3 if there is such a finding
     #[arg(long, value_name = "STATE")]
     pub fail_on: Option<FailOn>,
-    /// The work of a sample, for the doctor itself
+    /// Work of a sample, for the doctor itself
     #[arg(long, hide = true)]
     pub spin: Option<u64>,
-    /// How much is said.
+    /// Amount of messages.
     #[command(flatten)]
     pub talk: Talk,
 }
 
-/// What `--json` writes.
+/// Contents of the file of `--json`.
 #[derive(Serialize)]
 struct Findings<'a> {
     schema: &'static str,
@@ -74,11 +74,11 @@ struct Findings<'a> {
     floor: Option<Floor>,
 }
 
-/// Looks at the machine.
+/// Examines the machine.
 ///
 /// # Errors
 ///
-/// Nothing can be run or written.
+/// A process cannot be run, or the output cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     if let Some(rounds) = args.spin {
         floor::spin(rounds);

@@ -1,4 +1,4 @@
-//! When a workload has had enough blocks: the options that `run` and `compare` have in common.
+//! Options for the end of a workload, shared by `run` and `compare`.
 #![forbid(unsafe_code)]
 
 use serde_json::json;
@@ -7,29 +7,29 @@ use crate::model::schedule::{Load, MAX_TIME_S};
 use crate::options::{percent, seconds};
 use furlong_stats::stopping::{STOPPING, Stopping};
 
-/// The most blocks where the verdict may be certain earlier.
+/// Maximum number of blocks with `--early`.
 const EARLY_BLOCKS: u32 = 30;
 
-/// The most where an interval is to be narrow.
+/// Maximum number of blocks with `--until`.
 const UNTIL_BLOCKS: u32 = 1000;
 
-/// When a workload has had enough.
+/// Conditions under which a workload ends.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Enough {
-    /// Stop as soon as the verdict is certain, with intervals that pay for the looks
+    /// Stop as soon as the verdict is certain; intervals are widened to allow for repeated looks
     #[arg(long, conflicts_with = "until")]
     pub early: bool,
-    /// Go on until the 95 % interval is within this many per cent of the effect: a pilot of ten
-    /// blocks says how many that takes
+    /// Go on until the 95 % interval is within this many per cent of the effect; a pilot of ten
+    /// blocks estimates the number of blocks
     #[arg(long, value_name = "PCT", value_parser = width, allow_hyphen_values = true)]
     pub until: Option<f64>,
-    /// Begin no block of a workload when it has taken so long
+    /// Begin no further block of a workload after this time
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub max_time: Option<f64>,
 }
 
 impl Enough {
-    /// Blocks at most, where nobody says how many and these options decide when it ends.
+    /// Returns the default maximum of blocks, if these options decide the end.
     #[must_use]
     pub fn customary_blocks(&self) -> Option<u32> {
         match self.until {
@@ -38,7 +38,8 @@ impl Enough {
         }
     }
 
-    /// Notes the rule with a workload, so that a stored run is judged as it was measured.
+    /// Stores the rule with a workload, so that a stored run is judged by the rule it was measured
+    /// with.
     pub fn note(&self, load: &mut Load) {
         let stopping = match self.until {
             Some(half_width_pct) => Stopping::Width { half_width_pct },
@@ -56,7 +57,7 @@ impl Enough {
     }
 }
 
-/// A width in per cent, which is more than none.
+/// Parses a width in per cent, greater than 0.
 fn width(text: &str) -> Result<f64, String> {
     percent(text)
         .ok()

@@ -18,23 +18,23 @@ Examples:
   furlong export latest
   furlong export --all --to .";
 
-/// Which runs, and where they go.
+/// Runs to write, and their destination.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The beginning of a run's name, `latest`, `pinned` or `tag:NAME`
+    /// A prefix of the run's name, `latest`, `pinned` or `tag:NAME`
     #[arg(value_name = "RUN", required_unless_present = "all")]
     pub runs: Vec<String>,
-    /// Every run
+    /// Write every run
     #[arg(long, requires = "to", conflicts_with = "runs")]
     pub all: bool,
     /// Write a file NAME.json for each into this directory [default: one run, to standard output]
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
-    /// Where the record is.
+    /// Location of the record.
     #[command(flatten)]
     pub database: Database,
-    /// How much is said.
+    /// Amount of messages.
     #[command(flatten)]
     pub talk: Talk,
 }
@@ -43,7 +43,7 @@ pub struct Args {
 ///
 /// # Errors
 ///
-/// There is no such run, or it cannot be read or written.
+/// A run does not exist, or cannot be read or written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let refuse = |fault: Fault| Error::usage(fault.to_string());

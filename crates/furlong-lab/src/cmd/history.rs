@@ -1,4 +1,4 @@
-//! `furlong history`: the runs so far, and where their figures changed.
+//! `furlong history`: the runs so far, and the points where their figures changed.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -24,46 +24,46 @@ Examples:
   furlong history iova-gap --metric nodes_visited_per_op --html history.html
   furlong history iova-gap --json -";
 
-/// What of the history.
+/// Selection of the history.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Experiments [default: all that have runs]
     #[arg(value_name = "EXPERIMENT")]
     pub experiments: Vec<String>,
-    /// By this metric [default: the primary one of each workload]
+    /// Show this metric [default: the primary one of each workload]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
-    /// Only these workloads
+    /// Show only these workloads
     #[arg(long, value_name = "W,..", value_delimiter = ',')]
     pub workloads: Vec<String>,
-    /// Only these arms
+    /// Show only these arms
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub arms: Vec<String>,
-    /// The runs of another machine: its name or the beginning of its identifier; runs of different
-    /// machines are never put into one series [default: this machine]
+    /// Show the runs of another machine, given by its name or a prefix of its identifier; runs of
+    /// different machines are never put into one series [default: this machine]
     #[arg(long, value_name = "HOST")]
     pub machine: Option<String>,
-    /// At most so many runs, the latest
+    /// Show at most this many runs, the latest
     #[arg(long, value_name = "N", default_value_t = 200)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub last: u32,
-    /// Where the page goes.
+    /// Destinations of the page.
     #[command(flatten)]
     pub pages: Pages,
-    /// Where the record is.
+    /// Location of the record.
     #[command(flatten)]
     pub database: Database,
 }
 
-/// Runs that the list shows.
+/// Maximum number of runs in the list.
 const LISTED: u32 = 20;
 
 /// Shows the history.
 ///
 /// # Errors
 ///
-/// There is none, it has no such experiment, or it cannot be read or written.
+/// There are no runs, there is no such experiment, or something cannot be read or written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     publish::check_pages(&args.pages)?;
@@ -113,17 +113,17 @@ impl Args {
         }
     }
 
-    /// Whether figures were asked for by name.
+    /// True if figures were selected by name.
     fn is_choosy(&self) -> bool {
         self.metric.is_some() || !self.workloads.is_empty() || !self.arms.is_empty()
     }
 
-    /// The series of an experiment that were asked for, if there are any.
+    /// Returns the selected series of an experiment, if there are any.
     fn course(&self, name: &str, past: &[Saved]) -> Option<Course> {
         let mut series = series(past, self.metric.as_deref());
         series.retain(|one| {
             let among = |names: &[String], name| names.is_empty() || names.contains(name);
-            // A single run has no course: it is shown where it was asked for.
+            // A single run has no course. It is shown only if it was selected.
             let is_asked = !self.experiments.is_empty() || self.is_choosy();
             let is_shown = is_asked || one.points.len() > 1;
             is_shown && among(&self.workloads, &one.workload) && among(&self.arms, &one.arm)
@@ -138,8 +138,8 @@ impl Args {
     }
 }
 
-/// The machine that is meant; where this one has no runs and none is named, the latest with runs,
-/// and that is said.
+/// Returns the selected machine. If none is named and this one has no runs, it is the machine with
+/// the latest run, with a note.
 fn machine(store: &Store, named: Option<&str>) -> Result<Machine, Error> {
     let all = store
         .machines()

@@ -1,4 +1,4 @@
-//! `furlong import`: runs that were measured elsewhere, into the store.
+//! `furlong import`: adds runs that were measured elsewhere to the store.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -20,26 +20,26 @@ Examples:
   furlong import result.json
   furlong export latest --db old.db | furlong import -";
 
-/// Which files.
+/// Files to import.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Results as --json writes them (`furlong.result/1`); `-` is standard input
+    /// Results in the format of --json (`furlong.result/1`); `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Where the record is.
+    /// Location of the record.
     #[command(flatten)]
     pub database: Database,
-    /// How much is said.
+    /// Amount of messages.
     #[command(flatten)]
     pub talk: Talk,
 }
 
-/// Brings results into the store: all that are named, or none where one of them is no result.
+/// Imports all named results, or none if one of the files is not a result.
 ///
 /// # Errors
 ///
-/// A file is no result, contradicts itself or the store, or the store cannot be written.
+/// A file is not a result, or contradicts itself or the store; or the store cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let read = args.files.iter().map(|path| read(path));
@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     Ok(Exit::Done.into())
 }
 
-/// Where results come from.
+/// Hint about the source of results.
 const WRITTEN: &str = "--json of run, compare and show writes one";
 
 fn read(path: &Path) -> Result<ResultFile, Error> {
@@ -79,7 +79,7 @@ fn read(path: &Path) -> Result<ResultFile, Error> {
     Ok(result)
 }
 
-/// Whether it was not there yet.
+/// Adds a result to the store; false if it was there already.
 fn import(store: &mut Store, result: &ResultFile) -> Result<bool, Error> {
     let refuse = |fault: Fault| Error::usage(fault.to_string());
     let id = &result.run.id;

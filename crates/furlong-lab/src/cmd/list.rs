@@ -1,4 +1,4 @@
-//! `furlong list`: what can be run, and what the last run came to.
+//! `furlong list`: the experiments, with their last verdicts.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::record::store::{Fault, Store};
 use crate::report::text::fold;
 use crate::talk::{self, Voice};
 
-/// Columns that the further lines of an entry begin after.
+/// Indentation of the further lines of an entry, in columns.
 const INDENT: usize = 13;
 
 const EXAMPLES: &str = "\
@@ -22,11 +22,11 @@ Examples:
   furlong list
   furlong list --db none";
 
-/// Where the last verdicts are.
+/// Source of the last verdicts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where the record is.
+    /// Location of the record.
     #[command(flatten)]
     pub database: Database,
 }
@@ -35,12 +35,12 @@ pub struct Args {
 ///
 /// # Errors
 ///
-/// The list cannot be written. A database that cannot be read is only said: the list is there
+/// The list cannot be written. A database that cannot be read is only a note: the list is printed
 /// without it.
 pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let store = store(&args.database, &settings);
-    // Narrower than this nothing can be read anyway.
+    // A narrower table could not be read.
     let width = style(false).width.max(3 * INDENT);
     let mut page = String::new();
     for experiment in experiments {
@@ -60,7 +60,7 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     Ok(Exit::Done.into())
 }
 
-/// The database, where there is one already.
+/// Opens the database if it exists.
 fn store(database: &Database, settings: &Settings) -> Option<Store> {
     let location = database.location(settings)?;
     if location.is_absent() {
@@ -103,7 +103,7 @@ fn entry(page: &mut String, experiment: &Experiment, last: Option<&str>, width: 
     page.push('\n');
 }
 
-/// What the latest run of an experiment came to.
+/// Returns the verdicts of an experiment's latest run.
 fn last(store: &Store, experiment: &str) -> Result<Option<String>, Fault> {
     let Some(id) = store.latest_of(experiment)? else {
         return Ok(None);
@@ -115,7 +115,7 @@ fn last(store: &Store, experiment: &str) -> Result<Option<String>, Fault> {
     Ok(found.map(|experiment| format!("{date} {id}: {}", verdicts(experiment))))
 }
 
-/// "checked keep (plain, rem), inconclusive (ins)".
+/// Formats verdicts: "checked keep (plain, rem), inconclusive (ins)".
 fn verdicts(experiment: &ExperimentResult) -> String {
     let mut arms: Vec<&str> = vec![];
     for (_, comparison) in deciding(experiment) {

@@ -17,11 +17,11 @@ Examples:
   furlong man run
   furlong man --to .";
 
-/// Which page.
+/// Selection of a page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The verb [default: the page on the command as a whole]
+    /// A verb [default: the page on the command as a whole]
     #[arg(conflicts_with = "to")]
     pub verb: Option<String>,
     /// Write every page into this directory
@@ -66,7 +66,7 @@ pub fn run(args: &Args, mut command: clap::Command) -> Result<ExitCode, Error> {
     Ok(Exit::Done.into())
 }
 
-/// "furlong-run".
+/// Returns the name of a page's file, such as "furlong-run".
 fn file_stem(command: &clap::Command) -> String {
     let name = command.get_bin_name().unwrap_or(command.get_name());
     name.replace(' ', "-")

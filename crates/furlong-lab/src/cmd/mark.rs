@@ -14,30 +14,30 @@ Examples:
   furlong mark latest --tag before --note 'as released'
   furlong mark latest --pin";
 
-/// Which run, and what of it.
+/// A run, and the marks to change.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("marks").required(true).multiple(true))]
 pub struct Args {
-    /// The beginning of a run's name, `latest`, `pinned` or `tag:NAME`
+    /// A prefix of the run's name, `latest`, `pinned` or `tag:NAME`
     pub run: String,
-    /// A name to find the run by; an empty one takes the old one away
+    /// A name to find the run by; an empty one removes the old one
     #[arg(long, value_name = "NAME", group = "marks")]
     pub tag: Option<String>,
-    /// A remark to keep with the run; an empty one takes the old one away
+    /// A remark to keep with the run; an empty one removes the old one
     #[arg(long, value_name = "TEXT", group = "marks")]
     pub note: Option<String>,
-    /// From now on the runs of its machine are held against this one by `furlong diff`, and
-    /// `furlong prune` keeps it
+    /// Make this run the one that `furlong diff` compares the runs of its machine with; `furlong
+    /// prune` keeps it
     #[arg(long, group = "marks", conflicts_with = "unpin")]
     pub pin: bool,
-    /// Take the pin away: no run is held against this one any more
+    /// Remove the pin: no run is compared with this one by default any more
     #[arg(long, group = "marks")]
     pub unpin: bool,
-    /// Where the record is.
+    /// Location of the record.
     #[command(flatten)]
     pub database: Database,
-    /// How much is said.
+    /// Amount of messages.
     #[command(flatten)]
     pub talk: Talk,
 }
@@ -46,7 +46,7 @@ pub struct Args {
 ///
 /// # Errors
 ///
-/// There is no such run, or it cannot be changed.
+/// The run does not exist or cannot be changed.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let refuse = |fault: Fault| Error::usage(fault.to_string());

@@ -1,4 +1,4 @@
-//! `furlong prune`: stored runs that nobody needs any more.
+//! `furlong prune`: removes stored runs that are no longer needed.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -23,33 +23,33 @@ Examples:
   furlong prune --keep 100
   furlong prune --older-than 90";
 
-/// Which runs go.
+/// Rules for the runs to remove.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("rules").required(true).multiple(true))]
 pub struct Args {
-    /// Remove all but the latest N of each machine
+    /// Remove all runs but the latest N of each machine
     #[arg(long, value_name = "N", group = "rules")]
     pub keep: Option<usize>,
-    /// Remove those that began more than so many days ago
+    /// Remove runs that began more than this many days ago
     #[arg(long, value_name = "DAYS", group = "rules")]
     #[arg(value_parser = clap::value_parser!(u32).range(..=36_500))]
     pub older_than: Option<u32>,
     /// Remove smoke runs
     #[arg(long, group = "rules")]
     pub smoke: bool,
-    /// Only say which would go
+    /// Only list the runs that would be removed
     #[arg(long)]
     pub dry_run: bool,
-    /// Where the record is.
+    /// Location of the record.
     #[command(flatten)]
     pub database: Database,
-    /// How much is said.
+    /// Amount of messages.
     #[command(flatten)]
     pub talk: Talk,
 }
 
-/// Removes what fits a rule.
+/// Removes the runs that match a rule.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
 }
 
 impl Args {
-    /// Those of a machine's runs, the latest first, that go.
+    /// Returns those of a machine's runs, the latest first, that are to be removed.
     fn fitting(&self, listed: Vec<Listed>) -> Result<Vec<Listed>, Error> {
         let limit = match self.older_than {
             Some(days) => {

@@ -36,46 +36,46 @@ Defaults can stand in furlong.toml, in this directory or one above it, named lik
   profile = \"full\"
   html = \"report.html\"";
 
-/// What to run, how much of it and where the result goes.
+/// Experiments to run, the amount of measuring, and the destinations of the result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Experiments, as `furlong list` names them [default: all]
+    /// Experiments, by their names in `furlong list` [default: all]
     #[arg(value_name = "EXPERIMENT")]
     pub experiments: Vec<String>,
-    /// How much to measure [default: quick]
+    /// Amount of measuring [default: quick]
     #[arg(long)]
     pub profile: Option<Profile>,
-    /// Blocks of each workload, or the most of them; a verdict needs 6 [default: the profile's,
-    /// with --early at most 30, with --until at most 1000]
+    /// Blocks of each workload, or their maximum; a verdict needs 6 [default: the profile's, with
+    /// --early at most 30, with --until at most 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     #[arg(allow_hyphen_values = true)]
     pub blocks: Option<u32>,
-    /// When a workload ends.
+    /// Conditions under which a workload ends.
     #[command(flatten)]
     pub enough: Enough,
-    /// Decides every order and every input [default: a random one]
+    /// Seed of every order and every input [default: a random one]
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub seed: Option<u64>,
-    /// A difference within this many per cent does not matter [default: as declared]
+    /// Margin: a difference within this many per cent does not matter [default: as declared]
     #[arg(long, value_name = "PCT", value_parser = percent, allow_hyphen_values = true)]
     pub margin: Option<f64>,
-    /// Only these arms; the baseline is the experiment's own or else the first named
+    /// Run only these arms; the baseline is the experiment's own or else the first named
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub arms: Vec<String>,
-    /// Only these workloads, under any profile
+    /// Run only these workloads, under any profile
     #[arg(long, value_name = "W,..", value_delimiter = ',')]
     pub workloads: Vec<String>,
     /// Counters besides the clock
     #[arg(long, value_name = "WHICH")]
     pub counters: Option<Counters>,
-    /// A sample that takes longer has failed [default: by the length of a sample]
+    /// Treat a sample that takes longer as failed [default: by the length of a sample]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<f64>,
-    /// As many operations a sample as in the document that an experiment comes from
+    /// Use the number of operations of the document that an experiment comes from
     #[arg(long)]
     pub seed_sizes: bool,
-    /// Go on with a run that was interrupted or killed; the beginning of its name is enough
+    /// Resume a run that was interrupted or killed; a prefix of its name is enough
     #[arg(long, value_name = "ID", conflicts_with_all = DECIDED)]
     pub resume: Option<String>,
     /// A name to find the run by
@@ -84,24 +84,24 @@ pub struct Args {
     /// A remark to keep with the run
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
-    /// Exit with 3 when an arm comes to such a verdict in the primary metric
+    /// Exit with 3 if an arm gets this verdict in the primary metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// Where the record is.
+    /// Location of the record.
     #[command(flatten)]
     pub database: Database,
-    /// How much is said.
+    /// Amount of messages.
     #[command(flatten)]
     pub talk: Talk,
-    /// Where the reports go.
+    /// Destinations of the reports.
     #[command(flatten)]
     pub reports: Reports,
-    /// What takes the samples.
+    /// Place of measurement.
     #[command(flatten)]
     pub place: Where,
 }
 
-/// What was decided when the run began, so that a resumed one cannot differ.
+/// Options that are fixed when the run begins, so that a resumed one cannot differ.
 const DECIDED: [&str; 16] = [
     "experiments",
     "profile",
@@ -121,11 +121,11 @@ const DECIDED: [&str; 16] = [
     "on",
 ];
 
-/// Runs what was asked for, or goes on with what was begun.
+/// Runs the selected experiments, or resumes a run.
 ///
 /// # Errors
 ///
-/// Bad input, before anything is measured; afterwards what failed.
+/// Bad input, before anything is measured; afterwards the failure.
 pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let options = args.options(&settings);
@@ -151,11 +151,11 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     session.measure(&mut processes, passes, &interrupt)
 }
 
-/// Has the arms of an agenda run, each sample a process.
+/// Calls `work` with a sampler and passes for the arms of an agenda; each sample is a process.
 ///
 /// # Errors
 ///
-/// This furlong does not have them, or something that they need is missing.
+/// This furlong does not have the arms, or something that they need is missing.
 pub(crate) fn at_work(
     agenda: &Agenda,
     experiments: &[Experiment],
@@ -181,7 +181,7 @@ impl Args {
         }
     }
 
-    /// The tag and the note.
+    /// Returns the tag and the note.
     fn words(&self, settings: &Settings) -> (Option<String>, Option<String>) {
         let tag = self.tag.clone().or_else(|| settings.tag.clone());
         let note = self.note.clone().or_else(|| settings.note.clone());
@@ -225,21 +225,21 @@ impl Args {
         for note in &selected.notes {
             voice.note(note);
         }
-        // What is asked for and missing is said before the run is begun.
+        // Missing counters are reported before the run begins.
         counters::check(selected.agenda.counters)?;
         Ok(selected.agenda)
     }
 }
 
-/// Blocks of a quick run of all experiments, arms and workloads with the peers of each: one more
-/// than a verdict needs, should a sample fail, so that the whole takes minutes.
+/// Returns the blocks of a quick run of all experiments, arms and workloads with peers. It is one
+/// more than a verdict needs, in case a sample fails, so that the whole takes minutes.
 fn blocks_of_everything(profile: Profile, names: [&[String]; 3], with_peers: bool) -> Option<u32> {
     let is_everything = names.iter().all(|names| names.is_empty());
     let is_long = with_peers && is_everything && profile == Profile::Quick;
     is_long.then_some(BLOCKS_MIN as u32 + 1)
 }
 
-/// A resumed run needs the arms that it began with.
+/// Checks that a resumed run has the arms with which it began.
 fn check_built(agenda: &Agenda, experiments: &[Experiment]) -> Result<(), Error> {
     if !agenda.subject.is_null() {
         return Err(Error::usage(

@@ -1,4 +1,4 @@
-//! `furlong sample`: one sample of one arm, for the lab itself. A line of JSON on stdout.
+//! `furlong sample`: one sample of one arm, for the lab itself. Prints a line of JSON on stdout.
 #![forbid(unsafe_code)]
 
 use std::os::unix::process::parent_id;
@@ -21,23 +21,22 @@ pub struct Args {
     pub workload: String,
     /// Name of the arm
     pub arm: String,
-    /// Decides the workload's parameters
+    /// Profile of the workload's parameters
     #[arg(long, default_value = "quick")]
     pub profile: Profile,
-    /// Decides the input
+    /// Seed of the input
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// How many operations
+    /// Number of operations
     #[arg(long, default_value_t = 1)]
     pub operations: u64,
     /// Count instead of timing
     #[arg(long)]
     pub exact: bool,
-    /// Say nothing that was timed: writing a time takes more or fewer instructions, which somebody
-    /// is counting
+    /// Print no times: the instructions that print a time vary with it, and they are being counted
     #[arg(long)]
     pub untimed: bool,
-    /// Whose child this is: when that process ends, so does this one
+    /// Process id of the parent: when it ends, this process ends too
     #[arg(long, value_name = "PID")]
     pub parent: Option<u32>,
 }
@@ -46,7 +45,7 @@ pub struct Args {
 ///
 /// # Errors
 ///
-/// An unknown name, or what the arm says.
+/// An unknown name, or the arm's own failure.
 pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     if let Some(parent) = args.parent {
         die_with(parent)?;
@@ -90,7 +89,7 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     Ok(Exit::Done.into())
 }
 
-/// The outcome as the parent reads it.
+/// Formats the outcome for the parent.
 fn line(outcome: &Outcome) -> Result<String, Error> {
     if let Some((name, value)) = outcome.metrics.iter().find(|(_, value)| !value.is_finite()) {
         return Err(Error::failed(format!(
@@ -105,11 +104,11 @@ fn line(outcome: &Outcome) -> Result<String, Error> {
     }
 }
 
-/// Nothing may go on measuring when the run was killed.
+/// Ties this process to its parent, so that it does not measure on after the run was killed.
 fn die_with(parent: u32) -> Result<(), Error> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| Error::failed(format!("cannot be tied to its parent: {error}")))?;
-    // It may have ended before that.
+    // The parent may have ended before the call above.
     if parent_id() == parent {
         Ok(())
     } else {
@@ -117,7 +116,7 @@ fn die_with(parent: u32) -> Result<(), Error> {
     }
 }
 
-/// The parent shows the last line of stderr: a panic must be told in one.
+/// Prints a panic in one line, because the parent shows the last line of stderr.
 fn say_panics_in_a_line() {
     panic::set_hook(Box::new(|panic| {
         let place = panic

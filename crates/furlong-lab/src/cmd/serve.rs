@@ -13,7 +13,7 @@ use crate::record::store::Store;
 use crate::serve::{Hosts, Options, serve};
 use crate::talk::{self, Voice};
 
-/// Where the pages are when nobody says anything.
+/// Default address of the pages.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878);
 
 const EXAMPLES: &str = "\
@@ -24,21 +24,21 @@ Examples:
   furlong serve --db old.db --listen 127.0.0.1:8080
   furlong serve --listen 0.0.0.0:7878 --host lab.example";
 
-/// What is shown, and to whom.
+/// Address and names of the server.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where to listen; other machines reach only an address that is not this one's loopback.
-    /// Port 0 is any that is free
+    /// Address to listen on; a loopback address cannot be reached from other machines. Port 0 means
+    /// any free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value_t = LISTEN)]
     pub listen: SocketAddr,
-    /// A name under which browsers may ask, besides addresses and localhost
+    /// Accept requests for this host name too, besides addresses and localhost
     #[arg(long = "host", value_name = "NAME")]
     pub hosts: Vec<String>,
-    /// Where the record is.
+    /// Location of the record.
     #[command(flatten)]
     pub database: Database,
-    /// How much is said.
+    /// Amount of messages.
     #[command(flatten)]
     pub talk: Talk,
 }
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let voice = args.talk.voice(&settings);
     let location = located(&args.database, &settings)?;
-    // Opened once here: what is wrong with it is told now, and an old one is brought up to date.
+    // Opened once here, so that a fault is reported now and an old database is migrated.
     let store = Store::open_existing(&location).map_err(|fault| Error::usage(fault.to_string()))?;
     drop(store);
     let listener = TcpListener::bind(args.listen).map_err(|error| refused(args.listen, &error))?;

@@ -1,4 +1,4 @@
-//! `furlong show`: a stored run again.
+//! `furlong show`: shows a stored run again.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -18,27 +18,27 @@ Examples:
   furlong show tag:before --html before.html
   furlong show latest --format benchstat";
 
-/// Which run, and where it goes.
+/// A run, and the destinations of its reports.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The beginning of a run's name, `latest` for this machine's, `pinned` or `tag:NAME`
-    /// [default: the latest run of any machine]
+    /// A prefix of the run's name, `latest` for this machine's, `pinned` or `tag:NAME` [default:
+    /// the latest run of any machine]
     pub run: Option<String>,
-    /// How it is shown.
+    /// Form of the result.
     #[command(flatten)]
     pub showing: Showing,
 }
 
-/// Shows a run and writes the reports that were asked for.
+/// Shows a run and writes the requested reports.
 ///
 /// # Errors
 ///
-/// There is no such run, or it cannot be read or written.
+/// The run does not exist, or cannot be read or written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let options = Options {
-        // Reports by default are for new runs: showing an old one must not overwrite a newer one's.
+        // Reports by default are for new runs. Showing an old run must not overwrite a newer one's.
         targets: args.showing.reports.targets(&Settings::default()),
         page: false,
         ..args.showing.options(&settings, &[])
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     Ok(Exit::Done.into())
 }
 
-/// Why a run has not all that it was to have, and what can be done.
+/// Returns a message about an incomplete run, with a remedy.
 fn incomplete(id: &str, status: Status) -> String {
     let (why, goes_on) = match status {
         Status::Running => ("it is being measured, or its process was killed", true),

@@ -1,4 +1,4 @@
-//! `furlong stat`: files of numbers compared; what ministat takes, and more and better.
+//! `furlong stat`: comparison of files of numbers; accepts ministat's options and has more.
 #![forbid(unsafe_code)]
 
 use std::ffi::{OsStr, OsString};
@@ -22,10 +22,10 @@ use crate::nearest::nearest;
 /// Exit code for bad usage and bad input.
 const BAD_INPUT: u8 = 2;
 
-/// Exit code where the output cannot be written, and ministat's for a file that cannot be opened.
+/// Exit code if the output cannot be written; also ministat's for a file that cannot be opened.
 const FAILED: u8 = 1;
 
-/// Width of the picture where nothing is known of the terminal.
+/// Default width of the picture.
 const WIDTH: usize = 74;
 
 const EXAMPLES: &str = "\
@@ -34,11 +34,11 @@ Examples:
   furlong stat --test mann-whitney before.txt after.txt
   furlong stat --ministat -c 99 before.txt after.txt";
 
-/// Compare files of numbers, one number a line, with the first of them; or what hyperfine (JSON),
-/// benchstat (Go's lines), criterion (sample.json) and `perf stat` write.
+/// Compare files of numbers, one number per line, with the first of them. The output of hyperfine
+/// (JSON), benchstat (Go's lines), criterion (sample.json) and `perf stat` is accepted too.
 ///
-/// Prints each file's number of values, range, median, mean and deviation, a picture, and what can
-/// be said of the differences. Without a file, or for `-`, the numbers come from standard input.
+/// Prints each file's number of values, range, median, mean and deviation, a picture, and the tests
+/// of the differences. Without a file, or for `-`, the numbers come from standard input.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(value_name = "FILE")]
     pub files: Vec<OsString>,
 
-    /// No picture.
+    /// Print no picture.
     #[arg(short = 'A', action = SetTrue, overrides_with = "no_picture")]
     pub no_picture: bool,
 
@@ -65,11 +65,11 @@ pub struct Args {
     #[arg(overrides_with = "delimiters", allow_hyphen_values = true)]
     pub delimiters: Option<OsString>,
 
-    /// Only the summary of each file: no picture, no comparison.
+    /// Print only the summary of each file: no picture, no comparison.
     #[arg(short = 'n', action = SetTrue, overrides_with = "summary_only")]
     pub summary_only: bool,
 
-    /// Bars on separate lines; without --ministat they always are.
+    /// Draw bars on separate lines; without --ministat they always are.
     #[arg(short = 's', action = SetTrue, overrides_with = "separate")]
     pub separate: bool,
 
@@ -82,7 +82,7 @@ pub struct Args {
     #[arg(long)]
     pub ministat: bool,
 
-    /// Which test decides.
+    /// Test that decides.
     #[arg(
         long,
         value_name = "TEST",
@@ -91,11 +91,12 @@ pub struct Args {
     )]
     pub test: Test,
 
-    /// The file, or the series, that the others are compared with [default: the first].
+    /// File or series that the others are compared with [default: the first].
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
 
-    /// Of what other tools wrote, only the commands, benchmarks or events whose name contains this.
+    /// Read only the commands, benchmarks or events of other tools' output whose name contains
+    /// this.
     #[arg(long, value_name = "TEXT", conflicts_with = "ministat")]
     pub series: Option<String>,
 
@@ -105,12 +106,12 @@ pub struct Args {
     pub json: Option<OsString>,
 }
 
-/// Why there is no output: the exit code and one line.
+/// Reason why there is no output: the exit code and one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What the process ends with.
+    /// Exit code of the process.
     pub code: u8,
-    /// What is wrong and what to do about it.
+    /// The problem and a remedy.
     pub message: String,
 }
 
@@ -153,13 +154,13 @@ impl From<OutOfRange> for Failure {
     }
 }
 
-/// Does it, with data on standard output and what is wrong on standard error.
+/// Executes the verb, with data on standard output and errors on standard error.
 #[must_use]
 pub fn run(args: &Args) -> ExitCode {
     match perform(args, &mut BufWriter::new(io::stdout().lock())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Nobody is left to tell when standard error is closed too.
+            // If standard error is closed too, the failure cannot be reported.
             let _ = writeln!(io::stderr(), "furlong stat: {}", failure.message);
             ExitCode::from(failure.code)
         }
@@ -194,7 +195,7 @@ fn perform(args: &Args, out: &mut impl Write) -> Result<(), Failure> {
     }
 }
 
-/// The sets with the baseline first.
+/// Returns the sets with the baseline first.
 fn rebased(mut sets: Vec<Set>, baseline: Option<&str>) -> Result<Vec<Set>, Failure> {
     let Some(wanted) = baseline else {
         return Ok(sets);
@@ -217,7 +218,7 @@ fn rebased(mut sets: Vec<Set>, baseline: Option<&str>) -> Result<Vec<Set>, Failu
     Ok(sets)
 }
 
-/// Pairs need as many values of one as of the other.
+/// Checks that the sets have the same number of values, as pairs need.
 fn check_pairs(sets: &[Set]) -> Result<(), Failure> {
     let Some((base, others)) = sets.split_first() else {
         return Ok(());
@@ -255,7 +256,7 @@ fn save_json(report: &Report, name: &OsStr) -> Result<(), Failure> {
     })
 }
 
-/// The picture that is wanted, if one is; a bad width is refused even where there is none.
+/// Returns the requested picture. A bad width is refused even if there is no picture.
 fn picture(args: &Args) -> Result<Option<Picture>, Failure> {
     let width = match &args.width {
         Some(word) => options::width(word, args.ministat)?,
@@ -269,8 +270,8 @@ fn picture(args: &Args) -> Result<Option<Picture>, Failure> {
     Ok((!args.no_picture && !args.summary_only).then_some(picture))
 }
 
-/// What the terminal has room for, where standard output is one: `COLUMNS`, or what it says itself
-/// less the borders.
+/// Returns the width that the terminal has room for, if standard output is one: `COLUMNS`, or the
+/// terminal's own width less the borders.
 fn terminal_width(classic: bool) -> Option<usize> {
     let out = io::stdout();
     if !out.is_terminal() {
@@ -314,7 +315,7 @@ fn read_all(args: &Args) -> Result<Vec<Set>, Failure> {
     }
     let source = Source {
         reading,
-        // Whoever chooses a column knows that it is a table.
+        // A column or a delimiter means that the file is a table.
         foreign: !args.ministat && args.delimiters.is_none() && args.column.trim() == "1",
         series: args.series.as_deref(),
     };
@@ -329,7 +330,8 @@ fn read_all(args: &Args) -> Result<Vec<Set>, Failure> {
     Ok(sets)
 }
 
-/// A reader that has gone away (`furlong stat f | head -1`) is no failure; a full disk is.
+/// Translates a failed write. A reader that is gone (`furlong stat f | head -1`) is not a failure;
+/// a full disk is.
 fn written(outcome: io::Result<()>) -> Result<(), Failure> {
     match outcome {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure {

@@ -11,7 +11,7 @@ use crate::fleet::step::Step;
 use crate::fleet::work::work;
 use crate::model::Experiment;
 
-/// What to do of which run.
+/// A run, and the task to do.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The fleet's directory
@@ -24,11 +24,11 @@ pub struct Args {
     pub block: Option<u32>,
 }
 
-/// Does it.
+/// Does the task.
 ///
 /// # Errors
 ///
-/// What is wrong with the directory, or how the task failed.
+/// A problem with the directory, or the failure of the task.
 pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let dir = Dir::open(&args.dir)?;
     let step = args.block.map_or(Step::Prepare, Step::Block);

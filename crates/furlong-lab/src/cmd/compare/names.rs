@@ -1,13 +1,13 @@
-//! How the arms of a comparison are called.
+//! Names of the arms of a comparison.
 #![forbid(unsafe_code)]
 
 use crate::error::Error;
 use crate::model::result::CONTROL;
 
-/// A name that a command gets from itself is no longer than this.
+/// Maximum length of a name that is made from a command, in characters.
 const NAME_CHARS_MAX: usize = 40;
 
-/// The names of the arms, each there once: those that were given, else those that the arms suggest.
+/// Returns the names of the arms, without duplicates: the given ones, else the suggested ones.
 pub(super) fn arms(suggested: &[String], names: &[String]) -> Result<Vec<String>, Error> {
     if !names.is_empty() && names.len() != suggested.len() {
         let (names, commands) = (names.len(), suggested.len());
@@ -42,9 +42,9 @@ pub(super) fn arms(suggested: &[String], names: &[String]) -> Result<Vec<String>
     Ok(arms)
 }
 
-/// An arm as the question names it: with its command, unless its name says that already.
+/// Formats an arm for the question: with its command, unless the name contains it.
 pub(super) fn told(name: &str, command: &str) -> String {
-    // A name that a command got from itself says it all, but for one that was cut.
+    // A name made from a command contains all of it, unless it was cut.
     let own = name.starts_with(&one_line(command)) && !name.contains('…');
     if own {
         format!("`{name}`")
@@ -53,7 +53,7 @@ pub(super) fn told(name: &str, command: &str) -> String {
     }
 }
 
-/// A command as a name: in one line that a table has room for.
+/// Returns a command as a name, in one line that fits into a table.
 fn one_line(command: &str) -> String {
     let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= NAME_CHARS_MAX {

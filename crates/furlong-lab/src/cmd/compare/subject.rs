@@ -1,5 +1,5 @@
-//! What a comparison is about: the commands with all that belongs to them, as it is stored with the
-//! run, and as it is run.
+//! The subject of a comparison: the commands with everything that belongs to them, as stored with
+//! the run and as executed.
 #![forbid(unsafe_code)]
 
 use std::fs::File;
@@ -22,15 +22,15 @@ use crate::measure::sampler::Pass;
 use crate::model::schedule::Agenda;
 use crate::model::{Counters, MetricPlan};
 
-/// Name of the only workload, where there is no sweep over several commands.
+/// Name of the only workload, if there is no sweep over several commands.
 const WORKLOAD: &str = "commands";
 
-/// What a resumed comparison must know besides the agenda.
+/// Data that a resumed comparison needs besides the agenda.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Subject {
     pub(super) commands: Vec<String>,
     pub(super) shell: Shell,
-    /// None, one for all commands, or one a command.
+    /// Preparations: none, one for all commands, or one per command.
     pub(super) prepare: Vec<String>,
     pub(super) setup: Option<String>,
     pub(super) cleanup: Option<String>,
@@ -39,35 +39,35 @@ pub(super) struct Subject {
     pub(super) ignore_failure: bool,
     pub(super) parameters: Vec<Parameter>,
     pub(super) printed: Vec<Printed>,
-    /// Metrics that counters of processor and kernel give.
+    /// Metrics from the counters of processor and kernel.
     pub(super) counted: Vec<String>,
     pub(super) same_output: bool,
 }
 
-/// The commands of one workload, every parameter in its place.
+/// The commands of one workload with all parameters filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Filled {
     /// Name of the workload.
     pub(super) workload: String,
-    /// The baseline first.
+    /// Arms, the baseline first.
     pub(super) arms: Vec<FilledArm>,
 }
 
 /// One command of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FilledArm {
-    /// The name that it has if nobody gives it another.
+    /// Default name of the arm.
     pub(super) suggested: String,
-    /// What a sweep gave it.
+    /// Values from a sweep.
     pub(super) setting: Setting,
-    /// What is run.
+    /// Command to run.
     pub(super) command: String,
-    /// What runs before each run.
+    /// Command to run before each run.
     pub(super) prepare: Option<String>,
 }
 
 impl Subject {
-    /// What an agenda is about.
+    /// Reads the subject of an agenda.
     pub(super) fn of(agenda: &Agenda) -> Result<Self, Error> {
         if agenda.subject.is_null() {
             return Err(Error::usage(
@@ -78,8 +78,8 @@ impl Subject {
             .map_err(|error| Error::usage(format!("the stored commands cannot be read: {error}")))
     }
 
-    /// The workloads: the settings of a sweep are the arms where there is one command, else each
-    /// setting is a workload of its own.
+    /// Returns the workloads. With a single command, the settings of a sweep are the arms; else
+    /// each setting is a workload.
     pub(super) fn filled(&self) -> Result<Vec<Filled>, Error> {
         self.check()?;
         let settings = combinations(&self.parameters).map_err(Error::usage)?;
@@ -150,7 +150,7 @@ impl Subject {
         Ok(())
     }
 
-    /// The figures that are looked for in what the commands print.
+    /// Returns the figures to find in the output of the commands.
     pub(super) fn patterns(&self) -> Result<Vec<Pattern>, Error> {
         let mut known: Vec<String> = command::metrics().into_iter().map(|m| m.name).collect();
         let mut patterns = vec![];
@@ -173,14 +173,14 @@ impl Subject {
         Ok(patterns)
     }
 
-    /// Everything that is measured: what is printed comes first and decides.
+    /// Returns all metrics. Printed figures come first, so they decide.
     pub(super) fn metrics(&self) -> Result<Vec<MetricPlan>, Error> {
         let printed = self.patterns()?.into_iter().map(|pattern| pattern.metric);
         let counted = self.events()?.into_iter().map(Event::plan);
         Ok(printed.chain(command::metrics()).chain(counted).collect())
     }
 
-    /// The counters that are read for every sample; all of them must be there.
+    /// Returns the counters to read for every sample; all of them must be available.
     fn events(&self) -> Result<Vec<&'static Event>, Error> {
         let event = |metric: &String| {
             let event = pmu::event(metric);
@@ -197,7 +197,7 @@ impl Subject {
         self.counted.iter().map(event).collect()
     }
 
-    /// The heats, with the names that the agenda has for the arms.
+    /// Returns the heats with the agenda's names of the arms, and a note about the shell.
     fn heats(&self, agenda: &Agenda) -> Result<(Vec<Heat>, Option<String>), Error> {
         let filled = self.filled()?;
         let arms = filled.iter().flat_map(|one| &one.arms);
@@ -227,7 +227,8 @@ impl Subject {
         Ok((heats, commands.note))
     }
 
-    /// What runs once for the arms: each text that it comes to with their settings.
+    /// Returns the commands that run once for the arms: the text with each arm's setting, without
+    /// duplicates.
     fn steps(&self, text: Option<&str>, arms: &[FilledArm]) -> Result<Vec<Command>, Error> {
         let mut texts: Vec<String> = vec![];
         for arm in arms {
@@ -241,8 +242,7 @@ impl Subject {
     }
 }
 
-/// The metrics of the counters that were asked for and are there, and what is to be said of the
-/// others.
+/// Returns the metrics of the requested counters that are available, and notes about the others.
 pub(super) fn counted(counters: Counters) -> Result<(Vec<String>, Vec<String>), Error> {
     let (there, notes) = counters::events(counters)?;
     let metrics = there.iter().map(|event| event.metric.to_owned());
@@ -253,16 +253,16 @@ fn refused(error: &CommandError) -> Error {
     Error::usage(error.to_string())
 }
 
-/// What runs the commands of an agenda.
+/// Everything that runs the commands of an agenda.
 pub(super) struct Ready {
     pub(super) contest: Rc<Contest>,
     pub(super) passes: Vec<Pass<'static>>,
-    /// What the user should know about how they are run.
+    /// A note for the user about the way they are run.
     pub(super) note: Option<String>,
 }
 
 impl Ready {
-    /// Looks for everything that will be needed, before anything is stored or measured.
+    /// Checks everything that will be needed, before anything is stored or measured.
     pub(super) fn new(agenda: &Agenda, interrupt: &Interrupt) -> Result<Self, Error> {
         let subject = Subject::of(agenda)?;
         let (heats, note) = subject.heats(agenda)?;
