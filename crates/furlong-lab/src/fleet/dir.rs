@@ -1,4 +1,4 @@
-//! The directory that a fleet's tasks share with whoever started them.
+//! The directory that a fleet's tasks share with the process that started them.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -17,11 +17,12 @@ use crate::record::build;
 pub struct Dir(PathBuf);
 
 impl Dir {
-    /// Makes a new one, with this executable in it, so that every task runs the same bytes.
+    /// Makes a new directory with a copy of this executable, so that every task runs the same
+    /// binary.
     ///
     /// # Errors
     ///
-    /// It is there already, or cannot be made.
+    /// It exists already, or cannot be made.
     pub fn make(path: &Path) -> Result<Self, Error> {
         let refuse = |error: &io::Error| {
             Error::usage(format!(
@@ -44,11 +45,11 @@ impl Dir {
         Ok(dir)
     }
 
-    /// One that was made.
+    /// Opens an existing directory.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// It does not exist.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let refuse = |why: &str| {
             Error::usage(format!(
@@ -67,31 +68,31 @@ impl Dir {
         }
     }
 
-    /// Where it is.
+    /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// What is run.
+    /// Returns the file of the order.
     #[must_use]
     pub fn order(&self) -> PathBuf {
         self.0.join("order.json")
     }
 
-    /// The executable of the tasks.
+    /// Returns the executable of the tasks.
     #[must_use]
     pub fn program(&self) -> PathBuf {
         self.0.join("furlong")
     }
 
-    /// The directory of the parts.
+    /// Returns the directory of the parts.
     #[must_use]
     pub fn parts(&self) -> PathBuf {
         self.0.join("parts")
     }
 
-    /// What a step found.
+    /// Returns the file of a step's part.
     #[must_use]
     pub fn part(&self, step: Step) -> PathBuf {
         self.parts().join(match step {
@@ -100,18 +101,18 @@ impl Dir {
         })
     }
 
-    /// What the task of a step says while it works; `%a` stands for the number of a block.
+    /// Returns the file of a task's messages; `%a` in the name stands for the number of a block.
     #[must_use]
     pub fn log(&self, name: &str) -> PathBuf {
         self.0.join("logs").join(format!("{name}.txt"))
     }
 }
 
-/// Writes a file as a whole or not at all, also where the machine stops in the middle.
+/// Writes a file as a whole or not at all, even if the machine stops in the middle.
 ///
 /// # Errors
 ///
-/// What the system says; the file is what it was before.
+/// The system's error; the file is unchanged.
 pub(super) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut file = NamedTempFile::new_in(dir)?;

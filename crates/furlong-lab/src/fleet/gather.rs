@@ -1,4 +1,4 @@
-//! From the parts of a fleet's directory to a ledger.
+//! Reads the parts of a fleet's directory into a ledger.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,25 +15,25 @@ use crate::record::ledger::{Ledger, Place};
 use crate::record::line::Line;
 use furlong_stats::nodes::NODES;
 
-/// What the parts have come to so far.
+/// The parts read so far.
 pub(super) struct Gather<'a> {
     dir: &'a Dir,
     pub(super) order: &'a Order,
     /// Every step, in order.
     pub(super) steps: Vec<Step>,
-    /// Those whose every block is in the ledger, whatever became of their parts.
+    /// Steps with every block in the ledger, whatever the state of their parts.
     entered: BTreeSet<Step>,
-    /// What is known of those of which there is a file.
+    /// State of the parts that have a file.
     known: BTreeMap<Step, Known>,
-    /// The machines that worked, by the name of their node.
+    /// Machines of the fleet, by the names of their nodes.
     pub(super) nodes: BTreeMap<String, Machine>,
-    /// The answers of arms disagree.
+    /// Description of a wrong answer, if the answers of arms disagree.
     pub(super) wrong: Option<String>,
 }
 
-/// What is known of a step's part.
+/// State of a step's part.
 struct Known {
-    /// By which a new file is told from the one that was read.
+    /// Length and time of the file, by which a changed file is recognized.
     stamp: (u64, Option<SystemTime>),
     standing: Result<Option<End>, Flaw>,
 }
@@ -51,7 +51,7 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Reads what has come or changed since the last time and tells it to the ledger.
+    /// Reads new and changed parts and replays them to the ledger.
     pub(super) fn read(&mut self, ledger: &mut Ledger) {
         for step in self.steps.clone() {
             let path = self.dir.part(step);
@@ -66,7 +66,7 @@ impl<'a> Gather<'a> {
                 continue;
             }
             let standing = match Part::read(&path, self.order, step) {
-                // It was put aside just now.
+                // The file was set aside at this moment.
                 Ok(None) => continue,
                 Ok(Some(part)) => {
                     self.tell(&part, ledger);
@@ -79,7 +79,7 @@ impl<'a> Gather<'a> {
         self.entered = self.entered_in(ledger);
     }
 
-    /// The steps whose every block a ledger has; the preparation, when it is of no use any more.
+    /// Returns the steps with every block in a ledger, and the preparation if no block is missing.
     fn entered_in(&self, ledger: &Ledger) -> BTreeSet<Step> {
         let entries = self.order.agenda.experiments.iter().enumerate();
         let places: Vec<(Place, u32)> = entries
@@ -110,7 +110,7 @@ impl<'a> Gather<'a> {
         entered
     }
 
-    /// The steps that are not done.
+    /// Returns the steps that are not done.
     pub(super) fn undone(&self) -> Vec<Step> {
         let mut undone = self.steps.clone();
         undone.retain(|step| {
@@ -121,7 +121,7 @@ impl<'a> Gather<'a> {
         undone
     }
 
-    /// What the files say of a step that is not done.
+    /// Returns the reason from a step's part why it is not done.
     pub(super) fn excuse(&self, step: Step) -> Option<String> {
         match &self.known.get(&step)?.standing {
             Ok(Some(End::Fatal(why) | End::WrongAnswer(why))) => Some(why.clone()),
@@ -131,7 +131,7 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Files among the parts that are none of this run's.
+    /// Returns files among the parts that do not belong to this run.
     pub(super) fn strays(&self) -> Vec<String> {
         let ours: BTreeSet<_> = self.steps.iter().map(|step| self.dir.part(*step)).collect();
         let files = fs::read_dir(self.dir.parts())
@@ -157,7 +157,7 @@ impl<'a> Gather<'a> {
         }
         for (node, line) in part.lines() {
             if let Line::Block { place, block } = line {
-                // Before the block, so that none is ever without its node.
+                // Before the block, so that no block is without its node.
                 note_node(ledger, *place, node, block.number);
             }
             line.tell(ledger);
@@ -169,7 +169,7 @@ fn stamp(file: &Metadata) -> (u64, Option<SystemTime>) {
     (file.len(), file.modified().ok())
 }
 
-/// Notes on which node a block was measured.
+/// Records the node on which a block was measured.
 fn note_node(ledger: &mut Ledger, place: Place, node: &str, block: u32) {
     let noted = ledger.workload(place).params.get(NODES);
     let noted = noted.and_then(|noted| serde_json::from_value(noted.clone()).ok());

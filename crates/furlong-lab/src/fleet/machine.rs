@@ -1,4 +1,4 @@
-//! What the machines of a fleet have in common, and what is to be said of them.
+//! Common properties of the machines of a fleet, and warnings about them.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::hash::fnv1a;
 use crate::model::result::{Fleet, Machine};
 
-/// The fleet as one machine: what its nodes do not have in common is left out.
+/// Returns the fleet as one machine, without the properties that differ between nodes.
 pub(super) fn in_common(dir: &str, nodes: &BTreeMap<String, Machine>, head: &Machine) -> Machine {
     let all: Vec<&Machine> = nodes.values().collect();
     let Some(first) = all.first() else {
@@ -21,7 +21,7 @@ pub(super) fn in_common(dir: &str, nodes: &BTreeMap<String, Machine>, head: &Mac
         values.max_by(f64::total_cmp)
     };
     Machine {
-        // Figures of one set of machines are comparable, those of two sets are not.
+        // Figures are comparable between runs on the same set of machines only.
         id: match ids[..] {
             [one] => one.to_owned(),
             _ => format!("{:016x}", fnv1a(ids.join("\n").as_bytes())),
@@ -53,7 +53,7 @@ pub(super) fn in_common(dir: &str, nodes: &BTreeMap<String, Machine>, head: &Mac
     }
 }
 
-/// Names in a few words.
+/// Abbreviates a list of names.
 fn shortened(names: &[&str]) -> String {
     const SHOWN: usize = 6;
     match names.len() {
@@ -62,20 +62,20 @@ fn shortened(names: &[&str]) -> String {
     }
 }
 
-/// What all say alike.
+/// Returns a property that is the same on all nodes.
 fn shared<T: PartialEq>(nodes: &[&Machine], of: impl Fn(&Machine) -> Option<T>) -> Option<T> {
     let first = of(nodes.first()?)?;
     let alike = nodes.iter().all(|node| of(node).as_ref() == Some(&first));
     alike.then_some(first)
 }
 
-/// Above this share of a node's processors other work is worth a word.
+/// Share of a node's processors used by other work above which there is a warning.
 const LOAD_MAX: f64 = 0.5;
 
-/// Above this, so is stolen time, per cent.
+/// Share of stolen time above which there is a warning, per cent.
 const STEAL_MAX_PCT: f64 = 1.0;
 
-/// What spoils the figures of some nodes, each with what to do.
+/// Returns conditions that spoil the figures of some nodes, each with a remedy.
 pub(super) fn spoilers(nodes: &BTreeMap<String, Machine>) -> Vec<String> {
     let named = |spoils: fn(&Machine) -> bool| {
         let named = nodes.iter().filter(|(_, node)| spoils(node));

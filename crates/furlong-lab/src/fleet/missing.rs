@@ -1,18 +1,18 @@
-//! The steps that did not come, and why, as far as anybody knows.
+//! The missing steps, with the known reasons.
 #![forbid(unsafe_code)]
 
 use super::gather::Gather;
 use super::step::Step;
 use super::words::Task;
 
-/// More steps than this are counted, not named.
+/// Maximum number of steps that are named; further ones are counted.
 const NAMED_MAX: usize = 12;
 
-/// Names what is missing; `None` where nothing is.
+/// Describes the missing steps; `None` if there are none.
 ///
 /// # Shapes
 ///
-/// `tasks` are as Slurm knows them, each step once; empty where it is not asked.
+/// `tasks` are from Slurm, each step once; empty if Slurm was not queried.
 pub(super) fn missing(gather: &Gather<'_>, tasks: &[Task]) -> Option<String> {
     let undone = gather.undone();
     let blocks = undone.iter().filter(|step| **step != Step::Prepare);
@@ -35,7 +35,7 @@ pub(super) fn missing(gather: &Gather<'_>, tasks: &[Task]) -> Option<String> {
     })
 }
 
-/// Why a step is not done: by its own words, else by Slurm's.
+/// Returns the reason why a step is not done: from its part, else from Slurm.
 fn why(gather: &Gather<'_>, step: Step, task: Option<&Task>) -> String {
     let state = task.map(|task| {
         let node = task.node.as_ref().map(|node| format!(" on {node}"));

@@ -1,30 +1,31 @@
-//! A run that several machines share: Slurm gives each task a node to itself, a task is a block of
-//! every workload with all its arms, and whatever of it arrived can be merged.
+//! A run that several machines share. Slurm gives each task a node of its own. A task is a block of
+//! every workload with all its arms, and any parts that arrive can be merged.
 //!
 //! # Words
 //!
-//! - *Node*: a machine of the fleet, by the name that Slurm has for it.
-//! - *Step*: what one task does: the preparation (counts, calibrations) or all blocks of a number.
-//! - *Order*: what is run and for which run, written once before anything is submitted.
-//! - *Part*: what a step found, a file of its own; *stint*: one process that worked at a step.
+//! - *Node*: a machine of the fleet, by its name in Slurm.
+//! - *Step*: the work of one task: the preparation (counts, calibrations) or all blocks of a
+//!   number.
+//! - *Order*: the agenda and the run, written once before anything is submitted.
+//! - *Part*: the results of a step, in a separate file; *stint*: one process that worked at a step.
 //! - *Missing*: a step without a whole part that no task works at any more.
 //!
 //! # Invariants
 //!
-//! - I1: all arms of a block ran on one node: what a node adds to all of them cancels.
-//! - I2: a part is written whole under another name first; what is read is a whole part or none.
-//! - I3: what is in the parts is in the result, sample by sample, and nothing else is.
-//! - I4: a finished block is never measured again, however often its task is.
+//! - I1: all arms of a block ran on one node, so that effects of the node cancel.
+//! - I2: a part is written under another name first, so that a reader finds a whole part or none.
+//! - I3: the result has exactly the samples of the parts.
+//! - I4: a finished block is never measured again, however often its task runs.
 //!
 //! # Files
 //!
-//! - `order.rs`, `part.rs`: the files of a fleet's directory; `dir.rs`: where they are.
+//! - `order.rs`, `part.rs`: the files of a fleet's directory; `dir.rs`: their paths.
 //! - `step.rs`: the steps and their names.
 //! - `work.rs`: one task, on its node.
-//! - `slurm.rs`: what Slurm is told and what it says; `words.rs`: its programs' output.
-//! - `gather.rs`: from parts to a ledger; `machine.rs`: what the nodes have in common.
-//! - `wait.rs`: from submitting to the last part; `missing.rs`: what did not come.
-//! - `options.rs`: the command's options for all this.
+//! - `slurm.rs`: calls of Slurm's programs; `words.rs`: parsing of their output.
+//! - `gather.rs`: from parts to a ledger; `machine.rs`: common properties of the nodes.
+//! - `wait.rs`: from submitting to the last part; `missing.rs`: the missing steps.
+//! - `options.rs`: the command's options for a fleet.
 #![forbid(unsafe_code)]
 
 mod dir;

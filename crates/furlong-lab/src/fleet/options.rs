@@ -1,4 +1,4 @@
-//! The options that say where the samples are taken, and a run that is handed to a fleet.
+//! Options for the place of measurement, and the submission of a run to a fleet.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
@@ -20,28 +20,28 @@ use crate::record::build;
 use crate::record::store::Location;
 use crate::session::{Session, new_run, quoted};
 
-/// What takes the samples.
+/// Place of measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum On {
     /// This machine.
     #[default]
     Local,
-    /// The nodes of a cluster: a block is a task of Slurm's, on a node of its own.
+    /// The nodes of a Slurm cluster: each block is a task on a node of its own.
     Slurm,
 }
 
-/// Where the samples are taken.
+/// Options for the place of measurement.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Fleet")]
 pub struct Where {
-    /// What takes the samples: this machine, or the nodes of a Slurm cluster, a block a task
+    /// Place of measurement: this machine, or the nodes of a Slurm cluster with a task per block
     #[arg(long, value_name = "WHAT", default_value = "local")]
     pub on: On,
-    /// With --on slurm: the directory of the parts, one that every node sees [default: furlong-ID
-    /// in this directory]
+    /// With --on slurm: directory of the parts, visible to every node [default: furlong-ID in this
+    /// directory]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// With --on slurm: a further option for sbatch, for example --slurm=--partition=bench
+    /// With --on slurm: further option for sbatch, for example --slurm=--partition=bench
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     pub slurm: Vec<String>,
     /// With --on slurm: submit and do not wait; `furlong collect` merges the parts
@@ -50,11 +50,11 @@ pub struct Where {
 }
 
 impl Where {
-    /// Refuses options that mean nothing without a fleet.
+    /// Refuses options that need a fleet if there is none.
     ///
     /// # Errors
     ///
-    /// Which it is.
+    /// The first such option.
     pub fn check(&self) -> Result<(), Error> {
         let given = [
             ("--dir", self.dir.is_some()),
@@ -70,11 +70,11 @@ impl Where {
     }
 }
 
-/// Hands a run to a fleet, and waits for it unless told otherwise.
+/// Submits a run to a fleet, and waits for it unless told otherwise.
 ///
 /// # Errors
 ///
-/// What stands against it, before anything is begun; afterwards what is missing.
+/// An obstacle, before anything is begun; afterwards the missing parts.
 pub fn submit(
     place: &Where,
     agenda: Agenda,
@@ -92,9 +92,9 @@ pub fn submit(
     let mut order = Order::new(run.clone(), agenda.clone(), build::binary());
     order.slurm.clone_from(&place.slurm);
     order.db = match options.database.location(options.settings) {
-        // A later `collect` may stand elsewhere.
+        // A later `collect` may run in another directory.
         Some(Location::File(path)) => Some(std::path::absolute(&path).unwrap_or(path)),
-        // Without its password, which is nothing to keep in a shared directory.
+        // Without its password, because the directory is shared.
         Some(server) => Some(server.to_string().into()),
         None => None,
     };

@@ -1,4 +1,4 @@
-//! What a fleet runs, decided before anything is submitted.
+//! The order of a fleet, decided before anything is submitted.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -15,25 +15,25 @@ use crate::model::result::Run;
 /// The `schema` of an order.
 const SCHEMA: &str = "furlong.fleet/1";
 
-/// What a fleet runs.
+/// Everything that a fleet runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// Always `furlong.fleet/1`.
     pub schema: String,
     /// The run that the parts belong to.
     pub run: Run,
-    /// All that it does.
+    /// Its agenda.
     pub agenda: Agenda,
     /// Fingerprint of the executable of the tasks.
     pub binary: String,
-    /// Where the record is; `None` where none is kept.
+    /// Location of the record; `None` if none is kept.
     pub db: Option<PathBuf>,
-    /// What `sbatch` is told besides.
+    /// Further options for `sbatch`.
     pub slurm: Vec<String>,
 }
 
 impl Order {
-    /// An order in the present form.
+    /// Returns an order in the present format.
     #[must_use]
     pub fn new(run: Run, agenda: Agenda, binary: String) -> Self {
         Self {
@@ -46,11 +46,11 @@ impl Order {
         }
     }
 
-    /// Writes it.
+    /// Writes the order to its directory.
     ///
     /// # Errors
     ///
-    /// It cannot be written, and why.
+    /// It cannot be written, with the reason.
     pub fn write(&self, dir: &Dir) -> Result<(), Error> {
         let text = serde_json::to_string_pretty(self);
         let written = text
@@ -66,11 +66,11 @@ impl Order {
         })
     }
 
-    /// Reads the one of a directory.
+    /// Reads the order of a directory.
     ///
     /// # Errors
     ///
-    /// It cannot be read, or is not one.
+    /// It cannot be read, or is not an order.
     pub fn read(dir: &Dir) -> Result<Self, Error> {
         let path = dir.order();
         let refuse =

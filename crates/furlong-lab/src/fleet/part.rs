@@ -1,4 +1,4 @@
-//! What a step found, in a file that is there as a whole or not at all.
+//! The results of a step, in a file that is written as a whole or not at all.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -18,44 +18,44 @@ use crate::record::line::Line;
 /// The `schema` of a part.
 const SCHEMA: &str = "furlong.part/1";
 
-/// What a step found.
+/// The results of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// Always `furlong.part/1`.
     pub schema: String,
-    /// The run that it belongs to.
+    /// The run.
     pub run: String,
-    /// The step that it is of.
+    /// The step.
     pub step: Step,
-    /// The processes that worked at it, one after the other: a task may begin again, elsewhere.
+    /// Processes that worked at it, one after the other: a task may be restarted, on another node.
     pub stints: Vec<Stint>,
 }
 
 /// One process that worked at a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stint {
-    /// The node, by the name that Slurm has for it.
+    /// Node, by its name in Slurm.
     pub node: String,
-    /// What it says of itself.
+    /// Machine of the node.
     pub machine: Machine,
-    /// The job and the task, where Slurm started it.
+    /// Job and task, if Slurm started it.
     pub job: Option<String>,
-    /// How often Slurm had started the task before.
+    /// Number of times that Slurm had started the task before.
     pub restarts: u32,
-    /// When it began, RFC 3339.
+    /// Start, RFC 3339.
     pub started: String,
-    /// What it found.
+    /// Results.
     pub lines: Vec<Line>,
-    /// How it ended; `None` while it works, or where it was killed.
+    /// End; `None` while it works, or if it was killed.
     pub end: Option<End>,
 }
 
-/// Why a part cannot be used: the rest of a sentence that begins with its path.
+/// Reason why a part cannot be used: the rest of a sentence that begins with its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw(pub String);
 
 impl Part {
-    /// Before the first stint.
+    /// Returns a part without stints.
     #[must_use]
     pub fn new(run: &str, step: Step) -> Self {
         Self {
@@ -66,11 +66,11 @@ impl Part {
         }
     }
 
-    /// Reads a step's part; `None` where there is none yet.
+    /// Reads a step's part; `None` if there is no file yet.
     ///
     /// # Errors
     ///
-    /// There is a file, and what is wrong with it.
+    /// The reason why the file cannot be used.
     pub fn read(path: &Path, order: &Order, step: Step) -> Result<Option<Self>, Flaw> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
@@ -116,41 +116,41 @@ impl Part {
         }
     }
 
-    /// Everything found, each with its node.
+    /// Returns all results, each with its node.
     pub fn lines(&self) -> impl Iterator<Item = (&str, &Line)> {
         self.stints
             .iter()
             .flat_map(|stint| stint.lines.iter().map(|line| (stint.node.as_str(), line)))
     }
 
-    /// How the last stint ended.
+    /// Returns the end of the last stint.
     #[must_use]
     pub fn end(&self) -> Option<&End> {
         self.stints.last()?.end.as_ref()
     }
 
-    /// Whether the step is done.
+    /// True if the step is done.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.end() == Some(&End::Finished)
     }
 
-    /// Writes it.
+    /// Writes the part.
     ///
     /// # Errors
     ///
-    /// What the system says; the file is what it was before.
+    /// The system's error; the file is unchanged.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let text = serde_json::to_string(self).map_err(io::Error::other)?;
         write_whole(path, &text)
     }
 }
 
-/// Puts a file that cannot be used aside, where nothing reads it and nothing is lost.
+/// Renames a file that cannot be used, so that it is not read but kept.
 ///
 /// # Errors
 ///
-/// What the system says.
+/// The system's error.
 pub(super) fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let free = (1..).map(|copy| path.with_extension(format!("json.aside-{copy}")));
     let aside = free

@@ -1,4 +1,4 @@
-//! What Slurm is told, and what it answers.
+//! Calls of Slurm's programs.
 #![forbid(unsafe_code)]
 
 use std::io;
@@ -18,12 +18,13 @@ pub(super) struct Slurm {
     prepare: String,
     /// Name of the job whose tasks are the blocks.
     blocks: String,
-    /// What `sbatch` is told besides.
+    /// Further options for `sbatch`.
     options: Vec<String>,
 }
 
 impl Slurm {
-    /// For a run; the jobs have its name, so that they are found again by whoever knows it.
+    /// Returns the Slurm of a run. The jobs are named after the run, so that they can be found
+    /// again.
     pub(super) fn new(order: &Order) -> Self {
         let blocks = format!("furlong-{}", order.run.id);
         Self {
@@ -33,7 +34,7 @@ impl Slurm {
         }
     }
 
-    /// Submits steps; blocks begin when a preparation that is among them has succeeded.
+    /// Submits steps. Blocks begin after the preparation has succeeded, if it is among the steps.
     ///
     /// # Shapes
     ///
@@ -64,7 +65,7 @@ impl Slurm {
             .map(drop)
     }
 
-    /// Submits a job and gives its number.
+    /// Submits a job and returns its number.
     fn sbatch(&self, dir: &Dir, log: &str, what: &str, how: &[String]) -> Result<String, Error> {
         let (program, place) = (quoted(&dir.program()), quoted(dir.path()));
         let output = dir.log(log);
@@ -76,11 +77,12 @@ impl Slurm {
         sbatch.arg(format!("--wrap=exec {program} task {place} {what}"));
         let said = answer(sbatch)
             .map_err(|why| Error::failed(format!("sbatch refuses the tasks: {why}")))?;
-        // Behind a semicolon stands the cluster.
+        // The name of the cluster may follow a semicolon.
         Ok(said.trim().split(';').next().unwrap_or("").to_owned())
     }
 
-    /// The run's tasks as far as Slurm remembers them, each once, or why it does not answer.
+    /// Returns the run's tasks as far as Slurm remembers them, each once, or the reason why it does
+    /// not answer.
     pub(super) fn tasks(&self) -> Result<Vec<Task>, String> {
         let names = format!("--name={},{}", self.prepare, self.blocks);
         let mut squeue = Command::new("squeue");
@@ -90,7 +92,8 @@ impl Slurm {
         Ok(latest(queue(&said, &self.prepare, &self.blocks)))
     }
 
-    /// The same out of the accounting, for tasks that are long over; nothing where none is kept.
+    /// Returns the same from the accounting, which has tasks that ended long ago; empty if there is
+    /// no accounting.
     pub(super) fn past_tasks(&self) -> Vec<Task> {
         let names = format!("--name={},{}", self.prepare, self.blocks);
         let mut sacct = Command::new("sacct");
@@ -100,7 +103,7 @@ impl Slurm {
         latest(account(&said, &self.prepare, &self.blocks))
     }
 
-    /// Ends what is not over of the run's tasks.
+    /// Cancels the run's tasks that have not ended.
     pub(super) fn cancel(&self) -> Result<(), String> {
         for name in [&self.prepare, &self.blocks] {
             let mut scancel = Command::new("scancel");
@@ -111,12 +114,11 @@ impl Slurm {
     }
 }
 
-/// Sees to it that there is a Slurm that answers and would take such tasks, before anything is
-/// begun.
+/// Checks that Slurm answers and would accept such tasks, before anything is begun.
 ///
 /// # Errors
 ///
-/// What is missing, and what to do.
+/// The problem, with a remedy.
 pub(super) fn check(options: &[String]) -> Result<(), Error> {
     let mut ping = Command::new("scontrol");
     ping.arg("ping");
@@ -140,7 +142,7 @@ pub(super) fn check(options: &[String]) -> Result<(), Error> {
         .map_err(|why| Error::usage(format!("sbatch would refuse the tasks: {why}")))
 }
 
-/// Runs a program of Slurm; what it printed, or its complaint.
+/// Runs a program of Slurm and returns its output, or its error message.
 fn answer(command: Command) -> Result<String, String> {
     let output = run(command).map_err(|error| absent(&error))?;
     if output.status.success() {
@@ -150,11 +152,11 @@ fn answer(command: Command) -> Result<String, String> {
 }
 
 fn run(mut command: Command) -> io::Result<Output> {
-    // Formats and time zones are nobody's taste here.
+    // The output has to be in a fixed format.
     command.env("LC_ALL", "C").stdin(Stdio::null()).output()
 }
 
-/// Said where a program of Slurm cannot be run.
+/// Returns the message for a program of Slurm that cannot be run.
 fn absent(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::NotFound {
         return "Slurm's programs are not on this machine: install them (on Debian: apt-get install \
@@ -164,7 +166,7 @@ fn absent(error: &io::Error) -> String {
     format!("Slurm's programs cannot be run: {}", cause(error))
 }
 
-/// Numbers as Slurm takes them for an array: `1-3,5`.
+/// Formats numbers for a Slurm array: `1-3,5`.
 fn array(numbers: impl Iterator<Item = u32>) -> String {
     let mut spans: Vec<(u32, u32)> = vec![];
     for number in numbers {

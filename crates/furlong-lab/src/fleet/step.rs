@@ -1,4 +1,4 @@
-//! What one task of a fleet does.
+//! The work of one task of a fleet.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -11,11 +11,11 @@ use crate::model::result::Kind;
 use crate::model::schedule::{Batch, MAX_TIME_S};
 use furlong_stats::stopping::STOPPING;
 
-/// What one task of a fleet does.
+/// The work of one task of a fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Step {
-    /// What comes before the blocks: it counts and calibrates, once for all nodes.
+    /// Everything before the blocks: counts and calibrations, once for all nodes.
     Prepare,
     /// The blocks of this number, one of every workload.
     Block(u32),
@@ -31,7 +31,7 @@ impl fmt::Display for Step {
 }
 
 impl Step {
-    /// The steps of an agenda, in the order in which they can be done.
+    /// Returns the steps of an agenda, in the order in which they can be done.
     #[must_use]
     pub fn all(agenda: &Agenda) -> Vec<Self> {
         let loads = agenda.experiments.iter().flat_map(|entry| &entry.loads);
@@ -44,7 +44,7 @@ impl Step {
     }
 }
 
-/// How long the blocks of a number will probably take, seconds: for the time left, nothing else.
+/// Estimates the time of all blocks of a number, in seconds. Used only for the time left.
 #[must_use]
 pub fn guess_s(agenda: &Agenda, step: Step) -> f64 {
     let Step::Block(number) = step else {
@@ -57,7 +57,7 @@ pub fn guess_s(agenda: &Agenda, step: Step) -> f64 {
     seconds.sum()
 }
 
-/// Whether something is counted or calibrated before the blocks.
+/// True if something is counted or calibrated before the blocks.
 #[must_use]
 pub fn is_prepared(agenda: &Agenda) -> bool {
     let counts = matches!(agenda.counters, Counters::Callgrind | Counters::Cachesim);
@@ -71,7 +71,8 @@ pub fn is_prepared(agenda: &Agenda) -> bool {
         })
 }
 
-/// Why nodes that do not know of one another cannot share an agenda.
+/// Returns the reason why nodes without knowledge of each other cannot share an agenda, if there is
+/// one.
 #[must_use]
 pub fn obstacle(agenda: &Agenda) -> Option<&'static str> {
     let loads = agenda.experiments.iter().flat_map(|entry| &entry.loads);

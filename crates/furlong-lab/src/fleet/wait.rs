@@ -1,4 +1,4 @@
-//! From submitting to the last part, and from whatever parts there are to a result.
+//! Waiting for the parts of a fleet, and merging them into a result.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -26,47 +26,47 @@ use crate::record::machine::Files;
 use crate::session::{Session, crowded};
 use crate::talk::Voice;
 
-/// Between two looks at the parts.
+/// Interval between two reads of the parts.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Between two questions to Slurm: it answers for everybody.
+/// Interval between two queries to Slurm, whose controller serves the whole cluster.
 const ASK: Duration = Duration::from_secs(3);
 
-/// A part that a task has written may be seen elsewhere only after a while.
+/// Time after which a part that a task has written is visible on other machines.
 const LAG: Duration = Duration::from_secs(20);
 
-/// How long to wait for what tasks write when they are told to end.
+/// Time to wait for the last writes of cancelled tasks.
 const LAST_WORDS: Duration = Duration::from_secs(20);
 
-/// What to do about steps that are not done.
+/// Treatment of steps that are not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// Merge what is there.
+    /// Merge the parts so far.
     None,
     /// Wait for the tasks that are under way.
     Wait,
-    /// Submit those again that no task works at, and wait for all.
+    /// Submit again the steps that no task works at, and wait for all.
     Resubmit,
 }
 
-/// What is seen of a fleet at work.
+/// A watched fleet.
 struct Watch<'a> {
     gather: Gather<'a>,
     slurm: Slurm,
     tasks: Vec<Task>,
     voice: Voice,
-    /// It was said that Slurm does not answer.
+    /// True if Slurm did not answer the last query, which was reported.
     told: bool,
     wake: Receiver<()>,
     progress: Progress,
 }
 
-/// Merges the parts of a fleet's directory into its run, after waiting for what is to come.
+/// Merges the parts of a fleet's directory into its run, after waiting for the missing ones.
 ///
 /// # Errors
 ///
-/// What is wrong with the directory, the record or Slurm; what is missing; reports that could not
-/// be written.
+/// A problem with the directory, the record or Slurm; missing parts; reports that could not be
+/// written.
 pub fn collect(
     dir: &Dir,
     order: &Order,
@@ -93,7 +93,7 @@ pub fn collect(
     watch(dir, order, session, patience, &interrupt)
 }
 
-/// Watches until nothing more will come, and ends the session.
+/// Watches until no more parts will arrive, and ends the session.
 pub(super) fn watch(
     dir: &Dir,
     order: &Order,
@@ -103,7 +103,7 @@ pub(super) fn watch(
 ) -> Result<ExitCode, Error> {
     let (sender, wake) = mpsc::channel();
     interrupt.wake(move || {
-        // Nobody waits any more.
+        // The receiver may be gone already.
         let _ = sender.send(());
     });
     let mut watch = Watch {
@@ -157,7 +157,7 @@ impl Watch<'_> {
             return End::Interrupted;
         }
         if self.gather.wrong.is_some() {
-            // The rest means nothing; where it cannot be ended, it ends by itself.
+            // The other figures mean nothing. Tasks that cannot be cancelled end by themselves.
             let _ = self.slurm.cancel();
         }
         self.outcome()
@@ -179,7 +179,7 @@ impl Watch<'_> {
                 self.ask();
                 asked = Instant::now();
             }
-            // One that says it is done may have a part that is not seen yet.
+            // A task that has completed may have a part that is not visible yet.
             if self.is_quiet(&undone) {
                 let since: Instant = *quiet_since.get_or_insert_with(Instant::now);
                 let unseen = |task: &Task| task.is_completed() && undone.contains(&task.step);
@@ -188,7 +188,7 @@ impl Watch<'_> {
                     false => 2 * LOOK,
                 };
                 if since.elapsed() >= lag {
-                    // Nothing is given up on what was heard a while ago.
+                    // The last answer may be old, so Slurm is queried again before giving up.
                     self.ask();
                     if self.is_quiet(&undone) {
                         self.gather.read(ledger);
@@ -198,12 +198,12 @@ impl Watch<'_> {
             } else {
                 quiet_since = None;
             }
-            // Woken or not, the loop looks again.
+            // A wake-up and a timeout are treated alike.
             let _ = self.wake.recv_timeout(LOOK);
         }
     }
 
-    /// Shows a person how far it is.
+    /// Updates the progress bar.
     fn show<'a>(&self, undone: &[Step], come: impl Iterator<Item = &'a Step>) {
         let running = self.tasks.iter().filter(|task| task.state == "RUNNING");
         let (running, all) = (running.count(), self.gather.steps.len());
@@ -214,14 +214,14 @@ impl Watch<'_> {
         come.for_each(|step| self.progress.done(guess_s(agenda, *step)));
     }
 
-    /// Whether no task works at what is not done, as far as Slurm was ever heard.
+    /// True if Slurm answers and no task works at an undone step.
     fn is_quiet(&self, undone: &[Step]) -> bool {
         let active = |task: &&Task| task.is_active();
         let mut active = self.tasks.iter().filter(active);
         !self.told && !active.any(|task| undone.contains(&task.step))
     }
 
-    /// The steps that are not done and that no task works at.
+    /// Returns the steps that are not done and that no task works at.
     fn idle(&self) -> Vec<Step> {
         let mut idle = self.gather.undone();
         idle.retain(|step| {
@@ -231,8 +231,8 @@ impl Watch<'_> {
         idle
     }
 
-    /// Asks Slurm for its tasks; where it does not answer, that is said once, and what was known
-    /// stands.
+    /// Queries Slurm for its tasks. If it does not answer, this is reported once, and the last
+    /// answer stays valid.
     fn ask(&mut self) {
         match self.slurm.tasks() {
             Ok(mut tasks) => {
@@ -254,7 +254,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Ends the tasks, unless only the terminal is gone, and reads their last words.
+    /// Cancels the tasks and reads their last parts. If only the terminal is gone, the tasks go on.
     fn stop(&mut self, ledger: &mut Ledger, interrupt: &Interrupt) {
         const HANGUP: Exit = Exit::Signal(1);
         if interrupt.signal() == Some(HANGUP) {
@@ -291,7 +291,7 @@ impl Watch<'_> {
     }
 }
 
-/// Says of the run what its nodes are, and what they suffered from.
+/// Records the nodes of the run, and warnings about them.
 fn settle(dir: &Dir, gather: &Gather<'_>, ledger: &mut Ledger) {
     let place = dir.path().display().to_string();
     let head = &ledger.result().run.machine;
@@ -311,7 +311,7 @@ fn settle(dir: &Dir, gather: &Gather<'_>, ledger: &mut Ledger) {
 }
 
 impl Session<'_> {
-    /// The run of a fleet, out of the record where it is there.
+    /// Returns the session of a fleet's run, loaded from the record if it is there.
     fn gathered<'a>(order: &Order, options: Options<'a>) -> Result<Session<'a>, Error> {
         Ok(match archive::take_up(&options, &order.run.id)? {
             Some((result, store)) => {
@@ -323,7 +323,7 @@ impl Session<'_> {
     }
 }
 
-/// The head's own machine with the fleet's directory, before any node is known.
+/// Returns the head's own machine with the fleet's directory, before any node is known.
 pub(super) fn head(dir: &Dir) -> Machine {
     let mut machine = Files::default().machine();
     machine.fleet = Some(Fleet {

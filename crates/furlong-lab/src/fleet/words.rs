@@ -1,31 +1,31 @@
-//! What Slurm's programs print, read. Only columns that are asked for are read, never their JSON,
-//! whose form changes from version to version.
+//! Parses the output of Slurm's programs. It uses explicit columns, never their JSON, whose format
+//! changes from version to version.
 #![forbid(unsafe_code)]
 
 use super::step::Step;
 
-/// What `squeue` is asked for.
+/// Columns requested from `squeue`.
 pub const QUEUE_FORMAT: &str = "%j|%F|%K|%T|%N|%r";
 
-/// What `sacct` is asked for.
+/// Columns requested from `sacct`.
 pub const ACCOUNT_FORMAT: &str = "JobName,JobID,State,NodeList";
 
-/// A task as Slurm knows it.
+/// A task in Slurm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// What it does.
+    /// Step of the task.
     pub step: Step,
-    /// Its job: a later one has a greater number.
+    /// Number of its job; a later job has a greater number.
     pub job: u64,
-    /// `PENDING`, `RUNNING`, `CANCELLED`, ..
+    /// State: `PENDING`, `RUNNING`, `CANCELLED`, ..
     pub state: String,
-    /// Where it runs or ran.
+    /// Node on which it runs or ran.
     pub node: Option<String>,
-    /// Why it is so, where there is a reason.
+    /// Reason of the state, if there is one.
     pub reason: Option<String>,
 }
 
-/// States of a task that will not work any more.
+/// States of a task that has ended.
 const OVER: [&str; 10] = [
     "BOOT_FAIL",
     "CANCELLED",
@@ -40,25 +40,25 @@ const OVER: [&str; 10] = [
 ];
 
 impl Task {
-    /// Whether it works, or will.
+    /// True if it runs or will run.
     #[must_use]
     pub fn is_active(&self) -> bool {
         !OVER.contains(&self.state.as_str()) && !self.is_stuck()
     }
 
-    /// Whether it waits for what will never be.
+    /// True if it waits for a dependency that can never be satisfied.
     fn is_stuck(&self) -> bool {
         self.reason.as_deref() == Some("DependencyNeverSatisfied")
     }
 
-    /// Whether Slurm thinks that it did all of its work.
+    /// True if Slurm reports that it did all of its work.
     #[must_use]
     pub fn is_completed(&self) -> bool {
         self.state == "COMPLETED"
     }
 }
 
-/// Reads what `squeue` says of a run's tasks: what is not of them is left out.
+/// Parses the output of `squeue`. Lines that do not belong to the run are left out.
 ///
 /// # Shapes
 ///
@@ -81,7 +81,7 @@ pub fn queue(text: &str, prepare: &str, blocks: &str) -> Vec<Task> {
     text.lines().filter_map(task).collect()
 }
 
-/// Reads what `sacct` says of a run's tasks.
+/// Parses the output of `sacct`.
 #[must_use]
 pub fn account(text: &str, prepare: &str, blocks: &str) -> Vec<Task> {
     let task = |line: &str| {
@@ -90,7 +90,7 @@ pub fn account(text: &str, prepare: &str, blocks: &str) -> Vec<Task> {
             return None;
         };
         let (job, index) = id.split_once('_').unwrap_or((id, ""));
-        // `CANCELLED by 0` says who.
+        // `CANCELLED by 0` also names the user.
         let state = state.split(' ').next()?;
         Some(Task {
             step: step(name, index, prepare, blocks)?,
@@ -111,14 +111,14 @@ fn step(name: &str, index: &str, prepare: &str, blocks: &str) -> Option<Step> {
     number.map(Step::Block)
 }
 
-/// A column that says something.
+/// Returns a column unless it is empty or a placeholder.
 fn some(column: &str) -> Option<String> {
     let column = column.trim();
     let nothing = ["", "None", "None assigned", "(null)", "n/a", "N/A"];
     (!nothing.contains(&column)).then(|| column.to_owned())
 }
 
-/// Each task once: what was submitted last.
+/// Returns each task once: the one that was submitted last.
 #[must_use]
 pub fn latest(mut tasks: Vec<Task>) -> Vec<Task> {
     tasks.sort_by_key(|task| (task.step, task.job));
@@ -128,7 +128,7 @@ pub fn latest(mut tasks: Vec<Task>) -> Vec<Task> {
     tasks
 }
 
-/// The one line of what a program of Slurm complained of that says most.
+/// Returns the most informative line of the error messages of a program of Slurm.
 #[must_use]
 pub fn complaint(stderr: &str) -> String {
     let lines: Vec<&str> = stderr

@@ -1,4 +1,4 @@
-//! One task, on its node: it does a step and writes what it found after every block.
+//! One task on its node: it does a step and writes its results after every block.
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;
@@ -25,17 +25,17 @@ use crate::record::line::Line;
 use crate::record::machine::Files;
 use crate::talk::{self, Voice};
 
-/// Has the arms of an agenda run: what the verb that began the run does with its campaign.
+/// Runs the arms of a schedule, as the verb that began the run does.
 pub type AtWork<'a> = &'a dyn Fn(&Agenda, &Interrupt, Work<'_>) -> Result<End, Error>;
 
-/// The part of a campaign that a task does.
+/// The part of a campaign that a task executes.
 pub type Work<'a> = Box<dyn FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> End + 'a>;
 
-/// A part that grows, and its file.
+/// A growing part, and its file.
 struct Desk {
     path: PathBuf,
     part: Part,
-    /// The first write that failed: what comes after is tried all the same.
+    /// Error of the last write, if it failed. Later lines are written all the same.
     failure: Option<String>,
 }
 
@@ -69,11 +69,11 @@ impl Desk {
     }
 }
 
-/// Does a step of a fleet's run, or what is left of it.
+/// Does a step of a fleet's run, or the rest of it.
 ///
 /// # Errors
 ///
-/// What is wrong with the fleet's directory, or how the step failed; what was measured is kept.
+/// A problem with the fleet's directory, or the failure of the step. Results so far are kept.
 pub fn work(dir: &Dir, step: Step, at_work: AtWork<'_>) -> Result<ExitCode, Error> {
     let order = Order::read(dir)?;
     if order.binary != build::binary() {
@@ -136,7 +136,7 @@ fn measure(
     at_work(agenda, interrupt, Box::new(campaign))
 }
 
-/// What the preparation found, for a block that needs it.
+/// Replays the results of the preparation for a block that needs them.
 fn tell_preparation(
     dir: &Dir,
     order: &Order,
@@ -159,7 +159,7 @@ fn tell_preparation(
     Ok(())
 }
 
-/// The part so far, with a stint for this process; `None` where the step is done already.
+/// Returns the part so far with a stint for this process; `None` if the step is done already.
 fn desk(dir: &Dir, order: &Order, step: Step, ledger: &mut Ledger) -> Option<Desk> {
     let path = dir.part(step);
     let part = Part::read(&path, order, step).unwrap_or_else(|flaw| {
@@ -183,7 +183,7 @@ fn desk(dir: &Dir, order: &Order, step: Step, ledger: &mut Ledger) -> Option<Des
     })
 }
 
-/// This process, as Slurm tells it who it is.
+/// Returns the stint of this process, from Slurm's environment variables.
 fn this_stint() -> Stint {
     let said = |name| env::var(name).ok();
     let machine = Files::default().machine();
