@@ -1,5 +1,5 @@
-//! Tells the command what it is: compiler, profile, target and, in a checkout, the commit. Compiles
-//! the launcher, which the command carries within itself.
+//! Passes the command its build data: compiler, profile, target and, in a checkout, the commit.
+//! Compiles the launcher, which is embedded in the command.
 #![forbid(unsafe_code)]
 
 mod embedded;
@@ -32,7 +32,7 @@ fn tell_build() {
     }
 }
 
-/// The commit, where this is furlong's own checkout and not a copy inside another's.
+/// Passes the commit, if this is furlong's own checkout and not a copy inside another one.
 fn tell_commit() -> Option<()> {
     let here = env::var("CARGO_MANIFEST_DIR").ok()?;
     let top = said_by("git", &["rev-parse", "--show-toplevel"])?;
@@ -46,7 +46,7 @@ fn tell_commit() -> Option<()> {
     }
     let commit = said_by("git", &["rev-parse", "--short=12", "HEAD"])?;
     println!("cargo::rustc-env=FURLONG_COMMIT={commit}");
-    // A checkout moves HEAD, a commit its log.
+    // A checkout changes HEAD, a commit changes its log.
     for file in ["HEAD", "logs/HEAD"] {
         if let Some(path) = said_by("git", &["rev-parse", "--git-path", file])
             && Path::new(&path).exists()
@@ -57,7 +57,7 @@ fn tell_commit() -> Option<()> {
     Some(())
 }
 
-/// The first line that a command says, where it succeeds.
+/// Returns the first line of a command's output, if it succeeds.
 fn said_by(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

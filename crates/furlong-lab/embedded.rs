@@ -1,24 +1,24 @@
-//! Programs that the command carries within itself, compiled by the compiler of this very build.
+//! Builds programs that are embedded in the command, with the compiler of this build.
 #![forbid(unsafe_code)]
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A variable that cargo always sets.
+/// Returns a variable that cargo always sets.
 pub(crate) fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for build scripts"))
 }
 
-/// Where a program's image lies, which the command finds in a variable of this name.
+/// Returns the path of a program's image, and passes it to the command in a variable of this name.
 pub(crate) fn image(program: &str, told_in: &str) -> PathBuf {
     let image = PathBuf::from(variable("OUT_DIR")).join(program);
     println!("cargo::rustc-env={told_in}={}", image.display());
     image
 }
 
-/// Compiles and links a program, or a library where its source is called so, or ends the build with
-/// the compiler's words.
+/// Compiles and links a program, or a library if its source ends with `lib.rs`. Panics with the
+/// compiler's messages if that fails.
 pub(crate) fn compile(name: &str, source: &str, arguments: &[&str], image: &Path) {
     let is_library = source.ends_with("lib.rs");
     let kind = if is_library { "cdylib" } else { "bin" };

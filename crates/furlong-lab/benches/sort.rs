@@ -1,4 +1,4 @@
-//! Which sort is faster on random numbers? An experiment on one's own code: `cargo bench --bench
+//! Compares two sorts on random numbers, an experiment on your own code: `cargo bench --bench
 //! sort`.
 #![forbid(unsafe_code)]
 

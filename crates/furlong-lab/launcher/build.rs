@@ -1,14 +1,14 @@
-//! How the launcher is compiled: by the compiler of this very build, linked with nothing.
+//! Builds the launcher with the compiler of this build, without any library.
 #![forbid(unsafe_code)]
 
 use std::fs;
 
 use crate::embedded::{compile, image, variable};
 
-/// Its files; a change in one of them compiles it anew.
+/// Its files; a change in one of them rebuilds it.
 const SOURCES: [&str; 3] = ["launcher/build.rs", "launcher/main.rs", "launcher/sys.rs"];
 
-/// Nothing of its own, and nothing of anybody else's.
+/// No start-up code, no libraries, no dynamic linking.
 const ARGUMENTS: [&str; 12] = [
     "-C",
     "opt-level=s",
@@ -24,7 +24,8 @@ const ARGUMENTS: [&str; 12] = [
     "strip=symbols",
 ];
 
-/// Leaves the launcher's path in `FURLONG_LAUNCHER`; an empty file where it knows no system calls.
+/// Builds the launcher and puts its path into `FURLONG_LAUNCHER`. The file is empty if the launcher
+/// has no system calls for the target.
 pub(crate) fn build() {
     for source in SOURCES {
         println!("cargo::rerun-if-changed={source}");

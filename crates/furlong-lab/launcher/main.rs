@@ -1,23 +1,23 @@
-//! The launcher: starts one command, waits for it and says what it took.
+//! The launcher: starts one command, waits for it and reports its resource usage.
 //!
-//! What `wait4` says of a child's memory is a running maximum that begins, at exec, with the memory
-//! of whoever started it; a large parent makes every child look large. This program is therefore
-//! as small as a program can be: no standard library, no C library, no start-up code, no heap. It
-//! is compiled by `build.rs`, embedded in furlong and run from memory, once a sample.
+//! The peak memory of a child, as `wait4` reports it, starts at exec with the memory of the process
+//! that started the child. A large parent thus makes every child look large. This program is
+//! therefore as small as possible: no standard library, no C library, no start-up code, no heap.
+//! `build.rs` compiles it; it is embedded in furlong and run from memory, once per sample.
 //!
-//! It is told by position, since nothing but furlong starts it:
+//! Its arguments have fixed positions, because only furlong starts it:
 //!
 //! | argument | meaning |
 //! |---|---|
-//! | 1 | process id of furlong: with another parent, furlong is gone already |
+//! | 1 | process id of furlong: if the parent is another one, furlong is gone already |
 //! | 2 | time limit in nanoseconds, 0 for none |
-//! | 3 | 1 where the command's addresses are not to be randomised, else 0 |
+//! | 3 | 1 if the command's addresses are not to be randomised, else 0 |
 //! | 4 | path of the file that becomes the command's standard input |
 //! | 5 | path of the program |
 //! | 6.. | the command's arguments, its own name first |
 //!
-//! Descriptor 0 is the pipe for the [`Record`]; 1 and 2 are the command's already, and so is the
-//! environment. The record is read by `src/measure/launcher.rs`.
+//! Descriptor 0 is the pipe for the [`Record`]. Descriptors 1 and 2 are already the command's, and
+//! so is the environment. `src/measure/launcher.rs` reads the record.
 #![no_std]
 #![no_main]
 
@@ -28,10 +28,10 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use sys::{ChildStack, Errno, Patience, Rusage, SignalSet, Strings, Timespec};
 
-/// What is said when somebody other than furlong starts this.
+/// Message if the launcher is started without its arguments.
 const USAGE: &[u8] = b"this is furlong's launcher; run furlong itself\n";
 
-/// How the command came to its end, and in `Record::value`: what is in brackets.
+/// The command's end. `Record::value` holds the value in brackets.
 mod ending {
     /// It exited (exit code).
     pub(crate) const EXITED: u64 = 0;
@@ -41,37 +41,37 @@ mod ending {
     pub(crate) const TIMED_OUT: u64 = 2;
     /// The program could not be started (errno of execve).
     pub(crate) const NOT_EXECUTED: u64 = 3;
-    /// There is no process to start it in (errno of clone).
+    /// The fork failed (errno of clone).
     pub(crate) const NOT_FORKED: u64 = 4;
     /// The input could not be opened (errno of openat).
     pub(crate) const NO_INPUT: u64 = 5;
-    /// Furlong is gone or asked to stop, and the process group was killed (0).
+    /// Furlong is gone or sent a signal to stop, and the process group was killed (0).
     pub(crate) const INTERRUPTED: u64 = 6;
 }
 
 /// Words of a record, in the order of [`Record::words`].
 const RECORD_WORDS: usize = 14;
 
-/// "furlong1", to know a record from whatever else might be in a pipe.
+/// "furlong1", which marks a record.
 const MAGIC: u64 = u64::from_le_bytes(*b"furlong1");
 
-/// What furlong learns, in one piece.
+/// The record that furlong reads, in one piece.
 struct Record {
     ending: u64,
     value: u64,
     /// From just before the process is made to the return of `wait4`.
     wall_ns: u64,
     usage: Rusage,
-    /// The command's process group outlives it.
+    /// True if the command's process group outlives it.
     left_behind: bool,
 }
 
-/// What the child needs. Both processes see it until the child is gone or has become the command.
+/// Data of the child. Both processes share it until the child has executed the command or exited.
 struct Start {
     program: &'static CStr,
     arguments: Strings,
     environment: Strings,
-    /// Why it did not become the command; 0 while nothing is known.
+    /// Error of the execve; 0 until it has failed.
     errno: AtomicU64,
 }
 
@@ -83,25 +83,25 @@ const SIGTERM: usize = 15;
 const SIGCHLD: usize = 17;
 const SIGNAL_LAST: usize = 64;
 
-/// The signals that the launcher waits for instead of being hit by them.
+/// Signals that are blocked and waited for.
 const AWAITED: SignalSet = bit(SIGCHLD) | bit(SIGHUP) | bit(SIGINT) | bit(SIGQUIT) | bit(SIGTERM);
 
-/// A signal in a set.
+/// Returns the set of one signal.
 const fn bit(signal: usize) -> SignalSet {
     1 << (signal - 1)
 }
 
-/// Nothing here panics; if it did, furlong would miss the record and say so.
+/// Nothing here panics. If it did, furlong would report the missing record.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     sys::exit(3)
 }
 
-/// Where `_start` leads.
+/// Called by `_start`.
 ///
 /// # Safety
 ///
-/// `stack` is the stack as the kernel hands it to a new program.
+/// `stack` is the stack as the kernel sets it up for a new program.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn launch(stack: *const usize) -> ! {
     // SAFETY: a new program's stack begins with the argument count.
@@ -141,22 +141,22 @@ unsafe extern "C" fn launch(stack: *const usize) -> ! {
     sys::exit(0)
 }
 
-/// Everything that is to be done before the clock starts.
+/// Does everything before the clock starts.
 fn set_up(parent: u64, fixed: bool, input: &CStr) -> Result<(), (u64, Errno)> {
     sys::signal_at_parents_end(SIGTERM);
     if sys::parent() as u64 != parent {
         return Err((ending::INTERRUPTED, 0));
     }
-    // Without a terminal, a command that insists on one fails at once. In the background of
-    // furlong's own session it would be stopped and never come back.
+    // In a session without a terminal, a command that needs one fails at once. In the background of
+    // furlong's session it would be stopped and never continue.
     sys::new_session();
-    // What is ignored stays ignored across exec; the command begins with nothing ignored.
+    // Ignored signals stay ignored across exec. The command begins with none ignored.
     for signal in 1..=SIGNAL_LAST {
         sys::default_signal(signal);
     }
     let opened = sys::open(input).and_then(|descriptor| sys::replace(descriptor, 0));
     opened.map_err(|errno| (ending::NO_INPUT, errno))?;
-    // What furlong itself was started with is not for the command.
+    // Furlong's own descriptors are not for the command.
     sys::close_at_exec(3);
     if fixed {
         sys::fix_addresses();
@@ -169,8 +169,8 @@ fn set_up(parent: u64, fixed: bool, input: &CStr) -> Result<(), (u64, Errno)> {
 fn run(start: &Start, limit_ns: u64) -> Record {
     let mut stack = ChildStack::new();
     let begin_ns = sys::now_ns();
-    // SAFETY: `become_command` ends in execve or exit, calls nothing deep, and only reads what it
-    // is given, but for an atomic.
+    // SAFETY: `become_command` ends in execve or exit, calls nothing deep, and only reads its
+    // argument, except for an atomic store.
     let pid = match unsafe { sys::spawn(&mut stack, become_command, start) } {
         Ok(pid) => pid,
         Err(errno) => return Record::unstarted(ending::NOT_FORKED, errno),
@@ -178,7 +178,7 @@ fn run(start: &Start, limit_ns: u64) -> Record {
     let mut usage: Rusage = [0; 18];
     let (killed, status) = wait(pid, begin_ns, limit_ns, &mut usage);
     let wall_ns = sys::now_ns() - begin_ns;
-    // Relaxed: the child is gone, and `wait_for` came back after that.
+    // Relaxed: the child is gone, and `wait_for` returned after that.
     let errno = start.errno.load(Ordering::Relaxed);
     let (ending, value) = match (errno, killed) {
         (0, Some(ending)) => (ending, 0),
@@ -196,12 +196,12 @@ fn run(start: &Start, limit_ns: u64) -> Record {
     }
 }
 
-/// In the child: becomes the command, or leaves the reason and goes.
+/// Executes the command in the child, or stores the error and exits.
 extern "C" fn become_command(start: *const Start) -> ! {
     // SAFETY: `run` gave a pointer to its own `Start` and sleeps until this process has left.
     let start = unsafe { &*start };
     sys::new_group();
-    // Should the launcher be killed without a chance to clean up, the command goes too.
+    // If the launcher is killed and cannot clean up, the command is killed too.
     sys::signal_at_parents_end(SIGKILL);
     sys::block_signals(0);
     // SAFETY: both lists are the kernel's own, from this program's stack.
@@ -211,7 +211,7 @@ extern "C" fn become_command(start: *const Start) -> ! {
     sys::exit(127)
 }
 
-/// Waits until the command is gone; the ending if it had to be killed, and its status.
+/// Waits until the command has ended. Returns the ending if it was killed here, and its status.
 fn wait(pid: usize, begin_ns: u64, limit_ns: u64, usage: &mut Rusage) -> (Option<u64>, u32) {
     let mut killed = None;
     let mut status = 0;
@@ -234,7 +234,7 @@ fn wait(pid: usize, begin_ns: u64, limit_ns: u64, usage: &mut Rusage) -> (Option
     }
 }
 
-/// Sleeps until something happens; the ending where the command is to be killed for it.
+/// Sleeps until a signal or the time limit; returns the ending if the command is to be killed.
 fn reason_to_kill(begin_ns: u64, limit_ns: u64) -> Option<u64> {
     let limit = (limit_ns > 0).then(|| {
         let rest_ns = limit_ns.saturating_sub(sys::now_ns() - begin_ns);
@@ -252,7 +252,7 @@ fn reason_to_kill(begin_ns: u64, limit_ns: u64) -> Option<u64> {
 }
 
 impl Record {
-    /// Of a command that never ran.
+    /// Returns the record of a command that never ran.
     const fn unstarted(ending: u64, value: u64) -> Self {
         Self {
             ending,
@@ -263,7 +263,7 @@ impl Record {
         }
     }
 
-    /// As it goes through the pipe: little-endian words.
+    /// Returns the little-endian words for the pipe.
     fn words(&self) -> [[u8; 8]; RECORD_WORDS] {
         let usage = &self.usage;
         [
@@ -286,7 +286,7 @@ impl Record {
     }
 }
 
-/// An argument.
+/// Returns an argument.
 ///
 /// # Safety
 ///
@@ -298,7 +298,7 @@ unsafe fn string(arguments: Strings, index: usize) -> &'static CStr {
     unsafe { CStr::from_ptr(text) }
 }
 
-/// The number that an argument spells.
+/// Parses a number in an argument.
 fn number(text: &CStr) -> u64 {
     text.to_bytes().iter().fold(0, |value: u64, digit| {
         value

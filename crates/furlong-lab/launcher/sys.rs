@@ -1,16 +1,16 @@
-//! The kernel as the launcher needs it: how a program begins, and one safe function a system call.
+//! The launcher's interface to the kernel: the entry point, and one safe function per system call.
 //!
-//! Every call that writes to memory writes to a `&mut` of exactly the type that it fills; addresses
-//! are exposed on the way, since the compiler cannot see what the kernel does with them.
+//! Every call that writes to memory writes to a `&mut` of exactly the type that it fills. Addresses
+//! are exposed, because the compiler cannot see the kernel's accesses.
 
 use core::arch::{asm, global_asm};
 use core::ffi::{CStr, c_char};
 use core::mem::MaybeUninit;
 
-/// What a failed call says, an errno.
+/// Error of a failed call, an errno.
 pub(crate) type Errno = u64;
 
-/// Try again: the time of `rt_sigtimedwait` is over.
+/// Timeout of `rt_sigtimedwait`.
 pub(crate) const EAGAIN: Errno = 11;
 /// Interrupted.
 pub(crate) const EINTR: Errno = 4;
@@ -21,7 +21,7 @@ pub(crate) const EINTR: Errno = 4;
 pub(crate) struct Timespec {
     /// Whole seconds.
     pub(crate) seconds: i64,
-    /// Less than a second.
+    /// Nanoseconds, less than a second.
     pub(crate) nanoseconds: i64,
 }
 
@@ -31,7 +31,7 @@ pub(crate) type Rusage = [u64; 18];
 /// A set of signals.
 pub(crate) type SignalSet = u64;
 
-/// Arguments or environment as the kernel has them: pointers to strings, the last one null.
+/// Arguments or environment in the kernel's form: pointers to strings, the last one null.
 pub(crate) type Strings = *const *const c_char;
 
 #[cfg(target_arch = "x86_64")]
@@ -80,7 +80,7 @@ mod number {
     pub(super) const CLOSE_RANGE: usize = 436;
 }
 
-// The program's entry: hands the address of the argument count to `launch`.
+// The program's entry: passes the address of the argument count to `launch`.
 #[cfg(target_arch = "x86_64")]
 global_asm!(
     ".globl _start",
@@ -102,11 +102,11 @@ global_asm!(
     "brk #1",
 );
 
-/// A system call of at most four arguments; missing ones are zero.
+/// Makes a system call with up to four arguments; missing ones are zero.
 ///
 /// # Safety
 ///
-/// Addresses among the arguments are good for all that the call does with them.
+/// Addresses among the arguments are valid for every access of the call.
 unsafe fn call(number: usize, arguments: [usize; 4]) -> Result<usize, Errno> {
     let [a, b, c, d] = arguments;
     let result: usize;
@@ -125,7 +125,7 @@ unsafe fn call(number: usize, arguments: [usize; 4]) -> Result<usize, Errno> {
     checked(result)
 }
 
-/// Tells results from errors: the last page of values is negated errnos.
+/// Separates results from errors: the last page of values is negated errnos.
 fn checked(result: usize) -> Result<usize, Errno> {
     let errno = result.wrapping_neg();
     if (1..4096).contains(&errno) {
@@ -135,12 +135,12 @@ fn checked(result: usize) -> Result<usize, Errno> {
     }
 }
 
-/// The address of what the kernel reads.
+/// Returns the address of memory that the kernel reads.
 fn source<T: ?Sized>(value: &T) -> usize {
     (&raw const *value).expose_provenance()
 }
 
-/// The address of what the kernel fills.
+/// Returns the address of memory that the kernel fills.
 fn target<T>(value: &mut T) -> usize {
     (&raw mut *value).expose_provenance()
 }
@@ -168,20 +168,21 @@ pub(crate) fn open(path: &CStr) -> Result<usize, Errno> {
     unsafe { call(number::OPENAT, [AT_FDCWD, path, O_RDONLY_CLOEXEC, 0]) }
 }
 
-/// Another descriptor, 3 or more, for the same file; it is closed at exec.
+/// Duplicates a descriptor to 3 or more; the new one is closed at exec.
 pub(crate) fn duplicate(descriptor: usize) -> Result<usize, Errno> {
     const F_DUPFD_CLOEXEC: usize = 1030;
     // SAFETY: no addresses.
     unsafe { call(number::FCNTL, [descriptor, F_DUPFD_CLOEXEC, 3, 0]) }
 }
 
-/// Makes `to` mean what `from` means, also after exec.
+/// Makes `to` refer to the file of `from`; it stays open at exec.
 pub(crate) fn replace(from: usize, to: usize) -> Result<usize, Errno> {
     // SAFETY: no addresses.
     unsafe { call(number::DUP3, [from, to, 0, 0]) }
 }
 
-/// Has every descriptor from `first` on closed at exec. Kernels before 5.11 refuse, harmlessly.
+/// Marks every descriptor from `first` on as closed at exec. Kernels before 5.11 refuse,
+/// harmlessly.
 pub(crate) fn close_at_exec(first: usize) {
     const CLOSE_RANGE_CLOEXEC: usize = 4;
     // SAFETY: no addresses.
@@ -193,32 +194,33 @@ pub(crate) fn close_at_exec(first: usize) {
     };
 }
 
-/// The process that this one belongs to.
+/// Returns the process id of the parent.
 pub(crate) fn parent() -> usize {
     // SAFETY: no addresses.
     unsafe { call(number::GETPPID, [0; 4]) }.unwrap_or(0)
 }
 
-/// Has this process sent a signal when its parent is gone.
+/// Requests a signal for this process when its parent ends.
 pub(crate) fn signal_at_parents_end(signal: usize) {
     const PR_SET_PDEATHSIG: usize = 1;
     // SAFETY: no addresses.
     let _ = unsafe { call(number::PRCTL, [PR_SET_PDEATHSIG, signal, 0, 0]) };
 }
 
-/// A session without a terminal. Refused, harmlessly, to a process that leads its group.
+/// Starts a session without a terminal. The kernel refuses, harmlessly, if the process leads its
+/// group.
 pub(crate) fn new_session() {
     // SAFETY: no addresses.
     let _ = unsafe { call(number::SETSID, [0; 4]) };
 }
 
-/// A process group for this process alone.
+/// Puts this process into a process group of its own.
 pub(crate) fn new_group() {
     // SAFETY: no addresses.
     let _ = unsafe { call(number::SETPGID, [0; 4]) };
 }
 
-/// Turns the randomisation of addresses off for the programs that follow.
+/// Turns address randomisation off for the programs that are executed later.
 pub(crate) fn fix_addresses() {
     const QUERY: usize = 0xffff_ffff;
     const ADDR_NO_RANDOMIZE: usize = 0x0004_0000;
@@ -228,7 +230,8 @@ pub(crate) fn fix_addresses() {
     let _ = unsafe { call(number::PERSONALITY, [now | ADDR_NO_RANDOMIZE, 0, 0, 0]) };
 }
 
-/// Gives a signal its default effect. Refused, harmlessly, for those that have no other.
+/// Gives a signal its default action. The kernel refuses, harmlessly, for those whose action cannot
+/// be changed.
 pub(crate) fn default_signal(signal: usize) {
     // `struct sigaction` of the kernel: handler, flags, restorer, mask; all zero is the default.
     let action = [0_u64; 4];
@@ -243,29 +246,29 @@ pub(crate) fn block_signals(set: SignalSet) {
     let _ = unsafe { call(number::RT_SIGPROCMASK, [SIG_SETMASK, source(&set), 0, 8]) };
 }
 
-/// Sleeps until one of these blocked signals comes, at most for `limit`; returns which.
+/// Sleeps until one of these blocked signals arrives, at most for `limit`; returns its number.
 pub(crate) fn await_signal(set: SignalSet, limit: Option<Timespec>) -> Result<usize, Errno> {
     let time = limit.as_ref().map_or(0, source);
     // SAFETY: the kernel reads `set`, 8 bytes as said, and the time, if any.
     unsafe { call(number::RT_SIGTIMEDWAIT, [source(&set), 0, time, 8]) }
 }
 
-/// Sends a signal, 0 to see whether anyone is there, to a whole process group.
+/// Sends a signal to a process group. Signal 0 only tests if the group has a process.
 pub(crate) fn signal_group(group: usize, signal: usize) -> Result<usize, Errno> {
     // SAFETY: no addresses.
     unsafe { call(number::KILL, [group.wrapping_neg(), signal, 0, 0]) }
 }
 
-/// Whether to wait until the child is gone.
+/// Waiting behaviour of `wait_for`.
 #[derive(Clone, Copy)]
 pub(crate) enum Patience {
-    /// Wait.
+    /// Wait until the child has ended.
     Endless = 0,
-    /// Come back at once (`WNOHANG`).
+    /// Return at once (`WNOHANG`).
     None = 1,
 }
 
-/// Takes a child's end: its id, or 0 where it has not ended.
+/// Reaps a child; returns its id, or 0 if it has not ended.
 pub(crate) fn wait_for(
     pid: usize,
     patience: Patience,
@@ -281,7 +284,7 @@ pub(crate) fn wait_for(
     }
 }
 
-/// Nanoseconds of the monotonic clock.
+/// Returns the nanoseconds of the monotonic clock.
 pub(crate) fn now_ns() -> u64 {
     const CLOCK_MONOTONIC: usize = 1;
     let mut time = Timespec {
@@ -298,7 +301,7 @@ pub(crate) fn now_ns() -> u64 {
     time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64
 }
 
-/// Becomes another program; comes back only with the reason why not.
+/// Executes another program; returns only if that failed, with the error.
 ///
 /// # Safety
 ///
@@ -320,19 +323,19 @@ pub(crate) unsafe fn execute(program: &CStr, arguments: Strings, environment: St
 pub(crate) struct ChildStack(MaybeUninit<[u8; 8192]>);
 
 impl ChildStack {
-    /// A stack with nothing on it.
+    /// Returns an empty stack.
     pub(crate) const fn new() -> Self {
         Self(MaybeUninit::uninit())
     }
 }
 
-/// Makes a child that runs `entry` in this very memory, on its own stack, while this process
-/// sleeps until the child has become another program or is gone. Returns the child's id.
+/// Makes a child that runs `entry` in this address space, on its own stack. This process sleeps
+/// until the child has executed another program or exited. Returns the child's id.
 ///
 /// # Safety
 ///
-/// `entry` never returns, needs less than the stack, and leaves this memory as it is but for its
-/// stack and atomics.
+/// `entry` never returns, needs less than the stack, and leaves this memory unchanged except for
+/// its stack and atomics.
 pub(crate) unsafe fn spawn<T>(
     stack: &mut ChildStack,
     entry: extern "C" fn(*const T) -> !,
@@ -344,8 +347,8 @@ pub(crate) unsafe fn spawn<T>(
     let argument = source(argument);
     let result: usize;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: with CLONE_VFORK the parent goes on only when the child has left, and the child keeps
-    // to its own stack: it leaves through `entry`, with the alignment that a call expects.
+    // SAFETY: with CLONE_VFORK the parent resumes only after the child has left. The child uses its
+    // own stack only: it leaves through `entry`, with the alignment that a call expects.
     unsafe {
         asm!("syscall", "test rax, rax", "jnz 2f", "xor ebp, ebp", "mov rdi, r9", "call r8",
             "ud2", "2:", inlateout("rax") number::CLONE => result,
@@ -354,7 +357,7 @@ pub(crate) unsafe fn spawn<T>(
             lateout("rcx") _, lateout("r11") _);
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above.
+    // SAFETY: as for x86_64.
     unsafe {
         asm!("svc #0", "cbnz x0, 2f", "mov x29, xzr", "mov x30, xzr", "mov x0, x6", "blr x5",
             "brk #1", "2:", in("x8") number::CLONE,
@@ -364,14 +367,14 @@ pub(crate) unsafe fn spawn<T>(
     checked(result)
 }
 
-// What the compiler and `core` take for granted of any C library. Volatile, so that a loop is not
-// taken for the very function that it stands in.
+// Functions that the compiler and `core` expect from any C library. Accesses are volatile, so that
+// the compiler does not replace a loop by a call of the function itself.
 
 /// Fills memory with a byte.
 ///
 /// # Safety
 ///
-/// As of C's memset.
+/// Those of C's memset.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memset(to: *mut u8, byte: i32, count: usize) -> *mut u8 {
     for place in 0..count {
@@ -385,13 +388,13 @@ unsafe extern "C" fn memset(to: *mut u8, byte: i32, count: usize) -> *mut u8 {
 ///
 /// # Safety
 ///
-/// As of C's memcpy.
+/// Those of C's memcpy.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, count: usize) -> *mut u8 {
     for place in 0..count {
         // SAFETY: the caller vouches for `count` bytes to read.
         let byte = unsafe { from.wrapping_add(place).read_volatile() };
-        // SAFETY: and for as many to write.
+        // SAFETY: the caller vouches for `count` bytes to write.
         unsafe { to.wrapping_add(place).write_volatile(byte) };
     }
     to
@@ -401,7 +404,7 @@ unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, count: usize) -> *mut 
 ///
 /// # Safety
 ///
-/// As of C's strlen.
+/// Those of C's strlen.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn strlen(text: *const c_char) -> usize {
     let mut count = 0;
