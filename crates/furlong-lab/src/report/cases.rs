@@ -5,8 +5,8 @@ use super::outline::{self, Named};
 use crate::model::result::{ArmResult, ExperimentResult, WorkloadResult};
 use crate::record::ledger::OPERATIONS;
 
-/// The parameter that says how many calls a case of the measured document made. Workloads that
-/// have it are shown as the document's cases.
+/// The parameter with the number of calls that a case of the measured document made. Workloads with
+/// it are shown as the document's cases.
 const CALLS: &str = "calls";
 
 /// An arm of an experiment.
@@ -21,19 +21,19 @@ pub(super) struct Case<'a> {
     pub(super) workload: &'a WorkloadResult,
     pub(super) arm: &'a ArmResult,
     pub(super) status: Status,
-    /// What it takes: the document's number of calls where there is one, else a sample. `None`
-    /// where the primary metric is no time and no rate, and where there is no value.
+    /// Seconds of the document's calls if it has their number, otherwise of a sample. `None` if the
+    /// primary metric is neither a time nor a rate, or has no value.
     pub(super) seconds: Option<f64>,
 }
 
-/// How a case ended.
+/// The outcome of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Status {
-    /// Every sample is there, and so every answer was right.
+    /// No sample is missing, so every answer was right.
     Passed,
-    /// Why samples are missing.
+    /// Samples are missing, for this reason.
     Failed(String),
-    /// Why the arm cannot run it.
+    /// The arm cannot run it, for this reason.
     Skipped(String),
 }
 

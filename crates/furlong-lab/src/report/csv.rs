@@ -23,8 +23,8 @@ pub const HEADER: [&str; 10] = [
     "value",
 ];
 
-/// One row a sample, with a header. A missing sample has an empty value. An exact metric has one
-/// row an arm and belongs to no block. The control is the baseline's arm with `control` true;
+/// One row per sample, and a header. The value of a missing sample is empty. An exact metric has
+/// one row per arm and belongs to no block. The control has the baseline's arm and `control` true;
 /// `position` counts from 1 within the block.
 #[must_use]
 pub fn render(file: &ResultFile) -> String {
@@ -49,7 +49,7 @@ struct Rows<'a> {
     writer: Writer<Vec<u8>>,
 }
 
-/// Whose samples a group of rows holds.
+/// The samples that a group of rows holds.
 struct Series<'a> {
     experiment: &'a str,
     workload: &'a WorkloadResult,
@@ -126,7 +126,7 @@ impl Rows<'_> {
     }
 }
 
-/// Place of the sample within its block, from 1.
+/// The sample's place within its block, from 1.
 fn position(series: &Series<'_>, block: usize) -> Option<usize> {
     let wanted = if series.control { CONTROL } else { series.arm };
     let order = series.workload.order.get(block)?;

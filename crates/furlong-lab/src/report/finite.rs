@@ -1,7 +1,7 @@
-//! Keeps what is not a number out of every report, and says where it was.
+//! Keeps values that are not finite out of every report, and reports their places.
 //!
-//! A sample that is not finite becomes "no sample"; a test with such a member is left out; a
-//! comparison without an effect is left out with a warning. Nothing that was measured is lost.
+//! A sample that is not finite becomes "no sample". A test with such a member is left out. A
+//! comparison without an effect is left out with a warning. No finite measurement is lost.
 #![forbid(unsafe_code)]
 
 use crate::model::result::{
@@ -65,7 +65,7 @@ fn clean_workload(workload: &mut WorkloadResult) {
     workload.warnings.append(&mut warnings);
 }
 
-/// Blanks what is not finite and says how many.
+/// Replaces values that are not finite by `None`, and returns their number.
 fn clean_samples(samples: &mut [Option<f64>]) -> usize {
     let mut lost = 0;
     for sample in samples

@@ -1,4 +1,4 @@
-//! The arms of an experiment with many workloads in one ratio each.
+//! One ratio per arm over all workloads of an experiment.
 #![forbid(unsafe_code)]
 
 use super::outline;
@@ -7,10 +7,10 @@ use super::text::plain;
 use crate::model::result::{ExperimentResult, Kind, WorkloadResult};
 use furlong_stats::geomean::{Geomean, geomean};
 
-/// Workloads from which on a mean over them says something.
+/// Workloads that a mean over them needs at least.
 const FROM: usize = 4;
 
-/// A sentence for each sampled metric that enough workloads have: every arm's geometric mean over
+/// A sentence for each sampled metric of at least `FROM` workloads: every arm's geometric mean over
 /// the baseline's.
 pub(super) fn sentences(e: &ExperimentResult) -> Vec<String> {
     let metrics = outline::metrics(e).into_iter();
@@ -53,8 +53,8 @@ fn ratio(mean: &Geomean) -> String {
     }
 }
 
-/// For each block the logarithm of an arm over the mean of baseline and control; `None` where the
-/// workload has no such values at all.
+/// For each block, the logarithm of an arm's value over the mean of baseline and control. `None` if
+/// the workload has no such values at all.
 fn logs(w: &WorkloadResult, baseline: &str, arm: &str, metric: &str) -> Option<Vec<Option<f64>>> {
     let samples = |name: &str| {
         let arm = w.arms.iter().find(|arm| arm.name == name)?;

@@ -1,4 +1,4 @@
-//! The result as `furlong.result/1`, the form that is exchanged; the figures of the other pages.
+//! The result as `furlong.result/1`, the exchange format, and the figures of the other pages.
 #![forbid(unsafe_code)]
 
 use serde::Serialize;
@@ -6,28 +6,28 @@ use serde::Serialize;
 use super::finite::finite;
 use crate::model::result::ResultFile;
 
-/// The JSON Schema (draft 2020-12) of what [`render`] writes.
+/// The JSON Schema (draft 2020-12) of the output of [`render`].
 pub const SCHEMA: &str = include_str!("../../schema/furlong.result.1.schema.json");
 
-/// The one of the figures that `furlong history --json` writes.
+/// The JSON Schema of the output of `furlong history --json`.
 pub const HISTORY_SCHEMA: &str = include_str!("../../schema/furlong.history.1.schema.json");
 
-/// The one of the figures that `furlong diff --json` writes.
+/// The JSON Schema of the output of `furlong diff --json`.
 pub const DIFF_SCHEMA: &str = include_str!("../../schema/furlong.diff.1.schema.json");
 
-/// The one of the figures that `furlong seeds --json` writes.
+/// The JSON Schema of the output of `furlong seeds --json`.
 pub const SEEDS_SCHEMA: &str = include_str!("../../schema/furlong.seeds.1.schema.json");
 
-/// The figures of a page as indented JSON; what is not a finite number is null.
+/// The figures of a page as indented JSON; numbers that are not finite become null.
 #[must_use]
 pub fn figures(figures: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(figures);
     text.expect("every map of a page has text keys") + "\n"
 }
 
-/// The result as indented JSON: fields in the order of their declaration, maps by key, so that the
-/// same result gives the same bytes. What is not a finite number is null, or left out with a
-/// warning where the form wants a number.
+/// The result as indented JSON: fields in the order of their declaration, maps by key. The same
+/// result therefore gives the same bytes. Numbers that are not finite become null, or are left out
+/// with a warning if the format requires a number.
 #[must_use]
 pub fn render(file: &ResultFile) -> String {
     let mut text = serde_json::to_string_pretty(&finite(file))

@@ -1,8 +1,8 @@
-//! A result as `JUnit` XML, laid out as `kyua report-junit` lays it out: one suite, what is known
-//! of the run as its properties, an arm as the class of its cases.
+//! A result as `JUnit` XML, laid out like the output of `kyua report-junit`: one suite. Facts about
+//! the run are its properties, and an arm is the class of its cases.
 //!
-//! A failure is a sample that is missing. A verdict is none: an arm may well be slower than another
-//! (`--fail-on` is for those who want that to fail).
+//! A missing sample is a failure. A verdict is not: an arm may well be slower than another
+//! (`--fail-on` makes that fail).
 #![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use crate::model::result::{ExperimentResult, ResultFile};
 ///
 /// # Shapes
 /// `classname` is `EXPERIMENT.ARM`, `name` the workload. `time` is in seconds: of the calls that
-/// the measured document made, where there is one, else of a sample.
+/// the measured document made, if there is one, otherwise of a sample.
 #[must_use]
 pub fn render(file: &ResultFile) -> String {
     let file = finite(file);
@@ -69,7 +69,7 @@ fn time(seconds: f64) -> String {
     format!("{seconds:.6}")
 }
 
-/// Markup so far.
+/// The markup so far.
 struct Xml(String);
 
 impl Xml {
@@ -90,7 +90,7 @@ impl Xml {
         self.tag(name, attributes, "/>\n");
     }
 
-    /// An element with text, of which every line is kept.
+    /// An element with text; every line of the text is kept.
     fn text(&mut self, name: &str, text: &str) {
         let lines: Vec<String> = text.lines().map(|line| escape(&plain(line))).collect();
         let _ = writeln!(self.0, "<{name}>{}\n</{name}>", lines.join("\n"));
@@ -145,7 +145,7 @@ impl Xml {
     }
 }
 
-/// A line a metric: its typical value, and of how many samples that is the median.
+/// One line per metric: its typical value, and the number of samples behind that median.
 fn figures(e: &ExperimentResult, case: &Case<'_>) -> String {
     let mut lines = vec![];
     for (name, metric) in outline::metrics(e) {
@@ -162,7 +162,7 @@ fn figures(e: &ExperimentResult, case: &Case<'_>) -> String {
     lines.join("\n")
 }
 
-/// Text without markup and without what XML 1.0 has no place for, however it is written.
+/// Text without markup and without the characters that XML 1.0 cannot hold, even escaped.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

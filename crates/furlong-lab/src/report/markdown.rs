@@ -43,7 +43,7 @@ pub fn render(file: &ResultFile) -> String {
 struct Document(String);
 
 impl Document {
-    /// A block, with the empty line that ends it.
+    /// A block, with the empty line after it.
     fn block(&mut self, text: &str) {
         if !self.0.is_empty() {
             self.0.push('\n');
@@ -292,7 +292,7 @@ fn row(w: &WorkloadResult, (name, metric): Named<'_>, arm: &ArmResult, s: &Scale
     ]
 }
 
-/// What the machine says of itself, by name.
+/// The machine's facts, by name.
 pub(super) fn machine(m: &Machine) -> Vec<(&'static str, String)> {
     #[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
     let bytes = |n: u64| Scale::of("B", [n as f64]).show(n as f64);
@@ -355,7 +355,7 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-/// A name as code, or escaped where it holds what ends code.
+/// A name as code, or escaped if it has a character that would end the code.
 fn code(name: &str) -> String {
     let name = plain(name);
     if name.is_empty() || name.contains(['`', '|']) {
@@ -365,7 +365,7 @@ fn code(name: &str) -> String {
     }
 }
 
-/// A fenced block, its fence longer than any run of backticks inside.
+/// A fenced block. Its fence is longer than any run of backticks inside.
 fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);

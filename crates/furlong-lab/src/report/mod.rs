@@ -1,15 +1,15 @@
-//! A result as a person or a program reads it.
+//! Reports: a result for people and for programs.
 //!
 //! # Files
 //! - `terminal`: tables, pictures and verdicts for a terminal
 //! - `markdown`, `csv`, `json`, `html`: the same for a document, a program and a browser
 //! - `junit`: the same as test cases; `cases`: a result as test programs
-//! - `forms`: the same as other tools print it
-//! - `targets`: where the reports go
-//! - `wording`: the sentences; `quantity`: the numbers; `text`: what names may do
-//! - `overview`: all workloads at a glance; `geomean`: in one ratio an arm
-//! - `sheet`: a page that is no run's result
-//! - `outline`: lookups in a result; `finite`: keeps what is no number out; `picture`: ministat's
+//! - `forms`: the same in other tools' formats
+//! - `targets`: destinations of the reports
+//! - `wording`: the sentences; `quantity`: the numbers; `text`: safe display of names
+//! - `overview`: all workloads at a glance; `geomean`: one ratio per arm
+//! - `sheet`: a page other than a run's result
+//! - `outline`: lookups in a result; `finite`: removes non-finite numbers; `picture`: ministat's
 #![forbid(unsafe_code)]
 
 mod cases;

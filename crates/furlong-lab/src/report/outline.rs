@@ -1,4 +1,4 @@
-//! Lookups in a result that hold on odd files too: a name that leads nowhere is `None`.
+//! Lookups in a result, total even for malformed files: an unknown name gives `None`.
 #![forbid(unsafe_code)]
 
 use crate::model::result::{
@@ -8,7 +8,7 @@ use crate::model::result::{
 /// A metric with its name.
 pub(crate) type Named<'a> = (&'a str, &'a Metric);
 
-/// The metrics in the declared order; those that the order forgot come last.
+/// The metrics in the declared order; metrics missing from that order come last.
 pub(super) fn metrics(experiment: &ExperimentResult) -> Vec<Named<'_>> {
     let order = &experiment.metric_order;
     let mut named: Vec<Named<'_>> = vec![];
@@ -51,11 +51,12 @@ pub(super) fn comparisons<'a>(w: &'a WorkloadResult, metric: &str) -> Vec<&'a Co
         .collect()
 }
 
-/// Comparisons beyond which only those that need a word get one: the tables have them all.
+/// With more comparisons than this, only those that need a remark get a sentence: the tables have
+/// all of them.
 const SENTENCES_MAX: usize = 12;
 
-/// The comparisons that are worth a sentence: those of the primary metric, and the open questions
-/// of the others.
+/// The comparisons that get a sentence: those of the primary metric (of many, only the inconclusive
+/// ones), and the inconclusive ones of the other metrics.
 pub(super) fn worth_saying<'a>(
     e: &'a ExperimentResult,
     w: &'a WorkloadResult,
@@ -80,7 +81,7 @@ pub(super) fn worth_saying<'a>(
     said
 }
 
-/// The comparison that a table shows in an arm's row: against the baseline of the workload.
+/// The comparison in an arm's row of a table: against the baseline of the workload.
 pub(super) fn comparison<'a>(
     w: &'a WorkloadResult,
     arm: &str,
@@ -97,7 +98,7 @@ pub(super) fn comparison<'a>(
         .or(first)
 }
 
-/// The names of all arms, as the first workload that has them orders them.
+/// The names of all arms, each in the order of the first workload that has it.
 pub(super) fn arms(e: &ExperimentResult) -> Vec<&str> {
     let mut names: Vec<&str> = vec![];
     for arm in e.workloads.iter().flat_map(|w| &w.arms) {
@@ -113,7 +114,7 @@ pub(super) fn baseline(w: &WorkloadResult) -> Option<&str> {
     w.arms.first().map(|arm| arm.name.as_str())
 }
 
-/// Values of an arm in a metric that are there.
+/// The existing values of an arm in a metric.
 pub(crate) fn values(arm: &ArmResult, metric: &str) -> Vec<f64> {
     arm.samples
         .get(metric)
@@ -124,7 +125,7 @@ pub(crate) fn values(arm: &ArmResult, metric: &str) -> Vec<f64> {
         .collect()
 }
 
-/// The control's values that are there.
+/// The existing values of the control.
 pub(crate) fn control_values(w: &WorkloadResult, metric: &str) -> Vec<f64> {
     w.control
         .get(metric)
@@ -165,17 +166,17 @@ pub(super) fn quantile(values: &[f64], at: f64) -> Option<f64> {
     Some(sorted[below] + (sorted[above] - sorted[below]) * place.fract())
 }
 
-/// One verdict of the primary metric, with where it stands.
+/// One verdict of the primary metric, with its place.
 pub(super) struct Finding<'a> {
     /// Index of the experiment.
     pub(super) experiment: usize,
     /// Index of the workload in it.
     pub(super) workload: usize,
-    /// What was compared.
+    /// The comparison.
     pub(super) comparison: &'a Comparison,
 }
 
-/// The verdicts that decide, in their order.
+/// The verdicts of the primary metrics, in their order.
 pub(super) fn findings(file: &ResultFile) -> Vec<Finding<'_>> {
     let mut found = vec![];
     for (experiment, e) in file.experiments.iter().enumerate() {
@@ -195,7 +196,7 @@ pub(super) fn findings(file: &ResultFile) -> Vec<Finding<'_>> {
     found
 }
 
-/// How often each verdict fell, in the order in which they are spoken of.
+/// The number of occurrences of each verdict, in the order in which reports list them.
 pub(super) fn tally(found: &[Finding<'_>]) -> Vec<(Verdict, usize)> {
     [
         Verdict::Keep,

@@ -1,5 +1,5 @@
-//! All workloads of an experiment at a glance: their primary metric, a row a workload and a column
-//! an arm.
+//! All workloads of an experiment at a glance: their primary metric, one row per workload and one
+//! column per arm.
 #![forbid(unsafe_code)]
 
 use super::outline::{self, Named};
@@ -7,15 +7,15 @@ use super::quantity::Scale;
 use super::wording;
 use crate::model::result::{ExperimentResult, WorkloadResult};
 
-/// Workloads from which on it is worth its lines.
+/// Workloads from which on an overview is shown.
 const FROM: usize = 4;
 
-/// The table of the workloads that have one primary metric.
+/// The table of the workloads that share one primary metric.
 pub(super) struct Overview<'a> {
-    /// What the values are.
+    /// Describes the values.
     pub(super) caption: String,
     pub(super) arms: Vec<&'a str>,
-    /// A workload, and the value of each arm; empty where there is none.
+    /// A workload, and the value of each arm; empty if there is none.
     pub(super) rows: Vec<(&'a str, Vec<String>)>,
 }
 

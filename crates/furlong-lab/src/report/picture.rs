@@ -1,15 +1,15 @@
-//! The ministat picture of a workload, as every report shows it.
+//! The ministat picture of a workload, the same in every report.
 #![forbid(unsafe_code)]
 
 use super::outline::values;
 use crate::ministat::picture::{Picture as Drawing, SYMBOLS, overlap_symbol};
 use crate::model::result::WorkloadResult;
 
-/// Values from which on a set is worth drawing.
+/// Values below which a set is not drawn.
 const VALUES_MIN: usize = 2;
-/// Rows of values that are enough beside a table.
+/// Most rows of values beside a table.
 const ROWS_MAX: usize = 8;
-/// Columns that the borders and the symbol behind a bar take.
+/// Columns of the borders and of the symbol behind a bar.
 const BORDERS: usize = 4;
 
 /// A picture with its legend.
@@ -18,21 +18,21 @@ pub(super) struct Picture {
     pub(super) text: String,
     /// Symbol and arm, in the picture's order.
     pub(super) legend: Vec<(char, String)>,
-    /// Marks a place that several sets share.
+    /// The mark of a place that several sets share.
     pub(super) overlap: char,
-    /// Arms with samples that found no room.
+    /// Arms with samples for which there was no room.
     pub(super) left_out: usize,
 }
 
 impl Picture {
-    /// Whether a place of the picture belongs to several sets.
+    /// True if a place of the picture belongs to several sets.
     pub(super) fn is_shared(&self) -> bool {
         self.text.contains(self.overlap)
     }
 }
 
-/// The picture of the samples of `metric`, at most `width` columns wide; `None` where there is
-/// nothing to draw.
+/// The picture of the samples of `metric`, at most `width` columns wide; `None` if there is nothing
+/// to draw.
 pub(super) fn picture(w: &WorkloadResult, metric: &str, width: usize) -> Option<Picture> {
     let sets: Vec<(&str, Vec<f64>)> = w
         .arms

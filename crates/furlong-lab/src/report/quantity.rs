@@ -1,9 +1,9 @@
-//! Numbers as people read them: one unit and one number of decimals for what is compared.
+//! Numbers for people: one unit and one number of decimals for values that are compared.
 #![forbid(unsafe_code)]
 
 use super::text::shorten;
 
-/// Units of one family, each with its size in the first, ascending.
+/// Units of one family, each with its size in terms of the first, ascending.
 type Family = &'static [(&'static str, f64)];
 
 const TIME: Family = &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
@@ -30,21 +30,21 @@ const PREFIX: Family = &[
     ("P", 1e15),
 ];
 
-/// Plain counts get a prefix from here on: below it all digits are easier to read.
+/// Plain counts get a prefix from here on; below it, all digits are easier to read.
 const PREFIX_FROM: f64 = 1e5;
-/// Values further apart than this factor are not forced into one unit: the least would be left with
-/// two digits.
+/// Values further apart than this factor get a unit each: in a shared one the least would have two
+/// digits left.
 const ONE_UNIT_SPREAD: f64 = 50.0;
 /// Digits that the greatest value of a scale shows.
 const SIGNIFICANT: i32 = 4;
 /// From here on a number is written with an exponent.
 const PLAIN_BELOW: f64 = 1e15;
-/// Below this too.
+/// Below this, too.
 const PLAIN_FROM: f64 = 1e-4;
 /// Columns that a unit may take.
 const UNIT_COLUMNS: usize = 12;
 
-/// How the values of one metric are shown together, so that digits line up and can be compared.
+/// The common format of a metric's values: digits line up and can be compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     unit: String,
@@ -54,17 +54,17 @@ pub struct Scale {
     each: bool,
 }
 
-/// How the digits of a number are written.
+/// Format of a number's digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Digits {
-    /// So many behind the point.
+    /// This many decimals.
     Fixed(usize),
     /// With an exponent: too small or too great for anything else.
     Exponent,
 }
 
 impl Scale {
-    /// The scale that suits `values` of `unit`; what is not finite does not count.
+    /// The scale for `values` of `unit`; values that are not finite do not count.
     pub fn of(unit: &str, values: impl IntoIterator<Item = f64>) -> Self {
         let (mut greatest, mut least, mut whole) = (0.0_f64, f64::INFINITY, true);
         for value in values.into_iter().filter(|v| v.is_finite()) {
@@ -92,13 +92,13 @@ impl Scale {
         }
     }
 
-    /// The unit that all values share, with its prefix; empty for a plain count, and where each
-    /// value has a unit of its own.
+    /// The unit that all values share, with its prefix. Empty for a plain count, and if each value
+    /// has a unit of its own.
     pub fn symbol(&self) -> &str {
         if self.each { "" } else { &self.symbol }
     }
 
-    /// The unit of an axis, on which all values stand, however unlike their sizes.
+    /// The unit of an axis, which shows all values, even of very different sizes.
     pub fn axis(&self) -> &str {
         &self.symbol
     }
@@ -132,7 +132,7 @@ impl Scale {
     }
 }
 
-/// A number and its unit with the space between them, where there is a unit.
+/// A number and its unit with a space between them, if there is a unit.
 pub(crate) fn join(number: &str, symbol: &str) -> String {
     if symbol.is_empty() {
         number.to_owned()
@@ -198,7 +198,7 @@ fn exponent(value: f64) -> i32 {
     power
 }
 
-/// A number with so many decimals and a comma between thousands; `n/a` when it is not one.
+/// A number with this many decimals and a comma between thousands; `n/a` if it is not finite.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return "n/a".to_owned();
@@ -234,7 +234,7 @@ pub(crate) fn count(n: u64) -> String {
     thousands(&n.to_string())
 }
 
-/// A percentage that was asked for or that is only a magnitude: two digits, no trailing zeros.
+/// A percentage that the user chose or that is only a magnitude: two digits, no trailing zeros.
 pub(crate) fn percent(value: f64) -> String {
     if !value.is_finite() {
         return "n/a".to_owned();
@@ -244,7 +244,7 @@ pub(crate) fn percent(value: f64) -> String {
     format!("{} %", trimmed(&text))
 }
 
-/// A percentage as somebody chose it, with every digit that it has.
+/// A percentage as the user chose it, with all its digits.
 pub fn chosen_percent(value: f64) -> String {
     if !value.is_finite() {
         return "n/a".to_owned();
@@ -252,7 +252,7 @@ pub fn chosen_percent(value: f64) -> String {
     format!("{} %", trimmed(&fixed(value, 4)))
 }
 
-/// Without the zeros that end a fraction.
+/// The number without the zeros that end a fraction.
 pub(crate) fn trimmed(text: &str) -> &str {
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),
@@ -274,8 +274,8 @@ fn exponent_or_zero(value: f64) -> i32 {
     if value == 0.0 { 0 } else { exponent(value) }
 }
 
-/// Decimals that an effect and its interval deserve: as many as the interval's width supports; for
-/// an exact effect two digits of it, and of what it leaves of the baseline.
+/// Decimals of an effect and its interval: as many as the interval's width supports. For an exact
+/// effect, two digits of the effect and of the part of the baseline that it leaves.
 pub fn effect_decimals(effect: f64, interval: Option<[f64; 2]>) -> usize {
     let half = match interval {
         Some([low, high]) if low.is_finite() && high.is_finite() => (high - low).abs() / 2.0,
@@ -291,7 +291,7 @@ pub fn effect_decimals(effect: f64, interval: Option<[f64; 2]>) -> usize {
     }
 }
 
-/// A signed number, `+` included, so that its direction cannot be overlooked.
+/// A number with its sign, `+` included: its direction cannot be overlooked.
 pub fn signed(value: f64, decimals: usize) -> String {
     let text = fixed(value, decimals);
     let zero = !text.bytes().any(|b| (b'1'..=b'9').contains(&b));

@@ -1,4 +1,5 @@
-//! Where reports go: named before the measuring begins, tried then, written whole or not at all.
+//! Destinations of reports. They are named and tried before a measurement, and written whole or not
+//! at all.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::{csv, html, json, junit, markdown};
 use crate::model::result::ResultFile;
 
-/// The reports that were asked for; `-` is standard output.
+/// The requested reports; `-` is standard output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Targets {
     /// `--json`.
@@ -25,7 +26,7 @@ pub struct Targets {
     pub junit: Option<PathBuf>,
 }
 
-/// A report that cannot be written: a line that says which, why and what to do.
+/// A report that cannot be written: a line with the option, the reason and a remedy.
 #[derive(Debug)]
 pub struct TargetError {
     option: &'static str,
@@ -82,23 +83,23 @@ impl fmt::Display for TargetError {
 
 impl std::error::Error for TargetError {}
 
-/// A file that an option names; `-` is standard output.
+/// A file named by an option; `-` is standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target<'a> {
     /// The option, with its dashes.
     pub option: &'static str,
-    /// What it was given.
+    /// The option's value.
     pub path: &'a Path,
 }
 
 impl Target<'_> {
-    /// Whether it is standard output, so that talk has to stay away from that.
+    /// True for standard output: messages must then go elsewhere.
     #[must_use]
     pub fn is_stdout(&self) -> bool {
         is_stdout(self.path)
     }
 
-    /// Goes as far as can be gone without changing anything.
+    /// Tests as much as is possible without changing anything.
     ///
     /// # Errors
     /// It could not be written.
@@ -107,7 +108,7 @@ impl Target<'_> {
         tried.map_err(|reason| self.error(reason))
     }
 
-    /// Writes all of it or nothing. A closed standard output is no failure.
+    /// Writes all of it or nothing. A closed standard output is not a failure.
     ///
     /// # Errors
     /// It could not be written.
@@ -129,7 +130,7 @@ impl Target<'_> {
 type Render = fn(&ResultFile) -> String;
 
 impl Targets {
-    /// Every report that was asked for, with its option and what makes it.
+    /// Every requested report, with its option and its renderer.
     fn each(&self) -> impl Iterator<Item = (Target<'_>, Render)> {
         [
             ("--json", &self.json, json::render as Render),
@@ -145,13 +146,13 @@ impl Targets {
         })
     }
 
-    /// Whether a report goes to standard output, so that talk has to stay away from it.
+    /// True if a report goes to standard output: messages must then go elsewhere.
     #[must_use]
     pub fn uses_stdout(&self) -> bool {
         self.each().any(|(target, _)| target.is_stdout())
     }
 
-    /// Tries every target, so that nothing is measured in vain. Nothing is left behind.
+    /// Tries every target before anything is measured. Leaves no file behind.
     ///
     /// # Errors
     /// The first target that could not be written, or that is named twice.
@@ -169,8 +170,8 @@ impl Targets {
         Ok(())
     }
 
-    /// Writes every report. A file appears whole under its name or stays as it was; one that
-    /// fails does not stop the others. A closed standard output is no failure.
+    /// Writes every report. A file appears whole under its name or stays as it was. A failure does
+    /// not stop the other reports. A closed standard output is not a failure.
     ///
     /// # Errors
     /// All targets that could not be written.
@@ -191,16 +192,16 @@ fn is_stdout(path: &Path) -> bool {
     path == Path::new("-") || path == Path::new("/dev/stdout")
 }
 
-/// What a path stands for.
+/// Kind of destination that a path names.
 enum Place {
     Stdout,
     /// A pipe, a device or an open descriptor: written through, not replaced.
     Stream(PathBuf),
-    /// A file, there or not yet there, with every link followed.
+    /// A file that exists or not yet, with every link followed.
     File(PathBuf),
 }
 
-/// Links that are followed before they count as a circle.
+/// Links that are followed before they count as a cycle.
 const LINKS_MAX: usize = 40;
 
 impl Place {
@@ -248,7 +249,7 @@ impl Place {
         }
     }
 
-    /// Goes as far as can be gone without changing anything.
+    /// Tests as much as is possible without changing anything.
     fn try_out(&self) -> Result<(), Reason> {
         match self {
             Self::Stdout => Ok(()),
@@ -291,12 +292,12 @@ fn not_there_is_fine(error: io::Error) -> Result<(), Reason> {
     }
 }
 
-/// Opens for writing what is there, without touching it.
+/// Opens an existing file for writing, without changing it.
 fn open_existing(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).open(path)
 }
 
-/// The way of last resort: a writable file in a folder that takes no new file.
+/// The last resort: overwrites a writable file in a folder that allows no new file.
 fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
     write_out(&mut file, bytes)
@@ -315,7 +316,7 @@ fn folder(path: &Path) -> PathBuf {
     }
 }
 
-/// A file beside the wanted one, removed again unless it takes its place.
+/// A file beside the destination. It is removed again unless it replaces that.
 struct Beside {
     file: File,
     path: PathBuf,
@@ -325,7 +326,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 
 impl Beside {
     fn create(wanted: &Path) -> io::Result<Self> {
-        // Relaxed: only uniqueness matters, nothing is published by it.
+        // Relaxed: only uniqueness matters; it publishes no data.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = folder(wanted).join(format!(".furlong-{}-{number}.tmp", std::process::id()));
         let file = OpenOptions::new()
@@ -335,7 +336,7 @@ impl Beside {
         Ok(Self { file, path })
     }
 
-    /// Takes the place of `wanted`, with its permissions where it exists.
+    /// Replaces `wanted`, and keeps its permissions if it exists.
     fn become_file(mut self, wanted: &Path, bytes: &[u8]) -> io::Result<()> {
         write_out(&mut self.file, bytes)?;
         if let Ok(meta) = fs::metadata(wanted) {
@@ -343,7 +344,7 @@ impl Beside {
         }
         self.file.sync_all()?;
         match fs::rename(&self.path, wanted) {
-            // A file that is mounted by itself cannot be replaced, only overwritten.
+            // A file that is a mount point cannot be replaced, only overwritten.
             Err(error) => overwrite(wanted, bytes).map_err(|_| error),
             done => done,
         }
@@ -352,7 +353,7 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        // Gone already where it was renamed; nobody is left to hear of another failure.
+        // Already gone if it was renamed; another failure could not be reported anyway.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,11 +1,11 @@
-//! Text hygiene: names come from files, and no name may move a cursor, ring a bell or turn a line.
+//! Safe display: names come from files, and must not move a cursor, ring a bell or start a line.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The text on one line, with control characters and marks of direction made visible.
+/// The text on one line, with control characters and direction marks made visible.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -20,7 +20,7 @@ pub fn plain(text: &str) -> String {
     out.trim().to_owned()
 }
 
-/// What a name is called where it has to be seen: what has none could not be pointed at.
+/// A name for display: an empty one becomes a placeholder, which can be referred to.
 pub(crate) fn called(name: &str) -> String {
     match plain(name) {
         none if none.is_empty() => "(no name)".to_owned(),
@@ -28,17 +28,17 @@ pub(crate) fn called(name: &str) -> String {
     }
 }
 
-/// Whether a character changes the direction of what follows it.
+/// True if a character changes the direction of the text after it.
 fn turns(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Columns that the text takes.
+/// Columns of the text.
 pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// [`plain`] text of at most `columns` columns; what is cut is shown by an ellipsis.
+/// [`plain`] text of at most `columns` columns; an ellipsis marks a cut.
 pub(crate) fn shorten(text: &str, columns: usize) -> String {
     let text = plain(text);
     if width(&text) <= columns {
@@ -58,14 +58,14 @@ pub(crate) fn shorten(text: &str, columns: usize) -> String {
     out
 }
 
-/// Words folded into lines of at most `columns`, the second and further lines indented. A word
-/// that is longer than a line is broken, so that no line is ever too long.
+/// Words folded into lines of at most `columns`, with the second and further lines indented. A word
+/// longer than a line is broken: no line is ever too long.
 pub fn fold(text: &str, columns: usize, indent: usize) -> String {
     fold_marked(text, columns, indent, |_, piece| piece.to_owned())
 }
 
-/// [`fold`], with each piece of a word written as `mark` says, given the word's number; what it
-/// adds takes no columns.
+/// [`fold`], with each piece of a word rewritten by `mark`, which is given the word's number. The
+/// added text takes no columns.
 pub(super) fn fold_marked(
     text: &str,
     columns: usize,
@@ -98,7 +98,7 @@ pub(super) fn fold_marked(
     lines.join("\n")
 }
 
-/// The words; neither is `%` parted from its number nor an interval broken.
+/// The words. A `%` stays with its number, and an interval stays whole.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![];
     let open = |before: &str| before.starts_with('[') && !before.contains(']');
@@ -126,7 +126,7 @@ fn split_at_width(text: &str, columns: usize) -> (&str, &str) {
     (text, "")
 }
 
-/// The arguments as a shell would take them.
+/// The arguments, quoted for a shell.
 pub(super) fn command_line(arguments: &[String]) -> String {
     arguments
         .iter()

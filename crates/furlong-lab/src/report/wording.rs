@@ -8,7 +8,7 @@ use crate::model::result::{
 };
 use furlong_stats::comparison::FROM_ZERO;
 
-/// From so many blocks on the estimate of what is needed has hit its cap.
+/// Cap of the estimate of the blocks needed.
 const BLOCKS_CAP: u32 = 10_000;
 
 /// The word of a verdict.
@@ -21,7 +21,7 @@ pub fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What a verdict means, in a line.
+/// The meaning of a verdict, in a line.
 pub(super) fn meaning(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Keep => "better by more than the margin",
@@ -31,13 +31,13 @@ pub(super) fn meaning(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Whether the metric is a time, of which less is better.
+/// True if the metric is a time of which less is better.
 fn is_time(metric: &Metric) -> bool {
     metric.better == Better::Lower
         && matches!(metric.unit.as_str(), "ns" | "us" | "µs" | "ms" | "s")
 }
 
-/// The word for a change upwards or downwards, and what it is worth.
+/// The word for a change upwards or downwards, and its value judgement.
 fn direction(metric: &Metric, down: bool) -> (&'static str, &'static str) {
     match (is_time(metric), down, metric.better) {
         (true, true, _) => ("faster", ""),
@@ -49,7 +49,7 @@ fn direction(metric: &Metric, down: bool) -> (&'static str, &'static str) {
     }
 }
 
-/// What less and what more of the metric mean, for the ends of an axis.
+/// The words for less and for more of the metric, at the ends of an axis.
 pub(super) fn ends(metric: &Metric) -> (&'static str, &'static str) {
     match (is_time(metric), metric.better) {
         (true, _) => ("faster", "slower"),
@@ -58,7 +58,7 @@ pub(super) fn ends(metric: &Metric) -> (&'static str, &'static str) {
     }
 }
 
-/// Which way is good, as a remark beside the metric's name.
+/// The better direction, as a remark beside the metric's name.
 pub(crate) fn better(metric: &Metric) -> &'static str {
     match metric.better {
         Better::Lower => "lower is better",
@@ -66,12 +66,12 @@ pub(crate) fn better(metric: &Metric) -> &'static str {
     }
 }
 
-/// From this factor on a change is told as one: near -100 %, per cent hide what is still to gain.
-/// A half and the double read well as they are.
+/// From this factor on a change is also given as a factor: near -100 %, percentages hide how much
+/// is still to gain. A half and the double are clear as percentages.
 const FACTOR_FROM: f64 = 2.05;
 
-/// A large change as a ratio: `21 times as fast`; `None` where per cent say it well, or where what
-/// they are of is not the baseline.
+/// A large change as a ratio: `21 times as fast`. `None` if a percentage is clear enough, or if the
+/// change is not relative to the baseline.
 fn factor(metric: &Metric, c: &Comparison) -> Option<String> {
     let ratio = 1.0 + c.effect_pct / 100.0;
     if c.scale.as_deref() == Some("difference") || c.reason.as_deref() == Some(FROM_ZERO) {
@@ -93,7 +93,7 @@ fn factor(metric: &Metric, c: &Comparison) -> Option<String> {
     Some(told)
 }
 
-/// The effect with its interval, counted in the direction of its word:
+/// The effect with its interval, positive in the direction of its word:
 /// `26.1 % faster [25.4, 26.8]`, `21 times as fast, 95.2 % faster [95.1, 95.3]`.
 pub(super) fn effect(metric: &Metric, c: &Comparison) -> String {
     let decimals = effect_decimals(c.effect_pct, c.ci95_pct);
@@ -212,7 +212,7 @@ fn sampled(metric: &Metric, c: &Comparison, control: Option<&Control>) -> String
     text
 }
 
-/// What each node says: `n1 -2.1 % [-2.5, -1.7] of 4 blocks, .. ; alike but for chance (p = 0.43)`.
+/// Each node's effect: `n1 -2.1 % [-2.5, -1.7] of 4 blocks, .. ; alike but for chance (p = 0.43)`.
 fn on_nodes(by_node: &ByNode) -> String {
     let one = |node: &NodeEffect| {
         let decimals = effect_decimals(node.effect_pct, node.ci95_pct);
@@ -241,10 +241,10 @@ fn on_nodes(by_node: &ByNode) -> String {
     format!("on {}{alike}", all.join(", "))
 }
 
-/// An effect that differs between nodes with less than this chance is said to.
+/// Below this chance, a difference between nodes is reported.
 const DIFFER_P: f64 = 0.01;
 
-/// The interval at its own level, where several claims made it visibly wider than the 95 % one.
+/// The interval at its own level, if several claims made it visibly wider than the 95 % one.
 pub(super) fn adjusted(c: &Comparison) -> Option<String> {
     let (ci, level) = (c.ci_adj_pct?, c.level?);
     let sign = if c.effect_pct < 0.0 { -1.0 } else { 1.0 };
@@ -268,12 +268,12 @@ pub(super) fn blocks(n: u64) -> String {
     format!("{} {}", count(n), if n == 1 { "block" } else { "blocks" })
 }
 
-/// What an inconclusive run could have seen and what would do.
+/// The effect that an inconclusive run could have seen, and the blocks that would suffice.
 pub(super) fn outlook(c: &Comparison) -> Option<String> {
-    // A larger effect without a verdict lacks something else: `reason` says what.
+    // A larger effect without a verdict lacks something else, which `reason` names.
     let seen = c.mde_pct.filter(|mde| *mde > c.effect_pct.abs());
     let seen = seen.map(|mde| format!("it would have seen {} or more", percent(mde)));
-    // Where the blocks were enough already, something else is missing, and `reason` says what.
+    // With enough blocks, something else is missing, which `reason` names.
     let needed = c.n_needed.filter(|n| (*n as usize) > c.n).map(|n| match n {
         BLOCKS_CAP.. => format!(
             "more than {} blocks would be needed",
@@ -302,7 +302,7 @@ pub(super) fn tally(counted: &[(Verdict, usize)]) -> String {
     format!("{} {noun}: {}", count(total as u64), said.join(", "))
 }
 
-/// What a metric is, for a caption: `time_ns_per_op, lower is better`.
+/// A metric's caption: `time_ns_per_op, lower is better`.
 pub(super) fn caption(name: &str, metric: &Metric) -> String {
     format!("{}, {}", plain(name), better(metric))
 }

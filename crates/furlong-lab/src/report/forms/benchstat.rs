@@ -1,7 +1,7 @@
 //! Lines of Go's benchmarks, which benchstat reads: `benchstat -col arm FILE`.
 //!
-//! Each sample is a line. The arm stands before its lines as a key of its own rather than in their
-//! name, so that names may hold blanks and the rows of different arms are the same.
+//! Each sample is a line. The arm precedes its lines as a key of its own and is not part of their
+//! name. Names may therefore hold blanks, and the rows of different arms have the same name.
 #![forbid(unsafe_code)]
 
 use super::super::outline::metrics;
@@ -32,7 +32,7 @@ pub(super) fn render(file: &ResultFile) -> String {
     text
 }
 
-/// What benchstat is to know of a unit.
+/// The declaration of a unit for benchstat.
 fn declared(name: &str, metric: &Metric) -> String {
     let better = match metric.better {
         Better::Lower => "lower",
@@ -45,8 +45,8 @@ fn declared(name: &str, metric: &Metric) -> String {
     format!("Unit {} better={better}{exact}\n", unit(name))
 }
 
-/// The unit that a metric's name makes: without blanks, and with seconds where benchstat looks for
-/// them.
+/// The unit made from a metric's name: without blanks, and with seconds in the form that benchstat
+/// recognizes.
 fn unit(name: &str) -> String {
     let word = |text: &str| text.split_whitespace().collect::<Vec<_>>().join("-");
     match name {
@@ -67,7 +67,7 @@ fn lines(e: &ExperimentResult, w: &WorkloadResult, arm: &ArmResult) -> String {
     for run in 0..runs {
         let value = |(name, metric): (&str, &Metric)| {
             let samples = arm.samples.get(name)?;
-            // An exact metric has one value, which is that of every run.
+            // An exact metric has one value, which stands for every run.
             let place = if metric.kind == Kind::Exact { 0 } else { run };
             let value = (*samples.get(place)?)?;
             Some(format!("\t{value} {}", unit(name)))
@@ -85,7 +85,7 @@ fn lines(e: &ExperimentResult, w: &WorkloadResult, arm: &ArmResult) -> String {
     text
 }
 
-/// `BenchmarkCommands`, `BenchmarkThreads=1/size=2`: one word that begins like a benchmark's name.
+/// `BenchmarkCommands`, `BenchmarkThreads=1/size=2`: one word, in the form of a benchmark's name.
 fn benchmark(workload: &str) -> String {
     let mut words: String = workload
         .chars()

@@ -1,4 +1,4 @@
-//! Spreads and differences of the primary metric, a line a workload.
+//! Spreads and differences of the primary metric, one line per workload.
 //!
 //! ```text
 //!        base   patched
@@ -6,8 +6,8 @@
 //! small  0.69%  0.62%    +25.4%
 //! ```
 //!
-//! `var` is the standard deviation in per cent of the mean, `diff` the change of the mean against
-//! the base.
+//! `var` is the standard deviation as a percentage of the mean; `diff` is the change of the mean
+//! against the base.
 #![forbid(unsafe_code)]
 
 use super::super::outline::{arms, primary};
@@ -15,7 +15,7 @@ use super::super::text::{plain, width};
 use super::super::wording;
 use crate::model::result::{ArmResult, ExperimentResult, ResultFile, WorkloadResult};
 
-/// The parameter of workloads that a device takes part in.
+/// The parameter that marks workloads with a device.
 const QUEUE: &str = "queue_depth";
 
 /// A table for the workloads of an experiment that have the same primary metric.
@@ -26,8 +26,8 @@ pub(super) fn render(file: &ResultFile) -> String {
     tables.collect()
 }
 
-/// The tables of the workloads that a device takes part in, where there are any; their columns are
-/// closer where they are wider than `room`.
+/// The tables of the workloads with a device, if there are any. If they are wider than `room`,
+/// their columns are closer together.
 pub(in crate::report) fn of_devices(e: &ExperimentResult, room: usize) -> String {
     let workloads = e.workloads.iter();
     let devices: Vec<&WorkloadResult> =
@@ -69,8 +69,7 @@ fn table(e: &ExperimentResult, workloads: &[&WorkloadResult], room: usize) -> St
     )
 }
 
-/// Rows whose cells begin below one another, two blanks apart or, where that is wider than `room`,
-/// one.
+/// Rows with aligned columns, two blanks apart, or one if that is wider than `room`.
 fn aligned(rows: &[Vec<String>], room: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cell = |row: &[String], column: usize| row.get(column).map_or(0, |cell| width(cell));
@@ -109,7 +108,7 @@ fn mean(arm: &ArmResult, metric: &str) -> Option<f64> {
     arm.summary.get(metric).map(|summary| summary.mean)
 }
 
-/// With one decimal; nothing is less than zero when it prints as zero.
+/// A percentage with one decimal; never `-0.0`.
 fn signed(pct: f64) -> String {
     match format!("{pct:+.1}%").as_str() {
         "-0.0%" => "+0.0%".to_owned(),

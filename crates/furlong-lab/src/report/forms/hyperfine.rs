@@ -1,4 +1,4 @@
-//! What `hyperfine --export-json` writes, for the scripts that read it.
+//! The output of `hyperfine --export-json`, for scripts that read it.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::super::text::plain;
 use crate::model::result::{ArmResult, ResultFile, WorkloadResult};
 use furlong_stats::describe;
 
-/// The parameter of a workload that holds what a sweep gave its commands, by arm.
+/// The parameter of a workload with a sweep's values for its commands, by arm.
 pub const PARAMETERS: &str = "parameters";
 
 /// The parameter of a workload whose commands may fail.
@@ -37,7 +37,7 @@ struct Benchmark {
     times: Vec<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     memory_usage_byte: Vec<u64>,
-    /// `None` where furlong was told not to look.
+    /// `None` if exit codes were not checked.
     exit_codes: Vec<Option<i32>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     parameters: BTreeMap<String, String>,
@@ -86,7 +86,7 @@ fn benchmark(w: &WorkloadResult, arm: &ArmResult) -> Option<Benchmark> {
     })
 }
 
-/// What a sweep gave the arm.
+/// The sweep's values for the arm.
 fn parameters(w: &WorkloadResult, arm: &str) -> BTreeMap<String, String> {
     let given = w.params.get(PARAMETERS).and_then(|all| all.get(arm));
     let given = given.and_then(Value::as_object).into_iter().flatten();

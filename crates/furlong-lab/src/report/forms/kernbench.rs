@@ -1,7 +1,7 @@
-//! GNU time's two lines for every run and for their mean, as builds of a kernel are reported.
+//! GNU time's two lines for every run and for their mean, the usual report of kernel builds.
 //!
-//! The digits are GNU time's: it cuts what it does not print, and takes the share of a processor
-//! from whole milliseconds.
+//! The digits are GNU time's: it truncates digits that it does not print, and computes the CPU
+//! share from whole milliseconds.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -9,7 +9,7 @@ use std::fmt;
 use super::super::text::plain;
 use crate::model::result::{ArmResult, ResultFile};
 
-/// What GNU time says of a run, by the metrics that hold it.
+/// GNU time's figures of a run, as metric names.
 const METRICS: [&str; 8] = [
     "user_s",
     "sys_s",
@@ -74,7 +74,7 @@ fn runs(arm: &ArmResult) -> String {
     text
 }
 
-/// The figures of a block, where it has all of them.
+/// The figures of a block, if it has all of them.
 fn figures(arm: &ArmResult, block: usize) -> Option<Figures> {
     let mut figures = Figures::default();
     for (figure, metric) in figures.0.iter_mut().zip(METRICS) {
@@ -123,7 +123,7 @@ impl fmt::Display for Figures {
     }
 }
 
-/// Whole milliseconds of a time that the kernel gave in microseconds or nanoseconds.
+/// Whole milliseconds of a time in seconds that the kernel reported in micro- or nanoseconds.
 fn milliseconds(seconds: f64) -> u64 {
     // Rounded to nanoseconds first: 0.29 times 1000 is a little less than 290.
     (seconds * 1e9).round() as u64 / 1_000_000
@@ -148,8 +148,8 @@ fn clock(ms: u64) -> String {
 mod tests {
     use super::Figures;
 
-    /// The three runs of a kernel build on a red-black tree, as they were published. The elapsed
-    /// times have the digits that GNU time cut.
+    /// The three runs of a kernel build on a red-black tree, as published. The elapsed times
+    /// include the digits that GNU time truncated.
     const PUBLISHED: [(Figures, &str); 3] = [
         (
             Figures([

@@ -10,10 +10,10 @@ use crate::ministat::input::{Set, Skipped, VALUES_MIN};
 use crate::ministat::picture::{Picture, SYMBOLS};
 use crate::model::result::{ResultFile, WorkloadResult};
 
-/// ministat's own width where there is no terminal.
+/// ministat's own default width, without a terminal.
 const WIDTH: usize = 74;
 
-/// A page of ministat's a workload.
+/// One ministat page per workload.
 pub(super) fn render(file: &ResultFile) -> Result<String, String> {
     let mut text = String::new();
     let several = file

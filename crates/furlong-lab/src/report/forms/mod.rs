@@ -1,4 +1,4 @@
-//! A result as another tool prints it: for who reads that tool, or feeds its output to a program.
+//! A result in another tool's format, for its users and for programs that read its output.
 //!
 //! # Files
 //! - `kernbench`: GNU time's lines, run by run; `fio`: spreads and differences in a small table;
@@ -21,7 +21,7 @@ use crate::ministat::input::VALUES_MIN;
 use crate::ministat::picture::SYMBOLS;
 use crate::model::result::ResultFile;
 
-/// How a result is shown on standard output (`--format`).
+/// Format of a result on standard output (`--format`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
@@ -32,26 +32,26 @@ pub enum Form {
     Ministat,
     /// GNU time's lines for every run and for their mean, and the tables.
     Kernbench,
-    /// Spread and difference of the primary metric, a line a workload, and the tables.
+    /// Spread and difference of the primary metric, one line per workload, and the tables.
     Fio,
-    /// What `hyperfine --export-json` writes.
+    /// The JSON of `hyperfine --export-json`.
     HyperfineJson,
     /// Lines that `benchstat -col arm` reads.
     Benchstat,
 }
 
 impl Form {
-    /// Whether a program reads it, so that nothing else may stand on standard output.
+    /// True if a program reads it: nothing else may be printed on standard output.
     #[must_use]
     pub fn is_for_programs(self) -> bool {
         matches!(self, Self::HyperfineJson | Self::Benchstat)
     }
 
-    /// Whether a comparison of so many arms in so many blocks will have room in it.
+    /// Checks that the form can show a comparison of this many arms in this many blocks.
     ///
     /// # Errors
     ///
-    /// What it has room for.
+    /// The form's limits.
     pub fn check(self, arms: usize, blocks: u32) -> Result<(), String> {
         match self {
             Self::Ministat if (blocks as usize) < VALUES_MIN => Err(format!(
@@ -65,11 +65,11 @@ impl Form {
         }
     }
 
-    /// What stands on standard output before the tables or, for a program, instead of them.
+    /// The text on standard output before the tables or, for a program, instead of them.
     ///
     /// # Errors
     ///
-    /// What the result has not got, and what to do.
+    /// The data that the result lacks, and a remedy.
     pub fn render(self, file: &ResultFile) -> Result<String, String> {
         let file = &finite(file);
         match self {

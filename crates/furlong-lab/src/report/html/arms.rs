@@ -1,9 +1,9 @@
-//! How an arm looks: a colour and a shape that it keeps throughout the page.
+//! The look of an arm: a colour and a shape, the same throughout the page.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 
-/// Colours besides the baseline's.
+/// Colours other than the baseline's.
 const COLOURS: usize = 7;
 /// Shapes, the baseline's circle first; centred, four units from side to side.
 const SHAPES: [&str; 8] = [
@@ -18,7 +18,7 @@ const SHAPES: [&str; 8] = [
     "M0,-2.6L2.5,-.8L1.5,2.1H-1.5L-2.5,-.8z",
 ];
 
-/// The look of the arm at this place.
+/// The look of an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     /// Class of the colour.
@@ -28,8 +28,8 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// The baseline is grey; the others get colours and shapes that repeat as a pair only after
-    /// 49 arms.
+    /// The look of the arm at this place. The baseline is grey; the others' pairs of colour and
+    /// shape repeat only after 49 arms.
     pub(super) fn of(place: usize) -> Self {
         let Some(other) = place.checked_sub(1) else {
             return Self {
@@ -69,7 +69,7 @@ pub(crate) fn shapes() -> Markup {
     }
 }
 
-/// The arm's sign beside its name in text and tables.
+/// The arm's symbol beside its name in text and tables.
 pub(crate) fn key(place: usize, hollow: bool) -> Markup {
     let look = Look::of(place);
     let class = format!("arm {}", if hollow { "hollow" } else { "" });

@@ -1,4 +1,4 @@
-//! SHA-256 (FIPS 180-4) in base 64, for the page's policy: it names its one style by this.
+//! SHA-256 (FIPS 180-4) in base 64: the page's policy identifies its only style by this hash.
 #![forbid(unsafe_code)]
 
 /// Fractional parts of the square roots of the first eight primes.
@@ -13,7 +13,7 @@ const START: [u32; 8] = [
     0x5be0_cd19,
 ];
 
-/// Of the cube roots of the first 64.
+/// Fractional parts of the cube roots of the first 64 primes.
 #[rustfmt::skip]
 const ROUND: [u32; 64] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4,

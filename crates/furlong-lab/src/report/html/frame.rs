@@ -7,10 +7,10 @@ use crate::model::result::Verdict;
 use crate::report::text::{called, plain, shorten};
 use crate::report::wording;
 
-/// Columns of a name where it stands beside others.
+/// Columns of a name that is shown beside others.
 const NAME_COLUMNS: usize = 60;
 
-/// A name from the result, kept from turning the direction of what stands beside it.
+/// A name from the result, isolated: it cannot change the direction of neighbouring text.
 pub(crate) struct Name<'a>(pub(crate) &'a str);
 
 impl Render for Name<'_> {
@@ -19,12 +19,12 @@ impl Render for Name<'_> {
     }
 }
 
-/// A verdict as a word with its sign.
+/// A verdict as a word with its symbol.
 pub(crate) fn verdict(verdict: Verdict) -> Markup {
     html! { span class={ "v " (wording::word(verdict)) } { (wording::word(verdict)) } }
 }
 
-/// Text with true minus signs, and no line broken before a `%` or within an interval.
+/// Text with true minus signs, and with no line break before a `%` or within an interval.
 pub(crate) fn minus(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut before, mut inside) = (' ', false);
@@ -42,7 +42,7 @@ pub(crate) fn minus(text: &str) -> String {
     out.replace(" %", "\u{a0}%")
 }
 
-/// A table in a box that scrolls by itself.
+/// A table in a box that scrolls separately.
 pub(crate) fn scroll(label: &str, content: &Markup) -> Markup {
     html! { div.scroll tabindex="0" role="group" aria-label=(label) { (content) } }
 }

@@ -1,4 +1,4 @@
-//! How to read the page, in a few lines.
+//! A short guide to the page.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};

@@ -1,4 +1,4 @@
-//! What ran, where and how: enough to run it again.
+//! The run's command, machine and environment: enough to repeat it.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};

@@ -1,5 +1,5 @@
-//! The result as one HTML file that needs nothing else: no script, no network, no other file. The
-//! site is made of the same pieces.
+//! The result as one self-contained HTML file: no script, no network, no other file. The site uses
+//! the same parts.
 #![forbid(unsafe_code)]
 
 pub(crate) mod arms;
@@ -24,14 +24,14 @@ pub(super) use svg::pairs;
 /// The only style of the page.
 pub(crate) const STYLE: &str = include_str!("style.css");
 
-/// Columns of a title, beyond which it is cut.
+/// Columns at which a title is cut.
 const TITLE_COLUMNS: usize = 100;
 
 /// The whole result as one HTML page.
 ///
 /// # Shapes
-/// UTF-8, no byte-order mark; opens from a file. The page's own policy allows its one style and
-/// nothing else, so that no name in the result can load or run anything.
+/// UTF-8, no byte-order mark; it can be opened from a file. The page's own policy allows its one
+/// style and nothing else: no name in the result can load or run anything.
 #[must_use]
 pub fn render(file: &ResultFile) -> String {
     let file = finite(file);
@@ -50,7 +50,7 @@ pub fn render(file: &ResultFile) -> String {
     page(&title, &file.run.version, &body)
 }
 
-/// All that a result says, from the verdicts to the machine. The shapes have to be on the page.
+/// All of a result, from the verdicts to the machine. The page must contain the shapes.
 pub(crate) fn sections(file: &ResultFile) -> Markup {
     html! {
         (verdicts::section(file))
@@ -62,7 +62,7 @@ pub(crate) fn sections(file: &ResultFile) -> Markup {
     }
 }
 
-/// A whole page around what stands in it.
+/// A whole page around its content.
 pub(super) fn page(title: &str, version: &str, body: &Markup) -> String {
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
@@ -89,7 +89,7 @@ pub(super) fn page(title: &str, version: &str, body: &Markup) -> String {
     text
 }
 
-/// What a result is about, in a line.
+/// A result's subject, in a line.
 pub(crate) fn title(file: &ResultFile) -> String {
     let names: Vec<String> = file.experiments.iter().map(|e| plain(&e.name)).collect();
     match names.as_slice() {
@@ -115,7 +115,7 @@ fn head(file: &ResultFile, title: &str) -> Markup {
     }
 }
 
-/// What a run says of itself: when and where it was, and what the user said of it.
+/// Facts about a run: its time and host, and the user's notes.
 pub(crate) fn about(run: &Run) -> Markup {
     let when = plain(&run.started);
     html! {
@@ -163,7 +163,7 @@ fn experiment(index: usize, e: &ExperimentResult, count: usize) -> Markup {
     }
 }
 
-/// With a capital letter, unless it begins with the name of a metric.
+/// The text with a capital letter, unless it begins with the name of a metric.
 pub(super) fn capital(text: &str) -> String {
     if text
         .split(' ')

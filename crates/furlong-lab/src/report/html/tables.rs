@@ -140,7 +140,7 @@ fn control(w: &WorkloadResult, name: &str, scale: &Scale) -> Markup {
     }
 }
 
-/// Every test of every comparison, folded away.
+/// Every test of every comparison, collapsed.
 pub(super) fn tests(w: &WorkloadResult) -> Markup {
     let tested: Vec<&Comparison> = w
         .comparisons

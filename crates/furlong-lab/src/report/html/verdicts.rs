@@ -1,4 +1,4 @@
-//! What it comes to, first.
+//! The conclusions, at the top of the page.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};
@@ -10,7 +10,7 @@ use crate::model::result::ResultFile;
 use crate::report::outline::{self, Finding};
 use crate::report::wording::{self, signed_effect, signed_interval};
 
-/// The verdicts of all experiments, and what was noticed about the run.
+/// The verdicts of all experiments, and the warnings about the run.
 pub(super) fn section(file: &ResultFile) -> Markup {
     let found = outline::findings(file);
     html! {

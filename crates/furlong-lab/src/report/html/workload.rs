@@ -42,7 +42,7 @@ pub(super) fn section(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Mar
     }
 }
 
-/// The verdicts in words, and who could not run.
+/// The verdicts in words, and the arms that could not run.
 fn sentences(e: &ExperimentResult, w: &WorkloadResult) -> Markup {
     html! {
         ul.plain {
@@ -116,7 +116,7 @@ fn figure(drawn: Option<Markup>, title: &str, about: &str) -> Markup {
     }
 }
 
-/// The distributions of the other sampled metrics, folded away.
+/// The distributions of the other sampled metrics, collapsed.
 fn small_multiples(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Markup {
     let drawn: Vec<(&str, Markup)> = outline::secondary(e, w, Kind::Sampled)
         .into_iter()

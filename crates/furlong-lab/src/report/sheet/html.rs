@@ -17,7 +17,7 @@ pub(super) fn render(sheet: &Sheet, version: &str) -> String {
     page(&plain(&sheet.title), version, &body)
 }
 
-/// What stands under the title.
+/// The content under the title.
 pub(crate) fn parts(sheet: &Sheet) -> Markup {
     html! { @for (number, part) in sheet.parts.iter().enumerate() { (part_of(number, part)) } }
 }
@@ -37,7 +37,7 @@ fn part_of(number: usize, part: &Part) -> Markup {
     }
 }
 
-/// Columns of a cell from which its column takes the room to be folded.
+/// Columns of a cell from which on its column is wide enough to be folded.
 const FOLDED_FROM: usize = 24;
 
 fn table(grid: &Grid) -> Markup {

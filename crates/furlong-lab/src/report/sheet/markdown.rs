@@ -15,7 +15,7 @@ pub(super) fn render(sheet: &Sheet) -> String {
                 items.collect::<Vec<_>>().join("\n")
             }
             Part::Table(grid) => table(grid),
-            // The table has the same in figures.
+            // The table has the same figures.
             Part::Pairs(_) => continue,
         };
         page.push_str(&format!("\n{text}\n"));

@@ -1,5 +1,5 @@
-//! A page of text and tables that is no run's result: the history, a difference of two runs, the
-//! documents' figures. Written once, read on a terminal, as Markdown and in a browser.
+//! A page of text and tables that is not a run's result: the history, a difference of two runs, the
+//! documents' figures. It is built once, and rendered for a terminal, as Markdown and as HTML.
 //!
 //! # Files
 //! - `terminal.rs`, `markdown.rs`, `html.rs`: a page in each form
@@ -15,35 +15,35 @@ use crate::model::result::Verdict;
 /// A page, from top to bottom.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sheet {
-    /// What it is about.
+    /// Its subject.
     pub title: String,
-    /// What stands under the title.
+    /// The content under the title.
     pub parts: Vec<Part>,
 }
 
 /// A piece of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
-    /// The title of what follows.
+    /// A heading.
     Heading(String),
     /// A paragraph.
     Text(String),
-    /// Sentences that stand for themselves.
+    /// Independent sentences.
     Notes(Vec<String>),
     /// Rows and columns.
     Table(Grid),
-    /// Changes of a table as a picture, which is drawn where pictures can be.
+    /// Changes of a table as a picture; only formats with pictures draw it.
     Pairs(Vec<Pair>),
 }
 
 /// A change as it was published, and as it was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// Of what.
+    /// Its name.
     pub name: String,
     /// As published.
     pub said: Effect,
-    /// As measured, with what that comes to.
+    /// As measured, with its verdict.
     pub found: Option<(Effect, Verdict)>,
 }
 
@@ -52,20 +52,20 @@ pub struct Pair {
 pub struct Effect {
     /// Per cent.
     pub pct: f64,
-    /// Its 95 % interval, where it has one.
+    /// Its 95 % interval, if it has one.
     pub ci95_pct: Option<[f64; 2]>,
 }
 
 /// Rows and columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grid {
-    /// The headings, and how what is under them stands.
+    /// The headings, and the alignment of their cells.
     pub columns: Vec<(String, Stand)>,
-    /// As many cells each as there are columns.
+    /// Rows with as many cells as there are columns.
     pub rows: Vec<Vec<String>>,
 }
 
-/// How cells stand under their heading.
+/// Alignment of cells under their heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stand {
     /// Words begin at the same place.
@@ -84,50 +84,50 @@ impl Sheet {
         }
     }
 
-    /// The title of what follows.
+    /// Adds a heading.
     pub fn heading(&mut self, text: impl Into<String>) {
         self.parts.push(Part::Heading(text.into()));
     }
 
-    /// A paragraph.
+    /// Adds a paragraph.
     pub fn text(&mut self, text: impl Into<String>) {
         self.parts.push(Part::Text(text.into()));
     }
 
-    /// Sentences that stand for themselves; none is nothing.
+    /// Adds independent sentences; an empty list adds nothing.
     pub fn notes(&mut self, notes: Vec<String>) {
         if !notes.is_empty() {
             self.parts.push(Part::Notes(notes));
         }
     }
 
-    /// A table; one without rows is nothing.
+    /// Adds a table; one without rows adds nothing.
     pub fn table(&mut self, grid: Grid) {
         if !grid.rows.is_empty() {
             self.parts.push(Part::Table(grid));
         }
     }
 
-    /// A picture of changes; none is nothing.
+    /// Adds a picture of changes; an empty list adds nothing.
     pub fn pairs(&mut self, pairs: Vec<Pair>) {
         if !pairs.is_empty() {
             self.parts.push(Part::Pairs(pairs));
         }
     }
 
-    /// For a terminal.
+    /// The page for a terminal.
     #[must_use]
     pub fn terminal(&self, style: &Style) -> String {
         terminal::render(self, style)
     }
 
-    /// As GitHub-flavoured Markdown.
+    /// The page as GitHub-flavoured Markdown.
     #[must_use]
     pub fn markdown(&self) -> String {
         markdown::render(self)
     }
 
-    /// As one HTML file that needs nothing else.
+    /// The page as one self-contained HTML file.
     #[must_use]
     pub fn html(&self, version: &str) -> String {
         html::render(self, version)
@@ -135,7 +135,7 @@ impl Sheet {
 }
 
 impl Grid {
-    /// With these headings: `>` before one says that numbers stand under it.
+    /// A table with these headings; `>` before a heading marks a column of numbers.
     #[must_use]
     pub fn new(headings: &[&str]) -> Grid {
         let column = |heading: &&str| match heading.strip_prefix('>') {
@@ -148,7 +148,7 @@ impl Grid {
         }
     }
 
-    /// One more row at the bottom.
+    /// Adds a row at the bottom.
     pub fn push<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }

@@ -7,7 +7,7 @@ use crate::report::terminal::columns::{Column, table};
 use crate::report::terminal::paint::strong;
 use crate::report::text::{fold, plain};
 
-/// Columns that a note's second line stands in.
+/// Indentation of a note's further lines, in columns.
 const INDENT: usize = 2;
 
 pub(super) fn render(sheet: &Sheet, style: &Style) -> String {
@@ -31,7 +31,7 @@ fn part_of(part: &Part, style: &Style) -> Option<String> {
             folded.collect::<Vec<_>>().join("\n")
         }
         Part::Table(grid) => table(&columns(grid), style.width, style.colour),
-        // The table has the same in figures.
+        // The table has the same figures.
         Part::Pairs(_) => return None,
     })
 }

@@ -1,5 +1,5 @@
-//! The measured document's own form: what atf-run and atf-report print of a test program, for each
-//! arm and the workloads that stand for the document's cases.
+//! The measured document's own format: the output of atf-run and atf-report for a test program.
+//! There is one per arm, and its cases are the workloads that represent the document's.
 #![forbid(unsafe_code)]
 
 use super::Page;
@@ -7,7 +7,7 @@ use crate::model::result::ExperimentResult;
 use crate::report::cases::{Case, Status, document_programs, total};
 use crate::report::text::plain;
 
-/// Writes the section where the experiment has such workloads.
+/// Writes the section if the experiment has such workloads.
 pub(super) fn write(page: &mut Page, e: &ExperimentResult) {
     let programs = document_programs(e);
     if programs.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn write(page: &mut Page, e: &ExperimentResult) {
     for (count, how) in [
         (count(|s| *s == Status::Passed), "passed"),
         (count(|s| matches!(s, Status::Failed(_))), "failed"),
-        // A lookup that is expected to fail is an answer, and checked as such.
+        // A lookup that is expected to fail is a valid answer, and is checked as one.
         (0, "expected failed"),
         (count(|s| matches!(s, Status::Skipped(_))), "skipped"),
     ] {

@@ -1,4 +1,4 @@
-//! Columns that are laid side by side as long as they fit.
+//! Columns side by side, as far as they fit.
 #![forbid(unsafe_code)]
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, ContentLineStyle};
@@ -6,12 +6,12 @@ use comfy_table::{LineStyle, Table, TableStyle, Width};
 
 use crate::report::text::width;
 
-/// Columns that a name may take in a table.
+/// Columns of a name in a table at most.
 pub(super) const NAME_MAX: usize = 26;
 /// Blanks between two columns.
 const GAP: u16 = 2;
 
-/// Rules and no boxes: a line under the header, blanks between columns.
+/// Rules and no boxes: a line under the header, and blanks between columns.
 const RULED: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('─'))
     .header_lines(ContentLineStyle::none())
@@ -46,17 +46,17 @@ impl Column {
         }
     }
 
-    /// The same, left out where there is no room: the greater the number, the sooner.
+    /// The same column, left out if there is no room; the one with the greatest number goes first.
     pub(super) fn spare(self, spare: u8) -> Self {
         Self { spare, ..self }
     }
 
-    /// One more cell at the bottom.
+    /// Adds a cell at the bottom.
     pub fn push(&mut self, cell: impl Into<Cell>) {
         self.cells.push(cell.into());
     }
 
-    /// Columns of text that it takes.
+    /// Its width in columns of text.
     fn width(&self) -> usize {
         let widest = |text: &str| text.lines().map(width).max().unwrap_or(0);
         let heading = widest(&self.heading);
@@ -66,13 +66,13 @@ impl Column {
             .fold(heading, usize::max)
     }
 
-    /// Whether it says anything.
+    /// True if no cell has text.
     pub(super) fn is_blank(&self) -> bool {
         self.cells.iter().all(|c| c.content().is_empty())
     }
 }
 
-/// Columns of text that these take side by side.
+/// Columns of text that they take side by side.
 pub(super) fn total<'a>(columns: impl IntoIterator<Item = &'a Column>) -> usize {
     let widths = columns
         .into_iter()
@@ -80,7 +80,7 @@ pub(super) fn total<'a>(columns: impl IntoIterator<Item = &'a Column>) -> usize 
     widths.sum::<usize>().saturating_sub(usize::from(GAP))
 }
 
-/// The columns without those that can be spared, as long as they do not fit.
+/// The columns, without the spare ones that have to go before the rest fits.
 fn spared(columns: &[Column], columns_max: usize) -> Vec<&Column> {
     let mut kept: Vec<&Column> = columns.iter().collect();
     while total(kept.iter().copied()) > columns_max {
@@ -93,7 +93,8 @@ fn spared(columns: &[Column], columns_max: usize) -> Vec<&Column> {
     kept
 }
 
-/// The table; what does not fit into `columns_max` and cannot be spared is folded within its cell.
+/// The table. Content that does not fit into `columns_max` and is not spare is folded within its
+/// cell.
 pub fn table(columns: &[Column], columns_max: usize, colour: bool) -> String {
     let columns = spared(columns, columns_max);
     let is_wide = total(columns.iter().copied()) > columns_max;

@@ -18,12 +18,12 @@ use super::wording;
 use crate::model::result::{ExperimentResult, Machine, ResultFile, WorkloadResult};
 use paint::sentence;
 
-/// How to show it.
+/// Width and colours of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal; 80 where there is none.
+    /// Columns of the terminal; 80 if there is none.
     pub width: usize,
-    /// Colours are wanted: a terminal, and nobody said `NO_COLOR`.
+    /// Colours: only on a terminal, and without `NO_COLOR`.
     pub colour: bool,
 }
 
@@ -36,17 +36,17 @@ impl Default for Style {
     }
 }
 
-/// Columns below which nothing is laid out: a narrower terminal folds the lines itself.
+/// Smallest width of the layout: a narrower terminal folds the lines itself.
 const WIDTH_MIN: usize = 40;
-/// Columns that a picture never exceeds: wider ones tear what belongs together apart.
+/// Largest width of a picture: wider ones tear related marks apart.
 const PICTURE_MAX: usize = 100;
-/// Verdicts from which on a summary is worth its lines.
+/// Verdicts from which on a summary is printed.
 const SUMMARY_FROM: usize = 4;
 
-/// The whole result as text, each line ended, no line with trailing blanks.
+/// The whole result as text. Each line is ended, and none has trailing blanks.
 ///
 /// # Shapes
-/// No line is wider than `style.width` (at least 40), without the colours' codes.
+/// No line is wider than `style.width` (at least 40); the codes of colours do not count.
 #[must_use]
 pub fn render(file: &ResultFile, style: &Style) -> String {
     let file = finite(file);
@@ -79,12 +79,12 @@ struct Page {
 }
 
 impl Page {
-    /// A paragraph, folded, its further lines indented.
+    /// A paragraph, folded, with its further lines indented.
     fn line(&mut self, text: &str, indent: usize) {
         self.raw(&fold(text, self.style.width, indent));
     }
 
-    /// A paragraph whose every line begins four columns further in.
+    /// A paragraph with every line indented by four columns.
     fn indented(&mut self, text: &str) {
         let room = self.style.width - 4;
         for line in fold(text, room, 2).lines() {
@@ -100,7 +100,7 @@ impl Page {
         }
     }
 
-    /// An empty line, unless there is one already.
+    /// An empty line, unless there already is one.
     fn gap(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
@@ -151,7 +151,7 @@ impl Page {
         }
         overview::write(self, e);
         atf::write(self, e);
-        // The measured document's own form.
+        // The measured document's own format.
         self.raw(&of_devices(e, self.style.width));
         for what in &e.left_out {
             self.line(&format!("left out: {}", plain(what)), 2);
@@ -231,7 +231,7 @@ pub(super) fn params(w: &WorkloadResult) -> String {
         };
         format!("{} {value}", plain(name))
     };
-    // What is an object is for programs.
+    // Objects are for programs.
     let plain_ones = w.params.iter().filter(|(_, value)| !value.is_object());
     plain_ones.map(show).collect::<Vec<_>>().join(", ")
 }

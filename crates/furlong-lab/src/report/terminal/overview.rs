@@ -1,4 +1,4 @@
-//! The overview of an experiment, where it has many workloads.
+//! The overview of an experiment with many workloads.
 #![forbid(unsafe_code)]
 
 use super::Page;

@@ -1,4 +1,4 @@
-//! Colours, which only repeat what the words say.
+//! Colours. They only repeat information that the words give.
 #![forbid(unsafe_code)]
 
 use comfy_table::{Attribute, Cell, Color};
@@ -8,7 +8,7 @@ use crate::model::result::{Comparison, Metric, Verdict, WorkloadResult};
 use crate::report::text::{fold_marked, words};
 use crate::report::wording;
 
-/// The code that begins a verdict's colour.
+/// The code that starts a verdict's colour.
 fn code(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Keep => "\x1b[1;32m",

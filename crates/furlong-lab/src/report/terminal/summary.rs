@@ -1,4 +1,4 @@
-//! All verdicts once more, for the reader of a long output's end.
+//! All verdicts once more, at the end of a long output.
 #![forbid(unsafe_code)]
 
 use super::columns::{Column, NAME_MAX, table};
@@ -8,10 +8,10 @@ use crate::report::outline::{self, Finding};
 use crate::report::text::shorten;
 use crate::report::wording::{self, change, signed_interval};
 
-/// Columns that the name of an arm may take here.
+/// Columns of an arm's name here at most.
 const ARM_MAX: usize = 16;
 
-/// Writes the table of verdicts where there are many, and their tally where there are any.
+/// Writes the table of verdicts if there are many, and their tally if there are any.
 pub(super) fn write(page: &mut Page, file: &ResultFile) {
     let found = outline::findings(file);
     if found.len() >= SUMMARY_FROM {

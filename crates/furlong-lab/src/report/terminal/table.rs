@@ -12,42 +12,42 @@ use crate::report::quantity::{Scale, percent, spread};
 use crate::report::text::{fold, plain, shorten};
 use crate::report::wording::{self, change, signed_interval};
 
-/// Exact metrics that may stand beside the primary one.
+/// Exact metrics beside the primary one at most.
 const BESIDE_MAX: usize = 4;
 
-/// What is said of a workload in numbers.
+/// A workload in numbers.
 pub(super) struct Tables {
     /// The tables.
     pub(super) text: String,
-    /// Sentences for what found no place in them.
+    /// Sentences for the values that had no room in them.
     pub(super) notes: Vec<String>,
 }
 
-/// What stands in the main table besides what always does.
+/// The optional parts of the main table.
 #[derive(Clone, Copy)]
 struct Layout<'a> {
     /// Exact metrics beside the primary one.
     exact: &'a [Named<'a>],
     /// The mean.
     mean: bool,
-    /// How it says why an arm cannot run.
+    /// Format of the reasons why an arm cannot run.
     reasons: Reasons,
 }
 
-/// How a table says why an arm cannot run.
+/// Format of the reason why an arm cannot run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reasons {
     /// On one line.
     Whole,
-    /// On a few short ones, where a few are enough.
+    /// On a few short lines, if a few are enough.
     Folded,
 }
 
-/// Columns of a folded reason, and the lines that it may have.
+/// Columns of a folded reason, and its largest number of lines.
 const REASON_COLUMNS: usize = 16;
 const REASON_LINES: usize = 3;
 
-/// The primary metric of all arms, the exact metrics beside it where they fit, the others below.
+/// The primary metric of all arms, the exact metrics beside it if they fit, and the others below.
 pub(super) fn write(
     e: &ExperimentResult,
     w: &WorkloadResult,
@@ -83,7 +83,7 @@ pub(super) fn write(
     Tables { text, notes }
 }
 
-/// The fullest layout that fits, with its columns; the barest where none does.
+/// The fullest layout that fits, with its columns; the smallest if none does.
 fn fitting<'a>(
     w: &WorkloadResult,
     primary: Named<'_>,
@@ -113,7 +113,7 @@ fn fitting<'a>(
     (barest, primary_columns(w, primary, barest, style))
 }
 
-/// `n/a: at most 32 segments`; `None` where that is too long for a table.
+/// `n/a: at most 32 segments`; `None` if that is too long for a table.
 fn not_applicable(reason: &str, reasons: Reasons) -> Option<String> {
     let text = format!("n/a: {}", plain(reason));
     if reasons == Reasons::Whole {
@@ -177,7 +177,7 @@ fn primary_columns(
     columns
 }
 
-/// The values of an exact metric, its name broken at its words.
+/// The values of an exact metric, with its name broken between words.
 fn exact_column(w: &WorkloadResult, (name, metric): Named<'_>) -> Column {
     let scale = scale(w, (name, metric));
     let mut column = Column::numbers(&format!("{}\n{}", broken(name), scale.symbol()));
@@ -187,7 +187,7 @@ fn exact_column(w: &WorkloadResult, (name, metric): Named<'_>) -> Column {
     column
 }
 
-/// `augment_calls_per_op` in lines of a word or two.
+/// `augment_calls_per_op` in lines of one or two words.
 fn broken(name: &str) -> String {
     let name = shorten(name, 2 * NAME_MAX);
     let mut lines: Vec<String> = vec![];
@@ -222,7 +222,7 @@ fn exact_sentence(w: &WorkloadResult, (name, metric): Named<'_>) -> Option<Strin
     (!said.is_empty()).then(|| format!("{} (exact): {}", plain(name), said.join("; ")))
 }
 
-/// The other metrics, a group each.
+/// The other metrics, one group each.
 fn others(w: &WorkloadResult, metrics: &[Named<'_>], style: &Style) -> String {
     let mut names = Column::words("also measured");
     let (mut medians, mut cvs) = (Column::numbers("median"), Column::numbers("CV %").spare(3));
@@ -263,7 +263,7 @@ fn others(w: &WorkloadResult, metrics: &[Named<'_>], style: &Style) -> String {
     table(&columns, style.width, style.colour)
 }
 
-/// One scale for all arms, so that they can be compared at a glance.
+/// One scale for all arms: they can be compared at a glance.
 fn scale(w: &WorkloadResult, (name, metric): Named<'_>) -> Scale {
     Scale::of(
         &metric.unit,

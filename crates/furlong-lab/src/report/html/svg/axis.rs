@@ -8,7 +8,7 @@ use super::{label, line};
 use crate::report::html::frame::minus;
 use crate::report::quantity::fixed;
 
-/// Height that an axis takes below its line.
+/// Height of an axis below its line.
 pub(in crate::report::html) const HEIGHT: f64 = 34.0;
 
 /// Round numbers within `low..=high`, about `wanted` of them, each with its label.
@@ -36,7 +36,7 @@ pub(in crate::report::html) fn ticks(low: f64, high: f64, wanted: u32) -> Vec<(f
         .collect()
 }
 
-/// The greatest round number that leaves a little room below `high`, with its label.
+/// The greatest round number with a little room below `high`, and its label.
 pub(in crate::report::html) fn round_below(high: f64) -> Option<(f64, String)> {
     let room = high * 0.9;
     let power = 10.0_f64.powf(room.log10().floor());
@@ -73,7 +73,7 @@ fn tick(at: f64, step: f64, decimals: usize) -> String {
     }
 }
 
-/// A horizontal axis: a thin line, ticks outwards, the unit at its end.
+/// A horizontal axis: a thin line, ticks outwards, and the unit at its end.
 pub(in crate::report::html) fn horizontal(scale: &Scale, y: f64, unit: &str) -> Markup {
     let (low, high) = scale.ends();
     let marks = ticks(low, high, 5);

@@ -1,4 +1,4 @@
-//! A figure from run to run, in the order in which the runs began, and the levels that it kept.
+//! A figure from run to run, in the order in which the runs began, with its levels.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};
@@ -17,17 +17,17 @@ const TOP: f64 = 20.0;
 /// Room for the numbers at the left.
 const LEFT: f64 = 48.0;
 
-/// What is drawn.
+/// The values to draw.
 pub(crate) struct Course<'a> {
-    /// What the figure is called.
+    /// The figure's name.
     pub(crate) title: &'a str,
     /// Unit of the values; empty for ratios.
     pub(crate) unit: &'a str,
-    /// Place of the arm among those of the workload: its colour and its shape.
+    /// The arm's place among those of the workload; it gives the colour and the shape.
     pub(crate) arm: usize,
     /// The runs, oldest first.
     pub(crate) points: &'a [Dot],
-    /// The levels, oldest first: from which point on, and what.
+    /// The levels, oldest first: the first point of each, and its value.
     pub(crate) levels: &'a [(usize, f64)],
 }
 
@@ -35,13 +35,13 @@ pub(crate) struct Course<'a> {
 pub(crate) struct Dot {
     /// Its figure.
     pub(crate) value: f64,
-    /// When it began, to the day.
+    /// The day on which it began.
     pub(crate) day: String,
-    /// What is said of it.
+    /// Its description.
     pub(crate) about: String,
 }
 
-/// The figure; `None` where there is no point.
+/// The figure; `None` if there is no point.
 pub(crate) fn draw(id: &str, course: &Course<'_>) -> Option<Markup> {
     let Course { points, levels, .. } = course;
     let unit = Unit::of(course.unit, points.iter().map(|point| point.value));
@@ -100,7 +100,7 @@ fn between(at: &impl Fn(usize) -> f64, place: usize) -> f64 {
     f64::midpoint(at(place.saturating_sub(1)), at(place))
 }
 
-/// The days at the ends and in the middle of the axis, where there is room for them.
+/// The days at the ends and in the middle of the axis, if there is room for them.
 fn days(points: &[Dot]) -> Vec<(usize, String, &'static str)> {
     let Some(last) = points.len().checked_sub(1) else {
         return vec![];

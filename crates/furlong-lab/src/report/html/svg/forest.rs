@@ -15,14 +15,14 @@ use crate::report::wording::{self, signed_effect, signed_interval};
 const ROW: f64 = 40.0;
 /// Room at the sides.
 const SIDE: f64 = 8.0;
-/// An effect so many times as far as nine in ten others is drawn at the edge with an arrow, so that
-/// it does not flatten all.
+/// An effect this many times as large as the 90th percentile is drawn as an arrow at the edge, and
+/// does not flatten the others.
 const FAR: f64 = 8.0;
 
-/// A row: a comparison in its metric.
+/// A row: a comparison and its metric.
 pub(in crate::report::html) type Entry<'a> = (Named<'a>, &'a Comparison);
 
-/// A scale that shows the intervals of all, their margins and no change.
+/// A scale that contains zero, and every interval and margin.
 pub(in crate::report::html) fn scale<'a>(
     comparisons: impl IntoIterator<Item = &'a Comparison>,
     from: f64,
@@ -44,7 +44,7 @@ pub(in crate::report::html) fn scale<'a>(
     )
 }
 
-/// How far a scale of such effects reaches: it is not flattened by one that is far from all others.
+/// The limit of a scale for these effects; one far from all others does not flatten it.
 pub(super) fn edge(effects: impl Iterator<Item = f64>) -> Option<f64> {
     let sizes: Vec<f64> = effects.map(f64::abs).collect();
     let usual = outline::quantile(&sizes, 0.9)?;
@@ -53,7 +53,7 @@ pub(super) fn edge(effects: impl Iterator<Item = f64>) -> Option<f64> {
     Some(if is_flat { 2.0 * usual } else { f64::MAX })
 }
 
-/// The figure of these comparisons; `None` where there is none.
+/// The figure of these comparisons; `None` if there is none.
 pub(in crate::report::html) fn draw(
     id: &str,
     w: &WorkloadResult,
@@ -105,7 +105,7 @@ pub(in crate::report::html) fn draw(
     ))
 }
 
-/// The baseline of all of them, where it is one.
+/// The baseline, if all of them have the same.
 fn shared_baseline<'a>(entries: &[Entry<'a>]) -> Option<&'a str> {
     let (_, first) = entries.first()?;
     let same = entries.iter().all(|(_, c)| c.baseline == first.baseline);
@@ -157,7 +157,7 @@ fn bar(c: &Comparison, scale: &Scale, y: f64) -> Markup {
     }
 }
 
-/// An interval with its point, or an arrow where it lies beyond the scale.
+/// An interval with its point, or an arrow if the point is beyond the scale.
 pub(super) fn point(effect: f64, interval: Option<[f64; 2]>, scale: &Scale, y: f64) -> Markup {
     let x = scale.at(effect);
     let side = if effect > 0.0 { 1.0 } else { -1.0 };
@@ -181,7 +181,7 @@ fn arrow(x: f64, y: f64, back: f64) -> String {
 /// Width and height of the small picture in a table's cell.
 pub(in crate::report::html) const CELL: (f64, f64) = (272.0, 28.0);
 
-/// A comparison as a picture in a table's cell, on a scale that the table shares.
+/// A comparison as a picture in a table's cell, on the scale of the whole table.
 pub(in crate::report::html) fn cell(c: &Comparison, scale: &Scale) -> Markup {
     let (width, height) = CELL;
     let middle = height / 2.0;

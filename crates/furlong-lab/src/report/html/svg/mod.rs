@@ -11,10 +11,10 @@ pub(crate) mod strip;
 
 use maud::{Markup, html};
 
-/// Width of a figure in its own units: near to pixels on a wide page.
+/// Width of a figure in its own units, close to pixels on a wide page.
 pub(super) const WIDTH: f64 = 460.0;
 
-/// A coordinate: a tenth of a pixel is enough.
+/// A coordinate, rounded: a tenth of a pixel is enough.
 pub(super) fn px(value: f64) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     let text = format!("{value:.1}");
@@ -35,7 +35,7 @@ pub(super) fn label(class: &str, x: f64, y: f64, text: &str) -> Markup {
     html! { text class=(class) x=(px(x)) y=(px(y)) { (text) } }
 }
 
-/// A whole figure: what it is and what it shows, for those who do not see it.
+/// A whole figure, with a title and a description for screen readers.
 pub(super) fn figure(id: &str, height: f64, title: &str, about: &str, content: &Markup) -> Markup {
     let view = format!("0 0 {} {}", px(WIDTH), px(height));
     let (title_id, about_id) = (format!("{id}-t"), format!("{id}-d"));

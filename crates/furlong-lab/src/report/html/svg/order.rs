@@ -1,7 +1,7 @@
-//! The values in the order in which they were measured: drift, steps and bursts show here.
+//! The values in the order in which they were measured: drift, steps and bursts are visible here.
 //!
-//! Every arm has a panel with its distance from its own median; all panels share both axes, so that
-//! what disturbed the machine stands at the same place in each.
+//! Every arm has a panel with the distances from its own median. All panels share both axes: a
+//! disturbance of the machine is at the same place in each.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ const LABEL: f64 = 17.0;
 const PLOT: f64 = 44.0;
 /// Room for the numbers at the left.
 const LEFT: f64 = 44.0;
-/// Values from which on the running median is drawn, and over how many it runs.
+/// Values from which on the running median is drawn, and the width of its window.
 const TREND_FROM: usize = 12;
 const TREND_OVER: usize = 9;
 
@@ -32,17 +32,17 @@ struct Panel {
     name: String,
     look: Look,
     hollow: bool,
-    /// Place in the run, distance from the median, the value; in the order of the run.
+    /// Place in the run, distance from the median, and value, in the order of the run.
     points: Vec<(f64, Option<f64>, Option<f64>)>,
 }
 
-/// How distances are told.
+/// Format of distances.
 struct Distance {
     unit: Unit,
     relative: bool,
 }
 
-/// The figure; `None` where there is no value.
+/// The figure; `None` if there is no value.
 pub(in crate::report::html) fn draw(id: &str, w: &WorkloadResult, m: Named<'_>) -> Option<Markup> {
     let (name, metric) = m;
     let unit = Unit::of(
@@ -135,7 +135,7 @@ fn points(
     points
 }
 
-/// The block's number and, behind the point, the turn within the block.
+/// The block's number and, as its fraction, the turn within the block.
 fn place(w: &WorkloadResult, arm: &str, index: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a place on the page")]
     let block = w.blocks.get(index).map_or(index as f64, |b| f64::from(*b));
@@ -233,7 +233,7 @@ impl Panel {
     }
 }
 
-/// A cross where a sample failed.
+/// A cross at the place of a failed sample.
 fn missing(x: f64, y: f64) -> Markup {
     html! {
         g.missing {

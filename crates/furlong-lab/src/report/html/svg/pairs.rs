@@ -1,4 +1,4 @@
-//! Changes as somebody published them, each above what was measured.
+//! Published changes, each above the measured one.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};
@@ -13,7 +13,7 @@ use crate::report::wording::word;
 
 /// Height of a row.
 const ROW: f64 = 46.0;
-/// Where in it the two bars lie.
+/// Heights of the two bars in it.
 const SAID: f64 = 24.0;
 const FOUND: f64 = 35.0;
 /// Room at the sides.
@@ -21,7 +21,7 @@ const SIDE: f64 = 8.0;
 /// Columns of a name.
 const NAME_COLUMNS: usize = 30;
 
-/// The picture of these pairs; `None` where there is none.
+/// The picture of these pairs; `None` if there is none.
 pub(in crate::report) fn draw(id: &str, pairs: &[Pair]) -> Option<Markup> {
     let scale = scale(pairs)?;
     let bottom = ROW * f64::from(u32::try_from(pairs.len()).ok()?) + 6.0;
@@ -62,7 +62,7 @@ pub(in crate::report) fn draw(id: &str, pairs: &[Pair]) -> Option<Markup> {
     })
 }
 
-/// A scale that shows all of them, and no change.
+/// A scale that shows all of them, and zero.
 fn scale(pairs: &[Pair]) -> Option<Scale> {
     let effects = || {
         let found = |pair: &'_ Pair| pair.found.as_ref().map(|(effect, _)| *effect);

@@ -1,7 +1,7 @@
-//! From values to places.
+//! Maps values to coordinates.
 #![forbid(unsafe_code)]
 
-/// A straight scale.
+/// A linear scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::report::html) struct Scale {
     low: f64,
@@ -10,12 +10,12 @@ pub(in crate::report::html) struct Scale {
     to: f64,
 }
 
-/// Widening of a range that is a point, as a part of it.
+/// Widening of a range of one point, as a fraction of it.
 const POINT_PART: f64 = 0.01;
 
 impl Scale {
-    /// A scale that shows `low..=high` between the places `from` and `to`. A range that is a
-    /// point is widened; one that is no range shows everything in the middle.
+    /// A scale that shows `low..=high` between the coordinates `from` and `to`. A range of one
+    /// point is widened; an invalid range shows everything in the middle.
     pub(in crate::report::html) fn new(low: f64, high: f64, from: f64, to: f64) -> Self {
         let (low, high) = if low > high { (high, low) } else { (low, high) };
         let (low, high) = if low == high {
@@ -32,7 +32,7 @@ impl Scale {
         }
     }
 
-    /// A scale over all `values`, with `part` of their range as room at either end.
+    /// A scale over all `values`, with the fraction `part` of their range as room at either end.
     pub(in crate::report::html) fn over(
         values: impl IntoIterator<Item = f64>,
         part: f64,
@@ -56,14 +56,14 @@ impl Scale {
         })
     }
 
-    /// The ends of what is shown.
+    /// The ends of the range.
     pub(in crate::report::html) fn ends(&self) -> (f64, f64) {
         (self.low, self.high)
     }
 
-    /// The place of a value; what lies outside is put at the end.
+    /// The coordinate of a value; a value outside the range is put at the end.
     pub(in crate::report::html) fn at(&self, value: f64) -> f64 {
-        // In halves, so that the range of the greatest numbers is a number.
+        // In halves: the difference of the largest numbers would overflow.
         let part = (value / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0);
         let part = if part.is_finite() {
             part.clamp(0.0, 1.0)
@@ -73,7 +73,7 @@ impl Scale {
         self.from + (self.to - self.from) * part
     }
 
-    /// Whether the value is shown where it is.
+    /// True if the value is inside the range.
     pub(in crate::report::html) fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }

@@ -1,4 +1,4 @@
-//! Every value of every arm, stacked where they are many, over their quartiles.
+//! Every value of every arm, stacked if there are many, over their quartiles.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};
@@ -29,12 +29,12 @@ struct Row<'a> {
     samples: &'a [Option<f64>],
 }
 
-/// The figure; `None` where there is no value.
+/// The figure; `None` if there is no value.
 pub(in crate::report::html) fn draw(id: &str, w: &WorkloadResult, m: Named<'_>) -> Option<Markup> {
     beside(id, w, m, &[])
 }
 
-/// The figure on an axis that has room for further values, those of a figure beside it.
+/// The figure on an axis that also has room for the values of a neighbouring figure.
 pub(crate) fn beside(id: &str, w: &WorkloadResult, m: Named<'_>, others: &[f64]) -> Option<Markup> {
     let (name, metric) = m;
     let rows = rows(w, name);
@@ -138,7 +138,8 @@ impl Row<'_> {
         }
     }
 
-    /// Where each dot goes: in columns, outwards from the middle, closer where they are many.
+    /// The place of each dot: in columns, outwards from the middle, closer together if there are
+    /// many.
     fn stack(&self, scale: &Scale, unit: &Unit) -> Vec<Dot> {
         let mut placed: Vec<(usize, f64, i64)> = vec![];
         for (i, value) in self.samples.iter().enumerate() {
