@@ -1,4 +1,4 @@
-//! Whether a result that comes from elsewhere holds together, so that it can be stored.
+//! Consistency checks for results from other machines, before they are stored.
 #![forbid(unsafe_code)]
 
 use crate::model::result::{ExperimentResult, Kind, ResultFile, SCHEMA, WorkloadResult};

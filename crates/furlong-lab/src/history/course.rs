@@ -1,18 +1,18 @@
-//! How the figures of a machine went: its runs, and the series of every experiment.
+//! A machine's history: its runs, and the series of every experiment.
 #![forbid(unsafe_code)]
 
 use super::series::Series;
 use crate::model::result::Machine;
 use crate::record::store::Listed;
 
-/// What is known of a machine.
+/// The stored measurements of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
     /// The machine.
     pub machine: Machine,
-    /// Its runs, the latest first; none where experiments were asked for by name.
+    /// Its runs, the latest first; none if experiments were selected by name.
     pub runs: Vec<Listed>,
-    /// Those that have a series.
+    /// The experiments that have a series.
     pub experiments: Vec<Course>,
 }
 
@@ -21,7 +21,7 @@ pub struct History {
 pub struct Course {
     /// The experiment.
     pub name: String,
-    /// What it asks.
+    /// Its question.
     pub question: String,
     /// By workload and arm.
     pub series: Vec<Series>,

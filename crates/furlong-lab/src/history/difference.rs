@@ -1,8 +1,8 @@
-//! Two runs, one against the other.
+//! Two runs compared.
 //!
-//! What an arm took in each run says as much of what happened on the machine between the two as of
-//! the arm. What it took relative to the baseline, which ran in the same blocks, does not: so an
-//! arm is held against itself by its ratio to the baseline, and only the baseline by its own level.
+//! An arm's absolute figure depends as much on changes of the machine between two runs as on the
+//! arm. Its ratio to the baseline, which ran in the same blocks, does not. Arms are therefore
+//! compared by this ratio, and only the baseline by its absolute figure.
 #![forbid(unsafe_code)]
 
 use serde::Serialize;
@@ -24,36 +24,36 @@ pub struct Difference {
     pub workload: String,
     /// The arm.
     pub arm: String,
-    /// The arm that it is a ratio to; `None` where it is the figure itself.
+    /// The arm that it is a ratio to; `None` for an absolute figure.
     pub baseline: Option<String>,
     /// Name of the metric.
     pub metric: String,
-    /// What it measures.
+    /// Definition of the metric.
     pub about: Metric,
     /// The earlier run's figure.
     pub before: f64,
-    /// The later run's.
+    /// The later run's figure.
     pub after: f64,
-    /// Change, per cent.
+    /// Change, in per cent.
     pub effect_pct: f64,
     /// 95 % interval of the change; `None` for an exact metric, or with a single block.
     pub ci95_pct: Option<[f64; 2]>,
-    /// The greater noise floor of the two runs, per cent.
+    /// The greater noise floor of the two runs, in per cent.
     pub floor_pct: Option<f64>,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// Everything that two runs have in common, and what they have not.
+/// The comparable figures of two runs, and the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Differences {
     /// In the order of the later run.
     pub found: Vec<Difference>,
-    /// What could not be held against the other run, and why.
+    /// Figures that could not be compared, each with the reason.
     pub left_out: Vec<String>,
 }
 
-/// Holds `after` against `before`.
+/// Compares `after` with `before`.
 #[must_use]
 pub fn differences(before: &ResultFile, after: &ResultFile, metric: Option<&str>) -> Differences {
     let mut all = Differences::default();
@@ -130,7 +130,7 @@ struct Pair<'a> {
     about: &'a Metric,
 }
 
-/// A figure of both runs on the scale on which it is compared.
+/// A figure of both runs, on the scale of the comparison.
 struct Sides {
     before: Vec<f64>,
     after: Vec<f64>,
@@ -160,7 +160,7 @@ impl Pair<'_> {
             control_failed: false,
         };
         let (interval, n) = match self.about.kind {
-            // A fact has no width and needs no repetition.
+            // An exact value has no interval and needs no repetition.
             Kind::Exact => (None, usize::MAX),
             Kind::Sampled => (interval, sides.before.len().min(sides.after.len())),
         };
@@ -216,7 +216,7 @@ impl Pair<'_> {
 }
 
 impl Sides {
-    /// The difference of the means with its interval, by Welch; no interval with a single value.
+    /// The difference of the means and its Welch interval, which needs two values per side.
     fn change(&self) -> Option<(f64, Option<[f64; 2]>)> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let effect = mean(&self.after) - mean(&self.before);

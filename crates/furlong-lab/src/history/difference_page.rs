@@ -1,4 +1,4 @@
-//! A difference of two runs, to be read.
+//! The page of a difference of two runs.
 #![forbid(unsafe_code)]
 
 use super::difference::{Difference, Differences};
@@ -8,7 +8,7 @@ use crate::report::quantity::{Scale, effect_decimals, fixed, percent, signed};
 use crate::report::sheet::{Grid, Sheet};
 use crate::report::wording::word;
 
-/// Two runs, one against the other.
+/// Two runs compared.
 #[must_use]
 pub fn page(before: &Run, after: &Run, all: &Differences) -> Sheet {
     let mut sheet = Sheet::new(format!("Run {} against {}", after.id, before.id));
@@ -28,7 +28,7 @@ pub fn page(before: &Run, after: &Run, all: &Differences) -> Sheet {
     sheet
 }
 
-/// What differs, experiment by experiment, and what could not be compared.
+/// The differences, by experiment, and the figures that could not be compared.
 pub(crate) fn found(sheet: &mut Sheet, all: &Differences) {
     let mut experiment = "";
     let mut rest = all.found.as_slice();

@@ -1,5 +1,5 @@
-//! A history and a difference as programs read them: `furlong.history/1` and `furlong.diff/1`.
-//! Fields may be added, never renamed within /1.
+//! A history and a difference for programs: `furlong.history/1` and `furlong.diff/1`. Within /1,
+//! fields may be added but never renamed.
 #![forbid(unsafe_code)]
 
 use serde::Serialize;
@@ -19,7 +19,7 @@ struct HistoryFigures<'a> {
     experiments: Vec<CourseFigures<'a>>,
 }
 
-/// Where it was measured.
+/// The machine of the measurements.
 #[derive(Serialize)]
 struct Place<'a> {
     id: &'a str,
@@ -73,7 +73,7 @@ struct DiffFigures<'a> {
     left_out: &'a [String],
 }
 
-/// One of the two.
+/// One of the two runs.
 #[derive(Serialize)]
 struct Named<'a> {
     id: &'a str,
@@ -84,7 +84,7 @@ struct Named<'a> {
 }
 
 impl History {
-    /// As a program reads it.
+    /// The history, in the form for programs.
     pub fn figures(&self) -> impl Serialize + '_ {
         HistoryFigures {
             schema: "furlong.history/1",
@@ -96,7 +96,7 @@ impl History {
 }
 
 impl Differences {
-    /// As a program reads them, with the runs that they are of.
+    /// The differences of these runs, in the form for programs.
     pub fn figures<'a>(&'a self, before: &'a Run, after: &'a Run) -> impl Serialize + 'a {
         DiffFigures {
             schema: "furlong.diff/1",

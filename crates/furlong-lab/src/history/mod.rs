@@ -1,18 +1,17 @@
-//! What stored runs say together: how a figure went from run to run on one machine, and how two
-//! runs differ.
+//! The history: a figure's course from run to run on one machine, and the difference of two runs.
 //!
 //! # Words
 //!
-//! - *Series*: one figure of one arm on one workload, a point a run, all on one machine.
-//! - *Step*: where a series changed its level, by more than the metric's margin.
+//! - *Series*: one figure of one arm on one workload, with one point per run, on one machine.
+//! - *Step*: a change of a series' level by more than the metric's margin.
 //!
 //! # Files
 //!
 //! - `series.rs`: from stored runs to series and their steps; `course.rs`: all of a machine's;
-//!   `page.rs`: these, to be read.
-//! - `difference.rs`: two runs; `difference_page.rs`: these, to be read.
+//!   `page.rs`: their page.
+//! - `difference.rs`: two runs; `difference_page.rs`: their page.
 //! - `figures.rs`: both, for programs.
-//! - `agreement.rs`: whether a result that comes from elsewhere holds together.
+//! - `agreement.rs`: consistency of a result from another machine.
 #![forbid(unsafe_code)]
 
 pub mod agreement;

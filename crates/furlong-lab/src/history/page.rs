@@ -1,4 +1,4 @@
-//! A history, to be read.
+//! The page of a history.
 #![forbid(unsafe_code)]
 
 use super::course::History;
@@ -8,13 +8,13 @@ use crate::record::store::Listed;
 use crate::report::quantity::{Scale, fixed, signed};
 use crate::report::sheet::{Grid, Sheet};
 
-/// From the least to the greatest of a series.
+/// Bars from the least to the greatest value of a series.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Points of a series that are drawn, the latest.
+/// Number of the latest points of a series that are drawn.
 const DRAWN: usize = 24;
 
-/// The runs of a machine, a row each.
+/// The runs of a machine, one row each.
 #[must_use]
 pub fn runs(listed: &[Listed]) -> Grid {
     let mut grid = Grid::new(&["run", "began", "", "profile", "experiments", "tag", "note"]);
@@ -39,7 +39,7 @@ pub fn runs(listed: &[Listed]) -> Grid {
     grid
 }
 
-/// All of it.
+/// The whole page.
 #[must_use]
 pub fn page(history: &History) -> Sheet {
     let Machine { host, kernel, .. } = &history.machine;
@@ -51,7 +51,7 @@ pub fn page(history: &History) -> Sheet {
     sheet
 }
 
-/// The series of an experiment: a table of them all, and a sentence for each step.
+/// The series of an experiment: one table, and a sentence for each step.
 pub fn experiment(sheet: &mut Sheet, name: &str, question: &str, series: &[Series]) {
     sheet.heading(name);
     sheet.text(question);
@@ -95,7 +95,7 @@ pub fn experiment(sheet: &mut Sheet, name: &str, question: &str, series: &[Serie
     }
 }
 
-/// "checked / eager", or the metric by its name.
+/// "checked / eager" for a ratio, otherwise the metric's name.
 pub(crate) fn what(series: &Series) -> String {
     match &series.baseline {
         Some(baseline) => format!("{} / {baseline}", series.arm),
@@ -103,7 +103,7 @@ pub(crate) fn what(series: &Series) -> String {
     }
 }
 
-/// How the figures of a series are written.
+/// The number format of a series.
 pub(crate) fn figures(series: &Series) -> impl Fn(f64) -> String {
     let values = series.points.iter().map(|point| point.value);
     let scale = Scale::of(&series.about.unit, values);
@@ -137,7 +137,7 @@ pub(crate) fn sentence(series: &Series, step: &Step) -> String {
     )
 }
 
-/// The latest points as bars between the least and the greatest.
+/// The latest points as bars between their least and greatest.
 fn course(points: &[Point]) -> String {
     let shown = &points[points.len().saturating_sub(DRAWN)..];
     let values = shown.iter().map(|point| point.value);
@@ -154,7 +154,7 @@ fn course(points: &[Point]) -> String {
     values.map(bar).collect()
 }
 
-/// A time to the minute.
+/// A time without its seconds.
 pub(crate) fn minutes(time: &str) -> String {
     time.get(..16).unwrap_or(time).replacen('T', " ", 1)
 }

@@ -17,7 +17,7 @@ use furlong_stats::paired::Paired;
 use furlong_stats::stopping::{STOPPED, STOPPING};
 use furlong_stats::verdict::Scale;
 
-/// One figure of one arm on one workload, a point a run.
+/// One figure of one arm on one workload, with one point per run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
     /// The workload.
@@ -26,57 +26,57 @@ pub struct Series {
     pub arm: String,
     /// Name of the metric.
     pub metric: String,
-    /// What it measures.
+    /// Definition of the metric.
     pub about: Metric,
-    /// The arm that it is a ratio to; `None` where it is the figure itself.
+    /// The arm that it is a ratio to; `None` for an absolute figure.
     pub baseline: Option<String>,
     /// Oldest first, as many as there are runs with this figure.
     pub points: Vec<Point>,
-    /// Runs that were left out because they ran the workload with other parameters.
+    /// Runs left out because they ran the workload with other parameters.
     pub otherwise: usize,
 }
 
-/// What one run gave.
+/// The figure in one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     /// Name of the run.
     pub run: String,
-    /// When it began.
+    /// Start of the run.
     pub started: String,
     /// Version of furlong.
     pub version: String,
-    /// A name that the user gave.
+    /// The user's name for the run.
     pub tag: Option<String>,
     /// The median of the run's samples, or the ratio to the baseline in the same blocks.
     pub value: f64,
 }
 
-/// Where a series changed its level.
+/// A change of a series' level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// Index of the first point of the new level.
     pub at: usize,
     /// The level before.
     pub before: f64,
-    /// The level from there on.
+    /// The level from that point on.
     pub after: f64,
-    /// Of the t test; `None` where the figure is exact and needs none.
+    /// Of the t test; `None` for an exact figure, which needs none.
     pub p: Option<f64>,
 }
 
 impl Step {
-    /// By how much, per cent of the level before.
+    /// The change, in per cent of the level before.
     #[must_use]
     pub fn pct(&self) -> f64 {
         100.0 * (self.after / self.before - 1.0)
     }
 }
 
-/// What runs of a workload with different values of may still be held together.
+/// Parameters that may differ between comparable runs of a workload.
 const RUNS_OWN: [&str; 4] = [OPERATIONS, STOPPING, STOPPED, MAX_TIME_S];
 
 impl Series {
-    /// Where it changed, by more than the metric's margin.
+    /// The changes by more than the metric's margin; for an exact metric, all changes.
     #[must_use]
     pub fn steps(&self) -> Vec<Step> {
         let values: Vec<f64> = self.points.iter().map(|point| point.value).collect();
@@ -84,7 +84,7 @@ impl Series {
             Kind::Exact => exact_steps(&values),
             Kind::Sampled => sampled_steps(&values),
         };
-        // What is exact differs for a reason, however little.
+        // An exact figure changes for a reason, however small the change.
         if self.about.kind == Kind::Sampled {
             let margin = self.about.margin_pct.unwrap_or(1.0);
             steps.retain(|step| step.pct().abs() > margin);
@@ -104,7 +104,7 @@ fn sampled_steps(values: &[f64]) -> Vec<Step> {
     found.map(step).collect()
 }
 
-/// Every difference from the run before.
+/// Every difference from the previous run.
 fn exact_steps(values: &[f64]) -> Vec<Step> {
     let pairs = values.windows(2).enumerate();
     let step = |(place, pair): (usize, &[f64])| Step {
@@ -117,16 +117,16 @@ fn exact_steps(values: &[f64]) -> Vec<Step> {
     changed.map(step).collect()
 }
 
-/// The series of an experiment, from runs on one machine, oldest first: of each workload the
-/// baseline's figure and every other arm's ratio to it.
+/// The series of an experiment, from runs on one machine, oldest first. For each workload, these
+/// are the baseline's figure and every other arm's ratio to it.
 ///
 /// # Shapes
 ///
-/// `metric` is the one wanted; otherwise each workload's primary one.
+/// `metric` selects the metric; otherwise it is each workload's primary one.
 #[must_use]
 pub fn series(past: &[Saved], metric: Option<&str>) -> Vec<Series> {
     let mut found: Vec<Series> = vec![];
-    // The latest run says what there is: what it no longer has is no series that goes on.
+    // The latest run defines the series: one that it lacks has ended.
     let Some((_, latest)) = past.last().and_then(only) else {
         return found;
     };
@@ -202,7 +202,7 @@ fn points(
     (points, otherwise)
 }
 
-/// What has to be the same for two runs of a workload to be comparable.
+/// The parameters that must be equal for two runs of a workload to be comparable.
 pub(super) fn conditions(workload: &WorkloadResult) -> BTreeMap<&str, &Value> {
     let params = workload.params.iter();
     params
@@ -211,7 +211,7 @@ pub(super) fn conditions(workload: &WorkloadResult) -> BTreeMap<&str, &Value> {
         .collect()
 }
 
-/// The values of an arm, one a block.
+/// The values of an arm, one per block.
 pub(super) fn samples<'a>(
     workload: &'a WorkloadResult,
     arm: &str,
@@ -228,7 +228,7 @@ pub(super) fn level(workload: &WorkloadResult, arm: &str, metric: &str) -> Optio
     (!values.is_empty()).then(|| quantile_sorted(&values, 0.5))
 }
 
-/// The differences of an arm from the baseline in the same blocks; `None` where they are no ratios.
+/// The log ratios of an arm to the baseline in the same blocks; `None` if there are no ratios.
 pub(super) fn effects(
     workload: &WorkloadResult,
     baseline: &str,

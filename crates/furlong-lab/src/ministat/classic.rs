@@ -1,9 +1,9 @@
-//! ministat's output, byte for byte, from sets that its input rules gave.
+//! ministat's output, byte for byte, from sets read by its input rules.
 //!
-//! Its statistics are kept as they are: sums of squares in one pass, the upper of two middle values
-//! as the median, quantiles rounded to three digits, the normal ones beyond 100 degrees of freedom,
-//! and under 99.5 % the quantiles of 99.8 %. Where it would crash or print what is not a number,
-//! this refuses before the first byte.
+//! It has ministat's statistics with their defects: sums of squares in one pass, and the upper of
+//! two middle values as the median. Quantiles have three digits; beyond 100 degrees of freedom they
+//! are normal ones, and those for 99.5 % are the quantiles of 99.8 %. Input for which ministat
+//! would crash or print a value that is not a number is refused before the first byte.
 #![forbid(unsafe_code)]
 
 use std::cmp::Ordering;
@@ -17,32 +17,32 @@ use super::options::CLASSIC_CONFIDENCES;
 use super::picture::{Drawing, Figure, Picture, SYMBOLS, Undrawable};
 use furlong_stats::distribution::{normal_upper, t_upper};
 
-/// Probability above the quantile, for each of [`CLASSIC_CONFIDENCES`]. The last is not what 99.5 %
-/// would need.
+/// Probability above the quantile, for each of [`CLASSIC_CONFIDENCES`]. The last is ministat's
+/// error: it belongs to 99.8 %, not to 99.5 %.
 const TAILS: [f64; 6] = [0.1, 0.05, 0.025, 0.01, 0.005, 0.001];
 
-/// Up to so many degrees of freedom the quantiles are Student's.
+/// Largest number of degrees of freedom with Student's quantiles.
 const DF_MAX: usize = 100;
 
-/// From 7 degrees of freedom on and in the last column only, a few printed quantiles are off.
+/// Wrong quantiles of ministat's table: its last column, from 7 degrees of freedom on.
 const MISPRINTS: [f64; 6] = [4.782, 4.499, 4.296, 4.143, 4.024, 3.929];
 
-/// What to print.
+/// Parameters of the output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// One of [`CLASSIC_CONFIDENCES`].
     pub confidence: f64,
-    /// The picture, unless it is not wanted.
+    /// The picture, unless it is suppressed.
     pub picture: Option<Picture>,
-    /// Compare each set with the first.
+    /// True to compare each set with the first.
     pub tests: bool,
 }
 
-/// Why ministat's output cannot be given.
+/// The reason why ministat's output cannot be given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(pub String);
 
-/// What ministat knows of a set.
+/// ministat's statistics of a set.
 #[derive(Clone, Copy, Debug)]
 struct Vitals {
     n: usize,
@@ -54,13 +54,13 @@ struct Vitals {
 }
 
 impl Vitals {
-    /// Sorts the values, after the sums in the order of the file.
+    /// Sums the values in the order of the file, then sorts them.
     fn of(values: &mut [f64]) -> Self {
         let n = values.len();
         let (sum, squares) = values
             .iter()
             .fold((0.0, 0.0), |(sum, squares), v| (sum + v, squares + v * v));
-        // Stable, and the two zeros are equal: which of them is the least depends on their order.
+        // Stable, and the two zeros are equal: their order in the file decides which one is least.
         values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
         Self {
             n,
@@ -90,7 +90,7 @@ impl Vitals {
 pub(crate) const HEADER: &str =
     "    N           Min           Max        Median           Avg        Stddev";
 
-/// ministat's output, ready to be written.
+/// ministat's output, ready to write.
 #[derive(Debug)]
 pub struct Classic {
     names: Vec<OsString>,
@@ -101,11 +101,11 @@ pub struct Classic {
 }
 
 impl Classic {
-    /// Computes everything, so that what cannot be printed is known before the first byte.
+    /// Computes everything: values that cannot be printed are found before the first byte.
     ///
     /// # Errors
-    /// A standard deviation, a percentage or a picture that would not be a number, or no number
-    /// that a picture can hold.
+    /// A standard deviation, a percentage or a picture that is not a number, or a range that no
+    /// picture can show.
     pub fn new(sets: Vec<Set>, options: Options) -> Result<Self, Refusal> {
         let (names, mut values): (Vec<_>, Vec<_>) =
             sets.into_iter().map(|s| (s.name, s.values)).unzip();
@@ -141,7 +141,7 @@ impl Classic {
     /// Writes it.
     ///
     /// # Errors
-    /// Whatever `out` says.
+    /// An error of `out`.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         for (name, symbol) in self.names.iter().zip(SYMBOLS) {
             write!(out, "{symbol} ")?;
@@ -194,10 +194,10 @@ fn draw(
     }
 }
 
-/// The quantile that ministat has in its table, found again by rounding.
+/// The quantile in ministat's table, computed and rounded.
 fn quantile(confidence: f64, df: usize) -> f64 {
     let column = CLASSIC_CONFIDENCES.iter().position(|&c| c == confidence);
-    // Callers hold one of the six; 95 is ministat's own default.
+    // Callers pass one of the six; 95 is ministat's own default.
     let column = column.unwrap_or(2);
     if column == 5
         && let Some(misprint) = df.checked_sub(7).and_then(|i| MISPRINTS.get(i))
@@ -220,7 +220,7 @@ fn compare(base: &Vitals, set: &Vitals, confidence: f64) -> Result<String, Refus
     let pooled = pooled.sqrt();
     let error = quantile(confidence, df) * (pooled * (1.0 / m + 1.0 / n).sqrt());
     let difference = set.average - base.average;
-    // Not the other way round: what is no number is no difference either.
+    // Not the other way round: NaN must count as no difference.
     let differs = difference.abs() > error;
     if !differs {
         return Ok(format!(

@@ -1,5 +1,4 @@
-//! A set against the first one: every test that two samples allow, side by side, one of which
-//! decides.
+//! A set against the first one: every test that two samples allow, side by side. One decides.
 #![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
@@ -17,10 +16,10 @@ use furlong_stats::verdict::Scale;
 use furlong_stats::welch::Unpooled;
 use furlong_stats::{Moments, holm};
 
-/// Draws of the sign-flip test beyond its exact range, the same for the same files.
+/// Seed of the sign-flip test beyond its exact range: the same files give the same draws.
 const SIGN_FLIP_SEED: u64 = 0x0070_6169_7265_6400;
 
-/// Which test decides (`--test`).
+/// The test that decides (`--test`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Test {
@@ -31,13 +30,13 @@ pub enum Test {
     Student,
     /// Mann and Whitney's, on ranks.
     MannWhitney,
-    /// Student's on the ratios of values that belong together: the first of one file and the
-    /// first of the other, and so on.
+    /// Student's on the ratios of paired values: the first of one file and the first of the other,
+    /// and so on.
     Paired,
 }
 
 impl Test {
-    /// As it stands before a p.
+    /// Its name in front of a p.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -49,25 +48,24 @@ impl Test {
     }
 }
 
-/// Values that belong together.
+/// Paired values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pairs {
-    /// Change from the base, per cent: of the ratios' geometric mean or, where a value is not
+    /// Change from the base, in per cent: of the ratios' geometric mean or, if a value is not
     /// positive, of the mean difference over the base's mean.
     pub change_pct: f64,
     /// Its interval.
     pub interval: [f64; 2],
-    /// The t test; `None` where the pairs do not vary.
+    /// The t test; `None` if the pairs do not vary.
     pub t_test: Option<TTest>,
-    /// The sign-flip randomisation test.
+    /// The p of the sign-flip randomisation test.
     pub sign_flip_p: f64,
-    /// Whether the change is of ratios.
+    /// True if the change is of ratios.
     pub of_ratios: bool,
 }
 
 impl Pairs {
-    /// Of values that belong together; `None` where there are not as many of one as of the other,
-    /// or where the base's mean is zero.
+    /// The pairs of two sets. `None` if their sizes differ, or if the base's mean is zero.
     fn of(base: Side<'_>, other: Side<'_>, level: f64) -> Option<Self> {
         let (a, b) = (base.values, other.values);
         if a.len() != b.len() {
@@ -109,53 +107,53 @@ pub struct Comparison {
     pub base: String,
     /// Name of the set.
     pub name: String,
-    /// Mean of the set less mean of the base.
+    /// Mean of the set minus mean of the base.
     pub difference: f64,
-    /// Its interval, by Welch.
+    /// Its interval, by Welch's method.
     pub difference_interval: [f64; 2],
-    /// The difference in per cent of the base's mean, taken without its sign.
+    /// The difference in per cent of the absolute value of the base's mean.
     pub difference_pct: Option<f64>,
-    /// The same interval by Fieller; `None` where the base's mean cannot be told from zero.
+    /// Its interval by Fieller's method; `None` if the base's mean cannot be told from zero.
     pub difference_pct_interval: Option<[f64; 2]>,
     /// Mean of the set over mean of the base.
     pub ratio: Option<f64>,
-    /// Its interval, by Fieller.
+    /// Its interval, by Fieller's method.
     pub ratio_interval: Option<[f64; 2]>,
-    /// Welch's test; `None` where neither set varies.
+    /// Welch's test; `None` if neither set varies.
     pub welch: Option<TTest>,
     /// The test that decides.
     pub test: Test,
-    /// Its p; `None` where nothing varies.
+    /// Its p; `None` if nothing varies.
     pub p: Option<f64>,
-    /// Its p adjusted by Holm, where several sets are compared.
+    /// Its p adjusted by Holm, if several sets are compared.
     pub p_adjusted: Option<f64>,
-    /// Whether a difference is proven: p, adjusted where there are several, is below what the
-    /// confidence leaves; without any variance, whether there is one at all.
+    /// True if a difference is proven: p (adjusted, if there are several) is below 1 minus the
+    /// confidence. Without any variance, any difference is proven.
     pub different: bool,
-    /// Student's line as ministat has it, by exact quantiles; `None` where the base's mean is 0.
+    /// Student's line as in ministat, with exact quantiles; `None` if the base's mean is 0.
     pub student: Option<Student>,
     /// Student's test.
     pub student_test: Option<TTest>,
-    /// The values as pairs, where that was asked for.
+    /// The values as pairs, if this was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<Pairs>,
     /// Mann-Whitney.
     pub mann_whitney: MannWhitney,
-    /// Its p is exact rather than from the normal approximation.
+    /// True if its p is exact, false if it is from the normal approximation.
     pub mann_whitney_exact: bool,
-    /// The least p that ranks can give with so many values.
+    /// The least p that ranks can give with this many values.
     pub mann_whitney_least_p: f64,
     /// Hodges and Lehmann's shift: the median of all differences.
     pub shift: Option<f64>,
-    /// Its interval; `None` where there are too few values for one.
+    /// Its interval; `None` if there are too few values for one.
     pub shift_interval: Option<[f64; 2]>,
-    /// Brown and Forsythe's test of the spreads.
+    /// Brown and Forsythe's test for equal spreads.
     pub variance: Option<VarianceTest>,
-    /// What to know before believing it, each a sentence.
+    /// Caveats, each a sentence.
     pub notes: Vec<String>,
 }
 
-/// A set of the comparison: its name, its values and what a t test needs of them.
+/// A set of the comparison: its name, its values, and their moments for a t test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side<'a> {
     pub(crate) name: &'a str,
@@ -192,7 +190,7 @@ fn compare(base: Side<'_>, other: Side<'_>, level: f64, test: Test) -> Compariso
     let (a, b) = (base.moments, other.moments);
     let welch = Unpooled::from_moments(a, b);
     let pooled = Pooled::from_moments(a, b);
-    // Values near the ends of what a double holds can push a bound beyond it.
+    // Values near the limits of a double can make a bound infinite.
     let ratio_interval =
         fieller_from_moments(a, b, level).filter(|ends| ends.iter().all(|end| end.is_finite()));
     let (na, nb) = (base.values.len(), other.values.len());
@@ -234,7 +232,7 @@ fn compare(base: Side<'_>, other: Side<'_>, level: f64, test: Test) -> Compariso
     }
 }
 
-/// A difference of nothing has no sign.
+/// Removes the sign of zero.
 fn positive_zero(value: f64) -> f64 {
     value + 0.0
 }
@@ -243,7 +241,7 @@ fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Ratios to a mean as differences in per cent of its size, the lesser first.
+/// Ratios to a mean as differences in per cent of its absolute value, the lesser first.
 fn per_cent(ratios: [f64; 2], mean: f64) -> [f64; 2] {
     let [x, y] = ratios.map(|ratio| 100.0 * (ratio - 1.0) * mean.signum());
     [x.min(y), x.max(y)]

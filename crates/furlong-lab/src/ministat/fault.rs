@@ -1,4 +1,4 @@
-//! What can be wrong with a file of numbers, and how it is said: the file, the line, what to do.
+//! Errors in a file of numbers. A message has the file, the line and a remedy.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
@@ -9,52 +9,52 @@ use super::number::NumberError;
 use super::scanner::WORD_BYTES_MAX;
 use crate::error::cause;
 
-/// So much of a word is shown in a message.
+/// Characters of a word that a message shows.
 const SHOWN_CHARS: usize = 40;
 
-/// Why a file gives no values.
+/// The reason why a file gives no values.
 #[derive(Debug)]
 pub struct InputError {
     /// The file.
     pub name: OsString,
-    /// What is wrong with it.
+    /// The error.
     pub fault: Fault,
 }
 
-/// What is wrong with a file of numbers.
+/// An error in a file of numbers.
 #[derive(Debug)]
 pub enum Fault {
     /// It cannot be opened.
     Open(io::Error),
     /// It is a directory.
     Directory,
-    /// Reading stopped in the middle.
+    /// Reading failed in the middle.
     Read {
         /// The line that was being read.
         line: u64,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// A NUL byte: no text file.
+    /// A NUL byte: not a text file.
     Binary {
-        /// Where.
+        /// Its line.
         line: u64,
     },
-    /// A word that is no finite number.
+    /// A word that is not a finite number.
     Word {
-        /// Where.
+        /// Its line.
         line: u64,
         /// The word, shortened.
         word: String,
-        /// What it is instead.
+        /// The reason.
         why: NumberError,
     },
     /// A word of more than 4096 bytes.
     LongWord {
-        /// Where.
+        /// Its line.
         line: u64,
     },
-    /// Nothing but blank lines and comments, or nothing at all.
+    /// Only blank lines and comments, or nothing at all.
     NoValues {
         /// Lines read.
         lines: u64,
@@ -66,11 +66,11 @@ pub enum Fault {
         /// Lines read.
         lines: u64,
     },
-    /// Another tool's file, and what is wrong with it.
+    /// Another tool's file with an error.
     Foreign(String),
     /// Fewer than [`VALUES_MIN`] values.
     TooFew {
-        /// How many.
+        /// Their number.
         found: usize,
     },
 }
@@ -139,7 +139,7 @@ pub fn shown(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The beginning of a word, safe to show.
+/// The beginning of a word, safe to show on a terminal.
 #[must_use]
 pub(super) fn shortened(word: &[u8]) -> String {
     let text = shown(word);

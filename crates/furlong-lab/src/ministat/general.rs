@@ -1,4 +1,4 @@
-//! Numbers written as C's `%g` writes them: so many significant digits, the shorter of two forms.
+//! Numbers as in C's `%g`: a number of significant digits, in the shorter of two forms.
 #![forbid(unsafe_code)]
 
 /// `%.{digits}g`.
@@ -31,7 +31,7 @@ pub fn general(value: f64, digits: usize) -> String {
     trimmed(&format!("{value:.decimals$}")).to_string()
 }
 
-/// Without zeros at the end of the fraction, and without a point at the end.
+/// The number without zeros at the end of its fraction, and without a point at the end.
 fn trimmed(number: &str) -> &str {
     if number.contains('.') {
         number.trim_end_matches('0').trim_end_matches('.')

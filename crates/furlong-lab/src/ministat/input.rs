@@ -1,7 +1,7 @@
-//! Files of numbers, read as a stream: one value a line, from one column of words.
+//! Files of numbers, read as a stream: one value per line, from one column of words.
 //!
-//! A line is cut into words at the delimiters; a word that begins with `#` ends it. What is kept in
-//! memory is the values and at most one word, however long a line is.
+//! Delimiters divide a line into words; a word that begins with `#` ends it. Memory holds only the
+//! values and at most one word, however long a line is.
 #![forbid(unsafe_code)]
 
 use std::ffi::{OsStr, OsString};
@@ -11,13 +11,13 @@ use std::io::{self, BufRead, BufReader};
 pub use super::fault::{Fault, InputError};
 use super::scanner::Scanner;
 
-/// Fewer values than this say nothing about their spread.
+/// Fewest values of a set: fewer say nothing about their spread.
 pub const VALUES_MIN: usize = 3;
 
-/// How lines become values.
+/// Rules for reading values from lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Which word of a line, counted from one.
+    /// The word of a line to read, counted from one.
     pub column: usize,
     /// Bytes that separate words; several in a row count as one.
     pub delimiters: Vec<u8>,
@@ -46,22 +46,22 @@ pub struct Set {
     pub skipped: Skipped,
 }
 
-/// Lines that had words but not enough of them.
+/// Lines that had words, but too few.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// Number of the first one, counted from one.
     pub first_line: u64,
 }
 
-/// Reads one file, or standard input when its name is `-`.
+/// Reads one file, or standard input if its name is `-`.
 ///
 /// # Errors
-/// The first thing that is wrong with it, with the line where there is one.
+/// The first error in it, with the line if there is one.
 ///
 /// # Cost
-/// O(bytes) time; eight bytes of memory a value, twice that while the list grows.
+/// O(bytes) time; eight bytes of memory per value, twice that while the list grows.
 pub fn read(name: &OsStr, reading: &Reading) -> Result<Set, InputError> {
     if name == "-" {
         return read_from(OsStr::new("<stdin>"), io::stdin().lock(), reading);
@@ -77,7 +77,7 @@ pub fn read(name: &OsStr, reading: &Reading) -> Result<Set, InputError> {
     read_from(name, BufReader::with_capacity(1 << 16, file), reading)
 }
 
-/// Reads values from anything that can be read.
+/// Reads values from any reader.
 ///
 /// # Errors
 /// As for [`read`].

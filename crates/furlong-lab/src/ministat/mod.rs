@@ -1,27 +1,27 @@
-//! Files of numbers compared: what ministat does, byte for byte or corrected.
+//! Comparison of files of numbers: ministat, byte for byte or corrected.
 //!
 //! # What it is
-//! FreeBSD's ministat is the tool by which the field compares two files of measurements. This
-//! module reads what it reads and prints what it prints; and it draws the same picture without its
-//! defects, with the tests that ministat lacks.
+//! FreeBSD's ministat is the usual tool to compare two files of measurements. This module accepts
+//! its input and prints its output. It also draws the same picture without its defects, and adds
+//! the tests that ministat lacks.
 //!
 //! # Words
-//! - **set**: the values of one file; the first set is the base that the others are compared with.
+//! - **set**: the values of one file. The first set is the base of every comparison.
 //! - **classic**: exactly as Debian's ministat 20150715, defects included.
-//! - **stack**: values of one set that fall into the same column of the picture.
+//! - **stack**: values of one set in the same column of the picture.
 //!
 //! # Files
-//! - [`input`]: files to sets; `scanner`: bytes to values, a stream; [`fault`]: what can be wrong
-//! - [`foreign`]: what other tools write, as sets; `source`: both kinds of files
-//! - [`number`]: words to numbers as `strtod` has them
+//! - [`input`]: files to sets; `scanner`: bytes to values, as a stream; [`fault`]: errors in a file
+//! - [`foreign`]: other tools' output as sets; `source`: both kinds of files
+//! - [`number`]: words to numbers, as in `strtod`
 //! - [`options`]: the values of ministat's options
 //! - [`picture`]: the dot plot, corrected or classic
 //! - [`classic`]: ministat's output; [`general`]: numbers as `%g` prints them
-//! - [`report`]: more and better, as text and as data; [`comparison`]: one set against the base;
-//!   `remark`: what to know before believing it
+//! - [`report`]: the full report, as text and as data; [`comparison`]: one set against the base;
+//!   `remark`: caveats
 //!
 //! # Sources
-//! Behaviour of Debian's `ministat 20150715-1+b1`, found by running it.
+//! Behaviour of Debian's `ministat 20150715-1+b1`, determined by experiment.
 #![forbid(unsafe_code)]
 
 pub mod classic;

@@ -1,18 +1,18 @@
-//! Numbers as C's `strtod` writes them: decimal with an exponent, or hexadecimal.
+//! Numbers in the grammar of C's `strtod`: decimal with an exponent, or hexadecimal.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 
-/// Why a word is no number to compute with.
+/// The reason why a word is not a usable number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberError {
     /// It is something else, or something follows the number.
     Malformed,
-    /// It says not-a-number.
+    /// It is not-a-number.
     Nan,
-    /// It says infinity.
+    /// It is infinity.
     Infinite,
-    /// It is finite, but greater than a double can be.
+    /// It is finite, but greater than the largest double.
     TooLarge,
 }
 
@@ -27,10 +27,10 @@ impl fmt::Display for NumberError {
     }
 }
 
-/// Reads a whole word as `strtod` in the C locale would.
+/// Reads a whole word as `strtod` does in the C locale.
 ///
 /// # Shapes
-/// White space may stand before the number and nothing after it. What is too small for a double
+/// White space is allowed before the number, and nothing after it. A number too small for a double
 /// becomes zero.
 ///
 /// # Errors
@@ -62,13 +62,13 @@ pub fn parse(word: &[u8]) -> Result<f64, NumberError> {
     Ok(if negative { -magnitude } else { magnitude })
 }
 
-/// White space as C's `isspace` has it.
+/// White space as in C's `isspace`.
 #[must_use]
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// Digits before and after the point, and what follows them.
+/// Digits before and after the point, and the rest.
 struct Digits<'a> {
     whole: &'a [u8],
     fraction: &'a [u8],
@@ -89,7 +89,8 @@ fn split_digits(text: &[u8], is_digit: fn(&u8) -> bool) -> Option<Digits<'_>> {
     })
 }
 
-/// An exponent's sign and digits, the whole of what is left; beyond all doubles it saturates.
+/// An exponent's sign and digits, which must be all of the text. It saturates far beyond the range
+/// of a double.
 fn exponent(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -120,7 +121,7 @@ fn decimal(text: &[u8]) -> Result<f64, NumberError> {
     parsed.ok_or(NumberError::Malformed)
 }
 
-/// What `strtod` reads without digits.
+/// A word of `strtod` without digits.
 fn named(text: &[u8]) -> NumberError {
     let lower = text.to_ascii_lowercase();
     match lower.as_slice() {
@@ -137,7 +138,7 @@ fn named(text: &[u8]) -> NumberError {
     }
 }
 
-/// So many bits of a hexadecimal mantissa are kept exactly; the rest only as "there was more".
+/// Bits of a hexadecimal mantissa that are kept exactly; the rest sets only a sticky bit.
 const MANTISSA_BITS: u32 = 60;
 
 fn hexadecimal(text: &[u8]) -> Result<f64, NumberError> {
@@ -158,7 +159,7 @@ fn hexadecimal(text: &[u8]) -> Result<f64, NumberError> {
             mantissa = mantissa << 4 | u64::from(value);
         } else {
             dropped += 4;
-            // Sticky: enough to know on which side of a half the number lies.
+            // Sticky bit: enough to know on which side of a half the number is.
             mantissa |= u64::from(value != 0);
         }
     }
@@ -176,7 +177,7 @@ fn scaled(mantissa: u64, scale: i64) -> f64 {
     if top > 1023 {
         return f64::INFINITY;
     }
-    // Below the normal range a double has ever fewer bits.
+    // Below the normal range, a double has fewer and fewer bits.
     let precision = if top >= -1022 { 53 } else { 53 + top + 1022 };
     if precision < 0 {
         return 0.0;
@@ -191,7 +192,7 @@ fn scaled(mantissa: u64, scale: i64) -> f64 {
     (kept + u64::from(up)) as f64 * power_of_two(scale + surplus)
 }
 
-/// Exact for every power that a double can hold, from -1074 to 1023.
+/// Exact for every power of two that is a double, from -1074 to 1023.
 fn power_of_two(power: i64) -> f64 {
     if power < -1022 {
         f64::from_bits(1 << (power + 1074))

@@ -3,16 +3,16 @@
 
 use super::number::{is_space, parse};
 
-/// The confidences that ministat knows, in per cent.
+/// ministat's levels of confidence, in per cent.
 pub const CLASSIC_CONFIDENCES: [f64; 6] = [80.0, 90.0, 95.0, 98.0, 99.0, 99.5];
 
-/// A picture as wide as this helps nobody; it keeps a typing error from taking all memory.
+/// Limit against typing errors: a wider picture would take all memory.
 const CLASSIC_WIDTH_MAX: i64 = 1_000_000;
 
 /// Narrowest and widest corrected picture.
 const WIDTHS: std::ops::RangeInclusive<i64> = 2..=10_000;
 
-/// An option's value that cannot be used: what is wrong and what would do.
+/// An unusable value of an option: the error and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionError(pub String);
 
@@ -31,8 +31,7 @@ fn refuse<T>(message: String) -> Result<T, OptionError> {
 /// `-c`: a confidence in per cent.
 ///
 /// # Errors
-/// Under `classic` everything but ministat's six levels; otherwise what is not from 50 up to, and
-/// not including, 100.
+/// Under `classic`, everything but ministat's six levels; otherwise, everything outside [50, 100).
 pub fn confidence(word: &str, classic: bool) -> Result<f64, OptionError> {
     let found = parse(word.as_bytes());
     match found {
@@ -50,7 +49,7 @@ pub fn confidence(word: &str, classic: bool) -> Result<f64, OptionError> {
 /// `-C`: the number of a column, from one.
 ///
 /// # Errors
-/// What is no whole number of one or more.
+/// Everything but a whole number of at least one.
 pub fn column(word: &str) -> Result<usize, OptionError> {
     whole(word)
         .filter(|&n| n > 0)
@@ -64,7 +63,7 @@ pub fn column(word: &str) -> Result<usize, OptionError> {
 /// `-w`: the width of the picture between its borders.
 ///
 /// # Errors
-/// What is no whole number of a useful size; `classic` takes 0 and 1 as ministat does.
+/// Everything but a whole number of a useful size; `classic` takes 0 and 1 as ministat does.
 pub fn width(word: &str, classic: bool) -> Result<usize, OptionError> {
     let found = match whole(word) {
         Some(n) if classic => (0..=CLASSIC_WIDTH_MAX).contains(&n).then_some(n),
@@ -98,7 +97,7 @@ pub fn delimiters(bytes: &[u8]) -> Result<Vec<u8>, OptionError> {
     Ok(bytes.to_vec())
 }
 
-/// A whole number as `strtol` in base ten reads it; `None` where anything else is left.
+/// A whole number as read by `strtol` in base ten; `None` if anything follows it.
 fn whole(word: &str) -> Option<i64> {
     let start = word.bytes().take_while(|&b| is_space(b)).count();
     word[start..].parse().ok()

@@ -1,4 +1,4 @@
-//! The dot plot: a column for each stretch of the range, in it the values stacked, and the bars.
+//! The dot plot: the range cut into columns, the values stacked in them, and the bars.
 //!
 //! ```text
 //! +------------------------------+
@@ -9,11 +9,11 @@
 //! +------------------------------+
 //!  0.775255                    12
 //! ```
-//! Each bar reaches from one standard deviation below the mean to one above; `M` is the median, `A`
-//! the mean. The corrected picture is as high as its tallest stack, gives values of several sets in
-//! one place a symbol that no set has, and names the range. The classic one is ministat's: it is as
-//! high as the last set needs, and where a set is taller than the one before it, it loses what
-//! earlier sets had there.
+//! Each bar is from one standard deviation below the mean to one above; `M` is the median, `A` the
+//! mean. The corrected picture is as high as its tallest stack. It marks a place with values of
+//! several sets by a symbol of no set, and prints the range. The classic picture is ministat's: it
+//! has only the height of the last set. If a set is taller than the previous one, the earlier sets
+//! lose their values in the added rows.
 #![forbid(unsafe_code)]
 
 use std::io::{self, Write};
@@ -25,32 +25,32 @@ use furlong_stats::describe;
 /// The symbols of the sets, in their order.
 pub const SYMBOLS: [char; 7] = ['x', '+', '*', '%', '#', '@', 'O'];
 
-/// A corrected picture becomes no taller than this: beyond, a symbol stands for several values.
+/// Largest height of a corrected picture: beyond it, a symbol stands for several values.
 const ROWS_MAX: usize = 24;
 
-/// How to draw.
+/// Parameters of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// Columns between the borders; a corrected picture has at least two.
     pub width: usize,
-    /// A bar line for each set; otherwise all share one.
+    /// One bar line per set; otherwise all sets share one.
     pub separate: bool,
-    /// As ministat draws it.
+    /// Draw as ministat does.
     pub classic: bool,
-    /// No more rows of values than this; the classic picture does not care.
+    /// Largest number of rows of values; the classic picture ignores it.
     pub rows_max: usize,
 }
 
-/// Why there is nothing to draw.
+/// The reason why there is nothing to draw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Undrawable {
-    /// Everything lies in one point, this one.
+    /// All values are equal to this one.
     Point(f64),
     /// The range is not finite, or too narrow or too wide to be cut into columns.
     Range,
 }
 
-/// A set and what is drawn of it.
+/// A set with the statistics to draw.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figure<'a> {
     pub(crate) symbol: char,
@@ -63,12 +63,12 @@ pub(crate) struct Figure<'a> {
 }
 
 impl<'a> Figure<'a> {
-    /// With the true median and a deviation that survives far from zero.
+    /// With the true median, and a deviation that is accurate far from zero.
     pub(crate) fn of(symbol: char, values: &'a [f64]) -> Option<Self> {
         Some(Self::from_summary(symbol, values, &describe(values)?))
     }
 
-    /// The same where the summary is known.
+    /// The same from a known summary.
     pub(crate) fn from_summary(symbol: char, values: &'a [f64], summary: &Summary) -> Self {
         Self {
             symbol,
@@ -94,7 +94,7 @@ impl Picture {
         }
     }
 
-    /// The picture as text, lines with their ends; where nothing can be drawn, a line that says so.
+    /// The picture as text with line ends, or a line with the reason why it cannot be drawn.
     ///
     /// # Example
     /// ```
@@ -120,7 +120,7 @@ impl Picture {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// The line that stands for a picture that cannot be drawn.
+    /// The line in place of a picture that cannot be drawn.
     pub(crate) fn excuse(&self, why: Undrawable, out: &mut impl Write) -> io::Result<()> {
         match why {
             Undrawable::Point(_) if self.classic => writeln!(out, "[no plot, span is zero width]"),
@@ -134,7 +134,7 @@ impl Picture {
     }
 }
 
-/// The symbol for a place that several sets share: none of theirs.
+/// The symbol of a place that several sets share: it is not among `symbols`.
 #[must_use]
 pub fn overlap_symbol(symbols: impl IntoIterator<Item = char>) -> char {
     if symbols.into_iter().any(|symbol| symbol == '*') {
@@ -149,12 +149,12 @@ pub fn overlap_symbol(symbols: impl IntoIterator<Item = char>) -> char {
 struct Scale {
     low: f64,
     high: f64,
-    /// What everything is multiplied by so that the range is neither infinite nor without digits.
+    /// Factor for all values: it keeps the range finite and precise.
     unit: f64,
     start: f64,
     step: f64,
     width: usize,
-    /// Rounding cannot lead out of a corrected picture.
+    /// True in a corrected picture: rounding cannot leave it.
     clamp: bool,
 }
 
@@ -194,25 +194,25 @@ impl Scale {
             .ok_or(Undrawable::Range)
     }
 
-    /// The column of a value within the range; `None` where rounding led out of the picture.
+    /// The column of a value in the range; `None` if rounding leaves the picture.
     fn column(&self, value: f64) -> Option<usize> {
         let column = (value * self.unit - self.start) / self.step;
         let last = self.width.saturating_sub(1);
         if self.clamp {
             return Some((column as usize).min(last));
         }
-        // A picture without columns has one all the same: counted, never printed.
+        // A picture without columns still counts one, but does not print it.
         let inside = column > -1.0 && column < self.width.max(1) as f64;
         inside.then_some(column as usize)
     }
 }
 
-/// A picture that is ready to be written, a row at a time.
+/// A picture that can be written, row by row.
 #[derive(Debug)]
 pub(crate) struct Drawing {
     scale: Scale,
     symbols: Vec<char>,
-    /// For each set how many of its values fall into each column.
+    /// For each set, the number of its values in each column.
     stacks: Vec<Vec<usize>>,
     bars: Vec<Vec<u8>>,
     separate: bool,
@@ -252,7 +252,7 @@ impl Drawing {
         Some(())
     }
 
-    /// Ends over fill over nothing; then the median, then the mean over all.
+    /// Draws the ends over the fill, then the median, and the mean over everything.
     fn bar(&mut self, figure: &Figure<'_>) -> Option<()> {
         if self.separate || self.bars.is_empty() {
             self.bars.push(vec![b' '; self.scale.width.max(1)]);
@@ -288,7 +288,7 @@ impl Drawing {
         }
     }
 
-    /// The first set that is still there in a row: ministat clears what it adds to the height.
+    /// The first set visible in a row: ministat clears the rows that it adds for a taller set.
     fn first_left(&self, row: usize) -> usize {
         let mut height = 0;
         let mut first = 0;
@@ -309,7 +309,7 @@ impl Drawing {
             .collect()
     }
 
-    /// Sets with a value in a cell, a bit each.
+    /// Sets with a value in a cell, one bit each.
     fn sets_at(&self, first: usize, row: usize, column: usize) -> usize {
         let reaches = |set: &usize| self.stacks[*set][column].div_ceil(self.each) >= row;
         (first..self.stacks.len())
@@ -317,7 +317,7 @@ impl Drawing {
             .fold(0, |sets, set| sets | self.mark(set))
     }
 
-    /// ministat merges the sets' numbers and prints the symbol of what comes out.
+    /// ministat combines the numbers of sets by a bitwise or, and prints the symbol of the result.
     fn mark(&self, set: usize) -> usize {
         if self.classic { set + 1 } else { 1 << set }
     }
@@ -331,7 +331,7 @@ impl Drawing {
         }
     }
 
-    /// Writes the picture, a row at a time.
+    /// Writes the picture, row by row.
     pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let frame = format!("+{}+", "-".repeat(self.scale.width));
         writeln!(out, "{frame}")?;
@@ -354,7 +354,7 @@ impl Drawing {
         }
     }
 
-    /// The range below the frame, and what a symbol stands for where it is not one value.
+    /// The range below the frame, and the number of values per symbol if it is not one.
     fn legend(&self, out: &mut impl Write) -> io::Result<()> {
         let low = general(self.scale.low, 6);
         let high = general(self.scale.high, 6);

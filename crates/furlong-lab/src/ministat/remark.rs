@@ -1,4 +1,4 @@
-//! What a person should know before believing a sample or a comparison, in sentences.
+//! Caveats about a sample or a comparison, in sentences.
 #![forbid(unsafe_code)]
 
 use super::comparison::{Comparison, Side};
@@ -8,19 +8,19 @@ use furlong_stats::drift::{lag1, ljung_box_p, mann_kendall, n_effective};
 use furlong_stats::outliers::Outliers;
 use furlong_stats::rank::least_p;
 
-/// With fewer values an order cannot be told from chance.
+/// With fewer values, order cannot be told from chance.
 const SERIES_MIN: usize = 8;
 
-/// The trend test compares all pairs.
+/// Largest size for the trend test, which compares all pairs.
 const SERIES_MAX: usize = 5_000;
 
-/// From so many values on, outliers are a share rather than events.
+/// From this number of values on, outliers are reported as a share.
 const MANY: usize = 100;
 
-/// A false alarm in a hundred quiet files is bearable.
+/// Significance of a note: one false alarm in a hundred unremarkable files is acceptable.
 const ALARM_P: f64 = 0.01;
 
-/// A p as the field prints it: without the zero before the point.
+/// A p in the usual notation, without the zero before the point.
 #[must_use]
 pub(crate) fn p_text(p: f64) -> String {
     if p < 1e-4 {
@@ -53,7 +53,7 @@ pub(crate) fn on_set(values: &[f64], outliers: Outliers, skipped: Skipped) -> Ve
     notes
 }
 
-/// Counted and kept: of many values some always lie far out.
+/// Outliers are counted and kept: some of many values are always far out.
 fn on_outliers(outliers: Outliers, n: usize) -> String {
     let far = counted(outliers.mild as u64, "value");
     let severe = match outliers.severe {
@@ -76,7 +76,7 @@ fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
-/// What the order of the values says, if it is the order in which they were measured.
+/// Signs of drift in the order of the values, if that is the order of measurement.
 fn on_order(values: &[f64]) -> Option<String> {
     let varies = values.iter().any(|v| *v != values[0]);
     if values.len() < SERIES_MIN || !varies {
@@ -167,7 +167,7 @@ fn on_student(found: &Comparison, alpha: f64) -> Option<String> {
     ))
 }
 
-/// Nothing to say where ranks could not have said otherwise.
+/// No note if no ranks of this many values could be significant.
 fn on_ranks(found: &Comparison, alpha: f64) -> Option<String> {
     let (welch, ranks) = (found.welch?.p, found.mann_whitney.p);
     if (welch < alpha) == (ranks < alpha) || found.mann_whitney_least_p >= alpha {

@@ -1,4 +1,4 @@
-//! Everything that `furlong stat` has to say of its files, as data and as text.
+//! The report of `furlong stat` on its files, as data and as text.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -20,16 +20,16 @@ use furlong_stats::{Moments, describe};
 /// The `schema` of the JSON form.
 pub const SCHEMA: &str = "furlong.stat/1";
 
-/// What `furlong stat` prints, as data.
+/// The output of `furlong stat` as data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// Always [`SCHEMA`].
     pub schema: &'static str,
-    /// Confidence of every interval, per cent.
+    /// Confidence of every interval, in per cent.
     pub confidence_pct: f64,
     /// The files, the base first.
     pub sets: Vec<Described>,
-    /// Each of the others against the base; empty where only the summary is wanted.
+    /// Each of the others against the base; empty if only the summary is requested.
     pub comparisons: Vec<Comparison>,
 }
 
@@ -38,7 +38,7 @@ pub struct Report {
 pub struct Described {
     /// As given; `<stdin>` for standard input.
     pub name: String,
-    /// How the picture marks it.
+    /// Its symbol in the picture.
     pub symbol: char,
     /// Number, range, median, mean, deviation.
     #[serde(flatten)]
@@ -49,16 +49,16 @@ pub struct Described {
     pub outliers_severe: usize,
     /// Lines without the wanted column.
     pub lines_skipped: u64,
-    /// What to know before believing it.
+    /// Caveats.
     pub notes: Vec<String>,
 }
 
-/// The variance of a set is beyond what a double holds; its name.
+/// The variance of this set is outside the range of a double.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutOfRange {
-    /// The values are so large that it is not finite.
+    /// It is not finite: the values are too large.
     Large(String),
-    /// The values are so small that it is 0, though they differ.
+    /// It is 0 although the values differ: they are too small.
     Small(String),
 }
 
@@ -78,10 +78,10 @@ impl fmt::Display for OutOfRange {
 impl std::error::Error for OutOfRange {}
 
 impl Report {
-    /// Describes the sets and, where a test is wanted, compares each with the first.
+    /// Describes the sets and, if a test is requested, compares each with the first.
     ///
     /// # Errors
-    /// The first set whose variance is not finite, or lost.
+    /// The first set with a variance that is infinite or underflows.
     pub fn new(sets: &[Set], confidence_pct: f64, test: Option<Test>) -> Result<Self, OutOfRange> {
         let described: Vec<Described> = sets
             .iter()
@@ -117,10 +117,10 @@ impl Report {
         })
     }
 
-    /// Writes it for a person.
+    /// Writes the report for people.
     ///
     /// # Errors
-    /// Whatever `out` says.
+    /// An error of `out`.
     pub fn write(
         &self,
         sets: &[Set],
@@ -187,7 +187,7 @@ impl Report {
     }
 }
 
-/// Whether values differ and their deviation is 0 all the same.
+/// True if values differ but their deviation is 0.
 fn is_lost(summary: &Summary) -> bool {
     summary.min < summary.max && summary.stddev == Some(0.0)
 }
@@ -213,8 +213,8 @@ fn row(set: &Described) -> String {
     format!("{symbol} {n:>3} {min:>13} {max:>13} {median:>13} {mean:>13} {stddev:>13}")
 }
 
-/// The comparison in one line: which way and how far, with its interval, or that nothing is proven
-/// and what is still possible.
+/// The comparison in one line: the direction and the size with its interval, or that no difference
+/// is proven, with the interval of the possible ones.
 fn headline(c: &Comparison, confidence: f64) -> String {
     let confidence = general(confidence, 6);
     let (value, interval, unit) = change(c);
@@ -240,7 +240,7 @@ fn headline(c: &Comparison, confidence: f64) -> String {
     }
 }
 
-/// What the test that decides is about, with its interval and unit.
+/// The value that the deciding test is about, with its interval and unit.
 fn change(c: &Comparison) -> (f64, Option<[f64; 2]>, &'static str) {
     let absolute = (c.difference, Some(c.difference_interval), "");
     match c.test {
@@ -279,7 +279,7 @@ fn range([low, high]: [f64; 2], unit: &str) -> String {
     }
 }
 
-/// The tests, a line each.
+/// The tests, one line each.
 fn lines(c: &Comparison) -> Vec<(&'static str, String)> {
     let how = if c.mann_whitney_exact {
         "exact"

@@ -1,4 +1,4 @@
-//! Bytes to values: a state for each place in a line, so that no line is ever held in memory.
+//! Bytes to values by a state machine over each line: no line is ever held in memory.
 #![forbid(unsafe_code)]
 
 use std::io::{self, BufRead};
@@ -7,25 +7,25 @@ use super::fault::{Fault, shortened};
 use super::input::{Reading, Skipped, VALUES_MIN};
 use super::number::{is_space, parse};
 
-/// No number needs a word as long as this.
+/// Length limit of a word; no number needs it.
 pub(super) const WORD_BYTES_MAX: usize = 4096;
 
-/// ministat takes longer lines for several.
+/// ministat splits longer lines.
 const CLASSIC_LINE_BYTES: usize = 8191;
 
-/// Where in a line the scanner stands.
+/// The scanner's position in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// At its beginning or among delimiters.
+    /// At the beginning or among delimiters.
     Gap,
     /// In a word before the wanted one.
     Earlier,
     /// In the wanted word.
     Wanted,
-    /// Behind it, with nothing but white space since: if the line ends here, that and the white
-    /// space at the word's own end do not count.
+    /// After it, with only white space since. If the line ends here, neither this white space nor
+    /// that at the end of the word counts.
     Behind,
-    /// Behind all that matters.
+    /// After everything that matters.
     Rest,
 }
 
@@ -34,15 +34,15 @@ pub(super) struct Scanner<'a> {
     reading: &'a Reading,
     is_delimiter: [bool; 256],
     place: Place,
-    /// Words begun in this line.
+    /// Words of this line so far, the current one included.
     words: usize,
-    /// One of them held more than white space.
+    /// True if one of them has more than white space.
     inked: bool,
-    /// The wanted word of this line was there.
+    /// True if this line had the wanted word.
     found: bool,
     /// Bytes of this line so far.
     length: usize,
-    /// Lines finished.
+    /// Complete lines.
     lines: u64,
     word: Vec<u8>,
     pub(super) values: Vec<f64>,
@@ -156,7 +156,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// The text of a line ends here: white space at its end never counts.
+    /// Handles the end of a line's text: white space there never counts.
     fn end_text(&mut self) -> Result<(), Fault> {
         if matches!(self.place, Place::Wanted | Place::Behind) {
             let kept = self.word.iter().rposition(|&b| !is_space(b));
@@ -226,7 +226,7 @@ mod tests {
 
     use crate::ministat::input::{Reading, read_from};
 
-    /// The same grammar by splitting whole lines, for text without long lines or NUL bytes.
+    /// The same grammar on whole lines, for text without long lines or NUL bytes.
     fn by_lines(text: &[u8], reading: &Reading) -> Option<Vec<f64>> {
         let mut values = Vec::new();
         for line in text.split(|&b| b == b'\n') {
@@ -255,7 +255,7 @@ mod tests {
         };
         let mut agreed = 0;
         for round in 0..20_000 {
-            // Mostly digits and line ends, so that many rounds are good input.
+            // Mostly digits and line ends, so that many rounds have valid input.
             let text: Vec<u8> = (0..next(40))
                 .map(|_| match next(16) {
                     0..=6 => b'0' + next(10) as u8,

@@ -1,4 +1,4 @@
-//! Files as sets, whoever wrote them.
+//! Files as sets, of numbers or of another tool.
 #![forbid(unsafe_code)]
 
 use std::ffi::{OsStr, OsString};
@@ -9,28 +9,28 @@ use super::fault::{Fault, InputError, shown};
 use super::foreign::{self, HEAD_BYTES, Series, Tool, listed};
 use super::input::{Reading, Set, Skipped, VALUES_MIN, read_from};
 
-/// How files are read.
+/// Rules for reading files.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
-    /// Of files of numbers.
+    /// For files of numbers.
     pub reading: Reading,
-    /// Whether to look for what other tools write.
+    /// True to recognize other tools' files.
     pub foreign: bool,
-    /// Of another tool's file, only the series whose name contains this.
+    /// For another tool's file: only the series whose name contains this.
     pub series: Option<&'a str>,
 }
 
-/// What a file turned out to be.
+/// Content of a file.
 enum Found {
     Numbers(Set),
     Foreign(Tool, Vec<Series>),
 }
 
-/// The sets of all files: one a file, or, where there is a single file of commands or benchmarks,
-/// one of each.
+/// The sets of all files: one per file. If the only file has commands or benchmarks, there is one
+/// set for each of them.
 ///
 /// # Errors
-/// The first file that gives none, or more than one where it must be one.
+/// The first file without a set, or with several if it must have one.
 pub fn read_all(files: &[OsString], source: &Source<'_>) -> Result<Vec<Set>, InputError> {
     let mut sets = vec![];
     for name in files {
@@ -59,7 +59,7 @@ pub fn read_all(files: &[OsString], source: &Source<'_>) -> Result<Vec<Set>, Inp
     Ok(sets)
 }
 
-/// A series as a set; with its own name where the file has several.
+/// A series as a set, with its own name if the file has several.
 fn set(file: &OsStr, series: Series, several: bool) -> Result<Set, Fault> {
     if series.values.len() < VALUES_MIN {
         let (name, found) = (shown(series.name.as_bytes()), series.values.len());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Series, add};
 
-/// Whether a text has a benchmark's line, or a key as such files begin with.
+/// True if a text has a benchmark's line, or a key as at the start of such files.
 pub(super) fn is_go(text: &str) -> bool {
     text.lines().any(|line| benchmark(line).is_some())
         || text
@@ -32,7 +32,7 @@ fn benchmark(line: &str) -> Option<Line<'_>> {
     (!figures.is_empty()).then_some(Line { name, figures })
 }
 
-/// `key: value`, the key in small letters.
+/// `key: value`; the key is in lower case.
 fn key(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let small = |letter: char| !letter.is_whitespace() && !letter.is_uppercase();
@@ -40,7 +40,7 @@ fn key(line: &str) -> Option<(&str, &str)> {
     is_key.then(|| (key, value.trim()))
 }
 
-/// A series a benchmark and unit, or, unless `all` are wanted, the first unit of each benchmark.
+/// A series for each benchmark and unit or, unless `all`, for the first unit of each benchmark.
 pub(super) fn read(text: &str, all: bool) -> Vec<Series> {
     let mut keys: BTreeMap<&str, &str> = BTreeMap::new();
     let mut seen: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

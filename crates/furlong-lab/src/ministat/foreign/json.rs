@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Series, Tool};
 
-/// Whether a text begins as JSON does; no file of numbers does.
+/// True if a text begins like JSON; no file of numbers does.
 pub(super) fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
 }
@@ -27,7 +27,7 @@ pub(super) fn read(text: &str) -> Result<(Tool, Vec<Series>), String> {
     }
 }
 
-/// One command of hyperfine's.
+/// One command of hyperfine's output.
 fn command(result: &Value) -> Result<Series, String> {
     let name = result.get("command").and_then(Value::as_str).unwrap_or("?");
     match result.get("times").and_then(numbers) {
@@ -41,7 +41,7 @@ fn command(result: &Value) -> Result<Series, String> {
     }
 }
 
-/// A benchmark of criterion's: each sample is so many iterations in so many nanoseconds.
+/// A benchmark of criterion's: each sample is a number of iterations and their nanoseconds.
 fn sample(iterations: &Value, times: &Value) -> Result<Series, String> {
     let wrong = || "has no sample of criterion's; give its sample.json".to_owned();
     let iterations = numbers(iterations).ok_or_else(wrong)?;

@@ -1,5 +1,5 @@
-//! What other tools write, as sets of values: hyperfine's JSON, lines of Go's benchmarks,
-//! criterion's samples, and what `perf stat` prints as text, as CSV or as JSON.
+//! Other tools' output as sets of values: hyperfine's JSON, lines of Go's benchmarks, criterion's
+//! samples, and the output of `perf stat` as text, CSV or JSON.
 //!
 //! # Files
 //! - `json`: hyperfine and criterion; `go`: benchmarks; `perf`: counters
@@ -11,7 +11,7 @@ mod perf;
 
 use std::fmt;
 
-/// Values that belong together.
+/// Values of one command, benchmark or event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// The command, the benchmark with its unit, or the event.
@@ -20,21 +20,21 @@ pub struct Series {
     pub values: Vec<f64>,
 }
 
-/// Who wrote a file.
+/// The tool that wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
     /// `hyperfine --export-json`.
     Hyperfine,
     /// criterion's `sample.json`.
     Criterion,
-    /// `go test -bench`, and whatever writes such lines for benchstat.
+    /// `go test -bench`, and other tools that write such lines for benchstat.
     Go,
     /// `perf stat`.
     Perf,
 }
 
 impl Tool {
-    /// Whether the series of one file are what its reader wants to compare.
+    /// True if users usually compare the series of one file.
     #[must_use]
     pub fn compares_within(self) -> bool {
         matches!(self, Self::Hyperfine | Self::Go)
@@ -52,10 +52,10 @@ impl fmt::Display for Tool {
     }
 }
 
-/// So much of a file's beginning says who wrote it.
+/// Bytes of a file's beginning that identify its tool.
 pub const HEAD_BYTES: usize = 4096;
 
-/// Whether a file that begins so may be another tool's.
+/// True if a file with this beginning may be another tool's.
 #[must_use]
 pub fn may_be_foreign(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
@@ -65,11 +65,11 @@ pub fn may_be_foreign(head: &[u8]) -> bool {
 /// The series of another tool's file.
 ///
 /// # Shapes
-/// `wanted` keeps those whose name contains it. Without it, of the several units of a benchmark the
-/// first is kept.
+/// `wanted` keeps the series whose name contains it. Without it, only the first of a benchmark's
+/// units is kept.
 ///
 /// # Errors
-/// Why the file has none, in a sentence that says what to do.
+/// The reason why the file has none, in a sentence with a remedy.
 pub fn read(text: &str, wanted: Option<&str>) -> Result<(Tool, Vec<Series>), String> {
     let (tool, all) = if json::is_json(text) && !perf::is_perf(text) {
         json::read(text)?

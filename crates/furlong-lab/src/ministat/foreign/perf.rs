@@ -1,12 +1,12 @@
-//! What `perf stat` prints: text, CSV (`-x,`) and JSON (`-j`), once or many times in one file, in
-//! intervals (`-I`) too. Each time gives an event one value.
+//! The output of `perf stat`: text, CSV (`-x,`) and JSON (`-j`), one or several per file, also in
+//! intervals (`-I`). Each output gives one value per event.
 #![forbid(unsafe_code)]
 
 use serde_json::Value;
 
 use super::{Series, add};
 
-/// What perf prints above its figures.
+/// perf's line above its figures.
 const HEADLINE: &str = "Performance counter stats for";
 
 pub(super) fn is_perf(text: &str) -> bool {
@@ -16,7 +16,7 @@ pub(super) fn is_perf(text: &str) -> bool {
             .any(|line| csv(line).is_some() || json(line).is_some())
 }
 
-/// A series an event. What was not counted has no value.
+/// One series per event. An event that was not counted gives no value.
 pub(super) fn read(text: &str) -> Vec<Series> {
     let mut all = vec![];
     for line in text.lines() {
@@ -28,10 +28,10 @@ pub(super) fn read(text: &str) -> Vec<Series> {
     all
 }
 
-/// A figure, where it was counted, and its event.
+/// A figure, if it was counted, and its event.
 type Figure = (Option<f64>, String);
 
-/// Of a value as perf writes it; the outer `None` where it is none.
+/// Reads a value in perf's format; the outer `None` if it is not one.
 fn value(text: &str) -> Option<Option<f64>> {
     if matches!(text, "<not counted>" | "<not supported>") {
         return Some(None);
@@ -50,8 +50,8 @@ fn json(line: &str) -> Option<Figure> {
     Some((value(figure)?, json.get("event")?.as_str()?.to_owned()))
 }
 
-/// `value,unit,event,time,share,..`, with the time before it in intervals: so long the event was
-/// counted, which is such a share of the time, per cent.
+/// `value,unit,event,time,share,..`, with a timestamp before it in intervals. `time` is the time
+/// for which the event was counted, and `share` its percentage of the whole.
 fn csv(line: &str) -> Option<Figure> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let figure = |place: usize| match fields.get(place..)? {
@@ -82,7 +82,7 @@ fn plain(line: &str) -> Option<Figure> {
     let words: Vec<&str> = rest.split_whitespace().collect();
     let event = match &words[..] {
         ["seconds", event @ ..] if !event.is_empty() => event.join(" "),
-        // Units that perf puts between: msec, Joules, MiB, ..
+        // perf's units in between: msec, Joules, MiB, ..
         [_, event] | [event] => (*event).to_owned(),
         _ => return None,
     };

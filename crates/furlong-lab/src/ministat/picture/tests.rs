@@ -1,4 +1,4 @@
-//! The picture against properties that hold whatever it draws.
+//! Properties that hold for every picture.
 #![forbid(unsafe_code)]
 
 use super::{Drawing, Figure, Picture, SYMBOLS, Undrawable, overlap_symbol};
@@ -21,7 +21,7 @@ fn cells(text: &str, bars: usize) -> (Vec<Vec<char>>, Vec<String>) {
     )
 }
 
-/// How many cells of each column hold a symbol; they must stand on the ground without gaps.
+/// The number of cells with a symbol in each column; they must be at the bottom, without gaps.
 fn heights(rows: &[Vec<char>], symbol: char) -> Vec<usize> {
     let width = rows.first().map_or(0, Vec::len);
     (0..width)
