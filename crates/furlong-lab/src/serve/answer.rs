@@ -1,4 +1,4 @@
-//! What goes back, and the headers that every answer has.
+//! Answers to requests, and the headers that all of them have.
 #![forbid(unsafe_code)]
 
 use std::time::Duration;
@@ -12,12 +12,12 @@ use super::frame;
 use super::refusal::Refusal;
 use crate::record::store::Work;
 
-/// What the browser may do with an answer: show it in this server's style. No script, from here or
-/// elsewhere; no frame, no form and no picture but this server's.
+/// The browser's permissions for an answer: only this server's style. No script at all; no frame,
+/// form or picture from elsewhere.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
     form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// The same for every answer.
+/// Headers of every answer.
 const HEADERS: [(HeaderName, &str); 6] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -36,10 +36,10 @@ const HEADERS: [(HeaderName, &str); 6] = [
     ),
 ];
 
-/// Seconds after which a browser may ask again for what was not to be had.
+/// Seconds after which a browser may retry an answer that was unavailable.
 const RETRY_S: &str = "5";
 
-/// What goes back.
+/// A response before it is sent.
 #[derive(Debug)]
 pub(super) struct Answer {
     status: StatusCode,
@@ -48,7 +48,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Something that is there.
+    /// A successful answer.
     pub(super) fn of(kind: &'static str, body: impl Into<Bytes>) -> Answer {
         let mut answer = Answer {
             status: StatusCode::OK,
@@ -68,7 +68,7 @@ impl Answer {
         Answer::of("text/html; charset=utf-8", page.render())
     }
 
-    /// A file to be kept; its name is furlong's own.
+    /// A file to download; furlong chooses its name.
     pub(super) fn file(kind: &'static str, name: &str, body: String) -> Answer {
         let mut answer = Answer::of(kind, body);
         let disposition = format!("attachment; filename=\"{name}\"");
@@ -76,7 +76,7 @@ impl Answer {
         answer
     }
 
-    /// Why there is nothing.
+    /// The page of a refusal, with its status.
     pub(super) fn refusal(refusal: &Refusal) -> Answer {
         let mut answer = Answer::page(&refusal.page());
         answer.status = refusal.status();
@@ -89,8 +89,8 @@ impl Answer {
         answer
     }
 
-    /// Something that changes only with furlong itself: the browser keeps it, and asks by its mark
-    /// whether it is still the same.
+    /// An answer that changes only with furlong itself. The browser keeps it, and revalidates it by
+    /// its entity tag.
     pub(super) fn kept(mut self, mark: &str, known: Option<&str>) -> Answer {
         self.set(header::ETAG, mark);
         self.set(header::CACHE_CONTROL, "no-cache");
@@ -105,7 +105,7 @@ impl Answer {
         self
     }
 
-    /// Says how long the statements took and how long all of it, where a browser shows it.
+    /// Adds the time of the statements and the total, for the browser's developer tools.
     pub(super) fn timed(mut self, work: &Work, all: Duration) -> Answer {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         let timing = format!(
@@ -119,13 +119,13 @@ impl Answer {
     }
 
     fn set(&mut self, name: HeaderName, value: &str) {
-        // What is set here is furlong's own text; what were none would be left out.
+        // Every value is furlong's own text; an invalid one would be left out.
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.insert(name, value);
         }
     }
 
-    /// As it is sent.
+    /// The answer in the form for the connection.
     pub(super) fn response(self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(self.body));
         *response.status_mut() = self.status;

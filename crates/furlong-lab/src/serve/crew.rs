@@ -1,5 +1,5 @@
-//! The threads that make pages. The store's answers are waited for here, so that no connection
-//! waits for another's page.
+//! The threads that make pages. Only they wait for the store: no connection waits for the page of
+//! another.
 #![forbid(unsafe_code)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,37 +20,37 @@ use crate::error::{Error, cause};
 use crate::record::store::Location;
 use crate::talk::Voice;
 
-/// How many make pages at a time.
+/// Number of threads.
 const THREADS: usize = 4;
 
-/// How many pages may wait to be made.
+/// Most pages in the queue.
 const WAITING: usize = 64;
 
-/// The threads, as those see them who want pages.
+/// The handle by which connections request pages from the threads.
 #[derive(Clone)]
 pub(super) struct Crew(SyncSender<Job>);
 
-/// A page to be made, and where it goes.
+/// A page to make, and the receiver of the answer.
 struct Job {
     route: Route,
     answer: oneshot::Sender<Answer>,
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Common {
     jobs: Mutex<Receiver<Job>>,
     tallies: Tallies,
-    /// What was last said of the store, so that it is not said for every page.
+    /// The last reported fault of the store: it is not reported again for every page.
     said: Mutex<Option<String>>,
     voice: Voice,
 }
 
 impl Crew {
-    /// Begins; each of them goes when nobody is left who wants pages.
+    /// Starts the threads. Each ends when the last handle is dropped.
     ///
     /// # Errors
     ///
-    /// The system has no thread to give.
+    /// The system cannot start a thread.
     pub(super) fn of(location: &Location, voice: Voice) -> Result<Crew, Error> {
         let (sender, jobs) = sync_channel(WAITING);
         let common = Arc::new(Common {
@@ -69,7 +69,7 @@ impl Crew {
         Ok(Crew(sender))
     }
 
-    /// The page that is asked for.
+    /// Makes the requested page.
     pub(super) async fn make(&self, route: Route) -> Answer {
         let (answer, made) = oneshot::channel();
         match self.0.try_send(Job { route, answer }) {
@@ -85,7 +85,7 @@ impl Crew {
 impl Common {
     fn work(&self, mut reader: Reader) {
         loop {
-            // The lock goes with the statement: while one waits for a job, the others wait for it.
+            // The lock is held during `recv`: one thread waits for a job, the others for the lock.
             let job = self
                 .jobs
                 .lock()
@@ -94,7 +94,7 @@ impl Common {
             let Ok(Job { route, answer }) = job else {
                 return;
             };
-            // Nobody waits for it any more.
+            // The connection is already gone.
             if answer.is_closed() {
                 continue;
             }
@@ -120,7 +120,7 @@ impl Common {
         }
     }
 
-    /// Says what is wrong with the store when it begins to be so, and when it is so no more.
+    /// Reports a fault of the store when it begins, and again when it ends.
     fn say(&self, what: Option<String>) {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         match (&what, &*said) {

@@ -1,4 +1,4 @@
-//! What stands around every page: the way back, the style and the way past both.
+//! The frame of every page: navigation, style, and a link that skips them.
 #![forbid(unsafe_code)]
 
 use std::sync::LazyLock;
@@ -13,28 +13,28 @@ use crate::report::html::{STYLE, arms};
 pub(super) use crate::report::text::called;
 use crate::report::text::{plain, shorten};
 
-/// The style of the reports, and what only the site has.
+/// The style of the reports, and the site's own.
 static SHEET: LazyLock<String> = LazyLock::new(|| [STYLE, include_str!("site.css")].concat());
 
-/// A racing post, for the tab of the browser.
+/// A racing post, as the icon of the browser's tab.
 const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\">\
     <rect width=\"16\" height=\"16\" rx=\"3\" fill=\"#00664b\"/>\
     <path d=\"M3 12.5h10M5 12.5v-4M8 12.5v-9M11 12.5v-6\" stroke=\"#fffefa\" stroke-width=\"1.6\" \
     fill=\"none\"/></svg>";
 
-/// Columns of a title, beyond which it is cut.
+/// Columns at which a title is cut.
 const TITLE_COLUMNS: usize = 100;
 
-/// A page on its way.
+/// A page under construction.
 pub(super) struct Page {
     title: String,
     crumbs: Vec<(String, String)>,
-    /// What stands under the title.
+    /// The content under the title.
     pub(super) content: Markup,
 }
 
 impl Page {
-    /// With nothing on it yet.
+    /// An empty page.
     pub(super) fn new(title: &str) -> Page {
         Page {
             title: shorten(&called(title), TITLE_COLUMNS),
@@ -43,13 +43,13 @@ impl Page {
         }
     }
 
-    /// One more step on the way from the first page to this one.
+    /// Adds a step to the path from the first page to this one.
     pub(super) fn crumb(&mut self, name: &str, route: &Route) {
         self.crumbs
             .push((shorten(&called(name), TITLE_COLUMNS / 2), route.to_string()));
     }
 
-    /// All of it.
+    /// The complete HTML.
     pub(super) fn render(&self) -> String {
         let page = html! {
             (DOCTYPE)
@@ -91,22 +91,22 @@ impl Page {
     }
 }
 
-/// The style sheet; `known` is the mark of the one that the browser has.
+/// The style sheet; `known` is the entity tag in the browser's cache.
 pub(super) fn style(known: Option<&str>) -> Answer {
     Answer::of("text/css; charset=utf-8", SHEET.as_bytes()).kept(&mark(&SHEET), known)
 }
 
-/// The sign in the browser's tab.
+/// The icon of the browser's tab.
 pub(super) fn icon(known: Option<&str>) -> Answer {
     Answer::of("image/svg+xml", ICON.as_bytes()).kept(&mark(ICON), known)
 }
 
-/// What tells two texts apart.
+/// An entity tag: a hash of the text.
 fn mark(text: &str) -> String {
     format!("\"{:016x}\"", fnv1a(text.as_bytes()))
 }
 
-/// Routes are written into pages as addresses.
+/// A route in a page is its address.
 impl Render for Route {
     fn render(&self) -> Markup {
         self.to_string().render()

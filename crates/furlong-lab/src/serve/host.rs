@@ -1,22 +1,23 @@
-//! Under which names the server answers. A page of a stranger's cannot ask for anything here: the
-//! browser would let it only where the stranger's own name led here, and that name is refused.
+//! Names under which the server answers. They stop DNS rebinding: a foreign page can only read
+//! answers of its own origin. Its host name may resolve to this server, but a request for that name
+//! is refused.
 #![forbid(unsafe_code)]
 
 use std::net::IpAddr;
 
-/// The names.
+/// Further names of the server.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts(Vec<String>);
 
 impl Hosts {
-    /// These besides addresses and `localhost`, which are no stranger's.
+    /// These names, besides IP addresses and `localhost`, which no foreign site can have.
     #[must_use]
     pub fn with(names: &[String]) -> Hosts {
         let lower = names.iter().map(|name| name.to_ascii_lowercase());
         Hosts(lower.collect())
     }
 
-    /// Whether a `Host` is one of them.
+    /// True if a `Host` is one of them.
     pub(super) fn has(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
         let bare = name
@@ -28,7 +29,7 @@ impl Hosts {
     }
 }
 
-/// The name in front of `:PORT`, where there is one.
+/// The name before `:PORT`, if there is a port.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if !port.contains(']') && port.bytes().all(|b| b.is_ascii_digit()) => {

@@ -1,29 +1,31 @@
-//! `furlong serve`: the history in a browser. Pages are made here and sent whole: there is no
-//! script, and none is allowed.
+//! `furlong serve`: the history in a browser. Pages are rendered on the server. There is no script,
+//! and none is allowed.
 //!
 //! # Words
 //!
-//! - *Route*: what a request asks for; it is read from an address and written as one.
-//! - *Refusal*: why there is no page, which is a page too.
-//! - *Reader*: a connection to the store that comes back when the store does.
-//! - *Crew*: the threads that make pages, each with a reader of its own.
+//! - *Route*: a request's target; it is parsed from an address and written as one.
+//! - *Refusal*: the reason why there is no page; it is a page, too.
+//! - *Reader*: a connection to the store that is reopened after a fault.
+//! - *Crew*: the threads that make pages, each with its own reader.
 //!
 //! # Invariants
 //!
-//! - I1: nothing is ever written to the store: its connections refuse to.
-//! - I2: no page loads or runs what this server did not write, whatever stands in the store: every
-//!   text is escaped, and the headers of every answer forbid the rest.
-//! - I3: no answer tells where the store is, nor anything else that is no measurement.
-//! - I4: however many runs there are, the number of statements for a page has a bound.
+//! - I1: nothing is ever written to the store: its connections are read-only.
+//! - I2: no page loads or runs anything that this server did not write, whatever the store
+//!   contains: every text is escaped, and the headers of every answer forbid the rest.
+//! - I3: no answer reveals the store's location, or anything else that is not a measurement.
+//! - I4: the number of statements for a page has a bound that does not depend on the number of
+//!   runs.
 //!
 //! # Files
 //!
-//! - `server.rs`: connections, and how it ends; `host.rs`: under which names it answers.
-//! - `request.rs`: which requests are answered at all; `route.rs`, `parameters.rs`: what they want.
-//! - `crew.rs`, `reader.rs`: who makes pages, and what from; `tallies.rs`: verdicts that are known.
-//! - `pages/`: the pages, a file each; `frame.rs`: what stands around them; `site.css`: the style
-//!   besides the report's.
-//! - `answer.rs`: what goes back, and its headers; `refusal.rs`: why not.
+//! - `server.rs`: connections and shutdown; `host.rs`: names under which it answers.
+//! - `request.rs`: checks of a request; `route.rs`, `parameters.rs`: its target.
+//! - `crew.rs`, `reader.rs`: threads that make pages, and their source; `tallies.rs`: cached
+//!   verdicts.
+//! - `pages/`: the pages, one file each; `frame.rs`: their frame; `site.css`: the style besides the
+//!   report's.
+//! - `answer.rs`: answers and their headers; `refusal.rs`: reasons for a refusal.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -1,19 +1,19 @@
-//! What stands behind the `?` of an address.
+//! Parameters after the `?` of an address.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 
 use super::refusal::Refusal;
 
-/// The parameters of a request, each once and each known.
+/// The parameters of a request. Each is known and occurs once.
 pub(super) struct Parameters(BTreeMap<String, String>);
 
 impl Parameters {
-    /// Reads them.
+    /// Parses a query.
     ///
     /// # Errors
     ///
-    /// One is there twice, or is none of those that are known.
+    /// A parameter occurs twice or is not in `known`.
     pub(super) fn of(query: &str, known: &[&str]) -> Result<Parameters, Refusal> {
         let mut found = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -33,24 +33,24 @@ impl Parameters {
         Ok(Parameters(found))
     }
 
-    /// What was said, be it nothing.
+    /// The parameter's value, which may be empty.
     pub(super) fn any(&mut self, name: &str) -> Option<String> {
         self.0.remove(name)
     }
 
-    /// What was said; a field of a form that was left empty says nothing.
+    /// The parameter's value, unless it is empty, like a form's unused field.
     pub(super) fn some(&mut self, name: &str) -> Option<String> {
         self.any(name).filter(|value| !value.is_empty())
     }
 
-    /// What has to be said.
+    /// The value of a required parameter.
     pub(super) fn need(&mut self, name: &str) -> Result<String, Refusal> {
         let missing = || Refusal::Parameter(format!("The parameter “{name}” is missing."));
         self.any(name).ok_or_else(missing)
     }
 }
 
-/// Parameters as an address has them, `?` first; nothing where there are none.
+/// Parameters in the form of an address, with `?` first; empty if there are none.
 pub(super) fn query<'a>(pairs: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> String {
     let mut said = form_urlencoded::Serializer::new(String::new());
     for (name, value) in pairs {

@@ -1,5 +1,5 @@
-//! A connection to the store that comes back when the store does: a file that was put in another's
-//! place is seen, a server that was started again is connected to again.
+//! A connection to the store that is reopened when necessary: after its file was replaced, or its
+//! server was restarted.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use super::refusal::Refusal;
 use crate::record::store::{Fault, Location, Store, Work};
 
-/// A connection, where there is one.
+/// A connection, if there is one.
 pub(super) struct Reader {
     location: Location,
     open: Option<Open>,
@@ -16,15 +16,15 @@ pub(super) struct Reader {
 
 struct Open {
     store: Store,
-    /// Which file it was that was opened.
+    /// The file that was opened.
     file: Option<File>,
 }
 
-/// A file, whatever its name: its device and its number there.
+/// A file, independent of its name: its device and its inode number.
 type File = (u64, u64);
 
 impl Reader {
-    /// Of a store; nothing is opened yet.
+    /// A reader of a store; nothing is opened yet.
     pub(super) fn of(location: &Location) -> Reader {
         Reader {
             location: location.clone(),
@@ -32,12 +32,12 @@ impl Reader {
         }
     }
 
-    /// Does something with the store.
+    /// Runs `take` on the store.
     ///
     /// # Errors
     ///
-    /// What is refused. After a fault the store is opened anew, at once where all that was lost is
-    /// the connection.
+    /// The refusal of `take`. After a fault the store is reopened: at once if only the connection
+    /// was lost, otherwise at the next call.
     pub(super) fn read<T>(
         &mut self,
         take: impl Fn(&Store) -> Result<T, Refusal>,
@@ -71,14 +71,15 @@ impl Reader {
     }
 
     fn open(&self) -> Result<Open, Fault> {
-        // First, so that a file that is exchanged meanwhile is one that is not known.
+        // Before opening: if the file is replaced in between, this is the old one, and it is
+        // reopened.
         let file = file(&self.location);
         let store = Store::open_to_read(&self.location)?;
         Ok(Open { store, file })
     }
 }
 
-/// Which file stands where the store is; `None` where there is none, or the store is no file.
+/// The file at the store's path; `None` if there is none, or the store is not a file.
 fn file(location: &Location) -> Option<File> {
     let Location::File(path) = location else {
         return None;

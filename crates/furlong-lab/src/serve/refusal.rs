@@ -1,4 +1,4 @@
-//! Why there is no page, and what to do: which is a page too.
+//! Reasons why there is no page, each with a remedy; the answer is a page, too.
 #![forbid(unsafe_code)]
 
 use hyper::StatusCode;
@@ -9,24 +9,24 @@ use super::route::Route;
 use crate::record::store::Fault;
 use crate::report::text::plain;
 
-/// Why there is no page.
+/// The reason why there is no page.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// A parameter makes no sense.
+    /// A parameter is invalid.
     Parameter(String),
-    /// There is no such thing.
+    /// The thing does not exist.
     Missing(String),
-    /// It is neither GET nor HEAD.
+    /// The method is neither GET nor HEAD.
     Method,
-    /// It was asked for under a name that is not this server's.
+    /// The request's host name is not one of this server's.
     Host(String),
     /// The address is longer than any of this server's.
     Long,
-    /// The store does not answer.
+    /// The store does not respond.
     Store(Fault),
     /// Too many pages are being made.
     Busy,
-    /// A fault of furlong's own.
+    /// An error in furlong itself.
     Broken,
 }
 
@@ -37,7 +37,7 @@ impl From<Fault> for Refusal {
 }
 
 impl Refusal {
-    /// The number of it.
+    /// The HTTP status.
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Refusal::Parameter(_) => StatusCode::BAD_REQUEST,
@@ -50,7 +50,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the same can be asked for again in a while.
+    /// True if a later retry may succeed.
     pub(super) fn is_passing(&self) -> bool {
         self.status() == StatusCode::SERVICE_UNAVAILABLE
     }
@@ -68,8 +68,8 @@ impl Refusal {
         }
     }
 
-    /// What to do. What is wrong with the store is said where furlong was started: here it could
-    /// tell strangers where the store is.
+    /// The remedy. The store's fault is reported only on the terminal of `furlong serve`: a page
+    /// could reveal the store's location.
     fn words(&self) -> String {
         match self {
             Refusal::Parameter(what) | Refusal::Missing(what) => plain(what),
@@ -91,7 +91,7 @@ impl Refusal {
         }
     }
 
-    /// As a page.
+    /// The refusal as a page.
     pub(super) fn page(&self) -> Page {
         let mut page = Page::new(self.title());
         page.crumb("Experiments", &Route::home());

@@ -1,4 +1,4 @@
-//! Which requests are answered at all, before anything is done for them.
+//! Checks of a request, before any work for it.
 #![forbid(unsafe_code)]
 
 use hyper::{Method, Request, header};
@@ -7,14 +7,14 @@ use super::host::Hosts;
 use super::refusal::Refusal;
 use super::route::Route;
 
-/// Bytes of an address; none of this server's own is longer, unless a name is.
+/// Longest address in bytes; none of this server's own is longer, except with a longer name.
 const ADDRESS_MAX: usize = 8_000;
 
-/// What a request asks for.
+/// The target of a request.
 ///
 /// # Errors
 ///
-/// It asks in a way that is not answered, or for what is not here.
+/// The request is not allowed, or its target does not exist.
 pub(super) fn wanted<B>(request: &Request<B>, hosts: &Hosts) -> Result<Route, Refusal> {
     check_host(request, hosts)?;
     if request.method() != Method::GET && request.method() != Method::HEAD {
@@ -27,7 +27,7 @@ pub(super) fn wanted<B>(request: &Request<B>, hosts: &Hosts) -> Result<Route, Re
     Route::of(path, query)
 }
 
-/// A browser always says whom it means; so does every client of HTTP/1.1.
+/// Checks the host. Browsers and all clients of HTTP/1.1 send it.
 fn check_host<B>(request: &Request<B>, hosts: &Hosts) -> Result<(), Refusal> {
     let mut said = request.headers().get_all(header::HOST).iter();
     let named = said.next().map(|host| host.to_str().unwrap_or_default());
@@ -36,7 +36,7 @@ fn check_host<B>(request: &Request<B>, hosts: &Hosts) -> Result<(), Refusal> {
             "It says twice whom it means.".to_owned(),
         ));
     }
-    // An address that begins with a server's name goes before what else is said.
+    // A host in the request line takes precedence over the header.
     let authority = request
         .uri()
         .authority()

@@ -1,4 +1,4 @@
-//! What a request asks for, read from an address and written as one.
+//! A request's target, parsed from an address and written as one.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -9,20 +9,20 @@ use super::parameters::{Parameters, query};
 use super::refusal::Refusal;
 use crate::record::store::{Cursor, Filter};
 
-/// What may stand in a segment of a path as it is.
+/// Characters that a segment of a path may contain unescaped.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
 
-/// Runs of a course when nobody says how many, and at most.
+/// Runs of a course: the default and the maximum.
 pub(super) const LAST: (u32, u32) = (200, 1000);
 
-/// What is asked for.
+/// The target of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Route {
-    /// Every experiment, from a name on.
+    /// Every experiment, from the one with this name on.
     Home { first: String },
     /// The runs of an experiment.
     Experiment {
@@ -40,11 +40,11 @@ pub(super) enum Route {
     Course(Figure),
     /// The style of every page.
     Style,
-    /// The sign of every page.
+    /// The icon of every page.
     Icon,
 }
 
-/// Forms in which a run can be taken along.
+/// Formats in which a run can be downloaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Json,
@@ -53,16 +53,16 @@ pub(super) enum Form {
     Html,
 }
 
-/// Two runs.
+/// Two runs to compare.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pair {
-    /// The one that the other is held against.
+    /// The base.
     pub(super) base: Option<String>,
-    /// The other.
+    /// The run that is compared with it.
     pub(super) with: Option<String>,
-    /// By this metric; the primary one of each workload where none is named.
+    /// The metric; if none is given, each workload's primary one.
     pub(super) metric: Option<String>,
-    /// Also where they are of different machines.
+    /// True to compare even runs on different machines.
     pub(super) across: bool,
 }
 
@@ -72,18 +72,18 @@ pub(super) struct Figure {
     pub(super) experiment: String,
     pub(super) workload: String,
     pub(super) arm: String,
-    /// The primary one of the workload where none is named.
+    /// If none is given, the workload's primary one.
     pub(super) metric: Option<String>,
-    /// By its identifier; the one with the latest run where none is named.
+    /// The machine's identifier; if none is given, the one with the latest run.
     pub(super) machine: Option<String>,
-    /// At most so many runs.
+    /// Most runs.
     pub(super) last: Option<u32>,
 }
 
 impl Form {
     pub(super) const ALL: [Form; 4] = [Form::Json, Form::Csv, Form::Markdown, Form::Html];
 
-    /// The end of the file's name.
+    /// The extension of the file's name.
     pub(super) fn ending(self) -> &'static str {
         match self {
             Form::Json => "json",
@@ -93,7 +93,7 @@ impl Form {
         }
     }
 
-    /// As a reader knows it.
+    /// The name for readers.
     pub(super) fn name(self) -> &'static str {
         match self {
             Form::Json => "JSON",
@@ -130,11 +130,11 @@ impl Route {
         Route::Run { id: id.to_owned() }
     }
 
-    /// What an address asks for.
+    /// Parses an address.
     ///
     /// # Errors
     ///
-    /// There is no such thing, or a parameter makes no sense.
+    /// It does not exist, or a parameter is invalid.
     pub(super) fn of(path: &str, query: &str) -> Result<Route, Refusal> {
         let decode = |segment: &str| match percent_decode_str(segment).decode_utf8() {
             Ok(text) => Ok(text.into_owned()),
@@ -160,7 +160,7 @@ impl Route {
     }
 }
 
-/// Whether a name can stand in a path: these mean something else there.
+/// True if a name can be a segment of a path: these have another meaning there.
 fn stands_in_path(name: &str) -> bool {
     !["", ".", ".."].contains(&name)
 }
@@ -246,7 +246,7 @@ fn cursor(text: &str) -> Result<Cursor, Refusal> {
     })
 }
 
-/// As an address within this server.
+/// The route as an address within this server.
 impl fmt::Display for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! Connections: each is read by itself and none waits for another; one that is slow is cut.
+//! Connections: none waits for another, and slow ones are closed.
 #![forbid(unsafe_code)]
 
 use std::convert::Infallible;
@@ -30,47 +30,47 @@ use crate::error::{Error, cause};
 use crate::record::store::Location;
 use crate::talk::Voice;
 
-/// How long a client may take to say what it wants.
+/// Longest time for a client to send a request's head.
 const ASKING: Duration = Duration::from_secs(10);
 
-/// How long a connection lives at most, however it is used: one that takes nothing of what it is
-/// sent is no use to anybody.
+/// Longest life of a connection, however it is used: a client that reads nothing must not hold one
+/// forever.
 const LIVING: Duration = Duration::from_secs(60);
 
-/// How long answers that are under way have when the server ends.
+/// Time for answers in progress when the server ends.
 const ENDING: Duration = Duration::from_secs(2);
 
-/// How long to wait when the system has no connection to give.
+/// Pause after the system failed to accept a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Connections at a time; further ones wait at the door.
+/// Connections at a time; further ones wait in the listen queue.
 const CONNECTIONS: usize = 256;
 
-/// Bytes of all that a client says before what it wants is known.
+/// Largest size of a request's head, in bytes.
 const HEAD_MAX: usize = 16 * 1024;
 
-/// What is served, and to whom.
+/// Parameters of the server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The store.
     pub location: Location,
-    /// Under which names.
+    /// The names under which it answers.
     pub hosts: Hosts,
-    /// How much is said meanwhile.
+    /// The amount of messages.
     pub voice: Voice,
 }
 
-/// What every connection needs.
+/// State shared by all connections.
 struct Server {
     crew: Crew,
     hosts: Hosts,
 }
 
-/// Answers until SIGINT or SIGTERM comes; `ready` is called when both are listened for.
+/// Answers until SIGINT or SIGTERM; calls `ready` once both are handled.
 ///
 /// # Errors
 ///
-/// The system has no thread or handler to give.
+/// The system cannot provide a thread or a signal handler.
 pub fn serve(
     listener: TcpListener,
     options: &Options,
@@ -114,7 +114,7 @@ async fn accept(
 ) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
-        // It is never closed.
+        // The semaphore is never closed.
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
             return;
         };
@@ -123,20 +123,20 @@ async fn accept(
                 let server = Arc::clone(&server);
                 task::spawn(connection(stream, server, graceful.watcher(), place));
             }
-            // Of a client that has gone already, or because there are too many files.
+            // The client has already gone, or too many files are open.
             Err(_) => sleep(PAUSE).await,
         }
     }
 }
 
-/// One connection, until its client goes or its time is over.
+/// One connection, until its client closes it or its time is over.
 async fn connection(
     stream: TcpStream,
     server: Arc<Server>,
     watcher: Watcher,
     _place: OwnedSemaphorePermit,
 ) {
-    // Without it a page may wait for the next; there is no harm where it cannot be had.
+    // Without it, a page may be delayed until the next; a failure does no harm.
     let _ = stream.set_nodelay(true);
     let answer = service_fn(move |request| {
         let server = Arc::clone(&server);
@@ -147,7 +147,7 @@ async fn connection(
         .header_read_timeout(ASKING)
         .max_buf_size(HEAD_MAX)
         .serve_connection(TokioIo::new(stream), answer);
-    // What is wrong with a connection is its client's to know.
+    // A connection's error concerns only its client.
     let _ = timeout(LIVING, watcher.watch(connection)).await;
 }
 

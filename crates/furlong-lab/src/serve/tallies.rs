@@ -1,5 +1,5 @@
-//! The verdicts of runs in a few words, for lists. They follow from the samples and are never
-//! stored; those of a run that is finished do not change, and are made once.
+//! Counts of a run's verdicts, for lists. They follow from the samples and are never stored. Those
+//! of a finished run do not change, and are cached.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
@@ -9,22 +9,22 @@ use crate::model::result::Verdict;
 use crate::record::judged::{deciding, judged};
 use crate::record::store::{Fault, Saved, Status, Store};
 
-/// How often each verdict fell, in the order in which they are spoken of.
+/// The number of occurrences of each verdict, in the order in which reports list them.
 pub(super) type Tally = Vec<(Verdict, usize)>;
 
-/// Tallies that are kept; beyond that all are forgotten.
+/// Most tallies in the cache; a full cache is cleared.
 const KEPT: usize = 4096;
 
-/// The tallies that are known, by run and experiment.
+/// The cached tallies, by run and experiment.
 #[derive(Default)]
 pub(super) struct Tallies(Mutex<HashMap<(String, String), Tally>>);
 
 impl Tallies {
-    /// The verdicts of an experiment of a run.
+    /// The verdicts of an experiment in a run.
     ///
     /// # Errors
     ///
-    /// What is wrong with the database.
+    /// The database's fault.
     pub(super) fn of(&self, store: &Store, run: &str, experiment: &str) -> Result<Tally, Fault> {
         let key = (run.to_owned(), experiment.to_owned());
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);

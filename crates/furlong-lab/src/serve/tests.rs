@@ -1,4 +1,4 @@
-//! What pages ask of a store with ten thousand runs.
+//! The statements of pages on a store with ten thousand runs.
 #![forbid(unsafe_code)]
 
 use tempfile::TempDir;
@@ -28,7 +28,7 @@ impl Crowd {
         }
     }
 
-    /// The statements of a page, each with how SQLite goes about it.
+    /// The statements of a page, each with SQLite's query plan.
     fn plans(&self, route: &Route) -> Vec<(String, Vec<String>)> {
         drop(self.store.take_work());
         page(&self.store, &self.tallies, route).unwrap();
@@ -36,7 +36,7 @@ impl Crowd {
     }
 }
 
-/// Every kind of page, among the latest of so many runs.
+/// Every kind of page, for the latest of this many runs.
 fn routes(runs: u32) -> Vec<Route> {
     let (steady, other) = ("steady", "other");
     let filtered = |machine: Option<&str>, tag: Option<&str>, before| Route::Experiment {
@@ -87,8 +87,8 @@ fn routes(runs: u32) -> Vec<Route> {
     ]
 }
 
-/// Whether a step of a plan reads all of something that grows with the number of runs. The names
-/// and places of a page are no tables.
+/// True if a step of a plan scans something that grows with the number of runs. The names and
+/// places of a page are not tables.
 fn reads_all(step: &str) -> bool {
     let small = ["SCAN names", "SCAN places", "SCAN CONSTANT ROW"];
     let scans = step.starts_with("SCAN") && !small.iter().any(|own| step.starts_with(own));
@@ -133,10 +133,10 @@ fn the_number_of_statements_does_not_grow_with_the_runs() {
     for (a, b) in routes(400).iter().zip(&routes(4_000)) {
         let (few, many) = (count(&few, a), count(&many, b));
         assert_eq!(few, many, "{b}");
-        // A run takes eight statements whatever is in it; the first page has six to judge.
+        // A run takes eight statements whatever it contains; the first page judges six.
         assert!(many <= 60, "{b}: {many}");
     }
-    // What is judged once is known.
+    // Tallies are cached.
     assert_eq!(count(&many, &Route::home()), 1);
     assert!(count(&many, &routes(4_000)[2]) <= 5);
 }

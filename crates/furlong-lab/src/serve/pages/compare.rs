@@ -1,4 +1,4 @@
-//! Two runs side by side.
+//! Two runs compared.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};
@@ -18,12 +18,12 @@ use crate::serve::frame::{Page, called};
 use crate::serve::refusal::Refusal;
 use crate::serve::route::{Pair, Route};
 
-/// What is told of the two.
+/// Facts about each of the two runs.
 const HEADINGS: [&str; 8] = [
     "Role", "Run", "Began", "Version", "Tag", "Machine", "Kernel", "Note",
 ];
 
-/// Runs that are offered where none is chosen.
+/// Runs that are offered if none is chosen.
 const OFFERED: u32 = 50;
 
 pub(super) fn page(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
@@ -56,7 +56,7 @@ pub(super) fn page(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
     Ok(page)
 }
 
-/// Which two.
+/// The page that asks for two runs.
 fn choice(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
     let offered = store.latest_runs(OFFERED)?;
     let field = |name: &str, label: &str, known: &Option<String>| {
@@ -90,7 +90,7 @@ fn choice(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
     Ok(page)
 }
 
-/// Machines are never compared by accident.
+/// The page for runs of different machines, which are compared only on request.
 fn elsewhere(before: &Run, after: &Run, pair: &Pair) -> Markup {
     let across = Route::Compare(Pair {
         across: true,
@@ -135,7 +135,7 @@ fn changes(all: &Differences) -> Markup {
     sheet::html::parts(&sheet)
 }
 
-/// The distributions of both runs, each workload's on one axis.
+/// The distributions of both runs; those of a workload share an axis.
 fn beside(before: &ResultFile, after: &ResultFile, metric: Option<&str>) -> Markup {
     html! {
         @for (i, later) in after.experiments.iter().enumerate() {
@@ -193,7 +193,7 @@ fn distributions(
     }
 }
 
-/// Every value that a figure of the workload shows.
+/// Every value in a figure of the workload.
 fn all(w: &WorkloadResult, (name, _): Named<'_>) -> Vec<f64> {
     let mut all: Vec<f64> = w.arms.iter().flat_map(|arm| values(arm, name)).collect();
     all.extend(control_values(w, name));

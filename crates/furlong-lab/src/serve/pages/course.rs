@@ -1,4 +1,4 @@
-//! A figure from run to run on one machine, and where it changed.
+//! A figure from run to run on one machine, and its changes.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};
@@ -18,7 +18,7 @@ use crate::serve::frame::{Page, called};
 use crate::serve::refusal::Refusal;
 use crate::serve::route::{Figure, LAST, Route};
 
-/// What is looked at, as the latest run has it.
+/// The figure that the page shows, as it is in the latest run.
 struct Subject<'a> {
     figure: &'a Figure,
     places: &'a [Place],
@@ -74,7 +74,7 @@ pub(super) fn page(store: &Store, figure: &Figure) -> Result<Page, Refusal> {
     Ok(page)
 }
 
-/// The machine: the one that is named, else the latest with something to say.
+/// The requested machine, or else the one with the latest run that has results.
 fn place<'a>(places: &'a [Place], figure: &Figure) -> Result<&'a Place, Refusal> {
     let experiment = &figure.experiment;
     let Some(first) = places.first() else {
@@ -90,7 +90,7 @@ fn place<'a>(places: &'a [Place], figure: &Figure) -> Result<&'a Place, Refusal>
     named.ok_or_else(|| Refusal::Missing(format!("No machine “{id}” has runs of “{experiment}”.")))
 }
 
-/// The workload and the metric that are meant.
+/// The requested workload and metric.
 fn found<'a>(
     experiment: &'a ExperimentResult,
     figure: &Figure,
@@ -126,7 +126,7 @@ impl Subject<'_> {
         }
     }
 
-    /// What it is, and the way to its neighbours.
+    /// The figure's description, and links to its neighbours.
     fn around(&self) -> Markup {
         let about = self.experiment.metrics.get(self.metric);
         html! {
@@ -146,7 +146,7 @@ impl Subject<'_> {
         }
     }
 
-    /// The figures beside this one, where there are any.
+    /// Links to the figures beside this one, if there are any.
     fn neighbours(&self, what: &str, all: &[(String, Figure)]) -> Markup {
         html! {
             @if all.len() > 1 {
@@ -164,7 +164,7 @@ impl Subject<'_> {
         }
     }
 
-    /// This figure with everything named.
+    /// This figure with every part named.
     fn exact(&self) -> Figure {
         Figure {
             metric: Some(self.metric.to_owned()),
@@ -183,7 +183,7 @@ impl Subject<'_> {
             .collect()
     }
 
-    /// Those that have this arm.
+    /// The workloads with this arm.
     fn workloads(&self) -> Vec<(String, Figure)> {
         let has_arm = |workload: &&WorkloadResult| {
             let mut arms = workload.arms.iter().filter(|arm| arm.na.is_none());
@@ -198,7 +198,7 @@ impl Subject<'_> {
             .collect()
     }
 
-    /// Those that this workload has values of.
+    /// The metrics with values in this workload.
     fn metrics(&self) -> Vec<(String, Figure)> {
         let named = self.experiment.named().into_iter();
         let arms = &self.workload.arms;
@@ -278,7 +278,7 @@ impl Subject<'_> {
         }
     }
 
-    /// More runs, where there are more.
+    /// A link to more runs, if there are more.
     fn further(&self, shown: usize) -> Markup {
         let last = self.figure.last.unwrap_or(LAST.0);
         let all = Route::Course(Figure {
@@ -293,7 +293,7 @@ impl Subject<'_> {
     }
 }
 
-/// From which point on, and what.
+/// The levels: the first point of each, and its value.
 fn levels(series: &Series, steps: &[Step]) -> Vec<(usize, f64)> {
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let first = steps.first().map(|step| step.before);
@@ -327,7 +327,7 @@ fn changes(series: &Series, steps: &[Step]) -> Markup {
     }
 }
 
-/// Every value, the latest first, for those who do not see the picture and those who want to know.
+/// Every value, the latest first, as a text alternative to the picture.
 fn table(series: &Series, steps: &[Step], past: &[Saved]) -> Markup {
     let figure = figures(series);
     let note = |run: &str| {

@@ -49,7 +49,7 @@ pub(super) fn page(
     Ok(page)
 }
 
-/// The latest run that has something to say, on the machine that is looked at.
+/// The latest run with results on the selected machine.
 fn telling<'a>(places: &'a [Place], filter: &Filter) -> Option<(&'a str, &'a Machine)> {
     let wanted = |place: &&Place| match &filter.machine {
         Some(id) => place.machine.id == *id,
@@ -59,7 +59,7 @@ fn telling<'a>(places: &'a [Place], filter: &Filter) -> Option<(&'a str, &'a Mac
     told.find_map(|place| Some((place.telling.as_deref()?, &place.machine)))
 }
 
-/// What narrows the list.
+/// The form that filters the list.
 fn form(name: &str, filter: &Filter, places: &[Place]) -> Markup {
     let action = Route::experiment(name).to_string();
     let (action, own) = match action.split_once('?') {
@@ -135,7 +135,7 @@ fn list(name: &str, filter: &Filter, before: Option<Cursor>, runs: &[(Cursor, Li
     }
 }
 
-/// A run; the latest is held against the one before it, unless the reader chooses otherwise.
+/// A run. By default the latest is compared with the one before it.
 fn row(place: usize, count: usize, run: &Listed) -> Markup {
     let choose = |name: &str, chosen: bool| {
         let label = format!("{name}: {}", plain(&run.id));

@@ -1,4 +1,4 @@
-//! A run to be taken along, in the forms that the command writes.
+//! A run as a download, in the formats that the command writes.
 #![forbid(unsafe_code)]
 
 use super::piece::load;
@@ -18,7 +18,7 @@ pub(super) fn answer(store: &Store, id: &str, form: Form) -> Result<Answer, Refu
         Form::Markdown => ("text/markdown; charset=utf-8", markdown::render(&result)),
         Form::Html => ("text/html; charset=utf-8", html::render(&result)),
     };
-    // A run's name is letters and digits; were it not, it would not stand in a header.
+    // A run's name has only letters and digits; other characters must not get into a header.
     let plain: String = id.chars().filter(char::is_ascii_alphanumeric).collect();
     let name = format!("{plain}.{}", form.ending());
     Ok(Answer::file(kind, &name, text))

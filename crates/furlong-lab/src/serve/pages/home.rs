@@ -15,7 +15,7 @@ use crate::serve::tallies::{Tallies, Tally};
 /// Experiments on a page.
 const SHOWN: u32 = 40;
 
-/// A place with the verdicts of its last run that has some.
+/// A place with the verdicts of its last run with results.
 type Told = (Place, Option<(String, Tally)>);
 
 pub(super) fn page(store: &Store, tallies: &Tallies, first: &str) -> Result<Page, Refusal> {
@@ -39,7 +39,7 @@ pub(super) fn page(store: &Store, tallies: &Tallies, first: &str) -> Result<Page
     Ok(page)
 }
 
-/// The name of the first experiment that is one too many.
+/// The name of the first experiment of the next page.
 fn beyond(places: &[Place], shown: usize) -> Option<String> {
     let groups = places.chunk_by(|a, b| a.experiment == b.experiment);
     let mut beyond = groups.skip(shown);

@@ -1,11 +1,11 @@
-//! The pages. Each is made from the store alone, in a number of statements that has a bound.
+//! The pages. Each is made from the store alone, with a bounded number of statements.
 //!
 //! # Files
 //!
 //! - `home.rs`: every experiment; `experiment.rs`: its runs; `run.rs`: one of them; `file.rs`: the
-//!   same to be taken along.
+//!   same as a download.
 //! - `compare.rs`: two runs; `course.rs`: a figure from run to run.
-//! - `piece.rs`: what several of them have.
+//! - `piece.rs`: parts of several pages.
 #![forbid(unsafe_code)]
 
 mod compare;
@@ -22,11 +22,11 @@ use super::route::Route;
 use super::tallies::Tallies;
 use crate::record::store::Store;
 
-/// What a route leads to.
+/// The answer to a route.
 ///
 /// # Errors
 ///
-/// It leads nowhere, or the store does not answer.
+/// The target does not exist, or the store does not respond.
 pub(super) fn page(store: &Store, tallies: &Tallies, route: &Route) -> Result<Answer, Refusal> {
     let page = match route {
         Route::Home { first } => home::page(store, tallies, first)?,

@@ -1,4 +1,4 @@
-//! What several pages have.
+//! Parts of several pages.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};
@@ -14,23 +14,23 @@ use crate::serve::refusal::Refusal;
 use crate::serve::route::{Figure, Route};
 use crate::serve::tallies::Tally;
 
-/// A name that leads somewhere.
+/// A name with a link.
 pub(super) fn link(route: &Route, name: &str) -> Markup {
     html! { a href=(route) { (Name(&called(name))) } }
 }
 
-/// A time to the minute.
+/// A time without its seconds.
 pub(super) fn time(started: &str) -> Markup {
     html! { time datetime=(plain(started)) { (minutes(&plain(started))) } }
 }
 
-/// A machine by the name of its host; its identifier tells those of one name apart.
+/// A machine by the name of its host; the identifier in the title distinguishes equal names.
 pub(super) fn machine(machine: &Machine) -> Markup {
     let about = format!("{}, {}", plain(&machine.kernel), plain(&machine.id));
     html! { span title=(about) { (Name(&machine.host)) } }
 }
 
-/// How a run stands, where that has to be said.
+/// A run's status, if it is worth a remark.
 pub(super) fn standing(status: Status, pinned: bool) -> Markup {
     html! {
         @if pinned { span.sign { "pinned" } " " }
@@ -38,7 +38,7 @@ pub(super) fn standing(status: Status, pinned: bool) -> Markup {
     }
 }
 
-/// How often each verdict fell.
+/// The number of occurrences of each verdict.
 pub(super) fn tally(tally: &Tally) -> Markup {
     html! {
         @if tally.is_empty() { span.note { "nothing compared" } }
@@ -49,7 +49,7 @@ pub(super) fn tally(tally: &Tally) -> Markup {
     }
 }
 
-/// A table in a box that scrolls by itself; its caption says what it is.
+/// A table in a box that scrolls separately, with a caption.
 pub(super) fn boxed(caption: &str, table: &Markup) -> Markup {
     scroll(
         caption,
@@ -57,16 +57,16 @@ pub(super) fn boxed(caption: &str, table: &Markup) -> Markup {
     )
 }
 
-/// A run by its whole name.
+/// A run by its full name.
 pub(super) fn load(store: &Store, id: &str) -> Result<Saved, Refusal> {
-    // Whether it is there is asked first, so that what is wrong with a store is told from it.
+    // Existence is checked first: a missing run is then not mistaken for a fault of the store.
     match store.is_there(id)? {
         true => Ok(store.load(id)?),
         false => Err(Refusal::Missing(format!("There is no run “{id}”."))),
     }
 }
 
-/// The figures of an experiment's workloads, each leading to its course on a machine.
+/// The figures of an experiment's workloads, each with a link to its course on a machine.
 pub(super) fn courses(e: &ExperimentResult, machine: &Machine) -> Markup {
     let caption = format!(
         "{} from run to run on {}",

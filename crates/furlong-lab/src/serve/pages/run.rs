@@ -1,4 +1,4 @@
-//! One run: what its report says, and what stands beside it in the history.
+//! One run: its report, and its neighbours in the history.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};
@@ -14,11 +14,11 @@ use crate::serve::frame::{Page, called};
 use crate::serve::refusal::Refusal;
 use crate::serve::route::{Form, Pair, Route};
 
-/// Runs that this one can be held against.
+/// Runs for a comparison with this one.
 struct Others {
-    /// The one that the machine's runs are held against.
+    /// The machine's pinned run, the base of its comparisons.
     pinned: Option<String>,
-    /// The one before it, with the same first experiment on the same machine.
+    /// The previous run with the same first experiment on the same machine.
     before: Option<String>,
 }
 
@@ -86,7 +86,7 @@ fn taking(id: &str) -> Markup {
     }
 }
 
-/// What stands beside it in the history.
+/// Links to its neighbours in the history.
 fn beside(result: &ResultFile, others: &Others) -> Markup {
     let id = &result.run.id;
     let held = |base: &str| {
