@@ -4,32 +4,32 @@
 use super::describe::mean;
 use super::verdict::Scale;
 
-/// Values of the blocks in which all three are there.
+/// Values of the blocks in which none of the three is missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Blocks {
     /// Their indices among all blocks.
     pub places: Vec<usize>,
     /// The baseline.
     pub baseline: Vec<f64>,
-    /// The baseline again; equal to `baseline` where there was no control.
+    /// The baseline again; equal to `baseline` if there was no control.
     pub control: Vec<f64>,
     /// The arm.
     pub arm: Vec<f64>,
 }
 
-/// A value that was measured; what is not finite counts as not measured.
+/// A measured value; one that is not finite counts as missing.
 fn there(value: Option<&Option<f64>>) -> Option<f64> {
     value.copied().flatten().filter(|v| v.is_finite())
 }
 
-/// The values that are there.
+/// The values that are not missing.
 #[must_use]
 pub fn present(samples: &[Option<f64>]) -> Vec<f64> {
     samples.iter().filter_map(|v| there(Some(v))).collect()
 }
 
 impl Blocks {
-    /// Leaves out every block in which one of them is missing.
+    /// Leaves out every block with a missing value.
     #[must_use]
     pub fn of(
         baseline: &[Option<f64>],
@@ -68,7 +68,7 @@ impl Blocks {
             .copied()
     }
 
-    /// Logarithms where every value is positive.
+    /// The logarithmic scale if every value is positive, otherwise that of differences.
     #[must_use]
     pub fn scale(&self) -> Scale {
         if self.all().all(|v| v > 0.0) {
@@ -78,14 +78,14 @@ impl Blocks {
         }
     }
 
-    /// Whether the arms are constants: then there is nothing to test.
+    /// True if the arms are constants: then there is nothing to test.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         let constant = |values: &[f64]| values.windows(2).all(|pair| pair[0] == pair[1]);
         constant(&self.baseline) && constant(&self.control) && constant(&self.arm)
     }
 
-    /// Arm less the mean of baseline and control, one a block.
+    /// Arm minus the mean of baseline and control, one per block.
     #[must_use]
     pub fn effects(&self) -> Vec<f64> {
         let unit = self.unit();
@@ -97,7 +97,7 @@ impl Blocks {
             .collect()
     }
 
-    /// Control less baseline, one a block.
+    /// Control minus baseline, one per block.
     #[must_use]
     pub fn control_effects(&self) -> Vec<f64> {
         let unit = self.unit();
@@ -109,14 +109,14 @@ impl Blocks {
             .collect()
     }
 
-    /// Whether the baseline's mean is zero, so that differences are over the mean of all sizes.
+    /// True if the baseline's mean is zero: differences are then relative to the mean of all
+    /// absolute values.
     #[must_use]
     pub fn from_zero(&self) -> bool {
         self.baseline_mean() == 0.0 && self.all().any(|v| v != 0.0)
     }
 
-    /// The least that an effect can be: where no value is negative, that nothing is left of the
-    /// baseline.
+    /// The least possible effect: if no value is negative, that of an arm at zero.
     #[must_use]
     pub fn least_effect(&self) -> f64 {
         match self.unit() {
@@ -134,7 +134,7 @@ impl Blocks {
         f64::midpoint(mean(&self.baseline), mean(&self.control)).abs()
     }
 
-    /// What a difference is divided by; `None` on the logarithmic scale.
+    /// The divisor of differences; `None` on the logarithmic scale.
     fn unit(&self) -> Option<f64> {
         if self.scale() == Scale::Log {
             return None;

@@ -1,6 +1,6 @@
 //! Bootstrap: intervals for statistics that have no formula, such as a ratio of medians.
 //!
-//! What is resampled are processes, never iterations within one: those are not independent.
+//! Processes are resampled, never iterations within one: those are not independent.
 #![forbid(unsafe_code)]
 
 use super::describe::{mean, median};
@@ -8,20 +8,20 @@ use super::distribution::{normal_quantile, normal_sf};
 use super::outliers::quantile_sorted;
 use super::random::Random;
 
-/// With fewer values the resamples know too little of the tails.
+/// Fewest values of a sample: with fewer, resamples say too little about the tails.
 pub const VALUES_MIN: usize = 8;
 
 /// Resamples drawn.
 const RESAMPLES: usize = 10_000;
 
-/// Interval of median of `b` over median of `a`, both arms resampled on their own, at a level such
-/// as 0.95.
+/// Interval of the median of `b` over that of `a` at a level such as 0.95; the arms are resampled
+/// independently.
 ///
-/// Bias-corrected and accelerated. `None` with fewer than [`VALUES_MIN`] values in either, or where
-/// a median of zero leaves no ratio.
+/// Bias-corrected and accelerated. `None` with fewer than [`VALUES_MIN`] values in either, or if a
+/// median of zero leaves no ratio.
 ///
 /// # Cost
-/// 10,000 times the sorting of both samples.
+/// That of sorting both samples 10,000 times.
 #[must_use]
 pub fn ratio_of_medians(a: &[f64], b: &[f64], level: f64, seed: u64) -> Option<[f64; 2]> {
     let mut random = Random::new(seed);
@@ -37,7 +37,7 @@ pub fn ratio_of_medians(a: &[f64], b: &[f64], level: f64, seed: u64) -> Option<[
         .flatten()
 }
 
-/// The same where the samples are pairs, one of each a block: blocks are resampled whole.
+/// The same for paired samples, one of each per block: blocks are resampled whole.
 #[must_use]
 pub fn paired_ratio_of_medians(a: &[f64], b: &[f64], level: f64, seed: u64) -> Option<[f64; 2]> {
     if a.len() != b.len() || a.len() < VALUES_MIN {
@@ -73,7 +73,7 @@ fn left_out(values: &[f64], i: usize) -> Vec<f64> {
     [&values[..i], &values[i + 1..]].concat()
 }
 
-/// Efron's interval from the estimate, its resamples and its values with each process left out.
+/// Efron's interval from the estimate, its resamples, and the estimates without each process.
 fn interval(
     estimate: f64,
     mut resamples: Vec<f64>,
@@ -84,7 +84,7 @@ fn interval(
         return None;
     }
     resamples.sort_by(f64::total_cmp);
-    // Ties count half: a median often comes out the same.
+    // Ties count half: resamples often have the same median.
     let below = resamples.partition_point(|&v| v < estimate);
     let up_to = resamples.partition_point(|&v| v <= estimate);
     let share = (below + up_to) as f64 / (2.0 * resamples.len() as f64);
@@ -102,7 +102,7 @@ fn interval(
     Some(ends)
 }
 
-/// Skewness of the values with each process left out, over six.
+/// Skewness of the estimates without each process, over six.
 fn acceleration(without: &[f64]) -> f64 {
     let centre = mean(without);
     let sum = |power: i32| {
@@ -138,7 +138,7 @@ mod tests {
         let skewed = -24.0 / (6.0 * 12.0_f64.powf(1.5));
         assert!((acceleration(&without) - skewed).abs() < 1e-12);
         assert_eq!(acceleration(&[2.0; 4]), 0.0);
-        // Of the numbers from 0 to 1000 a share of q lies below 1000 q.
+        // A share q of the numbers from 0 to 1000 is below 1000 q.
         let resamples: Vec<f64> = (0..=1000).map(f64::from).collect();
         let found = interval(600.5, resamples, &without, 0.9).unwrap();
         let bias = normal_quantile(601.0 / 1001.0);

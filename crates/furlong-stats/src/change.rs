@@ -1,29 +1,30 @@
-//! Where a series of figures changed: splits by energy distance, t tests that pay for the search.
+//! Changes in a series of figures: splits by energy distance, and t tests that account for the
+//! search.
 //!
-//! A series is split where the energy statistic between the two sides is greatest, and both sides
-//! again, as long as a t test with a generous bound speaks for the split. Then every split moves to
-//! where it leaves least between its neighbours, and the weakest is taken back, again and again,
-//! until each that is left passes the strict bound against the best that can be done without it.
-//! What only drifts has no step: one has to be there beside a slope too.
+//! A series is split at the greatest energy statistic between the two sides, and both sides again,
+//! as long as a t test with a generous bound supports the split. Each split then moves to the place
+//! with the least residual between its neighbours. The weakest is removed, again and again, until
+//! each of the rest passes the strict bound against the best fit without it. A series that only
+//! drifts has no step: a step must remain significant beside a slope.
 //!
 //! # Sources
 //!
 //! Matteson and James, JASA 2014 (the statistic); Fleming et al., ICPE 2023 (a t test in place of
-//! permutations, weak splits first). The bound is our own: after the best of all splits was chosen
-//! a t test's p means nothing by itself, so the bound is one that white noise hardly ever passes.
+//! permutations, weak splits first). The bound is our own: the p of a t test means nothing by
+//! itself after a choice of the best split. White noise hardly ever passes this bound.
 #![forbid(unsafe_code)]
 
 use super::describe::Moments;
 use super::distribution::t_two_sided;
 use super::student::Pooled;
 
-/// Fewer values than this on a side are no level.
+/// Fewest values of a level.
 pub const SEGMENT_MIN: usize = 3;
 
-/// How much more generous the first pass is.
+/// Factor by which the bound of the first pass is more generous.
 const WEAK: f64 = 10.0;
 
-/// A step has to be one beside a slope too, at this p: what only drifts has no step.
+/// Largest p of a step beside a slope: a series that only drifts has no step.
 const BESIDE_SLOPE: f64 = 0.01;
 
 /// A place where the level of a series changed.
@@ -31,20 +32,19 @@ const BESIDE_SLOPE: f64 = 0.01;
 pub struct Change {
     /// Index of the first value of the new level.
     pub at: usize,
-    /// Mean from the change before to this one.
+    /// Mean from the previous change to this one.
     pub before: f64,
     /// Mean from here to the next change.
     pub after: f64,
-    /// Of the t test between the two, to be held against [`p_max`], not against 0.05.
+    /// The p of the t test between the two, to compare with [`p_max`], not with 0.05.
     pub p: f64,
 }
 
-/// The greatest p at which a change in a series of `n` values is one.
+/// The greatest p of a change in a series of `n` values.
 ///
 /// # Source
 ///
-/// Simulated, see the test: white noise of 6 to 200 values shows a change in fewer than 1 % of
-/// series.
+/// Simulated (see the test): fewer than 1 % of white-noise series of 6 to 200 values have a change.
 #[must_use]
 pub fn p_max(n: usize) -> f64 {
     0.02 / n as f64
@@ -58,13 +58,13 @@ pub fn p_max(n: usize) -> f64 {
 ///
 /// # Cost
 ///
-/// O(n²) a split.
+/// O(n²) per split.
 #[must_use]
 pub fn changes(values: &[f64]) -> Vec<Change> {
     changes_within(values, p_max(values.len()))
 }
 
-/// The same with a bound of the caller's.
+/// The same with a bound given by the caller.
 #[must_use]
 pub fn changes_within(values: &[f64], p_max: f64) -> Vec<Change> {
     let mut splits = vec![];
@@ -84,8 +84,8 @@ pub fn changes_within(values: &[f64], p_max: f64) -> Vec<Change> {
     }
 }
 
-/// Moves every split to where its two neighbours leave the least around two levels: a bisection
-/// finds each one while the others are still in the way.
+/// Moves every split to the place with the least residual around two levels between its neighbours.
+/// The bisection found each split while others were still missing.
 fn settle(values: &[f64], splits: &mut [usize]) {
     for place in 0..splits.len() {
         let start = place.checked_sub(1).map_or(0, |before| splits[before]);
@@ -100,7 +100,7 @@ fn settle(values: &[f64], splits: &mut [usize]) {
 }
 
 impl Change {
-    /// Of one split between its neighbours.
+    /// The change at one split between its neighbours.
     fn between(values: &[f64], splits: &[usize], place: usize) -> Change {
         let around = Around::of(values, splits, place);
         let (left, right) = (around.left(), around.right());
@@ -117,7 +117,7 @@ impl Change {
     }
 }
 
-/// A split with its neighbours, and the values as far as the neighbours after these.
+/// A split with its neighbours, and the values up to the neighbours of those.
 struct Around<'a> {
     values: &'a [f64],
     splits: Vec<usize>,
@@ -147,8 +147,8 @@ impl<'a> Around<'a> {
         &self.values[self.splits[self.place]..after.unwrap_or(self.values.len())]
     }
 
-    /// Of the test whether the split is needed, where the neighbours may move without it: between
-    /// two that are one step by mistake there is a level of noise alone.
+    /// The p of a test that the split is needed. Without it, its neighbours may move: if both
+    /// belong to one step, the level between them is only noise.
     fn p(&self) -> f64 {
         let mut without = self.splits.clone();
         without.remove(self.place);
@@ -163,8 +163,8 @@ impl<'a> Around<'a> {
     }
 }
 
-/// Of a term that brings what is left from `without` down to `with`; it is Student's t where there
-/// are two levels.
+/// The p of a term that reduces the residual from `without` to `with`. With two levels, it is that
+/// of Student's t.
 fn f_to_p(without: f64, with: f64, df: usize) -> f64 {
     let df = df as f64;
     match without > with {
@@ -173,7 +173,7 @@ fn f_to_p(without: f64, with: f64, df: usize) -> f64 {
     }
 }
 
-/// What the levels between splits leave.
+/// The residual around the levels between splits.
 fn levels_rest(values: &[f64], splits: &[usize]) -> f64 {
     let starts = std::iter::once(0).chain(splits.iter().copied());
     let ends = splits.iter().copied().chain([values.len()]);
@@ -183,7 +183,7 @@ fn levels_rest(values: &[f64], splits: &[usize]) -> f64 {
         .sum()
 }
 
-/// Splits `values`, which begin at `start`, where the t test allows it.
+/// Splits `values`, which begin at `start`, if the t test allows it.
 fn bisect(values: &[f64], start: usize, p_max: f64, splits: &mut Vec<usize>) {
     let Some(at) = best_split(values) else { return };
     let (left, right) = values.split_at(at);
@@ -194,7 +194,7 @@ fn bisect(values: &[f64], start: usize, p_max: f64, splits: &mut Vec<usize>) {
     }
 }
 
-/// Where the energy statistic between the two sides is greatest.
+/// The place of the greatest energy statistic between the two sides.
 fn best_split(values: &[f64]) -> Option<usize> {
     let n = values.len();
     if n < 2 * SEGMENT_MIN {
@@ -203,7 +203,7 @@ fn best_split(values: &[f64]) -> Option<usize> {
     let distances = |at: usize, others: &[f64]| -> f64 {
         others.iter().map(|other| (values[at] - other).abs()).sum()
     };
-    // Sums of distances over the pairs within either side, and over all.
+    // Sums of distances over the pairs within each side, and over all pairs.
     let (mut left, mut right) = (0.0, 0.0);
     for at in 1..n {
         right += distances(at, &values[..at]);
@@ -211,7 +211,7 @@ fn best_split(values: &[f64]) -> Option<usize> {
     let all = right;
     let mut best = (f64::NEG_INFINITY, SEGMENT_MIN);
     for at in 1..=n - SEGMENT_MIN {
-        // The value before `at` goes over to the left.
+        // The value before `at` moves to the left side.
         left += distances(at - 1, &values[..at - 1]);
         right -= distances(at - 1, &values[at..]);
         if at >= SEGMENT_MIN {
@@ -232,7 +232,7 @@ fn energy(left: usize, right: usize, within_left: f64, within_right: f64, across
     m * n / (m + n) * divergence
 }
 
-/// Of Student's t test; 0 where nothing varies and the levels differ.
+/// The p of Student's t test; 0 if nothing varies and the levels differ.
 fn p_of(left: &[f64], right: &[f64]) -> f64 {
     let (Some(a), Some(b)) = (Moments::of(left), Moments::of(right)) else {
         return 1.0;
@@ -244,7 +244,7 @@ fn p_of(left: &[f64], right: &[f64]) -> f64 {
     t_two_sided(pooled.difference / pooled.standard_error, pooled.df)
 }
 
-/// Of the test whether there is a step beside a slope: what only drifts has none.
+/// The p of a step beside a slope: a series that only drifts has no step.
 fn slope_p(left: &[f64], right: &[f64]) -> f64 {
     let all: Vec<f64> = [left, right].concat();
     let line = Sums::of(&all).rest();
@@ -257,7 +257,7 @@ fn slope_p(left: &[f64], right: &[f64]) -> f64 {
     f_to_p(line, with_step.rest(), all.len() - 3)
 }
 
-/// Sums of squares and products of values and their places.
+/// Sums of squares and products of values and their indices.
 struct Sums {
     along: f64,
     across: f64,
@@ -278,14 +278,14 @@ impl Sums {
         }
     }
 
-    /// What the best slope leaves.
+    /// The residual around the best slope.
     fn rest(&self) -> f64 {
-        // Less than nothing is left only by rounding.
+        // Only rounding makes it negative.
         (self.values - self.across * self.across / self.along).max(0.0)
     }
 }
 
-/// Squares of the distances from the mean.
+/// Sum of squared distances from the mean.
 fn spread(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|v| (v - mean) * (v - mean)).sum()
@@ -300,11 +300,11 @@ mod tests {
     use super::{Change, SEGMENT_MIN, best_split, changes, p_max};
     use crate::random::Random;
 
-    /// Ten series, what they were made with and what another implementation of the statistic, with
-    /// permutations, finds in them; its name and version stand in it.
+    /// Ten series with their true changes, and the changes found by another implementation of the
+    /// statistic, with permutations. The file has its name and version.
     const VECTORS: &str = include_str!("../tests/vectors/change-points.json");
 
-    /// Mean distance of all pairs with one value of either side.
+    /// Mean distance over all pairs of one value from each side.
     fn apart(left: &[f64], right: &[f64]) -> f64 {
         let pairs = left
             .iter()
@@ -317,7 +317,7 @@ mod tests {
         let energy = |values: &[f64], at: usize| {
             let (left, right) = values.split_at(at);
             let (m, n) = (left.len() as f64, right.len() as f64);
-            // Of a side's own pairs none is a value with itself.
+            // The pairs within a side do not include a value with itself.
             let within = |side: &[f64], n: f64| apart(side, side) * n / (n - 1.0);
             let between = 2.0 * apart(left, right) - within(left, m) - within(right, n);
             m * n / (m + n) * between
@@ -332,7 +332,7 @@ mod tests {
         }
     }
 
-    /// Normal noise of deviation 1 around 100, and what `shape` adds at each place.
+    /// Normal noise with deviation 1 around 100, plus `shape` at each index.
     fn series(seed: u64, n: usize, shape: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut random = Random::new(seed);
         (0..n)
@@ -352,7 +352,7 @@ mod tests {
         if places.contains(&at) { 12.0 } else { 0.0 }
     }
 
-    /// One more than `deviation` times the noise, from a place on.
+    /// The values, with `deviation` times the noise from index `from` on.
     fn noisier(values: Vec<f64>, from: usize, deviation: f64) -> Vec<f64> {
         let wide = |(at, value): (usize, f64)| match at >= from {
             true => 100.0 + deviation * (value - 100.0),
@@ -361,7 +361,7 @@ mod tests {
         values.into_iter().enumerate().map(wide).collect()
     }
 
-    /// Each with the places where its level changes.
+    /// Ten series, each with the indices of its level changes.
     fn ten(seed: u64) -> [(&'static str, Vec<f64>, &'static [usize]); 10] {
         let s = |place: u64, n, shape: &dyn Fn(usize) -> f64| series(10 * seed + place, n, shape);
         [
@@ -445,7 +445,7 @@ mod tests {
             let made: Vec<u64> = numbers("made").map(|v| v.as_u64().unwrap()).collect();
             let package: Vec<u64> = numbers("package").map(|v| v.as_u64().unwrap()).collect();
             let found = places(&changes(&values));
-            // The other program is off by two once.
+            // The other program is once off by two.
             for (wanted, within) in [(made, 1), (package, 2)] {
                 let near =
                     |(found, wanted): (&usize, &u64)| (*found as u64).abs_diff(*wanted) <= within;

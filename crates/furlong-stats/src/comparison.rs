@@ -1,5 +1,5 @@
-//! One arm against the baseline in one metric: everything about it but the verdict, which may
-//! depend on other comparisons.
+//! One arm against the baseline in one metric: everything except the verdict, which may depend on
+//! other comparisons.
 #![forbid(unsafe_code)]
 
 use super::blocks::Blocks;
@@ -15,11 +15,11 @@ use super::verdict::{ALPHA, BLOCKS_MIN, Rule, Scale};
 use super::welch::welch;
 use crate::value::{Better, Comparison, TTest, Verdict};
 
-/// Draws of the sign-flip test beyond its exact range; a constant, so that a stored run judged
-/// again gives the same p.
+/// Seed of the sign-flip test beyond its exact range. It is constant: a stored run that is judged
+/// again gets the same p.
 const SIGN_FLIP_SEED: u64 = 0x0066_7572_6c6f_6e67;
 
-/// Who is compared in what.
+/// The subject of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// Name of the baseline.
@@ -28,9 +28,9 @@ pub struct Question<'a> {
     pub arm: &'a str,
     /// Name of the metric.
     pub metric: &'a str,
-    /// Which way is good.
+    /// The better direction.
     pub better: Better,
-    /// Per cent.
+    /// In per cent.
     pub margin_pct: f64,
 }
 
@@ -62,27 +62,27 @@ impl Question<'_> {
     }
 }
 
-/// A comparison of sampled values and what its verdict needs.
+/// A comparison of sampled values, with the data for its verdict.
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    /// Filled but for `verdict`, `ci_adj_pct`, `level` and `reason`.
+    /// Complete except for `verdict`, `ci_adj_pct`, `level` and `reason`.
     pub comparison: Comparison,
-    /// What is fixed before looking.
+    /// Parameters that are fixed before the effect is known.
     pub rule: Rule,
-    /// How effects are expressed.
+    /// The unit of effects.
     pub scale: Scale,
-    /// The least that an effect can be.
+    /// The least possible effect.
     pub least: f64,
     /// The effect with its spread; `None` with fewer than two blocks.
     pub effect: Option<Paired>,
-    /// No value varies: a number is compared, without a test.
+    /// No value varies: numbers are compared, without a test.
     pub constant: bool,
-    /// Differences are over the mean of all values, since the baseline's is zero.
+    /// Differences are relative to the mean of all values, since the baseline's mean is zero.
     pub from_zero: bool,
 }
 
 impl Evidence {
-    /// Of at least one block; otherwise `None`.
+    /// The evidence from at least one block; otherwise `None`.
     #[must_use]
     pub fn of(
         question: &Question<'_>,
@@ -114,7 +114,8 @@ impl Evidence {
             comparison.paired = effect.test();
             let reach = scale.pct(rule.margin + effect.reach());
             comparison.mde_pct = Some(reach.min(f64::MAX));
-            // Planning asks for the spread of one difference, whatever the interval is made of.
+            // The plan needs the spread of single differences, even if the interval uses the
+            // pilot's.
             let spread = Paired::of(&effects).unwrap_or(effect);
             comparison.n_needed = Some(spread.blocks_needed(rule.margin, BLOCKS_MIN as u32));
         }
@@ -130,13 +131,13 @@ impl Evidence {
         })
     }
 
-    /// An interval in per cent, without what cannot be.
+    /// An interval in per cent, without its impossible part.
     #[must_use]
     pub fn pct(&self, interval: [f64; 2]) -> [f64; 2] {
         pct(self.scale, self.least, interval)
     }
 
-    /// Whether it takes part in adjustments: a constant is not tested.
+    /// True if it takes part in adjustments: a constant is not tested.
     #[must_use]
     pub fn is_tested(&self) -> bool {
         self.effect.is_some() && !self.constant
@@ -148,8 +149,8 @@ impl Evidence {
         self.effect.map_or(1.0, |effect| self.rule.best_p(&effect))
     }
 
-    /// Decides at a level such as 0.95; `family` is the number of comparisons that it was adjusted
-    /// for, 1 where it stands alone.
+    /// Decides at a level such as 0.95. `family` is the number of comparisons in the adjustment, 1
+    /// without one.
     #[must_use]
     pub fn decided(mut self, level: f64, family: usize) -> Comparison {
         let Some(effect) = self.effect else {
@@ -185,7 +186,7 @@ impl Evidence {
         self.comparison
     }
 
-    /// Why there is no verdict.
+    /// The reason why there is no verdict.
     fn reason(&self, verdict: Verdict) -> String {
         debug_assert_eq!(
             verdict,
@@ -210,10 +211,10 @@ impl Evidence {
     }
 }
 
-/// Said of a comparison whose baseline is zero.
+/// The reason in a comparison with a baseline of zero.
 pub const FROM_ZERO: &str = "the baseline is zero: per cent of the mean of all values";
 
-/// The tests that stand beside the verdict.
+/// The tests shown beside the verdict.
 fn test(comparison: &mut Comparison, blocks: &Blocks, effects: &[f64]) {
     let (a, b) = (&blocks.baseline, &blocks.arm);
     comparison.sign_flip_p = Some(sign_flip_p(effects, SIGN_FLIP_SEED));
@@ -223,13 +224,13 @@ fn test(comparison: &mut Comparison, blocks: &Blocks, effects: &[f64]) {
     comparison.mann_whitney = Some(mann_whitney(a, b));
 }
 
-/// An interval of differences is as long to either side, and so may begin below what can be. There
-/// it ends; the verdict is on all of it.
+/// An interval in per cent. One of differences is symmetric, so it may begin below the least
+/// possible effect; it is cut there. The verdict uses all of it.
 fn pct(scale: Scale, least: f64, interval: [f64; 2]) -> [f64; 2] {
     interval.map(|end| scale.pct(end.max(least)).clamp(f64::MIN, f64::MAX))
 }
 
-/// A comparison of exact values; `None` where they cannot be matched.
+/// A comparison of exact values; `None` if they cannot be matched.
 #[must_use]
 pub fn exact(question: &Question<'_>, a: &[f64], b: &[f64]) -> Option<Comparison> {
     let fact = exact::compare(a, b, question.margin_pct, question.better)?;

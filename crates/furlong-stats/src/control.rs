@@ -1,26 +1,26 @@
-//! The control: how much the baseline differs from itself.
+//! The control: the difference of the baseline from itself.
 #![forbid(unsafe_code)]
 
 use super::outliers::quantile_sorted;
 use super::paired::Paired;
 use super::verdict::Scale;
 
-/// At this level an interval of the control that excludes zero condemns the run.
+/// Level of the control's interval: the run is rejected if this interval excludes zero.
 const FAILED_LEVEL: f64 = 0.99;
 
 /// The noise floor of a workload and metric in this run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Floor {
-    /// Per cent.
+    /// In per cent.
     pub pct: f64,
-    /// The control differs from the baseline by more than chance.
+    /// True if the control differs from the baseline by more than chance.
     pub failed: bool,
 }
 
-/// Floor from the control's differences (control less baseline, one a block); `None` with fewer
+/// Floor from the control's differences (control minus baseline, one per block); `None` with fewer
 /// than two.
 ///
-/// It is the larger of how far the control's mean is off, and how far it could be off by chance.
+/// It is the larger of the control's mean deviation and the half width of its 95 % interval.
 #[must_use]
 pub fn floor(differences: &[f64], scale: Scale) -> Option<Floor> {
     let control = Paired::of(differences)?;
@@ -32,11 +32,11 @@ pub fn floor(differences: &[f64], scale: Scale) -> Option<Floor> {
     })
 }
 
-/// With fewer stored runs the history says little.
+/// Fewest stored runs for a historic floor.
 pub const RUNS_MIN: usize = 20;
 
-/// What this machine has shown on this workload so far: the 95th percentile of how far the control
-/// of each stored run was off, in the unit given; `None` with fewer than [`RUNS_MIN`] runs.
+/// The historic noise of a workload on this machine: the 95th percentile of the absolute means of
+/// the stored runs' controls, in their unit. `None` with fewer than [`RUNS_MIN`] runs.
 #[must_use]
 pub fn historic(means: &[f64]) -> Option<f64> {
     let mut off: Vec<f64> = means.iter().map(|mean| mean.abs()).collect();

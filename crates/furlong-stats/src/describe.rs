@@ -1,9 +1,9 @@
-//! What ministat prints of a sample, computed so that values far from zero keep their spread.
+//! ministat's summary of a sample, accurate also for values far from zero.
 #![forbid(unsafe_code)]
 
 use crate::value::Summary;
 
-/// A sum that carries what each addition rounded away.
+/// A sum with a term for the rounding errors of the additions.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     total: f64,
@@ -28,7 +28,7 @@ impl Sum {
     }
 }
 
-/// Number, mean and variance: all that a t test needs of a sample.
+/// Number, mean and variance: all of a sample that a t test needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
     /// Number of values.
@@ -40,7 +40,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Of at least two finite values, in two passes; otherwise `None`.
+    /// The moments of at least two finite values, in two passes; otherwise `None`.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len();
@@ -49,15 +49,15 @@ impl Moments {
         }
         let mean = mean(values);
         let squares = Sum::of(values.iter().map(|v| (v - mean) * (v - mean)));
-        // What is left of the mean's own rounding; zero in exact arithmetic.
+        // Error of the mean's own rounding; zero in exact arithmetic.
         let rest = Sum::of(values.iter().map(|v| v - mean));
         let variance = (squares - rest * rest / n as f64) / (n as f64 - 1.0);
-        // Not `max`: it would turn the NaN of an overflow into no variance.
+        // Not `max`: it would turn the NaN of an overflow into a variance of zero.
         let variance = if variance < 0.0 { 0.0 } else { variance };
         (mean.is_finite() && variance.is_finite()).then_some(Self { n, mean, variance })
     }
 
-    /// From what a publication prints: number, mean, standard deviation.
+    /// Moments from published figures: number, mean, standard deviation.
     #[must_use]
     pub fn published(n: usize, mean: f64, stddev: f64) -> Self {
         Self {
@@ -80,13 +80,13 @@ impl Moments {
     }
 }
 
-/// Arithmetic mean; NaN of nothing.
+/// Arithmetic mean; NaN for no values.
 #[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     Sum::of(values.iter().copied()) / values.len() as f64
 }
 
-/// True median: the mean of the two middle values where their number is even; NaN of nothing.
+/// True median: the mean of the two middle values if their number is even; NaN for no values.
 #[must_use]
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
@@ -105,8 +105,8 @@ pub fn median_sorted(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Summary of a sample; `None` when it is empty, holds a value that is not finite, or is so large
-/// that its variance is not.
+/// Summary of a sample. `None` if it is empty, has a value that is not finite, or has an infinite
+/// variance.
 ///
 /// # Cost
 /// O(n log n), one copy.

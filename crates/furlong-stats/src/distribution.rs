@@ -1,27 +1,28 @@
 //! Quantiles and tails of the distributions that the tests need.
 //!
-//! Tails are computed as tails: `1 - cdf` is zero beyond about eight standard deviations, where a
-//! survival function still has sixteen digits.
+//! Tails are computed as tails: `1 - cdf` is zero beyond about eight standard deviations, while a
+//! survival function still has sixteen digits there.
 #![forbid(unsafe_code)]
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::ln_gamma;
 
-/// Newton steps end in under ten; bisection alone would need some sixty.
+/// Limit of Newton steps: fewer than ten are usual, and bisection alone would need some sixty.
 const STEPS_MAX: usize = 200;
 
-/// Below this square of t the probability inside is computed rather than the one outside.
+/// Below this square of t, the probability inside is computed instead of that outside.
 const NEAR_MIDDLE: f64 = 3.0;
 
 /// Probability that Student's t with `df` degrees of freedom is greater than `t`.
 ///
 /// # Shapes
-/// `df` is positive and may be fractional; what has no meaning gives NaN.
+/// `df` is positive and may be fractional; invalid arguments give NaN.
 #[must_use]
 pub fn t_sf(t: f64, df: f64) -> f64 {
     if df > 0.0 && t * t < NEAR_MIDDLE {
-        // Near the middle the tail's argument is one less something tiny, which rounding takes.
+        // Near the middle, the tail's argument is nearly one, and rounding would lose the
+        // difference.
         let inside = beta_reg(0.5, df / 2.0, t * t / (df + t * t));
         return 0.5 * (1.0 - inside.copysign(t));
     }
@@ -34,10 +35,11 @@ pub fn t_two_sided(t: f64, df: f64) -> f64 {
     (2.0 * t_sf(t.abs(), df)).min(1.0)
 }
 
-/// The `t` that Student's t with `df` degrees of freedom stays under with probability `p`.
+/// The quantile of Student's t with `df` degrees of freedom: the `t` below which it is with
+/// probability `p`.
 ///
 /// # Shapes
-/// `p` lies between 0 and 1, both excluded; `df` is positive and may be fractional; otherwise NaN.
+/// `p` is between 0 and 1, both excluded; `df` is positive and may be fractional; otherwise NaN.
 #[must_use]
 pub fn t_quantile(p: f64, df: f64) -> f64 {
     if p < 0.5 {
@@ -47,11 +49,11 @@ pub fn t_quantile(p: f64, df: f64) -> f64 {
     }
 }
 
-/// The `t` that Student's t with `df` degrees of freedom exceeds with probability `q`, which may be
+/// The `t` that Student's t with `df` degrees of freedom exceeds with probability `q`. `q` may be
 /// far smaller than the distance between 1 and the next number.
 ///
-/// Solves `ln sf(t) = ln q` over `ln t` by Newton steps kept inside a bracket: the tail is a power
-/// of `t`, so that in these coordinates it is nearly a straight line.
+/// Solves `ln sf(t) = ln q` over `ln t` by Newton steps inside a bracket. The tail is a power of
+/// `t`, so the curve is nearly straight in these coordinates.
 #[must_use]
 pub fn t_upper(q: f64, df: f64) -> f64 {
     let meaningful = q > 0.0 && q < 1.0 && df > 0.0 && df.is_finite();
@@ -99,7 +101,8 @@ pub fn normal_sf(z: f64) -> f64 {
     Normal::standard().sf(z)
 }
 
-/// The `z` that a standard normal variable stays under with probability `p`.
+/// The quantile of the standard normal distribution: the `z` below which a variable is with
+/// probability `p`.
 #[must_use]
 pub fn normal_quantile(p: f64) -> f64 {
     if p < 0.5 {

@@ -1,5 +1,5 @@
-//! Signs that the machine was not the same all along: trends and neighbours that resemble each
-//! other. They warn; the verdict does not depend on them, since blocks cancel a drift.
+//! Signs that the machine changed during a run: trends, and correlated neighbours. They are only
+//! warnings; the verdict does not depend on them, since blocks cancel a drift.
 #![forbid(unsafe_code)]
 
 use super::describe::{mean, median};
@@ -8,9 +8,9 @@ use super::distribution::{chi2_sf, normal_sf};
 /// A trend test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Pairs that rise less pairs that fall.
+    /// Rising pairs minus falling pairs.
     pub s: f64,
-    /// Two-sided.
+    /// Two-sided p.
     pub p: f64,
 }
 
@@ -37,7 +37,7 @@ pub fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
     found.is_finite().then_some(found)
 }
 
-/// Ljung and Box's test that none of the first `lags` autocorrelations is there; its p.
+/// The p of Ljung and Box's test against correlation at any of the first `lags` lags.
 #[must_use]
 pub fn ljung_box_p(values: &[f64], lags: usize) -> Option<f64> {
     let n = values.len() as f64;
@@ -48,7 +48,8 @@ pub fn ljung_box_p(values: &[f64], lags: usize) -> Option<f64> {
     (lags > 0).then(|| chi2_sf(n * (n + 2.0) * sum, lags as f64))
 }
 
-/// How many independent values are worth as much as `n` with this correlation of neighbours.
+/// The number of independent values with the information of `n` values whose neighbours have this
+/// correlation.
 #[must_use]
 pub fn n_effective(n: usize, lag1: f64) -> f64 {
     let n = n as f64;
@@ -90,8 +91,8 @@ pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     })
 }
 
-/// Theil and Sen's slope of `values` over `times`: the median slope of all pairs; `None` where no
-/// two times differ.
+/// Theil and Sen's slope of `values` over `times`: the median slope of all pairs. `None` if all
+/// times are equal.
 ///
 /// # Cost
 /// O(n^2).

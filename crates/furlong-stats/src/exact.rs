@@ -1,25 +1,25 @@
-//! Exact metrics: counts that are the same in every process at the same input. Their ratio is a
-//! fact, and a fact needs no test.
+//! Exact metrics: counts that are the same in every process with the same input. Their ratio needs
+//! no test.
 #![forbid(unsafe_code)]
 
 use super::verdict::Scale;
 use crate::value::{Better, Verdict};
 
-/// How two counts compare.
+/// The comparison of two counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fact {
-    /// Mean change over the inputs, per cent.
+    /// Mean change over the inputs, in per cent.
     pub effect_pct: f64,
     /// Least and greatest change over the inputs; equal for a single input.
     pub range_pct: [f64; 2],
-    /// Keep and revert where the change is beyond the margin on every input, equivalent where it is
-    /// within it on every input.
+    /// Keep or revert if the change is beyond the margin on every input; equivalent if it is within
+    /// the margin on every input.
     pub verdict: Verdict,
-    /// A baseline of zero has no per cent: changes are over the mean of both values.
+    /// True if a baseline is zero: changes are then relative to the mean of both values.
     pub from_zero: bool,
 }
 
-/// Change from `a` to `b` as a distance from none, and its scale.
+/// Change from `a` to `b` as a distance from no change, and its scale.
 fn change(a: f64, b: f64) -> (f64, Scale) {
     if a > 0.0 && b > 0.0 {
         return ((b / a).ln(), Scale::Log);
@@ -34,8 +34,8 @@ fn change(a: f64, b: f64) -> (f64, Scale) {
     (share, Scale::Difference)
 }
 
-/// Compares `b` with the baseline `a`: one value each, or one an input in the same order. `None`
-/// where they cannot be matched or a value is not finite.
+/// Compares `b` with the baseline `a`: one value each, or one per input in the same order. `None`
+/// if they cannot be matched or a value is not finite.
 #[must_use]
 pub fn compare(a: &[f64], b: &[f64], margin_pct: f64, better: Better) -> Option<Fact> {
     let n = a.len().max(b.len());

@@ -1,8 +1,8 @@
 //! One ratio for several workloads: the geometric mean, with an interval from the blocks.
 //!
-//! The workloads are those that there are, not a draw of many: what varies is the machine, from
-//! block to block. So the logarithms of a block are averaged over the workloads first, and the
-//! interval is that of these averages.
+//! The workloads are fixed, not a sample of a larger population; the machine varies from block to
+//! block. A block's logarithms are therefore first averaged over the workloads, and the interval is
+//! that of these averages.
 #![forbid(unsafe_code)]
 
 use super::paired::Paired;
@@ -17,7 +17,7 @@ pub struct Geomean {
     pub ratio: f64,
     /// Its interval; `None` with fewer than two blocks.
     pub interval: Option<[f64; 2]>,
-    /// Blocks that count: those in which every workload has its values.
+    /// The blocks used: those in which no workload lacks a value.
     pub blocks: usize,
 }
 
@@ -25,8 +25,8 @@ pub struct Geomean {
 ///
 /// # Shapes
 ///
-/// For each workload its blocks; for each block the logarithm of the arm over the baseline, if both
-/// are there. `None` where no block has all of them.
+/// For each workload, its blocks; for each block, the logarithm of the arm over the baseline, if
+/// both exist. `None` if every block lacks one.
 #[must_use]
 pub fn geomean(workloads: &[Vec<Option<f64>>]) -> Option<Geomean> {
     let blocks = workloads.iter().map(Vec::len).min()?;

@@ -1,4 +1,4 @@
-//! Holm: what several tests together may claim.
+//! Holm's adjustment for several tests.
 #![forbid(unsafe_code)]
 
 /// Positions in ascending order of p.
@@ -8,8 +8,8 @@ fn ranking(p: &[f64]) -> Vec<usize> {
     order
 }
 
-/// Adjusted p values, in the order given: the i-th smallest times `m - i + 1`, never less than one
-/// before it and never more than 1.
+/// Adjusted p values, in the given order: the i-th smallest times `m - i + 1`, never less than the
+/// previous one and never more than 1.
 ///
 /// # Example
 /// ```
@@ -27,12 +27,12 @@ pub fn adjust(p: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// For each test the two-sided level whose interval decides it, so that intervals and Holm's steps
-/// say the same.
+/// For each test, the two-sided level of the interval that decides it. Intervals and Holm's steps
+/// then agree.
 ///
 /// `p` are one-sided; all together may err with probability `alpha` (0.05), half on either side.
-/// The i-th smallest p is decided at `1 - alpha / (m - i + 1)`; from the first that fails on, all
-/// are left at the level that it failed.
+/// The i-th smallest p is decided at `1 - alpha / (m - i + 1)`. All after the first failure keep
+/// its level.
 #[must_use]
 pub fn levels(p: &[f64], alpha: f64) -> Vec<f64> {
     let mut levels = vec![1.0 - alpha; p.len()];

@@ -1,4 +1,4 @@
-//! The seam to the rest of the lab: a workload with samples goes in, and comes out judged.
+//! The interface to the rest of the lab: fills the comparisons of a workload from its samples.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -15,10 +15,10 @@ use super::stopping::Stopping;
 use super::warnings;
 use crate::value::{Comparison, Kind, MARGIN, Metric, WorkloadResult};
 
-/// Margin of a metric that declares none, per cent.
+/// Margin of a metric that declares none, in per cent.
 pub const MARGIN_PCT: f64 = 1.0;
 
-/// A comparison that may still wait for others.
+/// A comparison whose verdict may depend on others.
 enum Pending {
     Done(Box<Comparison>),
     Sampled {
@@ -27,7 +27,7 @@ enum Pending {
     },
 }
 
-/// Where a comparison stands in its workload.
+/// The role of a comparison in its workload.
 #[derive(Clone, Copy)]
 struct Place {
     arm: usize,
@@ -37,14 +37,14 @@ struct Place {
 
 /// Fills summaries, floors, comparisons and warnings from the samples.
 ///
-/// What was there of the first three is overwritten; warnings are added to those that measuring
-/// left, each once. An arm that cannot run the workload has no comparisons. The margin is the
-/// override, else the workload's own where the metric is sampled, else the metric's own, else
+/// Previous values of the first three are replaced. New warnings are added to those of the
+/// measurement, each once. An arm that cannot run the workload has no comparisons. The margin is
+/// the override, else (for a sampled metric) the workload's own, else the metric's own, else
 /// [`MARGIN_PCT`].
 ///
 /// # Shapes
 /// `arms[0]` is the baseline. Samples of sampled metrics are aligned with `blocks`; exact metrics
-/// have one value, or one an input. Values that are not finite count as missing.
+/// have one value, or one per input. Values that are not finite count as missing.
 pub fn judge(
     workload: &mut WorkloadResult,
     metrics: &BTreeMap<String, Metric>,
@@ -151,7 +151,7 @@ fn compare(
             .map(Pending::Done);
     }
     let control = workload.control.get(name).map(|c| c.samples.as_slice());
-    // What fixed the number of blocks was the primary metric alone.
+    // The primary metric alone determined the number of blocks.
     let stopping = match Stopping::of(workload) {
         Stopping::Width { .. } if !place.primary => Stopping::Planned,
         stopping => stopping,
@@ -169,8 +169,8 @@ fn compare(
     })
 }
 
-/// Gives every comparison its verdict, at the level that Holm leaves it of `alpha`: the primary
-/// metric over the arms, the secondary ones over the metrics of one arm.
+/// Gives every comparison its verdict, at the level that results from `alpha` by Holm's method. The
+/// primary metric's family is all arms; that of secondary metrics is all those of one arm.
 fn decide(pending: Vec<Pending>, alpha: f64) -> Vec<Comparison> {
     let mut families: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
     for (i, one) in pending.iter().enumerate() {

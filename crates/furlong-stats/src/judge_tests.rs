@@ -11,10 +11,10 @@ use super::judge::judge;
 use super::random::Random;
 use crate::value::{ArmResult, Better, Comparison, Control, Kind, Metric, Verdict, WorkloadResult};
 
-/// Noise of about one per cent that is the same in every test.
+/// Noise of about one per cent, the same in every test.
 const NOISE: [f64; 10] = [0.3, -1.1, 0.6, 1.4, -0.2, -0.9, 0.8, 0.1, -1.3, 0.3];
 
-/// Ten or fewer values around a level, the noise shifted by some places.
+/// At most ten values around a level, with the noise shifted by `places`.
 fn around(level: f64, places: usize, blocks: usize) -> Vec<Option<f64>> {
     let noise = |i: usize| NOISE[(i * 3 + places) % NOISE.len()];
     (0..blocks)
@@ -29,7 +29,7 @@ struct Case {
 }
 
 impl Case {
-    /// Baseline `old` and these arms, still without metrics.
+    /// Baseline `old` and these arms, without metrics.
     fn new(arms: &[&str], blocks: usize) -> Self {
         let arm = |name: &&str| ArmResult {
             name: (*name).to_owned(),
@@ -54,7 +54,7 @@ impl Case {
         }
     }
 
-    /// A sampled metric: baseline, control, arms; the first one declared is primary.
+    /// Adds a sampled metric: baseline, control, arms. The first declared metric is primary.
     fn sampled(mut self, name: &str, samples: &[Vec<Option<f64>>]) -> Self {
         self.declare(name, Kind::Sampled);
         let control = Control {
@@ -317,7 +317,7 @@ fn the_primary_metric_is_adjusted_over_arms_and_the_others_within_an_arm() {
 
 #[test]
 fn what_is_decided_alone_can_be_undecided_among_many() {
-    // An effect that clears the margin by just over its own half width.
+    // An effect that exceeds the margin by slightly more than its half width.
     let near = |places| around(98.85, places, 10);
     let alone = [around(100.0, 0, 10), around(100.0, 3, 10), near(7)];
     let workload = Case::new(&["b"], 10).sampled("time", &alone).judged();

@@ -1,33 +1,33 @@
-//! Statistics: samples in, tests, intervals and the verdict out. Pure functions.
+//! Statistics of benchmarks: pure functions from samples to tests, intervals and verdicts.
 //!
 //! # What it is
-//! Everything between the values that processes gave and the word that a person reads. Nothing in
-//! here reads a clock, a file or the environment: the same samples give the same result.
+//! All computation between a process's values and the final verdict. Nothing here reads a clock, a
+//! file or the environment: the same samples give the same result.
 //!
 //! # Words
-//! - **block**: every arm and the control once, in a random order; the unit that is replicated.
+//! - **block**: every arm and the control once, in a random order; the unit of replication.
 //! - **control**: the baseline again, in the same block.
-//! - **floor**: how large a difference the control shows between the baseline and itself.
-//! - **margin**: how large a difference has to be to matter; declared before measuring.
+//! - **floor**: the difference that the control shows between the baseline and itself.
+//! - **margin**: the smallest difference that matters; it is declared before the measurement.
 //!
 //! # Files
-//! - [`value`]: the values that go in and come out
-//! - [`judge`](mod@judge): a workload with samples goes in and comes out judged
+//! - [`value`]: the input and output values
+//! - [`judge`](mod@judge): from a workload's samples to its verdicts
 //! - [`comparison`]: one arm against the baseline in one metric; [`blocks`]: its differences
-//! - [`verdict`]: the rule; [`paired`]: the odds of its claims; [`control`]: the noise floor
+//! - [`verdict`]: the rule; [`paired`]: the p of its claims; [`control`]: the noise floor
 //! - [`mod@geomean`]: several workloads as one ratio
 //! - [`holm`]: several metrics or arms; [`nodes`]: several machines; [`exact`]: counts, compared
 //!   without a test
-//! - [`warnings`]: what a person should know first, from [`drift`] and [`outliers`]
-//! - [`describe`](mod@describe): what ministat prints of a sample, stable for values far from zero
+//! - [`warnings`]: caveats about the samples, from [`drift`] and [`outliers`]
+//! - [`describe`](mod@describe): ministat's summary of a sample, stable for values far from zero
 //! - [`student`](mod@student), [`welch`](mod@welch): t tests on means, from values or moments
-//! - [`rank`]: Mann-Whitney; [`shift`]: Hodges-Lehmann; [`sign_flip`]: randomisation;
-//!   [`variance`]: Brown-Forsythe
+//! - [`rank`]: Mann-Whitney; [`shift`]: Hodges-Lehmann; [`sign_flip`]: randomisation; [`variance`]:
+//!   Brown-Forsythe
 //! - [`ratio`]: Fieller and effect sizes; [`bootstrap`]: intervals without a formula
-//! - [`stopping`]: when a workload has had enough; [`sequential`]: looking before the end;
-//!   [`stein`]: an interval of a wanted width
-//! - [`change`]: where a history of runs changed its level
-//! - [`promise`]: what the verdict promises, checked by [`simulation`]
+//! - [`stopping`]: rules for the number of blocks; [`sequential`]: interim looks; [`stein`]: an
+//!   interval of a given width
+//! - [`change`]: changes of level in a history of runs
+//! - [`promise`]: the verdict's guarantees, checked by [`simulation`]
 //! - [`distribution`]: quantiles and tails of t, normal, chi-squared and F; [`random`]: seeded
 //!   numbers
 #![forbid(unsafe_code)]

@@ -1,9 +1,9 @@
-//! The node as a blocking factor: what a run over several machines says of each of them.
+//! The node as a blocking factor: results of a run over several machines, by machine.
 //!
-//! All arms of a block ran on one node, so that what a node adds to all of them cancels within the
-//! block, and the verdict is made of the blocks of all nodes. What does not cancel is an effect
-//! that is another on another node. It widens the interval; whether there is more of it than chance
-//! makes is tested; and a verdict that one of the nodes contradicts is no verdict.
+//! All arms of a block ran on one node. A constant effect of the node therefore cancels within the
+//! block, and the verdict uses the blocks of all nodes. An arm's effect that differs between nodes
+//! does not cancel. It widens the interval, and a test compares it with chance. If a node
+//! contradicts a verdict, it becomes inconclusive.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,19 +15,19 @@ use super::paired::Paired;
 use super::verdict::{ALPHA, Rule};
 use crate::value::{Better, ByNode, Comparison, NodeEffect, NodesTest, Verdict, WorkloadResult};
 
-/// The parameter of a workload that holds the numbers of the blocks, by node.
+/// The parameter of a workload with the numbers of the blocks, by node.
 pub const NODES: &str = "blocks_by_node";
 
-/// Which blocks of a workload ran where.
+/// The node of each block of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
     names: Vec<String>,
-    /// For each block of the workload the index of its name.
+    /// For each block of the workload, the index of its node's name.
     of_block: Vec<Option<usize>>,
 }
 
 impl Nodes {
-    /// Of a workload; `None` where it was measured on one machine.
+    /// The nodes of a workload; `None` if it was measured on one machine.
     #[must_use]
     pub fn of(workload: &WorkloadResult) -> Option<Self> {
         let noted = workload.params.get(NODES)?.clone();
@@ -54,11 +54,11 @@ impl Nodes {
             .collect()
     }
 
-    /// What each node says of an effect.
+    /// The effect on each node.
     ///
     /// # Shapes
     ///
-    /// `effects` are one a block, with the block's index in the workload.
+    /// `effects` has one entry per block, with the block's index in the workload.
     #[must_use]
     pub fn judge(&self, evidence: &Evidence, effects: &[(usize, f64)]) -> ByNode {
         let groups = self.groups(effects);
@@ -82,7 +82,7 @@ impl Nodes {
     }
 }
 
-/// What a node's own interval says beyond doubt.
+/// The verdict proven by a node's own interval.
 fn claim(rule: &Rule, [low, high]: [f64; 2]) -> Option<Verdict> {
     let limit = rule.threshold();
     let (less, more) = match rule.better {
@@ -96,7 +96,7 @@ fn claim(rule: &Rule, [low, high]: [f64; 2]) -> Option<Verdict> {
     }
 }
 
-/// Takes back a verdict that a node contradicts.
+/// Withdraws a verdict that a node contradicts.
 pub fn contradict(comparison: &mut Comparison) {
     let verdict = comparison.verdict;
     let Some(by_node) = &comparison.by_node else {
@@ -121,8 +121,8 @@ pub fn contradict(comparison: &mut Comparison) {
     }
 }
 
-/// Whether the nodes' means differ by more than chance: one-way analysis of variance. `None` where
-/// no node has two blocks, or nothing varies.
+/// Tests if the nodes' means differ by more than chance: one-way analysis of variance. `None` if no
+/// node has two blocks, or nothing varies.
 fn differ(groups: &[(&str, Vec<f64>)]) -> Option<NodesTest> {
     let all: Vec<f64> = groups.iter().flat_map(|(_, all)| all).copied().collect();
     let centre = mean(&all);

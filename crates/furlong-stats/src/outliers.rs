@@ -1,5 +1,5 @@
-//! Values far from the others. They are shown and never dropped: leaving out what one does not like
-//! is how a result is made rather than found.
+//! Values far from the others. They are shown and never dropped: leaving out unwelcome values would
+//! bias the result.
 #![forbid(unsafe_code)]
 
 use super::describe::median_sorted;
@@ -7,14 +7,14 @@ use super::describe::median_sorted;
 /// Distance from the quartiles, in interquartile ranges, of a mild outlier.
 const MILD: f64 = 1.5;
 
-/// The same of a severe one.
+/// The same for a severe one.
 const SEVERE: f64 = 3.0;
 
-/// Distance from the median, in median absolute deviations, at which that rule speaks: ten
-/// deviations of a normal distribution.
+/// Distance of an outlier from the median, in median absolute deviations: ten deviations of a
+/// normal distribution.
 const MAD_LIMIT: f64 = 14.826;
 
-/// How many values lie far out, by three rules.
+/// The number of outliers, by three rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outliers {
     /// Beyond 1.5 interquartile ranges, the severe ones included.
@@ -25,7 +25,7 @@ pub struct Outliers {
     pub by_mad: usize,
 }
 
-/// Value below which the share `q` lies, between neighbours linearly; NaN of nothing.
+/// The value below which the share `q` is, by linear interpolation; NaN for no values.
 #[must_use]
 pub fn quantile_sorted(sorted: &[f64], q: f64) -> f64 {
     if sorted.is_empty() {
@@ -37,7 +37,7 @@ pub fn quantile_sorted(sorted: &[f64], q: f64) -> f64 {
     low + (high - low) * (place - below)
 }
 
-/// Counts the outliers of a sample; none where more than half of the values are equal, since any
+/// Counts the outliers of a sample. There are none if more than half of the values are equal: any
 /// other value would be one.
 #[must_use]
 pub fn outliers(values: &[f64]) -> Outliers {

@@ -1,17 +1,17 @@
-//! Differences within blocks: their mean, its interval, and the odds of every claim about it.
+//! Differences within blocks: their mean, its interval, and the p of every claim about it.
 #![forbid(unsafe_code)]
 
 use super::describe::Moments;
 use super::distribution::{t_sf, t_two_sided, t_upper};
 use crate::value::TTest;
 
-/// More blocks than this are not worth naming.
+/// The largest number of blocks that is reported.
 pub const BLOCKS_NAMED_MAX: u32 = 10_000;
 
-/// Chance of a verdict that planning aims at.
+/// Probability of a verdict for which runs are planned.
 const POWER: f64 = 0.80;
 
-/// The mean of one difference a block, and how well it is known.
+/// The mean of one difference per block, and its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paired {
     /// Blocks.
@@ -23,12 +23,12 @@ pub struct Paired {
 }
 
 impl Paired {
-    /// Of at least two differences; otherwise `None`.
+    /// The mean of at least two differences; otherwise `None`.
     #[must_use]
     pub fn of(differences: &[f64]) -> Option<Self> {
         let m = Moments::of(differences)?;
-        // Equal blocks leave some 1e-16 behind when their values go through a logarithm. Such a
-        // residue is no spread, and a t of 1e15 no evidence.
+        // Equal blocks leave some 1e-16 after their values pass through a logarithm. Such a residue
+        // is not a spread, and a t of 1e15 is not evidence.
         let residue = 1e-14
             * differences
                 .iter()
@@ -45,8 +45,8 @@ impl Paired {
         })
     }
 
-    /// Of the logarithms of `b / a`, pair by pair: the effect in per cent is `exp_m1` of its mean
-    /// and of its interval's ends. `None` where a value is not positive or the lengths differ.
+    /// The mean of the logarithms of `b / a`, pair by pair. The effect in per cent is `exp_m1` of
+    /// it and of its interval's ends. `None` if a value is not positive or the lengths differ.
     #[must_use]
     pub fn log_ratio(a: &[f64], b: &[f64]) -> Option<Self> {
         let positive = a.len() == b.len() && a.iter().chain(b).all(|v| *v > 0.0);
@@ -110,20 +110,20 @@ impl Paired {
         .p_above(-limit)
     }
 
-    /// p of the claim that the true mean lies within `limit` of zero: the larger of two one-sided.
+    /// p of the claim that the true mean is within `limit` of zero: the larger of two one-sided p.
     #[must_use]
     pub fn p_within(&self, limit: f64) -> f64 {
         self.p_below(limit).max(self.p_above(-limit))
     }
 
-    /// How far beyond the margin an effect must be for a fair chance (80 %) of a verdict.
+    /// The distance beyond the margin at which an effect has an 80 % chance of a verdict.
     #[must_use]
     pub fn reach(&self) -> f64 {
         self.quantiles() * self.standard_error()
     }
 
-    /// Blocks that would give this effect a fair chance of a verdict at this margin, from
-    /// `blocks_min` to [`BLOCKS_NAMED_MAX`], which means more than that.
+    /// Blocks that would give this effect an 80 % chance of a verdict at this margin. The number is
+    /// from `blocks_min` to [`BLOCKS_NAMED_MAX`], which means more than that.
     #[must_use]
     pub fn blocks_needed(&self, margin: f64, blocks_min: u32) -> u32 {
         let beyond = (self.mean.abs() - margin).abs();

@@ -1,22 +1,22 @@
-//! What the verdict promises, as checks that a simulation can fail.
+//! Guarantees of the verdict, as checks that a simulation can fail.
 #![forbid(unsafe_code)]
 
 use super::simulation::{Cell, DISTURBANCES, Disturbance, Tally, simulate};
 
-/// What a share of runs must be.
+/// The requirement on a share of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// No more than this.
     AtMost(f64),
-    /// This, give or take three points.
+    /// This, within three points.
     About(f64),
 }
 
-/// Distance that [`Bound::About`] allows.
+/// Tolerance of [`Bound::About`].
 const ABOUT: f64 = 0.03;
 
 impl Bound {
-    /// Whether a share is within, allowing `error` for the number of runs.
+    /// True if a share is within the bound, with a tolerance of `error` for the number of runs.
     #[must_use]
     pub fn holds(self, share: f64, error: f64) -> bool {
         match self {
@@ -25,7 +25,7 @@ impl Bound {
         }
     }
 
-    /// Standard error of a share that lies at the bound.
+    /// Standard error of a share at the bound.
     #[must_use]
     pub fn standard_error(self, runs: u32) -> f64 {
         let (Self::AtMost(share) | Self::About(share)) = self;
@@ -33,25 +33,25 @@ impl Bound {
     }
 }
 
-/// One promise on one kind of run.
+/// One guarantee for one kind of run.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
-    /// What is promised.
+    /// The guarantee.
     pub name: &'static str,
-    /// On what.
+    /// The kind of run.
     pub cell: Cell,
-    /// The share that counts, and its bound; several of one simulation.
+    /// The shares to check, with their bounds; several from one simulation.
     pub claims: &'static [Claim],
 }
 
 /// One share of a [`Promise`].
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// How the share is called in the table.
+    /// Name of the share in the table.
     pub name: &'static str,
     /// Runs that count.
     pub count: fn(&Tally) -> u32,
-    /// What their share must be.
+    /// Requirement on their share.
     pub bound: Bound,
 }
 
@@ -100,23 +100,24 @@ const LEVEL_B: &[Claim] = &[
     Claim::equivalent(Bound::AtMost(0.03)),
 ];
 
-/// A known limit of level (b) under spikes, seen where the noise is so small that the floor does
-/// not matter. A spike in the arm counts whole and one in the baseline or its control half, so that
-/// differences lean to one side, and t errs on the other in 3.6 % rather than 2.5 %.
+/// A known limit of level (b) under spikes, visible if the noise is so small that the floor does
+/// not matter. A spike in the arm counts whole, and one in the baseline or its control half.
+/// Differences are therefore skewed to one side, and t errs on the other in 3.6 % rather than 2.5
+/// %.
 const LEVEL_B_SKEWED: &[Claim] = &[
     Claim::keep(Bound::AtMost(0.04)),
     Claim::equivalent(Bound::AtMost(0.03)),
 ];
 
-/// With all looks together as with one: the verdicts themselves pay for the looks, not the interval
-/// of a single one.
+/// All looks together have the level of a single one. The verdicts are adjusted for the looks, but
+/// the 95 % interval of a single look is not.
 const LEVEL_A_EARLY: &[Claim] = &[Claim::decided(Bound::AtMost(0.05))];
 
 const LEVEL_C: &[Claim] = &[Claim::decided(Bound::AtMost(0.005))];
 
 const NEVER: &[Claim] = &[Claim::decided(Bound::AtMost(0.0))];
 
-/// Power for a true 3 %: blocks and the share of runs that say so.
+/// Power for a true 3 %: the blocks, and the share of runs with the verdict.
 const POWER: [(usize, &[Claim]); 4] = [
     (6, &[Claim::keep(Bound::About(0.65))]),
     (8, &[Claim::keep(Bound::About(0.91))]),
@@ -124,13 +125,13 @@ const POWER: [(usize, &[Claim]); 4] = [
     (20, &[Claim::keep(Bound::About(1.0))]),
 ];
 
-/// So little noise that the floor stays far under the margin.
+/// Noise so small that the floor stays far below the margin.
 const SHARP_CV_PCT: f64 = 0.2;
 
-/// Blocks for which the levels of error are promised.
+/// Numbers of blocks with guaranteed levels of error.
 pub const BLOCKS: [usize; 3] = [6, 10, 20];
 
-/// The levels of error under every disturbance, for runs of so many blocks.
+/// The levels of error under every disturbance, for runs of these numbers of blocks.
 #[must_use]
 pub fn errors(blocks: &[usize]) -> Vec<Promise> {
     let mut errors = vec![];
@@ -144,7 +145,7 @@ pub fn errors(blocks: &[usize]) -> Vec<Promise> {
     errors
 }
 
-/// Everything that is promised.
+/// All guarantees.
 #[must_use]
 pub fn all() -> Vec<Promise> {
     let mut all = errors(&BLOCKS);
@@ -165,14 +166,14 @@ pub fn all() -> Vec<Promise> {
     all
 }
 
-/// What is there is found.
+/// An existing effect is found.
 const FOUND: &[Claim] = &[Claim::keep(Bound::About(1.0))];
 
-/// Blocks at most of a run that may end early.
+/// Most blocks of a run that may end early.
 const EARLY_BLOCKS: usize = 30;
 
-/// The levels of error of runs that end as soon as the verdict is certain, and that they still find
-/// what is there.
+/// For runs that end as soon as the verdict is certain: the levels of error, and the guarantee that
+/// they still find existing effects.
 fn early() -> Vec<Promise> {
     let mut all = vec![];
     for disturbance in [Disturbance::None, Disturbance::Linear] {
@@ -193,15 +194,15 @@ fn early() -> Vec<Promise> {
     all
 }
 
-/// A quiet run of an arm that is better by so many per cent.
+/// An undisturbed run of an arm that is better by this many per cent.
 fn better_by(pct: f64, blocks: usize) -> Cell {
     let mut cell = Cell::quiet(blocks);
     cell.ratio = 1.0 / (1.0 + pct / 100.0);
     cell
 }
 
-/// The three levels of error on one kind of run; the second also with so little noise that the
-/// floor protects nobody and the interval alone decides.
+/// The three levels of error for one kind of run. The second is also tested with noise so small
+/// that only the interval decides, not the floor.
 fn levels(same: Cell) -> [Promise; 4] {
     let (mut no_margin, mut at_margin) = (same, same);
     no_margin.margin_pct = 0.0;
@@ -225,7 +226,7 @@ impl Promise {
         Self { name, cell, claims }
     }
 
-    /// Simulates; every promise has its own random numbers.
+    /// Simulates. Every guarantee has its own random numbers.
     #[must_use]
     pub fn simulate(&self, place: usize, runs: u32, seed: u64) -> Tally {
         simulate(&self.cell, runs, seed.wrapping_add(place as u64))

@@ -4,7 +4,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// A seeded stream of random numbers; the algorithm is part of the record's meaning.
+/// A seeded stream of random numbers. Stored seeds depend on the algorithm: it must not change.
 #[derive(Clone, Debug)]
 pub struct Random {
     source: ChaCha8Rng,
@@ -21,20 +21,20 @@ impl Random {
         }
     }
 
-    /// Every pattern of 64 bits alike.
+    /// 64 uniform random bits.
     pub fn bits(&mut self) -> u64 {
         self.source.next_u64()
     }
 
-    /// Between 0 and 1, neither of them.
+    /// A uniform number between 0 and 1, both excluded.
     pub fn uniform(&mut self) -> f64 {
         ((self.bits() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
     }
 
-    /// One of `0..n`, each with the same probability; `n` is positive.
+    /// One of `0..n`, each with the same probability; `n` must be positive.
     pub fn below(&mut self, n: usize) -> usize {
         let n = n as u64;
-        // The last, incomplete stretch of n numbers would favour the small ones.
+        // The last, incomplete range of n numbers would favour the small ones.
         let unfair = u64::MAX - u64::MAX % n;
         loop {
             let bits = self.bits();
@@ -44,7 +44,7 @@ impl Random {
         }
     }
 
-    /// Normal with mean 0 and deviation 1, by Box and Muller's method.
+    /// A normal number with mean 0 and deviation 1, by Box and Muller's method.
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
@@ -55,7 +55,7 @@ impl Random {
         radius * cos
     }
 
-    /// Puts the items in an order that is as likely as any other.
+    /// Puts the items in random order, each order with the same probability.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

@@ -1,13 +1,14 @@
-//! Mann-Whitney: is a value of one sample usually greater than one of the other?
+//! Mann-Whitney: tests if values of one sample are usually greater than those of the other.
 #![forbid(unsafe_code)]
 
 use super::distribution::normal_sf;
 use crate::value::MannWhitney;
 
-/// Up to so many arrangements of the ranks the test is exact.
+/// Up to this number of arrangements of the ranks, the test is exact.
 pub const EXACT_ARRANGEMENTS_MAX: f64 = 1e6;
 
-/// One value against a million has few arrangements too, but no need of them.
+/// Limit for the exact test: one value against a million has few arrangements, too, but does not
+/// need it.
 const EXACT_VALUES_MAX: usize = 2000;
 
 /// Number of ways to choose `k` of `n`.
@@ -19,8 +20,8 @@ pub fn choose(n: usize, k: usize) -> f64 {
         .round()
 }
 
-/// The two samples ranked together; ties share the mean of their ranks. Ranks are doubled, so that
-/// they are whole numbers.
+/// The two samples ranked together; ties share the mean of their ranks. Ranks are doubled to make
+/// them integers.
 struct Ranks {
     /// Ascending.
     a: Vec<f64>,
@@ -32,7 +33,7 @@ struct Ranks {
     ties: f64,
 }
 
-/// Values that share a rank.
+/// Values with the same rank.
 struct Group {
     /// Twice their mean rank.
     doubled: u64,
@@ -83,7 +84,7 @@ impl Ranks {
         })
     }
 
-    /// Pairs in which `b` is greater, ties counting one half.
+    /// Pairs in which `b` is greater; ties count one half.
     fn u(&self) -> f64 {
         let least = self.b.len() as u128 * (self.b.len() as u128 + 1);
         (self.sum_of_b - least) as f64 / 2.0
@@ -96,7 +97,7 @@ impl Ranks {
             .groups()
             .flat_map(|group| std::iter::repeat_n(group.doubled, group.in_a + group.in_b))
             .collect();
-        // Either sample's sum says the same; the smaller one has fewer.
+        // Either sample's sum gives the same result; the smaller sample has fewer subsets.
         let size = na.min(nb);
         let ways = sums_of_subsets(&doubled, size);
         let total: f64 = ways.iter().sum();
@@ -123,7 +124,7 @@ impl Ranks {
     }
 }
 
-/// How many subsets of `size` items have each sum.
+/// The number of subsets of `size` items with each sum.
 fn sums_of_subsets(items: &[u64], size: usize) -> Vec<f64> {
     let mut largest = items.to_vec();
     largest.sort_unstable_by(|x, y| y.cmp(x));
@@ -142,8 +143,8 @@ fn sums_of_subsets(items: &[u64], size: usize) -> Vec<f64> {
     ways.swap_remove(size)
 }
 
-/// Mann-Whitney of `b` against `a`, two-sided; exact with mid-ranks while there are at most
-/// [`EXACT_ARRANGEMENTS_MAX`] arrangements, else by the normal approximation.
+/// Mann-Whitney of `b` against `a`, two-sided. Exact with mid-ranks for at most
+/// [`EXACT_ARRANGEMENTS_MAX`] arrangements, otherwise by the normal approximation.
 ///
 /// `u` counts the pairs in which `b` is greater. An empty sample gives `u` 0 and `p` 1.
 #[must_use]
@@ -160,13 +161,13 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> MannWhitney {
     MannWhitney { u: ranks.u(), p }
 }
 
-/// Whether [`mann_whitney`] is exact for samples of these sizes.
+/// True if [`mann_whitney`] is exact for samples of these sizes.
 #[must_use]
 pub fn is_exact(na: usize, nb: usize) -> bool {
     na + nb <= EXACT_VALUES_MAX && choose(na + nb, na) <= EXACT_ARRANGEMENTS_MAX
 }
 
-/// The normal approximation whatever the sizes.
+/// The normal approximation for all sizes.
 #[must_use]
 pub fn mann_whitney_asymptotic(a: &[f64], b: &[f64]) -> MannWhitney {
     if a.is_empty() || b.is_empty() {
@@ -179,14 +180,14 @@ pub fn mann_whitney_asymptotic(a: &[f64], b: &[f64]) -> MannWhitney {
     }
 }
 
-/// The smallest two-sided p that the exact test can give: three against three cannot fall under
+/// The smallest possible two-sided p of the exact test: with three against three, p is at least
 /// .10.
 #[must_use]
 pub fn least_p(na: usize, nb: usize) -> f64 {
     (2.0 / choose(na + nb, na)).min(1.0)
 }
 
-/// What to say where these sizes cannot give a p of at most `alpha`, whatever the values.
+/// A remark if these sizes cannot give a p of at most `alpha` for any values.
 #[must_use]
 pub fn too_small(na: usize, nb: usize, alpha: f64) -> Option<String> {
     let least = least_p(na, nb);
@@ -218,7 +219,7 @@ mod tests {
         choose, least_p, mann_whitney, mann_whitney_asymptotic, too_small, u_distribution,
     };
 
-    /// The definition, by walking through every subset.
+    /// The definition, by enumeration of every subset.
     fn by_enumeration(a: &[f64], b: &[f64]) -> f64 {
         let all: Vec<f64> = a.iter().chain(b).copied().collect();
         let rank = |v: f64| {
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn three_values_have_an_approximation_too() {
-        // The variance is 2 / 12 * 4, and the distance one less the correction of a half.
+        // The variance is 2 / 12 * 4, and the distance is one minus the correction of a half.
         let found = mann_whitney_asymptotic(&[1.0], &[2.0, 3.0]);
         let wanted = 2.0 * crate::distribution::normal_sf(0.5 / (2.0_f64 / 3.0).sqrt());
         assert!((found.p - wanted).abs() < 1e-12, "{found:?}");

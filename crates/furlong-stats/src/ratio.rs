@@ -1,4 +1,4 @@
-//! The ratio of two means and how well it is known.
+//! The ratio of two means and its precision.
 #![forbid(unsafe_code)]
 
 use super::describe::Moments;
@@ -6,10 +6,10 @@ use super::distribution::t_upper;
 use super::student::Pooled;
 use super::welch::Unpooled;
 
-/// Fieller's interval of mean of `b` over mean of `a`, at a level such as 0.95.
+/// Fieller's interval of the mean of `b` over that of `a`, at a level such as 0.95.
 ///
-/// `None` with fewer than two values in either, and where the baseline's mean is not clearly
-/// different from zero, so that the ratio has no bounds.
+/// `None` with fewer than two values in either, or if the baseline's mean cannot be told from zero:
+/// the ratio then has no bounds.
 ///
 /// # Example
 /// ```
@@ -39,9 +39,9 @@ pub fn fieller_from_moments(a: Moments, b: Moments, level: f64) -> Option<[f64; 
     Some([(ratio - half) / (1.0 - g), (ratio + half) / (1.0 - g)])
 }
 
-/// Half width in per cent of the difference as a share of the baseline's mean, as FreeBSD's
-/// ministat prints it since version 12: it minds that the baseline's mean is itself uncertain.
-/// Never negative; `None` where the baseline's mean is zero.
+/// Half width of the relative difference, in per cent of the baseline's mean, as in FreeBSD's
+/// ministat since version 12. It includes the uncertainty of the baseline's mean. Never negative;
+/// `None` if the baseline's mean is zero.
 #[must_use]
 pub fn ministat_half_width_pct(a: Moments, b: Moments, level: f64) -> Option<f64> {
     let (na, nb) = (a.n as f64, b.n as f64);

@@ -1,19 +1,19 @@
-//! Looking before the end, and paying for it: bounds by Lan and DeMets in O'Brien and Fleming's
+//! Interim looks with a bound on the total error: bounds by Lan and DeMets in O'Brien and Fleming's
 //! form.
 //!
-//! Looking ten times at 5 % each finds something in far more than 5 % of runs without an effect.
-//! Here the first looks may spend almost nothing and the last nearly all.
+//! Ten looks at 5 % each would find something in far more than 5 % of runs without an effect. Here,
+//! the first looks may spend almost none of the error, and the last nearly all.
 #![forbid(unsafe_code)]
 
 use super::distribution::{normal_sf, normal_upper};
 
-/// Points on which the density of runs still going on is kept; odd, for Simpson's rule.
+/// Points of the density of continuing runs; odd, for Simpson's rule.
 const POINTS: usize = 601;
 
-/// Beyond so many deviations no run is expected.
+/// Range of the density, in deviations; practically no run is beyond it.
 const REACH: f64 = 8.5;
 
-/// A plan that has had some of its looks.
+/// A plan after some of its looks.
 #[derive(Clone, Debug)]
 pub struct Sequential {
     alpha: f64,
@@ -22,7 +22,7 @@ pub struct Sequential {
     going_on: Option<Density>,
 }
 
-/// Runs still going on, by where their sum stands.
+/// The density of the sums of continuing runs.
 #[derive(Clone, Debug)]
 struct Density {
     /// Sums, evenly spaced from least to greatest.
@@ -62,7 +62,7 @@ fn normal_density(x: f64, variance: f64) -> f64 {
 }
 
 impl Sequential {
-    /// A plan that errs with probability `alpha` (0.05) on both sides together.
+    /// A plan with error probability `alpha` (0.05) for both sides together.
     #[must_use]
     pub fn new(alpha: f64) -> Self {
         Self {
@@ -73,18 +73,18 @@ impl Sequential {
         }
     }
 
-    /// What may have been spent when this share of the information is there.
+    /// The error that may have been spent at this share of the information.
     fn may_spend(&self, information: f64) -> f64 {
         4.0 * normal_sf(normal_upper(self.alpha / 4.0) / information.sqrt())
     }
 
-    /// The bound of the next look: stop when `|z|` is above it. Goes on as if the look did not
-    /// stop.
+    /// The bound of the next look: stop if `|z|` is above it. The plan continues as if the look did
+    /// not stop.
     ///
     /// # Shapes
-    /// `information` is the share of the planned blocks that is there, more than at the look
-    /// before and at most 1; otherwise `None`. The `last` look, such as at a time limit, spends all
-    /// that is left, whatever the share.
+    /// `information` is the current share of the planned blocks, more than at the previous look and
+    /// at most 1; otherwise `None`. The `last` look, such as at a time limit, spends all of the
+    /// remaining error at any share.
     pub fn look(&mut self, information: f64, last: bool) -> Option<f64> {
         if !(information > self.information && information <= 1.0) {
             return None;
@@ -118,7 +118,7 @@ impl Sequential {
         Some(bound)
     }
 
-    /// Probability that a run still going on ends with its sum beyond `limit` after `more`.
+    /// Probability that a continuing run has a sum beyond `limit` after `more`.
     fn stops(&self, limit: f64, more: f64) -> f64 {
         let beyond = |from: f64| {
             let deviation = more.sqrt();
@@ -130,7 +130,7 @@ impl Sequential {
     }
 }
 
-/// The level of an ordinary t interval that is as strict as a bound: it makes the repeated
+/// The level of an ordinary t interval that is as strict as a bound. It gives the repeated
 /// confidence interval of a look.
 #[must_use]
 pub fn level(bound: f64) -> f64 {

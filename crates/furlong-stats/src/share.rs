@@ -1,14 +1,14 @@
-//! A share that was counted, with its interval.
+//! An observed share with its interval.
 #![forbid(unsafe_code)]
 
 use super::distribution::normal_upper;
 
-/// The interval of a share of which `found` of `all` were seen, by Wilson's score: it stays within
-/// 0 and 1 and has a width where none or all were found.
+/// Wilson's score interval of a share, for `found` of `all`. It stays within 0 and 1, and has a
+/// width even for none or all.
 ///
 /// # Shapes
 ///
-/// `level` is such as 0.95. Without anything counted the share can be any.
+/// `level` is, for example, 0.95. For `all == 0` the share can be anything.
 ///
 /// # Source
 ///

@@ -1,7 +1,7 @@
 //! Hodges-Lehmann: the median of all differences (or ratios) between two samples, and its interval.
 //!
-//! The pairs are never written down: the k-th smallest is found by halving the range of numbers and
-//! counting, so that ten million values cost time and no memory.
+//! The pairs are never listed. Bisection over the range of numbers and counting find the k-th
+//! smallest, so ten million values take time but no memory.
 #![forbid(unsafe_code)]
 
 use super::distribution::normal_upper;
@@ -13,7 +13,7 @@ struct Pairs<'a> {
     a: &'a [f64],
     /// Ascending.
     b: &'a [f64],
-    /// Grows with `b` and falls with `a`.
+    /// Rises with `b` and falls with `a`.
     combine: fn(f64, f64) -> f64,
 }
 
@@ -22,7 +22,7 @@ impl Pairs<'_> {
         self.a.len() as u128 * self.b.len() as u128
     }
 
-    /// How many pairs combine to at most `limit`.
+    /// The number of pairs that combine to at most `limit`.
     fn at_most(&self, limit: f64) -> u128 {
         let mut found = 0;
         let mut reached = 0;
@@ -35,7 +35,7 @@ impl Pairs<'_> {
         found
     }
 
-    /// The `k`-th smallest, counted from one: always one of the pairs' own values.
+    /// The `k`-th smallest, counted from one; it is always the value of a pair.
     fn kth(&self, k: u128) -> f64 {
         let (mut low, mut high) = (ordered(f64::NEG_INFINITY), ordered(f64::INFINITY));
         while low < high {
@@ -87,10 +87,10 @@ fn usable(a: &[f64], b: &[f64]) -> bool {
     !a.is_empty() && !b.is_empty() && a.iter().chain(b).all(|v| v.is_finite())
 }
 
-/// Median of all `b - a`; `None` of nothing or of values that are not finite.
+/// Median of all `b - a`; `None` for an empty sample or values that are not finite.
 ///
 /// # Cost
-/// O(n log n), and some hundred passes.
+/// O(n log n), and about a hundred passes.
 #[must_use]
 pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<f64> {
     usable(a, b).then(|| {
@@ -103,7 +103,7 @@ pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<f64> {
     })
 }
 
-/// Median of all `b / a`; `None` also where a value is not positive.
+/// Median of all `b / a`; `None` also if a value is not positive.
 #[must_use]
 pub fn hodges_lehmann_ratio(a: &[f64], b: &[f64]) -> Option<f64> {
     let positive = usable(a, b) && a.iter().chain(b).all(|&v| v > 0.0);
@@ -117,8 +117,8 @@ pub fn hodges_lehmann_ratio(a: &[f64], b: &[f64]) -> Option<f64> {
     })
 }
 
-/// Interval of the shift from the distribution of U, at least at `level`; `None` where the samples
-/// are too small to reach it (three against three cannot reach 95 %).
+/// Interval of the shift from the distribution of U, at least at `level`. `None` if the samples are
+/// too small to reach it (three against three cannot reach 95 %).
 #[must_use]
 pub fn hodges_lehmann_interval(a: &[f64], b: &[f64], level: f64) -> Option<[f64; 2]> {
     if !usable(a, b) {
@@ -143,7 +143,7 @@ fn cut(na: usize, nb: usize, tail: f64) -> Option<u128> {
         let mut c = 0;
         for p in u_distribution(na, nb) {
             below += p;
-            // A tail that is met exactly must not be lost to rounding.
+            // Rounding must not exclude a tail that is met exactly.
             if below > tail * (1.0 + 1e-12) {
                 break;
             }
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn interval_cuts_the_tabled_number_of_pairs_from_each_end() {
-        // For 5 against 5 at 95 % tables cut 3 values short: P(U <= 2) = .0159, P(U <= 3) = .0278.
+        // For 5 against 5 at 95 %, tables cut off 3 values: P(U <= 2) = .0159, P(U <= 3) = .0278.
         let a = [1.0, 2.5, 4.0, 8.0, 16.5];
         let b = [3.0, 5.0, 9.0, 17.0, 40.0];
         let all = listed(&a, &b);

@@ -1,26 +1,26 @@
-//! Sign flips: had chance alone set each difference's sign, how often would their sum be as far
-//! from zero?
+//! Sign flips: the probability of a sum as far from zero as the observed one, if chance alone sets
+//! the sign of each difference.
 //!
-//! Nothing is assumed of the differences' size, so that noise that grows or jumps over the run does
-//! no harm.
+//! The test assumes nothing about the differences' sizes, so noise that grows or jumps during the
+//! run does no harm.
 #![forbid(unsafe_code)]
 
 use super::random::Random;
 
-/// Up to so many differences every combination of signs is counted.
+/// Up to this number of differences, every combination of signs is counted.
 pub const EXACT_MAX: usize = 24;
 
-/// Combinations drawn above that.
+/// Combinations drawn beyond it.
 const DRAWS: u32 = 9_999;
 
-/// Differences of rounding only, relative to the sum of all sizes, are none.
+/// Sums that differ by less than this, relative to the sum of all sizes, are equal: it is rounding.
 const TOLERANCE: f64 = 1e-12;
 
-/// Two-sided p of the sign-flip randomisation test; 1 of nothing. Exact to [`EXACT_MAX`]
-/// differences, by `seed` above that.
+/// Two-sided p of the sign-flip randomisation test; 1 for no differences. Exact for up to
+/// [`EXACT_MAX`] differences, otherwise from random draws with `seed`.
 ///
 /// # Cost
-/// O(2^(n/2)) while exact: the sums of either half are sorted, and pairs counted between them.
+/// O(2^(n/2)) if exact: the sums of each half are sorted, and pairs of them are counted.
 #[must_use]
 pub fn sign_flip_p(differences: &[f64], seed: u64) -> f64 {
     let observed = differences.iter().sum::<f64>().abs();
@@ -36,7 +36,7 @@ pub fn sign_flip_p(differences: &[f64], seed: u64) -> f64 {
     }
 }
 
-/// The smallest p that `n` differences can give: five cannot fall under .0625.
+/// The smallest possible p of `n` differences: with five, p is at least .0625.
 #[must_use]
 pub fn least_p(n: usize) -> f64 {
     2.0_f64
@@ -47,7 +47,7 @@ pub fn least_p(n: usize) -> f64 {
 fn exact(differences: &[f64], bar: f64) -> f64 {
     let (left, right) = differences.split_at(differences.len() / 2);
     let (left, right) = (ascending(signed_sums(left)), ascending(signed_sums(right)));
-    // Sums are symmetric around zero: those at or above the bar are half of all that count.
+    // Sums are symmetric around zero: those at or above the limit are half of all that count.
     let mut first = right.len();
     let mut as_far = 0_u64;
     for l in &left {
@@ -74,7 +74,7 @@ fn ascending(mut sums: Vec<f64>) -> Vec<f64> {
 }
 
 fn drawn(differences: &[f64], bar: f64, seed: u64) -> f64 {
-    // Eight signs at a time are one byte, and a byte's sum is looked up.
+    // Eight signs are one byte, and the sum of a byte is looked up.
     let tables: Vec<Vec<f64>> = differences.chunks(8).map(signed_sums).collect();
     let mut random = Random::new(seed);
     let mut as_far = 0;
@@ -88,7 +88,7 @@ fn drawn(differences: &[f64], bar: f64, seed: u64) -> f64 {
         }
         as_far += u32::from(sum.abs() >= bar);
     }
-    // The order seen is one of the draws: without it p could be zero.
+    // The observed signs are one of the draws: otherwise p could be zero.
     f64::from(as_far + 1) / f64::from(DRAWS + 1)
 }
 

@@ -1,6 +1,6 @@
-//! Synthetic workloads whose truth is known, to see how often the verdict errs.
+//! Synthetic workloads with a known truth, to measure how often the verdict errs.
 //!
-//! The samples pass through [`judge`] itself; nothing of the rule is repeated here.
+//! The samples pass through [`judge`] itself; no part of the rule is duplicated here.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -14,22 +14,22 @@ use crate::value::{
     ArmResult, Better, CONTROL, Comparison, Control, Kind, Metric, Verdict, WorkloadResult,
 };
 
-/// What the machine does over the run, in units of the noise.
+/// A disturbance by the machine during the run, in units of the noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
     /// Independent normal noise alone.
     None,
-    /// Everything slows down evenly, by two deviations from first to last sample.
+    /// Linear slowdown, by two deviations from first to last sample.
     Linear,
-    /// Noise with a memory: first-order autoregression, 0.8, in place of independent noise.
+    /// Correlated noise: first-order autoregression, 0.8, instead of independent noise.
     Ar1,
-    /// From a random moment on everything is slower by one and a half deviations.
+    /// A slowdown by one and a half deviations from a random moment on.
     Step,
     /// One sample in ten is slower by five deviations on average, exponentially distributed.
     Spikes,
 }
 
-/// All of them.
+/// All disturbances.
 pub const DISTURBANCES: [Disturbance; 5] = [
     Disturbance::None,
     Disturbance::Linear,
@@ -39,7 +39,7 @@ pub const DISTURBANCES: [Disturbance; 5] = [
 ];
 
 impl Disturbance {
-    /// As in the table.
+    /// Its name in the table.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -78,40 +78,40 @@ impl Disturbance {
     }
 }
 
-/// In which order the samples of a run are taken.
+/// The order of a run's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// As the lab does: blocks, each in a random order.
+    /// The lab's order: blocks, each in a random order.
     Blocks,
-    /// As it must not be done: all of one arm, then all of the next.
+    /// The wrong order: all of one arm, then all of the next.
     Grouped,
 }
 
-/// A kind of run, and what is true in it.
+/// A kind of run with its truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// What the machine does.
+    /// The machine's disturbance.
     pub disturbance: Disturbance,
-    /// In which order samples are taken.
+    /// The order of the samples.
     pub schedule: Schedule,
     /// Blocks.
     pub blocks: usize,
-    /// Deviation of the noise, per cent of the value.
+    /// Deviation of the noise, in per cent of the value.
     pub cv_pct: f64,
     /// True value of every arm over that of the baseline; less is better.
     pub ratio: f64,
-    /// Declared margin, per cent.
+    /// Declared margin, in per cent.
     pub margin_pct: f64,
     /// Arms besides the baseline.
     pub arms: usize,
-    /// Metrics, the first of them primary.
+    /// Metrics; the first is primary.
     pub metrics: usize,
-    /// Whether the run ends as soon as its verdict is certain.
+    /// True if the run ends as soon as its verdict is certain.
     pub early: bool,
 }
 
 impl Cell {
-    /// Quiet blocks at CV 1 % and margin 1 %, one arm without effect, one metric.
+    /// Undisturbed blocks at CV 1 % and margin 1 %, with one arm without effect and one metric.
     #[must_use]
     pub fn quiet(blocks: usize) -> Self {
         Self {
@@ -128,7 +128,7 @@ impl Cell {
     }
 }
 
-/// How many runs of a cell came to what. With several comparisons in a run each counts once.
+/// Numbers of runs of a cell by outcome. Several comparisons with one outcome count once per run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Runs.
@@ -139,11 +139,11 @@ pub struct Tally {
     pub revert: u32,
     /// With one called equivalent.
     pub equivalent: u32,
-    /// Whose 95 % interval excludes no effect.
+    /// Runs whose 95 % interval excludes no effect.
     pub rejected: u32,
-    /// Whose sign-flip p is at most 0.05.
+    /// Runs whose sign-flip p is at most 0.05.
     pub flips_rejected: u32,
-    /// Whose control failed.
+    /// Runs whose control failed.
     pub control_failed: u32,
 }
 
@@ -189,7 +189,7 @@ fn metrics(cell: &Cell) -> (BTreeMap<String, Metric>, Vec<String>) {
     )
 }
 
-/// Who runs at which position: the baseline 0, the control 1, the arms from 2 on.
+/// The runner at each position: the baseline 0, the control 1, the arms from 2 on.
 fn order(cell: &Cell, random: &mut Random) -> Vec<usize> {
     let runners = cell.arms + 2;
     let mut order: Vec<usize> = (0..cell.blocks * runners).map(|i| i % runners).collect();
@@ -261,7 +261,7 @@ fn workload(cell: &Cell, names: &[String], random: &mut Random) -> WorkloadResul
     }
 }
 
-/// What a run comes to that is looked at on its way and ends when every verdict is certain.
+/// The result of a run with interim looks that ends when every verdict is certain.
 fn until_certain(
     whole: &WorkloadResult,
     metrics: &BTreeMap<String, Metric>,
@@ -282,7 +282,7 @@ fn until_certain(
     judged
 }
 
-/// A run that has come so far.
+/// The first `blocks` blocks of a run.
 fn first_blocks(whole: &WorkloadResult, blocks: usize) -> WorkloadResult {
     let mut part = whole.clone();
     part.blocks.truncate(blocks);

@@ -1,8 +1,7 @@
-//! Stein's two stages: how many blocks for an interval of a wanted width.
+//! Stein's two stages: the number of blocks for an interval of a given width.
 //!
-//! Stopping as soon as the interval is narrow enough favours runs that happen to look quiet, and
-//! covers the truth too seldom. Here a pilot fixes the number, and its spread stays in the
-//! interval.
+//! Stopping as soon as the interval is narrow enough favours runs that seem quiet by chance, and
+//! covers the truth too seldom. Here a pilot fixes the number, and the interval uses its spread.
 #![forbid(unsafe_code)]
 
 use super::distribution::t_upper;
@@ -11,8 +10,8 @@ use super::paired::Paired;
 /// Blocks of the pilot.
 pub const PILOT_BLOCKS: usize = 10;
 
-/// Blocks in all, the pilot's included, for an interval of this half width at a level such as 0.95.
-/// Never fewer than the pilot's; `u32::MAX` where no number would do.
+/// Total blocks, with the pilot's, for an interval of this half width at a level such as 0.95.
+/// Never fewer than the pilot's; `u32::MAX` if no number is enough.
 #[must_use]
 pub fn blocks(pilot: &Paired, half_width: f64, level: f64) -> u32 {
     let quantile = t_upper((1.0 - level) / 2.0, pilot.df());
@@ -20,7 +19,7 @@ pub fn blocks(pilot: &Paired, half_width: f64, level: f64) -> u32 {
     if pilot.stddev == 0.0 {
         return pilot.n as u32;
     }
-    // The cast keeps within u32; a width of zero asks for infinitely many.
+    // The cast saturates at u32; a width of zero requires infinitely many.
     (wanted.max(pilot.n as f64)) as u32
 }
 

@@ -1,7 +1,7 @@
-//! When a workload has had enough blocks, and what looking before the end costs its intervals.
+//! Rules for the number of a workload's blocks, and the cost of interim looks for its intervals.
 //!
-//! The rule is decided before the first block and stored with the workload, so that a stored run is
-//! judged again as it was judged.
+//! The rule is fixed before the first block and stored with the workload. A stored run that is
+//! judged again therefore gets the same verdicts.
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;
@@ -16,25 +16,24 @@ use super::stein;
 use super::verdict::{ALPHA, BLOCKS_MIN};
 use crate::value::WorkloadResult;
 
-/// The parameter of a workload that holds its rule.
+/// The parameter of a workload with its rule.
 pub const STOPPING: &str = "stopping";
 
-/// The parameter of a workload that says why it has fewer blocks than were allowed.
+/// The parameter of a workload with the reason why it has fewer blocks than were allowed.
 pub const STOPPED: &str = "stopped";
 
-/// Looks at a workload that may end early, at most.
+/// Most looks at a workload that may end early.
 const LOOKS: u32 = 5;
 
-/// By planned blocks, blocks and whether they are the last.
+/// Errors by planned blocks, blocks, and true for the last look.
 type Known = BTreeMap<(u32, u32, bool), f64>;
 
 thread_local! {
-    /// Errors that were computed once: they are integrals, and every look at every workload asks
-    /// for one.
+    /// A cache of computed errors: they are integrals, and every look at every workload needs one.
     static KNOWN: RefCell<Known> = const { RefCell::new(Known::new()) };
 }
 
-/// When a workload has had enough.
+/// The rule that ends a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "rule", rename_all = "lowercase")]
 pub enum Stopping {
@@ -43,29 +42,29 @@ pub enum Stopping {
     Planned,
     /// As soon as the verdict is certain, at one of a few looks.
     Early {
-        /// Blocks at most.
+        /// Most blocks.
         planned: u32,
     },
-    /// When the interval is as narrow as wanted: a pilot says how many blocks that takes.
+    /// At a given width of the interval: a pilot determines the number of blocks.
     Width {
-        /// Wanted half width of the 95 % interval, per cent.
+        /// Half width of the 95 % interval to reach, in per cent.
         half_width_pct: f64,
     },
 }
 
-/// Why a workload has fewer blocks than were allowed.
+/// The reason why a workload has fewer blocks than were allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// The verdict was certain.
     Verdict,
-    /// The interval is as narrow as wanted.
+    /// The interval reached its width.
     Width,
-    /// The time was up.
+    /// The time limit was reached.
     Time,
 }
 
 impl Stopped {
-    /// As a reader of the record sees it behind the word "stopped".
+    /// The text after the word "stopped" in a report.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -75,7 +74,7 @@ impl Stopped {
         }
     }
 
-    /// Of a workload.
+    /// The stored reason of a workload.
     #[must_use]
     pub fn of(workload: &WorkloadResult) -> Option<Self> {
         let said = workload.params.get(STOPPED)?.as_str()?;
@@ -86,7 +85,7 @@ impl Stopped {
 }
 
 impl Stopping {
-    /// Of a workload.
+    /// The stored rule of a workload.
     #[must_use]
     pub fn of(workload: &WorkloadResult) -> Self {
         let stored = workload.params.get(STOPPING).cloned();
@@ -95,7 +94,7 @@ impl Stopping {
             .unwrap_or_default()
     }
 
-    /// Whether the figures are looked at after so many blocks.
+    /// True if the verdict is checked after this many blocks.
     #[must_use]
     pub fn looks_at(self, blocks: u32) -> bool {
         match self {
@@ -104,8 +103,8 @@ impl Stopping {
         }
     }
 
-    /// Two-sided error that the intervals of a workload may have, for all its looks together to
-    /// have no more than [`ALPHA`].
+    /// Two-sided error for the intervals of a workload: with it, all looks together have at most
+    /// [`ALPHA`].
     #[must_use]
     pub fn alpha(workload: &WorkloadResult) -> f64 {
         let blocks = workload.blocks.len() as u32;
@@ -133,8 +132,8 @@ impl Stopping {
         alpha
     }
 
-    /// Blocks that a wanted width takes, from the pilot's; `None` while the pilot goes on or where
-    /// no width is wanted.
+    /// Total blocks for the given width, from the pilot's effects; `None` during the pilot or under
+    /// another rule.
     #[must_use]
     pub fn blocks_wanted(self, effects: &[f64], blocks: &Blocks) -> Option<u32> {
         let Self::Width { half_width_pct } = self else {
@@ -145,8 +144,8 @@ impl Stopping {
         Some(stein::blocks(&pilot, half_width, 1.0 - ALPHA))
     }
 
-    /// The effect as the rule has to see it: where the pilot fixed the number of blocks, with the
-    /// pilot's spread and degrees of freedom.
+    /// The effect for the rule. If a pilot fixed the number of blocks, it has the pilot's spread
+    /// and degrees of freedom.
     #[must_use]
     pub fn effect(self, effects: &[f64]) -> Option<Paired> {
         let all = Paired::of(effects)?;
@@ -166,7 +165,7 @@ impl Stopping {
     }
 }
 
-/// After how many blocks a workload is looked at: fifths of the plan that can have a verdict.
+/// The numbers of blocks at the looks: fifths of the plan, without those too small for a verdict.
 fn looks(planned: u32) -> Vec<u32> {
     let fifths = (1..=LOOKS).map(|look| (u64::from(planned) * u64::from(look)).div_ceil(5) as u32);
     let mut looks: Vec<u32> = fifths.collect();

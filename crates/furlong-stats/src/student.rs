@@ -1,14 +1,14 @@
-//! Student's t test with a pooled variance: what ministat does, with exact quantiles.
+//! Student's t test with a pooled variance: ministat's test, with exact quantiles.
 #![forbid(unsafe_code)]
 
 use super::describe::Moments;
 use super::distribution::{t_two_sided, t_upper};
 use crate::value::{Student, TTest};
 
-/// Two samples with one variance between them.
+/// Two samples with a common variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pooled {
-    /// Mean of the second less mean of the first.
+    /// Mean of the second minus mean of the first.
     pub difference: f64,
     /// Pooled standard deviation.
     pub pooled_s: f64,
@@ -51,11 +51,11 @@ impl Pooled {
     }
 }
 
-/// Difference of `b` against `a` as ministat prints it, at a level such as 0.95.
+/// Difference of `b` against `a` in ministat's form, at a level such as 0.95.
 ///
-/// `None` with fewer than two values in either, with a value that is not finite, or where the
-/// baseline's mean is zero and a per cent of it has no meaning; [`Pooled`] has the rest even then.
-/// The half widths are never negative, whatever the sign of the mean.
+/// `None` with fewer than two values in either, with a value that is not finite, or if the
+/// baseline's mean is zero and has no percentage; [`Pooled`] has the rest even then. The half
+/// widths are never negative, whatever the sign of the mean.
 #[must_use]
 pub fn student(a: &[f64], b: &[f64], level: f64) -> Option<Student> {
     student_from_moments(Moments::of(a)?, Moments::of(b)?, level)

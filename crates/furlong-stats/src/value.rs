@@ -1,4 +1,4 @@
-//! The values that go in and out: metrics, samples by arm, and comparisons with their verdicts.
+//! The input and output values: metrics, samples by arm, and comparisons with their verdicts.
 //!
 //! They are the part of `furlong.result/1` below an experiment: fields may be added, never renamed.
 #![forbid(unsafe_code)]
@@ -7,26 +7,26 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What is measured.
+/// Definition of a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
     /// `ns`, `1`, `KiB`, ..
     pub unit: String,
-    /// Which way is good.
+    /// The better direction.
     pub better: Better,
-    /// Whether processes differ in it.
+    /// Kind of its values.
     pub kind: Kind,
-    /// The one metric whose verdict decides.
+    /// True for the metric whose verdict decides.
     pub primary: bool,
-    /// Declared margin, per cent; the run's own `--margin` goes before it.
+    /// Declared margin, in per cent; the run's own `--margin` takes precedence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin_pct: Option<f64>,
-    /// One sentence: what it counts or times.
+    /// One sentence: the quantity that it counts or times.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
 }
 
-/// Which way is good.
+/// The better direction of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -36,11 +36,11 @@ pub enum Better {
     Higher,
 }
 
-/// Whether processes differ in a metric.
+/// Kind of a metric's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A value a process; compared with statistics.
+    /// One value per process; compared with statistics.
     Sampled,
     /// Identical in every process at the same input; compared as a number.
     Exact,
@@ -51,11 +51,11 @@ pub enum Kind {
 pub struct WorkloadResult {
     /// As in the plan.
     pub name: String,
-    /// What it was run with; `operations` (the frozen batch of a sample) is always there.
+    /// Its parameters; `operations` (the frozen batch of a sample) is always present.
     pub params: BTreeMap<String, serde_json::Value>,
     /// Numbers of the finished blocks, ascending.
     pub blocks: Vec<u32>,
-    /// For each block the arms in the order in which they ran; the control is [`CONTROL`].
+    /// For each block, the arms in the order in which they ran; the control is [`CONTROL`].
     pub order: Vec<Vec<String>>,
     /// The baseline first.
     pub arms: Vec<ArmResult>,
@@ -63,20 +63,20 @@ pub struct WorkloadResult {
     pub control: BTreeMap<String, Control>,
     /// Every arm but the baseline, against the baseline, for every metric.
     pub comparisons: Vec<Comparison>,
-    /// What was noticed (drift, steal, autocorrelation, a failed control, ..), each a sentence that
-    /// says what to do.
+    /// Problems of the measurement (drift, steal, autocorrelation, a failed control, ..), each a
+    /// sentence with a remedy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
 impl WorkloadResult {
-    /// The metric whose verdict decides here: the one marked, where this workload has values of it,
-    /// else the first of its kind that has, in the place of a count the first of any kind; the one
-    /// marked, or the first, where none has.
+    /// The metric whose verdict decides here: the marked one (or else the first) if this workload
+    /// has values of it. Otherwise it is the first of the same kind with values, or, if the marked
+    /// one is a count, the first of any kind with values. If none has values, it is the marked one.
     ///
     /// # Shapes
     ///
-    /// `metrics` come in the declared order.
+    /// `metrics` are in the declared order.
     #[must_use]
     pub fn primary<'a>(&self, metrics: &[(&'a str, &'a Metric)]) -> Option<(&'a str, &'a Metric)> {
         let marked = metrics.iter().find(|(_, metric)| metric.primary);
@@ -92,7 +92,7 @@ impl WorkloadResult {
         let mut alike = there
             .clone()
             .filter(|(_, other)| other.kind == marked.1.kind);
-        // A count never stands in for what was to be sampled and is missing.
+        // A count never replaces a sampled metric that has no values.
         let mut others = there.filter(|_| marked.1.kind == Kind::Exact);
         alike
             .next()
@@ -102,10 +102,10 @@ impl WorkloadResult {
     }
 }
 
-/// The parameter of a workload with its own margin, per cent.
+/// The parameter of a workload with its own margin, in per cent.
 pub const MARGIN: &str = "margin_pct";
 
-/// How the control is called in [`WorkloadResult::order`].
+/// Name of the control in [`WorkloadResult::order`].
 pub const CONTROL: &str = "control";
 
 /// One arm on one workload.
@@ -113,16 +113,16 @@ pub const CONTROL: &str = "control";
 pub struct ArmResult {
     /// As in the plan.
     pub name: String,
-    /// Why it cannot run this workload, where it cannot.
+    /// The reason why it cannot run this workload, if it cannot.
     pub na: Option<String>,
-    /// By metric: one value a block, aligned with `blocks`, `None` where the run failed; an exact
+    /// By metric: one value per block, aligned with `blocks`, `None` if the run failed; an exact
     /// metric has one value.
     pub samples: BTreeMap<String, Vec<Option<f64>>>,
-    /// By metric, over the samples that are there.
+    /// By metric, over the existing samples.
     pub summary: BTreeMap<String, Summary>,
 }
 
-/// What ministat prints of a sample, and the coefficient of variation.
+/// ministat's summary of a sample, and the coefficient of variation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Number of values.
@@ -131,13 +131,13 @@ pub struct Summary {
     pub min: f64,
     /// Greatest.
     pub max: f64,
-    /// True median: the mean of the two middle values where `n` is even.
+    /// True median: the mean of the two middle values if `n` is even.
     pub median: f64,
     /// Arithmetic mean.
     pub mean: f64,
-    /// Standard deviation with `n - 1`; `None` when `n` is 1.
+    /// Standard deviation with `n - 1`; `None` if `n` is 1.
     pub stddev: Option<f64>,
-    /// `100 stddev / |mean|`; `None` where that has no meaning.
+    /// `100 stddev / |mean|`; `None` if that is undefined.
     pub cv_pct: Option<f64>,
 }
 
@@ -146,15 +146,16 @@ pub struct Summary {
 pub struct Control {
     /// Aligned with `blocks`.
     pub samples: Vec<Option<f64>>,
-    /// The noise floor of this run, per cent; `None` with fewer than two blocks.
+    /// The noise floor of this run, in per cent; `None` with fewer than two blocks.
     pub floor_pct: Option<f64>,
-    /// The control's own 99 % interval excludes no difference: nothing else here can be trusted.
+    /// True if the control's own 99 % interval excludes no difference: the results are not
+    /// reliable.
     #[serde(default)]
     pub failed: bool,
 }
 
 impl Control {
-    /// Before the first block.
+    /// A control before the first block.
     #[must_use]
     pub fn blank() -> Control {
         Control {
@@ -174,14 +175,14 @@ pub struct Comparison {
     pub arm: String,
     /// Name of the metric.
     pub metric: String,
-    /// Blocks that went into it.
+    /// Blocks used.
     pub n: usize,
-    /// Change of the metric against the baseline, per cent, negative when it is less.
+    /// Change of the metric against the baseline, in per cent; negative if the arm's is less.
     pub effect_pct: f64,
-    /// 95 % interval of the effect, unadjusted; `None` for an exact metric or under two blocks.
-    /// Where no value is negative, as much of it as can be: not below -100.
+    /// 95 % interval of the effect, unadjusted; `None` for an exact metric or with fewer than two
+    /// blocks. If no value is negative, it is cut at the least possible effect, -100.
     pub ci95_pct: Option<[f64; 2]>,
-    /// The margin that the verdict used, per cent, as asked or declared.
+    /// The margin of the verdict, in per cent: the run's own or the declared one.
     pub margin_pct: f64,
     /// Paired t test of the logarithms (or differences, see `scale`) against no difference.
     pub paired: Option<TTest>,
@@ -191,52 +192,54 @@ pub struct Comparison {
     pub ci_adj_pct: Option<[f64; 2]>,
     /// Confidence of `ci_adj_pct`, for example 0.975.
     pub level: Option<f64>,
-    /// Brown-Forsythe: is one more variable than the other?
+    /// Brown-Forsythe test of equal variability.
     pub variance: Option<VarianceTest>,
     /// Welch's t test on the unpaired values.
     pub welch: Option<TTest>,
-    /// Student's t test as ministat has it.
+    /// Student's t test as in ministat.
     pub student: Option<Student>,
     /// Mann-Whitney.
     pub mann_whitney: Option<MannWhitney>,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The smallest effect for which this run had a fair chance of a verdict, per cent.
+    /// The smallest effect, in per cent, for which this run had an 80 % chance of a verdict.
     pub mde_pct: Option<f64>,
     /// Blocks that would probably decide; 10,000 means more than that.
     pub n_needed: Option<u32>,
-    /// `log` or, where a value is not positive, `difference`.
+    /// `log` or, if a value is not positive, `difference`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<String>,
-    /// Why the verdict is no better (control failed, too few blocks, floor above the margin).
+    /// The reason why the verdict is no better (control failed, too few blocks, floor above the
+    /// margin).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What each node says of it, where several measured.
+    /// The effect on each node, if several measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_node: Option<ByNode>,
 }
 
-/// What the nodes of a fleet say of one effect.
+/// One effect by the nodes of a fleet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ByNode {
     /// In the order of their names.
     pub effects: Vec<NodeEffect>,
-    /// Does the effect differ between them by more than chance?
+    /// The test of a difference between them by more than chance.
     pub differ: Option<NodesTest>,
 }
 
 /// An effect on one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeEffect {
-    /// The node, by the name that the fleet has for it.
+    /// The node's name in the fleet.
     pub node: String,
     /// Its blocks.
     pub n: usize,
     /// As in the comparison.
     pub effect_pct: f64,
-    /// Of its own blocks alone; `None` with fewer than two.
+    /// From its own blocks alone; `None` with fewer than two.
     pub ci95_pct: Option<[f64; 2]>,
-    /// `keep` or `revert` where that is beyond doubt on this node alone, however many there are.
+    /// `keep` or `revert` if this node alone proves it, at a level adjusted for the number of
+    /// nodes.
     pub claim: Option<Verdict>,
 }
 
@@ -249,7 +252,7 @@ pub struct NodesTest {
     pub df1: f64,
     /// Degrees of freedom within them.
     pub df2: f64,
-    /// Upper tail.
+    /// Upper-tail p.
     pub p: f64,
 }
 
@@ -260,23 +263,23 @@ pub struct TTest {
     pub t: f64,
     /// Degrees of freedom.
     pub df: f64,
-    /// Two-sided.
+    /// Two-sided p.
     pub p: f64,
 }
 
-/// Brown-Forsythe on the medians.
+/// Brown-Forsythe test on the medians.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VarianceTest {
     /// Variance of the arm over that of the baseline.
     pub ratio: f64,
-    /// Two-sided.
+    /// Two-sided p.
     pub p: f64,
 }
 
-/// What ministat prints of a difference.
+/// ministat's figures of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Student {
-    /// Mean of the arm less mean of the baseline.
+    /// Mean of the arm minus mean of the baseline.
     pub difference: f64,
     /// Half width of its 95 % interval.
     pub plus_minus: f64,
@@ -288,16 +291,16 @@ pub struct Student {
     pub pooled_s: f64,
 }
 
-/// Mann-Whitney.
+/// Mann-Whitney test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MannWhitney {
-    /// Pairs in which the arm is greater, ties counting one half.
+    /// Pairs in which the arm is greater; ties count one half.
     pub u: f64,
-    /// Two-sided; exact while the number of arrangements allows.
+    /// Two-sided p; exact while the number of arrangements allows.
     pub p: f64,
 }
 
-/// What a comparison comes to.
+/// The conclusion of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -305,8 +308,8 @@ pub enum Verdict {
     Keep,
     /// Worse by more than the margin.
     Revert,
-    /// Within the margin on either side.
+    /// Within the margin on both sides.
     Equivalent,
-    /// This run cannot tell.
+    /// This run cannot decide.
     Inconclusive,
 }

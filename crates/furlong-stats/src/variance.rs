@@ -1,7 +1,7 @@
-//! Brown-Forsythe: is one sample more variable than the other?
+//! Brown-Forsythe: tests if one sample is more variable than the other.
 //!
-//! An F test of the variances would answer "is it normal?" instead; distances from the medians do
-//! not mind.
+//! An F test of the variances would in effect test for normality; distances from the medians do not
+//! depend on it.
 #![forbid(unsafe_code)]
 
 use super::describe::{Moments, median};
@@ -11,8 +11,8 @@ use crate::value::VarianceTest;
 
 /// Variance of `b` over that of `a`, and Brown and Forsythe's p.
 ///
-/// `None` with fewer than three values in either (two are always alike distant from their median),
-/// or where a sample or all distances do not vary.
+/// `None` with fewer than three values in either (two always have equal distances from their
+/// median), or if a sample or all distances do not vary.
 #[must_use]
 pub fn brown_forsythe(a: &[f64], b: &[f64]) -> Option<VarianceTest> {
     if a.len() < 3 || b.len() < 3 {

@@ -1,29 +1,30 @@
-//! The rule: which word an interval deserves.
+//! The rule: the verdict for an interval.
 //!
-//! All of it is in logarithms of a ratio, or, where values are not positive, in shares of the
-//! baseline's mean; [`Scale`] knows the difference.
+//! All values are logarithms of a ratio or, if values are not positive, shares of the baseline's
+//! mean. [`Scale`] converts both.
 #![forbid(unsafe_code)]
 
 use super::paired::Paired;
 use crate::value::{Better, Verdict};
 
-/// With fewer blocks the symmetry of signs under a strong drift breaks the level.
+/// Fewest blocks of a verdict. With fewer, the level of error does not hold under a strong drift,
+/// which leaves little more than the signs of differences to chance.
 pub const BLOCKS_MIN: usize = 6;
 
 /// Unadjusted two-sided error of every verdict.
 pub const ALPHA: f64 = 0.05;
 
-/// How effects are expressed.
+/// The unit of effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Differences of logarithms.
     Log,
-    /// Differences over the baseline's mean, where a value is not positive.
+    /// Differences relative to the baseline's mean, if a value is not positive.
     Difference,
 }
 
 impl Scale {
-    /// As in the result file.
+    /// Its name in the result file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -32,7 +33,7 @@ impl Scale {
         }
     }
 
-    /// A per cent, such as a margin, as a distance from no effect.
+    /// A percentage, such as a margin, as a distance from no effect.
     #[must_use]
     pub fn distance(self, pct: f64) -> f64 {
         match self {
@@ -51,20 +52,20 @@ impl Scale {
     }
 }
 
-/// What is fixed before an effect is looked at.
+/// Parameters of a verdict that are fixed before the effect is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// Which way is good.
+    /// The better direction.
     pub better: Better,
     /// Distance of the declared margin from no effect.
     pub margin: f64,
-    /// Distance of the noise floor; `None` without a control, and then there is no verdict.
+    /// Distance of the noise floor; `None` without a control, which excludes a verdict.
     pub floor: Option<f64>,
-    /// The control differs from the baseline by more than chance: no verdict.
+    /// The control differs from the baseline by more than chance, which excludes a verdict.
     pub control_failed: bool,
 }
 
-/// What an interval says against a rule, before any reason to withhold it.
+/// Position of an interval against a rule, before any reason to withhold a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Less,
@@ -74,14 +75,14 @@ enum Side {
 }
 
 impl Rule {
-    /// How far from no effect an interval must lie wholly for keep or revert.
+    /// The distance from no effect beyond which the whole interval must be for keep or revert.
     #[must_use]
     pub fn threshold(&self) -> f64 {
         self.margin.max(self.floor.unwrap_or(f64::INFINITY))
     }
 
-    /// Whether this run is quiet enough to call anything equivalent: the declared margin counts
-    /// alone here, since widening it by the noise would call a true 2 % no change.
+    /// True if this run is quiet enough for the verdict equivalent. Only the declared margin counts
+    /// here: if noise widened it, a true 2 % could become no change.
     #[must_use]
     pub fn can_be_equivalent(&self) -> bool {
         self.floor.is_some_and(|floor| floor <= self.margin)
@@ -126,7 +127,7 @@ impl Rule {
     }
 }
 
-/// Non-inferiority: the interval is nowhere worse than the margin.
+/// Non-inferiority: true if no part of the interval is worse than the margin.
 #[must_use]
 pub fn no_worse(interval: [f64; 2], margin: f64, better: Better) -> bool {
     match better {
@@ -135,19 +136,19 @@ pub fn no_worse(interval: [f64; 2], margin: f64, better: Better) -> bool {
     }
 }
 
-/// What a run says of a promise such as "at most 0.5 times the baseline".
+/// The state of a promise such as "at most 0.5 times the baseline" in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// The whole interval keeps it: a document may say so.
+    /// The whole interval satisfies it: a document may claim it.
     Holds,
-    /// The interval reaches over the limit: neither broken nor shown.
+    /// The interval includes the limit: neither broken nor proven.
     Open,
-    /// The whole interval breaks it: a check fails.
+    /// The whole interval violates it: a check fails.
     Broken,
 }
 
-/// Holds an interval of an effect in per cent against the limit of a promise, in per cent too: a
-/// ratio of at most 0.5 is an effect of at most -50.
+/// Compares an interval of an effect with the limit of a promise, both in per cent. A ratio of at
+/// most 0.5 is an effect of at most -50.
 #[must_use]
 pub fn gate(interval_pct: [f64; 2], limit_pct: f64, better: Better) -> Gate {
     let [best, worst] = match better {

@@ -1,4 +1,4 @@
-//! What a person should know about a workload's samples before believing them, and what to do.
+//! Caveats about a workload's samples, each with a remedy.
 #![forbid(unsafe_code)]
 
 use super::blocks::present;
@@ -8,17 +8,17 @@ use super::outliers::outliers;
 use super::verdict::BLOCKS_MIN;
 use crate::value::{CONTROL, Kind, Metric, WorkloadResult};
 
-/// With fewer blocks a trend cannot be told from chance.
+/// With fewer blocks, a trend cannot be told from chance.
 const SERIES_MIN: usize = 8;
 
-/// A false alarm in a hundred quiet series is bearable.
+/// Significance of a warning: one false alarm in a hundred quiet series is acceptable.
 const ALARM_P: f64 = 0.01;
 
-/// Everything noticed in a workload that has its comparisons.
+/// All warnings about a workload that has its comparisons.
 #[must_use]
 pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String> {
     let mut found = vec![];
-    // Blocks of several machines are no series, and their values not alike.
+    // The blocks of several machines are not a series, and their values differ.
     let one_machine = Nodes::of(workload).is_none();
     for (name, metric) in metrics {
         if metric.kind == Kind::Exact {
@@ -29,7 +29,7 @@ pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String>
         found.extend(control_failed(workload, name));
         found.extend(missing(workload, name));
         if one_machine && let Some(series) = series(workload, name) {
-            // A trend makes neighbours alike: one cause, one warning.
+            // A trend correlates neighbours, too: one cause, one warning.
             found.extend(drift(name, &series).or_else(|| autocorrelation(name, &series)));
         }
         if one_machine {
@@ -40,7 +40,7 @@ pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String>
 }
 
 fn not_matched(workload: &WorkloadResult, metric: &str) -> Option<String> {
-    // An arm that failed has no value to match, and its failure was told.
+    // An arm that failed has no value to match; its failure was already reported.
     let counted = |arm: &&crate::value::ArmResult| {
         let values = arm.samples.get(metric);
         arm.na.is_none() && values.is_some_and(|values| !present(values).is_empty())
@@ -86,7 +86,7 @@ fn missing(workload: &WorkloadResult, metric: &str) -> Option<String> {
     let arms = workload.arms.iter().filter(|arm| arm.na.is_none());
     let samples = arms.filter_map(|arm| Some((arm.name.as_str(), arm.samples.get(metric)?)));
     let samples: Vec<_> = samples.collect();
-    // Every workload has a control for every metric; of one that no arm has nothing is missing.
+    // Every workload has a control for every metric. If no arm has the metric, nothing is missing.
     let control = workload.control.get(metric).filter(|_| !samples.is_empty());
     let control = control.map(|control| (CONTROL, &control.samples));
     let lost: Vec<String> = samples

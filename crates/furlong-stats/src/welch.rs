@@ -8,7 +8,7 @@ use crate::value::TTest;
 /// Two samples, each with its own variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unpooled {
-    /// Mean of the second less mean of the first.
+    /// Mean of the second minus mean of the first.
     pub difference: f64,
     /// Standard error of the difference.
     pub standard_error: f64,
@@ -22,7 +22,7 @@ impl Unpooled {
     pub fn from_moments(a: Moments, b: Moments) -> Self {
         let (va, vb) = (a.variance_of_mean(), b.variance_of_mean());
         let sum = va + vb;
-        // As shares of the sum: squares of tiny variances would vanish.
+        // As shares of the sum: squares of tiny variances would underflow.
         let (wa, wb) = (va / sum, vb / sum);
         let df = 1.0 / (wa * wa / (a.n as f64 - 1.0) + wb * wb / (b.n as f64 - 1.0));
         Self {
@@ -41,8 +41,8 @@ impl Unpooled {
         t_upper((1.0 - level) / 2.0, self.df) * self.standard_error
     }
 
-    /// The smallest true difference for which samples like these have a fair chance (80 %) of
-    /// showing any at 95 %; NaN without any variance.
+    /// The smallest true difference that samples like these have an 80 % chance to prove at 95 %;
+    /// NaN without any variance.
     #[must_use]
     pub fn reach(&self) -> f64 {
         (t_upper(0.025, self.df) + t_upper(0.20, self.df)) * self.standard_error
@@ -69,7 +69,7 @@ impl Unpooled {
 
 /// Welch's test of `b` against `a`, two-sided.
 ///
-/// `None` with fewer than two values in either, with a value that is not finite, or when neither
+/// `None` with fewer than two values in either, with a value that is not finite, or if neither
 /// sample varies.
 ///
 /// # Example
@@ -88,8 +88,8 @@ pub fn welch_from_moments(a: Moments, b: Moments) -> Option<TTest> {
     Unpooled::from_moments(a, b).test()
 }
 
-/// Interval of mean of `b` less mean of `a` at a level such as 0.95; `None` as for [`welch`], but
-/// two samples without variance have an interval of no width.
+/// Interval of the mean of `b` minus that of `a` at a level such as 0.95. `None` as for [`welch`],
+/// except that two samples without variance have an interval of zero width.
 #[must_use]
 pub fn welch_interval(a: &[f64], b: &[f64], level: f64) -> Option<[f64; 2]> {
     Some(Unpooled::from_moments(Moments::of(a)?, Moments::of(b)?).interval(level))

@@ -1,7 +1,7 @@
-//! The verdict keeps its promises on synthetic runs whose truth is known.
+//! The verdict's guarantees on synthetic runs with a known truth.
 //!
-//! This is the short form; `cargo run --release -p furlong-lab --example verdict_simulation` has
-//! the long one.
+//! This is the short form; the long one is `cargo run --release -p furlong-lab --example
+//! verdict_simulation`.
 #![forbid(unsafe_code)]
 
 use furlong_stats::promise::{self, Bound};
@@ -10,7 +10,7 @@ use furlong_stats::simulation::{Cell, Disturbance, Schedule, simulate};
 const RUNS: u32 = 1000;
 const SEED: u64 = 1;
 
-/// Shares of few runs stray; three standard errors at the bound are allowed for it.
+/// Tolerance in standard errors at the bound: shares of few runs vary.
 const STRAY: f64 = 3.0;
 
 #[test]

@@ -1,8 +1,8 @@
-//! The statistics agree with published figures and with an independent implementation.
+//! Agreement of the statistics with published figures and with an independent implementation.
 //!
-//! `vectors/seed-vectors.json` holds eighteen published comparisons recomputed, and
-//! `vectors/expected-stats.json` what scipy says of the files in `vectors/ministat`. Figures agree
-//! to 1e-9 of their size, p values to 1e-6.
+//! `vectors/seed-vectors.json` has eighteen published comparisons, recomputed.
+//! `vectors/expected-stats.json` has scipy's results for the files in `vectors/ministat`. Figures
+//! agree to a relative 1e-9, p values to 1e-6.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -31,7 +31,7 @@ fn load(name: &str) -> Vec<Value> {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Collects disagreements of one vector.
+/// Collects the disagreements of one vector.
 struct Check<'a> {
     name: String,
     wanted: &'a Value,
@@ -49,7 +49,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Compares a figure with what a JSON pointer leads to; nothing where there is nothing.
+    /// Compares a figure with the value at a JSON pointer, if there is one.
     fn figure(&mut self, pointer: &str, found: f64) {
         self.within(pointer, found, FIGURE);
     }
@@ -103,7 +103,7 @@ fn number(vector: &Value, field: &str) -> f64 {
     vector[field].as_f64().unwrap()
 }
 
-/// Baseline and candidate of a vector, whichever way it gives them.
+/// Baseline and candidate of a vector, in any of its forms.
 fn moments(vector: &Value) -> [Moments; 2] {
     if vector["base"].is_array() {
         return ["base", "cand"].map(|side| Moments::of(&numbers(&vector[side])).unwrap());
@@ -124,7 +124,7 @@ fn moments(vector: &Value) -> [Moments; 2] {
     })
 }
 
-/// Means and deviations as the first publication prints them, of 64 values each.
+/// Means and deviations of 64 values each, as in the first publication.
 fn augmentation(name: &str) -> [Moments; 2] {
     let (old, new) = match name {
         "seed000 plain" => ((75.588_976, 0.496_969_97), (62.116_771, 0.444_063_53)),
@@ -216,7 +216,7 @@ fn lines_of_the_older_ministat_follow_from_its_table_and_its_formula() {
     {
         let [a, b] = moments(vector);
         let pooled = Pooled::from_moments(a, b);
-        // Its table ends at 100 degrees of freedom; beyond that it takes the normal quantile.
+        // Its table ends at 100 degrees of freedom; beyond that it uses the normal quantile.
         let half = number(vector, "ministat_table_t") * pooled.standard_error;
         let pct = |value: f64| 100.0 * value / a.mean;
         let found = [
@@ -270,7 +270,7 @@ fn published_statistics_of_the_batched_tier_are_right_to_rounding() {
     }
 }
 
-/// A file of the vector, where it came with its files.
+/// A file of the vector, if the vector has files.
 fn sample(vector: &Value, side: &str) -> Option<Vec<f64>> {
     let folder = vectors()
         .join("ministat")
@@ -299,7 +299,7 @@ fn files_of_numbers_agree_with_an_independent_implementation() {
         };
         let (a, b) = match &samples {
             Some((a, b)) => (Moments::of(a).unwrap(), Moments::of(b).unwrap()),
-            // One vector's files are lost; its moments are not.
+            // The files of one vector are lost, but not its moments.
             None => (of(0), of(1)),
         };
         means(&mut check, a, b);
@@ -330,7 +330,7 @@ fn means(check: &mut Check<'_>, a: Moments, b: Moments) {
     check.figure("/welch/ci95/0", low);
     check.figure("/welch/ci95/1", high);
     check.figure("/hedges_g", hedges_g(a, b).unwrap());
-    // Printed with the sign of the baseline's mean; ours is a width.
+    // The publication has the sign of the baseline's mean; ours is a width.
     let half = ministat_half_width_pct(a, b, 0.95).unwrap();
     check.figure("/freebsd12_ratio_half95_pct", half.copysign(a.mean));
 }

@@ -1,4 +1,4 @@
-//! Workloads with some of the metrics, and with a margin of their own.
+//! Workloads with only some of the metrics, and with their own margin.
 #![forbid(unsafe_code)]
 
 use super::{Case, around};
@@ -32,8 +32,7 @@ fn a_workload_is_decided_by_the_first_metric_that_it_has_within_its_own_margin()
     assert_eq!(found("calls").margin_pct, 1.0);
 }
 
-/// The name of the metric that decides, where `time` is sampled and the first has this kind and no
-/// value.
+/// The name of the deciding metric, if `time` is sampled and the first has this kind and no value.
 fn deciding(first: Kind, counted: &[f64]) -> String {
     let mut case = Case::new(&["new"], 10);
     case.declare("first", first);

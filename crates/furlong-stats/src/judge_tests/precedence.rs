@@ -1,4 +1,4 @@
-//! Which of several margins, floors and rules holds.
+//! Precedence of margins, floors and rules.
 #![forbid(unsafe_code)]
 
 use super::{Case, around, only, simple, warned};
@@ -34,13 +34,13 @@ fn a_stored_floor_goes_where_the_control_no_longer_gives_one() {
         (control.floor_pct, control.failed) = (Some(7.0), true);
         case
     };
-    // One block says nothing of the noise.
+    // One block says nothing about the noise.
     let one = stale(1).judged();
     let control = &one.control["time"];
     assert_eq!((control.floor_pct, control.failed), (None, false));
     let ten = stale(10).judged();
     assert!(ten.control["time"].floor_pct.unwrap() < 0.2 && !ten.control["time"].failed);
-    // A metric that is no longer one, too.
+    // Also for a name that is no longer a metric.
     let mut unknown = stale(10);
     unknown.order.clear();
     let unknown = unknown.judged();
@@ -63,7 +63,7 @@ fn a_wanted_width_rules_the_primary_metric_alone() {
     let narrowed = judged(Stopping::Width {
         half_width_pct: 0.1,
     });
-    // The pilot's ten blocks have fewer degrees of freedom than all that came.
+    // The pilot's ten blocks have fewer degrees of freedom than all blocks.
     assert!(width(&narrowed[0]) > 1.05 * width(&planned[0]));
     assert_eq!(narrowed[1].ci95_pct, planned[1].ci95_pct);
 }
@@ -103,7 +103,7 @@ fn a_comparison_says_how_many_blocks_it_needs_and_what_its_per_cent_are_of() {
 
 #[test]
 fn a_value_that_one_rule_calls_far_out_is_warned_of() {
-    // Severe by quartiles, and not by the median deviation, which is large here.
+    // Severe by quartiles, but not by the median deviation, which is large here.
     let mut spread: Vec<Option<f64>> = (1..=9).map(|v| Some(f64::from(v))).collect();
     spread.push(Some(30.0));
     let samples = [around(5.0, 0, 10), around(5.0, 3, 10), spread];

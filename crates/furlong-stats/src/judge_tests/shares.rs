@@ -18,7 +18,7 @@ fn zeros_are_compared_as_shares_of_the_baselines_mean() {
     );
 }
 
-/// A count that falls to nearly nothing, and to this value in one block.
+/// A count that falls nearly to zero, with this value in one block.
 fn fallen(once: f64) -> WorkloadResult {
     let some = |values: [f64; 8]| values.map(Some).to_vec();
     let samples = [

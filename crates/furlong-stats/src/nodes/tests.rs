@@ -9,14 +9,14 @@ use crate::random::Random;
 use crate::value::{ArmResult, Better, Comparison, Control, Kind, Metric, Verdict, WorkloadResult};
 use crate::verdict::Rule;
 
-/// The level of one node, the effect on it, and its blocks.
+/// A node's level, the effect on it, and its blocks.
 struct Site {
     level: f64,
     effect: f64,
     blocks: u32,
 }
 
-/// A workload whose blocks ran on the sites in turn, with noise of so many per cent in each value.
+/// A workload with blocks on the sites in turn, and this noise in per cent in each value.
 fn workload(sites: &[Site], noise: f64, random: &mut Random) -> WorkloadResult {
     let mut values: [Vec<Option<f64>>; 3] = Default::default();
     let mut nodes: BTreeMap<String, Vec<u32>> = BTreeMap::new();
@@ -67,7 +67,7 @@ fn judged(sites: &[Site], noise: f64, random: &mut Random, margin: f64) -> Compa
     };
     let metrics = [("time".to_owned(), metric)].into();
     judge(&mut workload, &metrics, &["time".to_owned()], Some(margin));
-    // Speeds that differ from node to node are neither drift nor outliers.
+    // Speeds that differ between nodes are neither drift nor outliers.
     let about_series = |text: &String| text.contains("drifted") || text.contains("far from");
     assert!(
         !workload.warnings.iter().any(about_series),
