@@ -1,5 +1,5 @@
-//! Writes invented results in every form, from usual to odd, all or those named:
-//! `cargo run --example report -- FOLDER [NAME]..`.
+//! Writes invented results in every format, from usual to unusual: all of them, or those named.
+//! `cargo run --example report -- FOLDER [NAME]..`
 #![forbid(unsafe_code)]
 
 #[path = "../tests/report/figures.rs"]
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     };
     let wanted: Vec<String> = arguments.collect();
     for name in &wanted {
-        // Says which names there are, by failing, before anything is written.
+        // Panics with the list of names for an unknown one, before anything is written.
         odd::named(name);
     }
     for (name, file) in odd::all() {

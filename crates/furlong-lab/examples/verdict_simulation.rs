@@ -1,8 +1,8 @@
-//! Simulates runs whose truth is known and prints how often the verdict errs, as a Markdown table.
+//! Simulates runs with a known truth, and prints how often the verdict errs, as a Markdown table.
 //!
 //! `cargo run --release -p furlong-lab --example verdict_simulation -- --runs 10000`
 //!
-//! Exit code 1 when a promise does not hold, 2 on bad usage.
+//! Exit code 1 if a guarantee does not hold, 2 on bad usage.
 #![forbid(unsafe_code)]
 
 use std::io::{self, Write};
@@ -12,19 +12,19 @@ use clap::Parser;
 use furlong_stats::promise::{self, Bound, Claim, Promise};
 use furlong_stats::simulation::Tally;
 
-/// How often does the verdict err?
+/// Measures how often the verdict errs.
 #[derive(Debug, Parser)]
 struct Options {
     /// Runs of each kind
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..))]
     runs: u32,
-    /// The levels of error for these numbers of blocks, in place of everything promised
+    /// Only the levels of error, for these numbers of blocks
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(2..))]
     blocks: Vec<u16>,
-    /// Only lines of which the promise or the disturbance contains this
+    /// Only rows whose promise or disturbance contains this
     #[arg(long, default_value = "")]
     only: String,
-    /// Decides every random number
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the table; how many promises do not hold.
+/// Prints the table, and returns the number of broken guarantees.
 fn run(options: &Options) -> io::Result<u32> {
     let mut out = io::stdout().lock();
     writeln!(

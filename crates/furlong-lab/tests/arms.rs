@@ -1,5 +1,5 @@
-//! Arms that misbehave, end to end. This program is a furlong of its own: called with a verb it is
-//! the command with the experiment below, called otherwise it calls itself and looks.
+//! Arms that misbehave, end to end. With a verb, this program is the command `furlong` with the
+//! experiment below; otherwise it runs itself and checks the results.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -60,7 +60,7 @@ fn good(request: &Request) -> Result<Outcome, Failure> {
     })
 }
 
-/// Like the good one while it counts; what it does otherwise is the workload's name.
+/// Like the good arm while it counts; otherwise the workload's name selects its misbehaviour.
 fn other(request: &Request) -> Result<Outcome, Failure> {
     let mut outcome = good(request)?;
     match (request.workload.name.as_str(), request.exact) {
@@ -81,7 +81,7 @@ fn other(request: &Request) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// This program as the command, in a home of its own.
+/// This program as the command, in its own home.
 fn furlong(home: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env::current_exe().unwrap());
     command
@@ -91,7 +91,7 @@ fn furlong(home: &Path, arguments: &[&str]) -> Output {
     command.env_remove("FURLONG_DB").output().unwrap()
 }
 
-/// Runs workloads: the exit code, the result and stderr.
+/// Runs workloads; returns the exit code, the result and stderr.
 fn run(workloads: &str, more: &[&str]) -> (Option<i32>, ResultFile, String) {
     let home = tempfile::tempdir().unwrap();
     let run = [
@@ -124,7 +124,7 @@ fn run(workloads: &str, more: &[&str]) -> (Option<i32>, ResultFile, String) {
     )
 }
 
-/// A workload of which every sample of the other arm fails for a reason.
+/// Checks a workload in which every sample of the other arm fails for this reason.
 fn fails_for(workload: &str, reason: &str) {
     let (code, result, stderr) = run(workload, &["--timeout", "5"]);
     assert_eq!(code, Some(1), "{stderr}");
@@ -214,7 +214,7 @@ fn an_arm_that_cannot_run_a_workload_says_why() {
     assert_eq!(result.experiments[0].workloads[0].order[0].len(), 2);
 }
 
-/// A test: its name and what it does.
+/// A test: its name and its function.
 type Test = (&'static str, fn());
 
 const TESTS: [Test; 9] = [
@@ -254,7 +254,7 @@ fn tell(line: &str) {
     furlong_lab::talk::data(line).unwrap();
 }
 
-/// What a test harness does, as far as it is needed: a filter, a listing, a line a test.
+/// A minimal test harness: a filter, a listing, and one line per test.
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let first = arguments.first().map(String::as_str);

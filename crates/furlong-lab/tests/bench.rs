@@ -1,5 +1,5 @@
-//! A benchmark as cargo runs it. This program is one: called with `AS` it is the benchmark of that
-//! name, called otherwise it calls itself and looks.
+//! A benchmark as run by cargo. With the variable `AS`, this program is the benchmark of that name;
+//! otherwise it runs itself and checks the results.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -12,7 +12,7 @@ use furlong_lab::model::Workload;
 use furlong_lab::model::result::ResultFile;
 use furlong_stats::random::Random;
 
-/// Which benchmark this is.
+/// The variable with the benchmark's name.
 const AS: &str = "FURLONG_TEST_BENCH";
 
 fn number(random: &mut Random, workload: &Workload) -> u64 {
@@ -34,7 +34,7 @@ fn experiment(name: &str) -> Experiment {
         .with_workload("ten", &[("n", 10)])
 }
 
-/// This program as a benchmark, in a home of its own.
+/// This program as a benchmark, in its own home.
 fn bench(home: &Path, name: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(arguments).current_dir(home).env(AS, name);
@@ -113,7 +113,7 @@ fn an_experiment_that_contradicts_itself_is_one_line() {
     );
 }
 
-/// A test and what it holds.
+/// A test: its name and its function.
 type Test = (&'static str, fn());
 
 const TESTS: [Test; 4] = [
@@ -132,7 +132,7 @@ const TESTS: [Test; 4] = [
     ),
 ];
 
-/// What a test harness does, as far as it is needed: a filter, a listing, a line a test.
+/// A minimal test harness: a filter, a listing, and one line per test.
 fn main() -> ExitCode {
     if let Ok(name) = env::var(AS) {
         return furlong_lab::bench(&[experiment(&name)]);

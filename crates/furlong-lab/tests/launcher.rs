@@ -11,17 +11,17 @@ use std::time::Duration;
 use furlong_lab::measure::finished::{Ending, Finished};
 use furlong_lab::measure::launcher::{LaunchError, Launcher, Layout, Output, Task};
 
-/// Runs a task with a launcher of its own.
+/// Runs a task with a new launcher.
 fn run(task: &Task) -> Result<Finished, LaunchError> {
     Launcher::new().expect("a launcher").run(task, None)
 }
 
-/// What a shell script is as a task.
+/// A shell script as a task.
 fn script(text: &str) -> Task {
     Task::new("/bin/sh", &["-c", text])
 }
 
-/// Runs a task that must start, and returns what it printed, too.
+/// Runs a task that must start, and also returns its output.
 fn printed(mut task: Task) -> (Finished, String) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("out");
@@ -30,7 +30,7 @@ fn printed(mut task: Task) -> (Finished, String) {
     (finished, fs::read_to_string(path).expect("text"))
 }
 
-/// Waits until something is so, at most ten seconds.
+/// Waits until a condition holds, for ten seconds at most.
 fn comes_true(condition: impl Fn() -> bool) -> bool {
     (0..1000).any(|_| {
         condition() || {
@@ -40,7 +40,7 @@ fn comes_true(condition: impl Fn() -> bool) -> bool {
     })
 }
 
-/// Holds that the processes whose ids are in a file are gone, or go.
+/// Checks that the processes with the ids in a file end.
 fn all_go(pids: &Path) {
     for pid in fs::read_to_string(pids).expect("it ran").split_whitespace() {
         let stat = format!("/proc/{pid}/stat");
@@ -123,7 +123,7 @@ fn memory_of_the_measuring_process_is_not_the_commands() {
     );
 
     if !Path::new("/usr/bin/time").exists() {
-        // Not a print that the harness keeps to itself: what is left out has to be seen.
+        // Not `eprintln!`, which the harness captures: a skipped test must be visible.
         let _ = writeln!(
             io::stderr(),
             "left out, there is no /usr/bin/time to compare with"
@@ -144,7 +144,7 @@ fn median_of_30(value: impl Fn() -> u64) -> u64 {
     u64::midpoint(values[14], values[15])
 }
 
-/// GNU time starts its command from a small process, too.
+/// The peak memory of `true` by GNU time, which also starts it from a small process.
 fn gnu_time_of_true_kib() -> u64 {
     let time = Command::new("/usr/bin/time")
         .args(["-f", "%M", "/bin/true"])
@@ -249,7 +249,7 @@ fn a_command_has_no_terminal_and_its_own_session_and_group() {
     assert_eq!(stat_field(&stat, 4), "0", "no terminal");
 }
 
-/// A field of a line of `/proc/<pid>/stat`, counted from the state.
+/// A field of a line of `/proc/<pid>/stat`, counted from the state on.
 fn stat_field(stat: &str, index: usize) -> &str {
     let fields = stat.rsplit_once(") ").expect("a stat line").1;
     fields.split(' ').nth(index).expect("a field")
@@ -312,7 +312,7 @@ fn an_output_that_cannot_be_made_is_said() {
 fn a_command_goes_when_the_one_who_measures_is_killed() {
     let directory = tempfile::tempdir().expect("a directory");
     let pids = directory.path().join("pids");
-    // The process that measures, and is killed, is this program again.
+    // The measuring process, which is killed, is this program again.
     let mut measuring = Command::new(std::env::current_exe().expect("a path"))
         .args(["--exact", "a_measurement_to_be_killed", "--ignored"])
         .env("FURLONG_TEST_PIDS", &pids)

@@ -112,7 +112,7 @@ fn a_case_takes_as_long_as_its_sample_or_as_the_documents_calls() {
     let params = &mut file.experiments[0].workloads[0].params;
     params.insert("calls".to_owned(), json!(10_000_000));
     assert!((of(&file)[0] - ns * 1e-2).abs() < 1e-6);
-    // A rate is not a time, and nothing is made up for a unit that nobody knows.
+    // Operations per second are converted to a time; an unknown unit gives none.
     let metric = file.experiments[0]
         .metrics
         .get_mut("time_ns_per_op")
@@ -128,7 +128,7 @@ fn a_case_takes_as_long_as_its_sample_or_as_the_documents_calls() {
     assert!(!text.contains("<testcase time") && !text.contains("\" time=\"0.6"));
 }
 
-/// The listing, without what comes before and behind it.
+/// The listing, without the text before and after it.
 fn listing(file: &ResultFile) -> Vec<String> {
     let text = render(file, &Style::default());
     let lines = text.lines().skip_while(|line| !line.contains("test case"));

@@ -8,7 +8,7 @@ use furlong_lab::report::{csv, markdown};
 
 use crate::odd;
 
-/// Bars that Markdown takes for the border of a cell.
+/// Bars that are borders of cells in Markdown.
 fn borders(line: &str) -> usize {
     line.replace("\\\\", "")
         .replace("\\|", "")
@@ -72,7 +72,7 @@ fn markdown_tells_verdict_numbers_and_machine() {
     }
 }
 
-/// Samples that a result holds, the control's included.
+/// Samples in a result, the control's included.
 fn samples(file: &ResultFile) -> usize {
     let mut n = 0;
     for e in &file.experiments {

@@ -1,4 +1,4 @@
-//! Just enough statistics to invent results that hang together; the lab's own are tested elsewhere.
+//! A minimum of statistics for consistent invented results; the lab's own are tested elsewhere.
 #![forbid(unsafe_code)]
 
 use furlong_lab::model::result::{
@@ -6,11 +6,11 @@ use furlong_lab::model::result::{
 };
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Numbers from a seed.
+/// Random numbers from a seed.
 pub(crate) struct Noise(u64);
 
 impl Noise {
-    /// Starts the sequence.
+    /// Starts a sequence.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bf0_3635)
     }
@@ -23,18 +23,18 @@ impl Noise {
         z ^ (z >> 31)
     }
 
-    /// From 0 to below 1.
+    /// A number from 0 to below 1.
     pub(crate) fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Standard normal.
+    /// A standard normal number.
     pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    /// A random order.
+    /// Puts the items in random order.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             let j = (self.uniform() * (i + 1) as f64) as usize;
@@ -53,7 +53,7 @@ fn stddev(values: &[f64]) -> f64 {
     (squares / (values.len() - 1) as f64).sqrt()
 }
 
-/// Of the values that are there.
+/// A summary of the existing values.
 pub(crate) fn summary(samples: &[Option<f64>]) -> Option<Summary> {
     let mut values: Vec<f64> = samples.iter().flatten().copied().collect();
     values.sort_by(f64::total_cmp);
@@ -72,7 +72,7 @@ pub(crate) fn summary(samples: &[Option<f64>]) -> Option<Summary> {
     })
 }
 
-/// What is compared.
+/// The subject of a comparison.
 pub(crate) struct Question<'a> {
     pub(crate) baseline: &'a str,
     pub(crate) arm: &'a str,
@@ -82,7 +82,7 @@ pub(crate) struct Question<'a> {
     pub(crate) control: &'a [Option<f64>],
 }
 
-/// Differences of logarithms of the blocks in which both are there.
+/// Differences of logarithms in the blocks that have both values.
 fn differences(a: &[Option<f64>], b: &[Option<f64>], control: &[Option<f64>]) -> Vec<f64> {
     let pairs = a.iter().zip(b).enumerate();
     pairs
@@ -101,7 +101,7 @@ fn quantile(p: f64, df: f64) -> f64 {
         .inverse_cdf(p)
 }
 
-/// The noise floor, per cent.
+/// The noise floor, in per cent.
 pub(crate) fn floor(a: &[Option<f64>], control: &[Option<f64>]) -> Option<f64> {
     let d = differences(a, control, &[]);
     let k = d.len();
@@ -112,7 +112,7 @@ pub(crate) fn floor(a: &[Option<f64>], control: &[Option<f64>]) -> Option<f64> {
     Some(100.0 * (mean(&d).abs().max(half).exp() - 1.0))
 }
 
-/// One comparison of a sampled metric; `None` without a block in which both are there.
+/// One comparison of a sampled metric; `None` if no block has both values.
 pub(crate) fn compare(
     q: &Question<'_>,
     a: &[Option<f64>],
@@ -172,7 +172,7 @@ pub(crate) fn compare(
     Some(found)
 }
 
-/// What an interval comes to: beyond the floor, within the margin, or neither.
+/// The verdict for an interval: beyond the floor, within the margin, or neither.
 fn verdict(better: Better, [low, high]: [f64; 2], floor: f64, margin: f64) -> Verdict {
     let (less, more) = match better {
         Better::Lower => (Verdict::Keep, Verdict::Revert),

@@ -1,4 +1,5 @@
-//! Results as runs leave them, from usual to odd, made from seeds: the same in every process.
+//! Results like those of real runs, from usual to unusual. They are made from seeds, and are the
+//! same in every process.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -11,10 +12,10 @@ use serde_json::json;
 
 use crate::figures::{Noise, Question, compare, exact, floor, summary};
 
-/// How the machine behaved while a workload ran.
+/// Disturbance by the machine during a workload.
 #[derive(Clone, Copy)]
 pub(crate) enum Weather {
-    /// Nothing but noise.
+    /// Only noise.
     Calm,
     /// Everything slows down by 4 % from the first to the last block.
     Drift,
@@ -32,11 +33,11 @@ pub(crate) struct Invention<'a> {
     pub(crate) blocks: u32,
     /// Arms with their typical value in the primary metric, the baseline first.
     pub(crate) arms: &'a [(&'a str, f64)],
-    /// Standard deviation, per cent.
+    /// Standard deviation, in per cent.
     pub(crate) noise_pct: f64,
     /// Behaviour of the machine.
     pub(crate) weather: Weather,
-    /// Decides every value.
+    /// Seed of every value.
     pub(crate) seed: u64,
 }
 
@@ -171,8 +172,8 @@ fn empty_arm(name: &str) -> ArmResult {
     }
 }
 
-/// Fills summaries, the floor and the comparisons of a sampled metric: every arm against the
-/// first, and the last against the one before it where there are three or more.
+/// Fills summaries, the floor and the comparisons of a sampled metric: every arm against the first
+/// and, with three or more arms, the last against the previous one.
 pub(crate) fn judge(w: &mut WorkloadResult, name: &str, metric: &Metric, margin_pct: f64) {
     for arm in &mut w.arms {
         let found = arm.samples.get(name).and_then(|samples| summary(samples));
@@ -212,7 +213,7 @@ pub(crate) fn judge(w: &mut WorkloadResult, name: &str, metric: &Metric, margin_
     }
 }
 
-/// Adds an exact metric: a value an arm.
+/// Adds an exact metric: one value per arm.
 pub(crate) fn add_exact(w: &mut WorkloadResult, name: &str, better: Better, values: &[f64]) {
     for (arm, value) in w.arms.iter_mut().zip(values) {
         arm.samples.insert(name.to_owned(), vec![Some(*value)]);
@@ -272,7 +273,7 @@ pub(crate) fn with_names<const N: usize>(
     )
 }
 
-/// Name, typical times of the arms, deviation in per cent, weather, augmentations of the arms.
+/// Name, typical times of the arms, deviation in per cent, disturbance, augmentations of the arms.
 type Planned = (&'static str, [f64; 3], f64, Weather, [f64; 3]);
 
 #[rustfmt::skip]
@@ -290,7 +291,8 @@ const DRIFTS: &str = "The values drift by 4 % from the first to the last block (
 const NO_COUNTERS: &str = "No hardware counters on this machine: cycles and cache misses were not \
     measured; run on bare metal or ask for --counters callgrind.";
 
-/// Six workloads of three arms and 64 blocks, in all weathers, each verdict at least once.
+/// Six workloads of three arms and 64 blocks, with all disturbances, and every verdict at least
+/// once.
 pub(crate) fn rich() -> ResultFile {
     let (metric_order, metrics) = propagation_metrics();
     let mut workloads = vec![];

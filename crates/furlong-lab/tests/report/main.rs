@@ -1,4 +1,4 @@
-//! Reports hold on every result, from usual to hostile.
+//! Properties of all reports on every result, from usual to hostile.
 #![forbid(unsafe_code)]
 
 mod cases;

@@ -1,4 +1,4 @@
-//! Results that no report may stumble over.
+//! Unusual results that every report must handle.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::fixture::{
     Invention, Weather, add_exact, file, judge, metric, propagation_metrics, rich, with_names,
 };
 
-/// Every result of this file and the usual one, by name.
+/// Every result of this file and the usual one, with their names.
 pub(crate) fn all() -> Vec<(&'static str, ResultFile)> {
     vec![
         ("rich", rich()),
@@ -35,10 +35,10 @@ pub(crate) fn all() -> Vec<(&'static str, ResultFile)> {
     ]
 }
 
-/// The result of this name.
+/// The result with this name.
 ///
 /// # Panics
-/// Where there is none, with the names that there are.
+/// Panics with the list of names if there is none.
 pub(crate) fn named(name: &str) -> ResultFile {
     let mut all = all();
     let names: Vec<&str> = all.iter().map(|(known, _)| *known).collect();
@@ -47,7 +47,7 @@ pub(crate) fn named(name: &str) -> ResultFile {
     all.swap_remove(place).1
 }
 
-/// Workloads with a device, of which a bandwidth is measured, and one without, which is timed.
+/// Workloads with a device, whose bandwidth is measured, and one without, whose time is measured.
 pub(crate) fn devices() -> ResultFile {
     let bandwidth = Metric {
         primary: true,
@@ -89,7 +89,7 @@ pub(crate) fn devices() -> ResultFile {
     file(&["furlong", "run", "bounce-order"], vec![experiment])
 }
 
-/// Every field filled that may be empty, in the machine and in the first comparison.
+/// A result in which every optional field of the machine and of the first comparison is present.
 pub(crate) fn full() -> ResultFile {
     let mut result = rich();
     let machine = &mut result.run.machine;
@@ -120,7 +120,7 @@ pub(crate) fn full() -> ResultFile {
     result
 }
 
-/// What is measured of a command, the wall clock first.
+/// The metrics of a command, the wall clock first.
 fn command_metrics() -> (Vec<String>, BTreeMap<String, Metric>) {
     let low = |unit: &str, about: &str| metric(unit, Better::Lower, Kind::Sampled, about);
     let wall = Metric {
@@ -236,7 +236,7 @@ fn run(experiment: ExperimentResult) -> ResultFile {
     file(&["furlong", "run", "iova-propagation"], vec![experiment])
 }
 
-/// The control differs from the baseline: nothing can be trusted.
+/// The control differs from the baseline: no result is reliable.
 pub(crate) fn control_failed() -> ResultFile {
     let (mut e, _) = small("plain", 10, [148.0, 139.0, 121.0], 7);
     let w = &mut e.workloads[0];
@@ -278,7 +278,7 @@ pub(crate) fn not_applicable() -> ResultFile {
     run(e)
 }
 
-/// So many blocks.
+/// A result with `n` blocks.
 pub(crate) fn blocks(n: u32) -> ResultFile {
     run(small("plain", n, [148.0, 139.0, 121.0], 9).0)
 }
@@ -323,7 +323,7 @@ pub(crate) fn many_arms() -> ResultFile {
     run(e)
 }
 
-/// Names as an enemy would choose them.
+/// Names of an attacker's choice.
 pub(crate) fn hostile() -> ResultFile {
     let script = "<script>alert('x')</script>";
     let (mut e, mut time) = small("plain", 10, [148.0, 139.0, 121.0], 13);
@@ -363,7 +363,7 @@ pub(crate) fn hostile() -> ResultFile {
     result
 }
 
-/// Numbers that are none, everywhere.
+/// Values that are not finite, everywhere.
 pub(crate) fn not_finite() -> ResultFile {
     let (mut e, _) = small("plain", 10, [148.0, 139.0, 121.0], 15);
     let w = &mut e.workloads[0];
@@ -393,7 +393,7 @@ pub(crate) fn not_finite() -> ResultFile {
     result
 }
 
-/// Names that lead nowhere, lists of different lengths.
+/// Names without a target, and lists of different lengths.
 pub(crate) fn dangling() -> ResultFile {
     let (mut e, _) = small("plain", 10, [148.0, 139.0, 121.0], 16);
     e.metric_order = vec!["nowhere".to_owned(), "rotations_per_op".to_owned()];
@@ -412,7 +412,7 @@ pub(crate) fn dangling() -> ResultFile {
     file(&["furlong"], vec![e, bare, none, idle])
 }
 
-/// No variance, zeros, negatives, and the largest numbers there are.
+/// No variance, zeros, negative values, and the largest possible numbers.
 pub(crate) fn constant() -> ResultFile {
     let mut noise = Noise::new(17);
     let (mut e, time) = small("same", 10, [100.0; 3], 17);

@@ -10,7 +10,7 @@ use crate::odd;
 fn many_workloads_have_one_table_with_the_medians_of_all_arms() {
     let mut file = odd::named("rich");
     let e = &mut file.experiments[0];
-    // An arm that cannot run a workload comes last there, and stays in its column here.
+    // In that workload, an arm that cannot run comes last; in the overview it keeps its column.
     let w = &mut e.workloads[2];
     w.arms[0].na = Some("at most 32 segments".to_owned());
     w.arms[0].samples.clear();
@@ -61,7 +61,7 @@ fn workloads_with_another_primary_metric_have_a_table_of_their_own() {
     let document = markdown::render(&file);
     let (_, tables) = document.split_once("### All workloads").unwrap();
     assert_eq!(tables.matches("| workload |").count(), 2, "{tables}");
-    // The verdict is that of the metric that a workload has.
+    // The verdict is that of a metric with values in the workload.
     assert!(
         text.contains("empty") && !text.contains("nothing was measured"),
         "{text}"

@@ -1,4 +1,4 @@
-//! The HTML page, as far as it can be looked at without a browser.
+//! The HTML page, as far as it can be checked without a browser.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use furlong_lab::report::html::render;
 
 use crate::odd;
 
-/// The values of an attribute, in their order.
+/// The values of an attribute, in page order.
 fn attributes<'a>(page: &'a str, name: &str) -> Vec<&'a str> {
     let opening = format!(" {name}=\"");
     page.split(opening.as_str())
@@ -30,7 +30,7 @@ fn a_page_has_no_script_no_address_and_no_style_but_its_own() {
             "javascript:",
             " style=",
         ] {
-            // As text a name may hold them; as markup, never.
+            // A hostile name may contain them as text, but never as markup.
             let found = body.to_lowercase().contains(bad) && name != "hostile";
             assert!(!found, "{name}: {bad}");
         }
@@ -137,14 +137,14 @@ fn a_usual_page_shows_verdict_figures_table_and_machine() {
         assert!(page.contains(wanted), "{wanted:?} is missing");
     }
     assert_eq!(page.matches("<section class=\"workload\">").count(), 6);
-    // Three arms and the control, 64 blocks, as dots and in their order, in six workloads.
+    // Three arms and the control, 64 blocks, as dots and in run order, in six workloads.
     assert_eq!(page.matches("<title>block ").count(), 6 * 4 * 64 * 2);
 }
 
 #[test]
 fn an_interval_far_from_the_others_is_an_arrow_and_flattens_nothing() {
     let page = render(&odd::named("many-arms"));
-    // In the table of verdicts and in the figure.
+    // One in the table of verdicts and one in the figure.
     assert_eq!(page.matches("<path class=\"point\"").count(), 2);
 }
 

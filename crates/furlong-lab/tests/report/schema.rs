@@ -21,7 +21,7 @@ fn written(file: &ResultFile) -> Value {
     serde_json::from_str(&json::render(file)).expect("what is written is JSON")
 }
 
-/// The schema with every object closed, so that an unknown field is an error.
+/// The schema with every object closed: an unknown field is an error.
 fn closed(mut schema: Value) -> Value {
     if let Value::Object(object) = &mut schema {
         for value in object.values_mut() {
@@ -147,7 +147,7 @@ fn what_is_written_reads_back_as_it_was() {
     for (name, file) in odd::all() {
         let back: ResultFile = serde_json::from_str(&json::render(&file)).expect("reads back");
         assert_eq!(back, finite(&file), "{name}");
-        // The sum of the greatest numbers is infinite.
+        // The sum of the largest numbers is infinite.
         if !["not-finite", "constant"].contains(&name) {
             assert_eq!(back, file, "{name}");
         }

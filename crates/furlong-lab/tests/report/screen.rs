@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::odd;
 
-/// Without the codes of colours.
+/// The text without the codes of colours.
 fn bare(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Where reports go.
+//! Destinations of reports.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File, OpenOptions, Permissions};

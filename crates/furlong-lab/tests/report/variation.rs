@@ -1,4 +1,4 @@
-//! Bandwidths in the measured document's own form.
+//! Bandwidths in the measured document's own format.
 #![forbid(unsafe_code)]
 
 use furlong_lab::report::Form;
