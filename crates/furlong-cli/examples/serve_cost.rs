@@ -1,8 +1,8 @@
-//! What a page of `furlong serve` costs beside its statements, in a store of ten thousand runs:
-//! `cargo run --release --example serve_cost [RUNS [BLOCKS]]`.
+//! Measures pages of `furlong serve` and their statements, in a store of ten thousand runs: `cargo
+//! run --release --example serve_cost [RUNS [BLOCKS]]`.
 //!
-//! Each page is asked for once, and then many times, over a connection as a browser has it. Shown
-//! is the time of the whole page and of the statements in it, as the server's own header says.
+//! Each page is requested once, and then many times, over a connection like a browser's. The output
+//! has the time of the whole page and of its statements, from the server's own header.
 #![forbid(unsafe_code)]
 
 #[path = "../tests/serve/client.rs"]
@@ -19,7 +19,7 @@ use furlong_lab::record::store::Location;
 use furlong_lab::serve::{Hosts, Options, serve};
 use furlong_lab::talk::Voice;
 
-/// How often each page is asked for after the first time.
+/// Number of requests for each page after the first.
 const TIMES: usize = 31;
 
 fn main() -> ExitCode {
@@ -54,7 +54,7 @@ fn measure(runs: u32, blocks: u32) -> io::Result<()> {
         hosts: Hosts::default(),
         voice: Voice::Quiet,
     };
-    // It ends with the process.
+    // The thread ends with the process.
     thread::spawn(move || serve(listener, &options, || Ok(())));
     let mut out = io::stdout().lock();
     writeln!(
@@ -96,7 +96,7 @@ fn paths(runs: u32) -> Vec<String> {
     .into()
 }
 
-/// What the server's header says of a page.
+/// The figures in the server's header of a page.
 struct Timing {
     statements: u32,
     queries_ms: f64,

@@ -1,6 +1,6 @@
-//! Fills a store with runs for the browser to look at: `cargo run --example serve_fixture -- FILE
-//! NAME..`. The names: `hostile`, runs whose every name wants to be more than text; `many`, three
-//! hundred runs with a step; a file of `furlong.result/1` is itself.
+//! Fills a store with runs for tests in a browser: `cargo run --example serve_fixture -- FILE
+//! NAME..`. The names are `hostile`, runs with an injection attempt in every name; `many`, three
+//! hundred runs with a step; or a file of `furlong.result/1`, which is added as it is.
 #![forbid(unsafe_code)]
 
 #[path = "../../furlong-lab/src/serve/tests/crowd.rs"]

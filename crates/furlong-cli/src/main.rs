@@ -1,4 +1,4 @@
-//! The command `furlong`: the lab, with the experiments on the five systems.
+//! The command `furlong`: the lab with the experiments on the five memory systems.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What its surroundings may do to a run, and what must not come of it.
+//! Hostile environments of a run, and the failures that they must not cause.
 #![forbid(unsafe_code)]
 
 mod lab;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use assert_cmd::cargo::cargo_bin;
 use lab::{EXPERIMENT, Home, is_spoiler, read, text};
 
-/// A run of a few blocks that is over at once.
+/// A short run of a few blocks.
 const SHORT: [&str; 8] = [
     "run",
     EXPERIMENT,
@@ -27,7 +27,7 @@ const SHORT: [&str; 8] = [
     "2",
 ];
 
-/// A name that is no text.
+/// A name that is not valid UTF-8.
 fn odd_name(ending: &str) -> OsString {
     let mut name = b"odd\xff\xfe".to_vec();
     name.extend(ending.as_bytes());
@@ -48,13 +48,13 @@ fn names_of_files_need_not_be_text() {
     let mut show = home.furlong(&["show"]);
     let output = show.arg("--db").arg(&db).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
-    // What should be a name and is no text is refused by name.
+    // A name that is not valid UTF-8 is refused, with its option.
     let mut show = home.furlong(&["show"]);
     let output = show.arg(OsStr::from_bytes(b"\xff")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// An executable that is no furlong.
+/// An executable that is not furlong.
 fn impostor(path: &Path) {
     fs::write(path, "#!/bin/sh\necho impostor >&2\nexit 9\n").unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -85,7 +85,7 @@ fn a_build_in_the_middle_of_a_run_is_not_measured() {
     assert_eq!(result.experiments[0].workloads[0].blocks.len(), 40);
 }
 
-/// Runs with files of at most so many blocks of 512 bytes.
+/// Runs with a file size limit, in blocks of 512 bytes.
 fn limited(home: &Home, blocks: u32, more: &str) -> (Option<i32>, String, String) {
     let program = cargo_bin("furlong");
     let script = format!(

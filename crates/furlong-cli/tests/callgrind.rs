@@ -1,5 +1,5 @@
-//! Instruction counts of real programs. Without valgrind there is nothing to see: what is said then
-//! is tested, and the rest is left out with a note.
+//! Instruction counts of real programs. Without valgrind, only the error is tested; the rest is
+//! skipped with a note.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -12,7 +12,7 @@ use furlong_lab::measure::finished::Ending;
 use furlong_lab::measure::launcher::{Launcher, Task};
 use furlong_lab::model::result::{Kind, ResultFile};
 
-/// Counts a task's instructions; `None` where there is no valgrind.
+/// Counts a task's instructions; `None` without valgrind.
 fn count(task: &Task) -> Option<Result<Count, CallgrindError>> {
     let Ok(callgrind) = Callgrind::new() else {
         eprintln!("there is no valgrind: nothing is tested here");
@@ -25,7 +25,7 @@ fn count(task: &Task) -> Option<Result<Count, CallgrindError>> {
     Some(callgrind.count(&Launcher::new().expect("a launcher"), task, None))
 }
 
-/// Builds a program that does nothing but the given instructions.
+/// Builds a program with only the given instructions.
 fn program(directory: &Path, name: &str, instructions: &str) -> PathBuf {
     let source = directory.join(format!("{name}.c"));
     let text = format!("int main(void) {{ __asm__ volatile(\"{instructions}\"); return 0; }}\n");

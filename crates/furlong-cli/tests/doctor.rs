@@ -1,4 +1,4 @@
-//! `furlong doctor` as a person meets it.
+//! `furlong doctor` from a user's view.
 #![forbid(unsafe_code)]
 
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! Every command that a `--help` gives as an example runs.
+//! Every command in the examples of a `--help` runs.
 #![forbid(unsafe_code)]
 
 #[path = "lab/examples.rs"]
@@ -17,7 +17,7 @@ use furlong_lab::cli::Cli;
 use furlong_lab::model::result::ResultFile;
 use lab::{Home, read, text};
 
-/// Programs of the examples that nobody needs to have, in the home and on the path.
+/// Programs of the examples that are made in the home, and found on the path.
 const PROGRAMS: [&str; 11] = [
     "server-old",
     "server-new",
@@ -32,20 +32,20 @@ const PROGRAMS: [&str; 11] = [
     "gzip",
 ];
 
-/// Committed records that there is a history of.
+/// Committed records for a history.
 const RECORDS: [&str; 2] = [
     "iova-gap/results/2026-11-22-aa07094-peers.json",
     "tree-order/results/2026-11-22-aa07094.json",
 ];
 
-/// What an example needs that a machine need not have.
+/// Programs that an example needs and that a machine may lack.
 const NEEDS: [(&str, &str); 3] = [
     ("callgrind", "valgrind"),
     ("record vm", "strace"),
     ("ls.vmtrace", "strace"),
 ];
 
-/// A home in which everything is there that the examples speak of, and in which little is much.
+/// A home with everything that the examples mention, and with settings for short runs.
 fn furnished() -> Home {
     let home = Home::new();
     let settings = "profile = 'smoke'\nblocks = 3\ntimeout = 60\n";
@@ -90,11 +90,12 @@ fn is_there(program: &str) -> bool {
     std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
 }
 
-/// Every experiment: `ci/smoke.sh` runs it, as README.md has it, and looks at all that it leaves.
+/// Every experiment: `ci/smoke.sh` runs it in the form of README.md, and checks all its output.
 const ALL: &str = "furlong run";
 
-/// Whether the machine has what the example needs; what is left out is said. What needs a fleet is
-/// tried by the fleet's own tests, and `furlong peers` by those of the crate that brings the peers.
+/// True if the machine has the programs of the example; a skipped example is reported. Examples
+/// with a fleet are tested by the fleet's own tests, and `furlong peers` by those of the crate with
+/// the peers.
 fn can_run(example: &str) -> bool {
     if is_of_a_fleet(example) || example == ALL || example.starts_with("furlong peers") {
         return false;
@@ -102,14 +103,14 @@ fn can_run(example: &str) -> bool {
     let lacks = |(word, program): &&(&str, &str)| example.contains(word) && !is_there(program);
     let lacking = NEEDS.iter().find(lacks);
     if let Some((_, program)) = lacking {
-        // Not a print that the harness keeps to itself: what is left out has to be seen.
+        // Not `eprintln!`, which the harness captures: a skipped example must be visible.
         let _ = writeln!(io::stderr(), "left out, there is no {program}: {example}");
     }
     lacking.is_none()
 }
 
-/// One that goes on until it is told to end. It takes a port that is free: another may have the one
-/// that the example names.
+/// Tests an example that runs until it is stopped. It uses a free port: that of the example may be
+/// in use.
 fn serves(home: &Home, example: &str) {
     let words = example.split_whitespace().skip(1);
     let mut words: Vec<String> = words.map(str::to_owned).collect();

@@ -1,5 +1,5 @@
-//! The pages of the history as programs read them: valid by the schemas that are shipped, and with
-//! the figures that people see.
+//! The pages of the history in the form for programs: valid by the published schemas, and with the
+//! figures of the pages for people.
 #![forbid(unsafe_code)]
 
 #[expect(dead_code, reason = "the command's other tests use the rest")]
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// A committed record of the experiment.
 const RECORD: &str = "../../experiments/tree-order/results/2026-11-22-aa07094.json";
 
-/// A home with runs of a record, one an hour, from the sixteenth on slower by a tenth.
+/// A home with runs of a record, one per hour; from the sixteenth on, an arm is slower by a tenth.
 fn home() -> Home {
     let home = Home::new();
     let mut files = vec![];
@@ -23,7 +23,7 @@ fn home() -> Home {
         let mut result = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(RECORD));
         result.run.id = format!("run{number:05}");
         result.run.started = format!("2026-01-01T{number:02}:00:00+00:00");
-        // Of runs without any noise there would be nothing to test.
+        // Runs without any noise would leave nothing to test.
         let noise = 1.0 + 0.001 * f64::from(number % 3);
         let factor = noise * if number < 15 { 1.0 } else { 1.1 };
         let workloads = result.experiments[0].workloads.iter_mut();
@@ -41,7 +41,7 @@ fn home() -> Home {
     home
 }
 
-/// What a verb writes on standard output as JSON, by the schema and without a field that it lacks.
+/// The JSON that a verb writes on standard output; it is valid by the closed schema.
 fn written(home: &Home, arguments: &[&str], schema: &str) -> Value {
     let (out, page) = home.ends(0, &[arguments, &["--json", "-"]].concat());
     assert!(!page.is_empty(), "the page goes where people see it");
@@ -54,7 +54,7 @@ fn written(home: &Home, arguments: &[&str], schema: &str) -> Value {
     value
 }
 
-/// The schema with every object closed, unless it says itself that it is open.
+/// The schema with every object closed, unless it is declared open.
 fn closed(mut schema: Value) -> Value {
     if let Value::Object(object) = &mut schema {
         for value in object.values_mut() {
@@ -117,7 +117,7 @@ fn the_documents_have_what_is_judged_and_what_was_measured() {
     );
     let once = documents[1]["claims"][0]["judgement"]["once"].as_f64();
     assert!((once.unwrap() - 32_860.0).abs() < 1e-6, "{once:?}");
-    // What is asked for twice, or cannot be written, is refused before anything is done.
+    // Duplicate or unwritable destinations are refused before anything is done.
     home.refuses(&["seeds", "--json", "x", "--md", "x"]);
     home.refuses(&["history", "--json", "no/such/place"]);
 }

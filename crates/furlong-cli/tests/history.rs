@@ -1,5 +1,5 @@
-//! The history as a person meets it: steps are found and noise is not, machines are kept apart,
-//! and runs come in, go out and are removed without loss.
+//! The history from a user's view: steps are found and noise is not, machines are kept apart, and
+//! runs are imported, exported and removed without loss.
 #![forbid(unsafe_code)]
 
 mod lab;
@@ -14,20 +14,20 @@ use lab::{EXPERIMENT, Home, read};
 /// A committed record of the experiment.
 const RECORD: &str = "../../experiments/tree-order/results/2026-11-22-aa07094.json";
 
-/// An arm that is not the baseline.
+/// An arm other than the baseline.
 const ARM: &str = "checked";
 
 fn record() -> ResultFile {
     read(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(RECORD))
 }
 
-/// The name of a test's run.
+/// The id of a test's run.
 fn name(number: usize) -> String {
     format!("run{number:05}")
 }
 
-/// The record as if measured again on a later day: everything a little different, and the arm by a
-/// factor besides.
+/// The record as if measured again on a later day: all figures differ slightly, and the arm's also
+/// by a factor.
 fn again(number: usize, factor: f64) -> ResultFile {
     let mut result = record();
     result.run.id = name(number);
@@ -88,7 +88,7 @@ fn a_step_is_named_with_its_run_and_noise_is_not() {
     );
     let (page, _) = home.ends(0, &["history"]);
     assert!(page.contains(&name(23)), "the runs are listed: {page}");
-    // Where nobody ran it, the machine that is shown is said before.
+    // A metric that no run has, and a misspelled experiment, are refused.
     let (_, none) = home.ends(2, &["history", "--metric", "no_such_metric"]);
     assert!(none.contains("no stored run has such a figure"), "{none}");
     let (_, other) = home.ends(2, &["history", "tree-oder"]);

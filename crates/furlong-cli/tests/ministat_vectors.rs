@@ -1,4 +1,4 @@
-//! Samples that ministat and scipy have judged: `furlong stat` must say the same.
+//! Samples with known results of ministat and scipy: `furlong stat` must agree.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -75,7 +75,7 @@ fn json_of(folder: &str, base: &str, other: &str) -> Value {
     serde_json::from_slice(&found.stdout).unwrap()
 }
 
-/// Within `relative` of it, or both missing.
+/// Checks that both are within `relative` of each other, or both are missing.
 fn close(found: &Value, wanted: &Value, relative: f64, what: &str) {
     match (found.as_f64(), wanted.as_f64()) {
         (Some(found), Some(wanted)) => assert!(
@@ -94,7 +94,7 @@ fn json_agrees_with_scipy_on_every_pair() {
     for wanted in pairs {
         let word = |key: &str| wanted[key].as_str().unwrap().to_string();
         let vector = word("vector");
-        // Its files were not kept.
+        // The files of this vector are lost.
         if vector == "v4-unequal-n" {
             continue;
         }

@@ -1,4 +1,4 @@
-//! `--peers`: the command goes on as another binary, and only as the right one.
+//! `--peers`: the command continues as another binary, but only as a matching one.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -9,14 +9,14 @@ use std::process::{Command, Output};
 use assert_cmd::cargo::cargo_bin;
 use tempfile::TempDir;
 
-/// Copies an executable in a process of its own: a thread of this one that starts another process
-/// meanwhile would hand it on as open for writing, and it could not be run.
+/// Copies an executable in another process. In this process, a fork by another thread could inherit
+/// the file open for writing, and the copy could not be executed.
 fn copy(from: &Path, to: &Path) {
     let status = Command::new("cp").arg("-p").args([from, to]).status();
     assert!(status.unwrap().success());
 }
 
-/// A folder with a furlong in it.
+/// A folder with a copy of furlong.
 struct Folder(TempDir);
 
 impl Folder {
@@ -34,7 +34,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// A binary with the peers that says this version and then what it is asked to do.
+    /// A binary with the peers that reports this version, and then its arguments.
     fn peers(self, version: &str) -> Folder {
         self.script(&format!(
             "[ \"$1\" = --version ] && echo 'furlong {version}' && exit\n\
@@ -42,7 +42,7 @@ impl Folder {
         ))
     }
 
-    /// A shell script that stands for the binary with the peers.
+    /// A shell script in place of the binary with the peers.
     fn script(self, script: &str) -> Folder {
         let written = self.path("script");
         fs::write(&written, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -58,7 +58,7 @@ impl Folder {
         command.env_remove("FURLONG_DB").output().unwrap()
     }
 
-    /// Refused as bad usage: the one line that says why.
+    /// Checks that it is refused as bad usage, and returns the one line with the reason.
     fn refuses(&self, arguments: &[&str]) -> String {
         let output = self.furlong(arguments);
         let stderr = String::from_utf8(output.stderr).unwrap();

@@ -1,5 +1,5 @@
-//! `furlong record vm` as a person meets it: what it records replays at once, and what it cannot
-//! do it says.
+//! `furlong record vm` from a user's view: its recordings can be replayed at once, and it reports
+//! everything that it cannot do.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use furlong_experiments::recorder::vm::Means;
 use furlong_spec::vmspace::trace::{HEADING, Trace, What, parse};
 use tempfile::TempDir;
 
-/// A folder that the command runs in.
+/// A folder for the command.
 struct Home(TempDir);
 
 impl Home {
@@ -25,7 +25,7 @@ impl Home {
         self.0.path().join(name)
     }
 
-    /// The exit code, what is on stdout and what on stderr.
+    /// The exit code, stdout and stderr.
     fn furlong(&self, arguments: &[&str], programs: Option<PathBuf>) -> (i32, String, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_furlong"));
         command
@@ -47,7 +47,7 @@ impl Home {
         (page, talk)
     }
 
-    /// A folder with these programs and no others.
+    /// A folder with only these programs.
     fn programs(&self, names: &[&str]) -> PathBuf {
         let folder = self.path("bin");
         fs::create_dir(&folder).unwrap();
@@ -61,13 +61,13 @@ impl Home {
     }
 }
 
-/// Those of the means that can be used here; of the others it is said why not.
+/// The usable means of recording; the others are reported with the reason.
 fn usable() -> Vec<(Means, &'static str)> {
     let all = [(Means::Perf, "perf"), (Means::Strace, "strace")];
     let usable = all.into_iter().filter(|(means, name)| {
         let unable = means.try_out().err();
         if let Some(unable) = &unable {
-            // Not a print that the harness keeps to itself: what is left out has to be seen.
+            // Not `eprintln!`, which the harness captures: a skipped means must be visible.
             let _ = writeln!(io::stderr(), "left out: record vm --with {name}: {unable}");
         }
         unable.is_none()
@@ -75,7 +75,7 @@ fn usable() -> Vec<(Means, &'static str)> {
     usable.collect()
 }
 
-/// How many events a trace has, by their letters.
+/// The number of events in a trace, by letter.
 fn letters(text: &str) -> BTreeMap<&str, usize> {
     let mut letters = BTreeMap::new();
     let events = text.lines().filter(|line| !line.starts_with('#'));
@@ -112,7 +112,7 @@ fn what_a_program_does_is_recorded_and_replays_without_a_wrong_answer() {
         assert!(talk.contains(&format!("{} events recorded with {means}", events.len())));
         let letters = letters(&text);
         let all = |letter: &str| letters.get(letter).copied().unwrap_or(0);
-        // sh, ls and sort, and ls again; each maps its libraries and ends.
+        // sh, ls and sort, and ls again; each maps its libraries and exits.
         assert_eq!(all("x"), 4, "{letters:?}");
         assert!(
             all("c") >= 4 && all("e") >= 4 && all("c") + 1 == all("e"),

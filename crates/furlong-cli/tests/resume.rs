@@ -1,4 +1,4 @@
-//! A run that was killed or interrupted goes on where it ended.
+//! A run that was killed or interrupted resumes at its last block.
 #![forbid(unsafe_code)]
 
 mod lab;
@@ -14,13 +14,13 @@ use furlong_lab::model::result::CONTROL;
 use lab::{EXPERIMENT, Home, read, text};
 use rusqlite::{Connection, OpenFlags};
 
-/// Enough blocks that a run does not end before the test has looked.
+/// Enough blocks: a run must not end before the test has looked.
 const BLOCKS: u32 = 400;
 
-/// What there is of a block: when it was finished and every value of it.
+/// The stored data of blocks: the time of each block's end, and all its values.
 type Kept = BTreeMap<(String, u32), (String, Vec<(String, u64)>)>;
 
-/// Where the record is when nobody says anything.
+/// The default path of the record.
 fn database(home: &Home) -> PathBuf {
     home.path("data/furlong/furlong.db")
 }
@@ -66,7 +66,7 @@ fn count_blocks(database: &Path) -> Option<u32> {
         .ok()
 }
 
-/// Waits until a run has so many blocks more; it must not end before.
+/// Waits for this many more blocks of a run, which must not end before.
 fn wait_for_blocks(home: &Home, child: &mut Child, more: u32) {
     let before = count_blocks(&database(home)).unwrap_or(0);
     while count_blocks(&database(home)).unwrap_or(0) < before + more {
@@ -114,7 +114,7 @@ fn kill(pid: u32, signal: &str) {
     assert!(sent.success());
 }
 
-/// A run of which some blocks are finished and which nobody measures any more.
+/// A run with some finished blocks that was interrupted.
 fn interrupted(home: &Home) -> (ExitStatus, String, String) {
     let mut child = long_run(home);
     wait_for_blocks(home, &mut child, 3);
@@ -337,7 +337,7 @@ fn a_sample_does_not_outlive_its_run() {
         .find_map(|line| line.trim().strip_prefix("arms "))
         .unwrap();
     let arm = arm.split_whitespace().next().unwrap();
-    // The shell stands for the run: it begins a sample that takes for ever and waits for it.
+    // The shell represents the run: it starts a sample that never ends, and waits for it.
     let script = format!(
         "'{}' sample {EXPERIMENT} plain {arm} --operations 1000000000000 --parent $$ & \
          echo $!; wait",
@@ -352,7 +352,7 @@ fn a_sample_does_not_outlive_its_run() {
     let stdout = shell.stdout.take().unwrap();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).unwrap();
     let sample = PathBuf::from(format!("/proc/{}/stat", line.trim()));
-    // It must have come as far as being tied to its parent.
+    // The sample must already be bound to its parent's life.
     let state = || std::fs::read_to_string(&sample).unwrap_or_default();
     let work = || -> u64 {
         let fields: Vec<String> = state().split_whitespace().map(str::to_owned).collect();
@@ -371,7 +371,7 @@ fn a_sample_does_not_outlive_its_run() {
         thread::sleep(Duration::from_millis(2));
     }
     let last = state();
-    // It must not outlive this test at least.
+    // Do not leave it running after this test.
     kill(line.trim().parse().unwrap(), "-KILL");
     panic!("it goes on measuring: {last}");
 }

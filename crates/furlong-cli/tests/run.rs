@@ -1,4 +1,4 @@
-//! `furlong run`, `show`, `list` and `sample`, as a user meets them.
+//! `furlong run`, `show`, `list` and `sample` from a user's view.
 #![forbid(unsafe_code)]
 
 mod lab;
@@ -275,7 +275,7 @@ fn show_prints_what_run_printed() {
     assert_eq!(home.ends(0, &["show"]).0, second);
     assert_eq!(home.ends(0, &["show", &result.run.id]).0, first);
     assert_eq!(home.ends(0, &["show", &result.run.id[..5]]).0, first);
-    // To the last digit, verdicts included.
+    // Equal to the last digit, verdicts included.
     home.ends(0, &["show", "--json", "3.json"]);
     assert_eq!(read(&home.path("2.json")), read(&home.path("3.json")));
 }
@@ -309,7 +309,7 @@ fn the_list_has_arms_workloads_and_the_last_verdict() {
         "{before}"
     );
     assert!(!home.path("data").exists(), "a list makes no database");
-    // A smoke run is no verdict; a quick one of two blocks is an inconclusive one.
+    // A smoke run gives no verdict; a quick one of two blocks gives an inconclusive one.
     home.smoke(&[]);
     assert!(home.ends(0, &["list"]).0.contains("not run yet"));
     home.ends(

@@ -1,4 +1,4 @@
-//! `furlong seeds`: five tables, each figure out of a document or a record.
+//! `furlong seeds`: five tables, with each figure from a document or a record.
 #![forbid(unsafe_code)]
 
 mod lab;
@@ -58,7 +58,7 @@ fn a_record_stands_beside_the_document() {
         page.contains("Not yet: furlong run vmspace-index --workloads kernbench"),
         "{page}"
     );
-    // The store goes before files, and it is this machine's runs that count.
+    // The store takes precedence over files, but only with runs of this machine.
     let here = home.smoke(&["--db", "runs.db"]).run.machine;
     result.run.id = "another0".to_owned();
     result.run.machine = here;
@@ -71,7 +71,7 @@ fn a_record_stands_beside_the_document() {
     let (page, _) = home.ends(0, &["seeds", "--db", "runs.db", "--html", "-"]);
     assert!(page.contains("run another0"), "{page}");
     assert_eq!(page.matches("<h2>").count(), 5, "{page}");
-    // Four documents publish changes; of the one that publishes times there is no picture.
+    // Four documents publish changes; the one that publishes times has no picture.
     assert_eq!(page.matches("<svg").count(), 4, "{page}");
     let about = format!(
         "plain, time: published -17.8 %, here {:.1} %",

@@ -1,4 +1,4 @@
-//! `furlong stat` as a person meets it: what it says of good files, and of every bad one.
+//! `furlong stat` from a user's view: its output for good files, and for every bad one.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File, OpenOptions};
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A folder with the files that the tests name.
+/// A folder with the files named in the tests.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [
@@ -64,7 +64,7 @@ fn said(args: &[&str]) -> String {
     String::from_utf8(found.stdout).unwrap()
 }
 
-/// Nothing on stdout, one line on stderr, this exit code.
+/// Checks that stdout is empty, stderr is one line, and the exit code is `code`.
 fn refused(args: &[&str], code: i32) -> String {
     let found = run(args);
     let talk = String::from_utf8(found.stderr).unwrap();

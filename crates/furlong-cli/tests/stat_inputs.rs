@@ -1,4 +1,4 @@
-//! `furlong stat` on what other tools write, on pairs, and with another test or baseline.
+//! `furlong stat` on other tools' output, on pairs, and with another test or baseline.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -16,7 +16,7 @@ fn stat(folder: &Path, args: &[&str]) -> Output {
         .expect("furlong starts")
 }
 
-/// Files of the same runs: paired they differ for certain, unpaired nobody can tell.
+/// Files of the same runs: they differ clearly as pairs, but not as independent samples.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a directory");
     let old = [100.0, 120.0, 90.0, 130.0, 80.0, 110.0, 95.0, 125.0];
@@ -152,7 +152,7 @@ fn the_test_that_decides_is_the_one_that_was_asked_for() {
         for (comparison, p) in comparisons.iter().zip(&p) {
             assert_eq!(comparison[field]["p"], *p, "{test}");
         }
-        // Holm: the lesser p twice, the greater once.
+        // Holm: twice the lesser p, once the greater.
         assert_eq!(comparisons[1]["p_adjusted"], 2.0 * p[1], "{test}");
         assert_eq!(comparisons[0]["p_adjusted"], p[0], "{test}");
         assert_eq!(comparisons[1]["different"], true, "{test}");

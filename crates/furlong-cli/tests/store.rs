@@ -1,5 +1,5 @@
-//! The database when things go wrong: a run is told once and goes on without it, what needs it is
-//! refused, and nothing that is not furlong's is touched.
+//! Faults of the database: a run reports it once and continues without it. Commands that need it
+//! are refused, and other programs' files are not changed.
 #![forbid(unsafe_code)]
 
 mod lab;
@@ -13,7 +13,7 @@ use std::process::Command;
 use lab::{EXPERIMENT, Home, is_spoiler, read, text};
 use rusqlite::Connection;
 
-/// A run's database as the first version of the schema has it.
+/// A run's database in the first version of the schema.
 const VERSION_1: &str = include_str!("vectors/store/version-1.sql");
 
 /// The run in it.
@@ -32,8 +32,8 @@ fn smoke(database: &str) -> [&str; 8] {
     ]
 }
 
-/// A run with a database that cannot be used: one warning, all the data, exit 0; then `show` and
-/// `--resume`, which cannot do without, are refused for the same reason.
+/// A run with an unusable database: one warning, all the data, exit 0. `show` and `--resume`, which
+/// need it, are then refused for the same reason.
 fn goes_on_without(home: &Home, database: &str, reason: &str) {
     let (stdout, stderr) = home.ends(0, &smoke(database));
     let warnings: Vec<&str> = stderr
@@ -72,7 +72,7 @@ fn goes_on_without(home: &Home, database: &str, reason: &str) {
     }
 }
 
-/// The same, and the file is as it was.
+/// The same, and the file is unchanged.
 fn leaves_alone(content: &[u8], reason: &str) {
     let home = Home::new();
     fs::write(home.path("some.db"), content).unwrap();
@@ -80,7 +80,7 @@ fn leaves_alone(content: &[u8], reason: &str) {
     assert_eq!(fs::read(home.path("some.db")).unwrap(), content);
 }
 
-/// The bytes of a database that these statements make.
+/// The bytes of a database made by these statements.
 fn made_by(sql: &str) -> Vec<u8> {
     let home = Home::new();
     Connection::open(home.path("made.db"))
@@ -130,7 +130,7 @@ fn a_damaged_database_is_told() {
         .unwrap();
     let length = file.metadata().unwrap().len();
     assert!(length > 3 * 4096);
-    // The first page stays: it is still a database of furlong's.
+    // The first page stays: the file is still a database of furlong.
     file.seek(SeekFrom::Start(4096)).unwrap();
     file.write_all(&vec![0xa5; usize::try_from(length).unwrap() - 4096])
         .unwrap();
@@ -168,7 +168,7 @@ fn a_folder_and_a_place_that_takes_no_file_are_told() {
     }
 }
 
-/// The command without the superuser's privilege to write what is not to be written.
+/// The command without the superuser's privilege to write read-only files.
 fn unprivileged(home: &Home, arguments: &[&str]) -> (Option<i32>, String, String) {
     let program = assert_cmd::cargo::cargo_bin("furlong");
     let mut command = if rustix::process::geteuid().is_root() {

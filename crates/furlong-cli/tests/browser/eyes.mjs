@@ -1,5 +1,4 @@
-// What every look in Chromium has in common: the screens, how it is started, what no page may do,
-// and what axe says.
+// Shared parts of the tests in Chromium: screens, start options, forbidden events, and axe.
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 
@@ -28,7 +27,7 @@ export const started = {
   ],
 };
 
-/** A page on which everything that should not happen is told; it may ask for what `allowed` says. */
+/** A page that reports forbidden events. It may only request addresses that `allowed` accepts. */
 export async function watched(context, screen, allowed, tell) {
   const page = await context.newPage();
   await page.setViewportSize({ width: screen.width, height: screen.height });
@@ -45,7 +44,7 @@ export async function watched(context, screen, allowed, tell) {
   return page;
 }
 
-/** What axe has to say, by a script of its own, which the page would never let in. */
+/** Reports axe's violations. The page's policy would block axe's script, so it is evaluated. */
 export async function judge(page, tell) {
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run());

@@ -1,7 +1,7 @@
-// Opens a report in Chromium and fails unless it stands on its own feet:
+// Opens a report in Chromium, and fails unless it is self-contained and well formed:
 //   node look.mjs REPORT.html FOLDER-FOR-SCREENSHOTS
-// No console message, no request but the file's own, a verdict in sight, no sideways overflow on a
-// phone, nothing that axe finds wrong, light and dark alike.
+// No console message, no request except for the file, a visible verdict, no horizontal overflow on
+// a phone, and no violation found by axe, in light and dark.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
@@ -16,12 +16,12 @@ if (!report || !folder) {
 const address = pathToFileURL(resolve(report)).href;
 const wrong = [];
 
-/** Notes what should not have happened on this screen. */
+/** Records a failure on this screen unless the condition holds. */
 function check(screen, holds, message) {
   if (!holds) wrong.push(`${basename(report)}, ${screen.name}: ${message}`);
 }
 
-/** What the page says about itself. */
+/** Facts about the page, from inside it. */
 function measure() {
   const seen = (element) => {
     const box = element.getBoundingClientRect();
@@ -40,7 +40,7 @@ function measure() {
   };
 }
 
-/** Opens the report once and looks. */
+/** Opens the report once and checks it. */
 async function look(context, screen) {
   const tell = (message) => check(screen, false, message);
   const page = await watched(context, screen, (url) => url === address, tell);
@@ -51,7 +51,7 @@ async function look(context, screen) {
   check(screen, found.overflow <= 0, `the page is ${found.overflow} px too wide`);
   check(screen, !found.broken, "a number that is none is shown");
   check(screen, found.foreign === 0, `${found.foreign} elements that do not belong here`);
-  // A browser's picture has a greatest height, and a page may have many workloads.
+  // A screenshot's height is limited, and a page may have many workloads.
   const height = Math.min(found.height, 12000);
   const clip = { x: 0, y: 0, width: screen.width, height };
   await page.screenshot({ path: join(folder, `${screen.name}.png`), fullPage: true, clip });

@@ -1,8 +1,8 @@
-// Walks through a site of furlong's in Chromium and fails unless it stands on its own feet:
+// Walks through a site of `furlong serve` in Chromium, and fails unless every page is correct:
 //   node serve.mjs http://127.0.0.1:PORT/ FOLDER-FOR-SCREENSHOTS
-// Every page that a link leads to, in light and dark, on a desk and on a phone, with scripts
-// forbidden and with scripts allowed: no console message, no request elsewhere, nothing that runs,
-// no sideways overflow, nothing that axe finds wrong, and every link within reach of the keyboard.
+// Every linked page, in light and dark, on a desktop and on a phone, with scripts forbidden and
+// with scripts allowed: no console message, no request elsewhere, no script, no horizontal overflow,
+// no violation found by axe, and every link reachable by keyboard.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, judge, screens, started, watched } from "./eyes.mjs";
@@ -13,7 +13,7 @@ if (!start || !folder) {
   process.exit(2);
 }
 const origin = new URL(start).origin;
-// Pages of one kind beyond which further ones are no news: each kind's first are walked.
+// Pages of one kind that are visited at most: further ones would show nothing new.
 const OF_A_KIND = 4;
 const wrong = [];
 
@@ -21,7 +21,7 @@ function check(where, holds, message) {
   if (!holds) wrong.push(`${where}: ${message}`);
 }
 
-/** The kind of a page: its path without what is named in it. */
+/** The kind of a page: its path without names, and the names of its parameters. */
 function kind(address) {
   const { pathname, search } = new URL(address);
   const [, first, second] = pathname.split("/");
@@ -29,7 +29,7 @@ function kind(address) {
   return `${first || "home"}${second ? "/*" : ""}${asked && `?${asked}`}`;
 }
 
-/** What the page says about itself. */
+/** Facts about the page, from inside it. */
 function measure() {
   const root = document.documentElement;
   const headings = [...document.querySelectorAll("h1, h2, h3, h4")];
@@ -49,14 +49,14 @@ function measure() {
   };
 }
 
-/** A page that may ask this site alone, and where what it does is noted. */
+/** A page that may only request this site, and whose forbidden events are recorded. */
 function opened(context, screen) {
   const allowed = (url) => new URL(url).origin === origin;
   const tell = (message, page) => check(`${screen.name} ${page.url()}`, false, message);
   return watched(context, screen, allowed, tell);
 }
 
-/** Looks at one page; gives where it leads. */
+/** Checks one page; returns the facts about it, its links included. */
 async function look(page, screen, address, picture) {
   const response = await page.goto(address, { waitUntil: "load" });
   const where = `${screen.name} ${address}`;
@@ -77,7 +77,7 @@ async function look(page, screen, address, picture) {
   return found;
 }
 
-/** Every link and field of a page is reached with the tabulator, in the order of the page. */
+/** Checks that the Tab key reaches every link and field of a page, in page order. */
 async function reach(page, screen, address) {
   await page.goto(address, { waitUntil: "load" });
   const wanted = await page.evaluate(() => {
@@ -103,7 +103,7 @@ async function reach(page, screen, address) {
   check(`${screen.name} ${address}`, reached.every(({ ring }) => ring), "the focus cannot be seen");
 }
 
-/** Follows links from the first page; gives the pages, by kind. */
+/** Follows links from the first page; returns the pages by kind. */
 async function walk(page, screen) {
   const kinds = new Map();
   const known = new Set([start]);
@@ -125,7 +125,7 @@ async function walk(page, screen) {
   return kinds;
 }
 
-/** The forms work with the keyboard alone and without a script. */
+/** Checks that the forms work with the keyboard alone and without a script. */
 async function fill(page) {
   await page.goto(start, { waitUntil: "load" });
   await page.locator("th.subject a").first().click();
@@ -156,7 +156,7 @@ try {
   const kinds = await walk(page, screens[0]);
   for (const pages of kinds.values()) walked += pages.length;
   await page.close();
-  // Of each kind one that is full: a real run's where there is one.
+  // The first page of each kind, on every screen.
   for (const screen of screens) {
     const own = await opened(context, screen);
     const papers = new Set();

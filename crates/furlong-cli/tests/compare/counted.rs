@@ -1,4 +1,4 @@
-//! Counters of commands: the processor's, the kernel's, and callgrind's caches.
+//! Counters of commands: the CPU's, the kernel's, and callgrind's caches.
 #![forbid(unsafe_code)]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `--format`: the result as other tools print it.
+//! `--format`: the result in other tools' formats.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::place::{Place, only, said, values};
 
-/// Runs a comparison in a form: what stands on standard output, and the result.
+/// Runs a comparison in a form; returns its standard output and the result.
 fn formed(place: &Place, form: &str, arguments: &[&str]) -> (String, ResultFile) {
     let options = ["--quiet", "--format", form, "--json", "r.json"];
     let output = place.run(&[arguments, &options].concat());
@@ -20,7 +20,7 @@ fn formed(place: &Place, form: &str, arguments: &[&str]) -> (String, ResultFile)
     (text, place.read("r.json"))
 }
 
-/// A result of two commands with the figures that tests give it.
+/// A result of two commands with the given figures.
 fn with_figures(figures: &[(&str, [[f64; 3]; 2])]) -> ResultFile {
     let place = Place::new();
     let names = ["--names", "rbtree,maple", "--blocks", "3"];
@@ -34,7 +34,7 @@ fn with_figures(figures: &[(&str, [[f64; 3]; 2])]) -> ResultFile {
     judged(&result, None)
 }
 
-/// A kernel build on two trees, as it was published.
+/// A kernel build on two trees, as published.
 fn published() -> ResultFile {
     with_figures(&[
         (
@@ -81,7 +81,7 @@ fn published() -> ResultFile {
     ])
 }
 
-/// What GNU time says of one run, as fields; `None` where it is not two such lines.
+/// GNU time's report of one run, as fields; `None` if these are not its two lines.
 fn gnu_time(lines: &str) -> Option<Vec<String>> {
     let marks = [
         "user ",

@@ -1,4 +1,4 @@
-//! `furlong compare` from outside: the command, its exit codes, its words and its record.
+//! `furlong compare` from outside: the command, its exit codes, its messages and its record.
 #![forbid(unsafe_code)]
 
 mod counted;
@@ -214,7 +214,7 @@ fn a_shell_that_nobody_asked_for_is_said_and_is_for_all() {
         text.contains("all commands run through sh, since `true | cat`"),
         "{text}"
     );
-    // What a shell alone can do works for the other command then, too.
+    // The other command can then use shell syntax, too.
     place.result(&["true | cat", "exit 0", "--shell", "--blocks", "1"]);
 }
 

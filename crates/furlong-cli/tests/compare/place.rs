@@ -1,4 +1,4 @@
-//! Where a test runs furlong, and what it looks for in what comes out.
+//! A test's environment for furlong, and helpers for its output.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use furlong_lab::model::result::{ArmResult, ResultFile, WorkloadResult};
 
-/// A place of its own for a test: its database, its files.
+/// A separate environment of a test: its database, its files.
 pub(crate) struct Place(pub(crate) tempfile::TempDir);
 
 impl Place {
@@ -19,7 +19,7 @@ impl Place {
         self.0.path().join(name)
     }
 
-    /// `furlong compare` with its database here, and nothing of the user's.
+    /// `furlong compare` with its database here, and without the user's settings.
     pub(crate) fn compare(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_furlong"));
         command
@@ -58,12 +58,12 @@ impl Place {
     }
 }
 
-/// What furlong said on standard error.
+/// furlong's standard error.
 pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The last word, which is one line, and the exit code.
+/// The exit code and the last line of standard error.
 pub(crate) fn refusal(output: &Output) -> (Option<i32>, String) {
     let text = said(output);
     let last = text.lines().last().unwrap_or_default();
@@ -77,7 +77,7 @@ pub(crate) fn only(result: &ResultFile) -> &WorkloadResult {
     &result.experiments[0].workloads[0]
 }
 
-/// The values of a metric, none of which may be missing.
+/// The values of a metric; none may be missing.
 pub(crate) fn values(arm: &ArmResult, metric: &str) -> Vec<f64> {
     arm.samples[metric]
         .iter()

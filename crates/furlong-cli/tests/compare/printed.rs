@@ -1,4 +1,4 @@
-//! Figures that commands print, and output that must be the same.
+//! Figures printed by commands, and output that must be equal.
 #![forbid(unsafe_code)]
 
 use furlong_lab::model::result::{Better, Verdict};

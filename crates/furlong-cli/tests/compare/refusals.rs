@@ -1,4 +1,4 @@
-//! What is refused, and what fails.
+//! Refused command lines, and failures.
 #![forbid(unsafe_code)]
 
 use crate::place::{Place, only, refusal, values};

@@ -1,4 +1,4 @@
-//! Comparisons that are stopped and go on.
+//! Comparisons that are stopped and resumed.
 #![forbid(unsafe_code)]
 
 use std::process::{Command, Output, Stdio};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::place::{Place, only, refusal, said, values};
 
-/// Waits until something is so, at most a minute.
+/// Waits until a condition holds, for a minute at most.
 fn comes_true(condition: impl Fn() -> bool) -> bool {
     (0..6000).any(|_| {
         condition() || {
@@ -16,7 +16,7 @@ fn comes_true(condition: impl Fn() -> bool) -> bool {
     })
 }
 
-/// The run that can be resumed, from what furlong says, or from the database.
+/// The run that can be resumed, from furlong's messages or from the database.
 fn run_id(place: &Place) -> String {
     let show = Command::new(env!("CARGO_BIN_EXE_furlong"))
         .args(["show", "--json", "shown.json"])
@@ -28,7 +28,7 @@ fn run_id(place: &Place) -> String {
     place.read("shown.json").run.id
 }
 
-/// Starts a comparison of eight blocks and does something to it in its fourth.
+/// Starts a comparison of eight blocks, and sends it a signal in the fourth.
 fn disturbed(place: &Place, signal: &str) -> Output {
     let log = "sh -c 'echo x >> log; sleep 0.05'";
     let mut child = place.compare(&[log, log, "--blocks", "8", "--seed", "3", "--quiet"]);
@@ -47,7 +47,7 @@ fn disturbed(place: &Place, signal: &str) -> Output {
     child.wait_with_output().expect("it ends")
 }
 
-/// Goes on with it, and holds that no finished block was lost or measured twice.
+/// Resumes it, and checks that no finished block was lost or measured twice.
 fn resumed(place: &Place) {
     let before = place.lines("log").len();
     let id = run_id(place);

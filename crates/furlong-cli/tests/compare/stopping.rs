@@ -1,4 +1,4 @@
-//! Comparisons that end before the last block that they may have.
+//! Comparisons that end before the largest number of blocks.
 #![forbid(unsafe_code)]
 
 use furlong_lab::model::result::{Comparison, ResultFile, Verdict};
@@ -6,14 +6,14 @@ use serde_json::json;
 
 use crate::place::{Place, only};
 
-/// A command that prints one of two numbers in turn, some per cent apart.
+/// A command that prints two numbers in turn, a few per cent apart.
 fn printing(log: &str, values: [f64; 2]) -> String {
     let [even, odd] = values;
     let turn = format!("echo x >> {log}; n=$(wc -l < {log}); [ $((n % 2)) = 0 ]");
     format!("sh -c '{turn} && echo {even} || echo {odd}'")
 }
 
-/// Its comparison in what the commands print.
+/// The comparison of the figures that the commands print.
 fn decided(result: &ResultFile) -> &Comparison {
     let mut all = only(result).comparisons.iter();
     all.find(|one| one.metric == "value").expect("compared")

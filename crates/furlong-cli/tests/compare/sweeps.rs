@@ -1,4 +1,4 @@
-//! Parameters, and what runs once around a comparison.
+//! Parameters, and commands that run once around a comparison.
 #![forbid(unsafe_code)]
 
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Munge, a controller and three nodes of Slurm on this machine, for one test.
 //!
-//! A node has processes of its own (a PID namespace), so that it can be switched off: all of them
-//! are gone at once. Whatever becomes of a test, its cluster ends with it.
+//! A node has its own PID namespace. It can thus be switched off: all its processes end at once. A
+//! cluster ends with its test, even one that fails.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -19,10 +19,10 @@ use crate::lab::Home;
 /// The nodes.
 pub(crate) const NODES: [&str; 3] = ["n1", "n2", "n3"];
 
-/// Longer than anything here takes on a machine that does other work.
+/// Longer than any step takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// One at a time: they are three computers each.
+/// Only one cluster at a time: each has three nodes.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// A running cluster.
@@ -33,7 +33,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts one; `None` where Slurm is not installed, or this user may not.
+    /// Starts a cluster; `None` if Slurm is not installed, or this user lacks the permissions.
     pub(crate) fn start() -> Option<Cluster> {
         let has = |program: &str| {
             let path = std::env::var_os("PATH").unwrap_or_default();
@@ -82,7 +82,7 @@ impl Cluster {
         fs::create_dir_all(place.join("state")).unwrap();
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
         let host = host.trim().split('.').next().unwrap().to_owned();
-        // All are held until all are known, so that no port is given twice.
+        // All ports stay open until all are known: no port is given twice.
         let ports: Vec<TcpListener> = (0..4)
             .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
             .collect();
@@ -162,7 +162,7 @@ impl Cluster {
         );
     }
 
-    /// Ends every process of a node, as when its power fails.
+    /// Ends every process of a node, like a power failure.
     pub(crate) fn switch_off(&mut self, node: &str) {
         let place = self
             .daemons
@@ -174,7 +174,7 @@ impl Cluster {
         child.wait().unwrap();
     }
 
-    /// Asks a program of Slurm; what it printed.
+    /// Runs a program of Slurm; returns its output.
     pub(crate) fn slurm(&self, program: &str, words: &[&str]) -> String {
         let output = Command::new(program)
             .args(words)
@@ -184,7 +184,7 @@ impl Cluster {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// `furlong`, at work.
+    /// Starts `furlong`.
     pub(crate) fn spawn(&self, words: &[&str]) -> Child {
         self.command(words)
             .stdout(Stdio::piped())
@@ -193,7 +193,7 @@ impl Cluster {
             .unwrap()
     }
 
-    /// `furlong`, to its end.
+    /// Runs `furlong` to its end.
     pub(crate) fn output(&self, words: &[&str]) -> Output {
         self.command(words).output().unwrap()
     }
@@ -211,7 +211,7 @@ impl Cluster {
         command
     }
 
-    /// The tasks that run: their number in the array and their node.
+    /// The running tasks: their numbers in the array and their nodes.
     pub(crate) fn running(&self) -> Vec<(String, String)> {
         let said = self.slurm("squeue", &["-h", "-r", "-t", "running", "-o", "%F_%K %N"]);
         let lines = said.lines().filter_map(|line| line.split_once(' '));
@@ -220,7 +220,7 @@ impl Cluster {
             .collect()
     }
 
-    /// Waits for something that comes within a minute or two, or never.
+    /// Waits for a condition, and fails if it does not hold in time.
     pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn(&Cluster) -> bool) {
         let began = Instant::now();
         while !is_so(self) {
@@ -238,7 +238,7 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         for (_, child) in &mut self.daemons {
-            // It may have ended by itself; then there is nothing to end.
+            // It may already have ended.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,4 +1,4 @@
-//! Every example of `--help` that needs a fleet runs.
+//! Runs every example of `--help` that needs a fleet.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -18,7 +18,7 @@ fn every_example_that_needs_a_fleet_runs() {
     let (collect, others): (Vec<_>, Vec<_>) =
         of_a_fleet.partition(|example| example.starts_with("furlong collect"));
     assert!(collect.len() >= 3 && !others.is_empty(), "{all:?}");
-    // The directory that is collected is there.
+    // The directory to collect must exist.
     let dir = collect[0].split(' ').nth(2).unwrap();
     let made = [
         "compare", "true", "true", "--blocks", "6", "--on", "slurm", "--dir", dir,

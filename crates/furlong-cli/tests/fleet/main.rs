@@ -1,4 +1,4 @@
-//! A run that the nodes of a Slurm cluster share: with a stand-in for Slurm that does every task at
+//! Runs shared by the nodes of a Slurm cluster: with a stand-in for Slurm that does every task at
 //! once, and with the real one on this machine.
 #![forbid(unsafe_code)]
 
@@ -26,7 +26,7 @@ use furlong_lab::model::result::{CONTROL, ResultFile};
 use furlong_lab::record::ledger::Place;
 use furlong_lab::record::line::Line;
 
-/// The parts of a fleet's directory that are whole, with their steps.
+/// The complete parts in a fleet's directory, with their steps.
 fn parts(dir: &Path) -> Vec<(Step, Part)> {
     let dir = Dir::open(dir).unwrap();
     let order = Order::read(&dir).unwrap();
@@ -35,7 +35,7 @@ fn parts(dir: &Path) -> Vec<(Step, Part)> {
     steps.filter_map(read).collect()
 }
 
-/// Sees that every sample of the blocks in the parts is in the result, and nothing else is.
+/// Checks that the result has every sample of the blocks in the parts, and no other.
 fn same_samples(result: &ResultFile, parts: &[(Step, Part)]) {
     let mut values = 0;
     let mut blocks = 0;
@@ -94,7 +94,7 @@ fn same_samples(result: &ResultFile, parts: &[(Step, Part)]) {
     assert!(values > 0, "nothing was compared");
 }
 
-/// The only fleet's directory in a place.
+/// The directory of the only fleet in a place.
 fn only_fleet(place: &Path) -> PathBuf {
     let entries = fs::read_dir(place).unwrap().map(|entry| entry.unwrap());
     let fleets = entries.filter(|entry| {

@@ -26,7 +26,7 @@ fn a_run_goes_over_three_nodes_and_its_report_names_the_effect_on_each() {
     let words: Vec<&str> = shown.split_whitespace().collect();
     let words = words.join(" ");
     for node in NODES {
-        // A large effect is told as a ratio, without a sign.
+        // A large effect is reported as a ratio, without a sign.
         assert!(words.contains(&format!(" {node} ")), "{node}\n{shown}");
     }
     let deciding = &result.experiments[0].workloads[0].comparisons[0];

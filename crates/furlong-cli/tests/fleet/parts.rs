@@ -1,4 +1,4 @@
-//! Parts that are whole, missing, damaged, or somebody else's.
+//! Parts that are complete, missing, damaged, or of another fleet.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -10,7 +10,7 @@ use crate::lab::read;
 use crate::stand_in::StandIn;
 use crate::{parts, same_samples};
 
-/// An experiment with counts and a calibration, so that there is a preparation.
+/// An experiment with counts and a calibration, and therefore with a preparation step.
 const RUN: [&str; 10] = [
     "run",
     "tree-order",
@@ -33,7 +33,7 @@ fn with<'a>(words: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [words, more].concat()
 }
 
-/// A comparison of six blocks, done.
+/// A finished comparison of six blocks.
 fn done(slurm: &StandIn) -> PathBuf {
     slurm.ends(0, &with(&COMPARE, &["--blocks", "6", "--quiet"]));
     slurm.0.path("fleet")
@@ -73,7 +73,7 @@ fn an_experiment_is_prepared_once_and_its_blocks_are_shared() {
         assert_eq!(counted, [2, 2, 2]);
     }
     let shown = slurm.0.ends(0, &["show", "--json", "again.json"]).0;
-    // Where a line is folded depends on what was measured.
+    // Line breaks depend on the measurements.
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         shown.contains("3 nodes (n1, n2, n3)") && shown.contains("; on n1 "),
@@ -110,7 +110,7 @@ fn a_task_that_is_missing_is_named_and_done_when_it_is_submitted_again() {
     );
     assert_eq!(all.run.id, some.run.id);
     same_samples(&all, &parts(&slurm.0.path("fleet")));
-    // With everything there Slurm is not even asked.
+    // With all parts present, Slurm is not even called.
     slurm.program(
         "squeue",
         "#!/bin/sh\necho 'squeue: error: gone' >&2\nexit 1\n",
@@ -209,7 +209,7 @@ fn a_task_that_begins_again_measures_only_what_is_not_done() {
     slurm.ends(0, &with(&RUN, &["--blocks", "2", "--quiet"]));
     let fleet = slurm.0.path("fleet");
     let path = fleet.join("parts/block-2.json");
-    // As a task leaves it that is killed between its two workloads.
+    // As left by a task that is killed between its two workloads.
     let mut part: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     part["stints"][0]["end"] = serde_json::Value::Null;
     let lines = part["stints"][0]["lines"].as_array_mut().unwrap();
@@ -249,7 +249,7 @@ fn a_task_that_begins_again_measures_only_what_is_not_done() {
         (part.stints[1].node.as_str(), part.stints[1].restarts),
         ("n9", 1)
     );
-    // Once it is whole it stays as it is.
+    // A complete part is not changed.
     let before = fs::read(&path).unwrap();
     assert!(again().status.success());
     assert_eq!(fs::read(&path).unwrap(), before);

@@ -1,4 +1,4 @@
-//! What is refused before anything is begun, each in a line that says what to do.
+//! Command lines that are refused before any work, each in a line with a remedy.
 #![forbid(unsafe_code)]
 
 use std::fs;

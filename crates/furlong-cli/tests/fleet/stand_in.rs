@@ -1,4 +1,4 @@
-//! Programs with the names of Slurm's that do every task at once, on this machine.
+//! Stand-ins for Slurm's programs that do every task at once, on this machine.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -9,7 +9,7 @@ use assert_cmd::Command;
 
 use crate::lab::Home;
 
-/// Does a job before it says its number; tasks take turns on three nodes.
+/// Does a job before it prints its number; tasks take turns on three nodes.
 const SBATCH: &str = r#"#!/bin/sh
 for word in "$@"; do
   case $word in
@@ -33,7 +33,7 @@ echo '7;cluster'
 
 const SCONTROL: &str = "#!/bin/sh\necho 'Slurmctld(primary) at here is UP'\n";
 
-/// Says that there is nothing: everything is over.
+/// Prints nothing: no job is left.
 const SILENT: &str = "#!/bin/sh\nexit 0\n";
 
 /// A home with a stand-in for Slurm.
@@ -52,7 +52,7 @@ impl StandIn {
         stand_in
     }
 
-    /// Puts a program where Slurm's are looked for.
+    /// Puts a program into the folder of Slurm's programs.
     pub(crate) fn program(&self, name: &str, text: &str) {
         let path = self.0.path("bin").join(name);
         fs::write(&path, text).unwrap();
@@ -70,7 +70,7 @@ impl StandIn {
         self.furlong(arguments).output().unwrap()
     }
 
-    /// Runs and sees that it exits so; what it said on stderr comes back.
+    /// Runs, checks the exit code, and returns stderr.
     pub(crate) fn ends(&self, code: i32, arguments: &[&str]) -> String {
         let output = self.output(arguments);
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -78,13 +78,13 @@ impl StandIn {
         stderr
     }
 
-    /// What `sbatch` was asked so far, a line each time.
+    /// The arguments of `sbatch` so far, one line per call.
     pub(crate) fn asked(&self) -> Vec<String> {
         let log = fs::read_to_string(self.0.path("bin/sbatch.log")).unwrap_or_default();
         log.lines().map(str::to_owned).collect()
     }
 
-    /// What the tasks said.
+    /// The messages of the tasks.
     pub(crate) fn tasks(&self) -> String {
         fs::read_to_string(self.0.path("bin/tasks.log")).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Tasks that are cancelled, nodes that are switched off, a head that is killed.
+//! Tasks that are cancelled, nodes that are switched off, a head process that is killed.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -21,7 +21,7 @@ const COMPARE: [&str; 10] = [
     "--quiet",
 ];
 
-/// A cluster at work on all three nodes, and whoever waits for it.
+/// A cluster at work on all three nodes, and the process that waits for it.
 fn at_work(cluster: &Cluster, more: &[&str]) -> std::process::Child {
     let head = cluster.spawn(&[&COMPARE[..], more].concat());
     cluster.wait_until("a task on every node", |cluster| {
@@ -30,7 +30,7 @@ fn at_work(cluster: &Cluster, more: &[&str]) -> std::process::Child {
     head
 }
 
-/// Lets the runs end, those under way and those to come.
+/// Lets current and future runs end.
 fn go(cluster: &Cluster) {
     std::fs::write(cluster.home.path("go"), "").unwrap();
 }

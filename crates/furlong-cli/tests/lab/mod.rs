@@ -1,4 +1,4 @@
-//! What the tests of the command share: a home of their own for every test.
+//! Shared parts of the command's tests: a separate home for every test.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -34,12 +34,12 @@ impl Home {
         command
     }
 
-    /// Runs to the end, whatever that is.
+    /// Runs to the end, with any exit code.
     pub(crate) fn output(&self, arguments: &[&str]) -> Output {
         self.furlong(arguments).output().unwrap()
     }
 
-    /// Runs and sees that it exits so; stdout and stderr come back.
+    /// Runs, checks the exit code, and returns stdout and stderr.
     pub(crate) fn ends(&self, code: i32, arguments: &[&str]) -> (String, String) {
         let output = self.output(arguments);
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
@@ -51,7 +51,7 @@ impl Home {
         (stdout, stderr)
     }
 
-    /// Refused as bad input, in one line that names the program.
+    /// Checks that it is refused as bad input, in one line with the program's name.
     pub(crate) fn refuses(&self, arguments: &[&str]) -> String {
         let (stdout, stderr) = self.ends(2, arguments);
         assert_eq!(stdout, "");
@@ -77,7 +77,7 @@ impl Home {
     }
 }
 
-/// Whether a line speaks of what the machine or the build does to figures, which no test is about.
+/// True for a warning about the machine or the build, which no test is about.
 pub(crate) fn is_spoiler(line: &str) -> bool {
     line.starts_with("warning: this furlong was built without")
         || line.starts_with("warning: other work is running")

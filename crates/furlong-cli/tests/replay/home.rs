@@ -1,4 +1,4 @@
-//! A folder to run the command in, and what it says there.
+//! A folder for the command, and helpers for its output.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A folder that the command runs in.
+/// A folder for the command.
 pub(crate) struct Home(TempDir);
 
 impl Home {
@@ -21,14 +21,14 @@ impl Home {
         self.0.path().join(name)
     }
 
-    /// The exit code, what is on stdout and what on stderr.
+    /// The exit code, stdout and stderr.
     pub(crate) fn output(&self, arguments: &[&str], input: &[u8]) -> (i32, String, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_furlong"));
         command.arg("replay").args(arguments).current_dir(&self.0);
         command.env("COLUMNS", "100").stdin(Stdio::piped());
         let pipes = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = pipes.spawn().unwrap();
-        // Who reads a file closes it early.
+        // The command may close its input early, if it reads a file.
         let _ = child.stdin.take().unwrap().write_all(input);
         let output = child.wait_with_output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -42,7 +42,7 @@ impl Home {
         (page, talk)
     }
 
-    /// Refused as bad input: nothing on stdout, one line on stderr.
+    /// Checks that it is refused as bad input: nothing on stdout, one line on stderr.
     pub(crate) fn refuses(&self, arguments: &[&str]) -> String {
         let (page, talk) = self.ends(2, arguments);
         assert!(page.is_empty() && talk.lines().count() == 1, "{page}{talk}");
@@ -58,7 +58,7 @@ pub(crate) fn with(content: &[u8]) -> Home {
     home
 }
 
-/// Refused before anything ran: one line, without the program's name.
+/// Checks that it is refused before anything ran: one line, without the program's name.
 pub(crate) fn refused(content: &[u8]) -> String {
     with(content).refuses(&["-q", "t"])
 }

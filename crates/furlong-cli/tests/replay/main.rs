@@ -1,4 +1,4 @@
-//! `furlong replay` as a person meets it: what it says of good traces, and of every bad one.
+//! `furlong replay` from a user's view: its output for good traces, and for every bad one.
 #![forbid(unsafe_code)]
 
 mod home;

@@ -7,11 +7,11 @@ use crate::home::{Home, json, refused, with};
 
 const GLIBC: [&str; 3] = ["t", "--subject", "glibc"];
 
-/// Runs `furlong record malloc`: the exit code, and what is on stderr.
+/// Runs `furlong record malloc`; returns the exit code and stderr.
 fn record(home: &Home, arguments: &[&str]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_furlong"));
     command.args(["record", "malloc"]);
-    // As many as usual take half a gigabyte, which a machine that runs tests may not have.
+    // The default takes half a gigabyte, which a test machine may not have.
     if !arguments.contains(&"--events") {
         command.args(["--events", "1000000"]);
     }
@@ -54,13 +54,13 @@ fn a_packed_trace_that_was_cut_off_is_not_taken_for_another_kind() {
         "/../../traces/malloc/gcc.malloctrace.zst"
     );
     let whole = fs::read(path).unwrap();
-    // Of so little nothing comes out before its end, not even what it is a recording of.
+    // So little decodes to nothing, not even to the trace's header.
     for bytes in [whole.len() * 3 / 4, 200] {
         let said = refused(&whole[..bytes]);
         assert!(said.contains("nothing can be unpacked from it"), "{said}");
         assert!(!said.contains("address spaces"), "{said}");
     }
-    // An empty frame, and one block of text that is no trace.
+    // An empty frame, and one block of text that is not a trace.
     assert!(refused(b"\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00").contains("it is empty"));
     let said = refused(b"\x28\xb5\x2f\xfd\x20\x02\x11\x00\x00hi");
     assert!(said.contains("what is packed in it is no trace"), "{said}");
@@ -97,7 +97,7 @@ fn a_program_that_is_killed_has_left_all_that_it_asked() {
     let whole = Home::new();
     record(&whole, &["-o", "t", "--", "sh", "-c", "ls / >/dev/null; :"]);
     let calls = |home: &Home| count(&trace(home), "m") + count(&trace(home), "z");
-    // A shell that ends by itself frees more, and asks for nothing more.
+    // A shell that exits by itself frees more, but hardly allocates more.
     assert!(
         calls(&home) + 20 > calls(&whole),
         "{} {}",

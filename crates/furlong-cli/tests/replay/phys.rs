@@ -1,4 +1,4 @@
-//! Traces of `phys`: recordings of plugs, memory maps, and what is neither.
+//! Traces of `phys`: recordings of plugs, memory maps, and files that are neither.
 #![forbid(unsafe_code)]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Traces of `vmspace`: recordings of real programs, whole, cut off, reordered and edited.
+//! Traces of `vmspace`: recordings of real programs, complete, truncated, reordered and edited.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -27,21 +27,21 @@ fn lines(count: usize) -> Vec<String> {
     [format!("{HEADING}\n")].into_iter().chain(events).collect()
 }
 
-/// The number, counted from one, of the first line with this letter behind line `from`, and it.
+/// The first line with this letter after line `from`, and its number, counted from one.
 fn find(lines: &[String], letter: &str, from: usize) -> usize {
     let is_one = |line: &&String| line.split(' ').nth(1) == Some(letter);
     let at = lines.iter().skip(from).position(|line| is_one(&line));
     from + at.unwrap_or_else(|| panic!("there is no line with {letter}"))
 }
 
-/// What a subject says of an operation in all.
+/// A subject's summary of all differing answers to an operation.
 fn differing<'a>(outcome: &'a Value, arm: usize, operation: &str) -> &'a Value {
     let all = outcome["subjects"][arm]["differing"].as_array().unwrap();
     let mut all = all.iter().filter(|one| one["operation"] == operation);
     all.next().unwrap_or_else(|| panic!("{outcome:#}"))
 }
 
-/// Wrong answers: exit code 1, and the outcome.
+/// Checks for wrong answers (exit code 1), and returns the outcome.
 fn wrong(home: &Home) -> (String, Value) {
     let (page, talk) = home.ends(1, &["t", "--json", "r.json"]);
     assert!(talk.contains("wrong answers, see above"), "{talk}");
@@ -75,7 +75,7 @@ fn a_recorded_build_is_answered_as_the_kernel_did_by_every_arm() {
             .split_whitespace();
         assert_eq!(words.count(), 5, "a count, and a time of each arm: {page}");
     }
-    // The first line has the file's name, however long it is.
+    // The first line has the file's name, which may be long.
     let mut lines = page.lines().skip(1);
     assert!(lines.all(|line| line.chars().count() <= 100), "{page}");
 }
@@ -122,7 +122,7 @@ fn what_can_be_unpacked_of_a_file_that_was_cut_off_is_run() {
 fn a_text_that_was_cut_off_is_run_up_to_the_line_where_it_was() {
     let text = lines(3000).concat();
     let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
-    // In the middle of line 2001, and of the last one.
+    // In the middle of line 2001 and of the last one.
     for line in [2000, ends.len() - 1] {
         let middle = ends[line - 1] + 4;
         let home = with(&text.as_bytes()[..middle]);
@@ -195,7 +195,7 @@ fn a_fault_without_an_area_or_its_right_is_counted_and_says_why() {
         let words: Vec<&str> = line.split(' ').collect();
         format!("{} f {} {address} {code}\n", words[0], words[2])
     };
-    // Where nothing can be; and where a page of code is, to be written to.
+    // One fault at an unmapped address, and a write fault at a page of code.
     let pid = lines[other].split(' ').nth(2).unwrap().to_owned();
     let is_vdso = |line: &&String| line.contains(&format!(" i {pid} ")) && line.contains("[vdso]");
     let vdso = lines[..other].iter().rev().find(is_vdso).unwrap();

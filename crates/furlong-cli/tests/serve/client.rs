@@ -1,14 +1,14 @@
-//! A client that says exactly what it is told to say.
+//! A client that sends exactly the given bytes.
 #![forbid(unsafe_code)]
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Longer than the server ever takes.
+/// Longer than any answer of the server takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -17,14 +17,14 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// A header by its name in small letters; empty where it is not there.
+    /// A header by its name in lower case; empty if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut headers = self.headers.iter();
         let found = headers.find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value)
     }
 
-    /// How many statements the page took, as its header says.
+    /// The number of statements for the page, from its header.
     pub(crate) fn statements(&self) -> u32 {
         let timing = self.header("server-timing");
         let said = timing
@@ -34,25 +34,25 @@ impl Reply {
     }
 }
 
-/// A connection on which nothing has been said yet.
+/// A connection before its first request.
 pub(crate) fn connect(address: &str) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
 }
 
-/// Says something and hears what comes until the server closes.
+/// Sends a text, and returns the response up to the end of the connection.
 pub(crate) fn say(address: &str, text: &str) -> Reply {
     let mut stream = connect(address);
-    // A server that refuses may close before it has heard all.
+    // A server that refuses may close before it has read everything.
     let _ = stream.write_all(text.as_bytes());
     hear(stream)
 }
 
-/// Hears what comes until the server closes.
+/// Reads the response up to the end of the connection.
 pub(crate) fn hear(mut stream: TcpStream) -> Reply {
     let mut bytes = vec![];
-    // A connection that is reset after the answer has brought the answer.
+    // If the connection is reset after the response, the response is complete.
     let _ = stream.read_to_end(&mut bytes);
     let text = String::from_utf8(bytes).unwrap();
     let (head, body) = text
@@ -71,7 +71,7 @@ pub(crate) fn hear(mut stream: TcpStream) -> Reply {
     }
 }
 
-/// A request with these lines besides the usual ones.
+/// A request with these lines in addition to the usual ones.
 pub(crate) fn ask(address: &str, method: &str, path: &str, lines: &str) -> Reply {
     let text =
         format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{lines}\r\n");

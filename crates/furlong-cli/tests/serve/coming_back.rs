@@ -1,4 +1,4 @@
-//! A store that goes away, comes back, or is another.
+//! A store that disappears, reappears, or is replaced.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -28,7 +28,7 @@ fn a_file_that_is_taken_away_is_told_and_read_again_when_it_is_back() {
     assert!(!path.exists(), "it made a file of its own");
     fs::rename(&away, &path).unwrap();
     assert!(server.page("/").contains("steady"));
-    // Another file in its place is what is read from then on.
+    // A file that replaces it is read from then on.
     let other = home.path().join("other.db");
     crowd::fill(&Location::File(other.clone()), 80, 2);
     fs::rename(&other, &path).unwrap();

@@ -1,4 +1,4 @@
-//! How it begins and how it ends.
+//! Start and end of the server.
 #![forbid(unsafe_code)]
 
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! Runs whose every name and remark wants to be more than text.
+//! Runs with an injection attempt in every name and remark.
 #![forbid(unsafe_code)]
 
 use furlong_lab::model::result::ResultFile;
@@ -10,7 +10,7 @@ use super::names::CORPUS;
 /// The runs.
 pub(crate) const RUNS: [&str; 3] = ["hostile1", "hostile2", "hostile3"];
 
-/// Puts them into a store.
+/// Adds them to a store.
 pub(crate) fn fill(location: &Location) {
     let mut store = Store::open(location).unwrap();
     for (number, id) in RUNS.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `furlong serve`: the real binary, asked over real connections, over each kind of store.
+//! `furlong serve`: the real binary over real connections, with each kind of store.
 #![forbid(unsafe_code)]
 
 mod client;

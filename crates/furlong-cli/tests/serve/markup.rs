@@ -1,7 +1,7 @@
-//! Reads a page as strictly as it was written, and finds what does not belong there.
+//! A strict parser of the site's pages that rejects everything foreign.
 #![forbid(unsafe_code)]
 
-/// Elements that the site is made of.
+/// Elements of the site.
 const ELEMENTS: [&str; 67] = [
     "html",
     "head",
@@ -72,7 +72,7 @@ const ELEMENTS: [&str; 67] = [
     "sup",
 ];
 
-/// An element's beginning, with its attributes as text.
+/// The start of an element, with its attributes as text.
 pub(crate) struct Tag {
     pub(crate) name: String,
     pub(crate) attributes: Vec<(String, String)>,
@@ -90,7 +90,7 @@ impl Tag {
 ///
 /// # Panics
 ///
-/// It is no markup that this project writes.
+/// The text is not markup that this project writes.
 pub(crate) fn tags(page: &str) -> Vec<Tag> {
     let rest = page
         .strip_prefix("<!DOCTYPE html>")
@@ -138,8 +138,7 @@ fn unescape(text: &str) -> String {
         .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
-/// Sees that a page consists of what the site is made of and leads nowhere else; gives where it
-/// leads.
+/// Checks that a page has only the site's elements and no link elsewhere; returns its links.
 pub(crate) fn check(address: &str, page: &str) -> Vec<String> {
     let mut links = vec![];
     let tags = tags(page);
@@ -167,8 +166,8 @@ pub(crate) fn check(address: &str, page: &str) -> Vec<String> {
     links
 }
 
-/// Titles go down one step at a time, from the one first; every table has a caption or stands in a
-/// named box; every name is there once.
+/// Checks the outline: headings descend one level at a time, from a single first-level one. Every
+/// table has a caption or is in a named box, and every id is unique.
 fn in_order(address: &str, tags: &[Tag]) {
     let levels = tags
         .iter()

@@ -1,7 +1,7 @@
-//! Names and remarks that want to be more than text.
+//! Names and remarks with injection attempts.
 #![forbid(unsafe_code)]
 
-/// Each of them is somebody's way into a page that does not escape.
+/// Each of them is an attack on a page that does not escape.
 pub(crate) const CORPUS: [&str; 28] = [
     "<script>alert(1)</script>",
     "\"><script>alert(2)</script>",

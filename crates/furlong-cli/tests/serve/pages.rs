@@ -14,7 +14,7 @@ use crate::names::CORPUS;
 use crate::started::Started;
 use crate::{client, crowd};
 
-/// Follows every link from the first page on, and sees to each page; gives them with their texts.
+/// Follows every link from the first page on and checks each page; returns them with their texts.
 fn walk(server: &Started, limit: usize) -> Vec<(String, String)> {
     let mut known = BTreeSet::from(["/".to_owned()]);
     let mut waiting = vec!["/".to_owned()];
@@ -181,7 +181,7 @@ fn a_step_of_a_figure_is_told_and_drawn_and_stands_in_the_table() {
             "{page}"
         );
         assert_eq!(page.matches("class=\"interval level\"").count(), 2);
-        // Of the hundred runs on this machine every tenth is a smoke run.
+        // Every tenth of the hundred runs on this machine is a smoke run.
         assert_eq!(page.matches("<use ").count(), 90);
         assert_eq!(page.matches("<th scope=\"row\">").count(), 90);
         assert!(server.get(path).statements() <= 22);

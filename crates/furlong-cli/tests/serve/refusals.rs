@@ -1,4 +1,4 @@
-//! Requests that are none, and clients that are slow.
+//! Invalid requests, and slow clients.
 #![forbid(unsafe_code)]
 
 use std::io::Write as _;
@@ -117,7 +117,7 @@ fn slow_clients_keep_nobody_waiting() {
             });
         }
     });
-    // What was begun can still be ended.
+    // A request that was begun can still be completed.
     for mut stream in slow.into_iter().take(3) {
         stream
             .write_all(b"host\r\nConnection: close\r\n\r\n")

@@ -1,4 +1,4 @@
-//! A server that was started.
+//! A running server.
 #![forbid(unsafe_code)]
 
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -8,14 +8,14 @@ use furlong_lab::record::store::Location;
 
 use crate::client::{Reply, get};
 
-/// The command, under way; gone when this is dropped.
+/// The running command; it is killed on drop.
 pub(crate) struct Started {
     child: Child,
-    /// Where it listens.
+    /// Its address.
     pub(crate) address: String,
 }
 
-/// The command over a store, on any port that is free.
+/// The command over a store, on any free port.
 pub(crate) fn command(location: &Location, more: &[&str]) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("furlong"));
     command.arg("serve").args(more).arg("--db");
@@ -34,7 +34,7 @@ pub(crate) fn command(location: &Location, more: &[&str]) -> Command {
 }
 
 impl Started {
-    /// Starts one; its address has been printed when this returns.
+    /// Starts a server, and returns after it has printed its address.
     pub(crate) fn over(location: &Location, more: &[&str]) -> Started {
         let mut child = command(location, more).spawn().unwrap();
         let mut line = String::new();
@@ -54,14 +54,14 @@ impl Started {
         get(&self.address, path)
     }
 
-    /// A page that is there.
+    /// A page that must exist.
     pub(crate) fn page(&self, path: &str) -> String {
         let reply = self.get(path);
         assert_eq!(reply.status, 200, "{path}\n{}", reply.body);
         reply.body
     }
 
-    /// Sends it a signal, waits until it has ended, and gives what it said on stderr.
+    /// Sends it a signal, waits for its end, and returns the exit status and stderr.
     pub(crate) fn end(mut self, signal: rustix::process::Signal) -> (ExitStatus, String) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).unwrap();

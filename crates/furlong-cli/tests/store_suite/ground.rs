@@ -1,4 +1,4 @@
-//! Where a store can be: a new file, or a new database of a server that the test starts.
+//! Locations of a store: a new file, or a new database of a server that the test starts.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use furlong_lab::record::store::Location;
 use tempfile::TempDir;
 
-/// How long a server may take to start, on however busy a machine.
+/// Longest time for a server to start, on any busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Does a test on every engine, each time with a database that nobody has used.
+/// Runs a test on every engine, each time with a new database.
 pub(crate) fn on_each(test: impl Fn(&Location)) {
     let home = tempfile::tempdir().unwrap();
     test(&Location::File(home.path().join("runs.db")));
@@ -23,24 +23,24 @@ pub(crate) fn on_each(test: impl Fn(&Location)) {
     }
 }
 
-/// A server of its own, on a socket of its own, gone when this is dropped.
+/// A separate server on a separate socket; it is killed on drop.
 pub(crate) struct Server {
     home: TempDir,
     child: Child,
 }
 
 impl Server {
-    /// `None`, and said, where there is no PostgreSQL.
+    /// Starts a server; `None`, with a note, without PostgreSQL.
     pub(crate) fn start() -> Option<Server> {
         let Some(programs) = programs() else {
-            // Not a print that the harness keeps to itself: what is left out has to be seen.
+            // Not `eprintln!`, which the harness captures: a skipped test must be visible.
             let _ = writeln!(io::stderr(), "left out: there is no PostgreSQL here");
             return None;
         };
         let home = tempfile::tempdir().unwrap();
         let as_root = rustix::process::geteuid().is_root();
         if as_root {
-            // The server refuses to be root's.
+            // The server refuses to run as root.
             let owned = Command::new("chown")
                 .arg("postgres")
                 .arg(home.path())
@@ -75,13 +75,13 @@ impl Server {
         Location::of(Path::new(&self.url()))
     }
 
-    /// The same as `--db` takes it.
+    /// The same in the form of `--db`.
     pub(crate) fn url(&self) -> String {
         let socket = self.home.path().display();
         format!("postgres:///postgres?host={socket}&user=lab")
     }
 
-    /// Ends it as a power cut would.
+    /// Kills it, like a power failure.
     pub(crate) fn kill(&mut self) {
         let pid = fs::read_to_string(self.home.path().join("data/postmaster.pid")).unwrap();
         let pid: i32 = pid.lines().next().unwrap().trim().parse().unwrap();
@@ -97,13 +97,13 @@ impl Server {
             }
         }
         let _ = self.child.wait();
-        // One that still holds the shared memory would keep the next server from starting.
+        // A process that still holds the shared memory would prevent the next server's start.
         while all.iter().any(|pid| is_alive(*pid)) {
             thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Starts it again where it was.
+    /// Starts it again at the same place.
     pub(crate) fn restart(&mut self) {
         let as_root = rustix::process::geteuid().is_root();
         self.child = serve(&programs().unwrap(), &self.home, as_root);
@@ -129,14 +129,14 @@ impl Drop for Server {
     }
 }
 
-/// Whether a process has memory yet: one that nobody has asked for its end has none.
+/// True if a process still exists; a zombie, whose parent has not waited for it, does not count.
 fn is_alive(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
     state.is_some_and(|rest| !rest.starts_with(['Z', 'X']))
 }
 
-/// Where the server's programs are: on the path, or where Debian has them.
+/// The folder of the server's programs: on the path, or Debian's.
 fn programs() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();

@@ -1,4 +1,4 @@
-//! A client or a server that is killed in the middle: no finished block is lost.
+//! A client or a server killed in the middle: no finished block is lost.
 #![forbid(unsafe_code)]
 
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use furlong_lab::record::store::{Status, Store};
 use crate::fixture::{PLACE, begun, block};
 use crate::ground::Server;
 
-/// How long to wait for something that will happen, on however busy a machine.
+/// Longest wait for an event that must happen, on any busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
@@ -33,7 +33,7 @@ fn a_server_that_is_killed_between_blocks_has_all_of_them_when_it_is_back() {
     server.kill();
     let back = thread::scope(|scope| {
         let restarted = scope.spawn(|| server.restart());
-        // The server is gone now; it comes back while this waits.
+        // The server is down now, and restarts while this waits.
         ledger.add_block(PLACE, &block(6));
         restarted.join()
     });
@@ -98,7 +98,7 @@ fn a_client_that_is_killed_has_stored_every_block_that_it_has_finished() {
         (1..=kept.len() as u32).collect::<Vec<_>>(),
         "none is missing"
     );
-    // It can be gone on with: its owner is gone.
+    // It can be resumed: its owner is gone.
     let mut again = furlong(&["compare", "--resume", &id]).spawn().unwrap();
     let more = || blocks().is_some_and(|(_, now)| now.len() > kept.len());
     wait_until("more blocks are stored", more);

@@ -1,4 +1,4 @@
-//! The store on each engine: the same suite, and what happens when a client or a server is killed.
+//! The store on each engine: the same suite, and tests that kill a client or a server.
 #![forbid(unsafe_code)]
 
 #[path = "../../../furlong-lab/src/record/store/fixture.rs"]

@@ -1,4 +1,4 @@
-//! What every engine does alike.
+//! The common behaviour of all engines.
 #![forbid(unsafe_code)]
 
 use furlong_lab::record::store::{Status, Store};
@@ -79,7 +79,7 @@ fn a_block_is_stored_once() {
 fn runs_come_latest_first_and_by_their_beginning() {
     on_each(|location| {
         let mut store = Store::open(location).unwrap();
-        // The third is the latest by the clock, though its hour is the least; the last two are of
+        // The third has the latest time, although its local hour is the least; the last two have
         // the same second.
         let starts = [
             ("aaaa", "2026-01-02T00:00:00+00:00"),
