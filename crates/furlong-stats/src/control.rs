@@ -20,7 +20,7 @@ pub struct Floor {
 /// Floor from the control's differences (control minus baseline, one per block); `None` with fewer
 /// than two.
 ///
-/// It is the larger of the control's mean deviation and the half width of its 95 % interval.
+/// It is the larger of the control's absolute mean and the half width of its 95 % interval.
 #[must_use]
 pub fn floor(differences: &[f64], scale: Scale) -> Option<Floor> {
     let control = Paired::of(differences)?;

@@ -2,8 +2,8 @@
 //!
 //! All arms of a block ran on one node. A constant effect of the node therefore cancels within the
 //! block, and the verdict uses the blocks of all nodes. An arm's effect that differs between nodes
-//! does not cancel. It widens the interval, and a test compares it with chance. If a node
-//! contradicts a verdict, it becomes inconclusive.
+//! does not cancel. It widens the interval, and a test compares it with chance. A verdict that a
+//! node contradicts becomes inconclusive.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -30,7 +30,7 @@ pub struct Series {
     pub about: Metric,
     /// The arm that it is a ratio to; `None` for an absolute figure.
     pub baseline: Option<String>,
-    /// Oldest first, as many as there are runs with this figure.
+    /// Oldest first, one for each run with this figure.
     pub points: Vec<Point>,
     /// Runs left out because they ran the workload with other parameters.
     pub otherwise: usize,

@@ -53,7 +53,7 @@ pub struct Described {
     pub notes: Vec<String>,
 }
 
-/// The variance of this set is outside the range of a double.
+/// The variance of the named set is outside the range of a double.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutOfRange {
     /// It is not finite: the values are too large.

@@ -54,7 +54,7 @@ pub(super) fn programs(e: &ExperimentResult) -> Vec<Program<'_>> {
     arms.map(program).collect()
 }
 
-/// The same with the cases of the measured document only; none where there are none.
+/// The same with the cases of the measured document only; empty if there are none.
 pub(super) fn document_programs(e: &ExperimentResult) -> Vec<Program<'_>> {
     let mut programs = programs(e);
     for program in &mut programs {

@@ -136,7 +136,7 @@ pub(super) fn change(c: &Comparison) -> String {
     signed(c.effect_pct, effect_decimals(c.effect_pct, c.ci95_pct))
 }
 
-/// The signed interval of a table's cell; `None` where there is none.
+/// The signed interval of a table's cell; `None` if there is none.
 pub(super) fn signed_interval(c: &Comparison) -> Option<String> {
     let decimals = effect_decimals(c.effect_pct, c.ci95_pct);
     let [low, high] = c.ci95_pct?;
