@@ -83,3 +83,8 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+/// Said where something needs the feature that this build lacks.
+#[cfg(not(feature = "team"))]
+pub(crate) const NO_TEAM: &str = "this furlong was built without the feature `team`; build it \
+     with `cargo build --release --features team`, or install it with `cargo install furlong-cli \
+     --features team`";

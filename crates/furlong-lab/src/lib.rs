@@ -49,6 +49,7 @@ pub mod peers;
 pub mod publish;
 pub mod record;
 pub mod report;
+#[cfg(feature = "team")]
 pub mod serve;
 pub mod session;
 pub mod talk;

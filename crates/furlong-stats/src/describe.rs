@@ -113,7 +113,7 @@ pub fn median_sorted(sorted: &[f64]) -> f64 {
 ///
 /// # Example
 /// ```
-/// let s = furlong_lab::stats::describe(&[1.0, 2.0, 3.0, 10.0]).unwrap();
+/// let s = furlong_stats::describe(&[1.0, 2.0, 3.0, 10.0]).unwrap();
 /// assert_eq!((s.n, s.median, s.mean), (4, 2.5, 4.0));
 /// ```
 #[must_use]

@@ -13,7 +13,7 @@ fn ranking(p: &[f64]) -> Vec<usize> {
 ///
 /// # Example
 /// ```
-/// let adjusted = furlong_lab::stats::holm::adjust(&[0.04, 0.01, 0.03]);
+/// let adjusted = furlong_stats::holm::adjust(&[0.04, 0.01, 0.03]);
 /// assert_eq!(adjusted, [0.06, 0.03, 0.06]);
 /// ```
 #[must_use]

@@ -13,7 +13,7 @@ use super::welch::Unpooled;
 ///
 /// # Example
 /// ```
-/// let [low, high] = furlong_lab::stats::ratio::fieller(
+/// let [low, high] = furlong_stats::ratio::fieller(
 ///     &[10.0, 10.2, 9.8, 10.1], &[8.0, 8.1, 7.9, 8.2], 0.95).unwrap();
 /// assert!(low < 0.804 && 0.804 < high && high - low < 0.06);
 /// ```

@@ -74,7 +74,7 @@ impl Unpooled {
 ///
 /// # Example
 /// ```
-/// let found = furlong_lab::stats::welch(&[218.52, 217.24, 218.47], &[216.6, 217.07, 216.47]);
+/// let found = furlong_stats::welch(&[218.52, 217.24, 218.47], &[216.6, 217.07, 216.47]);
 /// assert!((found.unwrap().p - 0.065_591_686).abs() < 1e-8);
 /// ```
 #[must_use]

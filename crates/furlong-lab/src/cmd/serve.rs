@@ -1,17 +1,11 @@
 //! `furlong serve`: the history in a browser.
 #![forbid(unsafe_code)]
 
-use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
-use crate::archive::located;
-use crate::error::{Error, Exit, cause};
-use crate::options::Settings;
+use crate::error::Error;
 use crate::options::{Database, Talk};
-use crate::record::store::Store;
-use crate::serve::{Hosts, Options, serve};
-use crate::talk::{self, Voice};
 
 /// Default address of the pages.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878);
@@ -49,49 +43,76 @@ pub struct Args {
 ///
 /// There is no database, or the address cannot be listened on.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
-    let settings = Settings::of_here()?;
-    let voice = args.talk.voice(&settings);
-    let location = located(&args.database, &settings)?;
-    // Opened once here, so that a fault is reported now and an old database is migrated.
-    let store = Store::open_existing(&location).map_err(|fault| Error::usage(fault.to_string()))?;
-    drop(store);
-    let listener = TcpListener::bind(args.listen).map_err(|error| refused(args.listen, &error))?;
-    let address = listener
-        .local_addr()
-        .map_err(|error| refused(args.listen, &error))?;
-    let options = Options {
-        location,
-        hosts: Hosts::with(&args.hosts),
-        voice,
-    };
-    serve(listener, &options, || {
-        warn(address, voice);
-        voice.note(&format!("serving {}; Ctrl-C ends it", options.location));
-        talk::data(&format!("http://{address}/\n"))
-    })?;
-    Ok(Exit::Done.into())
-}
-
-fn warn(address: SocketAddr, voice: Voice) {
-    if !address.ip().is_loopback() {
-        voice.warn(&format!(
-            "whoever reaches {address} reads every run, its notes and what it tells of its \
-             machine: nobody is asked for a password and nothing is encrypted"
-        ));
+    #[cfg(feature = "team")]
+    return served::run(args);
+    #[cfg(not(feature = "team"))]
+    {
+        let _ = args;
+        Err(Error::usage(crate::error::NO_TEAM))
     }
 }
 
-fn refused(address: SocketAddr, error: &std::io::Error) -> Error {
-    Error::usage(match error.kind() {
-        ErrorKind::AddrInUse => format!(
-            "{address} is in use, perhaps by another `furlong serve`: --listen names another port"
-        ),
-        ErrorKind::AddrNotAvailable => {
-            format!("{address} is no address of this machine: --listen names one that is")
+#[cfg(feature = "team")]
+mod served {
+    use std::io::ErrorKind;
+    use std::net::{SocketAddr, TcpListener};
+    use std::process::ExitCode;
+
+    use super::Args;
+    use crate::archive::located;
+    use crate::error::{Error, Exit, cause};
+    use crate::options::Settings;
+    use crate::record::store::Store;
+    use crate::serve::{Hosts, Options, serve};
+    use crate::talk::{self, Voice};
+
+    pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
+        let settings = Settings::of_here()?;
+        let voice = args.talk.voice(&settings);
+        let location = located(&args.database, &settings)?;
+        // Opened once here, so that a fault is reported now and an old database is migrated.
+        let store =
+            Store::open_existing(&location).map_err(|fault| Error::usage(fault.to_string()))?;
+        drop(store);
+        let listener =
+            TcpListener::bind(args.listen).map_err(|error| refused(args.listen, &error))?;
+        let address = listener
+            .local_addr()
+            .map_err(|error| refused(args.listen, &error))?;
+        let options = Options {
+            location,
+            hosts: Hosts::with(&args.hosts),
+            voice,
+        };
+        serve(listener, &options, || {
+            warn(address, voice);
+            voice.note(&format!("serving {}; Ctrl-C ends it", options.location));
+            talk::data(&format!("http://{address}/\n"))
+        })?;
+        Ok(Exit::Done.into())
+    }
+
+    fn warn(address: SocketAddr, voice: Voice) {
+        if !address.ip().is_loopback() {
+            voice.warn(&format!(
+                "whoever reaches {address} reads every run, its notes and what it tells of its \
+             machine: nobody is asked for a password and nothing is encrypted"
+            ));
         }
-        ErrorKind::PermissionDenied => format!(
-            "{address} is not this user's to listen on: --listen with a port from 1024 on is"
-        ),
-        _ => format!("cannot listen on {address} ({})", cause(error)),
-    })
+    }
+
+    fn refused(address: SocketAddr, error: &std::io::Error) -> Error {
+        Error::usage(match error.kind() {
+            ErrorKind::AddrInUse => format!(
+                "{address} is in use, perhaps by another `furlong serve`: --listen names another port"
+            ),
+            ErrorKind::AddrNotAvailable => {
+                format!("{address} is no address of this machine: --listen names one that is")
+            }
+            ErrorKind::PermissionDenied => format!(
+                "{address} is not this user's to listen on: --listen with a port from 1024 on is"
+            ),
+            _ => format!("cannot listen on {address} ({})", cause(error)),
+        })
+    }
 }

@@ -34,6 +34,7 @@ mod lists;
 mod location;
 mod owner;
 mod past;
+#[cfg(feature = "team")]
 mod postgres;
 mod read;
 mod schema;
@@ -49,7 +50,6 @@ pub use fault::Fault;
 pub use lists::{Cursor, Filter, Place};
 pub use location::{Location, is_url, redacted};
 pub use past::{Listed, MachineRuns};
-use postgres::Postgres;
 pub use read::{Brief, Saved};
 use sqlite::Sqlite;
 use work::Log;
@@ -114,7 +114,7 @@ impl Store {
     pub fn open(location: &Location) -> Result<Store, Fault> {
         let engine: Box<dyn Engine> = match location {
             Location::File(path) => Box::new(Sqlite::open(path)?),
-            Location::Server(url) => Box::new(Postgres::open(url)?),
+            Location::Server(url) => server(url, Tables::Made)?,
         };
         Ok(Store::over(engine, location))
     }
@@ -127,7 +127,7 @@ impl Store {
     pub fn open_existing(location: &Location) -> Result<Store, Fault> {
         let engine: Box<dyn Engine> = match location {
             Location::File(path) => Box::new(Sqlite::open_existing(path)?),
-            Location::Server(url) => Box::new(Postgres::open_existing(url)?),
+            Location::Server(url) => server(url, Tables::Existing)?,
         };
         Ok(Store::over(engine, location))
     }
@@ -181,3 +181,29 @@ impl Store {
 
 #[cfg(test)]
 mod tests;
+
+/// The tables that a connection to a server needs.
+#[derive(Clone, Copy)]
+enum Tables {
+    /// Created if they are missing, and migrated.
+    Made,
+    /// Existing ones.
+    Existing,
+}
+
+#[cfg(feature = "team")]
+fn server(url: &str, tables: Tables) -> Result<Box<dyn Engine>, Fault> {
+    Ok(Box::new(match tables {
+        Tables::Made => postgres::Postgres::open(url)?,
+        Tables::Existing => postgres::Postgres::open_existing(url)?,
+    }))
+}
+
+#[cfg(not(feature = "team"))]
+fn server(url: &str, _: Tables) -> Result<Box<dyn Engine>, Fault> {
+    Err(Fault::new(format!(
+        "{}: {}; or name a file with --db FILE",
+        redacted(url),
+        crate::error::NO_TEAM
+    )))
+}

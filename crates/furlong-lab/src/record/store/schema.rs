@@ -40,6 +40,10 @@ const STEPS: [Step; 4] = [
 struct Step {
     sql: &'static str,
     sqlite: &'static str,
+    #[cfg_attr(
+        not(feature = "team"),
+        expect(dead_code, reason = "for a server's tables")
+    )]
     postgres: &'static str,
 }
 
@@ -49,6 +53,7 @@ impl Step {
     }
 
     /// Translates the types to those of PostgreSQL.
+    #[cfg(feature = "team")]
     fn for_postgres(&self) -> String {
         let words = [
             (
@@ -72,6 +77,7 @@ impl Step {
 }
 
 /// Returns the steps with which PostgreSQL migrates from a version to this one.
+#[cfg(feature = "team")]
 pub(super) fn postgres_steps(from: u32) -> Vec<String> {
     let steps = STEPS.iter().skip(from as usize);
     steps.map(Step::for_postgres).collect()

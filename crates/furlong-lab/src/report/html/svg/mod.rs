@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub(super) mod axis;
+#[cfg(feature = "team")]
 pub(crate) mod course;
 pub(super) mod forest;
 pub(super) mod order;
