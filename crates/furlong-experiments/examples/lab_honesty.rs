@@ -1,7 +1,7 @@
-//! Prints what a record of `lab-honesty` says of each tool, as its README has it:
-//! `cargo run --release -p furlong-lab --example lab_honesty -- RECORD`.
+//! Prints the table of each tool from a record of `lab-honesty`, as its README shows it: `cargo run
+//! --release -p furlong-experiments --example lab_honesty -- RECORD`.
 //!
-//! Exit code 1 when something that is promised of furlong does not hold, 2 on bad usage.
+//! Exit code 1 if a promise about furlong does not hold, 2 on bad usage.
 #![forbid(unsafe_code)]
 
 use std::io::{self, Write};

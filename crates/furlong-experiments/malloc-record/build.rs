@@ -1,11 +1,11 @@
-//! How the library that writes calls of malloc down is compiled.
+//! Compiles the library that records calls of malloc.
 #![forbid(unsafe_code)]
 
 use std::fs;
 
 use crate::embedded::{compile, image, variable};
 
-/// Bound before the program begins, and never closed.
+/// Symbols are bound before the program begins, and the library is never closed.
 const ARGUMENTS: [&str; 8] = [
     "-C",
     "opt-level=3",
@@ -17,7 +17,8 @@ const ARGUMENTS: [&str; 8] = [
     "link-arg=-Wl,-z,nodelete",
 ];
 
-/// Leaves its path in `FURLONG_MALLOC_RECORD`; an empty file where the C library is not glibc.
+/// Puts the library's path in `FURLONG_MALLOC_RECORD`. It is an empty file where the C library is
+/// not glibc.
 pub(crate) fn build() {
     println!("cargo::rerun-if-changed=malloc-record");
     let image = image("furlong-malloc-record.so", "FURLONG_MALLOC_RECORD");

@@ -29,10 +29,10 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// The variable with the log's path.
+/// The environment variable with the log's path.
 const VARIABLE: &core::ffi::CStr = c"FURLONG_RECORD";
 
-/// "furlrec1", to know a log from any other file.
+/// "furlrec1", which identifies a log.
 const MAGIC: u64 = u64::from_le_bytes(*b"furlrec1");
 
 /// Bytes before the first event.
@@ -44,46 +44,46 @@ const O_CLOEXEC: c_int = 0o2_000_000;
 const PROT_READ_WRITE: c_int = 3;
 const MAP_SHARED: c_int = 1;
 
-/// What the file begins with.
+/// Start of the file.
 #[repr(C)]
 struct Header {
     magic: u64,
-    /// Events that there is room for.
+    /// Maximum number of events.
     capacity: u64,
-    /// The place of the next event; more than there is room for once the log is full.
+    /// Index of the next event; exceeds the capacity once the log is full.
     next: AtomicU64,
 }
 
-/// What was asked. The first word is written last: where it is 0, the event was never finished.
+/// A recorded call. Its first word is written last: 0 there marks an unfinished event.
 #[repr(C)]
 pub(crate) struct Event {
-    /// The kind, the power of two of the alignment from bit 8 on, the thread from bit 16 on.
+    /// The kind, the alignment's power of two from bit 8, the thread from bit 16.
     what: AtomicU64,
-    /// Bytes, and the process from bit 42 on.
+    /// Bytes, and the process from bit 42.
     size: AtomicU64,
-    /// The block that came of it.
+    /// The resulting block.
     block: AtomicU64,
-    /// The block that it was about.
+    /// The block that the call was given.
     old: AtomicU64,
 }
 
-/// Kinds of events; 0 is none.
+/// Kinds of events; 0 means none.
 #[derive(Clone, Copy)]
 #[repr(u64)]
 pub(crate) enum Kind {
-    /// A program has begun in this process; what was there before is gone.
+    /// A program has begun in this process; earlier blocks of it are gone.
     Begun = 1,
-    /// This process is the child of another, whose number is in `old`.
+    /// This process is a child; `old` is the parent's number.
     Forked = 2,
     /// A block was allocated.
     Allocated = 3,
-    /// The same, filled with zeros.
+    /// A zero-filled block was allocated.
     Zeroed = 4,
     /// A block is being freed.
     Freed = 5,
-    /// A block is being resized: from here on it may be anybody's.
+    /// A block is being resized: from here on, another thread may get it.
     Resizing = 6,
-    /// It has become `block`; or it could not, then that is null and the old one still there.
+    /// The old block has become `block`; or resizing failed, `block` is null and the old one stays.
     Resized = 7,
 }
 
@@ -96,11 +96,11 @@ static STATE: AtomicU32 = AtomicU32::new(UNKNOWN);
 static LOG: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
 static PROCESS: AtomicU64 = AtomicU64::new(0);
 
-/// Writes an event down, if there is a log and room in it.
+/// Records an event if there is a log with room.
 pub(crate) fn put(kind: Kind, size: usize, align: usize, block: *mut c_void, old: *mut c_void) {
-    // Acquire: pairs with the release in begin; whoever sees ON sees the log.
+    // Acquire: pairs with the release in begun; a thread that sees ON sees the log.
     if STATE.load(Ordering::Acquire) == ON || begun() {
-        // Relaxed: it came with ON.
+        // Relaxed: ON published it.
         let log = LOG.load(Ordering::Relaxed);
         write(
             log,
@@ -113,10 +113,10 @@ pub(crate) fn put(kind: Kind, size: usize, align: usize, block: *mut c_void, old
     }
 }
 
-/// Begins with the first call; false while that is under way, and where there is no log.
+/// Opens the log at the first call. Returns false while that is under way, or without a log.
 #[cold]
 fn begun() -> bool {
-    // Relaxed: it only picks one thread; what that does is released with ON.
+    // Relaxed: it only elects one thread; ON releases that thread's writes.
     let first = STATE.compare_exchange(UNKNOWN, BEGINNING, Ordering::Relaxed, Ordering::Relaxed);
     if first.is_err() {
         return false;
@@ -125,12 +125,12 @@ fn begun() -> bool {
     // Relaxed: released with ON.
     LOG.store(log, Ordering::Relaxed);
     if log.is_null() {
-        // Relaxed: nobody reads anything because of it.
+        // Relaxed: no thread reads other data because of it.
         STATE.store(OFF, Ordering::Relaxed);
         return false;
     }
     note_process();
-    // SAFETY: a function that stays. Where there is no memory for it, children count as the parent.
+    // SAFETY: a function that stays. If out of memory, children count as the parent.
     unsafe { pthread_atfork(None, None, Some(forked)) };
     write(log, Kind::Begun, 0, 1, 0, 0);
     // Release: pairs with the acquire in put.
@@ -141,35 +141,36 @@ fn begun() -> bool {
 fn note_process() -> u64 {
     // SAFETY: no contract.
     let process = unsafe { getpid() } as u64;
-    // Relaxed: written where there is one thread, the first of a program or of a child.
+    // Relaxed: only one thread exists here, the first of a program or of a child.
     PROCESS.swap(process, Ordering::Relaxed)
 }
 
 extern "C" fn forked() {
     let parent = note_process();
-    // Relaxed: this is the child's only thread, and the parent's thread had it.
+    // Relaxed: this is the child's only thread, a copy of the parent's thread that wrote it.
     let log = LOG.load(Ordering::Relaxed);
     write(log, Kind::Forked, 0, 1, 0, parent);
 }
 
-/// The log that the environment names; null if there is none, or this program may not trust it.
+/// Maps the log that the environment names. Null if there is none, or if the program runs with
+/// raised privileges and must not trust the environment.
 fn map() -> *mut Header {
     // SAFETY: no contract.
     if unsafe { getauxval(AT_SECURE) } != 0 {
         return ptr::null_mut();
     }
-    // SAFETY: a name that ends.
+    // SAFETY: a string with a terminating zero.
     let path = unsafe { getenv(VARIABLE.as_ptr()) };
     if path.is_null() {
         return ptr::null_mut();
     }
-    // SAFETY: a path that ends.
+    // SAFETY: a path with a terminating zero.
     let file = unsafe { open(path, O_RDWR | O_CLOEXEC) };
     if file < 0 {
         return ptr::null_mut();
     }
     let log = map_file(file);
-    // SAFETY: the descriptor is this function's.
+    // SAFETY: this function owns the descriptor.
     unsafe { close(file) };
     log
 }
@@ -183,7 +184,7 @@ fn map_file(file: c_int) -> *mut Header {
         return ptr::null_mut();
     }
     let len = HEADER_BYTES + capacity as usize * size_of::<Event>();
-    // SAFETY: a new mapping anywhere; furlong has made the file as long as it says.
+    // SAFETY: a new mapping at any address; furlong has made the file as long as its header says.
     let at = unsafe { mmap(ptr::null_mut(), len, PROT_READ_WRITE, MAP_SHARED, file, 0) };
     if at.addr() == usize::MAX {
         ptr::null_mut()
@@ -193,17 +194,17 @@ fn map_file(file: c_int) -> *mut Header {
 }
 
 fn write(log: *mut Header, kind: Kind, size: usize, align: usize, block: u64, old: u64) {
-    // SAFETY: the mapping of a log, which stays.
+    // SAFETY: the mapping of a log, which is never unmapped.
     let header = unsafe { &*log };
-    // Relaxed: it only tells places apart.
+    // Relaxed: the counter only makes places distinct.
     let place = header.next.fetch_add(1, Ordering::Relaxed);
     if place >= header.capacity {
         return;
     }
     let offset = HEADER_BYTES + place as usize * size_of::<Event>();
-    // SAFETY: the header is as large as one page, and the mapping has room for so many events.
+    // SAFETY: the header fills one page, and the mapping has room for `capacity` events.
     let event = unsafe { log.byte_add(offset) };
-    // SAFETY: aligned, inside the mapping, and made of words that may have any value.
+    // SAFETY: aligned, inside the mapping, and made of words for which any value is valid.
     let event = unsafe { &*event.cast::<Event>() };
     // SAFETY: no contract.
     let thread = unsafe { pthread_self() } as u64 >> 4;
@@ -215,7 +216,7 @@ fn write(log: *mut Header, kind: Kind, size: usize, align: usize, block: u64, ol
     event.block.store(block, Ordering::Relaxed);
     event.old.store(old, Ordering::Relaxed);
     let what = kind as u64 | u64::from(align.trailing_zeros()) << 8 | thread << 16;
-    // Release: pairs with whoever reads the file while or after this runs; it finds no event
-    // without the rest.
+    // Release: pairs with the reader of the file, which may run concurrently; it finds no event
+    // without the other words.
     event.what.store(what, Ordering::Release);
 }

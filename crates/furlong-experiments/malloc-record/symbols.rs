@@ -1,4 +1,4 @@
-//! The functions of the C library that allocate, with its own behind them.
+//! The allocating functions of the C library, each a wrapper around the library's own.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -17,7 +17,7 @@ unsafe extern "C" {
 const EINVAL: c_int = 22;
 const ENOMEM: c_int = 12;
 
-/// Writes an allocation down, if it is one.
+/// Records an allocation if it succeeded.
 fn allocated(kind: Kind, size: usize, align: usize, block: *mut c_void) -> *mut c_void {
     if !block.is_null() {
         put(kind, size, align, block, ptr::null_mut());
@@ -26,30 +26,30 @@ fn allocated(kind: Kind, size: usize, align: usize, block: *mut c_void) -> *mut 
 }
 
 fn aligned(align: usize, size: usize) -> *mut c_void {
-    // SAFETY: any sizes may be asked for.
+    // SAFETY: memalign accepts any sizes.
     let block = unsafe { __libc_memalign(align, size) };
     allocated(Kind::Allocated, size, align, block)
 }
 
-/// As the C library's.
-// SAFETY: the library is there to take this name over.
+/// Replaces the C library's function.
+// SAFETY: the library exists to take this name over.
 #[unsafe(no_mangle)]
 extern "C" fn malloc(size: usize) -> *mut c_void {
-    // SAFETY: any size may be asked for.
+    // SAFETY: malloc accepts any size.
     let block = unsafe { __libc_malloc(size) };
     allocated(Kind::Allocated, size, 1, block)
 }
 
-/// As the C library's.
+/// Replaces the C library's function.
 // SAFETY: as for malloc.
 #[unsafe(no_mangle)]
 extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
-    // SAFETY: any sizes may be asked for.
+    // SAFETY: calloc accepts any sizes.
     let block = unsafe { __libc_calloc(count, size) };
     allocated(Kind::Zeroed, count.wrapping_mul(size), 1, block)
 }
 
-/// As the C library's.
+/// Replaces the C library's function.
 ///
 /// # Safety
 /// The block came from here and was not freed.
@@ -63,7 +63,7 @@ unsafe extern "C" fn free(block: *mut c_void) {
     unsafe { __libc_free(block) };
 }
 
-/// As the C library's.
+/// Replaces the C library's function.
 ///
 /// # Safety
 /// As for [`free`].
@@ -74,7 +74,7 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
         return malloc(size);
     }
     if size == 0 {
-        // SAFETY: the caller's promise; that is what the C library does.
+        // SAFETY: the caller's promise; the C library also frees the block at size 0.
         unsafe { free(block) };
         return ptr::null_mut();
     }
@@ -85,10 +85,10 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     new
 }
 
-/// As the C library's.
+/// Replaces the C library's function.
 ///
 /// # Safety
-/// A place for a pointer.
+/// `out` points to a place for a pointer.
 // SAFETY: as for malloc.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
@@ -104,21 +104,21 @@ unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: u
     0
 }
 
-/// As the C library's.
+/// Replaces the C library's function.
 // SAFETY: as for malloc.
 #[unsafe(no_mangle)]
 extern "C" fn aligned_alloc(align: usize, size: usize) -> *mut c_void {
     aligned(align, size)
 }
 
-/// As the C library's.
+/// Replaces the C library's function.
 // SAFETY: as for malloc.
 #[unsafe(no_mangle)]
 extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
     aligned(align, size)
 }
 
-/// As the C library's.
+/// Replaces the C library's function.
 // SAFETY: as for malloc.
 #[unsafe(no_mangle)]
 extern "C" fn valloc(size: usize) -> *mut c_void {
@@ -127,7 +127,7 @@ extern "C" fn valloc(size: usize) -> *mut c_void {
     aligned(page, size)
 }
 
-/// As the C library's.
+/// Replaces the C library's function.
 // SAFETY: as for malloc.
 #[unsafe(no_mangle)]
 extern "C" fn pvalloc(size: usize) -> *mut c_void {

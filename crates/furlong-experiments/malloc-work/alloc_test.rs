@@ -1,5 +1,5 @@
-//! Blocks whose size and whose place are drawn from a long tail, after OLogN's `alloc-test`: most
-//! are small and die young, and every byte of them is written and read.
+//! Blocks with long-tailed sizes and slots, after OLogN's `alloc-test`. Most blocks are small and
+//! short-lived. Every byte of each is written and read.
 #![forbid(unsafe_code)]
 
 use crate::block::Bytes;
@@ -33,7 +33,7 @@ pub(crate) fn run(options: &Options) -> Said {
 fn churn(slots: &mut [Option<Bytes>], operations: u64, powers: u32, mut random: Random) -> u64 {
     let mut digest = 0_u64;
     for turn in 0..operations {
-        // The product of two numbers between 0 and 1 prefers the first slots.
+        // The product of two uniform numbers in [0, 1) favours the first slots.
         let far = (u64::from(random.next()) * u64::from(random.next())) >> 32;
         let place = ((far * slots.len() as u64) >> 32) as usize;
         match slots[place].take() {
@@ -49,7 +49,7 @@ fn churn(slots: &mut [Option<Bytes>], operations: u64, powers: u32, mut random: 
     rest.fold(digest, u64::wrapping_add)
 }
 
-/// Reads a block through, and frees it.
+/// Reads every byte of a block, then frees it.
 fn read(block: Bytes) -> u64 {
     let sum = block.iter().map(|byte| u64::from(*byte)).sum();
     block.free();

@@ -1,6 +1,6 @@
 //! Threads that only allocate and threads that only free, after Lever and Boreham's `malloc-test`
-//! (USENIX 2000): blocks go from one to the other in batches, and the emptied lists come back, so
-//! that nothing but the blocks is allocated.
+//! (USENIX 2000). Blocks pass from one thread to the other in batches. The emptied lists are sent
+//! back and reused, so the timed part allocates nothing but blocks.
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,12 +12,12 @@ use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
 
-/// Batches under way between a pair of threads.
+/// Batches in flight between a pair of threads.
 const UNDER_WAY: usize = 16;
 
 type Batch = Vec<Marked>;
 
-/// What a pair of threads does.
+/// Work of one pair of threads.
 #[derive(Clone, Copy)]
 struct Shape {
     batches: u64,
@@ -83,7 +83,7 @@ fn free(to_free: &Receiver<Batch>, empty: &SyncSender<Batch>) -> u64 {
             bytes += block.len() as u64;
             block.free();
         }
-        // At the end nobody fills it again.
+        // Fails at the end of the run, when the other thread has stopped.
         let _ = empty.send(batch);
     }
     bytes

@@ -1,4 +1,4 @@
-//! Blocks of the allocator under measurement, each with a word at its start that says whose it is.
+//! Blocks of the allocator under measurement. Each starts with a word that identifies its owner.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -11,22 +11,22 @@ use std::slice;
 
 use crate::said::die;
 
-/// Bytes of the word that each block begins with; no block is shorter.
+/// Bytes of the word at the start of each block; no block is shorter.
 pub(crate) const WORD: usize = 8;
 
 /// Bytes of the smallest page.
 const PAGE: usize = 4096;
 
-/// Bytes of a block whose pages are touched; more is asked for in advance and filled in part.
+/// Maximum bytes of a block that are touched. A larger block is assumed to be filled in part.
 const TOUCHED_MAX: usize = 64 << 20;
 
-/// An odd number whose multiples have little in common.
+/// An odd multiplier whose multiples share few bits.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Bytes of the largest block that [`Nothing`] hands out.
 const NOTHING_MAX: usize = 2048;
 
-/// What `dladdr` says of an address.
+/// Result of `dladdr` for an address.
 #[repr(C)]
 struct Symbol {
     file: *const c_char,
@@ -52,18 +52,18 @@ unsafe extern "C" {
     fn dladdr(address: *const c_void, found: *mut Symbol) -> c_int;
 }
 
-/// Where blocks come from.
+/// A source of blocks.
 pub(crate) trait Source: Sized {
-    /// Whether what is written to a block stays there.
+    /// True if a block keeps the data written to it.
     const KEEPS: bool;
 
-    /// Memory of at least so many bytes, or null.
+    /// Returns at least `len` bytes, or null.
     fn allocate(len: usize) -> *mut u8;
 
-    /// Takes a block back.
+    /// Frees a block.
     ///
     /// # Safety
-    /// It came from this source, and nobody uses it any more.
+    /// The block came from this source, and no thread uses it any more.
     unsafe fn release(block: *mut u8);
 }
 
@@ -75,19 +75,19 @@ impl Source for Process {
 
     #[inline(always)]
     fn allocate(len: usize) -> *mut u8 {
-        // SAFETY: any length may be asked for.
+        // SAFETY: malloc accepts any length.
         unsafe { malloc(len) }.cast()
     }
 
     #[inline(always)]
     unsafe fn release(block: *mut u8) {
-        // SAFETY: it came from malloc, and the caller gives it away.
+        // SAFETY: the block came from malloc, and the caller passes ownership.
         unsafe { free(block.cast()) }
     }
 }
 
-/// An allocator that does nothing: every block of a thread is the same. What remains of a work with
-/// it is the work's own.
+/// An allocator that does nothing: each thread gets the same block every time. A work run with it
+/// costs only the work's own instructions.
 pub(crate) struct Nothing;
 
 impl Source for Nothing {
@@ -111,26 +111,26 @@ impl Source for Nothing {
     }
 }
 
-/// A block, and its length as it was asked for.
+/// A block and its requested length.
 pub(crate) struct Block<S: Source = Process> {
     start: NonNull<u8>,
     len: usize,
     source: PhantomData<S>,
 }
 
-// SAFETY: memory that one owner at a time reaches; an allocator takes it back from any thread.
+// SAFETY: one owner at a time accesses the memory; an allocator lets any thread free a block.
 unsafe impl Send for Block<Process> {}
 
 impl<S: Source> Block<S> {
-    /// A block of at least [`WORD`] bytes with this word at its start. Without memory the program
-    /// ends.
+    /// Allocates at least [`WORD`] bytes and writes `word` at the start. Ends the program if out of
+    /// memory.
     #[inline(always)]
     pub(crate) fn new(len: usize, word: u64) -> Self {
         let len = len.max(WORD);
         let Some(start) = NonNull::new(S::allocate(len)) else {
             die(&format!("no memory for {len} bytes"));
         };
-        // SAFETY: there are at least so many bytes, of this program alone.
+        // SAFETY: the block has at least [`WORD`] bytes, and only this program uses it.
         unsafe { start.cast::<u64>().write_unaligned(word) };
         Self {
             start,
@@ -139,13 +139,13 @@ impl<S: Source> Block<S> {
         }
     }
 
-    /// Its length.
+    /// The block's length in bytes.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Gives it back, if the word is still at its start; otherwise the program ends.
+    /// Frees the block if `word` is still at its start; otherwise ends the program.
     #[inline(always)]
     pub(crate) fn free(self, word: u64) {
         // SAFETY: the word was written when the block was made.
@@ -153,17 +153,17 @@ impl<S: Source> Block<S> {
         if S::KEEPS && found != word {
             die(&format!("a block of {} bytes has lost its word", self.len));
         }
-        // SAFETY: it came from there, and this was its owner.
+        // SAFETY: the block came from this source, and `self` owned it.
         unsafe { S::release(self.start.as_ptr()) };
     }
 }
 
 impl Block {
-    /// As [`Block::new`], at an address that is a multiple of a power of two; otherwise the program
-    /// ends.
+    /// As [`Block::new`], at a multiple of `align`, a power of two. Ends the program if the address
+    /// is not aligned.
     pub(crate) fn aligned(len: usize, align: usize, word: u64) -> Self {
         let len = len.max(WORD);
-        // SAFETY: any length and alignment may be asked for.
+        // SAFETY: aligned_alloc accepts any length and alignment.
         let block = Self::of(unsafe { aligned_alloc(align, len) }, len, word);
         if block.start.addr().get() % align != 0 {
             die(&format!("a block of {len} bytes is not aligned to {align}"));
@@ -171,16 +171,16 @@ impl Block {
         block
     }
 
-    /// As [`Block::new`], with zeros; where its first or last word is none the program ends.
+    /// As [`Block::new`], zeroed. Ends the program if the first or last word is not zero.
     pub(crate) fn zeroed(len: usize, word: u64) -> Self {
         let len = len.max(WORD);
-        // SAFETY: any length may be asked for.
+        // SAFETY: calloc accepts any length.
         let found = unsafe { calloc(1, len) };
         if !found.is_null() {
             for place in [0, len - WORD] {
                 // SAFETY: a place inside the block.
                 let at = unsafe { found.byte_add(place) };
-                // SAFETY: a whole word, which the allocator has written.
+                // SAFETY: a whole word inside the block, written by the allocator.
                 if unsafe { at.cast::<u64>().read_unaligned() } != 0 {
                     die(&format!(
                         "a block of {len} bytes from calloc is not of zeros"
@@ -191,14 +191,13 @@ impl Block {
         Self::of(found, len, word)
     }
 
-    /// Another length, and another word; if the old one was still there, otherwise the program
-    /// ends.
+    /// Resizes the block and writes another word. Ends the program if the old word is lost.
     pub(crate) fn resized(self, len: usize, word: u64, next: u64) -> Self {
         let len = len.max(WORD);
-        // SAFETY: it came from malloc, and this was its owner.
+        // SAFETY: the block came from malloc, and `self` owned it.
         let found = unsafe { realloc(self.start.as_ptr().cast(), len) };
         if !found.is_null() {
-            // SAFETY: the old block's first word, which was written when that was made.
+            // SAFETY: the old block's first word, written when that block was made.
             let kept = unsafe { found.cast::<u64>().read_unaligned() };
             if kept != word {
                 die(&format!(
@@ -214,7 +213,7 @@ impl Block {
         let Some(start) = NonNull::new(found.cast()) else {
             die(&format!("no memory for {len} bytes"));
         };
-        // SAFETY: there are at least so many bytes, of this program alone.
+        // SAFETY: the block has at least [`WORD`] bytes, and only this program uses it.
         unsafe { start.cast::<u64>().write_unaligned(word) };
         Self {
             start,
@@ -225,12 +224,12 @@ impl Block {
 }
 
 impl<S: Source> Block<S> {
-    /// Writes to each page of it, as far as programs as a rule fill what they ask for at once.
+    /// Writes to each page of the block, up to [`TOUCHED_MAX`] bytes, as typical programs do.
     pub(crate) fn touch(&mut self) {
         for place in (WORD..self.len.min(TOUCHED_MAX)).step_by(PAGE) {
             // SAFETY: a place inside the block.
             let byte = unsafe { self.start.add(place) };
-            // SAFETY: the block's owner is borrowed.
+            // SAFETY: `self`, the block's owner, is borrowed mutably.
             unsafe { byte.write(1) };
         }
     }
@@ -256,7 +255,7 @@ impl Marked {
         Self { block, word }
     }
 
-    /// Its length.
+    /// The block's length in bytes.
     pub(crate) fn len(&self) -> usize {
         self.block.len()
     }
@@ -272,21 +271,21 @@ impl Marked {
     }
 }
 
-/// A block of which every byte is written from the start.
+/// A block with every byte written at creation.
 pub(crate) struct Bytes(Block);
 
 impl Bytes {
-    /// So many bytes, at least [`WORD`], all of them this.
+    /// Allocates at least [`WORD`] bytes, all set to `byte`.
     pub(crate) fn new(len: usize, byte: u8) -> Self {
         let block = Block::new(len, 0);
-        // SAFETY: the block has so many bytes, and nobody else has it.
+        // SAFETY: the block has that many bytes, and no other code uses it.
         unsafe { block.start.as_ptr().write_bytes(byte, block.len) };
         Self(block)
     }
 
-    /// Gives it back.
+    /// Frees the block.
     pub(crate) fn free(self) {
-        // SAFETY: it came from there, and this was its owner.
+        // SAFETY: the block came from `Process`, and `self` owned it.
         unsafe { Process::release(self.0.start.as_ptr()) };
     }
 }
@@ -295,19 +294,19 @@ impl Deref for Bytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: so many bytes, all written when it was made.
+        // SAFETY: `len` bytes, all initialised at creation.
         unsafe { slice::from_raw_parts(self.0.start.as_ptr(), self.0.len) }
     }
 }
 
 impl DerefMut for Bytes {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and the owner is borrowed for it.
+        // SAFETY: as above, and `self`, the owner, is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.0.start.as_ptr(), self.0.len) }
     }
 }
 
-/// What stands on standard input, if that is a file; not a block of any allocator.
+/// Contents of standard input if it is a file, mapped rather than allocated.
 pub(crate) fn input() -> &'static [u8] {
     let len = fs::metadata("/proc/self/fd/0").map_or(0, |data| data.len() as usize);
     if len == 0 {
@@ -315,25 +314,25 @@ pub(crate) fn input() -> &'static [u8] {
     }
     const READ: c_int = 1;
     const PRIVATE: c_int = 2;
-    // SAFETY: a new mapping anywhere.
+    // SAFETY: a new mapping at an address that the kernel chooses.
     let at = unsafe { mmap(ptr::null_mut(), len, READ, PRIVATE, 0, 0) };
     if at.addr() == usize::MAX {
         die("standard input is no file that can be mapped");
     }
-    // SAFETY: so many bytes that stay, and that nobody writes.
+    // SAFETY: `len` bytes that stay mapped and are never written.
     unsafe { slice::from_raw_parts(at.cast(), len) }
 }
 
-/// The file that this process has its `malloc` from.
+/// The file that provides `malloc` in this process.
 pub(crate) fn origin() -> String {
-    // SAFETY: a structure of three pointers and one more, which may be null.
+    // SAFETY: a structure of four pointers, which may be null.
     let mut symbol: Symbol = unsafe { mem::zeroed() };
-    // SAFETY: an address, and a structure for what is said of it.
+    // SAFETY: `dladdr` takes any address and a structure to fill.
     let found = unsafe { dladdr(malloc as *const c_void, &raw mut symbol) };
     if found == 0 || symbol.file.is_null() {
         die("the loader does not know where malloc is");
     }
-    // SAFETY: the loader's own text, which stays.
+    // SAFETY: the loader's own string, which stays valid.
     let file = unsafe { CStr::from_ptr(symbol.file) };
     file.to_string_lossy().into_owned()
 }

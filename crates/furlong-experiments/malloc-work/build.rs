@@ -1,12 +1,12 @@
-//! How the program that allocators are measured with is compiled: always optimised, whatever the
-//! command itself is.
+//! Compiles the program that measures allocators. It is always optimised, whatever the profile of
+//! the command itself.
 #![forbid(unsafe_code)]
 
 use std::fs;
 
 use crate::embedded::{compile, image, variable};
 
-/// Names of functions stay, since a counter of instructions is told one of them.
+/// Symbols are kept: the instruction counter is given a function name.
 const ARGUMENTS: [&str; 6] = [
     "-C",
     "opt-level=3",
@@ -16,7 +16,8 @@ const ARGUMENTS: [&str; 6] = [
     "strip=debuginfo",
 ];
 
-/// Leaves its path in `FURLONG_MALLOC_WORK`; an empty file where allocators cannot be preloaded.
+/// Puts the program's path in `FURLONG_MALLOC_WORK`. It is an empty file where allocators cannot be
+/// preloaded.
 pub(crate) fn build() {
     println!("cargo::rerun-if-changed=malloc-work");
     let image = image("furlong-malloc-work", "FURLONG_MALLOC_WORK");

@@ -1,8 +1,10 @@
-//! False sharing, after the two benchmarks that came with Hoard (ASPLOS 2000). Each thread
-//! allocates a small block, writes to it again and again, and frees it. An allocator that hands out
-//! parts of one cache line to several threads makes them wait for each other (`given=0`, its
-//! cache-thrash); so does one that lets a thread reuse its part of a line that another thread
-//! allocated (`given=1`, its cache-scratch: each thread's first block comes from the main one).
+//! False sharing, after the two benchmarks of Hoard (ASPLOS 2000).
+//!
+//! Each thread allocates a small block, writes to it repeatedly, and frees it. Threads slow each
+//! other down if the allocator hands out parts of one cache line to several of them (`given=0`,
+//! Hoard's cache-thrash). They also do if a thread may reuse its part of a line that another thread
+//! allocated (`given=1`, Hoard's cache-scratch: each thread's first block comes from the main
+//! thread).
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
@@ -40,7 +42,7 @@ pub(crate) fn run(options: &Options) -> Said {
     }
 }
 
-/// Writes to every byte of a block many times.
+/// Writes to every byte of a block `writes` times.
 fn scribble(size: usize, writes: u64, turn: u64) -> u64 {
     let mut bytes = Bytes::new(size, turn as u8);
     for _ in 0..writes {

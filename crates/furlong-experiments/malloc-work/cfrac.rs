@@ -1,7 +1,9 @@
-//! Numbers too big for the processor, each a short-lived block, in the manner of cfrac, which
-//! factors by continued fractions: the expansion of the root of n = m * m + c, with its numerators
-//! modulo n. Each number is made anew and the old one freed. At the end of each expansion the
-//! identity a * a = ±q (mod n) shows that all of it was right.
+//! Multi-word numbers, each a short-lived block, in the manner of cfrac (factoring by continued
+//! fractions).
+//!
+//! The work expands the root of n = m * m + c and keeps its numerators modulo n. Each result is a
+//! new block, and the old one is freed. The identity a * a = ±q (mod n) at the end of each
+//! expansion proves the result right.
 #![forbid(unsafe_code)]
 
 use std::cmp::Ordering;
@@ -19,7 +21,7 @@ const STEPS: u64 = 64;
 struct Number(Bytes);
 
 impl Number {
-    /// From limbs, in a block of its own.
+    /// Copies limbs into a new block.
     fn new(limbs: &[u32]) -> Self {
         let used = limbs
             .iter()
@@ -62,7 +64,7 @@ impl Number {
         Self::new(&sum[..places])
     }
 
-    /// `self - other`, which is no larger.
+    /// `self - other`; `other` is no larger.
     fn minus(&self, other: &Self) -> Self {
         let places = self.limbs().len();
         let mut rest = [0; LIMBS_MAX];
@@ -76,7 +78,7 @@ impl Number {
         Self::new(&rest[..places])
     }
 
-    /// Half of it, rounded down.
+    /// Half of the number, rounded down.
     fn halved(&self) -> Self {
         let places = self.limbs().len();
         let mut half = [0; LIMBS_MAX];
@@ -95,10 +97,10 @@ impl Number {
     }
 }
 
-/// The largest numbers here have fewer limbs.
+/// One more than the limbs of the largest number here.
 const LIMBS_MAX: usize = 16;
 
-/// Puts a new number in the place of an old one, and frees that.
+/// Replaces a number and frees the old one.
 fn put(place: &mut Number, new: Number) {
     std::mem::replace(place, new).free();
 }
@@ -144,7 +146,8 @@ fn reduce(number: &mut Number, n: &Number) {
     }
 }
 
-/// The quotient, found by doubling and halving; the rest stays. `None` if it has 32 bits or more.
+/// Returns the quotient, found by doubling and halving, and leaves the remainder in `rest`. `None`
+/// if the quotient has 32 bits or more.
 fn divide(rest: &mut Number, by: &Number) -> Option<u32> {
     let mut part = by.copy();
     let (mut times, mut quotient) = (1_u32, 0);
@@ -168,8 +171,8 @@ fn divide(rest: &mut Number, by: &Number) -> Option<u32> {
     fits.then_some(quotient)
 }
 
-/// Where an expansion stands: p and q of this step, q of the step before, and the numerators of
-/// this convergent and of the one before, modulo n.
+/// State of an expansion: p and q of this step, q of the previous step, and the numerators of this
+/// convergent and the previous one, modulo n.
 struct State {
     p: Number,
     q: Number,
@@ -179,7 +182,7 @@ struct State {
 }
 
 impl State {
-    /// One step; false at a quotient that is too large, which is not taken.
+    /// Does one step. Returns false, without a step, if the quotient is too large.
     fn step(&mut self, m: &Number, n: &Number) -> bool {
         let mut rest = m.plus(&self.p, 1);
         let Some(quotient) = divide(&mut rest, &self.q) else {
@@ -188,7 +191,7 @@ impl State {
         };
         let p = m.minus(&rest);
         rest.free();
-        // q of the step before, and the quotient times what p has become less.
+        // q of the previous step, less the quotient times the growth of p.
         let q = if p.cmp(&self.p) == Ordering::Greater {
             let more = p.minus(&self.p);
             let zero = Number::new(&[]);
@@ -213,7 +216,7 @@ impl State {
     }
 }
 
-/// One expansion, and the proof that it holds.
+/// Runs one expansion and checks its identity.
 fn expand(random: &mut Random) -> u64 {
     let m = Number::new(&[random.next(), random.next() | 1 << 31]);
     let c = Number::new(&[random.next() | 1, random.next() >> 2]);

@@ -1,10 +1,10 @@
-//! What is timed, and counted by whoever counts instructions.
+//! The timed part of a work, which instruction counters also count.
 #![forbid(unsafe_code)]
 
 use std::time::{Duration, Instant};
 
-/// Does the work that is measured, and says how long it took. A function that is not inlined: a
-/// counter of instructions is switched on where it begins and off where it ends, by its name.
+/// Runs `work` and returns its result and duration. Not inlined: an instruction counter is switched
+/// on at this function's entry and off at its exit, by its name.
 #[inline(never)]
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let began = Instant::now();

@@ -1,10 +1,10 @@
-//! Several threads that do the same.
+//! Several threads that do the same work.
 #![forbid(unsafe_code)]
 
 use std::thread;
 
-/// Runs it on so many threads, each told its number, and adds up what they answer. One thread is
-/// this one.
+/// Runs `work` on `threads` threads, each given its number, and adds up the results. A single
+/// thread is the calling one.
 pub(crate) fn crew(threads: usize, work: impl Fn(usize) -> u64 + Sync) -> u64 {
     if threads == 1 {
         return work(0);

@@ -1,6 +1,6 @@
-//! Sets of bits that come and go, in the manner of espresso, the minimiser of logic: two covers of
-//! cubes are intersected, each intersection a new set on the heap; empty ones and those that
-//! another contains are freed at once, and the smaller cover is the next turn's.
+//! Short-lived bit sets, in the manner of espresso, the logic minimiser. Two covers of cubes are
+//! intersected, and each intersection is a new set on the heap. Empty sets and sets that another
+//! contains are freed at once. The smaller cover is the input of the next turn.
 #![forbid(unsafe_code)]
 
 use crate::block::Bytes;
@@ -15,7 +15,7 @@ const BYTES: [usize; 4] = [48, 64, 96, 128];
 /// Cubes of a cover.
 const CUBES: usize = 24;
 
-/// At most so many are kept of a turn.
+/// Maximum number of cubes kept from a turn.
 const KEPT_MAX: usize = 48;
 
 pub(crate) fn run(options: &Options) -> Said {
@@ -53,7 +53,7 @@ fn cover(bytes: usize, random: &mut Random) -> Cover {
     (0..CUBES).map(cube).collect()
 }
 
-/// Intersects random covers with one another, some turns long.
+/// Intersects random covers with one another for a few turns.
 fn minimise(bytes: usize, random: &mut Random, operations: &mut u64) -> u64 {
     let mut one = cover(bytes, random);
     *operations += CUBES as u64;

@@ -1,6 +1,7 @@
-//! A server, after Larson and Krishnan (ISMM 1998): each thread has an array of blocks and replaces
-//! one after the other, drawn at random, by one of another size. After a while it ends and leaves
-//! its array to a new thread, so that most blocks are freed by another thread than allocated them.
+//! A server, after Larson and Krishnan (ISMM 1998). Each thread has an array of blocks. It replaces
+//! a randomly drawn block with one of another size, again and again. After a while the thread ends
+//! and leaves its array to a new thread, so most blocks are freed by a thread that did not allocate
+//! them.
 #![forbid(unsafe_code)]
 
 use std::thread;
@@ -12,13 +13,13 @@ use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
 
-/// What a thread does.
+/// Work of one thread.
 #[derive(Clone, Copy)]
 struct Shape {
     slots: usize,
     least: usize,
     most: usize,
-    /// Replacements of one thread before the next takes over.
+    /// Replacements by one thread before the next takes over.
     replacements: u64,
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn run(options: &Options) -> Said {
     }
 }
 
-/// Threads that follow one another.
+/// Runs successive threads on one array.
 fn lineage(shape: Shape, generations: u64, mut random: Random) -> u64 {
     let mut blocks: Vec<Marked> = (0..shape.slots)
         .map(|_| block(shape, &mut random))

@@ -1,11 +1,11 @@
-//! The work that allocators are measured with: a program as small as can be, so that its memory and
-//! its instructions are the allocator's rather than its own.
+//! The work that allocators are measured with. The program is as small as possible, so that its
+//! memory and its instructions are mostly the allocator's.
 //!
-//! It is compiled by `build.rs`, embedded in furlong and run with an allocator preloaded. Nothing
-//! but furlong starts it: the name of a work, and its parameters as `name=number`. On standard
-//! output it says in one line, as `name=value`, what it did, how long that took, a digest of the
-//! answers, and which file the allocator came from. Each work is written from the published
-//! description of the benchmark that it is named after; its file says which.
+//! `build.rs` compiles it; furlong embeds it and runs it with an allocator preloaded. Only furlong
+//! starts it. The arguments are the name of a work and its parameters as `name=number`. Standard
+//! output is one line of `name=value` pairs: the operations, their duration, a digest of the
+//! answers, and the file that provides the allocator. Each work is written from the published
+//! description of the benchmark that it is named after; its file cites the source.
 
 mod alloc_test;
 mod batches;
@@ -32,10 +32,10 @@ use block::{Nothing, Process};
 use options::Options;
 use said::Said;
 
-/// Does one work.
+/// Runs one work.
 type Run = fn(&Options) -> Said;
 
-/// Everything that it can do, by name.
+/// All works, by name.
 const WORKS: [(&str, Run); 13] = [
     ("alloc-test", alloc_test::run),
     ("batches", batches::run),

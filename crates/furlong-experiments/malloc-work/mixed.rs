@@ -1,9 +1,9 @@
-//! Random mixed: a slot is drawn; what is there is freed, and what is not is allocated.
+//! Random mixed: a slot is drawn; its block is freed if it has one, otherwise one is allocated.
 //!
-//! The sizes and the draw are those of hakmem's `bench_random_mixed`: one number of 32 bits each
-//! time, whose remainder is the slot and whose lowest ten bits, and 16, are the size. All slots are
-//! freed at the end of a round, within the time; a tenth of a round from another seed is done
-//! before it.
+//! The sizes and the draw are those of hakmem's `bench_random_mixed`. Each operation draws one
+//! 32-bit number: its remainder is the slot, and its lowest ten bits plus 16 are the size. All
+//! slots are freed at the end of a round, within the timed part. A tenth of a round with another
+//! seed runs first, untimed.
 #![forbid(unsafe_code)]
 
 use crate::block::{Block, Source};
@@ -13,10 +13,10 @@ use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
 
-/// What is added to the seed for the part that is not timed.
+/// Added to the seed for the untimed part.
 const WARM_UP: u32 = 0xdead_beef;
 
-/// What a thread does.
+/// Work of one thread.
 #[derive(Clone, Copy)]
 struct Shape {
     slots: usize,
@@ -27,7 +27,7 @@ struct Shape {
 
 type Slots<S> = Vec<Option<Block<S>>>;
 
-/// Runs whole rounds, at least as many operations as were asked for; with 0, the warm-up alone.
+/// Runs whole rounds, at least the requested number of operations. With 0, only the warm-up runs.
 pub(crate) fn run<S: Source>(options: &Options) -> Said {
     let round = options.take("round").max(1);
     let shape = Shape {
@@ -52,7 +52,7 @@ pub(crate) fn run<S: Source>(options: &Options) -> Said {
     }
 }
 
-/// What one of several threads does, with slots and a seed of its own.
+/// Runs one of several threads, with slots and a seed of its own.
 fn of_thread<S: Source>(shape: Shape, thread: usize) -> u64 {
     let seed = shape.seed.wrapping_add(thread as u32);
     let shape = Shape { seed, ..shape };

@@ -1,6 +1,6 @@
-//! Stress, after mimalloc's `mstress`: threads come and go; what they allocate has sizes of two to
-//! some power, the smaller the more often; some blocks live as long as the thread, some are swapped
-//! for one of another thread's at a place that all share, and so are freed elsewhere.
+//! Stress, after mimalloc's `mstress`. Threads start and end. Block sizes are powers of two,
+//! smaller ones more often. Some blocks live as long as their thread. Others are swapped with
+//! another thread's block at a shared place, and so are freed by that thread.
 #![forbid(unsafe_code)]
 
 use std::sync::Mutex;
@@ -12,10 +12,10 @@ use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
 
-/// Places that all threads share.
+/// Places shared by all threads.
 const PLACES: usize = 1000;
 
-/// Blocks of a thread in one life.
+/// Blocks that a thread allocates in one life.
 const LIFE: u64 = 10_000;
 
 type Shared = Vec<Mutex<Option<Marked>>>;
@@ -49,7 +49,7 @@ fn taken(place: &Mutex<Option<Marked>>) -> Option<Marked> {
     place.lock().expect("nobody panics").take()
 }
 
-/// One life of a thread.
+/// Runs one life of a thread.
 fn live(shared: &Shared, mut random: Random) -> u64 {
     let (mut kept, mut passing) = (Vec::new(), Vec::new());
     let mut bytes = 0;
@@ -57,7 +57,7 @@ fn live(shared: &Shared, mut random: Random) -> u64 {
         let mut block = Marked::new(size(&mut random));
         bytes += block.len() as u64;
         block.touch();
-        // All are drawn each time: what comes from other threads must not change what is next.
+        // All three are drawn each time: blocks from other threads must not change the next draws.
         let [keeps, frees, passes] = [25, 50, 25].map(|percent| random.below(100) < percent);
         let [place, index] = [random.below(PLACES), random.next() as usize];
         if keeps {
@@ -78,8 +78,8 @@ fn live(shared: &Shared, mut random: Random) -> u64 {
     bytes
 }
 
-/// Eight bytes times a power of two, each half as often as the one below it; one in a thousand is
-/// some tens of kilobytes.
+/// Eight bytes times a power of two; each power is half as frequent as the one below it. One size
+/// in a thousand is some tens of kilobytes.
 fn size(random: &mut Random) -> usize {
     if random.below(1000) == 0 {
         return 16_384 + random.below(65_536);

@@ -1,4 +1,4 @@
-//! A work's parameters.
+//! Parameters of a work.
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;
@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use crate::said::die;
 
-/// Numbers by name. What is not asked for is a mistake, and ends the program.
+/// Numbers by name. A name that the work does not read ends the program.
 pub(crate) struct Options(RefCell<BTreeMap<String, u64>>);
 
 impl Options {
-    /// Reads `name=number`.
+    /// Parses `name=number` arguments.
     pub(crate) fn read(arguments: impl Iterator<Item = String>) -> Self {
         let pair = |argument: String| {
             let (name, number) = argument.split_once('=')?;
@@ -26,7 +26,7 @@ impl Options {
         Self(RefCell::new(options))
     }
 
-    /// A number that must be there.
+    /// Removes and returns a required number.
     pub(crate) fn take(&self, name: &str) -> u64 {
         match self.0.borrow_mut().remove(name) {
             Some(number) => number,
@@ -34,7 +34,7 @@ impl Options {
         }
     }
 
-    /// The same, as a size of something in memory.
+    /// As [`Options::take`], for the size of something in memory: at least 1.
     pub(crate) fn size(&self, name: &str) -> usize {
         match usize::try_from(self.take(name)) {
             Ok(size) if size > 0 => size,
@@ -42,7 +42,7 @@ impl Options {
         }
     }
 
-    /// All parameters have been taken.
+    /// Checks that all parameters have been taken.
     pub(crate) fn done(&self) {
         if let Some(name) = self.0.borrow().keys().next() {
             die(&format!("this work has no `{name}`"));

@@ -1,6 +1,6 @@
-//! What a process has resident through the phases of a life: many small blocks, all of them freed,
-//! a little work after that, large blocks and two idle seconds, many short threads that leave a
-//! block each, threads with much to free, and a producer with a consumer.
+//! Resident memory of a process through the phases of its life. The phases are many small blocks,
+//! all of them freed, a little work after that, large blocks and two idle seconds, many short
+//! threads that leave a block each, threads with much to free, and a producer with a consumer.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -13,7 +13,7 @@ use crate::clock::timed;
 use crate::options::Options;
 use crate::said::{Said, die};
 
-/// KiB of a page as the kernel counts them here.
+/// KiB of a page, as the kernel counts them here.
 const PAGE_KIB: u64 = 4;
 
 /// Figures by name, in the order of the phases.
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Said {
     }
 }
 
-/// What is resident now, of the whole process.
+/// Resident memory of the whole process.
 pub(crate) fn resident_kib() -> u64 {
     let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text
@@ -80,7 +80,7 @@ fn large(count: usize, idle: Duration, figures: &mut Figures) {
     figures.push(("large_freed_rss_kib", resident_kib()));
 }
 
-/// Threads that leave a block of 256 bytes each, and free another hundred.
+/// Threads that each leave a block of 256 bytes and free another hundred.
 fn short_threads(count: usize, figures: &mut Figures) -> Vec<Marked> {
     let live = || {
         let mut live = blocks(101, 256);
@@ -94,7 +94,7 @@ fn short_threads(count: usize, figures: &mut Figures) -> Vec<Marked> {
     left
 }
 
-/// Threads, one after the other, of 10 MiB each.
+/// Successive threads of 10 MiB each.
 fn greedy_threads(count: usize, figures: &mut Figures) {
     for _ in 0..count {
         let work = || {

@@ -1,12 +1,12 @@
-//! Numbers that are the same in every run.
+//! Random numbers that are the same in every run.
 #![forbid(unsafe_code)]
 
-/// Marsaglia's generator of 32 bits with the shifts 13, 17 and 5.
+/// Marsaglia's 32-bit xorshift generator with the shifts 13, 17 and 5.
 #[derive(Clone, Copy)]
 pub(crate) struct Random(u32);
 
 impl Random {
-    /// From a seed; it has no state 0.
+    /// Starts from a seed. The state is never 0, so seed 0 is replaced.
     pub(crate) fn new(seed: u32) -> Self {
         Self(if seed == 0 { 0x9e37_79b9 } else { seed })
     }
@@ -25,7 +25,7 @@ impl Random {
         self.0
     }
 
-    /// A number below another, which is not 0.
+    /// A number below `end`, which is not 0.
     #[inline(always)]
     pub(crate) fn below(&mut self, end: usize) -> usize {
         self.next() as usize % end

@@ -1,18 +1,17 @@
-//! A recorded program's calls again. Standard input has them as the lab has prepared them: steps of
-//! 24 bytes, little-endian, in the order in which they were recorded.
+//! Replays the recorded calls of a program. Standard input holds the steps that the lab prepared:
+//! 24 bytes each, little-endian, in recorded order.
 //!
 //! | bytes | meaning |
 //! |---|---|
 //! | 0..4 | thread that carries it out |
 //! | 4..8 | slot of the block |
-//! | 8..12 | how many steps the slot has seen before this one |
+//! | 8..12 | number of earlier steps on this slot |
 //! | 12 | kind, see [`Kind`] |
 //! | 13 | power of two of the alignment |
 //! | 16..24 | bytes |
 //!
-//! Threads go through their own steps side by side, and one that is about a block waits for the
-//! step before it on the same slot. That cannot stop for ever: the first of all steps that are not
-//! done can always be done.
+//! Threads carry out their own steps concurrently. A step on a block waits for the previous step on
+//! the same slot. This cannot deadlock: the earliest step that is not done is always ready.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -28,14 +27,14 @@ use crate::said::{Said, die};
 /// Bytes of a step.
 const STEP_BYTES: usize = 24;
 
-/// What a step does.
+/// Kinds of steps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Allocate,
     Zeroed,
     Free,
     Resize,
-    /// The process ends: all threads wait for each other, and what is live is freed.
+    /// The process ends: all threads wait for each other, and live blocks are freed.
     End,
 }
 
@@ -75,13 +74,13 @@ impl Step {
         }
     }
 
-    /// The word that a block has after this step.
+    /// The word at the start of the block after this step.
     fn word(self) -> u64 {
         (self.slot as u64) << 32 | u64::from(self.before)
     }
 }
 
-/// A place for a block, and how many steps it has seen.
+/// A slot for a block, and the number of steps done on it.
 #[derive(Default)]
 struct Slot {
     seen: AtomicU32,
@@ -124,7 +123,7 @@ pub(crate) fn run(options: &Options) -> Said {
     }
 }
 
-/// Does one step; the number of bytes that it allocated.
+/// Does one step. Returns the bytes that it allocated.
 fn carry_out(step: Step, thread: usize, table: &[Slot], barrier: &Barrier) -> u64 {
     if step.kind == Kind::End {
         barrier.wait();
@@ -135,7 +134,7 @@ fn carry_out(step: Step, thread: usize, table: &[Slot], barrier: &Barrier) -> u6
         return 0;
     }
     let slot = &table[step.slot];
-    // Acquire: pairs with the release below, of the step before on this slot.
+    // Acquire: pairs with the release below, by the previous step on this slot.
     while slot.seen.load(Ordering::Acquire) != step.before {
         thread::yield_now();
     }
@@ -164,13 +163,13 @@ fn carry_out(step: Step, thread: usize, table: &[Slot], barrier: &Barrier) -> u6
     bytes
 }
 
-/// What is live goes, and no slot has seen anything.
+/// Frees live blocks and resets all slots.
 fn end(table: &[Slot]) {
     for slot in table {
         if let Some((block, word)) = slot.live.lock().expect("nobody panics").take() {
             block.free(word);
         }
-        // Relaxed: the barrier orders it.
+        // Relaxed: the barrier orders this store.
         slot.seen.store(0, Ordering::Relaxed);
     }
 }

@@ -1,8 +1,8 @@
-//! Memory that goes back: after a peak of which a part stays, and over days, each with its busy
-//! and its quiet hours.
+//! Memory returned to the system: after a peak of which part stays, and over days with busy and
+//! quiet hours.
 //!
-//! The sizes are mostly small, with a tail; what stays of the peak was allocated together, as what
-//! lives long mostly is.
+//! Sizes are mostly small, with a tail. The part of the peak that stays was allocated together, as
+//! long-lived blocks mostly are.
 #![forbid(unsafe_code)]
 
 use std::thread;
@@ -15,14 +15,14 @@ use crate::phases::resident_kib;
 use crate::random::Random;
 use crate::said::Said;
 
-/// A day's blocks, at night and at noon.
+/// Live blocks at night and at noon.
 const NIGHT: usize = 4_000;
 const NOON: usize = 40_000;
 
 /// Replacements in an hour.
 const HOUR: usize = 8_000;
 
-/// An operation is a MiB of the peak.
+/// One operation is one MiB of the peak.
 pub(crate) fn run(options: &Options) -> Said {
     let (peak, stays) = (
         options.size("operations") << 20,
@@ -56,8 +56,9 @@ fn block(random: &mut Random) -> Marked {
     block
 }
 
-/// What is resident when all but what stays is freed, at once and after a while in which a little
-/// is done, besides what was at the start, in per cent of what stays; and that.
+/// Fills a peak, then frees all but the part that stays. Returns the bytes of that part. Also
+/// returns resident memory beyond that at the start, in per cent of the memory in use: at once, and
+/// after a wait with a little work.
 fn after_peak(
     peak: usize,
     stays: usize,
@@ -78,7 +79,7 @@ fn after_peak(
         }
     }
     rest.into_iter().for_each(Marked::free);
-    // What the program knows of its blocks is in use, too.
+    // The program's list of its blocks is in use, too.
     let in_use = (bytes + live.capacity() * size_of::<Marked>()) as u64;
     let pct = || ((resident_kib() - own_kib) * 1024 * 100).div_ceil(in_use);
     let at_once = pct();
@@ -95,7 +96,7 @@ fn after_peak(
     )
 }
 
-/// The most that is resident in the last third of the days, in per cent of the second third's.
+/// Peak resident memory in the last third of the days, in per cent of the second third's.
 fn over_days(days: usize, random: &mut Random) -> u64 {
     let mut held: Vec<Marked> = Vec::with_capacity(NOON);
     let most: Vec<u64> = (0..days.max(3)).map(|_| day(&mut held, random)).collect();
@@ -106,8 +107,8 @@ fn over_days(days: usize, random: &mut Random) -> u64 {
     of(late) * 100 / of(early)
 }
 
-/// Fills up until noon and empties until night, while blocks are replaced all the time; says what
-/// was resident at most.
+/// Fills up until noon and empties until night, replacing blocks all the time. Returns the peak
+/// resident memory.
 fn day(held: &mut Vec<Marked>, random: &mut Random) -> u64 {
     let hours = [NIGHT, NOON / 2, NOON, NOON, NOON / 2, NIGHT];
     let hour = |hour: &usize| {

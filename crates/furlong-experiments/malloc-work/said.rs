@@ -1,17 +1,17 @@
-//! What the program has to say.
+//! Output of the program.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 use std::process;
 use std::time::Duration;
 
-/// What was done, how long it took, and what came out.
+/// Result of a work.
 pub(crate) struct Said {
-    /// What was counted as an operation.
+    /// Number of operations.
     pub(crate) operations: u64,
-    /// How long they took.
+    /// Duration of the operations.
     pub(crate) elapsed: Duration,
-    /// Of the answers.
+    /// Digest of the answers.
     pub(crate) digest: u64,
     /// Further figures, by name.
     pub(crate) more: Vec<(&'static str, u64)>,
@@ -28,7 +28,7 @@ impl fmt::Display for Said {
     }
 }
 
-/// Ends the program with one line.
+/// Ends the program with one line on standard error.
 #[cold]
 pub(crate) fn die(why: &str) -> ! {
     eprintln!("{why}");

@@ -1,6 +1,6 @@
-//! Batches that are freed in the order of allocation, against it, and late, after MicroQuill's
-//! SmartHeap benchmarks: with one thread sh6bench; with several, where each frees what its
-//! neighbour has left from the turn before, sh8bench.
+//! Batches freed in allocation order, in reverse order, and late, after MicroQuill's SmartHeap
+//! benchmarks. With one thread it is sh6bench. With several it is sh8bench: each thread frees the
+//! blocks that its neighbour left in the previous turn.
 #![forbid(unsafe_code)]
 
 use std::mem;
@@ -13,10 +13,10 @@ use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
 
-/// Blocks of a thread in one turn.
+/// Blocks that a thread allocates in one turn.
 const BATCH: usize = 3000;
 
-/// Sizes are below it.
+/// Exclusive upper bound of sizes.
 const SIZE_END: usize = 1000;
 
 pub(crate) fn run(options: &Options) -> Said {
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Options) -> Said {
                 let old = mem::replace(&mut *left[thread].lock().expect("nobody panics"), late);
                 old.into_iter().for_each(Marked::free);
                 barrier.wait();
-                // What the neighbour has left just now goes, too: half of it, from the end.
+                // Also frees the latter half of the neighbour's leftovers, last block first.
                 let mut theirs = left[(thread + 1) % threads].lock().expect("nobody panics");
                 let half = theirs.len() / 2;
                 theirs.drain(half..).rev().for_each(Marked::free);
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Options) -> Said {
     }
 }
 
-/// Allocates a batch, frees two thirds of it and answers the rest.
+/// Allocates a batch, frees two thirds of it and returns the rest.
 fn turn(random: &mut Random, bytes: &mut u64) -> Vec<Marked> {
     let mut batch: Vec<Marked> = (0..BATCH).map(|_| Marked::new(size(random))).collect();
     *bytes += batch.iter().map(|block| block.len() as u64).sum::<u64>();
@@ -70,7 +70,7 @@ fn turn(random: &mut Random, bytes: &mut u64) -> Vec<Marked> {
     late
 }
 
-/// The smaller the more often.
+/// A random size; smaller ones are more frequent.
 fn size(random: &mut Random) -> usize {
     let end = 1 + random.below(SIZE_END - 8);
     8 + random.below(end)
