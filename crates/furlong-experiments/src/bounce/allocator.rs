@@ -1,9 +1,9 @@
-//! An allocator of slots that is no pool: what drivers' authors put under a lock, and copy into by
-//! themselves.
+//! A plain allocator of slots, as driver authors write it: under a lock, with the copies done by
+//! the caller.
 //!
-//! It has one row of slots, as many as the pool, and one lock for all CPUs: the same as that of an
-//! area of the pool. Whoever has a run knows it: nothing is looked up where it ends, nothing is
-//! written down where it begins, and no device is asked what it reaches.
+//! It has one row of slots, as many as the pool, and one lock for all CPUs, of the same type as an
+//! area of the pool has. The caller keeps its runs: freeing one needs no lookup, allocating one
+//! writes no record, and no device limits are checked.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
@@ -23,32 +23,31 @@ use super::shape::{Kind, Shape};
 use super::{YieldingLock, copies, course};
 use furlong_lab::model::{Failure, Outcome, Request};
 
-/// Slots of all blocks of the pool.
+/// Slots in all blocks of the pool.
 const SLOTS: usize = BLOCKS * BLOCK_SLOTS;
 
-/// Hands out runs of slots by their numbers: one side of a race.
+/// Hands out runs of slots by number: one side of a race.
 pub trait SlotAllocator: Send + Sized {
-    /// What frees a run.
+    /// Handle that frees a run.
     type Run: Copy + Send;
 
-    /// All of so many slots free, a power of two.
+    /// Makes `slots` free slots, a power of two.
     fn new(slots: usize) -> Self;
 
-    /// A run of so many slots; `None` where there is none.
+    /// Allocates a run of `slots` slots, or `None` if none is free.
     fn allocate(&mut self, slots: usize) -> Option<Self::Run>;
 
-    /// The number of a run's first slot.
+    /// Returns the number of a run's first slot.
     fn first(run: Self::Run) -> usize;
 
-    /// Takes a run of so many slots back.
+    /// Frees a run of `slots` slots.
     fn free(&mut self, run: Self::Run, slots: usize);
 }
 
 /// Runs one sample of a workload on an allocator under a lock.
 ///
 /// # Errors
-/// The workload is not known or maps nothing, a mapping got what another had, or data came back
-/// changed.
+/// The workload is not known or maps nothing, two mappings overlapped, or data came back changed.
 pub fn run_allocator<A: SlotAllocator>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     match shape.kind {
@@ -78,10 +77,10 @@ fn slots(len: usize) -> usize {
     len.div_ceil(SLOT as usize)
 }
 
-/// An allocator under the lock that areas have in the arms. Waits for it are counted or not.
+/// An allocator under the same lock as the areas in the arms. Waits for it are counted or not.
 struct Shared<A, const COUNTS: bool> {
     allocator: Lock<YieldingLock, A>,
-    /// Somebody has the lock; kept where waits are counted.
+    /// True while the lock is held; kept only if waits are counted.
     held: AtomicBool,
     waits: AtomicU64,
 }
@@ -132,7 +131,7 @@ impl<A: SlotAllocator, const COUNTS: bool> Mapper for Shared<A, COUNTS> {
         Iova::new(STRIDE + A::first(run) as u64 * SLOT)
     }
 
-    /// Everything is free where all of it can be had.
+    /// Checks that everything is free, by allocating all slots at once.
     fn finish(self) -> Result<(), Failure> {
         let all = self.with(|allocator| allocator.allocate(SLOTS));
         let missing = || Failure(format!("not all of {SLOTS} slots are free in the end"));
@@ -140,7 +139,7 @@ impl<A: SlotAllocator, const COUNTS: bool> Mapper for Shared<A, COUNTS> {
     }
 }
 
-/// An allocator and the memory that it is about.
+/// An allocator and the memory of its slots.
 struct Bench<A> {
     shared: Shared<A, false>,
     memory: Buffer,
@@ -154,7 +153,7 @@ impl<A: SlotAllocator> Bench<A> {
         }
     }
 
-    /// A buffer is copied into a run, something happens to the buffer, and it is copied back.
+    /// Copies a buffer into a run, calls `between` on the buffer, and copies the run back.
     #[inline(always)]
     fn pair(&mut self, buffer: &mut [u8], between: impl FnOnce(&mut [u8])) -> Result<(), Failure> {
         let len = buffer.len();
@@ -162,7 +161,7 @@ impl<A: SlotAllocator> Bench<A> {
         let run = self.shared.map(len).ok_or_else(full)?;
         let from = A::first(run) * SLOT as usize;
         self.memory.slice()[from..from + len].copy_from_slice(buffer);
-        // What a driver writes into a descriptor; a device may change what is there.
+        // A driver writes this into a descriptor. From here a device may change the memory.
         black_box(Shared::<A, false>::address(run));
         let bounced = black_box(&mut self.memory.slice()[from..from + len]);
         between(buffer);
@@ -170,7 +169,7 @@ impl<A: SlotAllocator> Bench<A> {
         self.shared.unmap(run, len)
     }
 
-    /// What went in comes back: the CPU's side is overwritten in between.
+    /// Checks that data survives a pair: the buffer is overwritten in between.
     fn check(&mut self, len: usize) -> Result<(), Failure> {
         let mut buffer = Buffer::new(len, 3);
         let expected = buffer.slice().to_vec();
@@ -181,7 +180,7 @@ impl<A: SlotAllocator> Bench<A> {
         }
     }
 
-    /// So many pairs with one buffer; what they took.
+    /// Runs `pairs` pairs with one buffer and returns their time.
     fn pairs(&mut self, len: usize, pairs: u64) -> Result<Duration, Failure> {
         let mut buffer = Buffer::new(len, 4);
         let begin = Instant::now();
@@ -198,7 +197,7 @@ mod tests {
     use crate::bounce_area;
     use furlong_lab::model::{Profile, Request};
 
-    /// Slots in a list; wrong in the way that its parameter says.
+    /// A list of slots, with the defect that its parameter selects.
     struct List<const WRONG: u8>(Vec<bool>);
 
     const RIGHT: u8 = 0;
@@ -225,7 +224,7 @@ mod tests {
         }
 
         fn free(&mut self, run: usize, slots: usize) {
-            // The first slot never comes back.
+            // The first slot is never freed.
             let from = if WRONG == LEAKS { run.max(1) } else { run };
             self.0[from..run + slots].fill(true);
         }
@@ -284,7 +283,7 @@ mod tests {
     fn a_pair_touches_no_run_but_its_own() {
         let mut bench = Bench::<List<RIGHT>>::new();
         bench.check(4096).expect("they come back");
-        // Another's run, which the next pair must not touch.
+        // Another run, which the next pair must not touch.
         let run = bench.shared.map(4096).expect("there is room");
         let from = List::<RIGHT>::first(run) * 2048;
         bench.memory.slice()[from..from + 4096].fill(7);

@@ -1,10 +1,10 @@
-//! Buffers that begin at a page, as those of block devices do.
+//! Buffers aligned to a page, like those of block devices.
 #![forbid(unsafe_code)]
 
 /// Bytes of a page.
 pub(super) const PAGE: usize = 4096;
 
-/// A buffer that begins at a page.
+/// A buffer aligned to a page.
 pub(super) struct Buffer {
     bytes: Vec<u8>,
     from: usize,
@@ -12,7 +12,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// Of bytes that differ from one another.
+    /// Makes a buffer with varied bytes.
     pub(super) fn new(len: usize, salt: u8) -> Self {
         let mut bytes = vec![0; len + PAGE];
         let from = bytes.as_ptr().addr().wrapping_neg() % PAGE;

@@ -1,4 +1,4 @@
-//! Buffers that are copied: into the pool and back, and, to be held against that, without it.
+//! Copied buffers: into the pool and back, and for comparison without the pool.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
@@ -16,10 +16,10 @@ use crate::said;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
 
-/// Bytes that are copied to find out what a copy takes, at most.
+/// Maximum bytes copied to measure the time of a copy.
 const SPAN: usize = 256 << 20;
 
-/// Copies a buffer to another, and that one back, so often that each counts; what it took.
+/// Copies a buffer to another and back, `copies` copies in all. Returns their time.
 fn copied(len: usize, copies: u64) -> Duration {
     let (mut here, mut there) = (Buffer::new(len, 1), Buffer::new(len, 2));
     let (mut from, mut to) = (here.slice(), there.slice());
@@ -31,7 +31,7 @@ fn copied(len: usize, copies: u64) -> Duration {
     begin.elapsed()
 }
 
-/// What a copy of so many bytes takes here, in a cache, for one who does so many operations.
+/// Time of a copy of `len` bytes in a cache, measured over up to `operations` copies.
 pub(super) fn memcpy_ns(len: usize, operations: u64) -> f64 {
     let copies = operations.min((SPAN / len) as u64).max(1);
     copied(len, copies.div_ceil(8));
@@ -47,7 +47,7 @@ fn outcome(operations: u64, timed: Duration) -> Outcome {
     }
 }
 
-/// One sample of copies without a pool: an operation is one copy.
+/// Takes one sample of copies without a pool: an operation is one copy.
 ///
 /// # Errors
 /// None.
@@ -61,10 +61,11 @@ pub(super) fn memcpy(shape: &Shape, request: &Request) -> Result<Outcome, Failur
     Ok(outcome)
 }
 
-/// One sample of copies through the pool: an operation is a map and an unmap, with a copy each.
+/// Takes one sample of copies through the pool: an operation is a map and an unmap, with a copy
+/// each.
 ///
 /// # Errors
-/// Bytes came back changed, or something was left behind.
+/// Data came back changed, or a slot was not freed.
 pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result<Outcome, Failure> {
     if request.exact {
         let operations = request.operations.max(1);
@@ -84,7 +85,7 @@ pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result
     Ok(outcome)
 }
 
-/// Times so many pairs, after some that warm up.
+/// Times pairs, after some that warm up.
 pub(super) fn timed(
     shape: &Shape,
     request: &Request,
@@ -119,7 +120,7 @@ impl<O: Order, A: Area, K: Counters> Bench<O, A, K> {
         })
     }
 
-    /// What went into the pool comes back from it: the CPU's side is overwritten in between.
+    /// Checks that data survives the pool: the buffer is overwritten in between.
     fn check(&self, len: usize) -> Result<(), Failure> {
         let mut buffer = Buffer::new(len, 3);
         let expected = buffer.slice().to_vec();
@@ -133,14 +134,14 @@ impl<O: Order, A: Area, K: Counters> Bench<O, A, K> {
         }
     }
 
-    /// So many maps and unmaps of one buffer; what they took.
+    /// Runs `pairs` maps and unmaps of one buffer and returns their time.
     fn pairs(&self, len: usize, pairs: u64) -> Result<Duration, Failure> {
         let mut buffer = Buffer::new(len, 4);
         let begin = Instant::now();
         for _ in 0..pairs {
             let mapped = self.pool.map(&self.device, Both(buffer.slice()));
             let mapped = mapped.map_err(said)?;
-            // What a driver writes into a descriptor.
+            // A driver writes this into a descriptor.
             black_box(mapped.address());
             drop(mapped);
         }

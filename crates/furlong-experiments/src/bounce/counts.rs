@@ -1,4 +1,4 @@
-//! What a pool has counted, where it counts.
+//! Event counts of a pool, if it counts.
 #![forbid(unsafe_code)]
 
 use std::any::Any;
@@ -7,7 +7,7 @@ use std::ops::Sub;
 
 use furlong::bounce::{Config, Event, Memory, Pool, Tally};
 
-/// Metrics by their names.
+/// Builds the map from metrics' names to values.
 pub(super) fn metrics(
     values: impl IntoIterator<Item = (&'static str, f64)>,
 ) -> BTreeMap<String, f64> {
@@ -17,7 +17,7 @@ pub(super) fn metrics(
         .collect()
 }
 
-/// Events so far.
+/// Event counts so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) slots: u64,
@@ -26,7 +26,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Of a pool; none where it does not count.
+    /// Reads the counts of a pool; zeros if it does not count.
     pub(super) fn of<M: Memory, C: Config>(pool: &Pool<M, C>) -> Self {
         let counters = pool.counters();
         let tally = (&counters as &dyn Any).downcast_ref::<Tally>();
@@ -38,7 +38,7 @@ impl Counts {
         }
     }
 
-    /// The exact metrics of so many maps.
+    /// The exact metrics, as means over `maps` maps.
     pub(super) fn probes(self, maps: u64) -> BTreeMap<String, f64> {
         let a_map = |count: u64| count as f64 / maps as f64;
         metrics([

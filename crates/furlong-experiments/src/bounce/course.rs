@@ -1,4 +1,4 @@
-//! CPUs on the slots of a pool: timed without counting, counted without a look at the clock.
+//! CPUs on the slots of a pool: timed without counting, or counted without reading the clock.
 #![forbid(unsafe_code)]
 
 use std::time::Duration;
@@ -20,16 +20,16 @@ use crate::seats::Seats;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
 
-/// Turns in which every mapping is looked at, before the clock runs.
+/// Turns before the clock starts, in which every mapping is checked.
 const WATCHED: u64 = 64;
 
-/// Turns in which waits for a lock are counted, at most.
+/// Maximum turns in which waits for a lock are counted.
 const COUNTED: u64 = 4096;
 
 /// Runs one sample: an operation is an unmap and a map.
 ///
 /// # Errors
-/// A mapping got slots that another had, or something was left behind.
+/// Two mappings shared slots, or a slot was not freed.
 pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result<Outcome, Failure> {
     if request.exact {
         let (turns, mut outcome) = begun(shape, request);
@@ -54,7 +54,7 @@ pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result
     })
 }
 
-/// How many turns a sample has, and its outcome without figures.
+/// Returns the number of turns of a sample, and its outcome without figures.
 fn begun(shape: &Shape, request: &Request) -> (u64, Outcome) {
     let a_turn = (TURN * shape.threads) as u64;
     let turns = request.operations.div_ceil(a_turn).max(1);
@@ -71,7 +71,8 @@ fn begun(shape: &Shape, request: &Request) -> (u64, Outcome) {
 /// Times a sample without counting.
 ///
 /// # Shapes
-/// `waits` counts how often CPUs waited for a lock in so many turns, where there are several.
+/// `waits` runs the given number of turns and returns how often CPUs waited for a lock. It is
+/// called only if there are several CPUs.
 pub(super) fn timed<M: Mapper>(
     shape: &Shape,
     request: &Request,
@@ -87,7 +88,7 @@ pub(super) fn timed<M: Mapper>(
     outcome.elapsed_s = timed.as_secs_f64();
     let mut values = vec![("time_ns_per_map", time_ns)];
     if shape.threads == 1 {
-        // Nobody is waited for.
+        // A single CPU never waits.
         values.push(("lock_waits_per_map", 0.0));
         let memcpy_ns = copies::memcpy_ns(shape.len, operations);
         values.push(("memcpy_ratio", time_ns / memcpy_ns));
@@ -100,18 +101,18 @@ pub(super) fn timed<M: Mapper>(
     Ok(outcome)
 }
 
-/// Whoever maps, and the CPUs that have it do so.
+/// A mapper, and the CPUs that use it.
 pub(super) struct Field<M: Mapper> {
     pub(super) mapper: M,
     seats: Seats,
     len: usize,
-    /// What makes it as full as the workload says.
+    /// Mappings that fill the pool to the workload's level.
     filling: Vec<M::Mapping>,
     workers: Vec<Worker<M>>,
 }
 
 impl<M: Mapper> Field<M> {
-    /// Every CPU has had some turns in which all that it got was looked at.
+    /// Makes the CPUs and gives each some turns with every mapping checked.
     pub(super) fn new(shape: &Shape, seed: u64, mapper: M) -> Result<Self, Failure> {
         become_cpu(0);
         let len = shape.len;
@@ -133,7 +134,7 @@ impl<M: Mapper> Field<M> {
         let mut workers = workers.collect::<Result<Vec<_>, _>>()?;
         let watched = |worker: &mut Worker<M>| worker.turn(&mapper, &claims);
         match M::COUNTS {
-            // Counts are to be the same every time, from the first one on.
+            // Counts must be the same every time, from the first turn on.
             true => in_turn(&mut workers, shape.seats, WATCHED, watched)?,
             false => at_once(&mut workers, shape.seats, WATCHED, watched)?,
         };
@@ -147,7 +148,7 @@ impl<M: Mapper> Field<M> {
         })
     }
 
-    /// So many turns of all CPUs at once; what they took.
+    /// Runs `turns` turns of all CPUs concurrently and returns their time.
     pub(super) fn time(&mut self, turns: u64) -> Result<Duration, Failure> {
         let mapper = &self.mapper;
         at_once(&mut self.workers, self.seats, turns, |worker| {
@@ -163,7 +164,7 @@ impl<M: Mapper> Field<M> {
         })
     }
 
-    /// Gives everything back, and looks at what is left.
+    /// Unmaps everything, and checks that nothing is left.
     pub(super) fn finish(self) -> Result<(), Failure> {
         let (mapper, len) = (self.mapper, self.len);
         let mut workers = self.workers.into_iter();
@@ -174,7 +175,7 @@ impl<M: Mapper> Field<M> {
     }
 }
 
-/// Maps until there is no room, and unmaps one in eight at random.
+/// Maps until there is no room, then unmaps one mapping in eight at random.
 fn fill<M: Mapper>(
     mapper: &M,
     len: usize,

@@ -1,5 +1,5 @@
-//! Memory of pools whose blocks have the same device addresses in every process, and devices that
-//! find it.
+//! Memory of pools with the same device addresses in every process, and access to it by device
+//! address.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -9,25 +9,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use furlong::addr::{Address, Iova, PhysAddr};
 use furlong::bounce::{Backing, HeapMemory, Memory, Wanted};
 
-/// From one block's device address to the next one's: twice a block, so that what runs over an end
-/// is seen.
+/// Distance between the device addresses of two blocks: twice a block, so that an access beyond the
+/// end of a block is detected.
 pub(super) const STRIDE: u64 = 2 << 20;
 
-/// Blocks that there may ever be.
+/// Maximum number of blocks over a lifetime.
 pub(super) const BLOCKS_MAX: usize = 8;
 
-/// The first device address that no block has.
+/// End of the device addresses of all blocks.
 pub(super) const TOP: u64 = (BLOCKS_MAX as u64 + 1) * STRIDE;
 
-/// Memory of a program. What a pool gives back is kept until all of it goes, so that a device may
-/// hold addresses.
+/// Memory of a program. Memory that a pool frees is kept until `self` is dropped, so a device may
+/// still hold its address.
 #[derive(Debug, Default)]
 pub(super) struct Ground {
     obtained: AtomicUsize,
     blocks: [OnceLock<Backing>; BLOCKS_MAX],
 }
 
-/// Memory that is good for reading and writing as long as `'m`, by raw accesses only.
+/// Memory that may be read and written during `'m`, by raw accesses only.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'m> {
     start: NonNull<u8>,
@@ -35,13 +35,15 @@ pub(super) struct Place<'m> {
     owner: PhantomData<&'m ()>,
 }
 
-// SAFETY: it only names memory, which is good in every thread.
+// SAFETY: it only names memory, which every thread may access.
 unsafe impl Send for Place<'_> {}
 
 impl Place<'_> {
+    /// Names the `len` bytes from `start`.
+    ///
     /// # Safety
-    /// For the lifetime, which the caller chooses, `len` bytes from `start` are good for reading
-    /// and writing, and no reference to them exists.
+    /// During the lifetime, which the caller chooses, `len` bytes from `start` may be read and
+    /// written, and no reference to them exists.
     pub(super) unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
         Self {
             start,
@@ -60,30 +62,30 @@ impl Place<'_> {
 }
 
 impl Ground {
-    /// What a device finds at an address; `None` where no block has all of it.
+    /// Returns the memory at a device address; `None` unless one block has all of it.
     pub(super) fn place(&self, at: Iova, len: usize) -> Option<Place<'_>> {
         let number = usize::try_from(at.raw() / STRIDE).ok()?.checked_sub(1)?;
         let offset = usize::try_from(at.raw() % STRIDE).ok()?;
         let block = self.blocks.get(number)?.get()?;
         let inside = offset.checked_add(len)? <= block.len;
         inside.then(|| {
-            // SAFETY: inside the block, as just seen.
+            // SAFETY: inside the block, as just checked.
             let start = unsafe { block.start.add(offset) };
-            // SAFETY: the block is freed when `self` is dropped, and nobody makes references to
+            // SAFETY: the block is freed when `self` is dropped, and no code makes references to
             // bounce memory.
             unsafe { Place::new(start, len) }
         })
     }
 }
 
-// SAFETY: what is obtained comes from `HeapMemory`, once, and is freed when no pool can have it any
-// more; copies are those of `HeapMemory`.
+// SAFETY: each block comes from `HeapMemory`, once, and is freed when no pool can have it any more;
+// copies are those of `HeapMemory`.
 unsafe impl Memory for Ground {
     fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
         if wanted.len as u64 > STRIDE {
             return None;
         }
-        // Relaxed: each gets a number of its own; nothing is published by it.
+        // Relaxed: the counter only makes numbers distinct; it publishes nothing.
         let number = self.obtained.fetch_add(1, Ordering::Relaxed);
         let cell = self.blocks.get(number)?;
         let heap = HeapMemory::new().obtain(wanted)?;
@@ -111,7 +113,7 @@ unsafe impl Memory for Ground {
 impl Drop for Ground {
     fn drop(&mut self) {
         for block in self.blocks.iter_mut().filter_map(OnceLock::take) {
-            // SAFETY: obtained from `HeapMemory`, and whoever borrowed it borrowed `self`.
+            // SAFETY: obtained from `HeapMemory`; each borrower of the block has borrowed `self`.
             unsafe { HeapMemory::new().free(block) };
         }
     }

@@ -1,17 +1,17 @@
-//! The lock of an area in the arms: a kernel's, as far as a program can have it.
+//! The lock of an area in the arms: as close to a kernel's as a program can have it.
 
 use std::hint;
 use std::thread;
 
 use furlong::sync::{RawLock, TryGuard, TryLock};
 
-/// Looks at a lock that is held before the CPU is offered to its holder.
+/// Spins on a held lock before the CPU is yielded to the holder.
 const LOOKS: u32 = 100;
 
-/// A lock that spins, and yields when that has lasted.
+/// A lock that spins, and yields after a while.
 ///
-/// A kernel's holder is not preempted. A program's may be, and a lock that only spins would then
-/// measure how long the scheduler lets it spin.
+/// In a kernel, the holder is not preempted. In a program it may be; a lock that only spins would
+/// then measure the scheduler's time slice.
 #[derive(Debug)]
 pub struct YieldingLock(TryLock<()>);
 
@@ -21,8 +21,8 @@ impl Default for YieldingLock {
     }
 }
 
-// SAFETY: a `TryLock` gives one guard at a time, which is the token; it orders what comes before
-// its end before the next one. It does not mind being moved.
+// SAFETY: a `TryLock` gives one guard at a time, which is the token; accesses before its end happen
+// before the next one. It may be moved.
 unsafe impl RawLock for YieldingLock {
     type Token<'a> = TryGuard<'a, ()>;
 

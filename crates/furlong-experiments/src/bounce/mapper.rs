@@ -1,32 +1,32 @@
-//! Whoever maps: the pool, or an allocator of slots.
+//! The mapping side: the pool, or an allocator of slots.
 #![forbid(unsafe_code)]
 
 use furlong::addr::Iova;
 
 use furlong_lab::model::Failure;
 
-/// Maps slots whose bytes nobody copies, for any thread.
+/// Maps slots without copying, from any thread.
 pub(super) trait Mapper: Sync + Sized {
-    /// What ends a mapping.
+    /// Handle that ends a mapping.
     type Mapping: Copy + Send;
-    /// Whether events are counted, so that they have to come in the same order each time.
+    /// True if events are counted, so that their order must be the same each time.
     const COUNTS: bool;
 
-    /// Slots for so many bytes; `None` where there is no room at this moment.
+    /// Maps slots for `len` bytes, or `None` if there is no room now.
     fn map(&self, len: usize) -> Option<Self::Mapping>;
 
-    /// Gives back what `map` returned for as many bytes.
+    /// Unmaps a mapping of `len` bytes.
     ///
     /// # Errors
     /// It is not mapped.
     fn unmap(&self, mapping: Self::Mapping, len: usize) -> Result<(), Failure>;
 
-    /// Where a device finds it.
+    /// The device address of a mapping.
     fn address(mapping: Self::Mapping) -> Iova;
 
-    /// Looks at what is left when all was given back.
+    /// Checks that nothing is left when everything has been unmapped.
     ///
     /// # Errors
-    /// Something is broken or missing.
+    /// An invariant is broken, or a slot is missing.
     fn finish(self) -> Result<(), Failure>;
 }

@@ -1,9 +1,8 @@
-//! The pool of bounce buffers on its way through workloads: its slots alone, copies, and real
-//! input and output.
+//! The pool of bounce buffers under workloads: its slots alone, copies, and real input and output.
 //!
-//! The pool is that of a guest that was booted with `swiotlb=512,4,force` and has grown to four
-//! blocks of 1 MiB, each of four areas of 128 slots: `pool::pool`. A thread acts as a CPU of its
-//! own, or as the processor that runs it, and asks the area of that number first.
+//! The pool is that of a guest booted with `swiotlb=512,4,force` that has grown to four blocks of 1
+//! MiB. Each block has four areas of 128 slots: see `pool::pool`. A thread acts as a CPU of its
+//! own, or as the processor that runs it. It searches the area of that number first.
 
 mod allocator;
 mod buffer;
@@ -30,14 +29,14 @@ use furlong_lab::model::{Failure, Outcome, Request, Workload};
 pub use lock::YieldingLock;
 use shape::{Kind, Shape};
 
-/// A pool of an arm; what is off the path is as the library has it by default.
+/// The pool of an arm; all settings that are not raced are the library's defaults.
 type Arm<O, A, K> = Custom<O, A, ZeroPads, ThreadCpu, SpinLock, K>;
 
 /// Runs one sample of a workload.
 ///
 /// # Errors
-/// The workload is not known, a mapping got what another had, data came back changed, or the
-/// device cannot be had.
+/// The workload is not known, two mappings overlapped, data came back changed, or there is no
+/// device.
 pub fn run<O: Order, A: Area>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     match shape.kind {
@@ -49,8 +48,8 @@ pub fn run<O: Order, A: Area>(request: &Request) -> Result<Outcome, Failure> {
     }
 }
 
-/// Why no arm can run a workload on this machine, if none can. What is wrong with the workload
-/// itself is said when it runs.
+/// The reason if no arm can run a workload on this machine, otherwise `None`. A faulty workload is
+/// reported when it runs.
 #[must_use]
 pub fn limit(workload: &Workload) -> Option<String> {
     match Shape::of(workload).ok()?.kind {

@@ -1,4 +1,4 @@
-//! The pool of the experiments: as small as a guest can have it, and grown.
+//! The pool of the experiments: of minimum size at first, then grown.
 #![forbid(unsafe_code)]
 
 use furlong::bounce::{Config, Device, Growth, Limits, Memory, Mode, Parameter, Pool};
@@ -8,20 +8,20 @@ use crate::iova_magazine::ThreadCpu;
 use crate::said;
 use furlong_lab::model::Failure;
 
-/// Blocks that the pool has grown to.
+/// Blocks of the grown pool.
 pub(super) const BLOCKS: usize = 4;
 
-/// Slots of each of them.
+/// Slots of a block.
 pub(super) const BLOCK_SLOTS: usize = 512;
 
-/// Areas of each of them, where a workload does not say otherwise.
+/// Areas of a block by default.
 pub(super) const AREAS: usize = 4;
 
-/// A pool that has grown as far as it may. With four areas it began as that of the measured
-/// document, whose guest was booted with `512,4,force`.
+/// Makes a pool that has grown to its maximum. With four areas it starts like the pool of the
+/// measured document, whose guest was booted with `512,4,force`.
 ///
 /// # Errors
-/// There is no memory.
+/// Out of memory.
 pub(super) fn pool<M: Memory, C: Config<Cpu = ThreadCpu>>(
     memory: M,
     areas: usize,
@@ -37,18 +37,18 @@ pub(super) fn pool<M: Memory, C: Config<Cpu = ThreadCpu>>(
     Ok(pool)
 }
 
-/// A device that reaches everything: the pool is forced on it.
+/// Makes a device that reaches all memory; the pool is forced on it.
 ///
 /// # Errors
-/// None that a test would not see.
+/// None in practice: the limits are valid.
 pub(super) fn device() -> Result<Device, Failure> {
     Device::new(1, Limits::new()).map_err(said)
 }
 
-/// Walks the invariants of a pool that should be drained.
+/// Checks the invariants of a pool that should have no mappings.
 ///
 /// # Errors
-/// One is broken, or a slot is missing.
+/// An invariant is broken, or a slot is missing.
 pub(super) fn drained<M: Memory, C: Config>(pool: &Pool<M, C>) -> Result<(), Failure> {
     pool.check().map_err(said)?;
     let (free, slots) = (pool.free_slots(), pool.slots());

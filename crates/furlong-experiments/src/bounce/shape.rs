@@ -1,4 +1,4 @@
-//! What a workload's parameters say.
+//! Parameters of a workload, parsed.
 #![forbid(unsafe_code)]
 
 use furlong::bounce::SLOT;
@@ -15,38 +15,38 @@ pub(super) struct Shape {
     pub(super) len: usize,
     /// Areas of a block.
     pub(super) areas: usize,
-    /// Workers, or jobs.
+    /// Number of workers, or jobs.
     pub(super) threads: usize,
-    /// Which CPUs they are.
+    /// CPU numbers of the workers.
     pub(super) seats: Seats,
-    /// Mappings that each of them has at a time.
+    /// Live mappings of each worker.
     pub(super) outstanding: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Slots are mapped and unmapped, and nothing is copied.
+    /// Maps and unmaps slots, without copies.
     Slots {
-        /// All of them are mapped beforehand, and one mapping in eight is unmapped again.
+        /// Maps all slots beforehand, then unmaps one mapping in eight.
         full: bool,
     },
-    /// A buffer is copied and nothing is mapped.
+    /// Copies a buffer without mapping it.
     Memcpy,
-    /// A buffer is mapped and copied both ways.
+    /// Maps a buffer and copies it both ways.
     Copies,
-    /// A device reads and writes.
+    /// Reads and writes by a device.
     Io(Queue),
 }
 
-/// What a device does.
+/// Work of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Queue {
     pub(super) medium: MediumKind,
-    /// Blocks of a job's own part of it.
+    /// Blocks of a job's own part of the device.
     pub(super) blocks: usize,
 }
 
-/// What a device keeps its blocks on.
+/// Storage of a device's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MediumKind {
     Ram,
@@ -54,8 +54,10 @@ pub(super) enum MediumKind {
 }
 
 impl Shape {
+    /// Parses a workload.
+    ///
     /// # Errors
-    /// The workload's name or its parameters mean nothing here.
+    /// The workload's name or its parameters are not known.
     pub(super) fn of(workload: &Workload) -> Result<Self, Failure> {
         let name = &workload.name;
         let param = |name: &str| workload.params.get(name).copied();
@@ -109,7 +111,7 @@ impl Shape {
         self.len.div_ceil(SLOT as usize)
     }
 
-    /// There must be room for what is mapped at a time.
+    /// Checks that the live mappings fit.
     fn check(&self, name: &str) -> Result<(), Failure> {
         if !self.areas.is_power_of_two() || self.areas > AREAS {
             let text = format!("`{name}`: a block has 1, 2 or {AREAS} areas");

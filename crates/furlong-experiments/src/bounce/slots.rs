@@ -1,4 +1,4 @@
-//! The slots of a pool and nothing else: mappings whose bytes nobody copies.
+//! The slots of a pool alone: mappings without copies.
 
 use std::ptr::NonNull;
 
@@ -14,14 +14,14 @@ use super::{Arm, pool};
 use crate::said;
 use furlong_lab::model::Failure;
 
-/// An original that begins a page, as buffers of block devices do.
+/// Address of an original, aligned to a page as buffers of block devices are.
 const ORIGINAL: PhysAddr = PhysAddr::new(0x10_0000);
 
-/// Memory with originals that nobody reads and nobody writes.
+/// Memory that never accesses originals.
 #[derive(Debug, Default)]
 struct Uncopied(Ground);
 
-// SAFETY: the memory is `Ground`'s; a copy that is not made writes nothing beside its target.
+// SAFETY: the memory is `Ground`'s; a copy that is not made writes nothing outside its target.
 unsafe impl Memory for Uncopied {
     fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
         self.0.obtain(wanted)
@@ -39,17 +39,17 @@ unsafe impl Memory for Uncopied {
     unsafe fn write(&self, _: PhysAddr, _: NonNull<u8>, _: usize) {}
 }
 
-/// A pool that maps nothing but slots, by address as a kernel does.
+/// A pool that only maps slots, by address as a kernel does.
 pub(super) struct Slots<O: Order, A: Area, K: Counters> {
     pool: Pool<Uncopied, Arm<O, A, K>>,
     device: Device,
 }
 
 impl<O: Order, A: Area, K: Counters> Slots<O, A, K> {
-    /// All free, in so many areas a block.
+    /// Makes a drained pool with `areas` areas per block.
     ///
     /// # Errors
-    /// There is no memory.
+    /// Out of memory.
     pub(super) fn new(areas: usize) -> Result<Self, Failure> {
         Ok(Self {
             pool: pool::pool(Uncopied::default(), areas)?,
@@ -57,7 +57,7 @@ impl<O: Order, A: Area, K: Counters> Slots<O, A, K> {
         })
     }
 
-    /// Events so far.
+    /// Event counts so far.
     pub(super) fn counts(&self) -> Counts {
         Counts::of(&self.pool)
     }
@@ -75,7 +75,7 @@ impl<O: Order, A: Area, K: Counters> Mapper for Slots<O, A, K> {
         mapped.ok()
     }
 
-    /// The pool knows how long a mapping is.
+    /// Ignores the length, which the pool records.
     #[inline(always)]
     fn unmap(&self, at: Iova, _: usize) -> Result<(), Failure> {
         let both = Direction::Both;

@@ -1,4 +1,4 @@
-//! Whole samples of all arms, and pools that keep what they should not.
+//! Whole samples of all arms, and pools with defects.
 #![forbid(unsafe_code)]
 
 use furlong::bounce::{AreaFirst, LockFree, Locked, Off, PoolFirst};
@@ -88,7 +88,7 @@ fn the_own_area_of_every_block_is_nearer_than_those_of_others() {
         outcome.metrics["areas_probed_per_map"]
     };
     let [pool_first, area_first] = [0, 1].map(|arm| experiment.arms[arm]);
-    // What fits into an area asks no other one.
+    // A mapping that fits into the CPU's own area probes no other one.
     for load in [
         "empty-4k-4t",
         "outstanding-16-4k-4t",
@@ -97,7 +97,7 @@ fn the_own_area_of_every_block_is_nearer_than_those_of_others() {
         assert_eq!(areas(load, &pool_first), 1.0, "{load}");
         assert_eq!(areas(load, &area_first), 1.0, "{load}");
     }
-    // Alone it is all the same which one is next.
+    // A lone worker probes the same number of areas in either order.
     assert_eq!(
         areas("overflow-4k-1t", &pool_first),
         areas("overflow-4k-1t", &area_first)
@@ -141,7 +141,7 @@ fn what_a_workload_cannot_mean_is_refused_by_its_name() {
         let why = refused("empty-4k", &[("block_kib", bad), alone, ("outstanding", 1)]);
         assert!(why.contains("`block_kib`"), "{why}");
     }
-    // The longest mapping is 256 KiB, and the pool has 4 MiB.
+    // The largest mapping is 256 KiB, and the pool has 4 MiB.
     for (kib, outstanding) in [(260, 1), (256, 17), (4, 1025)] {
         let why = refused(
             "overflow-4k",

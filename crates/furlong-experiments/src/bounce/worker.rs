@@ -1,4 +1,4 @@
-//! What a CPU does: of the mappings that it has it gives back one, and takes another.
+//! Work of a CPU: it repeatedly unmaps one of its mappings and makes another.
 #![forbid(unsafe_code)]
 
 use std::thread;
@@ -11,30 +11,30 @@ use crate::iova_magazine::watch::Watch;
 use crate::traffic::Buffer;
 use furlong_lab::model::Failure;
 
-/// Mappings of a turn.
+/// Mappings in a turn.
 pub(super) const TURN: usize = 64;
 
-/// Places that are drawn beforehand, and gone through again and again.
+/// Places that are drawn beforehand and reused cyclically.
 const DRAWN: usize = 2048;
 
-/// A map that has found no room so often has failed. Others give back and take meanwhile, so that
-/// one may miss what was free all the time.
+/// Attempts after which a map without room has failed. Other CPUs map and unmap meanwhile, so one
+/// search may miss slots that were free all along.
 const TRIES: u32 = 100_000;
 
-/// For whoever watches: the length of a mapping is known to be right.
+/// Stands for any buffer in a [`Watch`]: the length of a mapping is known to be right.
 const ANY: Buffer = Buffer { size: 1, offset: 0 };
 
-/// A CPU and what it has.
+/// A CPU and its mappings.
 pub(super) struct Worker<M: Mapper> {
     len: usize,
     live: Vec<M::Mapping>,
-    /// Which one goes next.
+    /// Drawn order of the mappings to replace.
     places: Vec<u32>,
     at: usize,
 }
 
 impl<M: Mapper> Worker<M> {
-    /// With `outstanding` mappings of `len` bytes.
+    /// Makes a worker with `outstanding` mappings of `len` bytes.
     ///
     /// # Errors
     /// There is no room.
@@ -55,7 +55,7 @@ impl<M: Mapper> Worker<M> {
         })
     }
 
-    /// One turn.
+    /// Runs one turn.
     ///
     /// # Errors
     /// A mapping was lost, or there is no room.
@@ -74,7 +74,7 @@ impl<M: Mapper> Worker<M> {
         Ok(())
     }
 
-    /// Gives back all that it has.
+    /// Unmaps everything.
     ///
     /// # Errors
     /// A mapping was lost.
@@ -94,7 +94,7 @@ fn map<M: Mapper>(len: usize, mapper: &M, watch: &impl Watch) -> Result<M::Mappi
     Ok(found)
 }
 
-/// Tells whoever watches that a mapping was made.
+/// Reports a new mapping to the watcher.
 #[inline(always)]
 pub(super) fn claim<W: Watch>(watch: &W, at: Iova, len: usize) {
     if W::LOOKS {

@@ -1,30 +1,30 @@
-//! What a block holds: a body that all blocks have, and in each slot of it two words that say which
-//! block it is and how often that was written.
+//! Content of a block: a body that all blocks share, with two words in each slot that identify the
+//! block and count its writes.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
 
-/// Bytes of a grain, each of which is stamped: a slot.
+/// Bytes of a grain, the unit that is stamped: a slot.
 pub(super) const GRAIN: usize = furlong::bounce::SLOT as usize;
 
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// A block, written so many times.
+/// A block, and the number of its writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) block: u64,
     pub(super) generation: u32,
 }
 
-/// A number that looks like no other.
+/// Mixes the bits of a number, so that similar numbers give distinct words.
 pub(super) fn mix(number: u64) -> u64 {
     let mixed = (number ^ (number >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 29)
 }
 
 impl Name {
-    /// The stamps of a block of so many bytes: where in it a word stands, and the word.
+    /// The stamps of a block of `len` bytes: offset and word.
     pub(super) fn stamps(self, len: usize) -> impl Iterator<Item = (usize, u64)> {
         let Self { block, generation } = self;
         (0..len / GRAIN).flat_map(move |grain| {
@@ -34,7 +34,7 @@ impl Name {
         })
     }
 
-    /// Makes a block of these bytes.
+    /// Fills `bytes` with the block's content.
     pub(super) fn write(self, bytes: &mut [u8]) {
         let (words, _) = bytes.as_chunks_mut::<WORD>();
         for (at, word) in words.iter_mut().enumerate() {
@@ -47,7 +47,7 @@ impl Name {
     }
 }
 
-/// Where a word stands.
+/// Byte range of the word at an offset.
 fn word_at(at: usize) -> Range<usize> {
     at..at + WORD
 }

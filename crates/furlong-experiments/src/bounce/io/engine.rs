@@ -1,4 +1,4 @@
-//! How transfers get to the device.
+//! Ways to submit transfers to the device.
 #![forbid(unsafe_code)]
 
 use std::fs::File;
@@ -12,31 +12,32 @@ use crate::bounce::ground::Place;
 use furlong_lab::error::cause;
 use furlong_lab::model::Failure;
 
-/// A block on its way.
+/// A transfer of one block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer<'m> {
     pub(super) place: Place<'m>,
-    /// Where it is on the device.
+    /// Byte offset on the device.
     pub(super) offset: u64,
     pub(super) way: Way,
 }
 
-/// Takes transfers to the device.
+/// Submits transfers to the device.
 pub(super) trait Engine<'m>: Send {
-    /// Begins a transfer, or puts it off until somebody waits.
+    /// Starts a transfer, or queues it until the next wait.
     ///
     /// # Errors
     /// The device refuses.
     fn start(&mut self, tag: usize, transfer: Transfer<'m>) -> Result<(), Failure>;
 
-    /// Waits until at least one transfer is over, and tells all that are. Some must be under way.
+    /// Waits until at least one transfer is done, and appends the tags of all that are. At least
+    /// one must be in flight.
     ///
     /// # Errors
     /// The device failed.
     fn wait(&mut self, done: &mut Vec<usize>) -> Result<(), Failure>;
 }
 
-/// What a failed transfer is told as.
+/// Describes a failed transfer.
 pub(super) fn failed(way: Way, error: &io::Error) -> Failure {
     let verb = match way {
         Way::Read => "read",
@@ -45,15 +46,15 @@ pub(super) fn failed(way: Way, error: &io::Error) -> Failure {
     Failure(format!("the device cannot be {verb}: {}", cause(error)))
 }
 
-/// Which engine there is on this machine.
+/// The engine that this machine has.
 #[derive(Clone, Debug)]
 pub(super) struct Means {
-    /// Why there is no ring.
+    /// The reason why there is no ring.
     note: Option<String>,
 }
 
 impl Means {
-    /// Tries.
+    /// Tests for rings.
     pub(super) fn here() -> Self {
         let why = Ring::try_out().err();
         let note = why.map(|why| {
@@ -65,12 +66,12 @@ impl Means {
         Self { note }
     }
 
-    /// What the reader of the record should know about it.
+    /// A note for the reader of the record.
     pub(super) fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// An engine for the buffers of a job.
+    /// Makes an engine for the buffers of a job.
     ///
     /// # Errors
     /// The system has no more of them.

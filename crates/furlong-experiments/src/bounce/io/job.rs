@@ -1,5 +1,4 @@
-//! A job: it goes through its part of the device, with as many transfers under way as it has
-//! buffers.
+//! A job: it works through its part of the device, with one transfer in flight per buffer.
 #![forbid(unsafe_code)]
 
 use std::thread;
@@ -13,36 +12,36 @@ use super::part::{Part, Path, Way, wrong};
 use super::route::Route;
 use furlong_lab::model::Failure;
 
-/// A job that could map nothing so often, with nothing under way, has failed: others unmap
-/// meanwhile.
+/// Attempts after which a job has failed that can map nothing and has nothing in flight. Other jobs
+/// unmap meanwhile.
 const TRIES: u32 = 100_000;
 
-/// What is done with a buffer.
+/// The current use of a buffer.
 #[derive(Clone, Copy)]
 struct Request {
     block: usize,
     way: Way,
-    /// What ends its route.
+    /// Handle that closes its route.
     end: Iova,
 }
 
-/// A job at work.
+/// A job and its state.
 pub(super) struct Job<'m, R> {
     route: &'m R,
     engine: Box<dyn Engine<'m> + 'm>,
     originals: &'m Originals,
     part: &'m mut Part,
-    /// By buffer.
+    /// By buffer index.
     requests: Vec<Request>,
-    /// Buffers with nothing to do.
+    /// Idle buffers.
     free: Vec<usize>,
-    /// Buffers that have no route yet.
+    /// Buffers prepared but without a route.
     ready: Vec<usize>,
     under_way: usize,
-    /// Kept for their memory.
+    /// Kept to reuse its allocation.
     opened: Vec<(usize, Transfer<'m>)>,
     done: Vec<usize>,
-    /// Spent in the pool so far.
+    /// Time spent in the pool so far.
     pub(super) in_pool: Duration,
 }
 
@@ -73,17 +72,18 @@ impl<'m, R: Route> Job<'m, R> {
         }
     }
 
-    /// Goes through the whole part, sequentially and then at random. Of each pass half of the
-    /// blocks are read and half are written.
+    /// Works through the whole part, sequentially and then at random. Each pass reads half of the
+    /// blocks and writes the other half.
     ///
     /// # Errors
-    /// The device failed, or a block was not what it should be.
+    /// The device failed, or a block has wrong content.
     pub(super) fn round(&mut self) -> Result<(), Failure> {
         self.pass(Path::Sequential)?;
         self.pass(Path::Random)
     }
 
-    /// A block is under way once in a pass: nothing overtakes itself.
+    /// Runs one pass. A block is in flight once per pass, so no transfer overtakes another of its
+    /// block.
     fn pass(&mut self, path: Path) -> Result<(), Failure> {
         let (mut next, mut tries) = (0, 0);
         loop {
@@ -107,7 +107,7 @@ impl<'m, R: Route> Job<'m, R> {
         Ok(())
     }
 
-    /// Makes buffers ready for the blocks that come next; returns the place of the one after them.
+    /// Prepares idle buffers for the next blocks. Returns the first place that is not prepared.
     fn prepare(&mut self, path: Path, mut next: usize) -> usize {
         while next < self.part.blocks()
             && let Some(buffer) = self.free.pop()
@@ -125,7 +125,7 @@ impl<'m, R: Route> Job<'m, R> {
         next
     }
 
-    /// Begins the transfers of as many ready buffers as the route has room for.
+    /// Starts the transfers of as many prepared buffers as the route has room for.
     fn open(&mut self) -> Result<(), Failure> {
         let (route, originals) = (self.route, self.originals);
         let begin = Instant::now();
@@ -151,7 +151,7 @@ impl<'m, R: Route> Job<'m, R> {
         Ok(())
     }
 
-    /// Waits for transfers to end, and looks at what was read.
+    /// Waits for transfers to end, and checks the blocks that were read.
     fn reap(&mut self) -> Result<(), Failure> {
         self.engine.wait(&mut self.done)?;
         let begin = Instant::now();

@@ -1,5 +1,5 @@
-//! What stands for the device: a file without a name, in memory or on a disk. It is gone when the
-//! process is, however that ends.
+//! The stand-in for a device: an unnamed file in memory or on a disk. It vanishes with the process,
+//! however that ends.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -18,34 +18,34 @@ use furlong_lab::error::cause;
 use furlong_lab::model::Failure;
 use furlong_lab::record::place::data_dir;
 
-/// Where files are in memory.
+/// Directory of files in memory.
 const RAM: &str = "/dev/shm";
 
-/// What `statfs` calls file systems that have no disk under them: tmpfs and ramfs.
+/// Magic numbers of file systems without a disk in `statfs`: tmpfs and ramfs.
 const WITHOUT_DISK: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
 /// A device.
 #[derive(Debug)]
 pub(super) struct Medium {
     pub(super) file: File,
-    /// What the reader of the record should know about it.
+    /// A note for the reader of the record.
     pub(super) note: Option<String>,
 }
 
-/// Why there is no such device, if there is none.
+/// The reason if no such device can be made, otherwise `None`.
 pub(super) fn why_not(kind: MediumKind) -> Option<String> {
     match kind {
-        // There is always memory of one's own.
+        // Memory is always available.
         MediumKind::Ram => None,
         MediumKind::Disk => on_disk(PAGE as u64).err(),
     }
 }
 
 impl Medium {
-    /// A device of `len` bytes.
+    /// Makes a device of `len` bytes.
     ///
     /// # Errors
-    /// There is none.
+    /// No such device can be made.
     pub(super) fn create(kind: MediumKind, len: u64) -> Result<Self, Failure> {
         match kind {
             MediumKind::Ram => in_ram(len),
@@ -74,7 +74,7 @@ fn in_ram(len: u64) -> Result<Medium, Failure> {
     })
 }
 
-/// A file on the first of the user's places that is on a disk, or why there is none.
+/// Opens a file in the first candidate directory that is on a disk, or returns why there is none.
 fn on_disk(len: u64) -> Result<File, String> {
     let mut tried = vec![];
     for dir in places() {
@@ -94,7 +94,8 @@ fn on_disk(len: u64) -> Result<File, String> {
     ))
 }
 
-/// The user's data, what is built here, this directory, and where temporary files are.
+/// Candidate directories: the user's data, the build output, the current one, and that of temporary
+/// files.
 fn places() -> Vec<PathBuf> {
     let here = env::current_dir().ok();
     let target = here.as_deref().map(|dir| dir.join("target"));
@@ -104,24 +105,24 @@ fn places() -> Vec<PathBuf> {
 
 fn is_on_disk(dir: &Path) -> io::Result<bool> {
     let found = statfs(dir)?;
-    // Its type has another sign on other machines.
+    // The type's sign differs between architectures.
     let kind = found.f_type as u64 & 0xffff_ffff;
     Ok(!WITHOUT_DISK.contains(&kind))
 }
 
-/// A file without a name, that takes blocks past the cache.
+/// Opens an unnamed file that bypasses the page cache.
 fn direct(dir: &Path, len: u64) -> io::Result<File> {
     let file = nameless(dir, libc::O_DIRECT)?;
     let room = fstatvfs(&file)?;
     if room.f_bavail.saturating_mul(room.f_frsize) < 2 * len {
         return Err(io::Error::other("has not enough room"));
     }
-    // Some file systems take the flag and refuse the block.
+    // Some file systems accept the flag but refuse the block.
     file.write_all_at(Buffer::new(PAGE, 0).slice(), 0)?;
     Ok(file)
 }
 
-/// A file that nobody finds.
+/// Opens a file without a name.
 fn nameless(dir: &Path, flags: i32) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
@@ -136,7 +137,7 @@ fn nameless(dir: &Path, flags: i32) -> io::Result<File> {
     Ok(file)
 }
 
-/// What file systems say that do not know files without a name.
+/// True for the errors of file systems without support for unnamed files.
 fn lacks_nameless_files(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR))
 }

@@ -1,5 +1,5 @@
-//! Real input and output: a file in memory or on a disk is the device, and what it reads and writes
-//! goes through the pool, or straight from and to the buffers.
+//! Real input and output. The device is a file in memory or on a disk. Its data passes through the
+//! pool, or straight from and to the buffers.
 
 mod content;
 mod engine;
@@ -32,18 +32,18 @@ use originals::Originals;
 use part::Part;
 use route::{Bounced, Route, Straight};
 
-/// Bytes of a mebibyte.
+/// Bytes in a mebibyte.
 const MIB: f64 = 1_048_576.0;
 
-/// Why a device cannot be had here, if it cannot.
+/// The reason if no device can be made here, otherwise `None`.
 pub(super) fn why_not(queue: Queue) -> Option<String> {
     medium::why_not(queue.medium)
 }
 
-/// Runs one sample: an operation is a block that was read or written.
+/// Runs one sample: an operation is a block that is read or written.
 ///
 /// # Errors
-/// The device cannot be had or fails, or a block is not what was written to it.
+/// No device can be made, it fails, or a block has wrong content.
 pub(super) fn run<O: Order, A: Area>(
     shape: &Shape,
     queue: Queue,
@@ -53,7 +53,7 @@ pub(super) fn run<O: Order, A: Area>(
     let a_round = bench.blocks_a_round();
     let rounds = request.operations.div_ceil(a_round).max(1);
     let operations = rounds * a_round;
-    // Whoever comes first finds the device as it is then.
+    // The seed picks the first phase, because the first one finds the device in another state.
     let straight_first = request.seed.is_multiple_of(2);
     let before = straight_first.then(|| bench.phase(&Straight, rounds));
     let through = bench.bounced::<O, A, Off>(rounds)?.0;
@@ -62,7 +62,7 @@ pub(super) fn run<O: Order, A: Area>(
         1 => 0.0,
         _ => {
             let counts = bench.bounced::<O, A, Tally>(1)?.1;
-            // The blocks of the round before the clock are counted too.
+            // The untimed warm-up round is counted too.
             counts.waits as f64 / (2 * a_round) as f64
         }
     };
@@ -90,27 +90,27 @@ pub(super) fn run<O: Order, A: Area>(
     })
 }
 
-/// What a phase took.
+/// Times of a phase.
 struct Phase {
     elapsed: Duration,
-    /// Of all jobs, between asking the pool and its answer.
+    /// Time of all jobs between calls of the pool and their returns.
     in_pool: Duration,
 }
 
 impl Phase {
-    /// Of the jobs' time that in the pool.
+    /// Share of the jobs' time that is spent in the pool.
     fn share(&self, jobs: usize) -> f64 {
         self.in_pool.as_secs_f64() / (self.elapsed.as_secs_f64() * jobs as f64)
     }
 }
 
-/// A device, and jobs that have a part of it each.
+/// A device, and jobs with a part of it each.
 struct Bench {
     medium: Medium,
     means: Means,
     len: usize,
     parts: Vec<Part>,
-    /// A job's buffers.
+    /// Buffers, by job.
     originals: Vec<Originals>,
 }
 
@@ -142,7 +142,7 @@ impl Bench {
         (blocks as f64 * self.len as f64) / MIB / elapsed.as_secs_f64()
     }
 
-    /// So many rounds through a pool of its own, and what it has counted.
+    /// Runs `rounds` rounds through a new pool, and returns its counts.
     fn bounced<O: Order, A: Area, K: Counters>(
         &mut self,
         rounds: u64,
@@ -153,7 +153,7 @@ impl Bench {
         Ok((phase, Counts::of(route.pool())))
     }
 
-    /// So many rounds of every job, after one that is not timed.
+    /// Runs `rounds` timed rounds of every job, after an untimed one.
     fn phase(&mut self, route: &impl Route, rounds: u64) -> Result<Phase, Failure> {
         let mut jobs = vec![];
         for (part, originals) in self.parts.iter_mut().zip(&self.originals) {
@@ -167,7 +167,7 @@ impl Bench {
         Ok(Phase { elapsed, in_pool })
     }
 
-    /// Every byte of the device is what was written last.
+    /// Checks that every byte of the device is what was last written.
     fn verify(&self) -> Result<(), Failure> {
         let mut parts = self.parts.iter();
         parts.try_for_each(|part| part.verify(&self.medium.file))

@@ -1,5 +1,5 @@
 //! The buffers of a job, as a kernel has them: memory with an address, which devices and pools
-//! read and write behind the compiler's back.
+//! access outside the compiler's knowledge.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -10,7 +10,7 @@ use super::content::Name;
 use crate::bounce::buffer::PAGE;
 use crate::bounce::ground::Place;
 
-/// Buffers of equal length, each beginning at a page.
+/// Buffers of equal length, each aligned to a page.
 #[derive(Debug)]
 pub(super) struct Originals {
     start: NonNull<u8>,
@@ -20,12 +20,13 @@ pub(super) struct Originals {
 
 // SAFETY: it owns its memory.
 unsafe impl Send for Originals {}
-// SAFETY: its memory is reached by raw accesses only. Each word of it belongs to one request of one
-// job at a time.
+// SAFETY: its memory is accessed by raw accesses only. Each word of it belongs to one request of
+// one job at a time.
 unsafe impl Sync for Originals {}
 
 impl Originals {
-    /// `count` buffers of `each` bytes, a multiple of a page, with the body that all blocks have.
+    /// Makes `count` buffers of `each` bytes, a multiple of a page, with the body that all blocks
+    /// share.
     pub(super) fn new(count: usize, each: usize) -> Self {
         let layout = Self::layout(count, each);
         assert!(
@@ -45,7 +46,8 @@ impl Originals {
         let body = NonNull::from(&body[..]).cast();
         for index in 0..count {
             let to = originals.at(index, 0);
-            // SAFETY: each buffer is `each` bytes long, as the body is, and nobody knows it yet.
+            // SAFETY: each buffer and the body are `each` bytes long, and no other code has its
+            // address yet.
             unsafe { to.copy_from_nonoverlapping(body, each) };
         }
         originals
@@ -58,7 +60,7 @@ impl Originals {
         layout.expect("buffers are small")
     }
 
-    /// How many there are.
+    /// Number of buffers.
     pub(super) fn count(&self) -> usize {
         self.count
     }
@@ -73,18 +75,18 @@ impl Originals {
             index < self.count && byte < self.each,
             "buffer {index}, byte {byte}"
         );
-        // SAFETY: in the allocation, as just seen.
+        // SAFETY: inside the allocation, as just checked.
         unsafe { self.start.add(index * self.each + byte) }
     }
 
-    /// Where a pool finds a buffer.
+    /// A buffer's address for a pool.
     pub(super) fn address(&self, index: usize) -> PhysAddr {
         PhysAddr::new(self.at(index, 0).as_ptr().expose_provenance() as u64)
     }
 
-    /// Where a device finds a buffer.
+    /// A buffer's memory for a device.
     pub(super) fn place(&self, index: usize) -> Place<'_> {
-        // SAFETY: the buffer is `each` bytes long, is freed when `self` is dropped, and nobody has
+        // SAFETY: the buffer is `each` bytes long, is freed when `self` is dropped, and has no
         // references to it.
         unsafe { Place::new(self.at(index, 0), self.each) }
     }
@@ -97,7 +99,7 @@ impl Originals {
         self.at(index, byte).cast()
     }
 
-    /// Makes the buffer one for a block that is to be written.
+    /// Stamps the buffer as a block to be written.
     pub(super) fn stamp(&self, index: usize, name: Name) {
         for (at, word) in name.stamps(self.each) {
             // SAFETY: an aligned word of the buffer, which is the caller's until a device has it.
@@ -105,7 +107,7 @@ impl Originals {
         }
     }
 
-    /// Whether the buffer has the stamps of a block.
+    /// True if the buffer has the stamps of a block.
     pub(super) fn is_stamped(&self, index: usize, name: Name) -> bool {
         name.stamps(self.each).all(|(at, word)| {
             // SAFETY: as in `stamp`.
@@ -117,7 +119,7 @@ impl Originals {
 
 impl Drop for Originals {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout; whoever has a place borrows `self`.
+        // SAFETY: allocated in `new` with this layout; each `Place` borrows `self`.
         unsafe { dealloc(self.start.as_ptr(), Self::layout(self.count, self.each)) };
     }
 }

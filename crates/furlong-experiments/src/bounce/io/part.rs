@@ -1,4 +1,4 @@
-//! A job's own part of the device, in the order in which the job goes through it.
+//! A job's own part of the device, and the job's order through it.
 #![forbid(unsafe_code)]
 
 use std::fs::File;
@@ -11,27 +11,27 @@ use crate::bounce::buffer::Buffer;
 use furlong_lab::error::cause;
 use furlong_lab::model::Failure;
 
-/// In which order blocks are gone through.
+/// Order in which blocks are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Path {
     Sequential,
     Random,
 }
 
-/// Which way a block goes.
+/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Read,
     Write,
 }
 
-/// Blocks, and what they hold.
+/// A range of blocks and their expected content.
 pub(super) struct Part {
     /// Number of its first block.
     first: usize,
     /// Bytes of a block.
     len: usize,
-    /// How often each block was written.
+    /// Number of writes of each block.
     generations: Vec<u32>,
     shuffled: Vec<u32>,
     /// Passes so far.
@@ -39,7 +39,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Of `blocks` blocks of `len` bytes, from the device's block `first` on.
+    /// Makes a part of `blocks` blocks of `len` bytes, from the device's block `first` on.
     pub(super) fn new(first: usize, blocks: usize, len: usize, seed: u64) -> Self {
         let mut shuffled: Vec<u32> = (0..blocks as u32).collect();
         Random::new(seed ^ first as u64).shuffle(&mut shuffled);
@@ -56,12 +56,12 @@ impl Part {
         self.generations.len()
     }
 
-    /// A round goes through it sequentially, and then in a random order.
+    /// Blocks in a round, which is one sequential and one random pass.
     pub(super) fn blocks_a_round(&self) -> u64 {
         2 * self.blocks() as u64
     }
 
-    /// The block that comes in a place of a pass, and whether it is read or written there.
+    /// Returns the block at a place of a pass, and its direction.
     pub(super) fn step(&self, path: Path, place: usize) -> (usize, Way) {
         let block = match path {
             Path::Sequential => place,
@@ -79,12 +79,12 @@ impl Part {
         self.passes += 1;
     }
 
-    /// Where a block begins on the device.
+    /// Byte offset of a block on the device.
     pub(super) fn offset(&self, block: usize) -> u64 {
         ((self.first + block) * self.len) as u64
     }
 
-    /// What a block holds.
+    /// Expected content of a block.
     pub(super) fn name(&self, block: usize) -> Name {
         Name {
             block: (self.first + block) as u64,
@@ -92,13 +92,13 @@ impl Part {
         }
     }
 
-    /// What a block holds when it is written the next time, which is now.
+    /// Counts one more write of a block and returns its new content.
     pub(super) fn rewrite(&mut self, block: usize) -> Name {
         self.generations[block] += 1;
         self.name(block)
     }
 
-    /// What became of it, in words.
+    /// The final state as words, for the digest.
     pub(super) fn words(&self) -> impl Iterator<Item = u64> {
         self.generations.iter().map(|number| u64::from(*number))
     }
@@ -116,7 +116,7 @@ impl Part {
         Ok(())
     }
 
-    /// Reads every block, and holds every byte against what was written last.
+    /// Reads every block and compares every byte with the data last written.
     pub(super) fn verify(&self, file: &File) -> Result<(), Failure> {
         let mut expected = vec![0; self.len];
         let mut buffer = Buffer::new(self.len, 0);
@@ -132,7 +132,7 @@ impl Part {
     }
 }
 
-/// A block is not what it should be.
+/// Reports a block with wrong content.
 pub(super) fn wrong(name: Name) -> Failure {
     Failure(format!(
         "block {} is not what was written to it the {}. time",

@@ -1,4 +1,4 @@
-//! Transfers by one call each, where the kernel has no rings.
+//! Transfers by one system call each, where the kernel has no rings.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +8,7 @@ use super::engine::{Engine, Transfer, failed};
 use super::part::Way;
 use furlong_lab::model::Failure;
 
-/// Makes each transfer when it is begun.
+/// Performs each transfer when it is started.
 pub(super) struct Plain<'m> {
     file: &'m File,
     done: Vec<usize>,
@@ -19,14 +19,14 @@ impl<'m> Plain<'m> {
         Self { file, done: vec![] }
     }
 
-    /// One call; how many bytes it moved.
+    /// Does one call. Returns the bytes that it moved.
     fn call(&self, Transfer { place, offset, way }: Transfer<'_>) -> io::Result<usize> {
         let (fd, start, len) = (self.file.as_raw_fd(), place.as_ptr().cast(), place.len());
         let offset = i64::try_from(offset).map_err(io::Error::other)?;
         let moved = match way {
-            // SAFETY: the place is good for writing that many bytes.
+            // SAFETY: `len` bytes at the place may be written.
             Way::Read => unsafe { libc::pread(fd, start, len, offset) },
-            // SAFETY: the place is good for reading that many bytes.
+            // SAFETY: `len` bytes at the place may be read.
             Way::Write => unsafe { libc::pwrite(fd, start, len, offset) },
         };
         usize::try_from(moved).map_err(|_| io::Error::last_os_error())

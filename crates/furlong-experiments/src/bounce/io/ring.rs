@@ -1,4 +1,4 @@
-//! Transfers through `io_uring`: many under way at a time.
+//! Transfers through `io_uring`: many in flight at a time.
 
 use std::fs::File;
 use std::io;
@@ -15,17 +15,17 @@ use furlong_lab::model::Failure;
 pub(super) struct Ring<'m> {
     ring: IoUring,
     file: &'m File,
-    /// By tag: what is under way, its length and its way.
+    /// Transfers in flight by tag: length and direction.
     transfers: Vec<Option<(usize, Way)>>,
 }
 
 impl<'m> Ring<'m> {
-    /// Whether the kernel has rings for us.
+    /// Tests whether the kernel lets this process make a ring.
     pub(super) fn try_out() -> io::Result<()> {
         IoUring::new(1).map(drop)
     }
 
-    /// For `depth` transfers at a time, with tags below that.
+    /// Makes a ring for `depth` transfers at a time, with tags below `depth`.
     pub(super) fn new(file: &'m File, depth: usize) -> io::Result<Self> {
         let entries = u32::try_from(depth.next_power_of_two()).map_err(io::Error::other)?;
         Ok(Self {
@@ -39,7 +39,7 @@ impl<'m> Ring<'m> {
         self.transfers.iter().all(Option::is_none)
     }
 
-    /// Begins what was put off, and waits for one to end.
+    /// Submits queued transfers, and waits for one to end.
     fn sleep(&self) -> io::Result<()> {
         loop {
             match self.ring.submit_and_wait(1) {
@@ -49,7 +49,7 @@ impl<'m> Ring<'m> {
         }
     }
 
-    /// The next transfer that has ended: its tag, and how it did.
+    /// Returns the next transfer that has ended: its tag and its result.
     fn next_done(&mut self) -> Option<(usize, Result<(), Failure>)> {
         let entry = self.ring.completion().next()?;
         let tag = usize::try_from(entry.user_data()).ok()?;
@@ -77,8 +77,8 @@ impl<'m> Engine<'m> for Ring<'m> {
             Way::Write => opcode::Write::new(fd, start, bytes).offset(offset).build(),
         };
         let entry = entry.user_data(tag as u64);
-        // SAFETY: the file is open and the place good for reading and writing as long as `'m`. This
-        // ring does not outlive that; it is dropped only when nothing is under way.
+        // SAFETY: the file is open and the place may be read and written during `'m`. This ring
+        // does not outlive that; it is dropped only when nothing is in flight.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         if pushed.is_err() {
             return Err(Failure(
@@ -104,7 +104,7 @@ impl Drop for Ring<'_> {
     fn drop(&mut self) {
         while !self.is_idle() {
             if self.sleep().is_err() {
-                // The kernel may write to memory that is somebody else's soon.
+                // The kernel may still write to this memory, which is about to be freed.
                 abort();
             }
             while self.next_done().is_some() {}

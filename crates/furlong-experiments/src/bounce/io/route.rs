@@ -1,4 +1,4 @@
-//! The way from a job's buffers to the device: through a pool, or straight.
+//! The route from a job's buffers to the device: through a pool, or straight.
 
 use furlong::addr::Iova;
 use furlong::bounce::{Area, Back, Counters, Device, Direction, Order, Pool};
@@ -10,10 +10,10 @@ use crate::bounce::{Arm, pool};
 use crate::said;
 use furlong_lab::model::Failure;
 
-/// A way to the device.
+/// A route to the device.
 pub(super) trait Route: Sync {
-    /// Opens it for a buffer, in which a block that is written stands already: what ends it, and
-    /// where the device finds the block. `None` where there is no room at this moment.
+    /// Opens the route for a buffer, which already holds the data of a write. Returns the handle
+    /// that closes it, and the block's memory for the device. `None` if there is no room now.
     fn open<'m>(
         &'m self,
         originals: &'m Originals,
@@ -21,10 +21,10 @@ pub(super) trait Route: Sync {
         way: Way,
     ) -> Option<(Iova, Place<'m>)>;
 
-    /// Ends it: a block that was read stands in its buffer then.
+    /// Closes the route: a block that was read is then in its buffer.
     ///
     /// # Errors
-    /// There was none.
+    /// The route was not open.
     fn close(&self, end: Iova, way: Way) -> Result<(), Failure>;
 }
 
@@ -53,10 +53,10 @@ pub(super) struct Bounced<O: Order, A: Area, K: Counters> {
 }
 
 impl<O: Order, A: Area, K: Counters> Bounced<O, A, K> {
-    /// Through a pool of its own.
+    /// Makes a route through a new pool.
     ///
     /// # Errors
-    /// There is no memory.
+    /// Out of memory.
     pub(super) fn new() -> Result<Self, Failure> {
         Ok(Self {
             pool: pool::pool(Ground::default(), pool::AREAS)?,
@@ -84,8 +84,8 @@ impl<O: Order, A: Area, K: Counters> Route for Bounced<O, A, K> {
         way: Way,
     ) -> Option<(Iova, Place<'m>)> {
         let (original, len) = (originals.address(buffer), originals.each());
-        // SAFETY: the buffer is `len` bytes long and lives as long as `'m`; it is the job's alone,
-        // which leaves it to the pool until it has closed the route.
+        // SAFETY: the buffer is `len` bytes long and lives as long as `'m`; only the job accesses
+        // it, and it leaves it to the pool until it has closed the route.
         let mapped = unsafe {
             self.pool
                 .map_raw(&self.device, original, len, direction(way))

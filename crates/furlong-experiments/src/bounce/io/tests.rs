@@ -1,4 +1,4 @@
-//! Jobs on devices that do what they should, and on some that do not.
+//! Jobs on correct devices, and on devices with defects.
 #![forbid(unsafe_code)]
 
 use std::fs::File;
@@ -30,7 +30,7 @@ const BUFFERS: usize = 24;
 
 type Pooled = Bounced<AreaFirst, LockFree, Off>;
 
-/// A device, and a job's part of it that begins behind another block.
+/// A device, and a job's part that begins after another block.
 fn bench() -> (Medium, Part, Originals) {
     let medium = Medium::create(MediumKind::Ram, ((BLOCKS + 1) * LEN) as u64).unwrap();
     let part = Part::new(1, BLOCKS, LEN, 5);
@@ -38,7 +38,7 @@ fn bench() -> (Medium, Part, Originals) {
     (medium, part, Originals::new(BUFFERS, LEN))
 }
 
-/// What takes the transfers to the device.
+/// The engine under test.
 #[derive(Clone, Copy)]
 enum Mover {
     Plain,
@@ -46,14 +46,14 @@ enum Mover {
     Erring(Defect),
 }
 
-/// What is done to the third write.
+/// Defect of the third write.
 #[derive(Clone, Copy)]
 enum Defect {
-    /// It is not made.
+    /// It is skipped.
     Lost,
-    /// It goes to the next block.
+    /// It is written to the next block.
     Astray,
-    /// The device says that it could not.
+    /// The device reports a failure.
     Refused,
 }
 
@@ -73,7 +73,7 @@ impl Mover {
     }
 }
 
-/// Two rounds of a job, and a look at the device.
+/// Runs two rounds of a job, then verifies the device.
 fn rounds(route: &impl Route, mover: Mover) -> Result<(), Failure> {
     let (medium, mut part, originals) = bench();
     let engine = mover.engine(&medium.file);
@@ -135,7 +135,7 @@ fn a_device_that_loses_a_write_is_seen() {
     assert_eq!(refused, Err(Failure("no".to_owned())));
 }
 
-/// The way through a pool that forgets to copy what was read back.
+/// A route through a pool that does not copy back data that was read.
 struct Forgetful(Pooled);
 
 impl Route for Forgetful {
