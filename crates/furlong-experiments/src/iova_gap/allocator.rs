@@ -1,4 +1,4 @@
-//! What an arm of `iova-gap` is: something that hands out addresses.
+//! The interface of an arm of `iova-gap`: an allocator of addresses.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
@@ -8,69 +8,69 @@ use furlong_lab::model::Failure;
 /// Bytes of a page: every size, alignment and address of the experiment is a multiple.
 pub const PAGE: u64 = 4096;
 
-/// What is asked for: whole pages, and where they may lie.
+/// A request: whole pages, and their constraints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// Bytes, a multiple of [`PAGE`].
     pub size: u64,
-    /// What the start is a multiple of: a power of two, at least [`PAGE`].
+    /// Alignment of the start: a power of two, at least [`PAGE`].
     pub align: u64,
     /// The lowest start, a multiple of [`PAGE`].
     pub low: u64,
-    /// The highest last byte.
+    /// The highest last byte, inclusive.
     pub high: u64,
-    /// Which of the places that suit.
+    /// Choice among the suitable places.
     pub place: Place,
 }
 
-/// Which of the places that suit a request it gets.
+/// Choice among the places that suit a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The lowest.
     Lowest,
     /// The highest.
     Highest,
-    /// Any, all of them equally likely; the number seeds the draw, so that it can be repeated.
+    /// Any, with equal probability; the number seeds the draw, so that it can be repeated.
     Random(u64),
 }
 
 /// Hands out addresses: one side of a race.
 ///
-/// An arm is written as the project's own users would write it: a grant is whatever its `release`
-/// wants back, be it an address, a range or a handle.
+/// An arm is written as the project's own users would write it. A grant is whatever its `release`
+/// takes: an address, a range or a handle.
 pub trait AddressAllocator: Sized {
-    /// What releases a grant.
+    /// Handle that releases a reservation.
     type Grant;
 
-    /// Over the bytes of `space`, which are whole pages, with nothing reserved.
+    /// Makes an allocator over the bytes of `space`, which are whole pages, with nothing reserved.
     ///
     /// # Errors
-    /// It cannot be had.
+    /// The allocator cannot be made.
     fn new(space: Extent<Iova>) -> Result<Self, Failure>;
 
-    /// Reserves exactly these extents, which do not overlap, before anything is timed; their grants
-    /// in the same order. Nothing is reserved before.
+    /// Reserves exactly these extents, which do not overlap, before anything is timed. Nothing is
+    /// reserved before. Returns their grants in the same order.
     ///
-    /// They come in a random order, as a space is filled by use: an allocator that can reserve at a
-    /// given address does so one by one in that order.
+    /// The extents come in random order, as use would fill a space. An allocator that can reserve
+    /// at a given address reserves them one by one in that order.
     ///
     /// # Errors
-    /// They were not all reserved.
+    /// Not all of them were reserved.
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Self::Grant>, Failure>;
 
-    /// Reserves what is asked for: its start, and what releases it. `None` where no place suits.
+    /// Reserves the request. Returns its start and its grant, or `None` if no place suits.
     fn reserve(&mut self, ask: &Ask) -> Option<(u64, Self::Grant)>;
 
-    /// Releases what was reserved.
+    /// Releases a grant.
     fn release(&mut self, grant: Self::Grant);
 
-    /// What is reserved, in ascending order, after a check of whatever can be checked; neighbours
-    /// may come as one.
+    /// Checks the invariants, then returns the reserved extents in ascending order. Neighbours may
+    /// be merged.
     ///
     /// # Errors
-    /// What is broken.
+    /// The broken invariant.
     fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure>;
 
-    /// Entries that searches for a gap have looked at so far, where they are counted.
+    /// Entries that searches for a gap have visited so far, if counted.
     fn visits(&self) -> Option<u64>;
 }

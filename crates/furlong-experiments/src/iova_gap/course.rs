@@ -1,4 +1,4 @@
-//! An allocator on its way through a workload: rounds of pairs, each a reservation and a release.
+//! A workload on an allocator: rounds of pairs, each a reservation and a release.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
@@ -13,16 +13,16 @@ use crate::rounds::in_rounds;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
 
-/// Operations between two looks at the clock: few enough that what is drawn for them stays in the
-/// first-level cache, so many that the clock costs less than a cycle an operation.
+/// Operations between two clock readings: few enough that their drawn inputs stay in the
+/// first-level cache, many enough that the clock costs less than a cycle per operation.
 const ROUND: u64 = 256;
 
-/// Stands for a request that found no place. No page begins there.
+/// Marks a request that found no place. No page begins there.
 const NOWHERE: u64 = u64::MAX;
 
 /// Runs one sample of a workload on an allocator.
 ///
-/// An operation is a pair. Where extents are replaced it releases one and reserves another,
+/// An operation is a pair. Where extents are replaced it releases one and reserves another;
 /// otherwise it reserves one and releases it.
 ///
 /// # Errors
@@ -56,11 +56,11 @@ pub fn run<A: AddressAllocator>(request: &Request) -> Result<Outcome, Failure> {
     })
 }
 
-/// One operation, drawn.
+/// One drawn operation.
 #[derive(Clone, Copy)]
 struct Step {
     ask: Ask,
-    /// What is released, where extents are replaced.
+    /// Index of the extent to release, where extents are replaced.
     victim: u32,
 }
 
@@ -68,7 +68,7 @@ struct Course<A: AddressAllocator> {
     shape: Shape,
     random: Random,
     subject: A,
-    /// What is live, in ascending order unless extents are replaced, and what releases it.
+    /// Live extents, in ascending order unless extents are replaced, and their grants.
     live: Vec<Extent<Iova>>,
     grants: Vec<Option<A::Grant>>,
     steps: Vec<Step>,
@@ -101,7 +101,7 @@ impl<A: AddressAllocator> Course<A> {
         })
     }
 
-    /// So many operations; what they took.
+    /// Runs `operations` operations and returns their time.
     fn rounds(&mut self, operations: u64) -> Result<Duration, Failure> {
         in_rounds(operations, ROUND, |operations| self.round(operations))
     }
@@ -126,7 +126,7 @@ impl<A: AddressAllocator> Course<A> {
         Ok(timed)
     }
 
-    /// Looks at the answers of a round, and follows them.
+    /// Checks the answers of a round, and updates the live extents.
     fn judge(&mut self, operations: usize) -> Result<(), Failure> {
         let starts = &self.starts[..operations];
         for (step, start) in self.steps.iter().zip(starts) {
@@ -147,7 +147,7 @@ impl<A: AddressAllocator> Course<A> {
         Ok(())
     }
 
-    /// A number over all answers, after the allocator has been compared with what should be live.
+    /// Compares the allocator with the live extents, then returns a digest of all answers.
     fn finish(mut self) -> Result<u64, Failure> {
         self.live.sort_unstable_by_key(Extent::start);
         if self.live.windows(2).any(|pair| pair[0].overlaps(&pair[1])) {
@@ -162,8 +162,8 @@ impl<A: AddressAllocator> Course<A> {
     }
 }
 
-/// Extents, in ascending order, with neighbours joined: an allocator of gaps does not know where
-/// they meet.
+/// Merges adjacent extents, given in ascending order: an allocator of gaps does not record their
+/// borders.
 pub fn joined(extents: impl IntoIterator<Item = Extent<Iova>>) -> Vec<Extent<Iova>> {
     let mut joined: Vec<Extent<Iova>> = Vec::new();
     for extent in extents {
@@ -179,7 +179,7 @@ pub fn joined(extents: impl IntoIterator<Item = Extent<Iova>>) -> Vec<Extent<Iov
     joined
 }
 
-/// What was granted, if it is what was asked for.
+/// Returns the granted extent if it satisfies the request.
 fn granted(ask: &Ask, start: u64) -> Result<Extent<Iova>, Failure> {
     if start == NOWHERE {
         return Err(Failure(format!("no place was found for {ask:?}")));

@@ -1,12 +1,15 @@
-//! The arm `scan`: a map of extents, gone through in order until a gap is large enough.
+//! The arm `scan`: a map of extents, searched in order until a gap is large enough.
 //!
-//! This is what kernels and hypervisors write by hand who have an ordered map and no summaries. It
-//! is written as fast as such a scan can be: it begins where the window does, not where the map
-//! does, and ends with the window at no cost a step; without an alignment a step is a subtraction
-//! and a comparison; nothing is collected, and nothing allocated but the map's nodes. Other ways to
-//! go through the map (`iter`, `find`, `try_fold`) were slower. It remembers nothing from one
-//! request to the next: a hint (the last grant, the largest gap seen) makes easy requests easier
-//! and leaves the scan what it is.
+//! Kernels and hypervisors with an ordered map and no summaries use such a scan. It is written to
+//! be as fast as it can be:
+//! - it begins at the window, not at the map's start, and the check for the window's end costs
+//!   nothing per step
+//! - without an alignment, a step is a subtraction and a comparison
+//! - it collects nothing, and allocates nothing but the map's nodes
+//!
+//! Other ways to walk the map (`iter`, `find`, `try_fold`) were slower. The scan remembers nothing
+//! from one request to the next. A hint (the last grant, the largest gap seen) would make easy
+//! requests easier, but the scan would stay the same.
 #![forbid(unsafe_code)]
 
 use std::any::Any;
@@ -27,17 +30,17 @@ pub struct Scan<K> {
     looks: K,
 }
 
-/// A request, as far as the space goes.
+/// A request, clipped to the space.
 struct Query {
     low: u64,
     high: u64,
     size: u64,
-    /// Alignment less 1, where it is more than a page's.
+    /// Alignment minus 1, if larger than a page's.
     mask: Option<u64>,
 }
 
 impl Query {
-    /// The first place from `from` on, in a gap that ends before `end`, if alignment is no matter.
+    /// The first place from `from` on, in a gap that ends before `end`, without alignment.
     #[inline(always)]
     fn anywhere(&self, from: u64, end: u64) -> Option<u64> {
         (end.wrapping_sub(from) >= self.size).then_some(from)
@@ -50,14 +53,14 @@ impl Query {
         (end.checked_sub(at)? >= self.size).then_some(at)
     }
 
-    /// The last place in a gap behind `last` up to `top`, at a multiple of `mask + 1`.
+    /// The last place in a gap after `last` up to `top`, at a multiple of `mask + 1`.
     #[inline(always)]
     fn downwards(&self, mask: u64, last: u64, top: u64) -> Option<u64> {
         let at = top.checked_sub(self.size - 1)? & !mask;
         (at > last).then_some(at)
     }
 
-    /// How many places there are from `from` up to `last`, and the first of them.
+    /// Number of places from `from` up to `last`, and the first of them.
     #[inline(always)]
     fn places(&self, from: u64, last: u64) -> (u64, u64) {
         let mask = self.mask.unwrap_or(PAGE - 1);
@@ -82,7 +85,7 @@ impl<K: Counters> Scan<K> {
         (query.low <= query.high).then_some(query)
     }
 
-    /// The first address of the window that no extent which begins below the window covers.
+    /// The first address of the window that is not covered by an extent from below the window.
     #[inline(always)]
     fn clear(&self, query: &Query) -> Option<u64> {
         if query.low == self.space.start().raw() {
@@ -95,7 +98,7 @@ impl<K: Counters> Scan<K> {
         }
     }
 
-    /// Extents that begin in the window, from `from` on.
+    /// Iterates over extents that begin in the window, from `from` on.
     #[inline(always)]
     fn extents(&self, from: u64, query: &Query) -> impl DoubleEndedIterator<Item = (u64, u64)> {
         let extents = self.extents.range(from..=query.high.max(from));
@@ -105,7 +108,8 @@ impl<K: Counters> Scan<K> {
         })
     }
 
-    /// The first place that `place` finds in a gap, from the address and up to the end it is given.
+    /// Returns the first place for which `place` accepts a gap, given its first address and its
+    /// end.
     #[inline(always)]
     fn lowest(&self, query: &Query, place: impl Fn(u64, u64) -> Option<u64>) -> Option<u64> {
         let mut from = self.clear(query)?;
@@ -113,13 +117,13 @@ impl<K: Counters> Scan<K> {
             if let Some(at) = place(from, start) {
                 return Some(at);
             }
-            // Behind the last address of 64 bits there is no further extent.
+            // No extent follows one that ends at the last 64-bit address.
             from = last.wrapping_add(1);
         }
         self.behind(from, query)
     }
 
-    /// The place behind the last extent of the window, which ends before `from`.
+    /// The place after the last extent of the window, which ends before `from`.
     #[inline(always)]
     fn behind(&self, from: u64, query: &Query) -> Option<u64> {
         let is_over = from == 0 && self.extents.range(..=query.high).next().is_some();
@@ -141,7 +145,7 @@ impl<K: Counters> Scan<K> {
         (at >= self.clear(query)?).then_some(at)
     }
 
-    /// All places are counted, one is drawn, and counting again finds it.
+    /// Counts all places, draws one, and counts again to find it.
     fn random(&self, query: &Query, seed: u64) -> Option<u64> {
         let mut all = 0;
         self.each_gap(query, |first, last| {
@@ -166,7 +170,7 @@ impl<K: Counters> Scan<K> {
         found
     }
 
-    /// Gives each stretch of the window that may be a gap to `is_done`, until it says so.
+    /// Calls `is_done` with each stretch of the window that may be a gap, until it returns true.
     #[inline(always)]
     fn each_gap(&self, query: &Query, mut is_done: impl FnMut(u64, u64) -> bool) {
         let Some(mut from) = self.clear(query) else {

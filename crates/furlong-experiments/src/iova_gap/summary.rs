@@ -1,4 +1,4 @@
-//! The arm `summary`: furlong's space, which knows of each subtree its largest gap.
+//! The arm `summary`: furlong's space, whose tree keeps each subtree's largest gap.
 #![forbid(unsafe_code)]
 
 use std::any::Any;
@@ -12,7 +12,7 @@ use furlong_spec::Random as Generator;
 use super::allocator::{AddressAllocator, Ask, PAGE, Place};
 use furlong_lab::model::Failure;
 
-/// furlong's space in any configuration; it counts where its counters do.
+/// furlong's space in any configuration; visits are counted if its counters count.
 #[derive(Debug)]
 pub struct Summary<C: Config>(VecSpace<C>);
 

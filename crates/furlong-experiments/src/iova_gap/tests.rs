@@ -1,4 +1,5 @@
-//! Both arms against a list of pages, in small spaces at either end of 64 bits; and whole samples.
+//! Both arms compared with a list of pages, in small spaces at either end of the 64-bit range; and
+//! whole samples.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
@@ -11,14 +12,14 @@ use furlong_lab::model::{Failure, Outcome, Request};
 
 const PAGES: u64 = 48;
 
-/// Which pages of a space are taken.
+/// True for each reserved page of a space.
 struct List {
     first: u64,
     taken: Vec<bool>,
 }
 
 impl List {
-    /// Every place that suits, in ascending order.
+    /// Every suitable place, in ascending order.
     fn places(&self, ask: &Ask) -> Vec<u64> {
         let len = (ask.size / PAGE) as usize;
         let starts = 0..=self.taken.len().saturating_sub(len);
@@ -65,7 +66,7 @@ fn any_ask(first: u64, random: &mut Random) -> Ask {
     }
 }
 
-/// Reserves and releases in a space of [`PAGES`] pages at `first`, and looks at each answer.
+/// Reserves and releases in a space of [`PAGES`] pages at `first`, and checks each answer.
 fn agrees_with_a_list<A: AddressAllocator>(first: u64, seed: u64) {
     let random = &mut Random::new(seed);
     let space = Extent::from_len(Iova::new(first), PAGES * PAGE).unwrap();
@@ -192,7 +193,7 @@ fn exact_counts_are_the_same_every_time() {
     assert_eq!(board.metrics["nodes_visited_per_op"], 100.0);
 }
 
-/// Grants the page below the one that it should.
+/// An allocator with a defect: it grants the page below the right one.
 struct Wrong(Scan<Off>);
 
 impl AddressAllocator for Wrong {

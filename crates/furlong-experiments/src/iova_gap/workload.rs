@@ -1,4 +1,4 @@
-//! What a workload's name says: what is reserved beforehand, and what is asked for.
+//! Workloads by name: the initial reservations and the requests.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
@@ -10,36 +10,36 @@ use furlong_lab::model::{Failure, Workload};
 /// Last byte of the space of most workloads: 1 TiB, which is 2^28 pages.
 const LAST: u64 = (1 << 40) - 1;
 
-/// Last byte that a device with 32 address lines reaches.
+/// The highest address of a device with 32 address lines.
 const LAST_32BIT: u64 = (1 << 32) - 1;
 
-/// Pages of the largest extent where sizes differ.
+/// Pages of the largest extent where sizes vary.
 const PAGES_MAX: u64 = 16;
 
-/// What is reserved beforehand, and what is asked for.
+/// Initial reservations and requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Pages with gaps of a page between them: two pages fit behind the last one only.
+    /// Single pages with gaps of one page between them: two pages fit only after the last one.
     Checkerboard,
-    /// Every gap fits; the window begins anywhere among them.
+    /// Every gap fits; the window begins at any of them.
     Scattered,
-    /// A 32-bit limit: below it every gap but the lowest is too small, above it every one fits.
+    /// A 32-bit limit: below it every gap but the lowest is too small, above it every gap fits.
     Window32,
-    /// Every gap has the size and lies one page off the alignment.
+    /// Every gap has the right size but is one page off the alignment.
     Aligned,
-    /// Sizes differ and live for a random time, as far down as possible.
+    /// Extents of varying size and random lifetime, as low as possible.
     ChurnUp,
-    /// The same as far up as possible.
+    /// The same, as high as possible.
     ChurnDown,
-    /// Sizes and gaps differ, and so does the place.
+    /// Sizes, gaps and places vary.
     Random,
 }
 
-/// A workload, read.
+/// A parsed workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) kind: Kind,
-    /// Extents that are live beforehand.
+    /// Extents that are live initially.
     pub(super) extents: u64,
 }
 
@@ -63,17 +63,17 @@ impl Shape {
         Ok(Self { kind, extents })
     }
 
-    /// Whether one extent is replaced after the other; else what is granted is released at once.
+    /// True if each operation replaces an extent; otherwise a grant is released at once.
     pub(super) fn is_churn(self) -> bool {
         matches!(self.kind, Kind::ChurnUp | Kind::ChurnDown)
     }
 
-    /// Whether all arms have to answer the same.
+    /// True if all arms must give the same answers.
     pub(super) fn is_decided(self) -> bool {
         self.kind != Kind::Random
     }
 
-    /// The bytes that can be reserved.
+    /// The addresses that can be reserved.
     pub(super) fn space(self) -> Extent<Iova> {
         let last = match self.kind {
             Kind::Window32 => u64::MAX,
@@ -82,7 +82,7 @@ impl Shape {
         Extent::from_last(Iova::new(0), Iova::new(last)).expect("it begins at 0")
     }
 
-    /// What is reserved beforehand, in ascending order.
+    /// The initial reservations, in ascending order.
     pub(super) fn layout(self, random: &mut Random) -> Vec<Extent<Iova>> {
         let n = self.extents;
         match self.kind {
@@ -116,7 +116,7 @@ impl Shape {
         }
     }
 
-    /// What is asked for next.
+    /// Draws the next request.
     pub(super) fn ask(self, random: &mut Random) -> Ask {
         let two = Ask {
             size: 2 * PAGE,
@@ -158,8 +158,8 @@ impl Shape {
     }
 }
 
-/// Below 4 GiB extents with gaps of a page between them, the lowest of two pages; above it as many
-/// pages with gaps of sixteen.
+/// Below 4 GiB, extents with gaps of one page, the lowest gap two pages. Above it, as many pages
+/// with gaps of sixteen.
 fn window_32bit(n: u64) -> Vec<Extent<Iova>> {
     const PAGES_BELOW: u64 = 1 << 20;
     let room = PAGES_BELOW / n;
@@ -200,7 +200,7 @@ mod tests {
         Shape::of(&workload).expect("the workload is known")
     }
 
-    /// Pages of the gaps between the extents below `end`, and how many extents there are.
+    /// Sizes in pages of the gaps between the extents below `end`, and the number of those extents.
     fn gaps(extents: &[Extent<Iova>], end: u64) -> (Vec<u64>, usize) {
         let below: Vec<_> = extents.iter().filter(|e| e.start().raw() < end).collect();
         let mut from = 0;

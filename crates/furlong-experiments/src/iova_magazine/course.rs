@@ -1,5 +1,5 @@
-//! CPUs on their way through a workload: threads where time is measured, turn by turn on one
-//! thread where events are counted.
+//! CPUs under a workload. Each has a thread where time is measured. Where events are counted, all
+//! take turns on one thread.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
@@ -16,13 +16,13 @@ use furlong_lab::model::{Failure, Outcome, Request, Workload};
 /// Bytes of a page.
 const PAGE: u64 = 4096;
 
-/// Last byte of the space: what a device with 32 address lines reaches.
+/// Last byte of the space: the highest address of a device with 32 address lines.
 const LAST: u64 = (1 << 32) - 1;
 
-/// Turns in which every grant is looked at, before the clock runs.
+/// Turns before the clock starts, in which every grant is checked.
 const WATCHED: u64 = 256;
 
-/// What a workload's name and parameters say.
+/// A parsed workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     kind: Kind,
@@ -35,7 +35,7 @@ enum Kind {
     Card,
     /// An NVMe queue on each CPU.
     Queue,
-    /// What one CPU reserves the other releases.
+    /// One CPU reserves, the other releases.
     Cross,
 }
 
@@ -57,7 +57,7 @@ impl Shape {
         Ok(Self { kind, threads })
     }
 
-    /// A hand-over has two sides, whoever plays them.
+    /// Number of CPUs. A hand-over has two sides, even if one thread plays both.
     fn cpus(self) -> usize {
         match self.kind {
             Kind::Cross => 2,
@@ -65,7 +65,7 @@ impl Shape {
         }
     }
 
-    /// Operations when every CPU has had a turn.
+    /// Operations in one turn of every CPU.
     fn operations_a_turn(self) -> u64 {
         match self.kind {
             Kind::Cross => TURN as u64,
@@ -77,7 +77,7 @@ impl Shape {
 /// Runs one sample of a workload: an operation is a reservation and a release.
 ///
 /// # Errors
-/// The workload is not known, an address was granted twice, or something was left behind.
+/// The workload is not known, an address was granted twice, or an extent was not released.
 pub fn run<A: SharedAllocator>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     let space = Extent::from_last(Iova::new(0), Iova::new(LAST)).expect("it begins at 0");
@@ -140,7 +140,7 @@ fn workers<A: SharedAllocator>(
     (0..shape.threads).map(worker).collect()
 }
 
-/// What a worker does when it is its turn.
+/// Returns the function that runs one turn of a worker.
 fn turn<A: SharedAllocator>(
     domain: &A,
     watch: &impl Watch,
@@ -151,7 +151,7 @@ fn turn<A: SharedAllocator>(
     }
 }
 
-/// Releases what the CPUs hold, which must not overlap; how many extents that were.
+/// Checks that the CPUs' extents do not overlap, and releases them. Returns their number.
 fn give_back<A: SharedAllocator>(domain: &A, workers: Vec<Worker<A>>) -> Result<usize, Failure> {
     let grants: Vec<A::Grant> = workers.into_iter().flat_map(Worker::grants).collect();
     let mut extents: Vec<_> = grants.iter().map(A::extent).collect();

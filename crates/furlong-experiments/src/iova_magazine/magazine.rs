@@ -1,4 +1,4 @@
-//! The arm `magazine`: a domain, whose CPUs keep what they release for what they reserve next.
+//! The arm `magazine`: a domain with per-CPU caches of released extents.
 #![forbid(unsafe_code)]
 
 use std::any::Any;
@@ -16,7 +16,7 @@ use super::shared::{FOLLOWS, SharedAllocator, cpu};
 use crate::traffic::Buffer;
 use furlong_lab::model::Failure;
 
-/// The CPU that a thread was told to be, or the processor that runs it.
+/// The CPU number assigned to the thread, or that of the processor that runs it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThreadCpu;
 
@@ -30,7 +30,7 @@ impl Cpu for ThreadCpu {
     }
 }
 
-/// A domain with the sizes of Linux's magazines, under the same lock as the other arm.
+/// A domain with magazines of Linux's sizes, under the same lock as the other arm.
 pub struct Magazines<K: DomainCounters>(Domain<NoTlb, Shared<Mutex<()>, ThreadCpu, K>>);
 
 impl<K: DomainCounters + Send + 'static> SharedAllocator for Magazines<K> {

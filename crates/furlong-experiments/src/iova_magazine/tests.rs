@@ -1,4 +1,4 @@
-//! Whole samples of both arms, and of arms that hand out what they should not.
+//! Whole samples of both arms, and of arms with defects.
 #![forbid(unsafe_code)]
 
 use std::sync::Mutex;
@@ -60,14 +60,14 @@ struct Erring<const DEFECT: u8> {
     latest: Mutex<Option<Extent<Iova>>>,
 }
 
-/// Now and then somebody gets the extent that was granted last.
+/// Some requests get the extent that was granted last.
 const TWICE: u8 = 0;
-/// Now and then an extent is not released.
+/// Some extents are not released.
 const LEAK: u8 = 1;
-/// What is larger than a page gets a page.
+/// A buffer larger than a page gets one page.
 const SHORT: u8 = 2;
 
-/// What is told to be granted, and what is.
+/// The reported extent, and the real grant.
 struct Told(Extent<Iova>, <LockedTree as SharedAllocator>::Grant);
 
 impl<const DEFECT: u8> SharedAllocator for Erring<DEFECT> {

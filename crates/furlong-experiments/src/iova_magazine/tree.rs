@@ -12,7 +12,7 @@ use super::shared::SharedAllocator;
 use crate::traffic::Buffer;
 use furlong_lab::model::Failure;
 
-/// A space under one lock, which sleeps: an operating system may take the CPU from its holder.
+/// A space under one lock, which sleeps: an operating system may preempt its holder.
 pub struct LockedTree(Lock<Mutex<()>, Root>);
 
 struct Root {

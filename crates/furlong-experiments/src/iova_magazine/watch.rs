@@ -1,4 +1,4 @@
-//! Who has which page: no address may be granted twice, by whichever CPU.
+//! Ownership of each page: no address may be granted twice, by any CPU.
 #![forbid(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -9,17 +9,17 @@ use furlong::addr::{Address, Extent, Iova};
 use crate::traffic::Buffer;
 use furlong_lab::model::Failure;
 
-/// Hears of every grant and every release.
+/// Observes every grant and every release.
 pub(crate) trait Watch: Sync {
-    /// Whether it looks at what it hears; if not, nobody need work out what to tell it.
+    /// True if it checks anything; if not, callers need not prepare its arguments.
     const LOOKS: bool;
-    /// This was reserved for a buffer.
+    /// An extent was reserved for a buffer.
     fn granted(&self, extent: Extent<Iova>, buffer: Buffer);
-    /// This is about to be released.
+    /// An extent is about to be released.
     fn released(&self, extent: Extent<Iova>);
 }
 
-/// Looks at nothing and costs nothing.
+/// Checks nothing and costs nothing.
 pub(crate) struct Blind;
 
 impl Watch for Blind {
@@ -30,7 +30,7 @@ impl Watch for Blind {
     fn released(&self, _: Extent<Iova>) {}
 }
 
-/// A bit a page, and the first thing that was wrong.
+/// One bit per page, and the first fault found.
 pub(crate) struct Claims {
     page: u64,
     bits: Vec<AtomicU64>,
@@ -38,7 +38,7 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// For addresses from 0 to `last`, in pages of `page` bytes.
+    /// Covers addresses from 0 to `last`, in pages of `page` bytes.
     pub(crate) fn new(last: u64, page: u64) -> Self {
         let words = last / page / 64 + 1;
         Self {
@@ -48,7 +48,7 @@ impl Claims {
         }
     }
 
-    /// What was wrong, if anything was.
+    /// Returns the first fault, if any.
     pub(crate) fn verdict(&self) -> Result<(), Failure> {
         match self.wrong.get() {
             Some(wrong) => Err(Failure(wrong.clone())),
@@ -56,7 +56,7 @@ impl Claims {
         }
     }
 
-    /// Pages by their word and bit.
+    /// Pages of an extent, each as a word and a bit.
     fn pages(&self, extent: Extent<Iova>) -> impl Iterator<Item = (&AtomicU64, u64)> {
         let (first, last) = (extent.start().raw(), extent.last().raw());
         let pages = first / self.page..=last / self.page;
@@ -64,7 +64,7 @@ impl Claims {
     }
 
     fn complain(&self, extent: Extent<Iova>, what: &str) {
-        // Only the first is told.
+        // Only the first fault is kept.
         let _ = self.wrong.set(format!("{extent:?} {what}"));
     }
 }

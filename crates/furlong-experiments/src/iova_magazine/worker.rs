@@ -1,4 +1,4 @@
-//! What a CPU does: it serves a network card's ring, an NVMe queue, or one side of a hand-over.
+//! Work of a CPU: a network card's ring, an NVMe queue, or one side of a hand-over.
 #![forbid(unsafe_code)]
 
 use std::hint;
@@ -13,7 +13,7 @@ use super::shared::SharedAllocator;
 use super::watch::Watch;
 use crate::traffic::Buffer;
 
-/// Operations a turn: as many packets as Linux lets a driver handle before it yields.
+/// Operations per turn: the packets that Linux lets a driver handle before it yields.
 pub(super) const TURN: usize = 64;
 
 /// Descriptors of a ring: the default of a driver for cards of 10 Gb/s.
@@ -22,29 +22,29 @@ const RING: usize = 512;
 /// Requests in flight on an NVMe queue.
 const DEPTH: usize = 128;
 
-/// Handfuls on their way from one CPU to the other: a ring's worth.
+/// Batches in flight between the two CPUs: a ring's worth.
 const HANDFULS: usize = RING / TURN;
 
-/// Operations that are drawn beforehand, and gone through again and again: few enough for the
-/// first-level cache.
+/// Operations that are drawn beforehand and reused cyclically: few enough for the first-level
+/// cache.
 const DRAWN: usize = 2048;
 
-/// One operation, drawn: which extent goes, and what comes in its place.
+/// One drawn operation: the extent to release, and the buffer to reserve in its place.
 #[derive(Clone, Copy)]
 struct Step {
     place: u32,
     buffer: Buffer,
 }
 
-/// What a CPU does.
+/// Work of a CPU.
 pub(super) enum Worker<A: SharedAllocator> {
     /// A turn releases the oldest extents and reserves as many.
     Card(Table<A>),
-    /// A turn releases one at random and reserves another, so many times.
+    /// A turn repeatedly releases a random extent and reserves another.
     Queue(Table<A>),
-    /// A turn reserves a handful and hands it over.
+    /// A turn reserves a batch and hands it over.
     Giver(Giver<A>),
-    /// A turn releases a handful that was handed over.
+    /// A turn releases a batch that was handed over.
     Taker(Taker<A>),
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Giver<A: SharedAllocator> {
     at: usize,
     handfuls: SyncSender<Vec<A::Grant>>,
     empty: Receiver<Vec<A::Grant>>,
-    /// Nothing comes any more.
+    /// True when no further batch will come.
     ended: Arc<AtomicBool>,
 }
 
