@@ -1,4 +1,4 @@
-//! The verbs of the command that are about memory systems.
+//! The command's verbs about memory systems.
 #![forbid(unsafe_code)]
 
 pub mod peers;
@@ -10,25 +10,25 @@ use std::process::ExitCode;
 
 use furlong_lab::Error;
 
-/// A verb that these experiments bring.
+/// A verb of the experiments.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
-    /// Set what the published sources of the five systems claim beside this machine's figures
+    /// Compare the published claims about the five systems with this machine's figures
     Seeds(seeds::Args),
-    /// Record what a real program asks of a system, as a trace
+    /// Record a real program's calls of a system, as a trace
     Record(record::Args),
     /// Run a recorded trace through subjects, every answer checked
     Replay(replay::Args),
-    /// Build peers that nobody ships, for --peers
+    /// Build peers that no package ships, for --peers
     Peers(peers::Args),
 }
 
 impl Verb {
-    /// Carries the verb out.
+    /// Runs the verb.
     ///
     /// # Errors
     ///
-    /// Why it cannot be done.
+    /// The verb's own error.
     pub fn run(self) -> Result<ExitCode, Error> {
         match self {
             Verb::Seeds(args) => seeds::run(&args),

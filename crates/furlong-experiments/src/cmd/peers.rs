@@ -1,4 +1,4 @@
-//! `furlong peers`: peers that nobody ships, built on this machine.
+//! `furlong peers`: builds peers that no package ships, on this machine.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub struct Args {
     pub peer: Peer,
 }
 
-/// What can be built.
+/// Peers that can be built.
 #[derive(Debug, clap::Subcommand)]
 pub enum Peer {
     /// Linux's own maple tree, red-black tree and iova allocator, from the distribution's sources
@@ -33,7 +33,7 @@ processes of samples load: those of the arms linux-maple, linux-maple-mut, linux
 linux-iova-tree, linux-rbtree and linux-rbtree-bare. That library is under Linux's licence, the GNU
 General Public License, version 2. It is for this machine: do not hand it on.";
 
-/// Where Linux is.
+/// Sources of Linux.
 #[derive(Debug, clap::Args)]
 #[command(after_help = LINUX_EXAMPLES)]
 pub struct LinuxArgs {
@@ -42,11 +42,11 @@ pub struct LinuxArgs {
     pub from: Option<PathBuf>,
 }
 
-/// Has the binary build it that brings the peers.
+/// Runs the binary that builds the peers.
 ///
 /// # Errors
 ///
-/// That binary is not there, or this is one that builds none.
+/// That binary is missing, or this is one that builds no peers.
 pub fn elsewhere() -> Result<ExitCode, Error> {
     peers::join()?;
     Err(Error::usage("this binary builds no peers"))

@@ -1,4 +1,4 @@
-//! `furlong record`: what a real program asks of a system, as a trace that can be replayed.
+//! `furlong record`: records a real program's calls of a system, as a trace that can be replayed.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
@@ -19,15 +19,15 @@ use furlong_lab::options::Talk;
 use furlong_lab::report::text::plain;
 use furlong_lab::talk::Voice;
 
-/// Records what a command asks of a system, as a trace for `furlong replay`.
+/// Records a command's calls of a system, as a trace for `furlong replay`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Of which system.
+    /// System to record.
     #[command(subcommand)]
     pub system: System,
 }
 
-/// What is recorded.
+/// Systems that can be recorded.
 #[derive(Debug, clap::Subcommand)]
 pub enum System {
     /// Address spaces: mmap, munmap, mprotect, mremap, brk, fork, exec and page faults
@@ -41,18 +41,18 @@ Examples:
   furlong record malloc --events 1000000 -- ls -l
   furlong replay ls.malloctrace --subject glibc";
 
-/// What to record, and where to.
+/// Options of `record malloc`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = MALLOC_EXAMPLES)]
 pub struct MallocArgs {
     /// The trace [default: the program's name with .malloctrace]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Calls that there is room for while the command runs, 32 bytes each
+    /// Maximum number of recorded calls, 32 bytes each while the command runs
     #[arg(long, value_name = "N", default_value_t = malloc::EVENTS)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     pub events: u64,
-    /// How much is said.
+    /// Amount of output.
     #[command(flatten)]
     pub talk: Talk,
     /// The command, and its arguments
@@ -66,17 +66,17 @@ Examples:
   furlong record vm --with strace --output ls.vmtrace -- ls -l
   furlong replay ls.vmtrace";
 
-/// What to record, and where to.
+/// Options of `record vm`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = VM_EXAMPLES)]
 pub struct VmArgs {
     /// The trace [default: the program's name with .vmtrace]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What watches the command [default: perf, or strace where perf may not trace]
+    /// Means of recording [default: perf, or strace where perf may not trace]
     #[arg(long, value_name = "MEANS")]
     pub with: Option<Means>,
-    /// How much is said.
+    /// Amount of output.
     #[command(flatten)]
     pub talk: Talk,
     /// The command, and its arguments
@@ -130,7 +130,7 @@ fn allocations(args: &MallocArgs) -> Result<ExitCode, Error> {
     Ok(Exit::Done.into())
 }
 
-/// The file of a trace, made anew, and what messages call it.
+/// Creates the file of a trace. Returns it with its name for messages.
 fn created(path: &Path) -> Result<(String, File), Error> {
     let name = plain(&path.display().to_string());
     let file = File::create(path).map_err(|error| cannot_write(&name, &error))?;
@@ -141,7 +141,7 @@ fn cannot_write(name: &str, error: &io::Error) -> Error {
     Error::usage(format!("{name}: cannot be written: {}", cause(error)))
 }
 
-/// Ctrl-C ends the command; what it has done by then is kept.
+/// Lets this process outlive Ctrl-C, which ends only the command; its calls until then are kept.
 fn outlive_interrupts() -> Result<(), Error> {
     let refused = |error| Error::failed(format!("cannot listen for Ctrl-C: {}", cause(&error)));
     flag::register(SIGINT, Arc::default())
@@ -173,7 +173,7 @@ fn vm(args: &VmArgs) -> Result<ExitCode, Error> {
     Ok(Exit::Done.into())
 }
 
-/// What watches the command; where it is not the best one, that is said.
+/// Selects the means of recording, and warns if it is not the best one.
 fn means(wanted: Option<Means>, voice: Voice) -> Result<Means, Error> {
     if let Some(means) = wanted {
         let refused = |unable| Error::failed(format!("{means}: {unable}"));
@@ -186,7 +186,7 @@ fn means(wanted: Option<Means>, voice: Voice) -> Result<Means, Error> {
     Ok(means)
 }
 
-/// What the trace says of itself.
+/// Description lines of the trace.
 fn about(program: &Program, means: Means, recorded: &Recorded) -> Vec<String> {
     let mut about = vec![program.line(), format!("recorded with {means}")];
     about.extend(means.lacks().map(str::to_owned));
@@ -194,7 +194,7 @@ fn about(program: &Program, means: Means, recorded: &Recorded) -> Vec<String> {
     about
 }
 
-/// How it went.
+/// Reports the result.
 fn say(recorded: &Recorded, means: Means, path: &Path, voice: Voice) {
     if let Some(status) = recorded.status.filter(|status| !status.success()) {
         voice.warn(&format!("the command has failed: {}", ended(status)));

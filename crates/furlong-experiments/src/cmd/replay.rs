@@ -1,4 +1,4 @@
-//! `furlong replay`: a recorded trace, run through subjects, answers checked.
+//! `furlong replay`: runs a recorded trace on subjects and checks their answers.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ Examples:
 
 /// Runs a trace through subjects, and checks every answer.
 ///
-/// A trace is a recording of address spaces or of allocations (`furlong record` makes them), one of
-/// plugs and unplugs, or a memory map in any form that is known; its form is found by its content.
+/// A trace is a recording of address spaces or allocations by `furlong record`, a recording of
+/// plugs and unplugs, or a memory map in any known form. The form is detected from the content.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -33,17 +33,17 @@ pub struct Args {
     /// Write the outcome as JSON (`furlong.replay/1`); `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// How much is said.
+    /// Amount of output.
     #[command(flatten)]
     pub talk: Talk,
 }
 
-/// Runs the trace and shows what came of it.
+/// Runs the trace and shows the outcome.
 ///
 /// # Errors
 ///
-/// It cannot be read or run, or from some line on it is wrong: what stands before that has been run
-/// and shown. Or a subject gave a wrong answer.
+/// The trace cannot be read or run, or is wrong from some line on: the lines before it are run and
+/// shown. Or a subject gave a wrong answer.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let voice = args.talk.voice(&settings);
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     end(&outcome)
 }
 
-/// How the command ends, when all has been shown.
+/// Ends the command when everything has been shown.
 fn end(outcome: &Outcome) -> Result<ExitCode, Error> {
     let wrong = outcome.wrong();
     let fault = outcome.fault.as_ref();

@@ -1,4 +1,4 @@
-//! `furlong seeds`: the five documents' figures beside this machine's.
+//! `furlong seeds`: shows the five documents' figures beside this machine's.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -21,18 +21,18 @@ Examples:
   furlong seeds
   furlong seeds --md seeds.md --html seeds.html";
 
-/// Where records are, and where the page goes.
+/// Options of `furlong seeds`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Take records that the store has not got from DIR/*/results/*.json [default: the directory
-    /// `experiments` that is nearest above]
+    /// Read records that the store lacks from DIR/*/results/*.json [default: the nearest directory
+    /// `experiments` above this one]
     #[arg(long, value_name = "DIR")]
     pub experiments: Option<PathBuf>,
-    /// Where the page goes.
+    /// Destination of the page.
     #[command(flatten)]
     pub pages: Pages,
-    /// Where the record is.
+    /// Location of the store of records.
     #[command(flatten)]
     pub database: Database,
 }
@@ -41,8 +41,7 @@ pub struct Args {
 ///
 /// # Errors
 ///
-/// The page cannot be written, or there is no such directory. A store that cannot be read is only
-/// said.
+/// The page cannot be written, or there is no such directory. An unreadable store is only reported.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     publish::check_pages(&args.pages)?;
