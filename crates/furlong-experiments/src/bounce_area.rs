@@ -1,4 +1,4 @@
-//! `bounce-area`: how the free slots of an area are shared.
+//! `bounce-area`: ways to share the free slots of an area.
 #![forbid(unsafe_code)]
 
 use furlong::bounce::{Area, AreaFirst, LockFree, Locked, PoolFirst};
@@ -8,7 +8,7 @@ use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
 
 const PLAN: &str = include_str!("../experiments/bounce-area/plan.toml");
 
-/// The experiment.
+/// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arms = vec![
@@ -18,7 +18,7 @@ pub fn experiment() -> Experiment {
     Experiment::compiled_in(PLAN, arms)
 }
 
-/// In the order that keeps CPUs apart, unless the workload is about the one that does not.
+/// Runs in area-first order, which keeps CPUs apart, unless the workload asks for pool-first.
 fn run<A: Area>(request: &Request) -> Result<Outcome, Failure> {
     let is_pool_first = request.workload.params.get("pool_first") == Some(&1);
     if is_pool_first {

@@ -1,4 +1,4 @@
-//! `bounce-order`: which area is asked next when this CPU's own one has no room.
+//! `bounce-order`: the area to search next if this CPU's own area has no room.
 #![forbid(unsafe_code)]
 
 use furlong::bounce::{AreaFirst, Locked, Order, PoolFirst};
@@ -8,7 +8,7 @@ use furlong_lab::model::{Arm, Experiment};
 
 const PLAN: &str = include_str!("../experiments/bounce-order/plan.toml");
 
-/// The experiment.
+/// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arms = vec![

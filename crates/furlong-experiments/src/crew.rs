@@ -1,5 +1,5 @@
-//! Workers on CPUs: on a thread each where time is measured, turn by turn on one thread where
-//! events are counted.
+//! Workers on CPUs. Each has a thread where time is measured. Where events are counted, all take
+//! turns on one thread.
 #![forbid(unsafe_code)]
 
 use std::hint;
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use super::seats::Seats;
 use furlong_lab::model::Failure;
 
-/// Looks for the others before the CPU is offered to them.
+/// Spins before the CPU is yielded to the other threads.
 const LOOKS: u32 = 1000;
 
-/// Every worker on this thread, turn by turn: the same events in the same order each time.
+/// Runs every worker on this thread, in turn: the same events in the same order each time.
 ///
 /// # Errors
-/// The first of a turn.
+/// The first error of a turn.
 pub(crate) fn in_turn<W>(
     workers: &mut [W],
     seats: Seats,
@@ -34,11 +34,11 @@ pub(crate) fn in_turn<W>(
     Ok(begin.elapsed())
 }
 
-/// Every worker on a thread of its own; from when the first begins to when the last has ended. One
-/// alone works on this thread.
+/// Runs every worker on a thread of its own. Returns the time from the first start to the last end.
+/// A single worker runs on this thread.
 ///
 /// # Errors
-/// The first of a turn, which ends all.
+/// The first error of a turn, which ends all.
 pub(crate) fn at_once<W: Send>(
     workers: &mut [W],
     seats: Seats,
@@ -60,7 +60,7 @@ pub(crate) fn at_once<W: Send>(
                 break;
             }
             if let Err(why) = turn(worker) {
-                // Only the first is told.
+                // Only the first error is kept.
                 let _ = failure.set(why);
             }
         }

@@ -1,9 +1,9 @@
-//! The whole allocator under the churn of a bus: what `iova-propagation` calls `gas`.
+//! The whole allocator under the load of a bus: the `gas` workloads of `iova-propagation`.
 //!
 //! Half of the live extents belong to a network card, whose rings complete in the order in which
-//! they were filled, half to NVMe queues, whose requests complete in any. Each operation releases
-//! one and reserves another, as low as possible and with a page free on both sides, which is how
-//! FreeBSD's `iommu_gas` places them.
+//! they were filled. The other half belong to NVMe queues, whose requests complete in any order.
+//! Each operation releases one extent and reserves another, as low as possible and with a free page
+//! on both sides. FreeBSD's `iommu_gas` places extents the same way.
 #![forbid(unsafe_code)]
 
 use std::any::Any;
@@ -24,17 +24,17 @@ use furlong_lab::model::{Failure, Outcome, Request};
 /// Bytes of a page.
 const PAGE: u64 = 4096;
 
-/// The last byte that a device with 48 address lines reaches.
+/// The highest address of a device with 48 address lines.
 const LAST: u64 = (1 << 48) - 1;
 
-/// What every request has in common.
+/// The common part of every request.
 const REQUEST: iova::Request = iova::Request::new(PAGE).guard(Guard::ONE);
 
-/// Operations between two looks at the clock: so few that what is drawn for them stays in the
+/// Operations between two clock readings: few enough that their drawn inputs stay in the
 /// first-level cache.
 const ROUND: u64 = 512;
 
-/// Whether a workload is one of these.
+/// True if a workload is one of these.
 #[must_use]
 pub fn is_one(name: &str) -> bool {
     name.starts_with("gas-")
@@ -43,7 +43,7 @@ pub fn is_one(name: &str) -> bool {
 /// Runs one sample on a space of any configuration.
 ///
 /// # Errors
-/// The workload is not known, or the space is broken or holds something else than it should.
+/// The workload is not known, or the space is broken or does not hold the expected extents.
 pub fn run<C: Config<Counters: 'static>>(request: &Request) -> Result<Outcome, Failure> {
     let live = request.workload.params.get("live").copied().unwrap_or(0);
     if !is_one(&request.workload.name) || !(2..=1 << 24).contains(&live) || live % 2 != 0 {
@@ -51,7 +51,7 @@ pub fn run<C: Config<Counters: 'static>>(request: &Request) -> Result<Outcome, F
         return Err(Failure(text.to_owned()));
     }
     let mut course = Course::<C>::new(live as usize / 2, request.seed)?;
-    // Once round, so that extents lie where others have been.
+    // One full round, so that extents lie where others have been.
     course.rounds(live)?;
     let operations = request.operations.max(1);
     let before = course.work();
@@ -68,7 +68,7 @@ pub fn run<C: Config<Counters: 'static>>(request: &Request) -> Result<Outcome, F
     } else {
         [
             ("time_ns_per_op", time),
-            // Nothing is ever reset.
+            // These workloads have no reset, so both times are equal.
             ("time_with_reset_ns_per_op", time),
         ]
     };
@@ -80,7 +80,7 @@ pub fn run<C: Config<Counters: 'static>>(request: &Request) -> Result<Outcome, F
     })
 }
 
-/// One operation, drawn: which extent goes, and what comes in its place.
+/// One drawn operation: the extent to release, and the buffer to reserve in its place.
 #[derive(Clone, Copy)]
 struct Step {
     place: u32,
@@ -90,11 +90,11 @@ struct Step {
 struct Course<C: Config> {
     random: Random,
     space: VecSpace<C>,
-    /// The network card's first, a ring; then those of the NVMe queues.
+    /// The ring of the network card first, then the extents of the NVMe queues.
     grants: Vec<Option<Grant>>,
-    /// Half of them.
+    /// Half the number of extents.
     half: usize,
-    /// How far the ring has come.
+    /// Position in the ring.
     turn: usize,
     steps: Vec<Step>,
     digest: u64,
@@ -116,7 +116,7 @@ impl<C: Config<Counters: 'static>> Course<C> {
             steps: Vec::new(),
             digest: 0,
         };
-        // In turns, as the devices would begin.
+        // Alternately, as the devices would begin.
         let mut nvme = Vec::with_capacity(half);
         for _ in 0..half {
             let buffer = Buffer::of_network_card(&mut course.random);
@@ -128,7 +128,7 @@ impl<C: Config<Counters: 'static>> Course<C> {
         Ok(course)
     }
 
-    /// So many operations; what they took.
+    /// Runs `operations` operations. Returns the time that they took.
     fn rounds(&mut self, operations: u64) -> Result<Duration, Failure> {
         in_rounds(operations, ROUND, |operations| self.round(operations))
     }
@@ -166,13 +166,13 @@ impl<C: Config<Counters: 'static>> Course<C> {
         }
     }
 
-    /// Recomputed nodes and rotations so far; nothing where they are not counted.
+    /// Recomputed nodes and rotations so far; zeros if they are not counted.
     fn work(&self) -> [u64; 2] {
         let tally = (self.space.counters() as &dyn Any).downcast_ref::<Tally>();
         tally.map_or([0; 2], |tally| [tally.augmentations(), tally.rotations()])
     }
 
-    /// A number over all answers, after the space has been compared with what should be in it.
+    /// Compares the space with the expected extents, then returns a digest of all answers.
     fn finish(self) -> Result<u64, Failure> {
         let checked = self.space.check();
         checked.map_err(|broken| Failure(broken.to_string()))?;

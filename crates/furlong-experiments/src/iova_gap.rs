@@ -1,7 +1,7 @@
-//! `iova-gap`: finding a gap by a scan, and by what a tree knows of its subtrees.
+//! `iova-gap`: finding a gap by a scan, or by the tree's summaries of subtrees.
 //!
-//! The workloads are written over [`AddressAllocator`], so that further arms can be added: a type
-//! that implements it, `Arm::new(name, run::<ThatType>)`, and its name in the plan.
+//! The workloads are generic over [`AddressAllocator`], so that further arms can be added. An arm
+//! is a type that implements it, `Arm::new(name, run::<ThatType>)`, and a name in the plan.
 #![forbid(unsafe_code)]
 
 mod allocator;
@@ -23,14 +23,14 @@ pub use summary::Summary;
 
 const PLAN: &str = include_str!("../experiments/iova-gap/plan.toml");
 
-/// The experiment.
+/// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arms = vec![Arm::new("scan", scan), Arm::new("summary", summary)];
     Experiment::compiled_in(PLAN, arms)
 }
 
-/// Times the arm without counters, or counts without looking at the clock.
+/// Times the arm without counters, or counts without reading the clock.
 fn scan(request: &Request) -> Result<Outcome, Failure> {
     if request.exact {
         run::<Scan<Tally>>(request)
@@ -39,8 +39,8 @@ fn scan(request: &Request) -> Result<Outcome, Failure> {
     }
 }
 
-/// With the largest gap for a measure, and with the measures that are there for alignment and for
-/// random placement where the workload is about those.
+/// Uses the largest gap as the measure. Workloads about alignment or random placement use the
+/// measures made for those.
 fn summary(request: &Request) -> Result<Outcome, Failure> {
     match request.workload.name.as_str() {
         "aligned-runs" => measured::<Runs<ORDERS>>(request),
@@ -49,7 +49,7 @@ fn summary(request: &Request) -> Result<Outcome, Failure> {
     }
 }
 
-/// Sizes and alignments go up to sixteen pages: five orders.
+/// Sizes and alignments are at most sixteen pages: five orders.
 const ORDERS: usize = 5;
 
 fn measured<M: Measure + 'static>(request: &Request) -> Result<Outcome, Failure> {

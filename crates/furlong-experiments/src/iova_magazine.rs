@@ -1,6 +1,6 @@
-//! `iova-magazine`: what it is worth that CPUs keep what they release.
+//! `iova-magazine`: the benefit of per-CPU caches of released ranges.
 //!
-//! The workloads are written over [`SharedAllocator`], so that further arms can be added.
+//! The workloads are generic over [`SharedAllocator`], so that further arms can be added.
 #![forbid(unsafe_code)]
 
 mod course;
@@ -23,7 +23,7 @@ pub use tree::LockedTree;
 
 const PLAN: &str = include_str!("../experiments/iova-magazine/plan.toml");
 
-/// The experiment.
+/// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arms = vec![
@@ -33,7 +33,7 @@ pub fn experiment() -> Experiment {
     Experiment::compiled_in(PLAN, arms)
 }
 
-/// Times the arm without counters, or counts without looking at the clock.
+/// Times the arm without counters, or counts without reading the clock.
 fn magazine(request: &Request) -> Result<Outcome, Failure> {
     if request.exact {
         run::<Magazines<Traffic>>(request)

@@ -1,4 +1,4 @@
-//! `iova-propagation`: when a tree recomputes what it knows of its subtrees.
+//! `iova-propagation`: eager and deferred recomputation of subtree summaries.
 #![forbid(unsafe_code)]
 
 use furlong::iova;
@@ -10,7 +10,7 @@ use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
 
 const PLAN: &str = include_str!("../experiments/iova-propagation/plan.toml");
 
-/// The experiment.
+/// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arms = vec![
@@ -21,8 +21,8 @@ pub fn experiment() -> Experiment {
     Experiment::compiled_in(PLAN, arms)
 }
 
-/// Times the arm without counters, or counts without looking at the clock: on the tree alone, or
-/// on the whole allocator.
+/// Times the arm without counters, or counts without reading the clock. The subject is the tree
+/// alone or the whole allocator.
 fn run<P: Propagation + 'static>(request: &Request) -> Result<Outcome, Failure> {
     match (gas::is_one(&request.workload.name), request.exact) {
         (false, false) => ordered::run::<Tree<Custom<P>>>(request),

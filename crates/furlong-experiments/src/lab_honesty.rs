@@ -1,4 +1,4 @@
-//! `lab-honesty`: how often a tool calls identical programs different.
+//! `lab-honesty`: false alarms of measuring tools on identical programs.
 #![forbid(unsafe_code)]
 
 mod drift;
@@ -18,19 +18,19 @@ use tool::{BlockOrder, Furlong, Hyperfine, Tool};
 
 const PLAN: &str = include_str!("../experiments/lab-honesty/plan.toml");
 
-/// Share of the comparisons of a program with itself in which it was called different, per cent.
+/// Comparisons of a program with itself that the tool called different, in per cent.
 const CALLED_DIFFERENT: &str = "called_different_pct";
 
-/// Share of the comparisons in which the slower program was called slower, per cent.
+/// Comparisons in which the tool called the slower program slower, in per cent.
 const FOUND_SLOWER: &str = "found_slower_pct";
 
-/// What a program that does nothing takes, as the tool says, in microseconds.
+/// Run time of a program that does nothing, as the tool reports it, in microseconds.
 const SPAWN_TO_EXIT: &str = "spawn_to_exit_us";
 
-/// What a comparison takes, seconds.
+/// Duration of a comparison, in seconds.
 const COMPARISON: &str = "comparison_s";
 
-/// The experiment.
+/// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arms = vec![
@@ -48,10 +48,10 @@ pub fn experiment() -> Experiment {
     Experiment::compiled_in(PLAN, arms)
 }
 
-/// What the operations of a sample are.
+/// One operation of a sample.
 type Operation<T> = fn(&mut T, &Programs) -> Result<f64, Failure>;
 
-/// What a workload asks of a tool, and the metric that the mean over the operations is.
+/// Returns the operation that a workload runs, and the metric that is its mean.
 fn asked<T: Tool>(request: &Request) -> (&'static str, Operation<T>) {
     fn share(told: Result<bool, Failure>) -> Result<f64, Failure> {
         told.map(|told| if told { 100.0 } else { 0.0 })
@@ -69,7 +69,7 @@ fn asked<T: Tool>(request: &Request) -> (&'static str, Operation<T>) {
     }
 }
 
-/// Makes comparisons with a tool, and says what they came to on average.
+/// Makes comparisons with a tool and returns their mean.
 fn run<T: Tool>(request: &Request) -> Result<Outcome, Failure> {
     let param = |name: &str| request.workload.params.get(name).copied().unwrap_or(0);
     let programs = Programs::write(param("loops"), param("slower_permille")).map_err(said)?;
@@ -93,7 +93,7 @@ fn run<T: Tool>(request: &Request) -> Result<Outcome, Failure> {
         .into(),
         operations: request.operations,
         elapsed_s,
-        // There is no answer to agree on but the question.
+        // The tool's answers vary, so arms can agree only on the question.
         digest: request.seed,
     })
 }

@@ -1,12 +1,13 @@
-//! The experiments on the five systems of `furlong`, on the lab's public interface, and the verbs
-//! of the command that are about memory: recordings and the seeds' figures.
+//! The experiments on the five systems of `furlong`, built on the lab's public interface. The
+//! crate also holds the command's verbs about memory: recordings and the seeds' figures.
 //!
 //! # Files
 //! - a file or folder for each experiment, by its name
-//! - `recorder/`: traces of real programs, made; `replay/`: run again through subjects
+//! - `recorder/`: records traces of real programs; `replay/`: replays them on subjects
 //! - `seeds/`: the figures of the documents that the systems come from
 //! - `cmd/`: the verbs `record`, `replay`, `seeds` and `peers`, a file each
-//! - `malloc-work/`, `malloc-record/` beside this folder: programs that run inside what is measured
+//! - `malloc-work/`, `malloc-record/` beside this folder: programs that run inside the measured
+//!   process
 
 use std::fmt::Display;
 
@@ -40,7 +41,7 @@ pub mod vmspace_index;
 
 pub use cmd::Verb;
 
-/// What something refuses with, as the reason of a failure.
+/// Converts any refusal into a [`Failure`].
 pub(crate) fn said(refusal: impl Display) -> Failure {
     Failure(refusal.to_string())
 }

@@ -1,4 +1,4 @@
-//! `malloc-gate`: what it is worth that the entries of malloc and free are inlined.
+//! `malloc-gate`: the benefit of inlining the entries of malloc and free.
 #![forbid(unsafe_code)]
 
 use super::malloc::{Library, countable, figures, found};
@@ -6,13 +6,13 @@ use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Plan, Request};
 
 const PLAN: &str = include_str!("../experiments/malloc-gate/plan.toml");
 
-/// The library as it is shipped.
+/// The library as shipped.
 const INLINED: Library = Library::Shipped("furlong_malloc");
 
-/// The same but for the gate.
+/// The same library without the gate.
 const OUTLINED: Library = Library::Shipped("furlong_malloc_outlined");
 
-/// The experiment.
+/// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arms = vec![

@@ -1,4 +1,4 @@
-//! `malloc-suite`: allocators on the classic benchmarks, as we write them, and on real programs.
+//! `malloc-suite`: allocators on our versions of the classic benchmarks, and on real programs.
 #![forbid(unsafe_code)]
 
 mod classic;
@@ -24,7 +24,7 @@ const FURLONG: Library = Library::Shipped("furlong_malloc");
 const PLAIN: Library = Library::Shipped("furlong_malloc_plain");
 const SECURE: Library = Library::Shipped("furlong_malloc_secure");
 
-/// An allocator by the name that its arm has.
+/// An allocator, by the name of its arm.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named {
     pub(crate) name: &'static str,
@@ -36,7 +36,7 @@ impl Named {
         Self { name, preload }
     }
 
-    /// Carries the steps in a file out; `malloc-work/replay.rs` says what they are.
+    /// Carries out the steps in a file; `malloc-work/replay.rs` documents them.
     pub(crate) fn replay(&self, steps: &Path, threads: u32, slots: u32) -> Result<Done, Failure> {
         let work = Work {
             arguments: vec![
@@ -52,7 +52,7 @@ impl Named {
     }
 }
 
-/// All of them.
+/// All allocators of the suite.
 pub(crate) const SUBJECTS: [Named; 7] = [
     Named::new("mimalloc", MIMALLOC),
     Named::new("glibc", GLIBC),
@@ -63,7 +63,7 @@ pub(crate) const SUBJECTS: [Named; 7] = [
     Named::new("furlong-secure", SECURE),
 ];
 
-/// The experiment.
+/// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arms = vec![
@@ -106,21 +106,21 @@ pub fn experiment() -> Experiment {
     }
 }
 
-/// Runs a workload with a library of the caller's preloaded.
+/// Runs a workload with the caller's library preloaded.
 ///
 /// # Errors
-/// As of any arm.
+/// As for any arm.
 pub fn preloaded(library: &'static str, request: &Request) -> Result<Outcome, Failure> {
     run(&Library::File(library), request)
 }
 
-/// Why a workload cannot run with such a library, if it cannot.
+/// The reason if a workload cannot run with such a library, otherwise `None`.
 #[must_use]
 pub fn missing_file(library: &'static str, workload: &Workload) -> Option<String> {
     missing(&Library::File(library), workload)
 }
 
-/// Why an arm cannot run a workload, if it cannot.
+/// The reason if an arm cannot run a workload, otherwise `None`.
 fn missing(library: &Library, workload: &Workload) -> Option<String> {
     let program = Real::of(workload).and_then(Real::missing);
     program.or_else(|| library.missing())

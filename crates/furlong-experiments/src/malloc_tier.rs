@@ -1,4 +1,4 @@
-//! `malloc-tier`: what it is worth that a heap keeps its policy's answers for a batch.
+//! `malloc-tier`: the benefit of a heap that caches its policy's answers for a batch.
 #![forbid(unsafe_code)]
 
 use super::malloc::{Library, countable, figures, found};
@@ -6,13 +6,13 @@ use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Plan, Request};
 
 const PLAN: &str = include_str!("../experiments/malloc-tier/plan.toml");
 
-/// The library as it is shipped.
+/// The library as shipped.
 const BATCHED: Library = Library::Shipped("furlong_malloc");
 
-/// The same but for the tier.
+/// The same library without the tier.
 const PER_CALL: Library = Library::Shipped("furlong_malloc_per_call");
 
-/// The experiment.
+/// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arms = vec![

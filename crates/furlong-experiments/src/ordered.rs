@@ -1,8 +1,9 @@
-//! Ordered structures under insertions and removals: what `iova-propagation` and `tree-order` time.
+//! Ordered structures under insertions and removals, as timed by `iova-propagation` and
+//! `tree-order`.
 //!
-//! The workloads are those of the post about FreeBSD's tree: nodes are made beforehand and moved
-//! into and out of one structure over and over. Orders are drawn between rounds, never while the
-//! clock runs, and at the end the structure is checked against a list of what should be in it.
+//! The workloads are those of the post about FreeBSD's tree: existing nodes are repeatedly moved
+//! into and out of one structure. Orders are drawn between rounds, never while the clock runs. At
+//! the end the structure is checked against a list of its expected nodes.
 #![forbid(unsafe_code)]
 
 mod structure;
@@ -19,14 +20,14 @@ use furlong_lab::model::{Failure, Outcome, Request};
 pub use structure::{ByKey, Keyed, Map, Ordered, Tree, Work, node_of};
 use workload::{Kind, Shape};
 
-/// Rounds before the clock starts: the structure gets the shape that the workload leaves it in, and
-/// caches and predictors warm up.
+/// Untimed rounds at the start: the structure takes on the workload's typical shape, and caches and
+/// predictors warm up.
 const WARM_ROUNDS: u32 = 2;
 
 /// Runs one sample of a workload on a structure.
 ///
 /// # Errors
-/// The workload is not known, or the structure is broken or holds something else than it should.
+/// The workload is not known, or the structure is broken or does not hold the expected nodes.
 pub fn run<S: Ordered>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     let mut course = Course::<S>::new(shape, request.seed);
@@ -53,7 +54,7 @@ pub fn run<S: Ordered>(request: &Request) -> Result<Outcome, Failure> {
     })
 }
 
-/// What rounds took.
+/// Time and work of rounds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     operations: u64,
@@ -93,18 +94,18 @@ impl Round {
     }
 }
 
-/// A structure on its way through the rounds of a workload.
+/// A structure and the state of its workload between rounds.
 struct Course<S> {
     shape: Shape,
     random: Random,
     subject: S,
-    /// For removals: what is copied back when the structure is empty.
+    /// For removals: the copy that refills the structure when it is empty.
     full: Option<S>,
-    /// What should be linked.
+    /// True for each node that should be linked.
     linked: Vec<bool>,
     /// Nodes of the next round, in the order in which they are touched.
     order: Vec<u32>,
-    /// For the sliding window: how far it has come.
+    /// For the sliding window: its position.
     slid: usize,
 }
 
@@ -139,7 +140,7 @@ impl<S: Ordered> Course<S> {
         }
     }
 
-    /// One round over as many operations as there are nodes.
+    /// Runs one round, with as many operations as nodes.
     fn round(&mut self) -> Round {
         let reset = Instant::now();
         match (self.shape.kind, &self.full) {
@@ -167,7 +168,7 @@ impl<S: Ordered> Course<S> {
         }
     }
 
-    /// Draws the order of the next round, and what will be linked after it.
+    /// Draws the order of the next round, and updates the expected nodes.
     fn draw(&mut self) {
         match self.shape.kind {
             Kind::Toggle if self.shape.is_random => self.draw_toggles(),
@@ -181,7 +182,7 @@ impl<S: Ordered> Course<S> {
         }
     }
 
-    /// Random nodes, each with a bit that says whether it goes in or out.
+    /// Draws random nodes, each with a bit that tells insertion from removal.
     fn draw_toggles(&mut self) {
         let nodes = self.linked.len();
         for entry in &mut self.order {
@@ -191,7 +192,7 @@ impl<S: Ordered> Course<S> {
         }
     }
 
-    /// A window over half of the nodes that moves up: one in above, one out below.
+    /// Slides a window over half of the nodes upwards: one node in above, one out below.
     fn slide(&mut self) {
         let nodes = self.linked.len();
         for pair in self.order.chunks_exact_mut(2) {
@@ -203,7 +204,7 @@ impl<S: Ordered> Course<S> {
         }
     }
 
-    /// A number over what is linked, after the structure has been checked against it.
+    /// Checks the structure against the expected nodes and returns a digest of them.
     fn digest(&self) -> Result<u64, Failure> {
         let expected = (0..self.linked.len()).filter(|node| self.linked[*node]);
         let expected = digest(0, expected.map(|node| node as u64));

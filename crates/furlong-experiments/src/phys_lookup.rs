@@ -1,4 +1,4 @@
-//! `phys-lookup`: which descriptor is this frame's, by an array, a tree and tables.
+//! `phys-lookup`: finding a frame's descriptor by an array, a tree or tables.
 #![forbid(unsafe_code)]
 
 mod asked;
@@ -25,7 +25,7 @@ use shape::{Kind, Shape};
 
 const PLAN: &str = include_str!("../experiments/phys-lookup/plan.toml");
 
-/// The experiment.
+/// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arms = vec![
@@ -60,7 +60,7 @@ where
     }
 }
 
-/// Why the arm cannot run a workload, if it cannot. What is wrong with the workload itself is said
+/// The reason if the arm cannot run a workload, otherwise `None`. A faulty workload is reported
 /// when it runs.
 fn limit<L: Contestant>(workload: &Workload) -> Option<String> {
     let layouts = Shape::of(workload).ok()?.layouts(0).ok()?;

@@ -1,11 +1,11 @@
-//! Work in rounds: what a round is about is drawn before its clock starts.
+//! Work in rounds: the inputs of a round are drawn before its clock starts.
 #![forbid(unsafe_code)]
 
 use std::time::Duration;
 
 use furlong_lab::model::Failure;
 
-/// Goes through `operations`, at most `at_once` of them in a round; what the rounds took together.
+/// Runs `operations`, at most `at_once` of them in a round. Returns the total time of the rounds.
 pub(super) fn in_rounds(
     operations: u64,
     at_once: u64,

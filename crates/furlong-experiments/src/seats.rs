@@ -1,20 +1,20 @@
-//! The CPU that a worker is: one of its own, or the processor that runs it.
+//! A worker's CPU number: its own, or that of the processor that runs it.
 #![forbid(unsafe_code)]
 
 use super::iova_magazine::{FOLLOWS, become_cpu};
 
-/// Which CPUs workers are.
+/// Assignment of CPU numbers to workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seats {
-    /// Each is one of its own, whatever runs it.
+    /// Each worker has its own number, whatever processor runs it.
     Own,
-    /// Each is the processor that runs it, as in a kernel. Where one thread plays them all there
-    /// are so many processors, which workers take in turn.
+    /// Each worker has the number of the processor that runs it, as in a kernel. If one thread
+    /// plays all workers, this is the number of processors, which they take in turn.
     Processors(usize),
 }
 
 impl Seats {
-    /// Makes this thread the CPU of a worker that no other thread works for.
+    /// Gives this thread the CPU number of a worker that no other thread plays.
     pub(crate) fn take(self, worker: usize) {
         become_cpu(match self {
             Self::Own => worker,
@@ -22,7 +22,7 @@ impl Seats {
         });
     }
 
-    /// The same for a thread that works for all of them.
+    /// The same for a thread that plays all workers.
     pub(crate) fn play(self, worker: usize) {
         become_cpu(match self {
             Self::Own => worker,
@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(ThreadCpu.number(), 3);
         Seats::Processors(2).play(3);
         assert_eq!(ThreadCpu.number(), 1);
-        // So many processors no machine has.
+        // No machine has that many processors.
         Seats::Processors(2).take(1 << 20);
         assert!(ThreadCpu.number() < 1 << 20);
     }

@@ -1,29 +1,29 @@
-//! What drivers map: the sizes of a network card and of an NVMe queue, after published figures. The
-//! README of `iova-propagation` names the sources, and what is assumed beyond them.
+//! Buffers that drivers map: sizes of a network card and of an NVMe queue, from published figures.
+//! The README of `iova-propagation` names the sources and the further assumptions.
 #![forbid(unsafe_code)]
 
 use furlong_spec::Random;
 
-/// Bytes that a device will see, and where in their first page they begin.
+/// A buffer for a device: its size, and its offset in its first page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
     /// Bytes.
     pub size: u32,
-    /// Bytes from the beginning of the first page; less than a page.
+    /// Offset from the beginning of the first page, in bytes; less than a page.
     pub offset: u32,
 }
 
 /// Bytes of a page.
 const PAGE: u32 = 4096;
 
-/// A receive buffer: half a page, the lower or the upper half.
+/// A receive buffer: the lower or the upper half of a page.
 const RECEIVE: u32 = 2048;
 
-/// Frames of the simple Internet mix: bytes, and how many of them in a dozen.
+/// Frames of the simple Internet mix: bytes, and their number in a dozen.
 const FRAMES: [(u32, u32); 3] = [(64, 7), (594, 4), (1518, 1)];
 
-/// Requests of an enterprise workload, of 4 KiB and more: bytes, and how many in a hundred. What is
-/// smaller than a page takes a page as well.
+/// Requests of an enterprise workload, of 4 KiB and more: bytes, and their number in a hundred.
+/// Requests smaller than a page count as a page.
 const REQUESTS: [(u32, u32); 6] = [
     (4 << 10, 77),
     (8 << 10, 10),
@@ -34,7 +34,7 @@ const REQUESTS: [(u32, u32); 6] = [
 ];
 
 impl Buffer {
-    /// What a network card has in its rings: as many buffers to receive as frames to send.
+    /// Draws a buffer in a network card's rings: as many to receive as to send.
     #[must_use]
     pub fn of_network_card(random: &mut Random) -> Self {
         if random.below(2) == 0 {
@@ -43,7 +43,7 @@ impl Buffer {
                 offset: RECEIVE * random.below(2) as u32,
             }
         } else {
-            // Frames lie anywhere in memory, in lines of 64 bytes.
+            // Frames lie anywhere in memory, aligned to 64 bytes.
             Self {
                 size: weighted(&FRAMES, random),
                 offset: 64 * random.below(u64::from(PAGE / 64)) as u32,
@@ -51,7 +51,7 @@ impl Buffer {
         }
     }
 
-    /// What an NVMe queue has in flight.
+    /// Draws a buffer in flight in an NVMe queue.
     #[must_use]
     pub fn of_nvme(random: &mut Random) -> Self {
         Self {
@@ -60,14 +60,14 @@ impl Buffer {
         }
     }
 
-    /// Pages that it touches.
+    /// Number of pages that the buffer touches.
     #[must_use]
     pub fn pages(self) -> u64 {
         u64::from((self.offset + self.size).div_ceil(PAGE))
     }
 }
 
-/// One of the values, as often as its weight says.
+/// Draws a value with the frequency given by its weight.
 fn weighted(table: &[(u32, u32)], random: &mut Random) -> u32 {
     let all: u32 = table.iter().map(|(_, weight)| weight).sum();
     let mut left = random.below(u64::from(all)) as u32;
@@ -115,7 +115,7 @@ mod tests {
         assert!(buffers.iter().all(|buffer| buffer.offset < PAGE));
         let two = buffers.iter().filter(|buffer| buffer.pages() == 2).count();
         assert!(buffers.iter().all(|buffer| buffer.pages() <= 2));
-        // Of the frames, which are half, 4 in 12 straddle in 9 of 64 places, 1 in 12 in 23 of 64.
+        // Half are frames to send: 4 in 12 straddle in 9 of 64 places, 1 in 12 in 23 of 64.
         let expected = 10_000.0 * 0.5 * (4.0 / 12.0 * 9.0 / 64.0 + 1.0 / 12.0 * 23.0 / 64.0);
         assert!(
             (two as f64 - expected).abs() < 90.0,

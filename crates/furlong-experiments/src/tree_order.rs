@@ -1,4 +1,4 @@
-//! `tree-order`: the augmented tree beside the map that everybody has.
+//! `tree-order`: the augmented tree beside the standard library's map.
 #![forbid(unsafe_code)]
 
 use furlong::rbtree::Standard;
@@ -8,7 +8,7 @@ use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
 
 const PLAN: &str = include_str!("../experiments/tree-order/plan.toml");
 
-/// The experiment.
+/// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arms = vec![
@@ -18,7 +18,7 @@ pub fn experiment() -> Experiment {
     Experiment::compiled_in(PLAN, arms)
 }
 
-/// Removal is by node, as a kernel has it; `-key` has it search first, as a map must.
+/// Removes by node, as a kernel does; `-key` workloads search first, as a map must.
 fn checked(request: &Request) -> Result<Outcome, Failure> {
     if request.workload.name.ends_with("-key") {
         ordered::run::<ByKey<Tree<Standard>>>(request)

@@ -1,7 +1,7 @@
-//! `vmspace-index`: the areas of an address space in a tree of areas, and in a B-tree of ranges.
+//! `vmspace-index`: the areas of an address space in a tree of areas or a B-tree of ranges.
 //!
-//! What is asked of an index alone is written over [`AreaIndex`], so that further arms can be
-//! added; recorded system calls and faults are replayed on whole spaces.
+//! Workloads on an index alone are generic over [`AreaIndex`], so that further arms can be added.
+//! Recorded system calls and faults are replayed on whole spaces.
 #![forbid(unsafe_code)]
 
 mod calls;
@@ -40,7 +40,7 @@ use tree::Tree;
 
 const PLAN: &str = include_str!("../experiments/vmspace-index/plan.toml");
 
-/// The experiment.
+/// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arm = |name, run| Arm {
@@ -58,13 +58,13 @@ pub fn experiment() -> Experiment {
     Experiment::compiled_in(PLAN, arms)
 }
 
-/// A tree that is changed in place has no readers beside its writer.
+/// Refuses workloads with readers: a tree that changes in place has no readers beside its writer.
 fn without_readers(load: &Workload) -> Option<String> {
     let is_shared = load.name.starts_with("readers-");
     is_shared.then(|| "it has one owner".to_owned())
 }
 
-/// Times the arm without counters, or counts without looking at the clock.
+/// Times the arm without counters, or counts without reading the clock.
 fn rbtree(request: &Request) -> Result<Outcome, Failure> {
     type Space<K> = vmspace::Space<u32, vmspace::Custom<vmspace::Rbtree<K>>>;
     let exact = request.exact;
@@ -78,8 +78,8 @@ fn rbtree(request: &Request) -> Result<Outcome, Failure> {
     }
 }
 
-/// The same. Where a writer changes nodes beside readers, these have lines of their own, as from a
-/// kernel's slab.
+/// The same. Where a writer changes nodes beside readers, nodes have cache lines of their own, as
+/// from a kernel's slab.
 fn maple(request: &Request) -> Result<Outcome, Failure> {
     let exact = request.exact;
     match Shape::of(&request.workload)?.kind {
