@@ -1,4 +1,4 @@
-//! Other work that comes and goes: a share of every processor's time that wanders.
+//! Varying background load: a randomly drifting share of every processor's time.
 #![forbid(unsafe_code)]
 
 use std::hint::spin_loop;
@@ -12,19 +12,19 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use furlong_stats::random::Random;
 
-/// Of each so much a share is work: less than a run of what is compared, so that no run falls
-/// between two of them.
+/// Length of a period, of which the share is busy. Shorter than a measured run, so that no run fits
+/// between two busy parts.
 const TURN: Duration = Duration::from_millis(4);
 
-/// What the share keeps of itself from turn to turn: half of it is gone after 0.14 s.
+/// Factor by which the level decays per period: it halves in 0.14 s.
 const MEMORY: f64 = 0.98;
 
-/// The share is within this.
+/// Maximum of the share.
 const SHARE_MAX: f64 = 0.9;
 
-/// The wandering share, from 0 to [`SHARE_MAX`].
+/// The drifting share, from 0 to [`SHARE_MAX`].
 struct Share {
-    /// Of mean 0 and variance 1.
+    /// Has mean 0 and variance 1.
     level: f64,
     random: Random,
 }
@@ -45,16 +45,16 @@ impl Share {
     }
 }
 
-/// The work; it ends when this is dropped.
+/// The background load; it ends when this is dropped.
 pub(super) struct Drift {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Drift {
-    /// Begins it, the same course for the same seed on every processor of this process, each by a
-    /// thread that is held there: threads that may move make room, and what is measured never
-    /// meets them.
+    /// Starts the load, with the same course for the same seed on every processor of this process.
+    /// Each thread is pinned to its processor: unpinned threads would move away, and the measured
+    /// program would never meet them.
     pub(super) fn begin(seed: u64) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let allowed = sched_getaffinity(None)?;
@@ -64,7 +64,7 @@ impl Drift {
             thread::spawn(move || {
                 let mut here = CpuSet::new();
                 here.set(processor);
-                // One that was taken away meanwhile needs no work.
+                // A processor that was taken away meanwhile needs no load.
                 if sched_setaffinity(None, &here).is_ok() {
                     work(&mut Share::new(seed), &stop);
                 }
@@ -78,7 +78,7 @@ impl Drift {
 }
 
 fn work(share: &mut Share, stop: &AtomicBool) {
-    // Relaxed: the flag carries no data with it.
+    // Relaxed: the flag publishes no other data.
     while !stop.load(Ordering::Relaxed) {
         let share = share.next();
         let until = Instant::now() + TURN.mul_f64(share);

@@ -1,4 +1,4 @@
-//! poop, by the signs that it prints.
+//! The tool poop, judged by the signs that it prints.
 #![forbid(unsafe_code)]
 
 use std::process::Command;
@@ -8,18 +8,18 @@ use super::programs::{NOTHING, Programs};
 use super::tool::{Tool, answers, finished};
 use furlong_lab::model::Failure;
 
-/// What it prints before a difference that its rule calls one: slower, faster.
+/// Signs that poop prints before a significant difference: slower, faster.
 const SIGNS: [char; 2] = ['\u{1f4a9}', '\u{26a1}'];
 
-/// poop itself, where it is there and the processor counts what it wants counted.
+/// poop itself, if it is installed and the processor has the counters that it needs.
 pub(super) struct Poop {
     runs: u64,
-    /// For how long it samples a command; found out once, as it takes no number of runs.
+    /// Sampling time of a command. poop takes no number of runs, so this is measured once.
     duration_ms: Option<u64>,
 }
 
 impl Poop {
-    /// Why there is none.
+    /// The reason if poop cannot be used, otherwise `None`.
     pub(super) fn missing() -> Option<String> {
         if !answers("poop", &["--help"]) {
             return Some("poop is not on the path (github.com/andrewrk/poop)".to_owned());
@@ -28,7 +28,7 @@ impl Poop {
         (!runs).then(|| "poop finds no counters of the processor that it can use".to_owned())
     }
 
-    /// What it prints of commands, the wall time of each.
+    /// Runs poop on commands and parses the wall time of each.
     fn walls(&mut self, commands: &[String]) -> Result<Vec<Wall>, Failure> {
         let duration_ms = match self.duration_ms {
             Some(known) => known,
@@ -52,7 +52,7 @@ impl Poop {
     }
 }
 
-/// For how long so many runs of a command go on, milliseconds.
+/// Duration of `runs` runs of a command, in milliseconds.
 fn duration_ms(command: &str, runs: u64) -> Result<u64, Failure> {
     let words: Vec<&str> = command.split(' ').collect();
     let began = Instant::now();
@@ -64,7 +64,7 @@ fn duration_ms(command: &str, runs: u64) -> Result<u64, Failure> {
     Ok((began.elapsed().as_millis() as u64).max(1))
 }
 
-/// A line of its table.
+/// A row of poop's table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Wall {
     mean_us: f64,
@@ -72,7 +72,7 @@ struct Wall {
 }
 
 impl Wall {
-    /// Of every command, in their order.
+    /// Parses the rows of all commands, in order.
     fn all(printed: &str) -> Vec<Wall> {
         let lines = printed.lines().map(str::trim_start);
         lines
@@ -81,7 +81,7 @@ impl Wall {
             .collect()
     }
 
-    /// Of what follows its name: "1.23ms ± 45.6us ..".
+    /// Parses the text after the row's name: "1.23ms ± 45.6us ..".
     fn of(line: &str) -> Option<Wall> {
         let mean = line.split('\u{b1}').next()?.trim();
         let at = mean.find(|letter: char| letter.is_ascii_alphabetic())?;

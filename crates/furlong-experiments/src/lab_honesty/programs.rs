@@ -1,4 +1,4 @@
-//! The programs that are compared: scripts that count, and do nothing else.
+//! The programs to compare: scripts that only count.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-/// What runs the scripts.
+/// Interpreter of the scripts.
 pub(super) const SHELL: &str = "/bin/sh";
 
 /// A program that does nothing.
@@ -19,29 +19,29 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Writes them; the second counts so many thousandths further.
+    /// Writes both; the second counts `slower_permille` thousandths further.
     pub(super) fn write(loops: u64, slower_permille: u64) -> io::Result<Self> {
         let dir = tempfile::tempdir()?;
         let second = loops + loops * slower_permille / 1000;
         for (name, loops) in [("a.sh", loops), ("b.sh", second)] {
-            // As many digits in both, so that both are as long.
+            // Both have as many digits, so that both scripts are equally long.
             let text = format!("i=0\nwhile [ $i -lt {loops:09} ]; do i=$((i + 1)); done\n");
             fs::write(dir.path().join(name), text)?;
         }
         Ok(Self { dir })
     }
 
-    /// A file beside the scripts.
+    /// Path of a file beside the scripts.
     fn beside(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// The scripts, the first one first.
+    /// Paths of the scripts, in order.
     pub(super) fn scripts(&self) -> [String; 2] {
         ["a.sh", "b.sh"].map(|name| self.beside(name).display().to_string())
     }
 
-    /// The commands that run them.
+    /// Commands that run the scripts.
     pub(super) fn commands(&self) -> [String; 2] {
         self.scripts().map(|script| format!("{SHELL} {script}"))
     }

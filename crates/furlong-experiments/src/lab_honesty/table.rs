@@ -1,5 +1,5 @@
-//! What a record says of each tool, as a Markdown table: counts with their intervals, times spent,
-//! and whether what was promised of furlong holds.
+//! The results of each tool in a record, as Markdown tables: counts with their intervals, times
+//! spent, and the promises that furlong keeps or breaks.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
@@ -9,28 +9,29 @@ use furlong_lab::model::result::{ArmResult, ResultFile, WorkloadResult};
 use furlong_lab::record::ledger::OPERATIONS;
 use furlong_stats::share;
 
-/// The tool that something is promised of.
+/// The tool with promises.
 const OURS: &str = "furlong";
 
-/// Comparisons from which a share is told, at least.
+/// Minimum comparisons for a share.
 const COMPARISONS_MIN: u64 = 400;
 
-/// Of a program with itself furlong calls no greater share different: nominal are 5 %.
+/// Promised maximum share of furlong's false alarms on a program and itself; the nominal share is 5
+/// %.
 const DIFFERENT_MAX: f64 = 0.075;
 
-/// Comparisons of the slower program, at least.
+/// Minimum comparisons with the slower program.
 const SLOWER_COMPARISONS_MIN: u64 = 50;
 
-/// In no smaller share of them it is found.
+/// Promised minimum share of them in which the slower program is found.
 const FOUND_MIN: f64 = 0.80;
 
-/// A start under furlong is as long as under hyperfine within this, per cent.
+/// Promised maximum difference of a start under furlong and under hyperfine, per cent.
 const START_PCT: f64 = 15.0;
 
-/// The level of every interval.
+/// Confidence level of every interval.
 const LEVEL: f64 = 0.95;
 
-/// What a tool came to on a workload.
+/// Result of a tool on a workload.
 #[derive(Clone, Debug, PartialEq)]
 struct Count {
     tool: String,
@@ -40,7 +41,7 @@ struct Count {
 }
 
 impl Count {
-    /// Of an arm; what the baseline did as the control counts too.
+    /// Counts the results of an arm; the baseline's control samples count too.
     fn of(workload: &WorkloadResult, arm: &ArmResult, metric: &str) -> Option<Count> {
         let operations = workload.params.get(OPERATIONS)?.as_u64()?;
         let values = |metric: &str| -> Option<Vec<f64>> {
@@ -53,7 +54,7 @@ impl Count {
             Some(values)
         };
         let shares = values(metric)?;
-        // A share of so many comparisons is a whole number of them.
+        // A share of that many comparisons is a whole number of them.
         let told = |pct: &f64| (pct / 100.0 * operations as f64).round() as u64;
         Some(Count {
             tool: arm.name.clone(),
@@ -72,37 +73,37 @@ impl Count {
     }
 }
 
-/// The tools that ran a workload, in the order of the plan.
+/// Counts of the tools that ran a workload, in the order of the plan.
 fn counts(workload: &WorkloadResult, metric: &str) -> Vec<Count> {
     let arms = workload.arms.iter().filter(|arm| arm.na.is_none());
     let counts = arms.filter_map(|arm| Count::of(workload, arm, metric));
     counts.filter(|count| count.comparisons > 0).collect()
 }
 
-/// A promise, and whether it holds.
+/// A promise and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Promise {
-    /// In a sentence, with the figures.
+    /// A sentence with the figures.
     pub text: String,
-    /// Whether they are within it.
+    /// True if the promise holds.
     pub holds: bool,
 }
 
-/// What a record comes to.
+/// Results of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// The tables.
+    /// The tables, as Markdown.
     pub markdown: String,
-    /// What was promised.
+    /// The promises.
     pub promises: Vec<Promise>,
 }
 
 impl Table {
-    /// Of a record of this experiment.
+    /// Makes the table from a record of this experiment.
     ///
     /// # Errors
     ///
-    /// It has none.
+    /// The record has no run of this experiment, or no finished block.
     pub fn of(result: &ResultFile) -> Result<Table, String> {
         let mut experiments = result.experiments.iter();
         let found = experiments.find(|one| one.name == "lab-honesty");
@@ -242,7 +243,7 @@ fn promises(workload: &WorkloadResult, same: &[Count], slower: &[Count]) -> Vec<
     all
 }
 
-/// Whether other work was made to come and go.
+/// True if the workload has varying background load.
 fn has_drift(workload: &WorkloadResult) -> bool {
     let drift = workload.params.get("drift");
     drift.and_then(serde_json::Value::as_u64) == Some(1)
@@ -258,7 +259,7 @@ mod tests {
     use super::Table;
     use furlong_lab::model::result::{ArmResult, Control, WorkloadResult};
 
-    /// Two blocks of 300 comparisons: arms with the shares that they called different, per cent.
+    /// Two blocks of 300 comparisons: arms, each with its share called different in per cent.
     fn workload(metric: &str, arms: &[(&str, f64)], control: f64) -> WorkloadResult {
         let samples = |share| {
             let of = |value: f64| vec![Some(value); 2];

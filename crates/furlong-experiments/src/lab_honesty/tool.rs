@@ -1,4 +1,4 @@
-//! The tools that compare, each with the rule by which its figures are read.
+//! The tools under comparison, each with the rule for judging its figures.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -16,30 +16,30 @@ use furlong_lab::model::result::{Comparison, ResultFile, Verdict, WorkloadResult
 use furlong_lab::record::build;
 use furlong_stats::{student, welch};
 
-/// Something that compares two commands.
+/// A tool that compares two commands.
 pub(super) trait Tool: Sized {
-    /// With so many runs of each.
+    /// Makes the tool, with `runs` runs of each command.
     fn new(runs: u64) -> Result<Self, Failure>;
 
-    /// Whether it calls programs different that are not.
+    /// Compares a program with itself. Returns true if the tool calls the two different.
     fn calls_different(&mut self, programs: &Programs) -> Result<bool, Failure>;
 
-    /// Whether it calls the second program slower.
+    /// Returns true if the tool calls the second program slower.
     fn calls_slower(&mut self, programs: &Programs) -> Result<bool, Failure>;
 
-    /// What it says that a program which does nothing takes on average, microseconds.
+    /// Mean time of a program that does nothing, as the tool reports it, in microseconds.
     fn spawn_to_exit_us(&mut self) -> Result<f64, Failure>;
 }
 
-/// The level of a test.
+/// Significance level of a test.
 const ALPHA: f64 = 0.05;
 
-/// hyperfine, its times judged by Welch.
+/// hyperfine, with its times judged by Welch's test.
 pub(super) struct Hyperfine {
     runs: u64,
 }
 
-/// What hyperfine exports.
+/// JSON export of hyperfine.
 #[derive(Deserialize)]
 struct Exported {
     results: Vec<Times>,
@@ -51,7 +51,7 @@ struct Times {
 }
 
 impl Hyperfine {
-    /// Why there is none.
+    /// The reason if hyperfine cannot be used, otherwise `None`.
     pub(super) fn missing() -> Option<String> {
         let how = "hyperfine is not installed (on Debian: apt-get install hyperfine)";
         (!answers("hyperfine", &["--version"])).then(|| how.to_owned())
@@ -93,24 +93,24 @@ impl Tool for Hyperfine {
     }
 }
 
-/// All runs of one, then all of the other, judged as poop does.
+/// All runs of one program, then all of the other, judged as poop judges.
 pub(super) struct BlockOrder {
     runs: u64,
     launcher: Launcher,
 }
 
-/// poop calls different what lies wholly beyond so many per cent.
+/// poop calls a difference significant if its interval lies wholly beyond this many per cent.
 const POOP_PCT: f64 = 1.0;
 
 impl BlockOrder {
-    /// The times of a program's runs, one after the other, seconds.
+    /// Times of successive runs of a program, in seconds.
     fn times(&self, task: &Task) -> Result<Vec<f64>, Failure> {
         let run = |_| self.launcher.run(task, None).map_err(said);
         let wall = |_| Ok(run(())?.usage.wall_s);
         (0..self.runs).map(wall).collect()
     }
 
-    /// The ends of the interval of the difference, per cent.
+    /// Ends of the interval of the difference, in per cent.
     fn interval(&self, programs: &Programs) -> Result<[f64; 2], Failure> {
         let tasks = programs
             .scripts()
@@ -154,11 +154,11 @@ pub(super) struct Furlong {
 /// The metric that a comparison is judged by.
 const WALL: &str = "wall_s";
 
-/// The margin at which the slower program is to be found.
+/// The margin for finding the slower program.
 const MARGIN_PCT: &str = "0.5";
 
 impl Furlong {
-    /// The one workload of a comparison of two commands.
+    /// Compares two commands and returns the comparison's only workload.
     fn compared(&self, commands: &[String; 2]) -> Result<WorkloadResult, Failure> {
         let file = NamedTempFile::new().map_err(said)?;
         let mut command = Command::new(build::executable().map_err(said)?);
@@ -204,12 +204,12 @@ impl Tool for Furlong {
     }
 }
 
-/// Seconds as microseconds, on average.
+/// Mean of times in seconds, as microseconds.
 fn mean_us(times_s: &[f64]) -> f64 {
     1e6 * times_s.iter().sum::<f64>() / times_s.len() as f64
 }
 
-/// Whether a program is there and does what it is asked.
+/// True if a program is installed and succeeds with these arguments.
 pub(super) fn answers(program: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
@@ -217,7 +217,7 @@ pub(super) fn answers(program: &str, arguments: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Runs a tool to its end, which must be a good one; what it printed comes back.
+/// Runs a tool, which must succeed, and returns its output.
 pub(super) fn finished(mut command: Command) -> Result<String, Failure> {
     let tool = command.get_program().to_string_lossy().into_owned();
     let output: Output = command
