@@ -5,7 +5,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// What allocators listen to: the user's own settings are no part of an arm.
+/// Variables that allocators read: the user's own settings are not part of an arm.
 const SETTINGS: [&str; 8] = [
     "FURLONG_MALLOC_",
     "GLIBC_TUNABLES",
@@ -17,7 +17,7 @@ const SETTINGS: [&str; 8] = [
     "TCMALLOC_",
 ];
 
-/// The variables that choose an allocator, and settings of the workload's own.
+/// The variables that select an allocator, and the workload's own settings.
 pub(crate) fn variables(library: &Path, settings: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
     let settings = settings
         .iter()
@@ -26,7 +26,7 @@ pub(crate) fn variables(library: &Path, settings: &[(&str, &str)]) -> Vec<(OsStr
     std::iter::once(preload).chain(settings).collect()
 }
 
-/// This process's environment without any settings of allocators, and with these variables.
+/// This process's environment, without settings of allocators, plus these variables.
 pub(crate) fn environment(variables: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let is_setting = |name: &OsStr| {
         let name = name.as_encoded_bytes();

@@ -1,7 +1,8 @@
-//! The figures of the seams' experiments: an operation's instructions, cycles and misses.
+//! Figures of the experiments about malloc's seams: instructions, cycles and misses of an
+//! operation.
 //!
-//! What the processor counts is of a whole process; the same process with no operation to do is
-//! counted before it, and taken off. That one is the warm-up too.
+//! The processor counts whole processes. The same process without operations is counted first, and
+//! its counts are subtracted. That run is the warm-up too.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -14,15 +15,15 @@ use furlong_lab::model::result::Kind;
 use furlong_lab::model::{Failure, Outcome, Plan, Request};
 use furlong_lab::talk;
 
-/// Metrics that the processor counts, each with its event.
+/// Metrics from the processor's counters, each with its event.
 const PER_OP: [(&str, &str); 3] = [
     ("hw_instructions_per_op", "hw_instructions"),
     ("cycles_per_op", "hw_cycles"),
     ("cache_misses_per_op", "cache_misses"),
 ];
 
-/// The plan without the metrics that nobody can count here: those of the processor where it has no
-/// such counters or this user may not use them, and the exact ones where there is no valgrind.
+/// Removes the metrics that cannot be counted here. Those of the processor need its counters, and
+/// permission to use them. The exact ones need valgrind.
 pub(crate) fn countable(mut plan: Plan) -> Plan {
     let valgrind = Callgrind::new().is_ok();
     let can = |name: &str, kind: Kind| match PER_OP.iter().find(|(metric, _)| *metric == name) {
@@ -38,7 +39,7 @@ pub(crate) fn countable(mut plan: Plan) -> Plan {
     plan
 }
 
-/// A sample of random mixed with a library preloaded.
+/// Takes a sample of random mixed with a library preloaded.
 pub(crate) fn figures(library: &Library, request: &Request) -> Result<Outcome, Failure> {
     let library = file(library)?;
     let program = Program::new()?;
@@ -54,7 +55,7 @@ pub(crate) fn figures(library: &Library, request: &Request) -> Result<Outcome, F
     sampled(&program, &work(0)?, &work(request.operations)?)
 }
 
-/// What the program is to do for a workload.
+/// Builds the program's work from a workload.
 fn mixed<'a>(library: &'a Path, request: &Request, operations: u64) -> Result<Work<'a>, Failure> {
     let names = ["round", "slots", "seed", "threads"];
     let mut arguments = vec!["mixed".to_owned(), format!("operations={operations}")];

@@ -1,11 +1,11 @@
-//! Allocators as libraries that can be preloaded.
+//! Allocators as preloadable libraries.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
 
 use super::shipped;
 
-/// Where distributions keep libraries, by architecture or not.
+/// Library folders of distributions, with and without the architecture.
 const FOLDERS: [&str; 6] = [
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
@@ -18,19 +18,19 @@ const FOLDERS: [&str; 6] = [
 /// A library with an allocator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Library {
-    /// One of this project's, by its name.
+    /// One of this project's, by name.
     Shipped(&'static str),
-    /// One of the distribution's: its file, and the package that has it.
+    /// One of the distribution's: its file, and the package that contains it.
     Packaged(&'static str, &'static str),
-    /// Another one, by its path.
+    /// Any other, by path.
     File(&'static str),
 }
 
 impl Library {
-    /// Its file.
+    /// Returns its file.
     ///
     /// # Errors
-    /// How to come by it.
+    /// A hint at how to get it.
     pub(crate) fn find(&self) -> Result<PathBuf, String> {
         match self {
             Self::Shipped(name) => shipped::find(name),
@@ -47,7 +47,8 @@ impl Library {
         }
     }
 
-    /// Why it cannot be an arm here, if it cannot; ours is built for it where that is possible.
+    /// The reason if it cannot be an arm here, otherwise `None`. Builds this project's libraries
+    /// where possible.
     pub(crate) fn missing(&self) -> Option<String> {
         if let Self::Shipped(_) = self {
             shipped::built();

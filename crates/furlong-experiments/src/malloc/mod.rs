@@ -1,5 +1,5 @@
-//! What the experiments with allocators have in common: libraries that are preloaded into a small
-//! program of ours, so that what is measured is what a user would preload.
+//! The common part of the experiments with allocators. Each preloads the library that a user would
+//! preload, into a small program of ours.
 #![forbid(unsafe_code)]
 
 mod environment;
@@ -19,13 +19,13 @@ pub(super) use program::{Done, Program, Work};
 
 use furlong_lab::model::{Failure, Workload};
 
-/// A parameter that a workload must have.
+/// Returns a required parameter of a workload.
 pub(super) fn parameter(workload: &Workload, name: &str) -> Result<u64, Failure> {
     let found = workload.params.get(name).copied();
     found.ok_or_else(|| Failure(format!("`{}` has no `{name}`", workload.name)))
 }
 
-/// The files of those libraries that are there, each by the name of its arm.
+/// Returns the files of the installed libraries, each with the name of its arm.
 pub(super) fn found<const N: usize>(
     libraries: [(&'static str, Library); N],
 ) -> Vec<(&'static str, PathBuf)> {
@@ -36,7 +36,7 @@ pub(super) fn found<const N: usize>(
     found.collect()
 }
 
-/// The file of a library, where it is there.
+/// Returns the file of a library.
 pub(super) fn file(library: &Library) -> Result<PathBuf, Failure> {
     library.find().map_err(Failure)
 }

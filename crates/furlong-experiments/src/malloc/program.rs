@@ -1,4 +1,4 @@
-//! Our own small program, with an allocator preloaded.
+//! The measuring program, with an allocator preloaded.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -19,42 +19,42 @@ use furlong_lab::measure::launcher::{Launcher, Output, Task, try_program};
 use furlong_lab::measure::pmu::{Counters, Event};
 use furlong_lab::model::Failure;
 
-/// The program itself; its source is in `malloc-work/`.
+/// The program's image; its source is in `malloc-work/`.
 const IMAGE: &[u8] = include_bytes!(env!("FURLONG_MALLOC_WORK"));
 
-/// The function that has all that is measured inside, as callgrind has it.
+/// Name pattern for callgrind of the function that contains everything measured.
 const TIMED: &str = "*::timed*";
 
-/// What the program is to do.
+/// Work for the program.
 pub(crate) struct Work<'a> {
-    /// The work's name, and `name=number` for each parameter.
+    /// The work's name, then `name=number` for each parameter.
     pub(crate) arguments: Vec<String>,
-    /// The library that is preloaded.
+    /// The library to preload.
     pub(crate) preload: &'a Path,
-    /// What it reads.
+    /// Standard input.
     pub(crate) input: Option<&'a Path>,
-    /// Settings of the allocator's, in its environment.
+    /// Settings of the allocator, for the environment.
     pub(crate) settings: Vec<(&'static str, &'static str)>,
 }
 
-/// What the program did.
+/// Results of the program.
 #[derive(Clone, Debug)]
 pub(crate) struct Done {
-    /// Operations that it really did.
+    /// Operations done.
     pub(crate) operations: u64,
-    /// Seconds that they took.
+    /// Their duration in seconds.
     pub(crate) elapsed_s: f64,
-    /// Of its answers.
+    /// Digest of the answers.
     pub(crate) digest: u64,
     /// Further figures of its own.
     pub(crate) more: BTreeMap<String, f64>,
-    /// What the whole process took.
+    /// Resources used by the whole process.
     pub(crate) usage: Usage,
     /// Events of the whole process, by metric.
     pub(crate) events: BTreeMap<&'static str, f64>,
 }
 
-/// The program in a file, which goes when this goes.
+/// The program in a file, which is removed on drop.
 pub(crate) struct Program {
     launcher: Launcher,
     home: TempDir,
@@ -62,7 +62,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Puts it into a file.
+    /// Writes the program to a file.
     ///
     /// # Errors
     /// There is no place for it.
@@ -83,11 +83,10 @@ impl Program {
         })
     }
 
-    /// Runs it, and counts these events.
+    /// Runs the program and counts these events.
     ///
     /// # Errors
-    /// It did not come to a good end, or another allocator than the one that was preloaded served
-    /// it.
+    /// The program failed, or its allocator was not the preloaded one.
     pub(crate) fn run(&self, work: &Work<'_>, events: &[&'static Event]) -> Result<Done, Failure> {
         let mut task = self.task(work);
         task.environment = environment(variables(work.preload, &work.settings));
@@ -102,7 +101,7 @@ impl Program {
         Ok(done)
     }
 
-    /// Runs it under callgrind with its caches, which count what is timed.
+    /// Runs the program under callgrind with simulated caches, and counts the timed function.
     ///
     /// # Errors
     /// As [`Program::run`], or there is no callgrind.
@@ -170,7 +169,7 @@ impl Program {
     }
 }
 
-/// Whether two names are of one file.
+/// True if two paths name the same file.
 fn same_file(one: &Path, other: &Path) -> bool {
     match (one.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,

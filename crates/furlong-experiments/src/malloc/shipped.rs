@@ -1,4 +1,4 @@
-//! Where the libraries of this project are: beside the command, or where a workspace builds them.
+//! Locations of this project's libraries: beside the command, or where a workspace builds them.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -8,22 +8,22 @@ use std::sync::OnceLock;
 
 use furlong_lab::talk;
 
-/// How a user builds them.
+/// Build instructions for users in the workspace.
 const REMEDY: &str = "run `cargo build -p furlong-preload --profile preload --examples`";
 
-/// And how, who has installed this command alone.
+/// Build instructions for users who installed only this command.
 const REMEDY_INSTALLED: &str = "run `cargo build -p furlong-preload --profile preload --examples` \
      in furlong's repository, and put target/preload/examples/*.so beside this command";
 
-/// The manifest of the workspace that this command was built in; a package of a registry has none
-/// there.
+/// Manifest of the workspace that this command was built in; does not exist for a package from a
+/// registry.
 const MANIFEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
 
-/// What every target directory of cargo's has.
+/// File in every target directory of cargo.
 const TARGET_MARK: &str = "CACHEDIR.TAG";
 
-/// The library of that name, or how to come by it. In a workspace the samples find what
-/// [`built`] has built before them.
+/// Finds the library with that name, or returns how to get it. In a workspace, samples find what
+/// [`built`] has built before.
 pub(super) fn find(name: &str) -> Result<PathBuf, String> {
     let file = format!("lib{name}.so");
     let here = env::current_exe().map_err(|error| error.to_string())?;
@@ -39,9 +39,9 @@ pub(super) fn find(name: &str) -> Result<PathBuf, String> {
         .ok_or_else(|| REMEDY.to_owned())
 }
 
-/// Builds the libraries where this command runs in the workspace that it was built in; once a
-/// process. Cargo knows whether there is anything to do; what it says where it fails is on stderr,
-/// and what is there then is found or missed as ever.
+/// Builds the libraries, once per process, if this command runs in the workspace that it was built
+/// in. Cargo decides whether there is anything to do, and prints its errors to stderr. After a
+/// failed build the existing files are used, if any.
 pub(super) fn built() {
     static BUILT: OnceLock<()> = OnceLock::new();
     BUILT.get_or_init(|| {

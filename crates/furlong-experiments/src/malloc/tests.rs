@@ -10,7 +10,7 @@ use furlong_lab::measure::callgrind::Callgrind;
 use furlong_lab::measure::pmu::event;
 use furlong_lab::model::Plan;
 
-/// Each work with little to do.
+/// Each work, with few operations.
 const WORKS: [&str; 11] = [
     "alloc-test threads=2 slots=50 powers=6 seed=3 operations=5000",
     "batches pairs=2 batch=16 least=8 most=99 seed=3 operations=5000",
@@ -111,7 +111,7 @@ fn instructions_are_those_of_the_timed_part_and_the_same_each_time() {
     };
     let (one, two, four) = (count(1), count(2), count(4));
     assert_eq!(one, count(1));
-    // Nothing but rounds: what is started once is outside.
+    // Rounds only: the cost of startup cancels out.
     let (first, more) = ((two - one) as f64, (four - two) as f64);
     assert!((more / first - 2.0).abs() < 0.05, "{one} {two} {four}");
     assert!(f64::from(one as u32) < 1.5 * first, "{one} {two}");
@@ -136,7 +136,7 @@ fn a_library_that_is_not_there_comes_with_its_remedy() {
     assert!(none.contains("cargo build -p furlong-preload"), "{none}");
 }
 
-/// An allocator that hands every hundredth block out twice, and takes none back.
+/// A broken allocator: it hands out every hundredth block twice and never frees.
 const BROKEN: &str = r"
 #include <stddef.h>
 extern void *__libc_malloc(size_t);
@@ -169,7 +169,7 @@ fn an_allocator_that_is_broken_is_caught_by_what_the_blocks_hold() {
         let failure = program.run(&work(line, &library), &[]).unwrap_err();
         assert!(failure.0.contains("lost its word"), "{line}: {}", failure.0);
     }
-    // Numbers that change under a calculation, and bytes that are somebody else's.
+    // Detected by numbers that change during a calculation, and by foreign bytes.
     assert!(program.run(&work(WORKS[3], &library), &[]).is_err());
     let (alloc_test, glibc) = (WORKS[0], glibc());
     let broken = program.run(&work(alloc_test, &library), &[]).unwrap();

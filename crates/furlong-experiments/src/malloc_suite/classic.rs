@@ -1,4 +1,4 @@
-//! The classic benchmarks, which our own program does.
+//! The classic benchmarks, run by our own program.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use super::GLIBC;
 use crate::malloc::{Done, Library, Program, Work, file};
 use furlong_lab::model::{Failure, Outcome, Request, Workload};
 
-/// Works by the beginning of a workload's name.
+/// Works, by the prefix of a workload's name.
 const WORKS: [(&str, &str); 12] = [
     ("alloc-test", "alloc-test"),
     ("cache-", "cache"),
@@ -24,7 +24,7 @@ const WORKS: [(&str, &str); 12] = [
     ("xmalloc", "batches"),
 ];
 
-/// The workload whose figure is how two threads compare with one.
+/// The workload that compares two threads with one.
 const SCALING: &str = "scaling";
 
 /// Runs a workload with a library preloaded.
@@ -42,18 +42,18 @@ pub(super) fn run(library: &Library, request: &Request) -> Result<Outcome, Failu
     Ok(outcome(&done))
 }
 
-/// The allocator that does nothing.
+/// Runs the allocator that does nothing.
 pub(super) fn nothing(request: &Request) -> Result<Outcome, Failure> {
     let library = file(&GLIBC)?;
     scaling("mixed-nothing", &Program::new()?, &library, request)
 }
 
-/// Where there is no sense in an allocator that does nothing.
+/// The reason if a workload makes no sense with the allocator that does nothing, otherwise `None`.
 pub(super) fn nothing_missing(workload: &Workload) -> Option<String> {
     (workload.name != SCALING).then(|| "every block that it hands out is the same".to_owned())
 }
 
-/// What the program is to do: the workload's parameters are its own.
+/// Builds the program's work, with the workload's parameters.
 fn work<'a>(name: &str, library: &'a Path, request: &Request, more: &[(&str, u64)]) -> Work<'a> {
     let mut arguments = vec![name.to_owned()];
     let given = request.workload.params.iter();
@@ -89,8 +89,8 @@ fn outcome(done: &Done) -> Outcome {
     }
 }
 
-/// One thread, and two threads with as much to do each: how many times as many operations a second
-/// two do. The two are one sample, so that what slows the machine slows both.
+/// Runs one thread, then two threads with the same work each. The result is the ratio of their
+/// operations per second. Both runs form one sample, so that a slow machine slows both.
 fn scaling(
     name: &str,
     program: &Program,
@@ -100,7 +100,7 @@ fn scaling(
     let one = program.run(&work(name, library, request, &[("threads", 1)]), &[])?;
     let two = program.run(&work(name, library, request, &[("threads", 2)]), &[])?;
     let speed = |done: &Done| done.operations as f64 / done.elapsed_s;
-    // An allocator that does nothing gives lengths back as they were asked for, too.
+    // An allocator that does nothing also returns the requested lengths, so the digests agree.
     let mut sum = outcome(&two);
     sum.metrics
         .insert("speedup".to_owned(), speed(&two) / speed(&one));

@@ -1,4 +1,4 @@
-//! What real programs are given to do; the same on every machine.
+//! Inputs of the real programs; they are the same on every machine.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write;
@@ -9,20 +9,20 @@ use std::process::{Command, Stdio};
 use crate::said;
 use furlong_lab::model::Failure;
 
-/// Python's work.
+/// Work for Python.
 pub(super) const PYTHON: &str = include_str!("scripts/work.py");
 
-/// Perl's work.
+/// Work for Perl.
 pub(super) const PERL: &str = include_str!("scripts/work.pl");
 
-/// Git, without what a user or a system has set.
+/// Settings that isolate git from the user's and the system's configuration.
 pub(super) const GIT_ALONE: [(&str, &str); 3] = [
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_PAGER", "cat"),
 ];
 
-/// SQLite's work on so many rows.
+/// SQL for SQLite, over `rows` rows.
 pub(super) fn sql(rows: u64) -> String {
     format!(
         "create table a(id integer primary key, name text, size integer);\n\
@@ -38,12 +38,12 @@ pub(super) fn sql(rows: u64) -> String {
     )
 }
 
-/// A C program of so many functions.
+/// A C program of `functions` functions.
 pub(super) fn c(functions: u64) -> String {
     let mut text = String::from("struct pair { int left, right; };\n");
     for number in 0..functions {
         let (step, limit) = (number % 13 + 1, number * 7 % 91 + 3);
-        // A string takes every line.
+        // Writing to a string cannot fail.
         let _ = write!(
             text,
             "static int table_{number}[{limit}];\n\
@@ -61,7 +61,7 @@ pub(super) fn c(functions: u64) -> String {
     text
 }
 
-/// Makes a repository of so many commits.
+/// Makes a repository of `commits` commits.
 pub(super) fn repository(git: &Path, home: &Path, commits: u64) -> Result<(), Failure> {
     let place = home.join("repository");
     let stream = home.join("stream");
@@ -87,12 +87,13 @@ pub(super) fn repository(git: &Path, home: &Path, commits: u64) -> Result<(), Fa
     git(&["-C", &path, "fast-import", "--quiet"], stream.into())
 }
 
-/// A history as `git fast-import` reads it: each commit changes some lines of two of ten files.
+/// A history in the format of `git fast-import`: each commit changes some lines of two of ten
+/// files.
 fn history(commits: u64) -> String {
     let mut text = String::new();
     for commit in 0..commits {
         let message = format!("Change {commit}");
-        // A string takes every line.
+        // Writing to a string cannot fail.
         let _ = write!(
             text,
             "commit refs/heads/main\ncommitter A <a@example.org> {} +0000\ndata {}\n{message}\n",
@@ -108,7 +109,7 @@ fn history(commits: u64) -> String {
     text
 }
 
-/// A file of 300 lines, of which every commit has changed one in seventeen.
+/// A file of 300 lines; each commit changes every seventeenth of them.
 fn content(file: u64, commit: u64) -> String {
     let line = |line: u64| {
         let changed = commit - (commit + line * 5) % 17 % (commit + 1);

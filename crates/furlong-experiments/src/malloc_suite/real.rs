@@ -15,15 +15,15 @@ use furlong_lab::measure::finished::{Ending, Usage};
 use furlong_lab::measure::launcher::{Launcher, Output, Task};
 use furlong_lab::model::{Failure, Outcome, Request, Workload};
 
-/// What one run of a program counts for: an ask for fewer operations is one run.
+/// Operations that one run of a program counts as: a request for fewer is one run.
 const OPERATIONS: u64 = 1 << 20;
 
-/// A program, and how it is run.
+/// A real program as a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Real {
     /// JSON, dictionaries, sorting.
     Python,
-    /// The same, with every object from malloc.
+    /// The same, with every object allocated by malloc.
     PythonMalloc,
     /// Hashes, arrays, sorting.
     Perl,
@@ -37,7 +37,7 @@ pub(super) enum Real {
     Redis,
 }
 
-/// What a program is started with.
+/// Command line and environment of a program.
 pub(super) struct Call {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<OsString>,
@@ -46,7 +46,7 @@ pub(super) struct Call {
 }
 
 impl Real {
-    /// The program of a workload, where it is one of these.
+    /// The program of a workload, if it is one of these.
     pub(super) fn of(workload: &Workload) -> Option<Self> {
         Some(match workload.name.as_str() {
             "python3" => Self::Python,
@@ -60,7 +60,7 @@ impl Real {
         })
     }
 
-    /// The programs that it needs, with the packages that have them.
+    /// Required programs, with the packages that contain them.
     fn needs(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Python | Self::PythonMalloc => &[("python3", "python3")],
@@ -76,14 +76,14 @@ impl Real {
         }
     }
 
-    /// How to come by what is not there, if anything is not.
+    /// A hint at how to install a missing program, or `None` if none is missing.
     pub(super) fn missing(self) -> Option<String> {
         let mut needs = self.needs().iter();
         let missing = needs.find(|(program, _)| installed(program).is_err())?;
         Some(format!("run `apt-get install {}`", missing.1))
     }
 
-    /// Runs it as often as was asked for.
+    /// Runs it as often as requested.
     pub(super) fn run(self, library: &Library, request: &Request) -> Result<Outcome, Failure> {
         let library = file(library)?;
         let work = parameter(&request.workload, "work")?;
@@ -111,7 +111,7 @@ impl Real {
         })
     }
 
-    /// Makes its input and says how it is called.
+    /// Makes its input and its command line.
     fn call(self, home: &Path, work: u64) -> Result<Call, Failure> {
         let program = installed(self.needs()[0].0)?;
         let write = |name: &str, text: &str| {
@@ -130,7 +130,7 @@ impl Real {
                 call.arguments = vec!["-I".into(), script.into(), work.to_string().into()];
                 call.settings.push(("PYTHONHASHSEED", "0"));
                 if self == Self::PythonMalloc {
-                    // Under -I Python reads no variables of its own but by this.
+                    // With -I, Python reads no environment variables, so -s replaces it here.
                     call.arguments[0] = "-s".into();
                     call.settings.push(("PYTHONMALLOC", "malloc"));
                 }
@@ -168,7 +168,7 @@ impl Real {
     }
 }
 
-/// The metrics that every workload has.
+/// The metrics that all workloads report.
 pub(super) fn figures(cpu_s: f64, wall_s: f64, rss_kib: u64) -> BTreeMap<String, f64> {
     let figures = [
         ("cpu_s", cpu_s),
@@ -178,8 +178,8 @@ pub(super) fn figures(cpu_s: f64, wall_s: f64, rss_kib: u64) -> BTreeMap<String,
     figures.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// A program, the system's own before one of the user's: what lies in a home directory may be a
-/// script that finds out which version is wanted.
+/// Finds a program. The system's own takes precedence: one in a home directory may be a script that
+/// selects a version.
 pub(super) fn installed(name: &str) -> Result<PathBuf, Failure> {
     let own = Path::new("/usr/bin").join(name);
     if own.is_file() {
@@ -198,7 +198,7 @@ pub(super) fn task(call: &Call, library: &Path, output: PathBuf) -> Task {
     task
 }
 
-/// Runs a program to its end: what it took, and a digest of what it said.
+/// Runs a program to its end. Returns the resources used and a digest of its output.
 fn once(
     launcher: &Launcher,
     call: &Call,

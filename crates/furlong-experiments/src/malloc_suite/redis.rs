@@ -1,4 +1,4 @@
-//! A server whose allocator is measured, and its own benchmark, which loads it.
+//! A server whose allocator is measured, and the benchmark that loads it.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
@@ -13,15 +13,15 @@ use furlong_lab::measure::finished::{Ending, Usage};
 use furlong_lab::measure::launcher::Launcher;
 use furlong_lab::model::Failure;
 
-/// What the benchmark asks of the server.
+/// Tests of the benchmark.
 const TESTS: &str = "set,get,lpush,lrange_100,mset";
 
-/// How often the server is asked whether it is there, and how long to wait in between.
+/// Attempts to connect to the server, and the pause between two of them.
 const TRIES: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Starts a server with the library preloaded, loads it with so many requests of each kind, and
-/// stops it: what it took, and how long its list has become.
+/// Starts a server with the library preloaded, loads it with `requests` requests of each kind, and
+/// stops it. Returns the resources used and the final length of its list.
 pub(super) fn once(
     launcher: &Launcher,
     library: &Path,
@@ -51,7 +51,7 @@ pub(super) fn once(
     thread::scope(|scope| {
         let served = scope.spawn(|| launcher.run(&server, None));
         let loaded = load(&socket, requests);
-        // Whatever became of it: the server ends.
+        // Stops the server even after a failure.
         let stopped = client(&socket, &["shutdown", "nosave"]);
         let finished = served
             .join()
@@ -98,7 +98,7 @@ fn client(socket: &OsString, arguments: &[&str]) -> Result<String, Failure> {
     quiet(&mut client)
 }
 
-/// Runs a command without the libraries that are measured, and answers what it says.
+/// Runs a command without the measured libraries and returns its output.
 fn quiet(command: &mut Command) -> Result<String, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command

@@ -9,7 +9,7 @@ fn outcome(experiment: &Experiment, workload: &str) -> Outcome {
     run(&GLIBC, &request).unwrap_or_else(|failure| panic!("{workload}: {}", failure.0))
 }
 
-/// Names of the workloads that can run here, those of real programs or the others.
+/// Names of the workloads that can run here: those of real programs, or the others.
 fn able(experiment: &Experiment, real: bool) -> Vec<String> {
     let loads = experiment.plan.workloads.iter();
     let able = loads.filter(|load| match Real::of(load) {
@@ -19,7 +19,8 @@ fn able(experiment: &Experiment, real: bool) -> Vec<String> {
     able.map(|load| load.name.clone()).collect()
 }
 
-/// Says so where none can run, and fails where the checks have installed them all.
+/// Checks that all arms give the same answers. Prints a note if no workload can run, and fails
+/// instead where the checks have installed all programs.
 fn answers_alike(real: bool) {
     let experiment = experiment();
     let names = able(&experiment, real);
