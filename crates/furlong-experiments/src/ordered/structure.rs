@@ -1,4 +1,4 @@
-//! The structures: the library's tree with any configuration, and std's map.
+//! The structures: the library's tree in any configuration, and the standard library's map.
 #![forbid(unsafe_code)]
 
 use std::any::Any;
@@ -13,46 +13,46 @@ use furlong_lab::model::Failure;
 
 /// An ordered structure over the nodes `0..n`: one page each, one page apart, in ascending order.
 pub trait Ordered {
-    /// With `nodes` nodes, none of which is linked.
+    /// Makes a structure over `nodes` nodes, none of which is linked.
     fn new(nodes: usize) -> Self;
     /// Links a node that is not linked.
     fn insert(&mut self, node: u32);
-    /// Takes out a node that is linked.
+    /// Unlinks a node that is linked.
     fn remove(&mut self, node: u32);
-    /// Takes out all nodes.
+    /// Unlinks all nodes.
     fn clear(&mut self);
-    /// A copy of the whole.
+    /// Copies the structure.
     fn copy(&self) -> Self;
-    /// Becomes what `other` is.
+    /// Makes this a copy of `other`.
     fn copy_from(&mut self, other: &Self);
-    /// The linked nodes in order, after a check of every invariant.
+    /// Checks every invariant, then returns the linked nodes in order.
     ///
     /// # Errors
     /// The broken invariant.
     fn nodes(&self) -> Result<Vec<u32>, Failure>;
-    /// The work so far; nothing where it is not counted.
+    /// The work so far; zeros if not counted.
     fn work(&self) -> Work {
         Work::default()
     }
 }
 
-/// One that finds a node by its key, as a map has to.
+/// A structure that finds a node by its key, as a map must.
 pub trait Keyed: Ordered {
-    /// Takes out the linked node that has this one's page.
+    /// Unlinks the node with this one's page.
     fn remove_by_key(&mut self, node: u32);
 }
 
-/// The node of an extent.
+/// Returns the node of an extent.
 ///
 /// # Errors
-/// It is no node's.
+/// The extent is not a node's.
 pub fn node_of(start: u64, last: u64) -> Result<u32, Failure> {
     let node = u32::try_from(start / page(0).start / 2).ok();
     let right = node.filter(|node| page(*node).start == start && page(*node).last == last);
     right.ok_or_else(|| Failure("there is an extent that was never put in".to_owned()))
 }
 
-/// Events counted.
+/// Event counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Recomputations of a node.
@@ -62,7 +62,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// What has come since `before`.
+    /// The difference from `before`.
     pub(super) fn since(self, before: Self) -> Self {
         Self {
             augmentations: self.augmentations - before.augmentations,
@@ -79,7 +79,7 @@ pub struct Tree<C: Config>(RbTree<VecArena<Gaps>, C>);
 #[derive(Debug)]
 pub struct ByKey<T>(T);
 
-/// std's map from a page's last address to its start.
+/// The standard library's map, from a page's last address to its start.
 #[derive(Debug)]
 pub struct Map(BTreeMap<u64, u64>);
 

@@ -1,32 +1,32 @@
-//! What a workload's name says.
+//! Workloads, parsed from their names.
 #![forbid(unsafe_code)]
 
 use furlong_lab::model::{Failure, Workload};
 
-/// What is done to the nodes.
+/// Kinds of operations on nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// In and out, about half of them linked (`plain`).
+    /// Inserts and removes, with about half of the nodes linked (`plain`).
     Toggle,
-    /// In; emptied when full (`ins`).
+    /// Inserts; empties the structure when it is full (`ins`).
     Insert,
-    /// Out; filled again when empty (`rem`).
+    /// Removes; refills the structure when it is empty (`rem`).
     Remove,
 }
 
-/// A workload, read.
+/// A parsed workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) kind: Kind,
-    /// Random permutations and picks, or ascending ones.
+    /// True for random permutations and picks, false for ascending ones.
     pub(super) is_random: bool,
     /// Number of nodes, even.
     pub(super) nodes: usize,
 }
 
 impl Shape {
-    /// Reads `plain`, `ins` or `rem`, with `-seq` behind it or not. `-key` behind it is the arm's
-    /// affair.
+    /// Parses `plain`, `ins` or `rem`, with an optional `-seq`. The arm handles a `-key` at the
+    /// end.
     pub(super) fn of(workload: &Workload) -> Result<Self, Failure> {
         let name = workload.name.trim_end_matches("-key");
         let kind = match name.trim_end_matches("-seq") {
@@ -50,7 +50,7 @@ impl Shape {
     }
 }
 
-/// A node and whether it goes in.
+/// Packs a node and the direction: true for insertion.
 pub(super) fn toggle(node: u32, goes_in: bool) -> u32 {
     node << 1 | u32::from(goes_in)
 }

@@ -1,4 +1,4 @@
-//! Which frames are asked for, and what is right to answer.
+//! The frames of the lookups, and the check of their answers.
 #![forbid(unsafe_code)]
 
 use super::layout::{Asks, Layout};
@@ -6,19 +6,19 @@ use super::shape::Shape;
 use super::source::Source;
 use furlong_lab::model::Failure;
 
-/// Frames that are made beforehand: so many that no branch predictor learns them by heart.
+/// Number of frames drawn beforehand: too many for a branch predictor to memorise.
 pub(super) const FRAMES: u64 = 1 << 18;
 
-/// Frames that are asked for.
+/// The frames to look up.
 pub(super) struct Asked<F> {
-    /// In order, where they are made beforehand; else all that can be asked for.
+    /// In lookup order if drawn beforehand; otherwise all frames that may be drawn.
     pub(super) frames: Vec<F>,
-    /// Where addresses are made inside the loop: their bounds and the seed.
+    /// For addresses drawn inside the loop: their bounds and the seed.
     inside: Option<(u64, u64, u64)>,
 }
 
 impl<F: Copy + Into<u64> + TryFrom<u64>> Asked<F> {
-    /// For so many lookups.
+    /// Makes the frames for `lookups` lookups.
     ///
     /// # Errors
     /// A frame is too high for `F`.
@@ -44,7 +44,7 @@ impl<F: Copy + Into<u64> + TryFrom<u64>> Asked<F> {
         Ok(Self { frames, inside })
     }
 
-    /// They from the first on.
+    /// The source of the frames, from the first on.
     pub(super) fn source(&self) -> Source<'_, F> {
         match self.inside {
             Some((start, end, seed)) => Source::inside(start, end, seed),
@@ -52,19 +52,19 @@ impl<F: Copy + Into<u64> + TryFrom<u64>> Asked<F> {
         }
     }
 
-    /// The frame of a key of the source.
+    /// The frame with this key of the source.
     pub(super) fn frame(&self, key: usize) -> u64 {
         self.frames[key].into()
     }
 
-    /// All of them, by key.
+    /// All frames, by key.
     pub(super) fn all(&self) -> impl Iterator<Item = u64> {
         self.frames.iter().map(|frame| (*frame).into())
     }
 }
 
-/// Whether the sum of `lookups` answers, from the first frame on, is the one that follows from the
-/// answers by key.
+/// Checks that `sum` is the sum of the answers to `lookups` lookups from the first frame on, given
+/// the answers by key.
 ///
 /// # Errors
 /// It is not.

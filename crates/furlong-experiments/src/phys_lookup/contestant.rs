@@ -1,23 +1,23 @@
-//! What an arm of `phys-lookup` is: a lookup of the library, the way in to it, and its limits.
+//! The interface of an arm of `phys-lookup`: a lookup of the library, access to it, and its limits.
 #![forbid(unsafe_code)]
 
 use furlong::phys::{Array, Branchless, Custom, Direct, Flat, Lookup, SegmentTable, Tree, View};
 use furlong::rcu::Reader;
 
-/// A table of an arm: all of it as the library has it by default but the lookup.
+/// Table of an arm: everything but the lookup is the library's default.
 pub(super) type Table<D, L> = SegmentTable<D, Custom<L>>;
 
 /// An arm.
 pub(super) trait Contestant: Lookup + 'static {
-    /// So many segments it can have.
+    /// Maximum number of segments.
     const SEGMENTS_MAX: usize = usize::MAX;
-    /// Frames below it can be looked up.
+    /// Exclusive upper bound of the frames that can be looked up.
     const FRAMES_MAX: u64 = u64::MAX;
 
-    /// Goes in, looks, and leaves again.
+    /// Enters a read-side section, calls `look`, and leaves.
     ///
-    /// An arm whose readers cannot look beside a writer is looked at under the table's lock. A
-    /// kernel would take a lock that readers share; for one reader that is no cheaper.
+    /// An arm without concurrent readers is read under the table's lock. A kernel would take a lock
+    /// that readers share; for a single reader that is no cheaper.
     fn look<D, T>(
         table: &Table<D, Self>,
         _: &Reader<'_>,

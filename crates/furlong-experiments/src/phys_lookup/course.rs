@@ -1,4 +1,4 @@
-//! A lookup on its way through a workload: checked, then timed or counted.
+//! A lookup under a workload: checked, then timed or counted.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
@@ -20,7 +20,7 @@ use furlong_lab::model::{Failure, Outcome, Request};
 /// Runs one sample of a workload on one thread.
 ///
 /// # Errors
-/// The workload cannot be had, or an answer is wrong.
+/// The workload cannot be set up, or an answer is wrong.
 pub(super) fn run<L: Contestant, D: Page>(
     shape: &Shape,
     request: &Request,
@@ -55,23 +55,23 @@ pub(super) fn run<L: Contestant, D: Page>(
     Ok(outcome)
 }
 
-/// How many rounds a sample has, and how many calls a round on all layouts together.
+/// Rounds in a sample, and calls per round over all layouts.
 pub(super) fn rounds(shape: &Shape, layouts: &[Layout], request: &Request) -> (u64, u64) {
     let calls = shape.calls * layouts.len() as u64;
     (request.operations.div_ceil(calls).max(1), calls)
 }
 
-/// A table, what it is asked, and the answers that are right.
+/// A table, its lookups, and the correct answers.
 struct Field<L: Contestant, D: Page> {
     table: Table<D, L>,
     asked: Asked<D::Frame>,
-    /// What a lookup of each of the frames comes to.
+    /// Correct address for each of the frames.
     answers: Vec<usize>,
     digest: u64,
 }
 
 impl<L: Contestant, D: Page> Field<L, D> {
-    /// For so many lookups. Every answer that will be asked for is held against the plain list.
+    /// Sets up `lookups` lookups. Compares the answer for each frame with the plain list.
     fn new(shape: &Shape, layout: &Layout, seed: u64, lookups: u64) -> Result<Self, Failure> {
         let table = table::<L, D>(layout)?;
         check(&table)?;
@@ -98,7 +98,7 @@ impl<L: Contestant, D: Page> Field<L, D> {
         })
     }
 
-    /// So many rounds on the clock, after some that are not.
+    /// Runs `rounds` timed rounds after an untimed warm-up.
     fn time(&self, shape: &Shape, rounds: u64) -> Result<Duration, Failure> {
         let reader = self.table.rcu().register().map_err(said)?;
         let mut source = self.asked.source();
@@ -136,7 +136,7 @@ impl<L: Contestant, D: Page> Field<L, D> {
         }
     }
 
-    /// Cells of the index that so many lookups look at.
+    /// Cells of the index that `calls` lookups visit.
     fn count(&self, shape: &Shape, calls: u64) -> u64 {
         if shape.kind == Kind::Loop {
             return 0;
@@ -200,7 +200,7 @@ mod tests {
         asked(hole.start - 1).unwrap();
         let failure = asked(hole.end - 1).unwrap_err().0;
         assert!(failure.contains("right is Some(0)"), "{failure}");
-        // The segment behind it begins elsewhere in the list.
+        // The segment after it begins elsewhere in the list.
         assert!(asked(hole.end).is_err());
     }
 

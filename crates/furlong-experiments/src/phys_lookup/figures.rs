@@ -1,4 +1,4 @@
-//! What is measured, under the names of the plan.
+//! The measured values, by the plan's names.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use super::layout::PAGE_BITS;
 /// Bytes of 1 GiB.
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// What an index takes, for how many frames.
+/// Size of an index, and the number of frames that it covers.
 pub(super) struct Index {
     bytes: usize,
     frames: u64,
 }
 
 impl Index {
-    /// That of a table, for the frames that its segments have.
+    /// Measures a table's index, over the frames of its segments.
     pub(super) fn of<D, L: Contestant>(table: &Table<D, L>) -> Self {
         let segments = table.lock();
         Self {

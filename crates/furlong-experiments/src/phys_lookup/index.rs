@@ -1,10 +1,10 @@
-//! Somebody's index of segments on its way through a workload: what others look a frame up with,
-//! without the table around it.
+//! A foreign index of segments under a workload: the lookup of another project, without the table
+//! around it.
 //!
-//! A segment's descriptors lie in a row, and an index keeps with each segment where they begin.
-//! They are not there: the answer is the place where a frame's would be, so that nothing but the
-//! lookup is paid for. It is held against the plain list of segments before the clock runs, and as
-//! a sum after it.
+//! A segment's descriptors are contiguous, and an index stores the address of the first with each
+//! segment. The descriptors do not exist. The answer is the address where a frame's descriptor
+//! would be, so the sample times only the lookup. The answers are compared with the plain list of
+//! segments before the clock starts, and as a sum after it stops.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
@@ -20,18 +20,18 @@ use super::source::Source;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request, Workload};
 
-/// Where the first descriptor would be.
+/// Address that the first descriptor would have.
 const ORIGIN: usize = 1 << 20;
 
 /// Finds the segment of a frame: one side of a race.
 pub trait SegmentIndex: Sized {
-    /// Of segments that ascend and do not overlap, each with a number that no other has.
+    /// Builds an index of segments that ascend and do not overlap, each with a unique number.
     ///
     /// # Errors
-    /// It cannot be had.
+    /// The index cannot be made.
     fn new(segments: &[(Range<u64>, usize)]) -> Result<Self, Failure>;
 
-    /// The first frame of the segment that has `frame`, and the segment's number.
+    /// Returns the first frame of the segment that contains `frame`, and the segment's number.
     fn find(&self, frame: u64) -> Option<(u64, usize)>;
 }
 
@@ -47,8 +47,8 @@ pub fn run_index<I: SegmentIndex>(request: &Request) -> Result<Outcome, Failure>
     }
 }
 
-/// Why an index alone cannot run a workload, if it cannot. What is wrong with the workload itself
-/// is said when it runs.
+/// The reason if an index alone cannot run a workload, otherwise `None`. A faulty workload is
+/// reported when it runs.
 #[must_use]
 pub fn index_limit(workload: &Workload) -> Option<String> {
     let lack = match Shape::of(workload).ok()?.kind {
@@ -81,7 +81,7 @@ fn run<I: SegmentIndex, D: Page>(shape: &Shape, request: &Request) -> Result<Out
     })
 }
 
-/// An index, what it is asked, and the answers that are right.
+/// An index, its lookups, and the correct answers.
 struct Field<I, D: Page> {
     index: I,
     asked: Asked<D::Frame>,
@@ -123,7 +123,7 @@ impl<I: SegmentIndex, D: Page> Field<I, D> {
         })
     }
 
-    /// So many rounds on the clock, after some that are not.
+    /// Runs `rounds` timed rounds after an untimed warm-up.
     fn time(&self, shape: &Shape, rounds: u64) -> Result<Duration, Failure> {
         let mut source = self.asked.source();
         let warm = (rounds * shape.calls).min(FRAMES);
@@ -145,7 +145,7 @@ impl<I: SegmentIndex, D: Page> Field<I, D> {
     }
 }
 
-/// Where a frame's descriptor would be, 0 where there is none.
+/// Address where a frame's descriptor would be, or 0 if it has none.
 #[inline(always)]
 fn place<D>(frame: u64, found: Option<(u64, usize)>) -> usize {
     found.map_or(0, |(first, number)| {
@@ -164,7 +164,7 @@ mod tests {
     use crate::phys_lookup::shape::Shape;
     use furlong_lab::model::{Failure, Profile, Request};
 
-    /// All segments in order; forgets the last one if its parameter says so.
+    /// A list of all segments; its defect, if selected, is to drop the last one.
     struct List<const FORGETS: bool>(Vec<(Range<u64>, usize)>);
 
     impl<const FORGETS: bool> SegmentIndex for List<FORGETS> {

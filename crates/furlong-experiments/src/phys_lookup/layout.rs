@@ -1,4 +1,4 @@
-//! Memory: what is plugged, what is taken out again, and which frames are asked for.
+//! Memory layouts: plugged segments, holes, and the frames to look up.
 #![forbid(unsafe_code)]
 
 use std::iter;
@@ -10,7 +10,7 @@ use furlong_spec::phys_map::RealMap;
 
 use super::random::LibraryRandom;
 
-/// Frames of 1 MiB.
+/// Frames in 1 MiB.
 const MIB: u64 = 256;
 
 /// Frames of a segment of the measured document (`PF_STEP`).
@@ -19,39 +19,39 @@ const STEP: u64 = 8;
 /// The binary logarithm of the page size.
 pub(super) const PAGE_BITS: u32 = 12;
 
-/// Frames of a space of 46 bits.
+/// Frames in a 46-bit address space.
 const FLEET_FRAMES: u64 = 1 << (46 - PAGE_BITS);
 
 /// Frames of the largest segment of a fleet: 16 MiB.
 const FLEET_SEGMENT_MAX: u64 = 4096;
 
-/// Of so many frames that are asked for one is anywhere below the top; the others are memory.
+/// One lookup in this many is at any frame below the top; the others are in memory.
 const ANYWHERE_ONE_IN: u64 = 16;
 
-/// Memory.
+/// A memory layout.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     /// Plugged at boot, ascending.
     pub(super) boot: Vec<Range<u64>>,
-    /// Plugged at run time, behind all of `boot`.
+    /// Plugged at run time, above all of `boot`.
     pub(super) chunk: Option<Range<u64>>,
-    /// Taken out of the chunk, ascending.
+    /// Removed from the chunk, ascending.
     pub(super) holes: Vec<Range<u64>>,
     pub(super) asks: Asks,
 }
 
-/// Which frames are asked for.
+/// Distribution of the frames to look up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asks {
-    /// As the document makes addresses: `random() % end`, and `start` more where that is below
-    /// `start`; both in bytes.
+    /// The document's addresses, in bytes: `random() % end`, plus `start` if that is below `start`.
     Remainder { start: u64, end: u64 },
-    /// Frames of memory, each as likely, and one in [`ANYWHERE_ONE_IN`] anywhere below the top.
+    /// Uniform over the frames of memory, and one in [`ANYWHERE_ONE_IN`] at any frame below the
+    /// top.
     Memory,
 }
 
 impl Asks {
-    /// The document's address, made of a number.
+    /// Computes the document's address from a random number.
     #[inline]
     pub(super) fn address(start: u64, end: u64, number: u32) -> u64 {
         let address = u64::from(number) % end;
@@ -72,8 +72,8 @@ impl Layout {
         }
     }
 
-    /// The document's fragments: a MiB, and a chunk of which the first 1 to 7 of every 8 frames are
-    /// taken out.
+    /// The document's fragments: a MiB, and a chunk from which the first 1 to 7 of every 8 frames
+    /// are removed.
     pub(super) fn fragments(start_mib: u64, end_mib: u64, seed: u64) -> Self {
         let (start, end) = (start_mib * MIB, end_mib * MIB);
         let mut random = Random::new(seed);
@@ -89,7 +89,7 @@ impl Layout {
         }
     }
 
-    /// Segments of random sizes at random places in a space of 46 bits.
+    /// Segments of random sizes at random places in a 46-bit address space.
     pub(super) fn fleet(segments: u64, seed: u64) -> Self {
         let room = FLEET_FRAMES / segments;
         let mut random = Random::new(seed);
@@ -106,7 +106,7 @@ impl Layout {
         }
     }
 
-    /// The memory of a machine, shrunk by a factor, though no segment to nothing.
+    /// The memory of a machine, divided by a factor; each segment keeps at least one frame.
     ///
     /// # Errors
     /// The map cannot be read.
@@ -135,7 +135,7 @@ impl Layout {
         })
     }
 
-    /// The segments that there are in the end, ascending.
+    /// The final segments, ascending.
     pub(super) fn segments(&self) -> Vec<Range<u64>> {
         let mut segments = self.boot.clone();
         let Some(chunk) = &self.chunk else {
@@ -151,13 +151,13 @@ impl Layout {
         segments
     }
 
-    /// The frame behind the highest one that is ever plugged.
+    /// End of the highest frame ever plugged.
     pub(super) fn top(&self) -> u64 {
         let last = self.chunk.as_ref().or(self.boot.last());
         last.map_or(0, |last| last.end)
     }
 
-    /// So many frames to ask for.
+    /// Draws `count` frames to look up.
     pub(super) fn frames(&self, count: usize, seed: u64) -> Vec<u64> {
         match self.asks {
             Asks::Remainder { start, end } => {
@@ -177,7 +177,8 @@ impl Layout {
         }
     }
 
-    /// Every frame that the document's addresses can be of; `None` where addresses are not made so.
+    /// Exclusive upper bound of the frames of the document's addresses; `None` for other
+    /// distributions.
     pub(super) fn reach(&self) -> Option<u64> {
         match self.asks {
             Asks::Remainder { start, end } => Some(end.max(2 * start) >> PAGE_BITS),
@@ -186,8 +187,8 @@ impl Layout {
     }
 }
 
-/// Segments, and how many frames stand before each: the plain sorted list that every answer is
-/// held against.
+/// Segments, and the number of frames before each: the plain sorted list that every answer is
+/// compared with.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     segments: Vec<Range<u64>>,
@@ -196,7 +197,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Of segments that ascend.
+    /// Builds the list from ascending segments.
     pub(super) fn new(segments: Vec<Range<u64>>) -> Self {
         let mut frames = 0;
         let before = segments.iter().map(|segment| {
@@ -211,18 +212,18 @@ impl Memory {
         }
     }
 
-    /// How many frames there are.
+    /// Number of frames.
     pub(super) fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// The frame with so many others below it.
+    /// The frame with `number` frames of memory below it.
     fn frame(&self, number: u64) -> u64 {
         let at = self.before.partition_point(|before| *before <= number) - 1;
         self.segments[at].start + number - self.before[at]
     }
 
-    /// The segment that has a frame.
+    /// The segment that contains a frame.
     pub(super) fn find(&self, frame: u64) -> Option<&Range<u64>> {
         let behind = self
             .segments
@@ -233,7 +234,7 @@ impl Memory {
     }
 }
 
-/// Frames as the library takes them.
+/// Converts a range of frames to the library's type.
 pub(super) fn extent(frames: &Range<u64>) -> Extent<Pfn> {
     Extent::from_end(Pfn::new(frames.start), Pfn::new(frames.end))
         .expect("a layout has no empty range")
@@ -249,7 +250,7 @@ mod tests {
     fn the_layouts_are_those_of_the_document() {
         assert_eq!(Layout::side_by_side().segments().len(), 32);
         assert_eq!(Layout::side_by_side().top(), 256);
-        // Segments: the first MiB, and one behind each hole.
+        // Segments: the first MiB, and one after each hole.
         for (start, end, segments) in [(1, 2, 33), (2, 3, 33), (1, 128, 4065), (1, 256, 8161)] {
             let layout = Layout::fragments(start, end, 1);
             assert_eq!(layout.segments().len(), segments);
@@ -262,7 +263,8 @@ mod tests {
 
     #[test]
     fn the_third_chunk_is_missed_more_often_than_hit() {
-        // Addresses below 2 MiB of 3 go up by 2, where two thirds of them are beyond the chunk.
+        // Addresses below 2 MiB, of 3 MiB, are moved up by 2 MiB, and two thirds of those miss the
+        // chunk.
         let layout = Layout::fragments(2, 3, 1);
         assert_eq!(layout.reach(), Some(1024));
         let memory = Memory::new(layout.segments());

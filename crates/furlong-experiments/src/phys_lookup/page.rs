@@ -1,4 +1,4 @@
-//! Descriptors, and tables that have them.
+//! Descriptors, and tables of them.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
@@ -14,16 +14,16 @@ use super::layout::{Layout, extent};
 pub(super) use crate::said;
 use furlong_lab::model::Failure;
 
-/// A descriptor that can tell whether it is the frame's.
+/// A descriptor that can verify its frame.
 pub(super) trait Page: Descriptor + 'static {
-    /// Holds every frame that is asked for in memory whose descriptors are of this kind.
+    /// Integer type that holds every frame to look up in memory with such descriptors.
     type Frame: Copy + Into<u64> + TryFrom<u64>;
 
-    /// Whether it was made for the frame.
+    /// True if it was made for the frame.
     fn is_of(&self, frame: u64) -> bool;
 }
 
-/// As large as Linux's: 64 bytes.
+/// A descriptor of Linux's size: 64 bytes.
 #[repr(align(64))]
 pub(super) struct Wide(u64);
 
@@ -42,7 +42,7 @@ impl Page for Wide {
     }
 }
 
-/// A byte, for memory of hundreds of GiB: what it is about is its address.
+/// A descriptor of one byte, for memory of hundreds of GiB: its address identifies the frame.
 pub(super) struct Narrow(u8);
 
 impl Narrow {
@@ -67,13 +67,13 @@ impl Page for Narrow {
     }
 }
 
-/// The address of a descriptor, 0 where there is none: an answer that is kept without a branch.
+/// The address of a descriptor, or 0 if there is none: an answer that needs no branch.
 #[inline(always)]
 pub(super) fn address<D>(page: Option<&D>) -> usize {
     page.map_or(0, |page| std::ptr::from_ref(page).addr())
 }
 
-/// A table with everything plugged and taken out as a layout has it.
+/// Builds a table with everything plugged and removed as in a layout.
 ///
 /// # Errors
 /// The table refuses, or is broken.
@@ -95,11 +95,11 @@ pub(super) fn table<L: Contestant, D: Page>(layout: &Layout) -> Result<Table<D, 
     Ok(table)
 }
 
-/// Looks a frame up both ways; the address of its descriptor, and a word for the answer, which is
+/// Looks a frame up both ways. Returns its descriptor's address and a word for the digest, which is
 /// the same in every arm.
 ///
 /// # Errors
-/// The answers are not those of the list.
+/// The answers differ from the list's.
 pub(super) fn answer<L: Contestant, D: Page>(
     view: View<'_, D, Custom<L>>,
     frame: u64,
@@ -108,7 +108,7 @@ pub(super) fn answer<L: Contestant, D: Page>(
     let page = view.page_of(Pfn::new(frame));
     let found = view.find(Pfn::new(frame)).map(|(_, offset)| offset);
     let wanted = expected.map(|segment| frame - segment.start);
-    // Descriptors of a segment lie in a row.
+    // Descriptors of a segment are contiguous.
     let place = expected.map(|segment| {
         let first = address(view.page_of(Pfn::new(segment.start)));
         first + (frame - segment.start) as usize * size_of::<D>()
@@ -125,10 +125,10 @@ pub(super) fn answer<L: Contestant, D: Page>(
     Ok((address(page), wanted.map_or(0, |offset| offset + 1)))
 }
 
-/// Walks the table's invariants.
+/// Checks the table's invariants.
 ///
 /// # Errors
-/// The one that is broken.
+/// The broken one.
 pub(super) fn check<L: Contestant, D: Page>(table: &Table<D, L>) -> Result<(), Failure> {
     table.lock().check().map_err(said)
 }

@@ -1,4 +1,4 @@
-//! `plug-race`: one thread looks up while another plugs and unplugs, and every answer is checked.
+//! `plug-race`: one thread looks up while another plugs and unplugs; every answer is checked.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
@@ -19,26 +19,26 @@ use crate::computing::compute;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
 
-/// Lookups between going in and leaving.
+/// Lookups per read-side section.
 const BATCH: usize = 512;
 
-/// One of so many segments is unplugged and plugged.
+/// One segment in this many is unplugged and replugged.
 const HOT_ONE_IN: usize = 4;
 
-/// Frames that are made beforehand.
+/// Number of frames drawn beforehand.
 const FRAMES: usize = 1 << 16;
 
-/// Computations of the reader between leaving and going in again: about a microsecond, in which
-/// another gets a lock that is not fair.
+/// Computations of the reader between two read-side sections: about a microsecond, which lets
+/// another thread get an unfair lock.
 const BREATHS: u32 = 8;
 
-/// A run in which fewer pairs are due says nothing about a rate.
+/// Minimum number of pairs due in a run for its rate to be meaningful.
 const RATE_FROM: f64 = 1000.0;
 
-/// Of the rate that was asked for, so much must have come about.
+/// Minimum share of the requested rate that must be reached.
 const RATE_MIN: f64 = 0.9;
 
-/// Runs one sample: the time is a lookup's, with its share of going in.
+/// Runs one sample: the time is that of a lookup, with its share of entering a section.
 ///
 /// # Errors
 /// An answer was wrong, or the other thread could not keep its rate.
@@ -76,20 +76,20 @@ where
     })
 }
 
-/// Where the race is run.
+/// State of the race.
 struct Track<L: Contestant> {
     table: Table<Wide, L>,
     memory: Memory,
-    /// Asked for, again and again.
+    /// Frames to look up, in a cycle.
     frames: Vec<u64>,
     beside: Beside,
-    /// Unplugged and plugged.
+    /// Segments to unplug and replug.
     hot: Vec<Range<u64>>,
-    /// By frame: whether it may be missing.
+    /// True for each frame that may be missing.
     may_miss: Vec<bool>,
 }
 
-/// What the other thread did.
+/// Work of the other thread.
 struct Written {
     pairs: u64,
     elapsed: Duration,
@@ -116,7 +116,8 @@ where
         })
     }
 
-    /// Of all answers while everything is plugged, which are held against the plain list.
+    /// Compares all answers with the plain list while everything is plugged, and returns their
+    /// digest.
     fn digest(&self) -> Result<u64, Failure> {
         let segments = self.table.lock();
         let view = segments.view();
@@ -127,7 +128,7 @@ where
         Ok(digest(0, words.collect::<Result<Vec<_>, Failure>>()?))
     }
 
-    /// Cells of the index that so many lookups look at, while everything is plugged.
+    /// Cells of the index that `lookups` lookups visit while everything is plugged.
     fn count(&self, lookups: u64) -> u64 {
         let segments = self.table.lock();
         let view = segments.view();
@@ -136,7 +137,7 @@ where
         probes.sum()
     }
 
-    /// What so many batches of lookups took.
+    /// Time of `batches` batches of lookups.
     fn race(&self, batches: u64) -> Result<Duration, Failure> {
         let (began, done) = (AtomicBool::new(false), AtomicBool::new(false));
         let reader = self.table.rcu().register().map_err(said)?;
@@ -164,7 +165,7 @@ where
         Ok(timed)
     }
 
-    /// Looks up; the clock stands still while answers are looked at.
+    /// Looks up; the clock stops while answers are checked.
     fn read(&self, reader: &Reader<'_>, batches: u64) -> Result<Duration, Failure> {
         let mut timed = Duration::ZERO;
         let (stretches, _) = self.frames.as_chunks::<BATCH>();
@@ -190,12 +191,12 @@ where
         Ok(timed)
     }
 
-    /// Whether the page is the frame's, or may be missing.
+    /// True if the page is the frame's, or is absent where it may be missing.
     fn is_right(&self, frame: u64, page: Option<&Wide>) -> bool {
         page.map_or(self.may_miss[frame as usize], |page| page.is_of(frame))
     }
 
-    /// The other thread.
+    /// Runs the other thread.
     fn write(&self, began: &AtomicBool, done: &AtomicBool) -> Result<Written, Failure> {
         let interval_ns = match self.beside {
             Beside::Computes => u64::MAX,
@@ -222,7 +223,7 @@ where
         Ok(written)
     }
 
-    /// A pair: takes frames out, and plugs them again.
+    /// Runs one pair: removes frames and plugs them again.
     fn replug(&self, frames: &Range<u64>) -> Result<(), Failure> {
         let mut isolated = self.table.lock().isolate(extent(frames)).map_err(said)?;
         loop {
@@ -250,7 +251,7 @@ mod tests {
     {
         let track = |beside| Track::<L>::new(&Layout::side_by_side(), beside, 1).unwrap();
         let away = 8 * 4..8 * 5;
-        // The fifth segment comes and goes only where the other thread does that.
+        // The fifth segment may be missing only if the other thread plugs and unplugs.
         for (beside, is_right) in [(Beside::PlugsAlways, true), (Beside::Computes, false)] {
             let track = track(beside);
             assert!(track.is_right(33, None) == is_right && !track.is_right(47, None));

@@ -1,8 +1,8 @@
-//! `random(3)` of the C library, as the measured document called it inside its loops.
+//! `random(3)` of the C library, which the measured document called inside its loops.
 //!
-//! The additive feedback generator with 31 words of state that glibc has by default, and number for
-//! number its sequence. As there a call is a call, takes a lock and gives it back: what of a time
-//! is the generator's is then what it was there.
+//! It is glibc's default generator, additive feedback with 31 words of state, and gives the same
+//! sequence. As in glibc, each number costs a call that takes and releases a lock. The generator's
+//! share of a time is then the same as in the document.
 #![forbid(unsafe_code)]
 
 use std::sync::Mutex;
@@ -10,16 +10,16 @@ use std::sync::Mutex;
 /// Words of state.
 const DEGREE: usize = 31;
 
-/// How far the second word is behind the first.
+/// Distance of the second word behind the first.
 const SEPARATION: usize = 3;
 
-/// Numbers that are thrown away at the beginning.
+/// Numbers discarded at the start.
 const DISCARDED: usize = 10 * DEGREE;
 
-/// The greatest number, 2^31 - 1, which the first words are drawn modulo.
+/// The maximum, 2^31 - 1; the first words are computed modulo it.
 const MODULUS: i64 = 0x7fff_ffff;
 
-/// The state of `random`.
+/// State of `random`.
 #[derive(Debug)]
 pub(super) struct LibraryRandom(Mutex<State>);
 
@@ -31,14 +31,14 @@ struct State {
 }
 
 impl LibraryRandom {
-    /// As after `srandom(seed)`.
+    /// The state after `srandom(seed)`.
     pub(super) fn new(seed: u32) -> Self {
         let mut words = [0; DEGREE];
-        // A seed of 0 stands for 1, for 0 would stay 0.
+        // Seed 0 counts as 1, because 0 would stay 0.
         let mut word = i64::from(seed.max(1).cast_signed());
         for place in &mut words {
             *place = word as u32;
-            // The remainder of a negative number is that of C, brought above 0.
+            // C's remainder of a negative number is negative, and is moved into the range.
             word = (16807 * word) % MODULUS;
             word += if word < 0 { MODULUS } else { 0 };
         }
@@ -53,14 +53,14 @@ impl LibraryRandom {
         Self(Mutex::new(state))
     }
 
-    /// The next number, below 2^31.
+    /// Draws the next number, below 2^31.
     #[inline(never)]
     pub(super) fn next(&self) -> u32 {
         let state = self.0.lock();
         state.expect("nobody panics with it").next()
     }
 
-    /// The same by who has it alone: without a call and without the lock.
+    /// The same for an exclusive owner: inlined, and without the lock.
     #[inline]
     pub(super) fn next_alone(&mut self) -> u32 {
         let state = self.0.get_mut();
@@ -96,7 +96,7 @@ mod tests {
             [1_804_289_383, 846_930_886, 1_681_692_777, 1_714_636_915]
         );
         assert_eq!(first(0), first(1));
-        // Seeds that are negative to the library, and the modulus itself.
+        // Seeds that are negative as C ints, and the modulus itself.
         assert_eq!(
             first(4_000_000_000),
             [1_111_130_805, 1_380_198_982, 1_306_113_867, 1_557_021_840]

@@ -1,4 +1,4 @@
-//! What a workload's name and parameters say: how many calls of what on which memory.
+//! Workloads, parsed from name and parameters: calls per round, and their memory.
 #![forbid(unsafe_code)]
 
 use furlong_spec::phys_map::REAL_MAPS;
@@ -6,7 +6,7 @@ use furlong_spec::phys_map::REAL_MAPS;
 use super::layout::Layout;
 use furlong_lab::model::{Failure, Workload};
 
-/// What is asked of which memory.
+/// Kinds of workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Segments of eight frames, side by side.
@@ -17,38 +17,38 @@ pub(super) enum Kind {
     Fleet,
     /// One map of [`REAL_MAPS`], or all of them.
     Maps(Option<usize>),
-    /// As [`Find`](Self::Find), and each lookup goes inside and leaves.
+    /// As [`Find`](Self::Find), with a read-side section around each lookup.
     Guard,
     /// As [`Find`](Self::Find) without a lookup.
     Loop,
-    /// As [`Find`](Self::Find) beside another thread.
+    /// As [`Find`](Self::Find), beside another thread.
     Race(Beside),
 }
 
-/// What the other thread does.
+/// Activity of the other thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beside {
     /// It computes.
     Computes,
-    /// It plugs and unplugs so many times a second, and computes.
+    /// It plugs and unplugs this many times a second, and computes otherwise.
     Plugs(u64),
     /// It plugs and unplugs as fast as it can.
     PlugsAlways,
 }
 
-/// A workload, read.
+/// A parsed workload.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) kind: Kind,
-    /// Whether addresses are made inside the loop.
+    /// True if addresses are drawn inside the loop.
     pub(super) random: bool,
     /// Calls of a round.
     pub(super) calls: u64,
-    /// The parameters that the layouts are made from.
+    /// The parameters of the layouts.
     sizes: Sizes,
 }
 
-/// Parameters, 0 where there are none.
+/// Parameters; 0 if absent.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     start_mib: u64,
@@ -57,17 +57,17 @@ struct Sizes {
     scale: u64,
 }
 
-/// Calls of a round where no document says how many: enough for the clock not to matter.
+/// Calls per round if no document specifies them: enough to make the clock negligible.
 const CALLS: u64 = 4096;
 
-/// The most that a workload of so many MiB may have: what is asked for has 31 bits.
+/// Maximum MiB of a workload: its random addresses have 31 bits.
 const MIB_MAX: u64 = 2048;
 
 impl Shape {
-    /// Reads a workload.
+    /// Parses a workload.
     ///
     /// # Errors
-    /// It is not known, or a parameter is missing or makes no sense.
+    /// It is not known, or a parameter is missing or invalid.
     pub(super) fn of(workload: &Workload) -> Result<Self, Failure> {
         let name = workload.name.as_str();
         let (plain, random) = match name.strip_suffix("-rand") {
@@ -141,7 +141,7 @@ impl Shape {
         }
     }
 
-    /// The memory that the workload is about; most have one.
+    /// The memory layouts of the workload; most have one.
     ///
     /// # Errors
     /// A real map cannot be read.

@@ -1,14 +1,14 @@
-//! Where the frames that are asked for come from, and the loops that are timed.
+//! Sources of frames to look up, and the timed loops.
 #![forbid(unsafe_code)]
 
 use super::layout::{Asks, PAGE_BITS};
 use super::random::LibraryRandom;
 
-/// Frames that are asked for, one after the other.
+/// A sequence of frames to look up.
 pub(super) enum Source<'a, F> {
-    /// Made beforehand, gone through again and again.
+    /// Drawn beforehand and reused cyclically.
     Beforehand { frames: &'a [F], at: usize },
-    /// Made inside the loop from the C library's numbers, as the document has it.
+    /// Drawn inside the loop from the C library's random numbers, as in the document.
     Inside {
         random: Box<LibraryRandom>,
         start: u64,
@@ -17,18 +17,18 @@ pub(super) enum Source<'a, F> {
 }
 
 impl<'a, F: Copy + Into<u64>> Source<'a, F> {
-    /// Frames that were made beforehand.
+    /// A source of frames that were drawn beforehand.
     pub(super) fn beforehand(frames: &'a [F]) -> Self {
         Self::Beforehand { frames, at: 0 }
     }
 
-    /// Addresses as the document makes them, in bytes.
+    /// A source of addresses as in the document, in bytes.
     pub(super) fn inside(start: u64, end: u64, seed: u64) -> Self {
         let random = Box::new(LibraryRandom::new(seed as u32));
         Self::Inside { random, start, end }
     }
 
-    /// Asks `calls` times, `rounds` times over; the sum of the answers.
+    /// Does `calls` lookups, `rounds` times over. Returns the sum of the answers.
     #[inline]
     pub(super) fn ask(
         &mut self,
@@ -47,8 +47,7 @@ impl<'a, F: Copy + Into<u64>> Source<'a, F> {
         sum
     }
 
-    /// What is asked for next: the place of the frame among those that were made beforehand, or the
-    /// frame.
+    /// The next key: the index of a frame drawn beforehand, or the frame itself.
     pub(super) fn next_key(&mut self) -> usize {
         match self {
             Self::Beforehand { frames, at } => {
@@ -62,14 +61,14 @@ impl<'a, F: Copy + Into<u64>> Source<'a, F> {
         }
     }
 
-    /// The sum of the answers to the next `calls` keys, from a list of answers by key.
+    /// Sum of the answers to the next `calls` keys, given the answers by key.
     pub(super) fn expect(&mut self, calls: u64, answers: &[usize]) -> usize {
         let keys = (0..calls).map(|_| self.next_key());
         keys.fold(0, |sum, key| sum.wrapping_add(answers[key]))
     }
 }
 
-/// Asks for the frames from `at` on, as often as `calls` says.
+/// Looks up `calls` frames, from `at` on.
 fn sweep<F: Copy + Into<u64>>(
     frames: &[F],
     at: &mut usize,
@@ -88,11 +87,11 @@ fn sweep<F: Copy + Into<u64>>(
     sum
 }
 
-/// The loop with frames that were made beforehand. Nothing in it depends on an answer: neither a
-/// branch nor the next lookup.
+/// The loop over frames drawn beforehand. Neither a branch nor the next lookup depends on an
+/// answer.
 ///
-/// `look` comes by value: behind a reference, what it has captured would be loaded again after each
-/// acquiring load of a lookup.
+/// `look` is passed by value. Behind a reference, its captured values would be reloaded after each
+/// acquire load of a lookup.
 #[inline(never)]
 fn stroll<F: Copy + Into<u64>>(frames: &[F], look: impl Fn(u64) -> usize) -> usize {
     let answers = frames.iter().map(|frame| look((*frame).into()));

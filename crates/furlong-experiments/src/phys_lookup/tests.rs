@@ -95,7 +95,7 @@ fn tables_are_looked_at_in_as_many_places_however_many_segments_there_are() {
         assert_eq!(probes(load, "flat"), 1.0, "{load}");
         assert!((1.0..=2.0).contains(&probes(load, "direct")), "{load}");
     }
-    // 32 halved to 1, and 97 segments to 1; the others stop where they meet the segment.
+    // 32 are halved to 1, and 97 segments to 1; the others stop at the matching segment.
     assert_eq!(probes("find-1k", "array-branchless"), 5.0);
     assert_eq!(probes("frag-256m", "array-branchless"), 7.0);
     assert!((3.5..5.0).contains(&probes("find-1k", "array")));
@@ -159,7 +159,7 @@ fn a_workload_that_makes_no_sense_is_refused_by_name() {
         }
         let Failure(why) = Shape::of(&load).unwrap_err();
         assert!(why.starts_with(&format!("`{name}`")), "{why}");
-        // The run says it, and nothing panics.
+        // The run reports it without a panic.
         let arm = &experiment().arms[3];
         assert_eq!(
             (arm.run)(&request(&load, 1, false)),
