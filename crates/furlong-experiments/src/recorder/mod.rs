@@ -1,9 +1,9 @@
-//! Recorders: what real programs ask of a system, written down so that it can be replayed.
+//! Recorders: they write real programs' calls of a system to a trace that can be replayed.
 //!
 //! # Files
-//! - `program`: a command that is recorded.
-//! - `malloc`: what a command asks of malloc.
-//! - `vm`: what a command asks of its address spaces, for `vmspace`.
+//! - `program`: a command to record.
+//! - `malloc`: calls of malloc.
+//! - `vm`: changes of address spaces, for `vmspace`.
 //!
 //! A recorder of another system is a folder beside `vm`, with a verb in `cmd/record.rs`.
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! A command that is to be recorded: that it can be run is known before anything begins.
+//! A command to record, checked to be runnable before recording starts.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
@@ -12,15 +12,15 @@ use furlong_lab::report::text::plain;
 /// A program and its arguments.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The words as they were given, the program first.
+    /// The words as given, the program first.
     pub words: Vec<OsString>,
 }
 
 impl Program {
-    /// The command of these words.
+    /// Makes a command from its words.
     ///
     /// # Errors
-    /// There is no word, or the first one is no program that can be run.
+    /// There is no word, or the first one is not a program that can be run.
     pub fn new(words: &[OsString]) -> Result<Self, Error> {
         let Some(first) = words.first() else {
             return Err(Error::usage("there is no command to record"));
@@ -42,7 +42,7 @@ impl Program {
         plain(&name.unwrap_or_default().to_string_lossy())
     }
 
-    /// The command in a line.
+    /// The command on one line.
     #[must_use]
     pub fn line(&self) -> String {
         let words = self.words.iter().map(|word| plain(&word.to_string_lossy()));
@@ -50,7 +50,7 @@ impl Program {
     }
 }
 
-/// Where a program is; names without a folder are looked for as a shell does.
+/// Finds a program; names without a folder are searched in PATH, as a shell does.
 pub(super) fn found(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 || program.is_absolute() {
         return is_executable(program).then(|| program.to_owned());

@@ -1,5 +1,5 @@
-//! Seam: the forms of traces. A form recognises its own by content and runs it; a further system's
-//! traces are one more entry of the table.
+//! Seam: the forms of traces. A form recognises its traces by content and runs them. A further
+//! system's traces are one more entry of the table.
 #![forbid(unsafe_code)]
 
 use super::input::Input;
@@ -8,18 +8,18 @@ use super::{malloc, phys, vmspace};
 use furlong_lab::error::Error;
 use furlong_lab::nearest;
 
-/// What is asked for besides the trace.
+/// The user's choice besides the trace.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// Names of subjects; the form's own where there are none.
+    /// Names of subjects; if empty, the form's own.
     pub subjects: Vec<String>,
 }
 
 impl Choice {
-    /// The subjects that are wanted of all that a form has, in the order in which they were named.
+    /// Selects the named subjects from all of a form, in the order given.
     ///
     /// # Errors
-    /// A name that is none of them.
+    /// A name that is not a subject.
     pub(super) fn of<S: Copy>(
         &self,
         all: &[S],
@@ -44,11 +44,11 @@ impl Choice {
 
 /// A form of trace.
 pub(super) struct Form {
-    /// What a file that is none of any form could have been.
+    /// Description for a file of no known form.
     pub(super) described: &'static str,
-    /// Whether an input is of this form, right or wrong.
+    /// True if an input is of this form, valid or not.
     pub(super) is_one: fn(&Input) -> bool,
-    /// Runs it through the subjects that are wanted.
+    /// Runs it on the selected subjects.
     pub(super) replay: fn(&Input, &Choice) -> Result<Outcome, Error>,
 }
 
@@ -60,11 +60,11 @@ const FORMS: [Form; 4] = [
     phys::MAP,
 ];
 
-/// Runs a trace, of whatever form it is.
+/// Runs a trace of any form.
 ///
 /// # Errors
-/// It is of no form, has nothing that could be run, or a subject is not known. A trace that is
-/// wrong from some line on is run up to there, and the outcome says so.
+/// The form is unknown, the trace has nothing to run, or a subject is not known. A trace that is
+/// wrong from some line on is run up to there, and the outcome reports the fault.
 pub fn replay(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
     match FORMS.iter().find(|form| (form.is_one)(input)) {
         Some(form) => (form.replay)(input, choice),

@@ -1,4 +1,4 @@
-//! Where a trace comes from: a file, standard input, or a directory that a form knows.
+//! Sources of a trace: a file, standard input, or a directory that a form recognises.
 #![forbid(unsafe_code)]
 
 use std::fs::File;
@@ -10,20 +10,20 @@ use ruzstd::decoding::StreamingDecoder;
 use furlong_lab::error::Error;
 use furlong_lab::report::text::plain;
 
-/// More than any trace that is run at once needs.
+/// Maximum size: more than any trace that can be replayed.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// The first four bytes of what is packed with zstd.
+/// Magic number of zstd.
 const PACKED: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 
-/// A trace, read but not yet understood.
+/// A trace, read but not yet parsed.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// What messages call it.
+    /// Name for messages.
     pub name: String,
-    /// What it holds; nothing for a directory.
+    /// Its content; empty for a directory.
     pub bytes: Vec<u8>,
-    /// Where it is, if it is a directory.
+    /// The path, if it is a directory.
     pub directory: Option<PathBuf>,
 }
 
@@ -66,30 +66,30 @@ impl Input {
         })
     }
 
-    /// Whether it is packed with zstd.
+    /// True if it is compressed with zstd.
     pub(super) fn is_packed(&self) -> bool {
         self.bytes.starts_with(&PACKED)
     }
 
-    /// Its first bytes, unpacked where it is packed: so many, or as many as can be had.
+    /// The first `bytes` bytes, decompressed if necessary; fewer if there are fewer.
     pub(super) fn beginning(&self, bytes: usize) -> Vec<u8> {
         let mut start = vec![];
         if !self.is_packed() {
             start.extend(self.bytes.iter().take(bytes));
         } else if let Ok(decoder) = StreamingDecoder::new(self.bytes.as_slice()) {
-            // What cannot be unpacked any further has begun all the same.
+            // The bytes before an error count.
             let _ = decoder.take(bytes as u64).read_to_end(&mut start);
         }
         start
     }
 
-    /// Whether it begins so, packed or not.
+    /// True if it begins with the heading, compressed or not.
     pub(super) fn begins_with(&self, heading: &str) -> bool {
         self.beginning(heading.len()) == heading.as_bytes()
     }
 
-    /// Whether its last line is whole: a file that was cut off seldom ends with a line end. What is
-    /// packed has no lines, and tells when it is unpacked.
+    /// True if the last line is complete: a truncated file seldom ends with a line end. True for
+    /// compressed input, where decompression detects a truncation.
     #[must_use]
     pub fn ends_with_a_line(&self) -> bool {
         self.is_packed() || self.bytes.last().is_none_or(|byte| *byte == b'\n')

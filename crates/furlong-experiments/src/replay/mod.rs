@@ -1,12 +1,12 @@
-//! Recorded traces, run again through the subjects of their system, every answer checked.
+//! Recorded traces, replayed on the subjects of their system, with every answer checked.
 //!
 //! # Words
-//! A **trace** is a file of any **form**; a form knows its own and runs it. A **subject** is an arm
-//! of the library by the name that the experiments have for it.
+//! A **trace** is a file of any **form**; a form recognises its traces and runs them. A **subject**
+//! is an arm of the library, by its name in the experiments.
 //!
 //! # Files
-//! - `input`: where a trace comes from; `form`: the seam, and all forms.
-//! - `outcome`: what came of it, as `furlong.replay/1` has it; `page`: the same for a terminal.
+//! - `input`: sources of a trace; `form`: the seam, and all forms.
+//! - `outcome`: the result as `furlong.replay/1`; `page`: the same for a terminal.
 //! - `malloc`: recordings of allocations.
 //! - `phys`: memory maps, and recordings of plugs and unplugs; `vmspace`: recordings of address
 //!   spaces.

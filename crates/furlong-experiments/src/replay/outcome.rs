@@ -1,34 +1,34 @@
-//! What came of a replay: `furlong.replay/1`. Fields may be added, never renamed within /1.
+//! Result of a replay: `furlong.replay/1`. Fields may be added, never renamed within /1.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// What came of a replay.
+/// Result of a replay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// `furlong.replay/1`.
     pub schema: &'static str,
-    /// What was run: a file, or standard input.
+    /// Name of the trace: a file, or standard input.
     pub trace: String,
-    /// What form it is of.
+    /// Name of its form.
     pub form: String,
-    /// In a sentence, what it asks for.
+    /// Its content, in a sentence.
     pub described: String,
-    /// Whose answers are the right ones.
+    /// Source of the correct answers.
     pub judge: Judge,
-    /// What is wrong with it from some line on; what stands before that was run.
+    /// The fault from some line on; the lines before it were run.
     pub fault: Option<String>,
-    /// By subject, in the order in which they ran.
+    /// Results by subject, in the order in which they ran.
     pub subjects: Vec<SubjectOutcome>,
 }
 
-/// Whose answers are the right ones.
+/// Source of the correct answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judge {
-    /// The trace asks; the specification answers.
+    /// The trace has only requests; the specification answers them.
     Specification,
     /// The trace has the answers of the kernel that it was recorded on.
     Kernel,
@@ -46,50 +46,50 @@ impl fmt::Display for Judge {
 /// The schema's name.
 pub(super) const SCHEMA: &str = "furlong.replay/1";
 
-/// What came of it with one subject.
+/// Result of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SubjectOutcome {
     /// Its name.
     pub name: String,
-    /// Why it cannot run the trace, if so.
+    /// The reason if it cannot run the trace.
     pub na: Option<String>,
     /// Operations by kind, in the order of the form.
     pub kinds: Vec<Kind>,
-    /// Exact numbers of the form's own, each with its name.
+    /// Exact numbers of the form, each with its name.
     pub counts: Vec<Count>,
     /// Answers that were compared with the judge's.
     pub answers: u64,
-    /// Those that are not the same.
+    /// Answers that differ.
     pub wrong: u64,
     /// The first of them.
     pub first_wrong: Option<String>,
-    /// All of them by kind, where the form tells kinds apart.
+    /// All of them by kind, if the form distinguishes kinds.
     pub differing: Vec<Differing>,
 }
 
 /// Operations of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Kind {
-    /// What they do.
+    /// Their name.
     pub name: &'static str,
-    /// How many the trace has.
+    /// Number of operations in the trace.
     pub operations: u64,
-    /// What one of them took on average.
+    /// Mean time of an operation.
     pub time_ns_per_op: Option<f64>,
 }
 
 /// Answers that are wrong in the same way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Differing {
-    /// Of which kind of operation.
+    /// Kind of operation.
     pub operation: &'static str,
-    /// How they differ.
+    /// The difference.
     pub how: String,
-    /// In which lines of the trace.
+    /// Lines of the trace.
     pub lines: Vec<u32>,
 }
 
-/// Lines of which a message names no more.
+/// Maximum number of lines that a message names.
 const LINES_SHOWN: usize = 5;
 
 impl fmt::Display for Differing {
@@ -106,9 +106,9 @@ impl fmt::Display for Differing {
 /// An exact number.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Count {
-    /// What is counted, its unit last.
+    /// Name, with the unit last.
     pub name: &'static str,
-    /// How much there is.
+    /// Value.
     pub value: f64,
 }
 
@@ -119,7 +119,7 @@ impl Outcome {
         self.subjects.iter().map(|subject| subject.wrong).sum()
     }
 
-    /// The result as a program reads it.
+    /// The result as JSON.
     #[must_use]
     pub fn json(&self) -> String {
         let text = serde_json::to_string_pretty(self);

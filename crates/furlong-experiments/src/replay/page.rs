@@ -1,4 +1,4 @@
-//! A replay as a person reads it.
+//! The result of a replay as text for people.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
@@ -11,11 +11,10 @@ use furlong_lab::report::text::{fold, plain};
 /// Times above this are shown as microseconds.
 const NS_MAX: f64 = 10_000.0;
 
-/// Kinds of operations that are laid side by side; where there are more, each has a row.
+/// Maximum number of kinds of operations shown as columns; if there are more, each gets a row.
 const KINDS_ACROSS: usize = 6;
 
-/// What was run, a row for each subject or for each kind of operation, and lines for each subject
-/// that has more to say.
+/// The trace, a row for each subject or for each kind of operation, and further lines by subject.
 #[must_use]
 pub fn page(outcome: &Outcome, style: &Style) -> String {
     let mut page = format!(
@@ -49,7 +48,7 @@ pub fn page(outcome: &Outcome, style: &Style) -> String {
     page
 }
 
-/// What a subject cannot do, or has done wrong.
+/// Writes a subject's limits and wrong answers.
 fn say(page: &mut String, subject: &SubjectOutcome) {
     let name = &subject.name;
     if let Some(why) = &subject.na {
@@ -63,7 +62,7 @@ fn say(page: &mut String, subject: &SubjectOutcome) {
     }
 }
 
-/// A row a subject.
+/// A table with a row per subject.
 fn by_subject(outcome: &Outcome, able: Option<&SubjectOutcome>) -> Vec<Column> {
     let mut names = Column::words("subject");
     for subject in &outcome.subjects {
@@ -72,7 +71,7 @@ fn by_subject(outcome: &Outcome, able: Option<&SubjectOutcome>) -> Vec<Column> {
     let mut columns = vec![names];
     if let Some(able) = able {
         let kinds = able.kinds.iter().enumerate();
-        // What is done once is no mean; programs can read it.
+        // A single operation has no mean; the JSON still contains it.
         let often = kinds.filter(|(_, kind)| kind.operations > 1);
         columns.extend(often.map(|(at, kind)| times(outcome, kind.name, at)));
         let counts = able.counts.iter().enumerate();
@@ -87,7 +86,7 @@ fn by_subject(outcome: &Outcome, able: Option<&SubjectOutcome>) -> Vec<Column> {
     columns
 }
 
-/// A row a kind of operation, and one for each number that is counted.
+/// A table with a row per kind of operation and per counted number.
 fn by_kind(outcome: &Outcome, able: &SubjectOutcome) -> Vec<Column> {
     let mut names = Column::words("");
     let mut often = Column::numbers("operations");
@@ -129,7 +128,7 @@ fn exact(count: &Count) -> String {
     format!("{:.digits$}", count.value)
 }
 
-/// The times of one kind of operation, in one unit.
+/// Times of one kind of operation, in one unit.
 fn times(outcome: &Outcome, name: &str, at: usize) -> Column {
     let time = |subject: &SubjectOutcome| subject.kinds.get(at).and_then(|k| k.time_ns_per_op);
     let greatest = outcome.subjects.iter().filter_map(time).fold(0.0, f64::max);

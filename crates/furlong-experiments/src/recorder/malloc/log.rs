@@ -1,4 +1,4 @@
-//! The file that the library writes: a header of one page, and events of 32 bytes.
+//! The file that the preloaded library writes: a header of one page, and events of 32 bytes.
 #![forbid(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
@@ -19,10 +19,10 @@ const HEADER_BYTES: u64 = 4096;
 /// Bytes of an event.
 pub(super) const EVENT_BYTES: usize = 32;
 
-/// A block's address; 0 is none.
+/// A block's address; 0 means none.
 pub(super) type Address = u64;
 
-/// What was asked, as `malloc-record/log.rs` has it.
+/// A recorded call, as in `malloc-record/log.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     Begun,
@@ -56,7 +56,7 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// From its words; `None` where it was never finished.
+    /// Decodes an event from its words; `None` if it is unfinished.
     pub(super) fn of(words: [u64; 4]) -> Option<Event> {
         let [what, size, block, old] = words;
         let asked = match what & 0xff {
@@ -81,21 +81,21 @@ impl Event {
     }
 }
 
-/// A log in its file.
+/// A log in a file.
 pub(super) struct Log {
     path: PathBuf,
     capacity: u64,
 }
 
 impl Log {
-    /// A new one, with all its room: a file that grew while it is mapped could find the disk full,
-    /// which a program would feel as a fault.
+    /// Creates a log with all its disk space allocated. If the mapped file grew on demand, a full
+    /// disk would fault the program.
     pub(super) fn new(path: &Path, capacity: u64) -> io::Result<Log> {
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
         let bytes = capacity.saturating_mul(EVENT_BYTES as u64);
         let bytes = bytes.saturating_add(HEADER_BYTES);
-        // A file system may hand out all that it has before it finds that this is too little, and
-        // whoever writes to it in that moment fails.
+        // Some file systems use up all their space before they report that it is too little, and
+        // concurrent writers fail meanwhile.
         let system = fstatvfs(&file)?;
         if bytes > system.f_bavail.saturating_mul(system.f_frsize) {
             return Err(Errno::NOSPC.into());
@@ -112,7 +112,7 @@ impl Log {
         &self.path
     }
 
-    /// What has been written.
+    /// Reads the recorded events.
     pub(super) fn read(&self) -> io::Result<Recorded> {
         let mut file = File::open(&self.path)?;
         let mut header = [0; 24];

@@ -1,5 +1,5 @@
-//! What a command asks of malloc, by a library that is preloaded into all its processes and writes
-//! every call into one file that they share (`malloc-record/` beside `src/`).
+//! Recorder of a command's calls of malloc. A library is preloaded into all its processes
+//! (`malloc-record/` beside `src/`). It writes every call into one file that they share.
 //!
 //! # Files
 //! - `log`: that file; `tape`: from its events to the lines of a trace.
@@ -21,20 +21,20 @@ pub use self::tape::Recorded;
 use super::Program;
 use furlong_lab::error::{Error, cause};
 
-/// The library itself; empty where it was not built.
+/// Image of the library; empty if it was not built.
 const IMAGE: &[u8] = include_bytes!(env!("FURLONG_MALLOC_RECORD"));
 
-/// The variable with the log's path.
+/// The environment variable with the log's path.
 const VARIABLE: &str = "FURLONG_RECORD";
 
-/// Calls that a log has room for where nobody says how many; it takes 512 MiB while they last.
+/// Default capacity of a log in calls; it takes 512 MiB during the recording.
 pub const EVENTS: u64 = 1 << 24;
 
-/// Runs a command to its end and reads what it asked.
+/// Runs a command to its end and reads its calls.
 ///
 /// # Shapes
 ///
-/// The log lies beside `output`, where that is a file, and has room for so many calls.
+/// The log is placed beside `output`, if that is a file, and has room for `events` calls.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn record(
         .prefix(".furlong-record-")
         .tempdir_in(&place);
     let home = home.map_err(lost)?;
-    // By name from other folders, too: the command may go elsewhere.
+    // An absolute path: the command may change its directory.
     let home = home.path().canonicalize().map(|path| (path, home));
     let (path, _home) = home.map_err(lost)?;
     let library = path.join("record.so");
@@ -77,7 +77,7 @@ pub fn record(
     Ok((log.read().map_err(read)?, status))
 }
 
-/// The folder of the trace; that of temporary files where the trace goes to a device or a pipe.
+/// The folder of the trace, or that of temporary files if the trace is a device or a pipe.
 fn place_of_log(output: &Path) -> PathBuf {
     if fs::metadata(output).is_ok_and(|data| !data.is_file()) {
         return env::temp_dir();

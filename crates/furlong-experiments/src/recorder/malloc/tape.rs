@@ -1,4 +1,4 @@
-//! From the events of a log to the lines of a trace: each process for itself, blocks by number.
+//! Conversion of a log's events to the lines of a trace: by process, with blocks by number.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
@@ -8,14 +8,14 @@ use std::io::{self, Write};
 use super::log::{Address, Asked, Event};
 use crate::replay::MALLOC_HEADING;
 
-/// What a command has asked, as lines.
+/// The recorded calls of a command, as lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Of each program of each process, in the order in which they began.
+    /// Lines of each program of each process, in starting order.
     lives: Vec<String>,
-    /// Calls that are in them.
+    /// Number of calls in them.
     pub calls: u64,
-    /// What is missing, a sentence each.
+    /// Missing parts, a sentence each.
     pub missed: Vec<String>,
 }
 
@@ -26,10 +26,10 @@ impl Recorded {
         self.lives.len()
     }
 
-    /// Writes the trace; `about` are lines that say what it is of.
+    /// Writes the trace; `about` are lines that describe it.
     ///
     /// # Errors
-    /// The first one of `out`.
+    /// The first error of `out`.
     pub fn write(&self, about: &[String], mut out: impl Write) -> io::Result<()> {
         writeln!(out, "{MALLOC_HEADING}")?;
         for line in about.iter().chain(&self.missed) {
@@ -49,26 +49,26 @@ struct Life {
     /// Number of the next block.
     next: u64,
     live: HashMap<Address, u64>,
-    /// What each thread is resizing, until it says what came of it.
+    /// Block that each thread is resizing, until the result is known.
     resizing: HashMap<u64, u64>,
     threads: HashMap<u64, usize>,
-    /// Who asked last.
+    /// Thread of the last call.
     thread: Option<usize>,
     calls: u64,
 }
 
-/// Events, on their way to lines.
+/// Converter from events to lines.
 #[derive(Debug, Default)]
 pub(super) struct Tape {
     lives: Vec<Life>,
-    /// Where the life of a process is.
+    /// Index of each process's current life.
     of_process: HashMap<u64, usize>,
     unfinished: u64,
     inherited: u64,
 }
 
 impl Tape {
-    /// The next event; `None` is one that was never finished.
+    /// Processes the next event; `None` is an unfinished one.
     pub(super) fn take(&mut self, event: Option<Event>) {
         let Some(event) = event else {
             self.unfinished += 1;
@@ -85,7 +85,7 @@ impl Tape {
         }
     }
 
-    /// The end, after which so many more had no room.
+    /// Ends the tape; `lost` is the number of calls after the log was full.
     pub(super) fn end(self, lost: u64) -> Recorded {
         let mut missed = vec![];
         let mut say = |count: u64, what: &str| {
@@ -115,7 +115,7 @@ impl Tape {
 }
 
 impl Life {
-    /// Writes a call down; false if it is about a block that this program does not know.
+    /// Writes a call as a line. Returns false if its block is unknown in this program.
     fn ask(&mut self, event: &Event) -> bool {
         let size = event.size;
         let line = match event.asked {
@@ -136,7 +136,7 @@ impl Life {
                 None => return false,
             },
             Asked::Resizing { block } => {
-                // The address may be another thread's block before this one says what came of it.
+                // Another thread may get the address before this one's result is recorded.
                 let known = self.live.remove(&block);
                 let number = known.unwrap_or(u64::MAX);
                 self.resizing.insert(event.thread, number);
@@ -161,7 +161,7 @@ impl Life {
         };
         self.turn(event.thread);
         self.calls += 1;
-        // A string takes every line.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.lines, "{line}");
         true
     }
@@ -171,7 +171,7 @@ impl Life {
         self.next += 1;
     }
 
-    /// Says which thread asks, where it is another one than before.
+    /// Writes a line with the thread if it differs from the last one.
     fn turn(&mut self, thread: u64) {
         let count = self.threads.len();
         let number = *self.threads.entry(thread).or_insert(count);

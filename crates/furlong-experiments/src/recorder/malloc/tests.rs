@@ -48,7 +48,7 @@ fn a_block_that_is_resized_keeps_its_number_wherever_it_goes() {
         event(9, 1, [BEGUN, 0, 0, 0]),
         event(9, 1, [ALLOCATED, 8, 0x10, 0]),
         event(9, 1, [RESIZING, 0, 0, 0x10]),
-        // Another thread gets the old address before the first says what came of it.
+        // Another thread gets the old address before the first one's result.
         event(9, 2, [ALLOCATED, 9, 0x10, 0]),
         event(9, 1, [RESIZED, 100, 0x90, 0x10]),
         event(9, 1, [RESIZING, 0, 0, 0x90]),
@@ -69,7 +69,7 @@ fn a_child_has_its_own_blocks_and_leaves_its_parents_alone() {
         event(10, 1, [FREED, 0, 0, 0x10]),
         event(10, 1, [ALLOCATED, 5, 0x10, 0]),
         event(9, 1, [FREED, 0, 0, 0x10]),
-        // It becomes another program.
+        // The process runs another program.
         event(10, 1, [BEGUN, 0, 0, 0]),
         event(10, 1, [ALLOCATED, 6, 0x10, 0]),
     ]);

@@ -1,5 +1,5 @@
-//! Lines of strace. A call that others come between has two: one that ends with `<unfinished ...>`
-//! and one that begins with `<... name resumed>`.
+//! Parser of strace's lines. A call that is interrupted by others takes two lines: the first ends
+//! with `<unfinished ...>`, the second begins with `<... name resumed>`.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
@@ -9,29 +9,29 @@ use furlong_spec::vmspace::trace::{Answer, What};
 use super::means::CALLS;
 use super::system_call::what;
 
-/// The flags that `vfork` stands for: the child shares the space, and the parent waits for it.
+/// The flags equivalent to `vfork`: the child shares the space, and the parent waits for it.
 const VFORK: u64 = 0x4100;
 
-/// What a task has done, as one or two lines say.
+/// An action of a task, from one or two lines.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Done {
-    /// The line where it began; the caller's number.
+    /// Number of the line where it began; the caller assigns it.
     pub(super) begun: u64,
     pub(super) at_us: u64,
     pub(super) task: u32,
     pub(super) what: What,
 }
 
-/// Calls that have begun, by their tasks.
+/// Parser state: calls that have begun, by task.
 #[derive(Default)]
 pub(super) struct Lines {
     unfinished: HashMap<u32, (u64, u64, String)>,
-    /// Calls that were not understood.
+    /// Calls that could not be parsed.
     pub(super) unknown: u64,
 }
 
 impl Lines {
-    /// What has been done with this line.
+    /// Parses a line. Returns the action that it completes.
     pub(super) fn line(&mut self, number: u64, line: &str) -> Option<Done> {
         let (task, rest) = line.split_once(' ')?;
         let (time, rest) = rest.trim_start().split_once(' ')?;
@@ -55,7 +55,7 @@ impl Lines {
             Some(resumed) => {
                 let (_, end) = resumed.split_once("resumed>")?;
                 let begun = self.unfinished.remove(&task);
-                // An exec that another thread has begun ends in its process.
+                // An exec by another thread ends under its process's number.
                 let by_thread = || (number, at_us, "execve(".to_owned());
                 let is_exec = resumed.starts_with("execve");
                 let (begun, at_us, start) = begun.or_else(|| is_exec.then(by_thread))?;
@@ -75,7 +75,7 @@ impl Lines {
     }
 }
 
-/// `seconds.microseconds`.
+/// Parses `seconds.microseconds`.
 fn microseconds(time: &str) -> Option<u64> {
     let (seconds, part) = time.split_once('.')?;
     let seconds: u64 = seconds.parse().ok()?;
@@ -102,7 +102,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// What it has done to a space, if anything.
+    /// The call's change of a space, if any.
     fn what(&self) -> Option<What> {
         let answer = self.answer?;
         match (self.name, answer) {
@@ -131,7 +131,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// `NULL`, or a number in C's manner.
+/// Parses `NULL`, or a number in C's notation.
 fn number(word: &str) -> Option<u64> {
     if word == "NULL" {
         return Some(0);
@@ -143,7 +143,7 @@ fn number(word: &str) -> Option<u64> {
     negative.or_else(|| word.parse().ok())
 }
 
-/// `0x1000`, or `-1 ENOMEM (Cannot allocate memory)`.
+/// Parses `0x1000`, or `-1 ENOMEM (Cannot allocate memory)`.
 fn answer(result: &str) -> Option<Answer> {
     let mut words = result.split_whitespace();
     let first = words.next()?;
@@ -155,7 +155,7 @@ fn answer(result: &str) -> Option<Answer> {
     errno.map(|(_, number)| Err(*number))
 }
 
-/// The errors that these calls can answer, in Linux's numbers.
+/// Possible errors of these calls, with Linux's numbers.
 const ERRNOS: [(&str, i32); 19] = [
     ("EPERM", 1),
     ("ENOENT", 2),
@@ -184,7 +184,7 @@ mod tests {
 
     use super::{Done, Lines, VFORK};
 
-    /// The lines as a trace has them, with the lines where they began.
+    /// Parses a text into lines of a trace, each with the number of the line where it began.
     fn read(text: &str) -> (Vec<(u64, String)>, u64) {
         let mut lines = Lines::default();
         let done = text.lines().zip(1..);

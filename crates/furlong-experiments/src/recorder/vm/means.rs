@@ -1,4 +1,4 @@
-//! Seam: what watches a command. Each says why it cannot, and what would let it.
+//! Seam: the tools that watch a command. An unusable one reports the reason and a remedy.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -9,25 +9,25 @@ use super::{Recorded, perf, strace};
 use crate::recorder::Program;
 use furlong_lab::error::Error;
 
-/// What watches a command.
+/// A tool that watches a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Means {
-    /// Tracepoints of the kernel: everything, at little cost; needs the right to trace
+    /// Tracepoints of the kernel: everything, at little cost; needs permission to trace
     Perf,
-    /// Stops at system calls: slower, sees no page faults; needs no right
+    /// Stops at system calls: slower, sees no page faults; needs no permission
     Strace,
 }
 
-/// Why a means cannot be used here.
+/// Reason why a means cannot be used here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unable {
-    /// What is so.
+    /// The obstacle.
     pub why: String,
-    /// What would change it.
+    /// A way to remove it.
     pub remedy: &'static str,
 }
 
-/// The system calls that change an address space, by their names in the kernel.
+/// System calls that change an address space, by the kernel's names.
 pub(super) const CALLS: [&str; 6] = [
     "mmap",
     "munmap",
@@ -53,10 +53,10 @@ impl fmt::Display for Unable {
 }
 
 impl Means {
-    /// Whether it can be used here.
+    /// Tests whether it can be used here.
     ///
     /// # Errors
-    /// Why not, and what would let it.
+    /// The reason, and a remedy.
     pub fn try_out(self) -> Result<(), Unable> {
         match self {
             Means::Perf => perf::try_out(),
@@ -64,7 +64,7 @@ impl Means {
         }
     }
 
-    /// What it does not see.
+    /// Events that it does not see, as a note.
     #[must_use]
     pub fn lacks(self) -> Option<&'static str> {
         match self {
@@ -73,10 +73,10 @@ impl Means {
         }
     }
 
-    /// Runs a command to its end, watching it.
+    /// Runs a command to its end and watches it.
     ///
     /// # Errors
-    /// It could not be run or watched, or nothing was seen.
+    /// The command could not be run or watched, or no event was seen.
     pub fn record(self, program: &Program) -> Result<Recorded, Error> {
         match self {
             Means::Perf => perf::record(program),
@@ -85,10 +85,10 @@ impl Means {
     }
 }
 
-/// The best means that can be used here, and why no better one can.
+/// Returns the best usable means, and the reason why a better one is not usable.
 ///
 /// # Errors
-/// None can: why, and what to do about it.
+/// No means is usable: the reasons and remedies.
 pub fn choose() -> Result<(Means, Option<Unable>), Error> {
     let Err(perf) = Means::Perf.try_out() else {
         return Ok((Means::Perf, None));

@@ -1,13 +1,13 @@
-//! What a command asks of its address spaces, as a trace that `furlong replay` runs at once.
+//! Recorder of a command's address spaces, as a trace that `furlong replay` can run directly.
 //!
 //! # Words
-//! The **means** is what watches the command: `perf` sees system calls, page faults and what an
-//! exec maps; `strace` needs no right and sees all but the faults. A **tape** is what was seen, in
-//! order.
+//! A **means** is a tool that watches the command. `perf` sees system calls, page faults and the
+//! mappings of an exec. `strace` needs no permission and sees everything but faults. A **tape** is
+//! the sequence of events seen.
 //!
 //! # Files
-//! - `means`: the seam: both, and which of them there is.
-//! - `perf`, `sample`: runs it; understands a line of it. `strace`, `call`: likewise.
+//! - `means`: the seam, its two implementations, and their availability.
+//! - `perf`, `sample`: runs perf; parses a line of it. `strace`, `call`: the same for strace.
 //! - `system_call`: a call as an event. `tape`: events in order, and the file.
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Watches a command by `perf record`: calls, faults, tasks, and what an exec maps.
+//! Watches a command by `perf record`: calls, faults, tasks, and the mappings of an exec.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
@@ -16,17 +16,17 @@ use crate::recorder::Program;
 use crate::recorder::program::found;
 use furlong_lab::error::{Error, cause};
 
-/// What lets a user trace who is not root.
+/// Remedy for users without permission to trace.
 const REMEDY: &str = "run it as root, or once as root: sysctl kernel.perf_event_paranoid=-1; chmod \
                       -R a+rX /sys/kernel/tracing";
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
 
-/// Pages of the buffer between the kernel and perf, for each processor.
+/// Pages of the buffer between the kernel and perf, per processor.
 const BUFFER_PAGES: &str = "4096";
 
-/// Records into `output`; `-d` lets the kernel tell of everything that is mapped, not only of code.
+/// Command that records into `output`. With `-d`, the kernel reports every mapping, not only code.
 fn perf_record(output: &Path) -> Command {
     let calls = CALLS.iter().flat_map(|name| of_call(name));
     let events: Vec<String> = calls.chain(EVENTS.map(str::to_owned)).collect();
@@ -44,7 +44,7 @@ fn perf_record(output: &Path) -> Command {
     command
 }
 
-/// Whether perf may trace here.
+/// Tests whether perf may trace here.
 pub(super) fn try_out() -> Result<(), Unable> {
     if found(Path::new("perf")).is_none() {
         return Err(Unable {
@@ -65,7 +65,7 @@ pub(super) fn try_out() -> Result<(), Unable> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    // Of what perf says the line with the reason comes after a heading, if at all.
+    // In perf's output the line with the reason follows a heading, if it exists at all.
     let reason = lines
         .clone()
         .find(|line| line.contains("ermi") || line.contains("denied"));
@@ -114,22 +114,22 @@ pub(super) fn record(program: &Program) -> Result<Recorded, Error> {
     })
 }
 
-/// A call that has begun.
+/// A call in progress.
 struct Begun {
     name: String,
     arguments: Vec<u64>,
-    /// Where it began, and where it mapped.
+    /// Place and time of its entry, and of its mapping.
     entered: (u64, u64),
     mapped: Option<(u64, u64)>,
 }
 
-/// What has been seen so far.
+/// State of the recording so far.
 #[derive(Default)]
 struct Witness {
     tape: Tape,
     number: u64,
     calls: HashMap<u32, Begun>,
-    /// The last fault of each task, for whatever is mapped behind it.
+    /// The last fault of each task, to recognise a stack that grows.
     faults: HashMap<u32, u64>,
     lost: u64,
     unknown: u64,
@@ -160,7 +160,7 @@ impl Witness {
             }
             Seen::Leave(name, result) => return self.leave(task, (place, at_us), name, result),
             Seen::Mapped(start, len, prot, name) => {
-                // What a call has mapped, its line tells; this is the moment when it did.
+                // The call's own line describes the mapping; this line only gives its time.
                 if let Some(begun) = self.calls.get_mut(&task) {
                     begun.mapped.get_or_insert((place, at_us));
                     return;
@@ -198,15 +198,16 @@ impl Witness {
         self.tape.push(place, at_us, task, what);
     }
 
-    /// Whether what begins at `start` is a stack that has grown to have the last fault: the kernel
-    /// tells of it as of something new.
+    /// True if a mapping at `start` is a stack that grew at the last fault: the kernel reports it
+    /// as a new mapping.
     fn has_grown(&mut self, task: u32, start: u64) -> bool {
         let fault = self.faults.remove(&task);
         fault.is_some_and(|fault| fault & !(PAGE - 1) == start)
     }
 
-    /// A call is over. Among those of other threads it has its place where it mapped; what unmaps
-    /// where it began, for another thread may be given the place before the call returns.
+    /// Ends a call. It is ordered among those of other threads by the time of its mapping. An unmap
+    /// is ordered by its entry, because another thread may get the addresses before the call
+    /// returns.
     fn leave(&mut self, task: u32, left: (u64, u64), name: &str, result: u64) {
         let begun = self.calls.remove(&task).filter(|begun| begun.name == name);
         let Some(begun) = begun else {

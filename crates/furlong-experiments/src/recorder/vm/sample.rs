@@ -1,4 +1,4 @@
-//! Lines of `perf script`: a sample of a tracepoint, or a record of perf's own.
+//! Parser of `perf script`: samples of tracepoints, and records of perf's own.
 #![forbid(unsafe_code)]
 
 /// A line.
@@ -9,7 +9,7 @@ pub(super) struct Sample<'a> {
     pub(super) what: Seen<'a>,
 }
 
-/// What a line says.
+/// Event of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Seen<'a> {
     /// A call begins, with its arguments.
@@ -20,26 +20,26 @@ pub(super) enum Seen<'a> {
     Fault(u64, u64),
     /// An exec has replaced the space.
     Exec,
-    /// Something was mapped: where, how long, its protection and its name.
+    /// A new mapping: start, length, protection and name.
     Mapped(u64, u64, u64, &'a str),
     /// A new task, with the flags of its `clone`.
     Task(u32, u64),
     /// The task has ended.
     Exit,
-    /// So many records were lost.
+    /// The number of lost records.
     Lost(u64),
-    /// Nothing that matters.
+    /// Any other event.
     Other,
 }
 
-/// The tracepoints whose names stand for themselves.
+/// The tracepoints with fixed names.
 const FAULT: &str = "exceptions:page_fault_user";
 const TASK: &str = "task:task_newtask";
 const EXIT: &str = "sched:sched_process_exit";
 const ENTER: &str = "syscalls:sys_enter_";
 const LEAVE: &str = "syscalls:sys_exit_";
 
-/// What perf is told to record beside calls.
+/// Tracepoints recorded besides calls.
 pub(super) const EVENTS: [&str; 3] = [FAULT, TASK, EXIT];
 
 /// The two tracepoints of a call.
@@ -48,7 +48,7 @@ pub(super) fn of_call(name: &str) -> [String; 2] {
 }
 
 impl<'a> Sample<'a> {
-    /// The sample of a line: `pid/tid time: event: fields`. `None` if it is none.
+    /// Parses `pid/tid time: event: fields`. `None` if the line is no sample.
     pub(super) fn parse(line: &'a str) -> Option<Self> {
         let (ids, rest) = line.trim_start().split_once(char::is_whitespace)?;
         let task = ids.split_once('/')?.1.parse().ok()?;
@@ -66,7 +66,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// `seconds.nanoseconds`.
+/// Parses `seconds.nanoseconds`.
 fn nanoseconds(time: &str) -> Option<u64> {
     let (seconds, part) = time.split_once('.')?;
     let seconds: u64 = seconds.parse().ok()?;
@@ -78,7 +78,7 @@ fn hex(word: &str) -> Option<u64> {
     u64::from_str_radix(word.strip_prefix("0x").unwrap_or(word), 16).ok()
 }
 
-/// The word behind `name` and before the next blank or comma.
+/// The word after `name`, up to the next blank or comma.
 fn field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = fields.split_once(name)?;
     rest.split([' ', ',']).next()
@@ -99,7 +99,7 @@ fn sampled<'a>(event: &'a str, fields: &'a str) -> Option<Seen<'a>> {
             hex(field(fields, "address=")?)?,
             hex(field(fields, "error_code=")?)?,
         ),
-        // A task's name, which may be anything, stands between the two.
+        // A task's name, which may be any text, stands between the two fields.
         TASK => {
             let flags = fields.rsplit_once("clone_flags=")?.1;
             let flags = flags.split(' ').next().and_then(hex)?;
@@ -123,7 +123,7 @@ fn record_of(record: &str) -> Option<Seen<'_>> {
     })
 }
 
-/// `7/7: [0x7f3c(0x35000) @ 0 fe:00 8102 3]: r--p /usr/lib/ld.so`.
+/// Parses `7/7: [0x7f3c(0x35000) @ 0 fe:00 8102 3]: r--p /usr/lib/ld.so`.
 fn mapped(rest: &str) -> Option<Seen<'_>> {
     let (_, rest) = rest.split_once('[')?;
     let (start, rest) = rest.split_once('(')?;

@@ -1,7 +1,8 @@
-//! Watches a command by `strace`: every call, and what an exec maps, but no faults.
+//! Watches a command by `strace`: every call, and the mappings of an exec, but no faults.
 //!
-//! strace tells nothing of what an exec maps. It is told to hold a process for a moment behind
-//! every exec; the line that says so is read at once, and then the process's own listing.
+//! strace does not report the mappings of an exec. It is told to delay each process briefly after
+//! every exec. The line that reports the exec is read at once, and then the process's own list of
+//! mappings.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File, OpenOptions};
@@ -23,16 +24,16 @@ use crate::recorder::Program;
 use crate::recorder::program::found;
 use furlong_lab::error::{Error, cause};
 
-/// How long a process is held behind an exec.
+/// Delay of a process after an exec.
 const HELD_US: u32 = 20_000;
 
-/// How long it takes at most to see that strace has ended without a word.
+/// Maximum delay until the end of strace is noticed.
 const LOOK_NS: i64 = 100_000_000;
 
-/// Other calls that are watched: they make tasks and replace spaces.
+/// Other watched calls: they make tasks and replace spaces.
 const TASKS: &str = "clone,clone3,fork,vfork,execve,execveat";
 
-/// The command that strace starts is not held; so it is one that only starts another.
+/// Wrapper that execs the command: strace does not delay the program that it starts itself.
 const START: [&str; 4] = ["sh", "-c", "exec \"$@\"", "sh"];
 
 fn strace(output: &Path) -> Command {
@@ -48,7 +49,7 @@ fn strace(output: &Path) -> Command {
     command
 }
 
-/// Whether strace may be used here.
+/// Tests whether strace may be used here.
 pub(super) fn try_out() -> Result<(), Unable> {
     if found(Path::new("strace")).is_none() {
         return Err(Unable {
@@ -106,7 +107,7 @@ pub(super) fn record(program: &Program) -> Result<Recorded, Error> {
     })
 }
 
-/// Gives every line of a pipe to `line`, as soon as it is there, until strace has ended.
+/// Passes every line of a pipe to `line` as soon as it arrives, until strace has ended.
 fn watch(mut pipe: File, child: &mut Child, mut line: impl FnMut(&str)) -> io::Result<()> {
     let mut text: Vec<u8> = Vec::new();
     let mut bytes = vec![0; 1 << 16];
@@ -119,7 +120,7 @@ fn watch(mut pipe: File, child: &mut Child, mut line: impl FnMut(&str)) -> io::R
             Err(rustix::io::Errno::INTR) => continue,
             ready => ready?,
         };
-        // It may end before it has opened the pipe.
+        // strace may end before it has opened the pipe.
         if ready == 0 && child.try_wait()?.is_none() {
             continue;
         }
@@ -142,7 +143,7 @@ fn watch(mut pipe: File, child: &mut Child, mut line: impl FnMut(&str)) -> io::R
     }
 }
 
-/// What has been seen so far.
+/// State of the recording so far.
 #[derive(Default)]
 struct Witness {
     tape: Tape,
@@ -160,8 +161,8 @@ impl Witness {
         };
         let (at_us, task) = (done.at_us, done.task);
         if done.what != What::Exec {
-            // A child acts before the call that made it returns, and another thread may be given
-            // what was unmapped before that call does.
+            // A child acts before the call that made it returns. Another thread may get unmapped
+            // addresses before that call returns.
             let is_early = matches!(done.what, What::Task { .. } | What::Unmap { .. });
             let place = if is_early { done.begun } else { self.number };
             return self.tape.push(place, at_us, task, done.what);
@@ -192,8 +193,7 @@ impl Witness {
     }
 }
 
-/// What the kernel has mapped for a process that has not run since its exec: the stack, and what
-/// is below and above it.
+/// Mappings of a process that has not run since its exec: the stack, and those below and above it.
 fn images(task: u32) -> Vec<What> {
     let text = fs::read(format!("/proc/{task}/maps")).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
@@ -209,7 +209,7 @@ fn images(task: u32) -> Vec<What> {
     lines.iter().map(image).collect()
 }
 
-/// What a trace calls an area.
+/// An area's name in a trace.
 fn name<'a>(line: &MapsLine<'a>) -> &'a str {
     match line.name {
         "[stack]" => "[stack]",

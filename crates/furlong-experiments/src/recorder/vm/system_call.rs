@@ -4,7 +4,7 @@
 use furlong::vmspace::linux::Mmap;
 use furlong_spec::vmspace::trace::{Answer, What};
 
-/// The errno in the result of a system call, which is from -4095 to -1 then.
+/// Converts the result of a system call; an errno is a result from -4095 to -1.
 pub(super) fn answer(result: u64) -> Answer {
     let negated = result.wrapping_neg();
     match i32::try_from(negated) {
@@ -13,7 +13,7 @@ pub(super) fn answer(result: u64) -> Answer {
     }
 }
 
-/// What a call has asked for; `None` if it is none that changes a space.
+/// Converts a call to an event; `None` if it does not change a space.
 pub(super) fn what(name: &str, arguments: &[u64], answer: Answer) -> Option<What> {
     let at = |place: usize| arguments.get(place).copied().unwrap_or(0);
     Some(match name {
@@ -25,7 +25,7 @@ pub(super) fn what(name: &str, arguments: &[u64], answer: Answer) -> Option<What
                 flags: at(3),
                 offset: at(5),
             },
-            // Of the number of a file a call takes 32 bits.
+            // A file descriptor takes 32 bits of its argument.
             fd: at(4) as u32 as i32,
             answer,
         },

@@ -1,4 +1,4 @@
-//! What was seen of a command, in order, and as a file.
+//! The events of a command, in order, and as a file.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
@@ -7,36 +7,36 @@ use std::process::ExitStatus;
 
 use furlong_spec::vmspace::trace::{Event, HEADING, What};
 
-/// `clone`: the child is a thread of the process.
+/// Flag of `clone`: the child is a thread of the process.
 const CLONE_THREAD: u64 = 0x1_0000;
 
-/// Something that a task has done.
+/// An action of a task.
 #[derive(Clone, Debug)]
 struct Happening {
-    /// What it comes before and behind of.
+    /// Sort key.
     place: u64,
     at_us: u64,
     task: u32,
     what: What,
 }
 
-/// What tasks have done, in any order.
+/// Actions of tasks, in any order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tape(Vec<Happening>);
 
-/// A command that was recorded.
+/// A recorded command.
 #[derive(Debug)]
 pub struct Recorded {
-    /// What it has done.
+    /// Its events.
     pub events: Vec<Event>,
-    /// How it ended, where that is known.
+    /// Its exit status, if known.
     pub status: Option<ExitStatus>,
-    /// What of it was not seen, a line each.
+    /// Missing events, a line each.
     pub missed: Vec<String>,
 }
 
 impl Tape {
-    /// Notes what a task has done; `place` decides the order.
+    /// Adds an action of a task; `place` decides the order.
     pub(super) fn push(&mut self, place: u64, at_us: u64, task: u32, what: What) {
         self.0.push(Happening {
             place,
@@ -46,7 +46,7 @@ impl Tape {
         });
     }
 
-    /// The events from the first exec on, each of the process that its task belongs to.
+    /// The events from the first exec on, each assigned to its task's process.
     pub(super) fn events(mut self) -> Vec<Event> {
         self.0.sort_by_key(|happening| happening.place);
         let begun = self.0.iter();
@@ -61,13 +61,13 @@ impl Tape {
                 What::Task { child, flags } if flags & CLONE_THREAD != 0 => {
                     processes.insert(*child, pid);
                 }
-                // The number of a thread that has gone may be used again.
+                // The number of an ended thread may be reused.
                 What::Task { child: gone, .. } | What::Exit { task: gone } => {
                     processes.remove(gone);
                 }
                 _ => {}
             }
-            // A clock may be set back.
+            // The clock may have been set back.
             before_us = happening.at_us.saturating_sub(first_us).max(before_us);
             Event {
                 line: 0,
@@ -81,10 +81,10 @@ impl Tape {
 }
 
 impl Recorded {
-    /// Writes the trace; `about` are lines that say what it is of.
+    /// Writes the trace; `about` are lines that describe it.
     ///
     /// # Errors
-    /// The first one of `out`.
+    /// The first error of `out`.
     pub fn write(&self, about: &[String], mut out: impl Write) -> io::Result<()> {
         writeln!(out, "{HEADING}")?;
         for line in about {

@@ -1,6 +1,6 @@
-//! Traces of `malloc`: what programs asked of their allocator. Its answers are addresses, which no
-//! two allocators have in common; what is checked is that each block keeps what was written to it,
-//! has the alignment that was asked for, and is of zeros where that was asked for.
+//! Traces of `malloc`: programs' requests to their allocator. Its answers are addresses, which
+//! differ between allocators. The replay therefore checks that each block keeps its data, has the
+//! requested alignment, and is zeroed if requested.
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
@@ -18,7 +18,7 @@ use super::outcome::{Count, Judge, Outcome, SCHEMA, SubjectOutcome};
 use crate::malloc_suite::{Named, SUBJECTS};
 use furlong_lab::error::{Error, cause};
 
-/// `*.malloctrace`, packed or not.
+/// Traces `*.malloctrace`, compressed or not.
 pub(super) const RECORDING: Form = Form {
     described: "a recording of allocations (malloctrace 1, packed with zstd or not)",
     is_one: |input| input.begins_with(HEADING),
@@ -53,7 +53,7 @@ fn replay(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
     })
 }
 
-/// In a sentence what a script asks for.
+/// Describes a script in a sentence.
 fn described(script: &Script) -> String {
     let totals = &script.totals;
     let plural = |count: u64| if count == 1 { "" } else { "s" };
@@ -70,7 +70,7 @@ fn described(script: &Script) -> String {
     )
 }
 
-/// A script's way through an allocator, in a process of its own.
+/// Runs a script on an allocator, in a process of its own.
 fn carry_out(subject: &Named, script: &Script, steps: &Path) -> SubjectOutcome {
     let mut outcome = SubjectOutcome {
         name: subject.name.to_owned(),

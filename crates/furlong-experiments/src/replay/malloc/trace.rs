@@ -1,11 +1,11 @@
-//! The form of a trace: lines, a call each.
+//! Format of a trace: lines, a call each.
 //!
 //! | line | meaning |
 //! |---|---|
 //! | `# ..` | a remark; the first line is [`HEADING`] |
-//! | `p` | a program begins: threads and blocks are counted from 0, and what is live goes |
-//! | `t T` | what follows is asked by thread T |
-//! | `m SIZE`, `m SIZE ALIGN` | the next block, of so many bytes, at a multiple of ALIGN |
+//! | `p` | a program begins: threads and blocks are counted from 0, and live blocks vanish |
+//! | `t T` | the following calls are made by thread T |
+//! | `m SIZE`, `m SIZE ALIGN` | the next block, of SIZE bytes, at a multiple of ALIGN |
 //! | `z SIZE` | the same, filled with zeros |
 //! | `f B` | block B is freed |
 //! | `r B SIZE` | block B gets another size |
@@ -19,68 +19,68 @@ use ruzstd::decoding::StreamingDecoder;
 /// The first line of every trace.
 pub(crate) const HEADING: &str = "# malloctrace 1";
 
-/// Larger blocks than this were never allocated.
+/// Maximum block size; larger ones are refused.
 const SIZE_MAX: u64 = 1 << 40;
 
-/// Alignments beyond this are refused.
+/// Maximum alignment; larger ones are refused.
 const ALIGN_MAX: u64 = 1 << 30;
 
-/// Threads that carry a trace out, at most; more of them take turns.
+/// Maximum number of threads that replay a trace; further recorded threads share them.
 const THREADS_MAX: u32 = 16;
 
-/// Bytes of a step; `malloc-work/replay.rs` says what is where.
+/// Bytes of a step; `malloc-work/replay.rs` documents its fields.
 const STEP_BYTES: usize = 24;
 
-/// Calls by kind, and what they come to.
+/// Calls by kind, and peak memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     pub(super) programs: u64,
     pub(super) allocations: u64,
     pub(super) frees: u64,
     pub(super) resizes: u64,
-    /// Most bytes that were live at once in one program.
+    /// Peak of live bytes in one program.
     pub(super) live_bytes_max: u64,
 }
 
-/// A trace, ready to be carried out.
+/// A trace, ready to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Script {
-    /// As `malloc-work/replay.rs` reads them.
+    /// Steps in the format of `malloc-work/replay.rs`.
     pub(super) steps: Vec<u8>,
     pub(super) threads: u32,
     pub(super) slots: u32,
     pub(super) totals: Totals,
 }
 
-/// What is live of a block.
+/// A live block.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     slot: u32,
     bytes: u64,
 }
 
-/// Reads a trace line by line.
+/// Reader of a trace's lines.
 #[derive(Debug, Default)]
 struct Reader {
     script: Script,
     thread: u32,
-    /// Of this program, by number.
+    /// Live blocks of this program, by number.
     blocks: HashMap<u64, Live>,
     next: u64,
-    /// Steps that each slot has seen.
+    /// Number of steps on each slot.
     seen: Vec<u32>,
     free_slots: Vec<u32>,
     live_bytes: u64,
 }
 
-/// Kinds of steps, as `malloc-work/replay.rs` has them.
+/// Kinds of steps, as in `malloc-work/replay.rs`.
 const ALLOCATE: u8 = 0;
 const ZEROED: u8 = 1;
 const FREE: u8 = 2;
 const RESIZE: u8 = 3;
 const END: u8 = 4;
 
-/// What the input is, unpacked where it is packed with zstd; and what keeps it from being whole.
+/// Decompresses the input if necessary. Returns the text, and the error that truncates it, if any.
 pub(super) fn unpacked(bytes: &[u8], packed: bool) -> (Vec<u8>, Option<io::Error>) {
     if !packed {
         return (bytes.to_vec(), None);
@@ -93,7 +93,7 @@ pub(super) fn unpacked(bytes: &[u8], packed: bool) -> (Vec<u8>, Option<io::Error
     (text, error)
 }
 
-/// Reads a trace. Where it is wrong from some line on, what stands before that, and what is wrong.
+/// Parses a trace. Returns the lines before the first wrong one, and the fault, if any.
 pub(super) fn parse(text: &[u8]) -> (Script, Option<String>) {
     let mut reader = Reader::default();
     let lines = text.split(|byte| *byte == b'\n').enumerate();
@@ -194,7 +194,7 @@ impl Reader {
         self.script.steps.extend(step);
     }
 
-    /// All that is live goes, and counting begins anew.
+    /// Frees all live blocks and restarts counting.
     fn end_program(&mut self) {
         self.script.slots = self.script.slots.max(self.seen.len() as u32);
         if !self.seen.is_empty() {

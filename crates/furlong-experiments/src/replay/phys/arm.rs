@@ -11,11 +11,11 @@ use crate::replay::outcome::SubjectOutcome;
 /// An arm.
 #[derive(Debug)]
 pub(super) struct Arm {
-    /// As the experiment calls it.
+    /// Its name in the experiment.
     pub(super) name: &'static str,
-    /// Whether it runs when none is named.
+    /// True if it runs by default.
     pub(super) is_default: bool,
-    /// Bytes for each frame up to the highest one.
+    /// Bytes per frame, up to the highest one.
     bytes_per_address: u64,
     run: fn(&Script) -> SubjectOutcome,
 }
@@ -29,7 +29,7 @@ const fn arm(name: &'static str, is_default: bool, run: fn(&Script) -> SubjectOu
     }
 }
 
-/// All of them; those of the experiment by default.
+/// All arms; those of the experiment run by default.
 pub(super) const ARMS: [Arm; 7] = [
     arm("array", true, run::<Array<BinarySearch>>),
     arm("array-linear", false, run::<Array<Linear>>),
@@ -44,7 +44,7 @@ pub(super) const ARMS: [Arm; 7] = [
 ];
 
 impl Arm {
-    /// Runs a script, if there is memory for it.
+    /// Runs a script, if there is enough memory.
     pub(super) fn run(&self, script: &Script) -> SubjectOutcome {
         let pages = script.frames_max.saturating_mul(PAGE_BYTES);
         let index = script.highest.saturating_mul(self.bytes_per_address);

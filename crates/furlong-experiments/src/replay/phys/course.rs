@@ -1,6 +1,6 @@
-//! A script, run through one arm: changes are timed one by one, lookups in a row together and
-//! again until there are enough of them, the least of three times; every answer is compared with
-//! the script's.
+//! A script, run through one arm. Changes are timed one by one. Successive lookups are timed
+//! together, repeated until there are enough, and the minimum of three times counts. Every answer
+//! is compared with the script's.
 #![forbid(unsafe_code)]
 
 use std::fmt::Debug;
@@ -20,7 +20,8 @@ use furlong_spec::phys::{Name, Refusal};
 use super::script::{Look, Script, Step};
 use crate::replay::outcome::{Count, Kind, SubjectOutcome};
 
-/// A descriptor that knows its frame, up to 16 TiB; above, frames that far apart look alike.
+/// A descriptor that stores its frame, exact up to 16 TiB; frames that differ by a multiple of that
+/// are not distinguished.
 #[derive(Debug)]
 struct Page(u32);
 
@@ -36,20 +37,20 @@ impl Descriptor for Page {
 type Table<L> = SegmentTable<Page, Custom<L>, 32>;
 type Writer<'a, L> = Segments<'a, Page, Custom<L>, 32>;
 
-/// Lookups in a row are repeated until there are so many.
+/// Minimum number of timed lookups; successive ones are repeated until then.
 const LOOKS_TIMED: usize = 4096;
-/// And timed so often.
+/// Number of times that they are timed.
 const TIMES: usize = 3;
 
-/// Why a subject does not go on.
+/// Reason why a subject stops.
 enum End {
-    /// It cannot do what the script asks, and says so.
+    /// It cannot do what the script requires, and reports that.
     NotApplicable(String),
-    /// A change was answered wrongly: all that follows would be.
+    /// A change was answered wrongly, so all later answers would be wrong.
     Wrong,
 }
 
-/// Operations of one kind, as far as they were timed.
+/// Timed operations of one kind.
 #[derive(Default)]
 struct Timed {
     operations: u64,
@@ -62,7 +63,7 @@ impl Timed {
         self.operations += 1;
     }
 
-    /// Times lookups in a row, and keeps the least of some times: the others were interrupted.
+    /// Times successive lookups several times and keeps the minimum: the others were interrupted.
     fn add_least(&mut self, looks: &[Look], look: impl Fn(&Look) -> bool) {
         let rounds = LOOKS_TIMED.div_ceil(looks.len());
         let times = (0..TIMES).map(|_| {
@@ -86,10 +87,10 @@ impl Timed {
     }
 }
 
-/// What is known so far.
+/// Results so far.
 #[derive(Default)]
 struct Course {
-    /// Handles by name.
+    /// Handles by name of segment.
     names: Vec<SegmentId>,
     plug: Timed,
     start: Timed,
@@ -169,7 +170,7 @@ impl Course {
         }
     }
 
-    /// A change's answer, compared.
+    /// Compares a change's answer with the expected one.
     fn change<T: PartialEq + Debug>(
         &mut self,
         step: &Step,
@@ -231,7 +232,7 @@ impl Course {
         })
     }
 
-    /// The name of the segment above frames that were unplugged, if it has just come to be.
+    /// Returns the name of the segment above the unplugged frames, if the unplug has split it off.
     fn split_at<L: Lookup>(
         &mut self,
         segments: &Writer<'_, L>,

@@ -1,5 +1,5 @@
-//! Traces of `phys`: recordings of plugs and unplugs, and memory maps of machines, whose boot is
-//! played and then looked up.
+//! Traces of `phys`: recordings of plugs and unplugs, and memory maps of machines. A map is
+//! replayed as a boot, and then looked up.
 #![forbid(unsafe_code)]
 
 mod arm;
@@ -16,7 +16,7 @@ use super::input::Input;
 use super::outcome::{Judge, Outcome, SCHEMA};
 use furlong_lab::error::Error;
 
-/// `*.plugs`.
+/// Traces `*.plugs`.
 pub(super) const RECORDING: Form = Form {
     described: "a recording of plugs (furlong.plugs/1)",
     is_one: |input| Recording::is_one(&input.bytes),
@@ -31,7 +31,7 @@ pub(super) const MAP: Form = Form {
     replay: replay_map,
 };
 
-/// Frames of a map are pages of 4 KiB.
+/// Binary logarithm of a map's page size, 4 KiB.
 const PAGE_SHIFT: u32 = 12;
 
 fn is_map(input: &Input) -> bool {

@@ -1,15 +1,15 @@
-//! Whether a machine has the memory that a replay would take.
+//! Check that a machine has enough memory for a replay.
 #![forbid(unsafe_code)]
 
 use std::fs;
 
-/// Of what is free, so much may be taken: one part in so many.
+/// Divisor of the free memory: one part in so many may be used.
 const SHARE: u64 = 2;
 
-/// What is assumed to be free where the system does not say.
+/// Free bytes that are assumed if the system does not report them.
 const UNKNOWN: u64 = 4 << 30;
 
-/// Bytes that the system could give to a new program.
+/// Bytes available to a new program.
 fn available() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text
@@ -19,7 +19,7 @@ fn available() -> u64 {
     kib.map_or(UNKNOWN, |kib| kib.saturating_mul(1024))
 }
 
-/// Why so many bytes cannot be had, if they cannot.
+/// The reason if `bytes` bytes are not available, otherwise `None`.
 pub(super) fn refusal(bytes: u64) -> Option<String> {
     let most = available() / SHARE;
     (bytes > most).then(|| {

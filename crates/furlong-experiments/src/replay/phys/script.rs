@@ -1,4 +1,4 @@
-//! What a trace asks for, and what the specification answers, before any subject is asked.
+//! Operations of a trace, and the specification's answers, computed before any subject runs.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -9,23 +9,23 @@ use furlong_spec::Random;
 use furlong_spec::phys::{Name, Refusal, SortedList};
 use furlong_spec::phys_map::{Operation, Recording, Segment};
 
-/// A change, with what the specification says of it.
+/// A change, with the specification's answer.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// A plug: the new segment's name.
+    /// A plug; the answer is the new segment's name.
     Plug {
         frames: Extent<Pfn>,
         node: u32,
         expected: Result<Name, Refusal>,
     },
-    /// An unplug: the name of the upper part, where it splits a segment.
+    /// An unplug; the answer is the name of the upper part, if it splits a segment.
     Unplug {
         frames: Extent<Pfn>,
         expected: Result<Option<Name>, Refusal>,
     },
     /// The end of boot.
     Start,
-    /// Lookups in a row, as a range of [`Script::looks`].
+    /// Successive lookups, as a range of [`Script::looks`].
     Look(Range<usize>),
 }
 
@@ -54,16 +54,16 @@ impl fmt::Display for Step {
     }
 }
 
-/// A frame that is looked up, and the segment that has it with the offset in it.
+/// A frame to look up; the answer is its segment and its offset in it.
 pub(super) type Look = (u64, Option<(Name, u64)>);
 
-/// What is asked, in order, and what has to be answered.
+/// Operations in order, with the expected answers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Script {
     pub(super) steps: Vec<Step>,
     pub(super) looks: Vec<Look>,
-    /// The most frames that segments have at a time, the highest frame that one has, and the most
-    /// segments.
+    /// Maximum number of frames in segments at a time, the highest frame of a segment, and the
+    /// maximum number of segments.
     pub(super) frames_max: u64,
     pub(super) highest: u64,
     pub(super) segments_max: usize,
@@ -71,10 +71,10 @@ pub(super) struct Script {
     refused: usize,
 }
 
-/// Lookups on a map, beside those at its borders.
+/// Lookups on a map, besides those at its borders.
 const LOOKS: usize = 100_000;
 
-/// The frames as a half-open range; an end of 2^64 is beyond everything anyway.
+/// The frames as a half-open range; an end of 2^64 saturates, which changes no comparison.
 fn range(frames: &Extent<Pfn>) -> Range<u64> {
     frames.start().raw()..frames.last().raw().saturating_add(1)
 }
@@ -85,7 +85,7 @@ fn len(frames: &Extent<Pfn>) -> u64 {
 }
 
 impl Script {
-    /// What a recording asks for. Boot ends before the first operation that is no plug.
+    /// Builds a script from a recording. Boot ends before the first operation that is not a plug.
     pub(super) fn of_recording(recording: &Recording) -> Self {
         let mut script = Self::default();
         let mut list = SortedList::new();
@@ -108,8 +108,8 @@ impl Script {
         script
     }
 
-    /// The boot of a machine with these segments, then lookups: at all borders, in segments, and
-    /// between them.
+    /// Builds a script from the boot of a machine with these segments, then lookups: at all
+    /// borders, in segments, and between them.
     pub(super) fn of_map(segments: &[Segment]) -> Self {
         let mut script = Self::default();
         let mut list = SortedList::new();
@@ -150,7 +150,7 @@ impl Script {
             self.segments_max = self.segments_max.max(list.segments().len());
         }
         self.refused += usize::from(expected.is_err());
-        // A node that is not known is the default one.
+        // An unknown node counts as the default one.
         let node = node.unwrap_or(0);
         self.steps.push(Step::Plug {
             frames,
@@ -179,7 +179,7 @@ impl Script {
         }
     }
 
-    /// How many steps are of a kind.
+    /// Number of steps of a kind.
     pub(super) fn count(&self, is_one: impl Fn(&Step) -> bool) -> u64 {
         self.steps.iter().filter(|step| is_one(step)).count() as u64
     }

@@ -1,4 +1,4 @@
-//! Operations of each class, timed one by one.
+//! Operations, timed one by one and added up by class.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use furlong_spec::vmspace::trace::{Class, Watch};
 
-/// Looks at the clock by which it is found out what one costs.
+/// Clock readings for measuring the cost of one.
 const LOOKS: u32 = 1024;
 
-/// Times each operation. A look at the clock takes about as long as an operation does, and is
-/// taken off.
+/// Times each operation. A clock reading takes about as long as an operation does, so its cost is
+/// subtracted.
 pub(super) struct Clock {
     look: Duration,
     times: BTreeMap<Class, Duration>,
 }
 
 impl Clock {
-    /// Nothing timed yet.
+    /// Makes a clock with no times yet.
     pub(super) fn new() -> Self {
         let looks = (0..LOOKS).map(|_| black_box(Instant::now()).elapsed());
         Self {
@@ -27,7 +27,7 @@ impl Clock {
         }
     }
 
-    /// What the operations of each class took together.
+    /// Total time of the operations of each class.
     pub(super) fn times(self) -> BTreeMap<Class, Duration> {
         self.times
     }

@@ -1,5 +1,5 @@
-//! The arms of `index` as subjects, and a script's way through one: once for its answers, and some
-//! times for its times.
+//! The arms of `index` as subjects. A script runs on one of them, once for its answers, then
+//! repeatedly for its times.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -13,17 +13,17 @@ use super::clock::Clock;
 use crate::replay::outcome::{Count, Differing, Kind, SubjectOutcome};
 use crate::vmspace_index::SharedSpace;
 
-/// Replays that are timed: of each class the least counts, the others were interrupted.
+/// Timed replays: the minimum of each class counts, because the others were interrupted.
 const TIMES: usize = 3;
 
 /// An arm.
 pub(super) struct Arm {
-    /// As the experiment calls it.
+    /// Its name in the experiment.
     pub(super) name: &'static str,
     run: fn(&Script) -> SubjectOutcome,
 }
 
-/// All of them, in the mode that the traces come from.
+/// All arms, in the mode that the traces were recorded in.
 pub(super) const ARMS: [Arm; 3] = [
     Arm {
         name: "rbtree",

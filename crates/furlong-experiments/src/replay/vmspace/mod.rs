@@ -1,4 +1,4 @@
-//! Traces of `vmspace`: what programs asked of their address spaces, and what the kernel answered.
+//! Traces of `vmspace`: programs' operations on their address spaces, and the kernel's answers.
 #![forbid(unsafe_code)]
 
 mod clock;
@@ -14,7 +14,7 @@ use super::input::Input;
 use super::outcome::{Judge, Outcome, SCHEMA};
 use furlong_lab::error::Error;
 
-/// `*.vmtrace`, packed or not.
+/// Traces `*.vmtrace`, compressed or not.
 pub(super) const RECORDING: Form = Form {
     described: "a recording of address spaces (vmtrace 1, packed with zstd or not)",
     is_one: |input| input.begins_with("# vmtrace"),
@@ -42,7 +42,7 @@ fn replay_recording(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
     })
 }
 
-/// In a sentence what a script asks for.
+/// Describes a script in a sentence.
 fn described(script: &Script) -> String {
     let steps = script.steps.iter();
     let faults = steps
