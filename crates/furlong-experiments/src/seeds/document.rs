@@ -1,11 +1,11 @@
-//! What the documents publish.
+//! The figures that the documents publish.
 #![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
 
 use furlong_lab::model::result::Better;
 
-/// The figures, as a table.
+/// The figures, as TOML.
 const DOCUMENTS: &str = include_str!("documents.toml");
 
 #[derive(Deserialize)]
@@ -20,32 +20,32 @@ struct Shelf {
 pub struct Document {
     /// The system that comes from it.
     pub system: String,
-    /// What it is about.
+    /// Its subject.
     pub title: String,
-    /// What kind of text it is, and where it is found.
+    /// Its kind of text, and its location.
     pub source: String,
-    /// What has to be known about its method.
+    /// Notes on its method.
     pub notes: Vec<String>,
-    /// Whether it claims that the change makes runs differ less.
+    /// True if it claims that the change reduces variance.
     #[serde(default)]
     pub claims_less_variance: bool,
-    /// Operations of a run, where cycles are given for them.
+    /// Operations of a run, if it gives cycles for them.
     pub operations: Option<Figure>,
     /// Cycles of a run.
     pub cycles: Option<Figure>,
-    /// Operations a second of what should be the same run.
+    /// Operations per second of a run that should be the same.
     pub rate_per_s: Option<Figure>,
     /// Its figures.
     pub claims: Vec<Claim>,
 }
 
-/// A number and the line of the document that it stands on.
+/// A number and its line in the document.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// The number.
     pub count: f64,
-    /// From 1.
+    /// The line, from 1.
     pub line: u32,
 }
 
@@ -53,38 +53,38 @@ pub struct Figure {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// What was measured, in the document's words.
+    /// The measured quantity, in the document's words.
     pub name: String,
-    /// The lines of the document that its figures stand on.
+    /// Lines of the document with its figures.
     pub lines: Vec<u32>,
-    /// What the document says of it.
+    /// The document's claim.
     pub published: String,
-    /// Which way is good.
+    /// Direction of improvement.
     pub better: Better,
-    /// What the document gives to judge it by.
+    /// The document's evidence for it.
     pub evidence: Evidence,
-    /// What is like it here.
+    /// The corresponding measurement here.
     pub measured: Option<Counterpart>,
 }
 
-/// What a document gives to judge a figure by.
+/// A document's evidence for a figure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Evidence {
-    /// Mean and standard deviation of so many runs each.
+    /// Mean and standard deviation of `n` runs each.
     Moments {
         /// Runs of each.
         n: usize,
         /// Before the change.
         base: MeanAndSpread,
-        /// With it.
+        /// With the change.
         arm: MeanAndSpread,
     },
     /// Every run.
     Values {
         /// Before the change.
         base: Vec<f64>,
-        /// With it.
+        /// With the change.
         arm: Vec<f64>,
     },
     /// Coefficients of variation, and the means or only their relative difference.
@@ -93,34 +93,34 @@ pub enum Evidence {
         n: usize,
         /// Before the change, per cent.
         base_cv_pct: f64,
-        /// With it, per cent.
+        /// With the change, per cent.
         arm_cv_pct: f64,
         /// Mean before the change.
         base: Option<f64>,
-        /// Mean with it.
+        /// Mean with the change.
         arm: Option<f64>,
         /// Difference of the means, per cent.
         diff_pct: Option<f64>,
     },
-    /// Two means, and nothing that says how they vary.
+    /// Two means without a measure of their variance.
     Means {
         /// Before the change.
         base: f64,
-        /// With it.
+        /// With the change.
         arm: f64,
     },
     /// Two counts that are the same in every run.
     Counts {
         /// Before the change.
         base: f64,
-        /// With it.
+        /// With the change.
         arm: f64,
     },
-    /// One run of one thing.
+    /// A single run.
     Once {
-        /// What it took.
+        /// Its duration.
         seconds: f64,
-        /// How much of it was done.
+        /// Its operations.
         operations: f64,
     },
 }
@@ -131,11 +131,11 @@ pub enum Evidence {
 pub struct MeanAndSpread {
     /// Arithmetic mean.
     pub mean: f64,
-    /// With `n - 1`.
+    /// Sample standard deviation, with `n - 1`.
     pub stddev: f64,
 }
 
-/// What is like a document's figure in the experiments here.
+/// The measurement in these experiments that corresponds to a document's figure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counterpart {
@@ -145,17 +145,17 @@ pub struct Counterpart {
     pub workload: String,
     /// Its metric.
     pub metric: String,
-    /// The arm that stands for what was before the change; `None` where there was no change.
+    /// The arm that represents the state before the change; `None` if there was no change.
     pub baseline: Option<String>,
-    /// The arm that stands for the change.
+    /// The arm that represents the change.
     pub arm: String,
 }
 
-/// The five.
+/// Parses the five documents.
 ///
 /// # Errors
 ///
-/// The table is none, which a test sees.
+/// The table is not valid; a test checks that.
 pub fn documents() -> Result<Vec<Document>, String> {
     let shelf: Shelf = toml::from_str(DOCUMENTS).map_err(|error| error.to_string())?;
     Ok(shelf.documents)
@@ -187,7 +187,7 @@ mod tests {
                 continue;
             };
             assert!(all.iter().any(|one| one.plan.name == like.experiment));
-            // As it is written: without a counter a machine's plan has fewer metrics.
+            // The plan as written: on a machine without counters it would have fewer metrics.
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
             let text = fs::read_to_string(folder.join(&like.experiment).join("plan.toml"));
             let plan = Plan::parse(&text.unwrap()).unwrap();

@@ -1,5 +1,5 @@
-//! The documents' figures as programs read them: `furlong.seeds/1`. Fields may be added, never
-//! renamed within /1.
+//! The documents' figures for programs: `furlong.seeds/1`. Fields may be added, never renamed
+//! within /1.
 #![forbid(unsafe_code)]
 
 use serde::Serialize;
@@ -38,7 +38,7 @@ struct ClaimFigures<'a> {
     measured: Option<Measured>,
 }
 
-/// All documents.
+/// The figures of all documents.
 pub fn figures<'a>(documents: &'a [Document], records: &Records) -> impl Serialize + use<'a> {
     Shelf {
         schema: "furlong.seeds/1",

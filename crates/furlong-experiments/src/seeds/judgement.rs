@@ -1,4 +1,4 @@
-//! What a correct test says of a document's figure.
+//! Correct tests of the documents' figures.
 #![forbid(unsafe_code)]
 
 use serde::Serialize;
@@ -13,20 +13,20 @@ use furlong_stats::student::Pooled;
 use furlong_stats::verdict::{BLOCKS_MIN, Rule, Scale};
 use furlong_stats::welch::Unpooled;
 
-/// A difference within this many per cent does not matter, as nobody declared another margin.
+/// Margin in per cent: a smaller difference does not matter. The documents declare no other.
 pub const MARGIN_PCT: f64 = 1.0;
 
-/// What a test says.
+/// Result of a test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judgement {
     /// Two samples, compared.
     Tested(Tested),
-    /// A ratio of counts, per cent: a fact.
+    /// A ratio of exact counts, in per cent.
     Exact(f64),
-    /// A difference, per cent, of which nothing says how it varies.
+    /// A difference in per cent, without a measure of its variance.
     Untestable(f64),
-    /// Nanoseconds an operation, of one run.
+    /// Nanoseconds per operation, from a single run.
     Once(f64),
 }
 
@@ -35,21 +35,21 @@ pub enum Judgement {
 pub struct Tested {
     /// Runs of each.
     pub n: usize,
-    /// Difference of the means, per cent of the base's.
+    /// Difference of the means, in per cent of the base's.
     pub effect_pct: f64,
-    /// Its 95 % interval by Welch.
+    /// Its 95 % interval by Welch's method.
     pub ci95_pct: [f64; 2],
     /// Welch's p.
     pub welch_p: f64,
     /// Student's p.
     pub student_p: f64,
-    /// Mann-Whitney's p, where every run is known, and the least that so few runs can give.
+    /// Mann-Whitney's p if every run is known, and the minimum p that so few runs can give.
     pub rank_p: Option<(f64, f64)>,
-    /// Against a margin of [`MARGIN_PCT`]; `None` with too few runs for any.
+    /// Verdict against a margin of [`MARGIN_PCT`]; `None` if there are too few runs.
     pub verdict: Option<Verdict>,
 }
 
-/// Judges a figure by what its document gives.
+/// Judges a figure by its document's evidence.
 #[must_use]
 pub fn judge(claim: &Claim) -> Judgement {
     let ratio = |base: f64, arm: f64| 100.0 * (arm / base - 1.0);
@@ -77,7 +77,7 @@ pub fn judge(claim: &Claim) -> Judgement {
             arm,
             diff_pct,
         } => {
-            // Without the means themselves per cent of the base's will do.
+            // Without the means, percentages of the base are enough.
             let before = base.unwrap_or(100.0);
             let with = diff_pct.map(|pct| before * (1.0 + pct / 100.0));
             let with = arm.or(with).unwrap_or(before);
@@ -106,7 +106,7 @@ fn tested(better: Better, base: Moments, arm: Moments) -> Judgement {
     let rule = Rule {
         better,
         margin: Scale::Difference.distance(MARGIN_PCT),
-        // A document has no control: its own margin is all the floor there is.
+        // A document has no control, so no noise floor is known beyond its own margin.
         floor: Some(0.0),
         control_failed: false,
     };
@@ -123,7 +123,7 @@ fn tested(better: Better, base: Moments, arm: Moments) -> Judgement {
     })
 }
 
-/// What follows from a document's figures together, each a sentence.
+/// Conclusions from all of a document's figures together, a sentence each.
 #[must_use]
 pub fn together(document: &Document) -> Vec<String> {
     let mut said = vec![];
@@ -133,7 +133,7 @@ pub fn together(document: &Document) -> Vec<String> {
     said
 }
 
-/// What an F test says of a claim that runs differ less.
+/// F tests of a claim of less variance.
 fn variances(document: &Document) -> Option<String> {
     let ratio = |claim: &Claim| match claim.evidence {
         Evidence::Spreads {
@@ -162,7 +162,7 @@ fn variances(document: &Document) -> Option<String> {
     })
 }
 
-/// Holm over all that a document tests; what it reports without a test counts as one too.
+/// Holm's correction over all tests of a document; claims without a test count too.
 fn several_tests(document: &Document) -> Option<String> {
     let mut names = vec![];
     let mut p = vec![];
@@ -172,7 +172,7 @@ fn several_tests(document: &Document) -> Option<String> {
                 names.push(claim.name.as_str());
                 p.push(tested.welch_p);
             }
-            // Of what cannot be tested nothing can be claimed.
+            // An untestable claim counts with p = 1.
             Judgement::Untestable(_) => {
                 names.push(claim.name.as_str());
                 p.push(1.0);
@@ -202,7 +202,7 @@ fn several_tests(document: &Document) -> Option<String> {
     ))
 }
 
-/// Cycles and throughput that cannot be of the same interval.
+/// Cycles and throughput that cannot come from the same interval.
 fn contradiction(document: &Document) -> Option<String> {
     let (cycles, operations) = (document.cycles?, document.operations?);
     let rate = document.rate_per_s?;
@@ -225,7 +225,7 @@ mod tests {
     use crate::seeds::document::{Claim, documents};
     use furlong_lab::model::result::Verdict;
 
-    /// The figures recomputed by another program.
+    /// The same figures, computed by another program.
     const VECTORS: &str = include_str!("../../../furlong-stats/tests/vectors/seed-vectors.json");
 
     fn claim(system: &str, name: &str) -> Claim {

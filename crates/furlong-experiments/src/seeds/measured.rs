@@ -1,4 +1,4 @@
-//! What records say of what is like a document's figure.
+//! Measurements in records that correspond to the documents' figures.
 #![forbid(unsafe_code)]
 
 use std::cmp::Reverse;
@@ -13,11 +13,11 @@ use furlong_lab::record::judged::judged;
 use furlong_lab::record::machine::Files;
 use furlong_lab::record::store::{Fault, Store};
 
-/// Runs of an experiment that are looked through, the latest.
+/// Maximum number of runs of an experiment to search, the latest first.
 const RUNS: u32 = 20;
 
-/// Results in the order in which they are asked: the store's before files, of files this machine's
-/// before others', the latest first.
+/// Results in order of preference: those of the store, then of files. Files of this machine come
+/// first, and the latest first.
 #[derive(Debug)]
 pub struct Records {
     /// The identifier of this machine.
@@ -34,29 +34,29 @@ impl Default for Records {
     }
 }
 
-/// A result, and where it was.
+/// A result and its location.
 #[derive(Debug)]
 struct Record {
     result: ResultFile,
     place: String,
 }
 
-/// What a record says.
+/// A measured figure and its origin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// Where it stands.
+    /// Location of the record.
     pub place: String,
-    /// Which run.
+    /// Identifier of the run.
     pub run: String,
-    /// When it began.
+    /// Start of the run.
     pub started: String,
     /// Version of furlong.
     pub version: String,
-    /// On which machine.
+    /// Machine of the run.
     pub host: String,
-    /// Whether that is this one.
+    /// True if it is this machine.
     pub is_here: bool,
-    /// What it was.
+    /// The figure.
     pub figure: Figure,
 }
 
@@ -64,15 +64,15 @@ pub struct Measured {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Figure {
-    /// An arm against another.
+    /// An arm compared with another.
     Change {
-        /// Per cent.
+        /// Difference, per cent.
         effect_pct: f64,
-        /// 95 % interval; `None` where the figure is exact.
+        /// 95 % interval; `None` for an exact figure.
         ci95_pct: Option<[f64; 2]>,
-        /// What it came to.
+        /// Verdict of the comparison.
         verdict: Verdict,
-        /// Blocks.
+        /// Number of blocks.
         blocks: usize,
     },
     /// An arm by itself: its median, in the metric's unit.
@@ -81,17 +81,17 @@ pub enum Figure {
         median: f64,
         /// Its unit.
         unit: String,
-        /// Blocks.
+        /// Number of blocks.
         blocks: usize,
     },
 }
 
 impl Records {
-    /// Of this machine's runs in the store that have to do with the documents.
+    /// Adds this machine's runs from the store, of experiments that correspond to the documents.
     ///
     /// # Errors
     ///
-    /// What is wrong with the store.
+    /// The store's fault.
     pub fn add_store(&mut self, store: &Store, documents: &[Document]) -> Result<(), Fault> {
         let claims = documents.iter().flat_map(|one| &one.claims);
         let mut experiments: Vec<&str> = claims
@@ -110,11 +110,11 @@ impl Records {
         Ok(())
     }
 
-    /// Of the files `results/*.json` in each directory of `experiments`; what is no result is said
-    /// and left out.
+    /// Adds the files `results/*.json` in each directory of `experiments`. Returns a message for
+    /// each file that is not a result; those are skipped.
     pub fn add_files(&mut self, experiments: &Path) -> Vec<String> {
         let (mut found, mut said) = (vec![], vec![]);
-        // A page that goes elsewhere names a record as whoever has the repository finds it.
+        // Paths are relative to the repository, so that they also help readers on other machines.
         let root = experiments.parent().unwrap_or(Path::new(""));
         for path in files(experiments) {
             let read = fs::read_to_string(&path).map_err(|error| error.to_string());
@@ -163,14 +163,14 @@ impl Records {
     }
 }
 
-/// The directory of experiments that is nearest above `start`.
+/// The nearest directory of experiments above `start`.
 #[must_use]
 pub fn nearest(start: &Path) -> Option<PathBuf> {
     let mut places = start.ancestors().map(|dir| dir.join("experiments"));
     places.find(|dir| !files(dir).is_empty())
 }
 
-/// Files that are named like results.
+/// Files with names of results.
 fn files(experiments: &Path) -> Vec<PathBuf> {
     let below = |dir: &Path| -> Vec<PathBuf> {
         let entries = fs::read_dir(dir).into_iter().flatten().flatten();
@@ -210,7 +210,7 @@ fn figure(result: &ResultFile, like: &Counterpart) -> Option<Figure> {
     })
 }
 
-/// Blocks behind a comparison; an exact one stands for all.
+/// Blocks of a comparison; for an exact one, all blocks of the workload.
 fn blocks(workload: &WorkloadResult, compared: usize) -> usize {
     match compared {
         0 => workload.blocks.len(),

@@ -1,12 +1,12 @@
-//! The five documents that the systems come from: their figures, what a correct test says of them,
-//! and what this machine measured.
+//! The five documents that the systems come from: their figures, correct tests of them, and this
+//! machine's measurements.
 //!
 //! # Files
 //!
-//! - `documents.toml`: what the documents publish, and nothing else.
-//! - `document.rs`: the same, read; `judgement.rs`: what a test says of a figure.
-//! - `measured.rs`: what records say; `page.rs`: all three side by side; `figures.rs`: the same for
-//!   programs.
+//! - `documents.toml`: the documents' published figures, and nothing else.
+//! - `document.rs`: the same, parsed; `judgement.rs`: tests of the figures.
+//! - `measured.rs`: measurements in records; `page.rs`: all three side by side; `figures.rs`: the
+//!   same for programs.
 #![forbid(unsafe_code)]
 
 pub mod document;

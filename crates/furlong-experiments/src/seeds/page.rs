@@ -1,4 +1,4 @@
-//! The documents' figures, what a test says of them and what was measured, side by side.
+//! The documents' figures, their tests and the measurements, side by side.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ fn document(sheet: &mut Sheet, document: &Document, records: &Records) {
     sheet.notes(notes);
 }
 
-/// A claim that is a change, for the picture.
+/// A claim of a change, for the chart.
 fn pair(claim: &Claim, judgement: &Judgement, found: Option<&Measured>) -> Option<Pair> {
     let said = match judgement {
         Judgement::Tested(tested) => Effect {
@@ -113,7 +113,7 @@ fn pair(claim: &Claim, judgement: &Judgement, found: Option<&Measured>) -> Optio
     })
 }
 
-/// "33-34, 37".
+/// Formats lines as "33-34, 37".
 fn lines(lines: &[u32]) -> String {
     let mut parts: Vec<(u32, u32)> = vec![];
     for line in lines {
@@ -129,7 +129,7 @@ fn lines(lines: &[u32]) -> String {
     parts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// What the document says; where it only lists its runs, these.
+/// The document's claim; if it only lists its runs, the list.
 fn published(claim: &Claim) -> String {
     let listed = |values: &[f64]| {
         let values = values.iter().map(ToString::to_string);
@@ -169,7 +169,7 @@ fn told_test(tested: &Tested) -> String {
         change(tested.effect_pct, Some(tested.ci95_pct)),
         probability(tested.welch_p)
     );
-    // The other tests where they would say something else.
+    // Adds the other tests if their conclusion differs.
     if (tested.student_p < 0.05) != (tested.welch_p < 0.05) {
         text.push_str(&format!(" (Student {})", probability(tested.student_p)));
     }
@@ -213,7 +213,7 @@ fn figure(figure: &Figure) -> String {
     }
 }
 
-/// "-26.1 % [-26.8, -25.4]".
+/// Formats a change as "-26.1 % [-26.8, -25.4]".
 fn change(pct: f64, interval: Option<[f64; 2]>) -> String {
     let decimals = effect_decimals(pct, interval);
     let effect = format!("{} %", signed(pct, decimals));
