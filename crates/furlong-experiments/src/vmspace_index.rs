@@ -78,8 +78,8 @@ fn rbtree(request: &Request) -> Result<Outcome, Failure> {
     }
 }
 
-/// The same. Where a writer changes nodes beside readers, nodes have cache lines of their own, as
-/// from a kernel's slab.
+/// The same. Nodes have cache lines of their own, as from a kernel's slab, if a writer changes them
+/// beside readers.
 fn maple(request: &Request) -> Result<Outcome, Failure> {
     let exact = request.exact;
     match Shape::of(&request.workload)?.kind {

@@ -1,10 +1,10 @@
-//! The calls of one kind, timed on their way through a recording.
+//! The calls of one kind, timed during the replay of a recording.
 //!
-//! All of the recording is replayed: spaces, caches and what was given up are as they are in it
-//! when a call comes. The clock runs from the first of some calls of the kind that follow each
-//! other to the next operation of another kind. A look at the clock takes about as long as a call,
-//! and so does what a replay does around one. Both are measured by the same replay of a space that
-//! does nothing, and are taken off.
+//! The whole recording is replayed, so spaces, caches and retired nodes are in the recorded state
+//! when a call comes. The clock runs from the first of successive calls of the kind to the next
+//! operation of another kind. Clock readings take about as long as a call, and so does the replay's
+//! own work around it. Both are measured by the same replay on a space that does nothing, and
+//! subtracted.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
@@ -20,13 +20,13 @@ use super::spaces::of_report;
 use super::trace;
 use furlong_lab::model::Failure;
 
-/// Replays without a space. The least of them counts, the others were interrupted.
+/// Replays on a space that does nothing. The minimum counts, because the others were interrupted.
 const EMPTY_REPLAYS: u32 = 3;
 
-/// Lets the clock run while operations of one kind are carried out.
+/// Runs the clock only during operations of one kind.
 struct Only {
     class: Class,
-    /// When the first of some of them began.
+    /// Start of the current series of them.
     since: Option<Instant>,
     timed: Duration,
     calls: u64,
@@ -71,8 +71,8 @@ impl Watch for Only {
     }
 }
 
-/// Replays a script once: what the calls took with all around them, how many there were, and the
-/// answers.
+/// Replays a script once. Returns the time of the calls with the work around them, their number,
+/// and a digest of the answers.
 fn once<S: AddressSpace>(script: &Script, class: Class) -> (Duration, u64, u64) {
     let mut only = Only::new(class);
     note_work(false);
@@ -81,14 +81,14 @@ fn once<S: AddressSpace>(script: &Script, class: Class) -> (Duration, u64, u64) 
     (only.timed, only.calls, of_report(&report))
 }
 
-/// The calls of a kind in a recording, again and again, or `replays` times at most if the workload
-/// says so. An operation is a call.
+/// Replays the calls of a kind in a recording repeatedly, at most `replays` times if the workload
+/// sets that. An operation is a call.
 pub(super) fn calls<S: AddressSpace>(
     class: Class,
     request: &furlong_lab::model::Request,
 ) -> Result<Score, Failure> {
     let script = trace::script(&request.workload)?;
-    // The first one is not timed.
+    // The first replay is not timed.
     let (_, calls, digest) = once::<S>(&script, class);
     if calls == 0 {
         let class = class.name();
@@ -117,7 +117,7 @@ pub(super) fn calls<S: AddressSpace>(
     Ok(score)
 }
 
-/// A space that says yes to everything, and does nothing.
+/// A space that accepts everything and does nothing.
 struct Nothing;
 
 impl AddressSpace for Nothing {

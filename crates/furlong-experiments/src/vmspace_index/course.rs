@@ -1,7 +1,7 @@
-//! An index on its way through a workload.
+//! A workload on an index.
 //!
-//! What a round is about is drawn before its clock starts, and its answers are looked at when it
-//! has stopped.
+//! The inputs of a round are drawn before its clock starts, and its answers are checked after it
+//! stops.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
@@ -16,22 +16,22 @@ use super::work::Work;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
 
-/// Look-ups between two looks at the clock.
+/// Lookups between two clock readings.
 const LOOK_UPS: u64 = 4096;
 
-/// Other operations between two.
+/// Other operations between two clock readings.
 const ROUND: u64 = 256;
 
-/// Churn begins when so many areas have been replaced, or all of them.
+/// Number of replaced areas before the timed churn begins, or all areas if fewer.
 const WARM_MAX: usize = 1 << 16;
 
-/// Of so many areas a bulk fork leaves one out.
+/// A bulk fork omits one area in this many.
 const LEFT_OUT: u32 = 64;
 
 /// Runs one sample of a workload on an index.
 ///
 /// # Errors
-/// The workload is none on an index, or an answer is wrong.
+/// The workload is not on an index alone, or an answer is wrong.
 pub fn run<I: AreaIndex>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     let Kind::Index(asked) = shape.kind else {
@@ -63,21 +63,21 @@ pub fn run<I: AreaIndex>(request: &Request) -> Result<Outcome, Failure> {
     course.score.outcome(request.exact)
 }
 
-/// Whether a bulk fork copies the area with this number.
+/// True if a bulk fork copies the area with this number.
 fn keeps(value: u32) -> bool {
     !value.is_multiple_of(LEFT_OUT)
 }
 
-/// What was done, and how long it took.
+/// Operations, times and counts of a sample.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Score {
     pub(super) operations: u64,
     pub(super) timed: Duration,
-    /// What went on between timed operations and takes most of the time: a batch is so large that
-    /// both together take what the plan wants.
+    /// Time between timed operations, where that dominates: batches are chosen so that both
+    /// together last as long as the plan wants.
     pub(super) between: Duration,
     pub(super) work: Work,
-    /// Bytes of the index when it was done, and the areas that it had.
+    /// Final bytes of the index, and its number of areas.
     pub(super) bytes: (u64, u64),
     pub(super) digest: u64,
 }
@@ -106,7 +106,7 @@ impl Score {
     }
 }
 
-/// What is wrong where two numbers are not the same.
+/// Fails if two numbers differ.
 pub(super) fn same(what: &str, found: u64, expected: u64) -> Result<(), Failure> {
     if found == expected {
         return Ok(());
@@ -116,7 +116,7 @@ pub(super) fn same(what: &str, found: u64, expected: u64) -> Result<(), Failure>
     )))
 }
 
-/// Which gap is asked for.
+/// Gap to search for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gap {
     Low,
@@ -132,7 +132,7 @@ struct Course<I> {
 }
 
 impl<I: AreaIndex> Course<I> {
-    /// Times so many operations on the index.
+    /// Times `operations` operations on the index.
     fn clock<T>(&mut self, operations: u64, run: impl FnOnce(&mut I) -> T) -> T {
         let before = self.index.work();
         let begin = Instant::now();
@@ -143,7 +143,7 @@ impl<I: AreaIndex> Course<I> {
         black_box(done)
     }
 
-    /// All areas, stored in a random order, as a space is filled by use.
+    /// Stores all areas in random order, as use would fill a space.
     fn fill(&mut self) {
         self.index = I::new();
         for (span, value) in self.layout.shuffled(&mut self.random) {
@@ -151,7 +151,7 @@ impl<I: AreaIndex> Course<I> {
         }
     }
 
-    /// Looks at all that is there when the clock has stopped.
+    /// Checks the final state after the clock has stopped.
     fn finish(&mut self, sum: u64, areas: usize) -> Result<(), Failure> {
         self.index.check()?;
         same("the areas add up to", self.index.sum(), sum)?;
@@ -241,7 +241,7 @@ impl<I: AreaIndex> Course<I> {
         self.finish_whole()
     }
 
-    /// Copies what `keeps` says; the copy is dropped when the clock has stopped.
+    /// Copies the areas that `keeps` accepts; the copy is dropped after the clock has stopped.
     fn fork(
         &mut self,
         operations: u64,
@@ -263,7 +263,7 @@ impl<I: AreaIndex> Course<I> {
         self.finish_whole()
     }
 
-    /// An area goes, another one comes as high as it fits.
+    /// Replaces areas: one is erased, another stored as high as it fits.
     fn churn(&mut self, operations: u64) -> Result<(), Failure> {
         self.fill();
         let mut live = self.layout.spans.clone();
@@ -305,8 +305,8 @@ impl<I: AreaIndex> Course<I> {
         Ok(())
     }
 
-    /// An area comes into the gap behind another one and goes again; leaves are as full as areas
-    /// that come in order leave them.
+    /// Stores an area after another one and erases it again. The leaves are as full as ascending
+    /// stores leave them.
     fn toggle(&mut self, operations: u64) -> Result<(), Failure> {
         for (span, value) in self.layout.numbered() {
             self.index.store(span, value);
@@ -350,7 +350,7 @@ impl<I: AreaIndex> Course<I> {
         self.finish_whole()
     }
 
-    /// A window that begins, or ends, at an area; and what is to fit into a gap there.
+    /// Draws a window that begins or ends at an area, and the length of a gap in it.
     fn ask(&mut self, asked: Gap) -> (Span, u64) {
         let Span { first, last } = self.layout.window;
         let at = self.layout.spans[self.random.index(self.layout.spans.len())].first;

@@ -1,34 +1,34 @@
-//! What an arm of `vmspace-index` is where only the index is raced.
+//! The interface of an arm of `vmspace-index`, for workloads on an index alone.
 #![forbid(unsafe_code)]
 
 use super::work::Work;
 use furlong_lab::model::Failure;
 
-/// Bytes from the first to the last, which is inclusive.
+/// A range of bytes with an inclusive end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
     /// The first byte.
     pub first: u64,
-    /// The last one.
+    /// The last byte, inclusive.
     pub last: u64,
 }
 
 impl Span {
-    /// `len` bytes, which are not none.
+    /// The span of `len` bytes from `first`; `len` is not 0.
     #[must_use]
     pub const fn of_len(first: u64, len: u64) -> Self {
         let last = first + (len - 1);
         Self { first, last }
     }
 
-    /// Bytes.
+    /// Length in bytes.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub const fn len(self) -> u64 {
         self.last - self.first + 1
     }
 
-    /// What an iteration adds up for it.
+    /// The span's contribution to the sum of an iteration.
     #[inline(always)]
     #[must_use]
     pub const fn mixed(self, value: u32) -> u64 {
@@ -36,23 +36,22 @@ impl Span {
     }
 }
 
-/// Areas, each with a number, in order of their addresses, of which no two overlap: one side of a
-/// race. An arm is written as its users would write it.
+/// Areas, each with a number, sorted by address, without overlap: one side of a race. An arm is
+/// written as its users would write it.
 pub trait AreaIndex: Sized {
-    /// Without areas.
+    /// Makes an empty index.
     fn new() -> Self;
 
-    /// Makes a span, in which nothing is, an area.
+    /// Stores an area over a span that is free.
     fn store(&mut self, span: Span, value: u32);
 
-    /// Takes an area out; its number.
+    /// Erases an area and returns its number.
     fn erase(&mut self, span: Span) -> Option<u32>;
 
-    /// The number of the area that has an address.
+    /// Returns the number of the area that contains an address.
     fn find(&self, address: u64) -> Option<u32>;
 
-    /// The numbers of the areas that have these addresses, added up; an address without an area
-    /// counts nothing.
+    /// Adds up the answers for these addresses: an area's number plus one, or 0 without an area.
     fn look_up(&self, addresses: &[u64]) -> u64 {
         let values = addresses
             .iter()
@@ -60,22 +59,23 @@ pub trait AreaIndex: Sized {
         values.fold(0, u64::wrapping_add)
     }
 
-    /// Goes through all areas in order, and adds up what [`Span::mixed`] gives for each.
+    /// Iterates over all areas in order, and adds up [`Span::mixed`] of each.
     fn sum(&self) -> u64;
 
-    /// A copy.
+    /// Copies the index.
     fn duplicate(&self) -> Self;
 
-    /// A copy without the areas of which `keeps` says no, which goes through all in order.
+    /// Copies the areas that `keeps` accepts, which sees all in order.
     fn duplicate_part(&self, keeps: impl Fn(u32) -> bool) -> Self;
 
-    /// Where the lowest `len` bytes of `window` begin that are in no area.
+    /// Start of the lowest `len` bytes of `window` that are in no area.
     fn lowest(&self, window: Span, len: u64) -> Option<u64>;
 
-    /// Where the highest ones begin.
+    /// Start of the highest ones.
     fn highest(&self, window: Span, len: u64) -> Option<u64>;
 
-    /// Where the lowest or the highest places of some lengths in some windows begin; MAX for none.
+    /// Starts of the lowest or the highest places of some lengths in some windows; MAX if there is
+    /// none.
     fn search(&self, gaps: &[(Span, u64)], lowest: bool, starts: &mut [u64]) {
         for ((window, len), found) in gaps.iter().zip(starts) {
             let gap = if lowest {
@@ -87,20 +87,20 @@ pub trait AreaIndex: Sized {
         }
     }
 
-    /// What the index has counted so far, where it counts.
+    /// Counts of the index so far, if it counts.
     fn work(&self) -> Work {
         Work::default()
     }
 
-    /// Bytes that the index has now, where they are counted.
+    /// Current bytes of the index, if they are counted.
     fn bytes(&self) -> u64 {
         0
     }
 
-    /// Walks whatever can be checked.
+    /// Checks the invariants, where that is possible.
     ///
     /// # Errors
-    /// What is broken.
+    /// The broken invariant.
     fn check(&self) -> Result<(), Failure> {
         Ok(())
     }

@@ -1,5 +1,4 @@
-//! Areas as they lie beforehand: 1 to 16 pages each, and as many between them; every 512th gap has
-//! 64.
+//! The initial areas: 1 to 16 pages each, with gaps of 1 to 16 pages; every 512th gap has 64 pages.
 #![forbid(unsafe_code)]
 
 use furlong_spec::Random;
@@ -12,26 +11,26 @@ pub(super) const PAGE: u64 = 4096;
 /// Pages of the largest area, and of the largest gap but for every [`RARE`]th.
 pub(super) const PAGES_MAX: u64 = 16;
 
-/// So many gaps after each other have one that is larger than the others.
+/// One gap in this many is larger.
 const RARE: usize = 512;
 
-/// Pages of that one.
+/// Pages of the larger gap.
 pub(super) const RARE_PAGES: u64 = 64;
 
-/// Where the first area begins at the earliest.
+/// Lower bound of the first area.
 const BASE: u64 = 1 << 30;
 
-/// Areas in ascending order; the number of each is its place.
+/// Areas in ascending order; each area's number is its index.
 pub(super) struct Layout {
     pub(super) spans: Vec<Span>,
-    /// The gap behind each, but for the last.
+    /// The gap after each area but the last.
     pub(super) gaps: Vec<Span>,
     /// From the first area to the last.
     pub(super) window: Span,
 }
 
 impl Layout {
-    /// So many areas, two at least.
+    /// Makes `areas` areas, at least two.
     pub(super) fn new(areas: usize, random: &mut Random) -> Self {
         let mut free = BASE;
         let mut spans = Vec::with_capacity(areas);
@@ -60,7 +59,7 @@ impl Layout {
         }
     }
 
-    /// Areas with their numbers, in an order that is as likely as any other.
+    /// Areas with their numbers, in uniformly random order.
     pub(super) fn shuffled(&self, random: &mut Random) -> Vec<(Span, u32)> {
         let mut all: Vec<_> = self.numbered().collect();
         random.shuffle(&mut all);
@@ -72,13 +71,13 @@ impl Layout {
         self.spans.iter().copied().zip(0..)
     }
 
-    /// What an iteration over all areas gives.
+    /// Sum that an iteration over all areas must give.
     pub(super) fn sum(&self) -> u64 {
         self.numbered()
             .fold(0, |sum, (span, value)| sum.wrapping_add(span.mixed(value)))
     }
 
-    /// An address in an area, and the area's number.
+    /// Draws an address in an area. Returns it with the area's number.
     pub(super) fn address(&self, random: &mut Random) -> (u64, u32) {
         let at = random.index(self.spans.len());
         let span = self.spans[at];

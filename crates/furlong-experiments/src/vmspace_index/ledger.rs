@@ -1,4 +1,4 @@
-//! What spaces have done and had by the time they ended: a replay drops them on its way.
+//! Work and bytes of spaces at their end: a replay drops spaces along the way.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
@@ -17,10 +17,10 @@ use super::work::{Counted, Work};
 
 /// A space whose index counts.
 pub(super) trait Counting: AddressSpace {
-    /// What it has counted.
+    /// Counts so far.
     fn work(&self) -> Work;
 
-    /// Bytes of its areas that are not in nodes of a B-tree: these are metered.
+    /// Bytes of its areas outside the nodes of a B-tree, which are metered separately.
     fn bytes(&self) -> u64;
 }
 
@@ -47,11 +47,11 @@ impl<C: Config<Counters: Counted>> Counting for Space<u32, Custom<Maple<C>>> {
 /// The configuration of a B-tree that counts.
 pub(super) type Tallied = maple::Custom<maple::Wide, Metered, maple::Tally>;
 
-/// What all spaces together have done and had.
+/// Total work and bytes of all spaces.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ledger {
     pub(super) work: Work,
-    /// Bytes and areas of each at its end, added up.
+    /// Sums of the bytes and of the areas of each space at its end.
     pub(super) bytes: u64,
     pub(super) areas: u64,
 }
@@ -61,13 +61,13 @@ thread_local! {
     static COUNTS: Cell<bool> = const { Cell::new(true) };
 }
 
-/// Whether what spaces of this thread do from now on is noted. It is at first.
+/// Switches recording of the work of this thread's spaces on or off. It is on at first.
 pub(super) fn note_work(is_noted: bool) {
     COUNTS.set(is_noted);
 }
 
 impl Ledger {
-    /// What was noted on this thread since it was last taken.
+    /// Takes the totals recorded on this thread since the last call.
     pub(super) fn take() -> Self {
         LEDGER.take()
     }
@@ -81,11 +81,11 @@ impl Ledger {
     }
 }
 
-/// A space whose work is noted, and at its end its bytes.
+/// A space whose work is recorded, and at its end its bytes.
 pub(super) struct Noted<S: Counting>(Option<S>);
 
 impl<S: Counting> Noted<S> {
-    /// Asks the space something, and notes its work.
+    /// Does an operation on the space, and records its work.
     fn ask<T>(&mut self, ask: impl FnOnce(&mut S) -> T) -> T {
         let space = self.0.as_mut().expect("it is there until it ends");
         let before = space.work();

@@ -13,7 +13,7 @@ use furlong_lab::model::Failure;
 /// A B-tree of ranges.
 pub(super) struct Owned<C: Config>(Maple<VirtAddr, u32, C>);
 
-/// What cannot happen here.
+/// Panic message: memory never runs out here.
 pub(super) const MEMORY: &str = "there is memory";
 
 pub(super) fn extent(span: Span) -> Extent<VirtAddr> {
@@ -79,7 +79,7 @@ impl<C: Config<Counters: Counted>> AreaIndex for Owned<C> {
         self.0.counters().work()
     }
 
-    /// All that trees have on this thread; where it is asked there is one.
+    /// Bytes of all trees on this thread; only one exists when this is called.
     fn bytes(&self) -> u64 {
         Metered::bytes()
     }

@@ -1,4 +1,4 @@
-//! The arm `maple`: a B-tree of ranges whose readers take no lock.
+//! The arm `maple`: a B-tree of ranges with lock-free readers.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
@@ -15,11 +15,12 @@ use super::owned::{MEMORY, extent, mixed, start};
 use super::work::{Counted, Work};
 use furlong_lab::model::Failure;
 
-/// What all trees of the arm retire to.
+/// The RCU domain of all trees of the arm.
 pub(super) static RCU: Domain = Domain::new();
 
-/// Changes of this thread between two looks at what can be reclaimed. Each look takes a reader's
-/// line away from it, for which its next fence waits; meanwhile some 64 nodes wait, 24 KiB.
+/// Changes of this thread between two polls for reclaimable memory. Each poll takes a reader's
+/// cache line away from it, and the reader's next fence waits for that. About 64 nodes, 24 KiB,
+/// wait meanwhile.
 const POLL: u32 = 64;
 
 thread_local! {
@@ -27,15 +28,15 @@ thread_local! {
     static FAULTS: Faults = Faults::new();
 }
 
-/// A thread whose faults are a reader: it stays inside from one until its next call. In a kernel,
-/// too, a call shows that a thread is not inside, and going inside costs nothing.
+/// RCU state of a thread that faults. It stays in a read-side section from a fault until its next
+/// call. In a kernel, too, a call is a quiescent state, and entering a section costs nothing.
 struct Faults {
     reader: &'static Reader<'static>,
     guard: Cell<Option<Guard<'static>>>,
 }
 
 impl Faults {
-    /// A slot for good: a guard may be dropped when the thread ends, after its reader would be.
+    /// Leaks the slot: a guard may be dropped at the thread's end, after its reader would be.
     fn new() -> Self {
         let domain: &'static Domain = &RCU;
         let reader = domain.register().expect("there is a slot");
@@ -46,7 +47,7 @@ impl Faults {
     }
 }
 
-/// Runs something inside, where this thread stays until it makes a change.
+/// Runs a function in a read-side section, which lasts until this thread makes a change.
 #[inline]
 pub(super) fn inside<T>(run: impl FnOnce(&Guard<'static>) -> T) -> T {
     FAULTS.with(|faults| {
@@ -58,13 +59,13 @@ pub(super) fn inside<T>(run: impl FnOnce(&Guard<'static>) -> T) -> T {
     })
 }
 
-/// Leaves: before a call, which shows that this thread is not inside.
+/// Leaves the read-side section. Called before a call, which is a quiescent state.
 #[inline]
 pub(super) fn leave() {
     FAULTS.with(|faults| faults.guard.set(None));
 }
 
-/// Reclaims now and then what changes have retired.
+/// Reclaims retired memory from time to time.
 #[inline]
 pub(super) fn changed() {
     if RCU.pending() == 0 {
@@ -78,7 +79,7 @@ pub(super) fn changed() {
     RCU.poll(usize::MAX);
 }
 
-/// Frees whatever was retired. No reader is inside.
+/// Frees all retired memory. No reader may be in a section.
 pub(super) fn settle() {
     leave();
     while RCU.pending() > 0 {
@@ -93,14 +94,14 @@ pub(super) struct Shared<C: Config>(
 );
 
 impl<C: Config<Counters: Counted>> Shared<C> {
-    /// As [`AreaIndex::store`], beside readers.
+    /// As [`AreaIndex::store`], concurrent with readers.
     #[inline]
     pub(super) fn put(&self, span: Span, value: u32) {
         drop(self.0.lock().store(extent(span), value).expect(MEMORY));
         changed();
     }
 
-    /// As [`AreaIndex::erase`], beside readers.
+    /// As [`AreaIndex::erase`], concurrent with readers.
     #[inline]
     pub(super) fn take(&self, span: Span) -> Option<u32> {
         let erased = self.0.lock().erase(VirtAddr::new(span.first));
@@ -109,7 +110,7 @@ impl<C: Config<Counters: Counted>> Shared<C> {
         value
     }
 
-    /// Runs something with a reader that is inside.
+    /// Runs a function in a read-side section.
     fn inside<T>(&self, run: impl FnOnce(&<Domain as Rcu>::Guard<'_>) -> T) -> T {
         let reader = RCU.register().expect("there is a slot");
         let guard = reader.enter();
@@ -136,7 +137,7 @@ impl<C: Config<Counters: Counted>> AreaIndex for Shared<C> {
         self.inside(|guard| self.0.read(guard).load(VirtAddr::new(address)))
     }
 
-    /// The reader goes inside once for all: in a kernel that costs nothing.
+    /// Enters the section once for all addresses: in a kernel that costs nothing.
     fn look_up(&self, addresses: &[u64]) -> u64 {
         self.inside(|guard| {
             let view = self.0.read(guard);
@@ -182,8 +183,8 @@ impl<C: Config<Counters: Counted>> AreaIndex for Shared<C> {
         session.highest_gap(len, extent(window)).map(start)
     }
 
-    /// The lock is taken once for all: what is found means something only to who holds it, and in
-    /// a kernel who looks for a gap holds it for what goes there.
+    /// Takes the lock once for all gaps. A gap is stable only under the lock, and a kernel holds it
+    /// from the search to the store.
     fn search(&self, gaps: &[(Span, u64)], lowest: bool, starts: &mut [u64]) {
         let session = self.0.lock();
         for ((window, len), found) in gaps.iter().zip(starts) {
@@ -200,7 +201,7 @@ impl<C: Config<Counters: Counted>> AreaIndex for Shared<C> {
         self.0.counters().work()
     }
 
-    /// All that trees have on this thread; where it is asked there is one.
+    /// Bytes of all trees on this thread; only one exists when this is called.
     fn bytes(&self) -> u64 {
         settle();
         Metered::bytes()

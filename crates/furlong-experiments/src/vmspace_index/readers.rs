@@ -1,4 +1,4 @@
-//! Threads that look areas up while another one takes some out and puts them back, or computes.
+//! Threads that look up areas while another one erases and stores areas, or computes.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
@@ -25,24 +25,24 @@ use crate::computing::compute;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
 
-/// Look-ups between two checks, and between two changes where events are counted.
+/// Lookups between two checks, and between two changes where events are counted.
 const BATCH: u64 = 64;
 
-/// Addresses that a reader asks for, again and again.
+/// Addresses that a reader looks up, in a cycle.
 const ADDRESSES: usize = 1 << 14;
 
-/// An index that readers have beside a writer.
+/// An index with concurrent readers and a writer.
 pub trait SharedIndex {
-    /// What a thread needs to read.
+    /// Handle of a reading thread.
     type Reader<'a>
     where
         Self: 'a;
 
-    /// A thread begins to read.
+    /// Makes this thread's handle.
     fn reader(&self) -> Self::Reader<'_>;
 
-    /// The number of the area that has an address, as a fault looks it up: the reader goes inside,
-    /// or takes the lock, and leaves again.
+    /// Returns the number of the area that contains an address, as a fault looks it up. The reader
+    /// enters a read-side section, or takes the lock, for each lookup.
     fn find(&self, reader: &Self::Reader<'_>, address: u64) -> Option<u32>;
 
     /// As [`AreaIndex::store`].
@@ -51,7 +51,7 @@ pub trait SharedIndex {
     /// As [`AreaIndex::erase`].
     fn erase(&self, span: Span) -> Option<u32>;
 
-    /// What has been counted, where it is.
+    /// Counts so far, if it counts.
     fn work(&self) -> Work {
         Work::default()
     }
@@ -61,10 +61,10 @@ pub trait SharedIndex {
         0
     }
 
-    /// Walks whatever can be checked, and adds all areas up.
+    /// Checks the invariants, where that is possible, and adds up all areas.
     ///
     /// # Errors
-    /// What is broken.
+    /// The broken invariant.
     fn settled(&self) -> Result<u64, Failure>;
 }
 
@@ -77,7 +77,7 @@ impl<K: Counters + Counted> Locked<K> {
     }
 }
 
-/// A lock that a panic has left is not used again.
+/// Panic message: no thread has poisoned the lock.
 const POISON: &str = "no thread panics under the lock";
 
 impl<K: Counters + Counted> SharedIndex for Locked<K> {
@@ -152,7 +152,7 @@ impl<C: Config<Counters: Counted>> SharedIndex for Shared<C> {
     }
 }
 
-/// Counts the events of one sample, in which all threads are this one.
+/// Counts the events of one sample, with all threads played by this one.
 pub(super) fn count<S: SharedIndex>(index: &S, request: &Request) -> Result<Outcome, Failure> {
     let (race, layout) = Race::new(index, request)?;
     let before = index.work();
@@ -164,11 +164,11 @@ pub(super) fn count<S: SharedIndex>(index: &S, request: &Request) -> Result<Outc
     race.finish(score, &layout, true)
 }
 
-/// Times one sample. An operation is a look-up of one of the readers; its time is what a reader
-/// sees, who has his share of them.
+/// Times one sample. An operation is a lookup by one of the readers. Its time is what a reader
+/// sees, so the elapsed time counts once per reader.
 ///
 /// # Errors
-/// The workload is none with readers, or an answer is wrong.
+/// The workload has no readers, or an answer is wrong.
 pub fn time<S: SharedIndex + Sync>(index: &S, request: &Request) -> Result<Outcome, Failure> {
     let (race, layout) = Race::new(index, request)?;
     let score = Score {
@@ -178,8 +178,8 @@ pub fn time<S: SharedIndex + Sync>(index: &S, request: &Request) -> Result<Outco
     race.finish(score, &layout, false)
 }
 
-/// Areas with odd numbers, which the writer leaves where they are: addresses, and what they add up
-/// to by batch.
+/// Areas with odd numbers, which the writer never changes: addresses, and the sums of their answers
+/// by batch.
 struct Read {
     addresses: Vec<u64>,
     sums: Vec<u64>,
@@ -197,7 +197,7 @@ impl Read {
         }
     }
 
-    /// Looks up the addresses of a batch.
+    /// Looks up the addresses of a batch and checks their sum.
     fn batch<S: SharedIndex>(
         &self,
         index: &S,
@@ -213,7 +213,7 @@ impl Read {
     }
 }
 
-/// Areas with even numbers, in the order in which the writer takes them out and puts them back.
+/// Areas with even numbers, in the order in which the writer erases and stores them.
 fn writes(layout: &Layout, numbers: &Range<u32>, random: &mut Random) -> Vec<(Span, u32)> {
     let even = layout
         .numbered()
@@ -225,11 +225,11 @@ fn writes(layout: &Layout, numbers: &Range<u32>, random: &mut Random) -> Vec<(Sp
 
 struct Race<'a, S> {
     index: &'a S,
-    /// Nobody writes; the thread that would computes.
+    /// True if nothing is written and the other thread computes.
     computes: bool,
     reads: Vec<Read>,
     writes: Vec<(Span, u32)>,
-    /// Of each reader.
+    /// Batches of each reader.
     batches: u64,
 }
 
@@ -285,7 +285,7 @@ impl<'a, S: SharedIndex> Race<'a, S> {
         )
     }
 
-    /// What the thread does that reads nothing.
+    /// Runs a turn of the other thread.
     fn beside(&self, turn: usize) -> Result<(), Failure> {
         if self.computes {
             compute();
@@ -294,7 +294,7 @@ impl<'a, S: SharedIndex> Race<'a, S> {
         self.write(turn)
     }
 
-    /// All on this thread: the same events in the same order each time.
+    /// Runs everything on this thread: the same events in the same order each time.
     fn in_turn(&self) -> Result<(), Failure> {
         let reader = self.index.reader();
         for batch in 0..self.batches {
@@ -308,7 +308,8 @@ impl<'a, S: SharedIndex> Race<'a, S> {
 }
 
 impl<S: SharedIndex + Sync> Race<'_, S> {
-    /// Every reader on a thread of its own; from when the first begins to when the last has ended.
+    /// Runs every reader on a thread of its own. Returns the time from the first start to the last
+    /// end.
     fn at_once(&self) -> Result<Duration, Failure> {
         let (ready, left) = (AtomicUsize::new(0), AtomicUsize::new(self.reads.len()));
         let began = AtomicBool::new(false);

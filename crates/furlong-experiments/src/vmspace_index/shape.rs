@@ -1,28 +1,28 @@
-//! What a workload's name and parameters say.
+//! Workloads, parsed from name and parameters.
 #![forbid(unsafe_code)]
 
 use furlong_spec::vmspace::trace::Class;
 
 use furlong_lab::model::{Failure, Workload};
 
-/// What is raced.
+/// Kinds of workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// On an index alone.
+    /// An index alone.
     Index(OnIndex),
     /// Threads that look up while one writes.
     Readers,
     /// The recorded calls and faults of a kernel build.
     Build,
-    /// The calls of one kind on their way through a recording.
+    /// The calls of one kind during the replay of a recording.
     Calls(Class),
-    /// Its faults, in the spaces as they are at their ends.
+    /// The recording's faults, in the spaces' final states.
     Faults,
-    /// The break goes up and down.
+    /// The break, moved up and down.
     Break,
 }
 
-/// What is asked of an index.
+/// Operations on an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OnIndex {
     LookUp,
@@ -39,21 +39,21 @@ pub(super) enum OnIndex {
     GapNone,
 }
 
-/// A workload, read.
+/// A parsed workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) kind: Kind,
-    /// Areas that there are.
+    /// Number of areas.
     pub(super) areas: usize,
-    /// Threads that read.
+    /// Number of reading threads.
     pub(super) threads: usize,
-    /// Beside them one computes, and none writes.
+    /// True if the other thread computes instead of writing.
     pub(super) computes: bool,
-    /// They read the lower half of the areas, and the upper one is written.
+    /// True if readers use the lower half of the areas, and the writer the upper half.
     pub(super) apart: bool,
 }
 
-/// The most areas of a workload.
+/// Maximum areas of a workload.
 const AREAS_MAX: u64 = 1 << 24;
 
 impl Shape {
@@ -87,7 +87,7 @@ impl Shape {
     }
 }
 
-/// By the first words of a name; what follows says how large it is.
+/// Workloads by the prefix of a name; the rest is the size.
 const STEMS: [(&str, OnIndex); 13] = [
     ("lookup-", OnIndex::LookUp),
     ("small-", OnIndex::LookUp),
@@ -131,7 +131,7 @@ fn kind(name: &str) -> Option<Kind> {
     })
 }
 
-/// Whether a workload is one on an index alone.
+/// True if a workload is on an index alone.
 #[must_use]
 pub fn on_index(load: &Workload) -> bool {
     matches!(kind(&load.name), Some(Kind::Index(_)))

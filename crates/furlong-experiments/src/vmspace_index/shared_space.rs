@@ -1,4 +1,4 @@
-//! A space of the arm `maple`: faults look areas up without its lock.
+//! A space of the arm `maple`: faults look areas up without taking its lock.
 #![forbid(unsafe_code)]
 
 use furlong::addr::VirtAddr;
@@ -75,7 +75,7 @@ impl<C: Config, M: Mode + 'static> AddressSpace for SharedSpace<C, M> {
     fn brk(&mut self, end: VirtAddr) -> VirtAddr {
         leave();
         let mut space = self.0.lock();
-        // Linux tells nothing but where the break is.
+        // Linux reports only the resulting break.
         let _ = space.set_brk(end, 0, drop);
         let end = space.brk();
         drop(space);

@@ -1,4 +1,4 @@
-//! Whole spaces on their way through what programs asked of them.
+//! Whole spaces under the recorded operations of programs.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
@@ -23,10 +23,10 @@ use super::work::Work;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
 
-/// Operations between two looks at the clock.
+/// Operations between two clock readings.
 const ROUND: u64 = 256;
 
-/// Where the heap begins.
+/// Start of the heap.
 const HEAP: u64 = 0x5555_5600_0000;
 
 /// Times one sample.
@@ -57,7 +57,7 @@ pub(super) fn count<S: Counting>(request: &Request) -> Result<Outcome, Failure> 
     score?.outcome(true)
 }
 
-/// A score with what the spaces have noted.
+/// Completes a score with the recorded work of the spaces.
 fn noted(score: Score) -> Score {
     let Ledger { work, bytes, areas } = Ledger::take();
     Score {
@@ -67,7 +67,7 @@ fn noted(score: Score) -> Score {
     }
 }
 
-/// Watches nothing and asks nothing beside the operations.
+/// Observes nothing.
 struct Blind;
 
 impl Watch for Blind {
@@ -81,7 +81,7 @@ impl Watch for Blind {
     }
 }
 
-/// What a replay has answered, as a number.
+/// Digest of a replay's answers.
 pub(super) fn of_report(report: &Report) -> u64 {
     let counts = report.carried_out.values().copied();
     let lines = report.mismatches.iter().map(|one| u64::from(one.line));
@@ -89,10 +89,10 @@ pub(super) fn of_report(report: &Report) -> u64 {
     digest(0, counts.chain(lines).chain(areas))
 }
 
-/// The recorded build, again and again. An operation is a step of it.
+/// Replays the recorded build repeatedly. An operation is a step of it.
 fn build<S: AddressSpace>(request: &Request) -> Result<Score, Failure> {
     let script = trace::script(&request.workload)?;
-    // The first one is not timed.
+    // The first replay is not timed.
     let mut score = Score {
         digest: of_report(&replay::<S>(&script, &mut Blind)),
         ..Score::default()
@@ -108,13 +108,13 @@ fn build<S: AddressSpace>(request: &Request) -> Result<Score, Failure> {
     Ok(score)
 }
 
-/// What spaces have counted.
+/// Total counts of spaces.
 fn work<S: Counting>(spaces: &[S]) -> Work {
     let works = spaces.iter().map(Counting::work);
     works.fold(Work::default(), |all, work| all + work)
 }
 
-/// Bytes and areas of spaces that are all there are.
+/// Bytes and areas of spaces, which must be the only ones.
 fn bytes<S: Counting>(spaces: &[S]) -> (u64, u64) {
     settle();
     let own: u64 = spaces.iter().map(Counting::bytes).sum();
@@ -122,7 +122,7 @@ fn bytes<S: Counting>(spaces: &[S]) -> (u64, u64) {
     (own + Metered::bytes(), areas.sum())
 }
 
-/// A fault in one of some spaces.
+/// A fault in one of several spaces.
 #[derive(Clone, Copy)]
 struct Fault {
     space: u32,
@@ -130,8 +130,8 @@ struct Fault {
     address: VirtAddr,
 }
 
-/// The faults of the recording, in its order, in the spaces as they are at their ends; of faults in
-/// what is unmapped by then there are none. An operation is a fault.
+/// The recorded faults, in order, in the spaces' final states. Faults in areas that are unmapped by
+/// then are left out. An operation is a fault.
 fn faults<S: Counting>(request: &Request) -> Result<Score, Failure> {
     let mut script = trace::script(&request.workload)?;
     script.steps.retain(|stepped| stepped.step != Step::End);
@@ -178,18 +178,18 @@ fn serve<S: AddressSpace>(spaces: &mut [S], fault: &Fault) -> bool {
     space.fault(fault.address, fault.access).is_ok()
 }
 
-/// Where a space maps what nobody asked a place for.
+/// A mapping without a requested address.
 fn mapping(pages: u64, random: &mut Random) -> Mapping<u32> {
     let prot = [
         Prot::READ,
         Prot::READ | Prot::WRITE,
         Prot::READ | Prot::EXEC,
     ][random.index(3)];
-    // Numbers that differ, so that no two areas become one.
+    // Distinct numbers, so that no two areas merge.
     Mapping::object(pages * PAGE, prot, 0, random.next() as u32)
 }
 
-/// The break of a process with some areas goes up and comes down again: an operation is both.
+/// Moves the break of a process with some areas up and down again: an operation is both.
 fn heap<S: Counting>(areas: usize, request: &Request) -> Result<Score, Failure> {
     let mut random = Random::new(request.seed);
     let mut space = S::new(&Layout::LINUX_X86_64);
@@ -200,7 +200,7 @@ fn heap<S: Counting>(areas: usize, request: &Request) -> Result<Score, Failure> 
     }
     let start = VirtAddr::new(HEAP);
     space.start_brk(start);
-    // The heap has a page that stays.
+    // The heap keeps one page throughout.
     let low = space.brk(VirtAddr::new(HEAP + PAGE));
     let mut spaces = [space];
     let before = work(&spaces);

@@ -1,4 +1,4 @@
-//! Each arm against a list of areas, whole samples of all arms, and an index that errs.
+//! Each arm compared with a list of areas, whole samples of all arms, and an index with defects.
 #![forbid(unsafe_code)]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,10 +14,10 @@ use super::tree::Tree;
 use super::{AreaIndex, Span, experiment, run};
 use furlong_lab::model::{Failure, Outcome, Request};
 
-/// Pages that are tried.
+/// Pages of the tested space.
 const PAGES: u64 = 64;
 
-/// Which area has each page.
+/// Area of each page.
 struct List(Vec<Option<u32>>);
 
 impl List {
@@ -25,7 +25,7 @@ impl List {
         Span::of_len(first * PAGE, pages * PAGE)
     }
 
-    /// Where so many pages are free in a window, in order.
+    /// Starts of free runs of `pages` pages in a window, in order.
     fn places(&self, window: Span, pages: u64) -> impl DoubleEndedIterator<Item = u64> {
         let (first, end) = (window.first / PAGE, (window.last + 1) / PAGE);
         let starts = first..(end + 1).saturating_sub(pages);
@@ -101,14 +101,14 @@ fn the_indices_agree_with_a_list_of_pages() {
     }
 }
 
-/// Keeps other tests of this file away: all trees retire to one domain, and memory is counted where
-/// it is given back, which may be another test's thread.
+/// Keeps other tests of this file from running concurrently. All trees retire to one domain, and
+/// memory is counted on the thread that frees it, which may be another test's.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What each arm answers to each workload that it can run.
+/// Outcomes of each arm on each workload that it can run.
 fn samples(exact: bool) -> Vec<(String, Vec<Outcome>)> {
     let experiment = experiment();
     let loads = experiment.plan.workloads.iter().map(|load| {
@@ -128,7 +128,7 @@ fn the_arms_give_the_same_answers() {
     let _alone = alone();
     for (load, outcomes) in samples(false) {
         let one = &outcomes[0];
-        // Of some kinds of calls there are few, and a recording is replayed twice here at most.
+        // Some kinds of calls are rare, and a recording is replayed at most twice here.
         let is_of_calls = load.starts_with("kernbench-") || load.starts_with("runtimes-");
         let least = if is_of_calls { 2 } else { 600 };
         assert!(one.operations >= least, "{load}");
@@ -146,7 +146,7 @@ fn the_arms_give_the_same_answers() {
 fn exact_counts_are_the_same_every_time() {
     let _alone = alone();
     let (first, again) = (samples(true), samples(true));
-    // How long it took is no count.
+    // The elapsed time is not a count.
     let counts = |outcomes: &[Outcome]| -> Vec<_> {
         let counts = outcomes.iter().map(|one| {
             let Outcome {
@@ -167,7 +167,7 @@ fn exact_counts_are_the_same_every_time() {
                 "{load}: {outcome:?}"
             );
             let visits = outcome.metrics["nodes_visited_per_op"];
-            // These copy or drop whole trees, or ask the root alone.
+            // These copy or drop whole trees, or visit only the root.
             let is_whole =
                 load.contains("fork") || ["gap-none", "kernbench-end"].contains(&&**load);
             assert!(visits > 0.0 || is_whole, "{load}");
@@ -182,7 +182,7 @@ fn an_area_that_comes_and_goes_splits_no_leaf_each_time() {
     let request = experiment.request("toggle-one", 4096, true);
     for arm in &experiment.arms[1..] {
         let outcome = (arm.run)(&request).unwrap();
-        // A round of 256 stays at one place, where the first one may split.
+        // A round of 256 stays at one place, where only the first operation may split.
         assert!(outcome.metrics["splits"] <= 1.0 / 256.0, "{outcome:?}");
     }
 }
@@ -190,11 +190,11 @@ fn an_area_that_comes_and_goes_splits_no_leaf_each_time() {
 /// A tree with a defect.
 struct Wrong<const DEFECT: u8>(Tree<Off>);
 
-/// The area behind is found.
+/// The next area is found.
 const FINDS_ANOTHER: u8 = 0;
 /// An area is not stored.
 const FORGETS: u8 = 1;
-/// A gap is found where there is none.
+/// A gap is found where none exists.
 const FINDS_GAPS: u8 = 2;
 /// A copy lacks an area.
 const COPIES_LESS: u8 = 3;

@@ -1,4 +1,4 @@
-//! The recordings: a kernel build, and two runtimes that move what they have mapped.
+//! The recordings: a kernel build, and two runtimes that move their mappings.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
@@ -8,16 +8,17 @@ use furlong_spec::vmspace::trace::{Script, Trace, parse, read};
 use super::shape::{Kind, Shape};
 use furlong_lab::model::{Failure, Workload};
 
-/// Its beginning, which is compiled in.
+/// Beginning of the build, which is compiled in.
 const CUT: &[u8] = include_bytes!("../../traces/vmspace/kernbench-cut.vmtrace.zst");
 
-/// All of it, which is too large for that.
+/// The whole build, which is too large for that.
 const WHOLE: &str = "traces/vmspace/kernbench-lib.vmtrace.zst";
 
 /// Python and Node, which move and grow mappings. The build does not.
 const RUNTIMES: &[u8] = include_bytes!("../../traces/vmspace/runtimes.vmtrace.zst");
 
-/// Where it is: in the repository that the command is run in, or was built from.
+/// Finds the whole build in the repository that contains the current directory, or the one that the
+/// command was built in.
 fn whole() -> Option<PathBuf> {
     let here = std::env::current_dir().ok();
     let here = here.iter().flat_map(|here| here.ancestors());
@@ -34,13 +35,13 @@ fn is_whole(load: &Workload) -> bool {
     is_replayed && load.params.get("whole") == Some(&1)
 }
 
-/// Why a workload cannot be run, if its recording is not there.
+/// The reason if a workload cannot run because its recording is missing, otherwise `None`.
 pub(super) fn missing(load: &Workload) -> Option<String> {
     let is_missing = is_whole(load) && whole().is_none();
     is_missing.then(|| format!("there is no {WHOLE}: run it in the repository"))
 }
 
-/// The steps of the recording that a workload is about.
+/// The steps of a workload's recording.
 pub(super) fn script(load: &Workload) -> Result<Script, Failure> {
     let trace = if is_whole(load) {
         let path = whole().ok_or_else(|| Failure(format!("there is no {WHOLE}")))?;

@@ -1,4 +1,4 @@
-//! The arm `rbtree`: a tree of areas that knows the largest gap below each.
+//! The arm `rbtree`: a tree of areas, augmented with the largest gap of each subtree.
 #![forbid(unsafe_code)]
 
 use furlong::rbtree::Counters;
@@ -8,10 +8,10 @@ use super::index::{AreaIndex, Span};
 use super::work::{Counted, Work};
 use furlong_lab::model::Failure;
 
-/// A tree of areas. Its pages are bytes here.
+/// A tree of areas. Its unit is bytes instead of pages.
 pub(super) struct Tree<K: Counters>(TreeIndex<u32, K>);
 
-/// Of every area: what it is does not matter here.
+/// Attributes of every area; they do not matter here.
 const ATTR: Attr = Attr {
     prot: Prot::READ,
     may: Prot::ALL,

@@ -1,4 +1,4 @@
-//! What an index has done, in the units of the experiment.
+//! Work of an index, in the units of the experiment.
 #![forbid(unsafe_code)]
 
 use std::ops::{Add, AddAssign, Sub};
@@ -6,23 +6,23 @@ use std::ops::{Add, AddAssign, Sub};
 use furlong::maple::{self, Event};
 use furlong::rbtree;
 
-/// What an index has done.
+/// Work of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Nodes that were looked at.
+    /// Nodes visited.
     pub visits: u64,
-    /// Nodes that were written anew; of a red-black tree, those whose summary was.
+    /// Nodes written anew; in a red-black tree, nodes whose summary was recomputed.
     pub node_stores: u64,
-    /// Words that were stored where they stand.
+    /// Words stored in place.
     pub slot_stores: u64,
-    /// Nodes that became two or three.
+    /// Nodes split into two or three.
     pub splits: u64,
-    /// Stores over more than one leaf.
+    /// Stores that span more than one leaf.
     pub spanning_stores: u64,
 }
 
 impl Work {
-    /// By the names of the metrics, an operation.
+    /// The counts per operation, by name of the metric.
     pub(super) fn metrics(self, operations: u64) -> [(&'static str, f64); 5] {
         let per_op = |count: u64| count as f64 / operations as f64;
         [
@@ -34,7 +34,7 @@ impl Work {
         ]
     }
 
-    /// Both, or the difference: `op` of each count.
+    /// Applies `op` to each pair of counts: their sum or difference.
     fn each(self, other: Self, op: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             visits: op(self.visits, other.visits),
@@ -68,9 +68,9 @@ impl AddAssign for Work {
     }
 }
 
-/// Counters, seen as work.
+/// Counters that can be converted to work.
 pub(super) trait Counted {
-    /// What they have counted.
+    /// Counts so far.
     fn work(&self) -> Work;
 }
 
