@@ -6,7 +6,6 @@
 //! so a process's events survive however it ends, even by `kill -9`. Two kinds of events can be
 //! lost: the one that each thread was writing at that moment, and those after the log is full,
 //! which are counted.
-//! the log is full, which is counted.
 //!
 //! Like the program in `malloc-work`, it is compiled by `build.rs` and embedded. It has no standard
 //! library, because that would allocate. `src/recorder/malloc/log.rs` reads the log.

@@ -1,10 +1,10 @@
 //! False sharing, after the two benchmarks of Hoard (ASPLOS 2000).
 //!
-//! Each thread allocates a small block, writes to it repeatedly, and frees it. Threads slow each
-//! other down if the allocator hands out parts of one cache line to several of them (`given=0`,
-//! Hoard's cache-thrash). They also do if a thread may reuse its part of a line that another thread
-//! allocated (`given=1`, Hoard's cache-scratch: each thread's first block comes from the main
-//! thread).
+//! Each thread allocates a small block, writes to it repeatedly, and frees it. Two ways of placing
+//! blocks make threads slow each other down:
+//! - parts of one cache line are handed out to several threads (`given=0`, Hoard's cache-thrash)
+//! - a thread reuses its part of a line that another thread allocated (`given=1`, Hoard's
+//!   cache-scratch: each thread's first block comes from the main thread)
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;

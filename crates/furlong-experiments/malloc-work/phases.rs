@@ -1,6 +1,9 @@
-//! Resident memory of a process through the phases of its life. The phases are many small blocks,
-//! all of them freed, a little work after that, large blocks and two idle seconds, many short
-//! threads that leave a block each, threads with much to free, and a producer with a consumer.
+//! Resident memory of a process through the phases of its life:
+//! - many small blocks, all of them freed, then a little work
+//! - large blocks, freed, and two idle seconds
+//! - many short threads that leave a block each
+//! - threads with much to free
+//! - a producer with a consumer
 #![forbid(unsafe_code)]
 
 use std::fs;

@@ -10,7 +10,7 @@ use furlong_lab::peers;
 /// Builds a peer from sources that are on this machine, for `--peers`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Which peer.
+    /// Peer to build.
     #[command(subcommand)]
     pub peer: Peer,
 }

@@ -22,8 +22,8 @@ const NOWHERE: u64 = u64::MAX;
 
 /// Runs one sample of a workload on an allocator.
 ///
-/// An operation is a pair. Where extents are replaced it releases one and reserves another;
-/// otherwise it reserves one and releases it.
+/// An operation is a pair. In a churn it releases one extent and reserves another; otherwise it
+/// reserves one and releases it.
 ///
 /// # Errors
 /// The workload is not known, the allocator cannot be filled, or an answer is wrong.

@@ -98,7 +98,7 @@ impl<A: SharedAllocator> Worker<A> {
         ))
     }
 
-    /// The two sides of a hand-over.
+    /// Makes the two sides of a hand-over.
     pub(super) fn pair(random: &mut Random) -> [Self; 2] {
         let (handfuls, taken) = sync_channel(HANDFULS);
         let (emptied, empty) = sync_channel(HANDFULS);
@@ -127,7 +127,7 @@ impl<A: SharedAllocator> Worker<A> {
         [Self::Giver(giver), Self::Taker(taker)]
     }
 
-    /// One turn; `None` where a request found no place or the other side is gone.
+    /// Runs one turn; `None` if a request found no place or the other side has ended.
     #[inline]
     pub(super) fn turn(&mut self, domain: &A, watch: &impl Watch) -> Option<()> {
         match self {
@@ -138,7 +138,7 @@ impl<A: SharedAllocator> Worker<A> {
         }
     }
 
-    /// What it holds.
+    /// Returns the extents that it holds.
     pub(super) fn grants(self) -> Vec<A::Grant> {
         match self {
             Self::Card(table) | Self::Queue(table) => table.grants.into_iter().flatten().collect(),
@@ -170,7 +170,7 @@ impl<A: SharedAllocator> Table<A> {
         }
     }
 
-    /// The steps of the next turn.
+    /// The steps of the next turn, as a range.
     #[inline(always)]
     fn draw(&mut self) -> std::ops::Range<usize> {
         let from = self.at;
@@ -227,13 +227,13 @@ impl<A: SharedAllocator> Taker<A> {
         for grant in handful.drain(..) {
             release(domain, watch, grant);
         }
-        // The giver may have ended with its last turn.
+        // Fails if the giver has ended with its last turn.
         let _ = self.empty.send(handful);
         Some(())
     }
 }
 
-/// Waits without going to sleep at once: the other CPU is nearly done.
+/// Waits by spinning first: the other CPU is usually nearly done.
 fn receive<T>(from: &Receiver<T>, ended: &AtomicBool) -> Option<T> {
     let mut tries = 0_u32;
     loop {
