@@ -1,5 +1,5 @@
-//! Prints the table of each tool from a record of `lab-honesty`, as its README shows it: `cargo run
-//! --release -p furlong-experiments --example lab_honesty -- RECORD`.
+//! Prints the table of each tool from a record of `lab-honesty`, as its README shows it:
+//! `cargo run --release -p furlong-experiments --example lab_honesty -- RECORD`.
 //!
 //! Exit code 1 if a promise about furlong does not hold, 2 on bad usage.
 #![forbid(unsafe_code)]
