@@ -9,7 +9,7 @@ bash ci/need.sh chromium node npm
 CHROMIUM=$(command -v chromium)
 export CHROMIUM
 
-browser=crates/furlong-lab/tests/browser
+browser=crates/furlong-cli/tests/browser
 if [ ! "$browser/node_modules/.package-lock.json" -nt "$browser/package-lock.json" ]; then
   npm ci --prefix "$browser" --no-audit --no-fund --silent
 fi

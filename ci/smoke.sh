@@ -13,7 +13,7 @@ db=$work/runs.db
 
 fail() { echo "smoke: $*" >&2; exit 1; }
 # As the tests have built it: what runs here is the command, and nobody looks at its figures.
-cargo build --quiet --workspace --bin furlong
+cargo build --quiet --workspace --bin furlong --features furlong-cli/team,furlong-spec/trials
 furlong() { target/debug/furlong "$@"; }
 # has FILE TEXT: the file holds the text, as it is.
 has() { grep -qF -- "$2" "$1" || { cat "$1" >&2; fail "$1 does not hold: $2"; }; }

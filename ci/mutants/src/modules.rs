@@ -12,68 +12,20 @@ pub struct Module {
     pub package: &'static str,
     /// The first words of test file names; the first entry also selects the library's own tests.
     words: &'static [&'static str],
-    /// Files with another content in the copy.
-    replaced: Replaced,
 }
-
-type Replaced = &'static [(&'static str, &'static str)];
-
-/// The statistics of the lab without the rest: the whole lab takes minutes to build.
-const STATISTICS_ALONE: Replaced = &[
-    (
-        "crates/furlong-lab/Cargo.toml",
-        r#"[package]
-name = "furlong-lab"
-version = "0.1.0"
-edition = "2024"
-build = false
-autobins = false
-autobenches = false
-autoexamples = false
-autotests = false
-[[test]]
-name = "stats_vectors"
-[dependencies]
-rand_chacha = { version = "0.10.0", default-features = false }
-serde = { version = "1", features = ["derive"] }
-serde_json = { version = "1", features = ["float_roundtrip"] }
-statrs = { version = "0.19.1", default-features = false, features = ["std"] }
-"#,
-    ),
-    (
-        "crates/furlong-lab/src/lib.rs",
-        r#"//! The statistics alone.
-pub mod experiments {
-    pub const MARGIN: &str = "margin_pct";
-}
-pub mod record {
-    pub mod result;
-}
-impl record::result::Control {
-    pub fn blank() -> Self {
-        Self { samples: vec![], floor_pct: None, failed: false }
-    }
-}
-pub mod stats;
-"#,
-    ),
-    // Only packages that need nothing of the rest.
-    (
-        "Cargo.toml",
-        "[workspace]\nresolver = \"3\"\nmembers = [\"crates/furlong-lab\"]\n",
-    ),
-];
 
 const fn system(name: &'static str, words: &'static [&'static str]) -> Module {
     Module {
         name,
         package: "furlong",
         words,
-        replaced: &[],
     }
 }
 
-/// All modules, each named as its folder.
+/// A package that is one module.
+const STATISTICS: &str = "furlong-stats";
+
+/// All modules, each named as its folder or its package.
 pub const MODULES: &[Module] = &[
     system("rbtree", &["rbtree", "tree"]),
     system("iova", &["iova"]),
@@ -85,9 +37,8 @@ pub const MODULES: &[Module] = &[
     system("malloc", &["malloc"]),
     Module {
         name: "stats",
-        package: "furlong-lab",
+        package: STATISTICS,
         words: &["stats"],
-        replaced: STATISTICS_ALONE,
     },
 ];
 
@@ -104,8 +55,6 @@ pub struct Suite {
     pub loom: bool,
     /// Prefixes of the names of the package's own tests.
     pub filters: Vec<String>,
-    /// Files with another content in the copy.
-    pub replaced: Replaced,
     /// Package and name of each test file.
     targets: Vec<(String, String)>,
 }
@@ -113,7 +62,11 @@ pub struct Suite {
 impl Module {
     /// True if a file belongs to this module and is not a test.
     pub fn has(&self, file: &str) -> bool {
-        let folder = format!("crates/{}/src/{}/", self.package, self.name);
+        let sources = format!("crates/{}/src/", self.package);
+        let folder = match self.package {
+            STATISTICS => sources,
+            _ => format!("{sources}{}/", self.name),
+        };
         file.strip_prefix(&folder).is_some_and(|rest| {
             let tests = rest.ends_with("tests.rs") || rest.contains("tests/");
             rest.ends_with(".rs") && !tests && !INSTRUMENTS.contains(&rest)
@@ -141,16 +94,15 @@ impl Module {
             }
         }
         targets.sort();
-        let replaced = modules.first().map_or(&[][..], |module| module.replaced);
         let filters = modules
             .iter()
+            .filter(|module| module.package != STATISTICS)
             .map(|module| format!("{}::", module.name))
             .collect();
         Ok(Suite {
             package,
             loom,
             filters,
-            replaced,
             targets,
         })
     }

@@ -104,7 +104,8 @@ mod served {
     fn refused(address: SocketAddr, error: &std::io::Error) -> Error {
         Error::usage(match error.kind() {
             ErrorKind::AddrInUse => format!(
-                "{address} is in use, perhaps by another `furlong serve`: --listen names another port"
+                "{address} is in use, perhaps by another `furlong serve`: --listen names another \
+                 port"
             ),
             ErrorKind::AddrNotAvailable => {
                 format!("{address} is no address of this machine: --listen names one that is")

@@ -9,6 +9,7 @@ mod edges;
 mod experiments;
 mod functions;
 mod habits;
+mod language;
 mod left_over;
 mod lexer;
 mod scripts;
@@ -49,6 +50,11 @@ fn functions_keep_to_70_lines() {
 #[test]
 fn lines_keep_to_100_columns() {
     holds(size::columns);
+}
+
+#[test]
+fn doc_comments_and_documents_begin_with_a_subject() {
+    holds(language::beginnings);
 }
 
 #[test]
