@@ -1,5 +1,5 @@
-//! Passes the command its build data: compiler, profile, target and, in a checkout, the commit.
-//! Compiles the launcher, which is embedded in the command.
+//! Passes the command its commit, in a checkout. Compiles the launcher, which is embedded in the
+//! command.
 #![forbid(unsafe_code)]
 
 mod embedded;
@@ -11,25 +11,10 @@ use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    tell_build();
+    println!("cargo::rerun-if-changed=build.rs");
     let _ = tell_commit();
     println!("cargo::rerun-if-changed=embedded.rs");
     launcher::build();
-}
-
-fn tell_build() {
-    println!("cargo::rerun-if-changed=build.rs");
-    let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    let version = said_by(&rustc, &["--version"]).unwrap_or_else(|| "unknown".to_owned());
-    println!("cargo::rustc-env=FURLONG_RUSTC={version}");
-    for (name, variable) in [
-        ("PROFILE", "PROFILE"),
-        ("OPT_LEVEL", "OPT_LEVEL"),
-        ("TARGET", "TARGET"),
-    ] {
-        let value = env::var(variable).unwrap_or_else(|_| "unknown".to_owned());
-        println!("cargo::rustc-env=FURLONG_{name}={value}");
-    }
 }
 
 /// Passes the commit, if this is furlong's own checkout and not a copy inside another one.

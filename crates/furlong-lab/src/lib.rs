@@ -4,7 +4,6 @@
 //! # Files, from the top down
 //!
 //! - `cli.rs`: the command line; `cmd/`: its verbs, a file each; `misuse.rs`: refused ones
-//! - `bench.rs`: experiments on your own code, run by `cargo bench`
 //! - `fleet/`: a run that several machines share; `serve/`: the history in a browser
 //! - `session.rs`: an invocation that measures; `archive.rs`: the store for the verbs;
 //!   `publish.rs`: output of a result; `peers.rs`: the same command with other people's
@@ -18,7 +17,7 @@
 //! - `model/`: plans, experiments, schedules and results as plain values
 //! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`
 //!
-//! Statistics are in a separate crate, `furlong-stats`.
+//! Statistics are in `furlong-stats`; benchmarks for `cargo bench` in `furlong-bench`.
 
 #![forbid(unsafe_code)]
 
@@ -31,13 +30,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub mod archive;
-pub mod bench;
 pub mod cli;
 pub mod cmd;
 pub mod doctor;
 pub mod error;
 pub mod fleet;
-pub mod hash;
 pub mod history;
 pub mod measure;
 pub mod ministat;
@@ -54,9 +51,9 @@ pub mod serve;
 pub mod session;
 pub mod talk;
 
-pub use crate::bench::bench;
 pub use crate::error::Error;
 pub use crate::model::Experiment;
+pub use furlong_bench::hash;
 
 /// A `furlong` program: its experiments and its own verbs.
 #[derive(Debug)]

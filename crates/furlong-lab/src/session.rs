@@ -342,6 +342,7 @@ pub(crate) fn new_run(
         version: build::version(),
         tag,
         note,
+        revision: None,
         machine: Files::default().machine(),
         warnings: vec![],
     })

@@ -6,8 +6,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use furlong_lab::model::Arm;
 use furlong_experiments::malloc_suite;
+use furlong_lab::model::Arm;
 
 /// The experiment in which they are arms.
 pub const EXPERIMENT: &str = "malloc-suite";

@@ -4,9 +4,9 @@
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::Request;
+use furlong_experiments;
 use furlong_experiments::bounce::SlotAllocator;
 use furlong_lab::model::{Arm, Profile};
-use furlong_experiments;
 use furlong_peers::bounce::{Bitmap, BuddyFrames, BuddyHeap, EXPERIMENT, Offsets, arms};
 use furlong_peers::iova::Bluntly;
 use furlong_spec::iova::{Geometry, Granted, Operation, Outcome, Place};

@@ -4,8 +4,8 @@
 
 use furlong::iova::Reserved;
 use furlong_experiments::ordered::{ByKey, Ordered};
-use furlong_lab::model::{Arm, Profile, Request, Workload};
 use furlong_lab::model::Outcome as Sample;
+use furlong_lab::model::{Arm, Profile, Request, Workload};
 use furlong_peers::tree::{Brie, ByNode, EXPERIMENT, Overlaps, arms};
 use furlong_spec::Subject as _;
 use furlong_spec::tree::{Mix, Model, Operation, Outcome, operations, pages};

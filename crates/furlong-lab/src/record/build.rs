@@ -17,28 +17,7 @@ pub fn version() -> String {
     }
 }
 
-/// Returns the compiler's version.
-#[must_use]
-pub fn rustc() -> &'static str {
-    env!("FURLONG_RUSTC")
-}
-
-/// Returns cargo's profile, the optimisation level and the target.
-#[must_use]
-pub fn profile() -> String {
-    let parts = [
-        env!("FURLONG_PROFILE"),
-        env!("FURLONG_OPT_LEVEL"),
-        env!("FURLONG_TARGET"),
-    ];
-    format!("{}, opt-level {}, {}", parts[0], parts[1], parts[2])
-}
-
-/// True if the compiler optimised as for a release.
-#[must_use]
-pub fn is_release() -> bool {
-    env!("FURLONG_PROFILE") == "release"
-}
+pub use furlong_bench::build::{is_release, profile, rustc};
 
 /// Returns the path by which other processes run this executable. It is `/proc/PID/exe`, which is
 /// always the running file. The file's own path may hold a newer build meanwhile, and a run would

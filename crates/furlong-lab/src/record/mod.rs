@@ -16,7 +16,7 @@ pub mod build;
 pub mod judged;
 pub mod ledger;
 pub mod line;
-pub mod machine;
+pub use furlong_bench::machine;
 pub mod measured;
 pub mod place;
 pub mod store;

@@ -66,6 +66,7 @@ pub(crate) fn file(command: &[&str], experiments: Vec<ExperimentResult>) -> Resu
             version: "0.1.0 (c241182)".to_owned(),
             tag: None,
             note: None,
+            revision: None,
             machine: machine(),
             warnings: vec![],
         },

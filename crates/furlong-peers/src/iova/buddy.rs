@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use buddy_system_allocator::FrameAllocator;
 use furlong::addr::{Address, Extent, Iova};
-use furlong_lab::model::Failure;
 use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};
+use furlong_lab::model::Failure;
 use furlong_spec::iova::{Geometry, Place};
 
 use super::extents::not_filled;

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_lab::model::Failure;
 use furlong_experiments::iova_gap::{self, AddressAllocator, Ask};
+use furlong_lab::model::Failure;
 use furlong_spec::iova::Geometry;
 
 use super::extents::{extent, not_filled};

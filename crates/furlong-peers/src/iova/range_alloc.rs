@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_lab::model::Failure;
 use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};
+use furlong_lab::model::Failure;
 use furlong_spec::iova::{Geometry, Place};
 use range_alloc::RangeAllocator;
 

@@ -10,8 +10,8 @@
 use std::ops::Range;
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_lab::model::Failure;
 use furlong_experiments::iova_gap::{self, AddressAllocator, Ask, PAGE};
+use furlong_lab::model::Failure;
 use furlong_spec::iova::Geometry;
 use rangemap::RangeSet;
 

@@ -6,8 +6,8 @@
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_lab::model::Failure;
 use furlong_experiments::iova_gap::{self, AddressAllocator, Ask};
+use furlong_lab::model::Failure;
 use furlong_spec::iova::{Geometry, Place};
 use serde::Deserialize;
 use vm_allocator::{AllocPolicy, RangeInclusive};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use furlong_experiments::ordered::{self, ByKey};
 use furlong_experiments::vmspace_index::{self, AreaIndex as _, on_index, run_readers};
-use furlong_lab::model::{Arm, ArmFn, Failure, Outcome, Request, Workload};
 use furlong_experiments::{iova_gap, iova_magazine};
+use furlong_lab::model::{Arm, ArmFn, Failure, Outcome, Request, Workload};
 
 use super::iova::{Magazines, Nothing, Paged, Shared as Domain, Straight, Turned};
 use super::library::{is_there, library};

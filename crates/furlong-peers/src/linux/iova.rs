@@ -10,10 +10,10 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_lab::model::Failure;
 use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};
 use furlong_experiments::iova_magazine::{SharedAllocator, cpu};
 use furlong_experiments::traffic::Buffer;
+use furlong_lab::model::Failure;
 use furlong_spec::iova::{Geometry, Place};
 
 use super::library::{Library, RawDomain, RawPages, library};

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use furlong_lab::model::Failure;
 use furlong_experiments::vmspace_index::{AreaIndex, SharedIndex, Span};
+use furlong_lab::model::Failure;
 
 use super::library::{Library, RawAreas, library};
 

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use furlong_lab::model::Failure;
 use furlong_experiments::ordered::{Keyed, Ordered};
+use furlong_lab::model::Failure;
 use furlong_spec::tree::page;
 
 use super::library::{Library, RawNodes, library};

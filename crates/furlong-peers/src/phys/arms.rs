@@ -1,8 +1,8 @@
 //! The peers as arms of `phys-lookup`.
 #![forbid(unsafe_code)]
 
-use furlong_lab::model::Arm;
 use furlong_experiments::phys_lookup::{SegmentIndex, index_limit, run_index};
+use furlong_lab::model::Arm;
 
 use super::{Brie, ByStart, Intervals, Ranges, Regions};
 

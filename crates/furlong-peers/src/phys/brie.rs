@@ -7,8 +7,8 @@ use std::ops::{Bound, Range};
 
 use brie_tree::BTree;
 use brie_tree::nonmax::NonMaxU64;
-use furlong_lab::model::Failure;
 use furlong_experiments::phys_lookup::SegmentIndex;
+use furlong_lab::model::Failure;
 
 /// Segments by their last frame: first frame and number.
 #[derive(Clone)]

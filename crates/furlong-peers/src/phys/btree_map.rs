@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use furlong_lab::model::Failure;
 use furlong_experiments::phys_lookup::SegmentIndex;
+use furlong_lab::model::Failure;
 
 /// Segments by their first frame: end and number.
 #[derive(Clone, Debug)]

@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
-use furlong_lab::model::Failure;
 use furlong_experiments::phys_lookup::SegmentIndex;
+use furlong_lab::model::Failure;
 use vm_memory::bitmap::BS;
 use vm_memory::{
     Address as _, GuestAddress, GuestMemoryBackend as _, GuestMemoryRegion, GuestMemoryRegionBytes,

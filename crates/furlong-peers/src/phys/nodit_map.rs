@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use furlong_lab::model::Failure;
 use furlong_experiments::phys_lookup::SegmentIndex;
+use furlong_lab::model::Failure;
 use nodit::interval::ii;
 use nodit::{Interval, NoditMap};
 

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use furlong_lab::model::Failure;
 use furlong_experiments::phys_lookup::SegmentIndex;
+use furlong_lab::model::Failure;
 use rangemap::RangeMap;
 
 /// A map of half-open ranges.

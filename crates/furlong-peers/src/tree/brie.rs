@@ -5,8 +5,8 @@ use std::fmt;
 
 use brie_tree::BTree;
 use brie_tree::nonmax::NonMaxU64;
-use furlong_lab::model::Failure;
 use furlong_experiments::ordered::{Ordered, node_of};
+use furlong_lab::model::Failure;
 use furlong_spec::tree::page;
 
 /// A map from a page's last address to its start.

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use furlong_lab::model::Failure;
 use furlong_experiments::ordered::{Ordered, node_of};
+use furlong_lab::model::Failure;
 use furlong_spec::tree::page;
 use iset::IntervalMap;
 

@@ -8,8 +8,8 @@
 use std::fmt;
 use std::ptr;
 
-use furlong_lab::model::Failure;
 use furlong_experiments::ordered::{Keyed, Ordered, node_of};
+use furlong_lab::model::Failure;
 use furlong_spec::Random;
 use furlong_spec::tree::{page, pages};
 use intrusive_collections::{KeyAdapter, RBTree, RBTreeLink, UnsafeRef, intrusive_adapter};

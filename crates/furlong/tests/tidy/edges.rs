@@ -44,7 +44,6 @@ const LAB: Layered = Layered {
     folder: "crates/furlong-lab/src/",
     low: &[
         ("error", &[]),
-        ("hash", &[]),
         ("nearest", &["error"]),
         ("talk", &["error"]),
         ("model", &[]),
@@ -80,7 +79,6 @@ const LAB: Layered = Layered {
         ),
         ("cli", &["cmd", "peers", "record"]),
         ("misuse", &["cli"]),
-        ("bench", &["cli"]),
     ],
 };
 
@@ -89,7 +87,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("furlong", &[]),
     ("furlong-spec", &["furlong"]),
     ("furlong-stats", &[]),
-    ("furlong-lab", &["furlong-stats"]),
+    ("furlong-bench", &["furlong-stats"]),
+    ("furlong-lab", &["furlong-stats", "furlong-bench"]),
     (
         "furlong-experiments",
         &["furlong", "furlong-spec", "furlong-stats", "furlong-lab"],

@@ -122,14 +122,9 @@ fn blank(agenda: &Agenda) -> Ledger {
     let run = Run {
         id: "abcdefgh".to_owned(),
         started: "2026-01-01T00:00:00+00:00".to_owned(),
-        command: vec![],
         profile: agenda.profile.name().to_owned(),
         seed: agenda.seed,
-        version: String::new(),
-        tag: None,
-        note: None,
-        machine: Machine::default(),
-        warnings: vec![],
+        ..Run::default()
     };
     Ledger::new(agenda.blank(run), None, Voice::Quiet)
 }

@@ -81,6 +81,7 @@ pub(crate) fn blank(id: &str, started: &str) -> ResultFile {
         version: "1".to_owned(),
         tag: Some("tag".to_owned()),
         note: None,
+        revision: None,
         machine: Machine {
             id: "m".to_owned(),
             load_1m: Some(0.25),

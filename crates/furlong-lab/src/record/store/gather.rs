@@ -363,6 +363,7 @@ fn bare(row: &Row) -> Result<Saved, Odd> {
         version: row.get(5)?,
         tag: row.get(6)?,
         note: row.get(7)?,
+        revision: None,
         machine: row.parsed(8)?,
         warnings: row.parsed(9)?,
     };

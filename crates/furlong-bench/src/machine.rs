@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use super::build;
+use furlong_stats::value::Machine;
+
+use crate::build;
 use crate::hash::fnv1a;
-use crate::model::result::Machine;
 
 /// The root directory of `proc`, `sys` and `etc`.
 #[derive(Clone, Debug)]

@@ -1,0 +1,148 @@
+//! The loop that is timed.
+#![forbid(unsafe_code)]
+
+use std::hash::{Hash, Hasher};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use furlong_stats::random::Random;
+use serde::{Deserialize, Serialize};
+
+use crate::hash::digest;
+
+/// A timed stretch is not shorter than this, so that the cost of reading the clock does not count.
+const STRETCH_MIN: Duration = Duration::from_millis(1);
+
+/// Maximum number of inputs that are made in advance.
+const INPUTS_MAX: u64 = 1 << 16;
+
+/// Runs one sample of a benchmark.
+#[derive(Debug)]
+pub struct Bencher {
+    operations: u64,
+    seed: u64,
+    pub(crate) outcome: Option<Outcome>,
+}
+
+/// A sample's result.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    /// Operations in the timed stretches.
+    pub operations: u64,
+    /// Seconds in the timed stretches.
+    pub elapsed_s: f64,
+    /// Digest of the answers; 0 if the loop has none.
+    pub digest: u64,
+}
+
+impl Bencher {
+    pub(crate) fn new(operations: u64, seed: u64) -> Self {
+        let outcome = None;
+        Self {
+            operations,
+            seed,
+            outcome,
+        }
+    }
+
+    /// Times an operation without input. Its result is kept from the optimizer and dropped.
+    pub fn iter<A>(&mut self, mut work: impl FnMut() -> A) {
+        black_box(work());
+        let began = Instant::now();
+        for _ in 0..self.operations {
+            black_box(work());
+        }
+        self.outcome = Some(Outcome {
+            operations: self.operations,
+            elapsed_s: began.elapsed().as_secs_f64(),
+            digest: 0,
+        });
+    }
+
+    /// Times an operation on inputs that are made before and dropped after, both untimed.
+    ///
+    /// # Shapes
+    /// `make` draws an input from the seed of the block, which is the same for all benchmarks of a
+    /// group. The result of `work` is the answer: all benchmarks of a group must give the same, in
+    /// the same order.
+    pub fn iter_with<I, A: Hash>(
+        &mut self,
+        mut make: impl FnMut(&mut Random) -> I,
+        mut work: impl FnMut(&mut I) -> A,
+    ) {
+        black_box(work(&mut make(&mut Random::new(!self.seed))));
+        let mut random = Random::new(self.seed);
+        let mut answers = Digest::default();
+        let (mut elapsed, mut done, mut stretch) = (Duration::ZERO, 0, 1);
+        while done < self.operations {
+            let count = stretch.min(self.operations - done);
+            let mut inputs: Vec<I> = (0..count).map(|_| make(&mut random)).collect();
+            let mut results = Vec::with_capacity(inputs.len());
+            let began = Instant::now();
+            for input in &mut inputs {
+                results.push(black_box(work(black_box(input))));
+            }
+            let took = began.elapsed();
+            results.iter().for_each(|answer| answer.hash(&mut answers));
+            (elapsed, done) = (elapsed + took, done + count);
+            if took < STRETCH_MIN {
+                stretch = (stretch * 2).min(INPUTS_MAX);
+            }
+        }
+        self.outcome = Some(Outcome {
+            operations: done,
+            elapsed_s: elapsed.as_secs_f64(),
+            digest: answers.finish(),
+        });
+    }
+}
+
+/// A hash of answers that is the same in every process.
+#[derive(Default)]
+struct Digest(u64);
+
+impl Hasher for Digest {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = digest(self.0, bytes.iter().copied().map(u64::from));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bencher;
+
+    #[test]
+    fn an_operation_runs_as_often_as_asked_on_inputs_of_the_seed() {
+        let sample = |seed, operations| {
+            let mut calls = 0;
+            let mut bencher = Bencher::new(operations, seed);
+            bencher.iter_with(
+                |random| random.bits() % 7,
+                |input| {
+                    calls += 1;
+                    *input
+                },
+            );
+            let outcome = bencher.outcome.expect("it ran");
+            assert_eq!((outcome.operations, calls), (operations, operations + 1));
+            assert!(outcome.elapsed_s > 0.0);
+            outcome.digest
+        };
+        assert_eq!(sample(1, 5000), sample(1, 5000));
+        assert_ne!(sample(1, 5000), sample(2, 5000));
+        assert_ne!(sample(1, 5000), sample(1, 4999));
+    }
+
+    #[test]
+    fn a_loop_without_input_runs_once_more_to_warm_up() {
+        let mut calls = 0;
+        let mut bencher = Bencher::new(10, 1);
+        bencher.iter(|| calls += 1);
+        assert_eq!(calls, 11);
+        assert_eq!(bencher.outcome.expect("it ran").operations, 10);
+    }
+}

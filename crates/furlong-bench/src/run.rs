@@ -1,0 +1,317 @@
+//! Blocks, and a process for each sample.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::env;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use furlong_stats::judge;
+use furlong_stats::random::Random;
+use furlong_stats::value::{
+    ArmResult, Better, CONTROL, Control, ExperimentResult, Kind, Metric, ResultFile, Run, SCHEMA,
+    WorkloadResult,
+};
+
+use crate::bencher::{Bencher, Outcome};
+use crate::hash::fnv1a;
+use crate::machine::Files;
+use crate::options::{HELP, Mode, Options};
+use crate::{Arm, Group, report};
+
+/// The metric.
+const TIME: &str = "time_ns_per_op";
+
+/// The variable that makes this program take a sample: group, benchmark, operations and seed, one
+/// a line.
+const SAMPLE: &str = "FURLONG_BENCH_SAMPLE";
+
+/// Operations of the first try of a calibration, and the most of any.
+const FIRST: u64 = 16;
+const OPERATIONS_MAX: f64 = 1e13;
+
+/// Maximum growth of a try, so that a slow first operation cannot mislead it far.
+const GROWTH_MAX: f64 = 64.0;
+
+pub(crate) fn main(groups: &[Group]) -> ExitCode {
+    if let Ok(asked) = env::var(SAMPLE) {
+        return ended(sample(groups, &asked));
+    }
+    let options = match Options::parse(env::args().skip(1)) {
+        Ok(options) => options,
+        Err(wrong) => {
+            eprintln!("furlong-bench: {wrong}");
+            return ExitCode::from(2);
+        }
+    };
+    let chosen: Vec<&Group> = groups
+        .iter()
+        .filter(|group| is_chosen(group, &options))
+        .collect();
+    match options.mode {
+        Mode::Help => ended(write(HELP)),
+        Mode::List => ended(list(&chosen)),
+        Mode::Test => ended(test(&chosen)),
+        Mode::Measure => ended(measure(&chosen, &options)),
+    }
+}
+
+fn is_chosen(group: &Group, options: &Options) -> bool {
+    let fits = |name: &str| options.filters.iter().any(|part| name.contains(part));
+    options.filters.is_empty() || fits(&group.name) || group.arms.iter().any(|arm| fits(&arm.name))
+}
+
+fn ended(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("furlong-bench: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn write(text: &str) -> Result<(), String> {
+    writeln!(io::stdout(), "{text}").map_err(|error| format!("standard output: {error}"))
+}
+
+/// Lists benchmarks as the standard test harness does, for editors and other tools.
+fn list(groups: &[&Group]) -> Result<(), String> {
+    for group in groups {
+        for arm in &group.arms {
+            write(&format!("{}/{}: benchmark", group.name, arm.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs one sample of an arm in this process.
+fn once(group: &Group, arm: &Arm, operations: u64, seed: u64) -> Result<Outcome, String> {
+    let mut bencher = Bencher::new(operations, seed);
+    (arm.run)(&mut bencher);
+    let name = (&group.name, &arm.name);
+    bencher
+        .outcome
+        .ok_or_else(|| format!("{}/{} calls no loop of its bencher", name.0, name.1))
+}
+
+/// Runs each benchmark once, and compares the answers.
+fn test(groups: &[&Group]) -> Result<(), String> {
+    for group in groups {
+        let mut expected = None;
+        for arm in &group.arms {
+            let digest = once(group, arm, 3, 1)?.digest;
+            same_answers(group, &arm.name, *expected.get_or_insert(digest), digest)?;
+            write(&format!("test {}/{} ... ok", group.name, arm.name))?;
+        }
+    }
+    Ok(())
+}
+
+fn same_answers(group: &Group, arm: &str, one: u64, other: u64) -> Result<(), String> {
+    if one == other {
+        return Ok(());
+    }
+    let (group, first) = (&group.name, &group.arms[0].name);
+    Err(format!(
+        "{group}: {arm} gives other answers than {first} on the same inputs"
+    ))
+}
+
+/// Takes the sample that a parent process asked for.
+fn sample(groups: &[Group], asked: &str) -> Result<(), String> {
+    let words: Vec<&str> = asked.split('\n').collect();
+    let [group, arm, operations, seed] = words[..] else {
+        return Err(format!("{SAMPLE} has not four lines"));
+    };
+    let group = groups
+        .iter()
+        .find(|one| one.name == group)
+        .ok_or("no such group")?;
+    let arm = group
+        .arms
+        .iter()
+        .find(|one| one.name == arm)
+        .ok_or("no such benchmark")?;
+    let number = |text: &str| text.parse::<u64>().map_err(|error| error.to_string());
+    let outcome = once(group, arm, number(operations)?, number(seed)?)?;
+    write(&serde_json::to_string(&outcome).map_err(|error| error.to_string())?)
+}
+
+/// Takes a sample in a process of its own.
+fn spawn(group: &Group, arm: &Arm, operations: u64, seed: u64) -> Result<Outcome, String> {
+    let program = env::current_exe().map_err(|error| format!("this program: {error}"))?;
+    let asked = format!("{}\n{}\n{operations}\n{seed}", group.name, arm.name);
+    let child = Command::new(program)
+        .env(SAMPLE, asked)
+        .stderr(Stdio::inherit())
+        .output();
+    let output = child.map_err(|error| format!("a sample cannot be started: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    // What the benchmark itself prints comes before.
+    let line = text.lines().last().unwrap_or_default();
+    let outcome = serde_json::from_str(line)
+        .ok()
+        .filter(|_| output.status.success());
+    outcome.ok_or_else(|| {
+        format!(
+            "{}/{}: the sample failed ({})",
+            group.name, arm.name, output.status
+        )
+    })
+}
+
+/// The number of operations of the baseline that takes about the wanted time.
+fn calibrate(group: &Group, wanted_s: f64, seed: u64) -> Result<u64, String> {
+    let mut operations = FIRST;
+    loop {
+        let outcome = spawn(group, &group.arms[0], operations, seed)?;
+        let ratio = wanted_s / outcome.elapsed_s.max(1e-9);
+        let scaled = |factor: f64| (operations as f64 * factor).clamp(1.0, OPERATIONS_MAX) as u64;
+        if ratio <= 2.0 || operations as f64 >= OPERATIONS_MAX {
+            return Ok(scaled(ratio));
+        }
+        // Aims a little short of the target: the last step is a division, not another try.
+        operations = scaled((0.8 * ratio).min(GROWTH_MAX)).max(operations + 1);
+    }
+}
+
+fn measure(groups: &[&Group], options: &Options) -> Result<(), String> {
+    let metric = Metric {
+        unit: "ns".to_owned(),
+        better: Better::Lower,
+        kind: Kind::Sampled,
+        primary: true,
+        margin_pct: Some(options.margin_pct),
+        about: "time of one operation".to_owned(),
+    };
+    let metrics = BTreeMap::from([(TIME.to_owned(), metric)]);
+    let mut workloads = vec![];
+    for group in groups.iter().filter(|group| !group.arms.is_empty()) {
+        let mut result = run_group(group, options)?;
+        judge(&mut result, &metrics, &[TIME.to_owned()], None);
+        write(&report::group(&result, TIME))?;
+        workloads.push(result);
+    }
+    let Some(path) = &options.json else {
+        return Ok(());
+    };
+    let name = program_name();
+    let experiment = ExperimentResult {
+        question: format!("Benchmarks of {name}"),
+        name,
+        metrics,
+        metric_order: vec![TIME.to_owned()],
+        workloads,
+        left_out: vec![],
+    };
+    let file = ResultFile {
+        schema: SCHEMA.to_owned(),
+        run: this_run(options),
+        experiments: vec![experiment],
+    };
+    let text = serde_json::to_string_pretty(&file).map_err(|error| error.to_string())?;
+    std::fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Measures a group: all its blocks.
+fn run_group(group: &Group, options: &Options) -> Result<WorkloadResult, String> {
+    let key = options.seed ^ fnv1a(group.name.as_bytes());
+    let mut random = Random::new(key);
+    let operations = calibrate(group, options.time_s, random.bits())?;
+    let places = group.arms.len() + 1;
+    let mut values: Vec<Vec<Option<f64>>> = vec![vec![]; places];
+    let mut order = vec![];
+    for _ in 0..options.blocks {
+        let seed = random.bits();
+        let mut turn: Vec<usize> = (0..places).collect();
+        random.shuffle(&mut turn);
+        let mut expected = None;
+        for &place in &turn {
+            // The last place is the control: the baseline again.
+            let arm = group.arms.get(place).unwrap_or(&group.arms[0]);
+            let outcome = spawn(group, arm, operations, seed)?;
+            let digest = outcome.digest;
+            same_answers(group, &arm.name, *expected.get_or_insert(digest), digest)?;
+            values[place].push(Some(
+                1e9 * outcome.elapsed_s / outcome.operations.max(1) as f64,
+            ));
+        }
+        let name = |place: &usize| {
+            let arm = group.arms.get(*place);
+            arm.map_or(CONTROL.to_owned(), |arm| arm.name.clone())
+        };
+        order.push(turn.iter().map(name).collect());
+    }
+    let mut control = Control::blank();
+    control.samples = values.pop().unwrap_or_default();
+    let arms = group
+        .arms
+        .iter()
+        .zip(values)
+        .map(|(arm, values)| ArmResult {
+            name: arm.name.clone(),
+            na: None,
+            samples: BTreeMap::from([(TIME.to_owned(), values)]),
+            summary: BTreeMap::new(),
+        });
+    Ok(WorkloadResult {
+        name: group.name.clone(),
+        params: BTreeMap::from([("operations".to_owned(), operations.into())]),
+        blocks: (1..=options.blocks).collect(),
+        order,
+        arms: arms.collect(),
+        control: BTreeMap::from([(TIME.to_owned(), control)]),
+        comparisons: vec![],
+        warnings: vec![],
+    })
+}
+
+/// The name of the benchmark's target: that of the file without cargo's hash.
+fn program_name() -> String {
+    let file = env::current_exe().ok();
+    let stem = file.as_deref().and_then(Path::file_stem);
+    let stem = stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    match stem.rsplit_once('-') {
+        Some((name, hash)) if hash.len() == 16 => name.to_owned(),
+        _ => stem,
+    }
+}
+
+fn this_run(options: &Options) -> Run {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let id = fnv1a(format!("{since:?} {}", std::process::id()).as_bytes());
+    Run {
+        id: format!("{:08x}", id as u32),
+        started: report::date(since.as_secs()),
+        command: env::args().collect(),
+        profile: "quick".to_owned(),
+        seed: options.seed,
+        version: format!("furlong-bench {}", env!("CARGO_PKG_VERSION")),
+        tag: None,
+        note: None,
+        revision: revision(),
+        machine: Files::default().machine(),
+        warnings: vec![],
+    }
+}
+
+/// The commit of the repository around the working directory, with `+` if files have changed.
+fn revision() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    Some(if changed.is_empty() {
+        commit
+    } else {
+        commit + "+"
+    })
+}
