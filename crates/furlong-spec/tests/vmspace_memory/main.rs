@@ -351,16 +351,20 @@ fn clearing_needs_no_memory() {
     clears_without_memory::<Custom<Maple<Tiny>>>();
 }
 
-/// The same under a lock, with readers, and with nothing prepared.
+/// The same under a lock, with readers, and with nothing prepared. The space is a fresh copy, which
+/// keeps no spare nodes; a space that was changed keeps nodes that its changes released.
 fn clears_beside_readers_without_memory<C: SharedConfig>() {
     for (seed, world) in (0..4).flat_map(|seed| WORLDS.map(|world| (seed, world))) {
         let domain = Domain::new();
-        let space = Shared::<u32, _, _, C>::new(world.layout(), &domain, SpinLock::new());
-        let space = space.expect("a layout");
+        let new = || Shared::<u32, _, _, C>::new(world.layout(), &domain, SpinLock::new());
+        let [parent, space] = [new(), new()].map(|space| space.expect("a layout"));
         for operation in operations(world, Mix::Growing, 200, seed) {
-            let _ = apply(&mut space.lock(), &operation, &mut |_| ());
+            let _ = apply(&mut parent.lock(), &operation, &mut |_| ());
         }
+        let copy = |area: Area<'_, u32>| Ok::<_, ()>(*area.value);
         let mut locked = space.lock();
+        let copied = locked.copy_from(&parent.lock(), copy);
+        copied.expect("there is memory for a child");
         let (areas, mut freed) = (locked.len(), 0);
         let ((), calls) = failing_at(0, || locked.clear(|_| freed += 1));
         assert_eq!((calls, freed), (0, areas));
