@@ -2,11 +2,12 @@
 //! call takes.
 
 use core::ptr::NonNull;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{cell::Cell, cell::RefCell, collections::BTreeMap, thread};
 
 use super::super::{
     Batched, Checked, Config, CurrentHeap, Hardening, Inlined, Latch, Linux, Malloc, Misuse,
-    PageSource, Profile, Secure, Zone,
+    PageSource, Profile, Secure, Zone, exchange::Exchange,
 };
 use super::{OfThread, with_new};
 use crate::sync::atomic::Ordering;
@@ -19,9 +20,12 @@ thread_local! {
     static NOW: Cell<u64> = const { Cell::new(1) };
 }
 
+fn is_taken(latch: &Latch) -> bool {
+    latch.holder().load(Ordering::SeqCst) != 0
+}
+
 fn note(what: &'static str) {
     // There is one thread, so any taken latch is its own.
-    let is_taken = |latch: &Latch| latch.holder().load(Ordering::SeqCst) != 0;
     let under = POOL.get().is_some_and(is_taken) || is_taken(&OfThread::get().latch);
     CALLS.with_borrow_mut(|calls| {
         let (all, held) = calls.entry(what).or_default();
@@ -138,6 +142,33 @@ fn asked<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
 fn the_system_is_asked_while_no_latch_is_held() {
     with_new(Watched, asked::<Checked>);
     with_new(Watched, asked::<Secure>);
+}
+
+#[test]
+fn a_panic_under_a_latch_gives_it_back() {
+    with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
+        assert!(!malloc.allocate(100).is_null());
+        let heap = OfThread::get();
+        let latches = [&malloc.pool.latch, &heap.latch];
+        let left = |under: &dyn Fn()| {
+            let caught = catch_unwind(AssertUnwindSafe(under));
+            assert!(caught.is_err(), "it panics");
+            let left = latches.map(is_taken);
+            // The thread's heap ends with this test, and must not wait for a latch of its own.
+            latches.into_iter().for_each(Latch::reset);
+            left
+        };
+        let of_pool = left(&|| malloc.with_pool(|_| panic!("under the pool's latch")));
+        let of_heap = left(&|| {
+            let _held = malloc.hold_heap(heap);
+            panic!("under the heap's latch");
+        });
+        let of_all = left(&|| {
+            let _held = malloc.hold_all();
+            panic!("under all latches");
+        });
+        assert_eq!([of_pool, of_heap, of_all], [[false; 2]; 3]);
+    });
 }
 
 /// 300 MiB are allocated and freed: all arenas but a few are unmapped, and those few by a trim.
