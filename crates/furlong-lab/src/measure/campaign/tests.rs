@@ -10,7 +10,7 @@ use crate::measure::deal::Deal;
 use crate::measure::progress::Progress;
 use crate::measure::sampler::{Job, Miss, Pass, Sampler};
 use crate::model::Counters;
-use crate::model::result::{Better, CONTROL, Kind, Machine, Run};
+use crate::model::result::{Better, CONTROL, Kind, Run};
 use crate::model::schedule::{Agenda, Batch, Entry, Load};
 use crate::model::{MetricPlan, Outcome, Profile, Workload};
 use crate::record::ledger::{Ledger, Place};
