@@ -15,13 +15,13 @@ fn main() -> ExitCode {
             b.iter_with(numbers, |all| {
                 all.sort();
                 all[0]
-            })
+            });
         });
         sort.bench("unstable", move |b| {
             b.iter_with(numbers, |all| {
                 all.sort_unstable();
                 all[0]
-            })
+            });
         });
     }
     bench.main()

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         "panics" => sum.bench("twice", |_| panic!("as it was told")),
         "idle" => sum.bench("twice", |_| {}),
         _ => sum.bench("twice", |b| {
-            b.iter_with(number, |n| (0..2).fold(*n, |n, _| n + 1) - 1)
+            b.iter_with(number, |n| (0..2).fold(*n, |n, _| n + 1) - 1);
         }),
     };
     let spins = bench.group("spin");
