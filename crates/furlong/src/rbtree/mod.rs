@@ -33,14 +33,10 @@
 //!
 //! # Files
 //! - `tree`: the type and its operations; `config`, `counters`: its type parameters, work counters.
-//! - `augment`: the user's trait; `propagation`: the seam and its three arms.
-//! - `nodes`: the link trait; `arena`, `intrusive`: the two kinds of node storage; `store`,
-//!   `chunks`: arrays that may grow, and one that grows without moving a node.
-//! - `insert`, `remove`: rebalancing; `walk`: the walk after it; `work`: the steps shared by all
-//!   three.
-//! - `recover`: repair after a panic of user code.
+//! - `augment`: the user's trait. `side`: left and right.
+//! - `balance`: insertion, removal, the walk after them, and the seam of propagation.
+//! - `storage`: the link trait, the two kinds of node storage, and arrays that may grow.
 //! - `search`, `iter`, `cursor`: searching and moving; `check`: the invariants.
-//! - `side`, `ranks`: left and right; rank differences.
 //!
 //! # Sources
 //! - B. Haeupler, S. Sen, R. E. Tarjan, "Rank-Balanced Trees", ACM Transactions on Algorithms
@@ -55,46 +51,35 @@
 //! on the way.
 #![deny(unsafe_code)]
 
-mod arena;
 mod augment;
+mod balance;
 mod check;
-#[cfg(feature = "alloc")]
-mod chunks;
 mod config;
 mod counters;
 mod cursor;
-mod insert;
-mod intrusive;
 mod iter;
-mod nodes;
-mod propagation;
-mod ranks;
-mod recover;
-mod remove;
 mod search;
 mod side;
-mod store;
+mod storage;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
 mod tree;
-mod walk;
-mod work;
 
-#[cfg(feature = "alloc")]
-pub use arena::VecArena;
-pub use arena::{Arena, Node, NodeId};
 pub use augment::{Augment, Half, Summary};
+pub use balance::propagation::{Checked, Deferred, Eager, Propagation};
+pub use balance::ranks::Ranks;
 pub use check::Broken;
-#[cfg(feature = "alloc")]
-pub use chunks::{Blank, CHUNK_NODES, ChunkTable, Chunks, Growth};
 pub use config::{Config, Custom, Standard};
 pub use counters::{Counters, Off, Tally};
 pub use cursor::Cursor;
-pub use intrusive::{Intrusive, Linked, Links, Pinned};
 pub use iter::Iter;
-pub use nodes::{Nodes, Place};
-pub use propagation::{Checked, Deferred, Eager, Propagation};
-pub use ranks::Ranks;
 pub use side::Side;
-pub use store::{NoMemory, Slots, Store};
+#[cfg(feature = "alloc")]
+pub use storage::arena::VecArena;
+pub use storage::arena::{Arena, Node, NodeId};
+#[cfg(feature = "alloc")]
+pub use storage::chunks::{Blank, CHUNK_NODES, ChunkTable, Chunks, Growth};
+pub use storage::intrusive::{Intrusive, Linked, Links, Pinned};
+pub use storage::nodes::{Nodes, Place};
+pub use storage::store::{NoMemory, Slots, Store};
 pub use tree::{InsertError, NotLinked, RbTree};

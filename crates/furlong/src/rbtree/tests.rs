@@ -1,7 +1,7 @@
 //! Tests beyond the specification: broken trees, and a caller's mistakes.
 #![forbid(unsafe_code)]
 
-use super::nodes::INTERNAL;
+use super::storage::nodes::INTERNAL;
 use super::{
     Arena, Augment, Broken, Checked, Custom, Eager, InsertError, NoMemory, Node, NodeId, Nodes,
     NotLinked, Ranks, RbTree, Side, Standard, Tally, VecArena,

@@ -4,8 +4,8 @@
 use core::fmt;
 
 use super::augment::Summary;
-use super::nodes::INTERNAL;
-use super::work::{Head, Work};
+use super::balance::work::{Head, Work};
+use super::storage::nodes::INTERNAL;
 use super::{Arena, Augment, Config, NoMemory, Node, NodeId, Nodes, Side, Slots, Standard, Store};
 
 #[cfg(feature = "alloc")]

@@ -75,14 +75,14 @@ const OWN: &[(&str, &str)] = &[
             set(nodes, at, T::default());
         }
         call(N::set_unlinked, nodes, at);",
-        "`rbtree::nodes::Internal: Default` is not satisfied",
+        "`rbtree::storage::nodes::Internal: Default` is not satisfied",
     ),
     (
         "fn call<N, R, T: From<()>>(set: fn(&mut N, R, T), nodes: &mut N, at: R) {
             set(nodes, at, T::from(()));
         }
         call(N::set_unlinked, nodes, at);",
-        "`rbtree::nodes::Internal: From<()>` is not satisfied",
+        "`rbtree::storage::nodes::Internal: From<()>` is not satisfied",
     ),
 ];
 
@@ -90,7 +90,10 @@ const OWN: &[(&str, &str)] = &[
 const NAMES: &[(&str, &str)] = &[
     ("use furlong::rbtree::Internal;", "no `Internal` in"),
     ("use furlong::rbtree::INTERNAL;", "no `INTERNAL` in"),
-    ("use furlong::rbtree::nodes::Internal;", "is private"),
+    (
+        "use furlong::rbtree::storage::nodes::Internal;",
+        "is private",
+    ),
 ];
 
 /// A reference to a struct in a tree, kept while the tree releases the struct.

@@ -139,7 +139,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "gives boxes away and lends what is in them",
     ),
     (
-        "crates/furlong/src/rbtree/intrusive.rs",
+        "crates/furlong/src/rbtree/storage/intrusive.rs",
         "structs of the caller's, reached by their address",
     ),
     (

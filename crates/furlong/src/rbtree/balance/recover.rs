@@ -4,16 +4,16 @@
 //! recomputed; for that the nodes are put into a new shape with the same order.
 #![forbid(unsafe_code)]
 
-use super::augment::Summary;
-use super::nodes::INTERNAL;
-use super::{Augment, Config, Nodes, Ranks, RbTree, Side};
+use crate::rbtree::augment::Summary;
+use crate::rbtree::storage::nodes::INTERNAL;
+use crate::rbtree::{Augment, Config, Nodes, Ranks, RbTree, Side};
 
 impl<N: Nodes, C: Config> RbTree<N, C> {
     /// Returns true if user code has panicked in a change and the tree was not
     /// [recovered](Self::recover) since. User code is an [`Augment`],
-    /// [`Counters`](super::Counters), or the closure of [`update`](RbTree::update). Every node is
-    /// in the tree or out of it, and operations that only read keys are correct; the halves are out
-    /// of date.
+    /// [`Counters`](crate::rbtree::Counters), or the closure of [`update`](RbTree::update). Every
+    /// node is in the tree or out of it, and operations that only read keys are correct; the halves
+    /// are out of date.
     #[inline]
     pub const fn is_interrupted(&self) -> bool {
         self.head.is_interrupted
@@ -53,7 +53,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     /// # Cost
     /// O(nodes of the subtree).
     #[cold]
-    pub(super) fn fresh_summary(&self, at: N::Ref) -> Summary<N::Augment> {
+    pub(in crate::rbtree) fn fresh_summary(&self, at: N::Ref) -> Summary<N::Augment> {
         let item = self.nodes.item(at, INTERNAL);
         let [left, right] = Side::BOTH.map(|side| match self.nodes.child(at, side) {
             Some(child) => N::Augment::half(item, side, &self.fresh_summary(child)),

@@ -3,22 +3,22 @@
 
 use core::hint::select_unpredictable;
 
-use super::augment::{Half, Summary};
-use super::nodes::INTERNAL;
-use super::{Augment, Config, Counters, Nodes, Side};
+use crate::rbtree::augment::{Half, Summary};
+use crate::rbtree::storage::nodes::INTERNAL;
+use crate::rbtree::{Augment, Config, Counters, Nodes, Side};
 
 /// The state of a tree apart from its nodes.
 #[derive(Clone, Copy)]
-pub(super) struct Head<R> {
-    pub(super) root: Option<R>,
-    pub(super) len: usize,
+pub(in crate::rbtree) struct Head<R> {
+    pub(in crate::rbtree) root: Option<R>,
+    pub(in crate::rbtree) len: usize,
     /// True from the start to the end of a change; if it stays true, user code panicked in it. Then
     /// links are intact, but ranks and halves are not.
-    pub(super) is_interrupted: bool,
+    pub(in crate::rbtree) is_interrupted: bool,
 }
 
 impl<R> Head<R> {
-    pub(super) const EMPTY: Self = Self {
+    pub(in crate::rbtree) const EMPTY: Self = Self {
         root: None,
         len: 0,
         is_interrupted: false,
@@ -30,11 +30,11 @@ impl<R> Head<R> {
 /// Whenever user code (an [`Augment`], [`Counters`]) runs during a change, links are intact. Every
 /// linked node is reached from the root once, has the right place, and is counted; the removed node
 /// is not linked. So a panic there leaves a tree that can be walked, and
-/// [`recover`](super::RbTree::recover) recomputes the rest.
-pub(super) struct Work<'c, N: Nodes, C: Config> {
-    pub(super) nodes: N,
-    pub(super) head: &'c mut Head<N::Ref>,
-    pub(super) counters: &'c C::Counters,
+/// [`recover`](crate::rbtree::RbTree::recover) recomputes the rest.
+pub(in crate::rbtree) struct Work<'c, N: Nodes, C: Config> {
+    pub(in crate::rbtree) nodes: N,
+    pub(in crate::rbtree) head: &'c mut Head<N::Ref>,
+    pub(in crate::rbtree) counters: &'c C::Counters,
 }
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
@@ -49,7 +49,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
 
     /// Puts `new` into the place of `old`.
     #[inline(always)]
-    pub(super) fn replace(&mut self, old: N::Ref, new: Option<N::Ref>) {
+    pub(in crate::rbtree) fn replace(&mut self, old: N::Ref, new: Option<N::Ref>) {
         let place = self.nodes.place(old);
         match place {
             Some((parent, side)) => self.nodes.set_child(parent, side, new, INTERNAL),

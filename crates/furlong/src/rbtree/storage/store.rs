@@ -8,8 +8,8 @@ use core::ops::DerefMut;
 use alloc::{boxed::Box, vec::Vec};
 
 #[cfg(feature = "alloc")]
-use super::NodeId;
-use super::{Augment, Node};
+use crate::rbtree::NodeId;
+use crate::rbtree::{Augment, Node};
 
 /// Out of memory for more nodes; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +26,10 @@ impl core::error::Error for NoMemory {}
 mod sealed {
     pub trait Sealed<A> {}
 }
-pub(super) use sealed::Sealed;
+pub(in crate::rbtree) use sealed::Sealed;
 
-/// Nodes by their index, for an [`Arena`](super::Arena): every array of [`Node`]s, and any other
-/// storage that finds a node by its index in O(1).
+/// Nodes by their index, for an [`Arena`](crate::rbtree::Arena): every array of [`Node`]s, and any
+/// other storage that finds a node by its index in O(1).
 ///
 /// Only this module implements it. The caller's code, such as the `DerefMut` of an array, runs only
 /// when nodes are [borrowed](Self::view) for a change, before the first link is written.

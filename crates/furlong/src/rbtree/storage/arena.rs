@@ -11,9 +11,9 @@ use core::marker::PhantomData;
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
-use super::augment::Half;
 use super::nodes::{Internal, Sealed};
-use super::{Augment, Nodes, Place, Ranks, Side, Slots};
+use crate::rbtree::augment::Half;
+use crate::rbtree::{Augment, Nodes, Place, Ranks, Side, Slots};
 
 /// Names a node of an [`Arena`]: its index, counted from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,18 +83,18 @@ pub struct Node<A: Augment> {
     /// it.
     _odd: u8,
     ranks: Ranks,
-    /// The owner's mark; see [`RbTree::mark`](super::RbTree::mark).
+    /// The owner's mark; see [`RbTree::mark`](crate::rbtree::RbTree::mark).
     mark: u8,
 }
 
 impl<A: Augment> Node<A> {
     /// Offset of the ranks in a node.
     #[cfg(all(test, feature = "alloc"))]
-    pub(super) const RANKS_AT: usize = core::mem::offset_of!(Self, ranks);
+    pub(in crate::rbtree) const RANKS_AT: usize = core::mem::offset_of!(Self, ranks);
 
     /// The node's item.
     #[cfg(all(test, feature = "alloc"))]
-    pub(super) const fn item(&self) -> &A::Item {
+    pub(in crate::rbtree) const fn item(&self) -> &A::Item {
         &self.item
     }
 
@@ -183,7 +183,7 @@ impl<A: Augment, S: Slots<A>> Arena<A, S> {
 
     /// An arena over nodes that may be in a tree: copies of another arena's nodes.
     #[cfg(feature = "alloc")]
-    pub(super) const fn linked(nodes: S) -> Self {
+    pub(in crate::rbtree) const fn linked(nodes: S) -> Self {
         Self {
             nodes,
             augment: PhantomData,
@@ -191,27 +191,27 @@ impl<A: Augment, S: Slots<A>> Arena<A, S> {
     }
 
     #[cfg(feature = "alloc")]
-    pub(super) fn store(&self) -> &S {
+    pub(in crate::rbtree) fn store(&self) -> &S {
         &self.nodes
     }
 
     #[inline(always)]
-    pub(super) fn store_mut(&mut self) -> &mut S {
+    pub(in crate::rbtree) fn store_mut(&mut self) -> &mut S {
         &mut self.nodes
     }
 
     #[inline(always)]
-    pub(super) fn mark(&self, at: NodeId) -> u8 {
+    pub(in crate::rbtree) fn mark(&self, at: NodeId) -> u8 {
         self.nodes.node(at.index()).mark
     }
 
     #[inline(always)]
-    pub(super) fn set_mark(&mut self, at: NodeId, mark: u8) {
+    pub(in crate::rbtree) fn set_mark(&mut self, at: NodeId, mark: u8) {
         self.nodes.node_mut(at.index()).mark = mark;
     }
 
     #[inline(always)]
-    pub(super) fn item_mut(&mut self, at: NodeId) -> &mut A::Item {
+    pub(in crate::rbtree) fn item_mut(&mut self, at: NodeId) -> &mut A::Item {
         &mut self.nodes.node_mut(at.index()).item
     }
 }

@@ -4,8 +4,8 @@
 use core::fmt::Debug;
 use core::hint::select_unpredictable;
 
-use super::augment::{Half, Summary};
-use super::{Augment, Ranks, Side};
+use crate::rbtree::augment::{Half, Summary};
+use crate::rbtree::{Augment, Ranks, Side};
 
 /// The parent of a node and the node's side below it; `None` for the root.
 pub type Place<R> = Option<(R, Side)>;
@@ -13,19 +13,19 @@ pub type Place<R> = Option<(R, Side)>;
 mod sealed {
     pub trait Sealed {}
 }
-pub(super) use sealed::Sealed;
+pub(in crate::rbtree) use sealed::Sealed;
 
 /// Permission to change links and to access items without the tree that holds them. Code outside
 /// this module can neither name nor make one: a link set by a caller could lead an
-/// [`Intrusive`](super::Intrusive) tree into freed memory.
+/// [`Intrusive`](crate::rbtree::Intrusive) tree into freed memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Internal(());
 
 /// The permission, for the tree's own algorithm.
-pub(super) const INTERNAL: Internal = Internal(());
+pub(in crate::rbtree) const INTERNAL: Internal = Internal(());
 
-/// Storage of nodes: an [`Arena`](super::Arena) of slots, or the caller's own structs
-/// ([`Intrusive`](super::Intrusive)). The tree's algorithm exists once, over this trait.
+/// Storage of nodes: an [`Arena`](crate::rbtree::Arena) of slots, or the caller's own structs
+/// ([`Intrusive`](crate::rbtree::Intrusive)). The tree's algorithm exists once, over this trait.
 ///
 /// It can be read and used as a bound. Only this module implements it, and only a tree changes
 /// links. Every method is a few loads or stores.

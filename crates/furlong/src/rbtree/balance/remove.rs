@@ -9,10 +9,10 @@
 
 use core::hint::select_unpredictable;
 
-use super::augment::{Half, Summary};
-use super::nodes::INTERNAL;
 use super::work::Work;
-use super::{Augment, Config, Counters, Nodes, NotLinked, Propagation, Ranks, Side};
+use crate::rbtree::augment::{Half, Summary};
+use crate::rbtree::storage::nodes::INTERNAL;
+use crate::rbtree::{Augment, Config, Counters, Nodes, NotLinked, Propagation, Ranks, Side};
 
 /// The place of a lost rank: the subtree of `at` on `side` has one rank less than before.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ struct Turn<R> {
 impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// Removes the node `old` from the tree.
     #[inline(always)]
-    pub(super) fn remove(&mut self, old: N::Ref) -> Result<(), NotLinked> {
+    pub(in crate::rbtree) fn remove(&mut self, old: N::Ref) -> Result<(), NotLinked> {
         if !self.nodes.is_linked(old) {
             return Err(NotLinked);
         }

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use core::ops::DerefMut;
 
 use super::store::Sealed;
-use super::{Arena, Augment, Config, NoMemory, Node, NodeId, RbTree, Slots, Store};
+use crate::rbtree::{Arena, Augment, Config, NoMemory, Node, NodeId, RbTree, Slots, Store};
 
 /// Nodes of a chunk, which is one allocation: 16 KiB if a node has 64 bytes.
 ///

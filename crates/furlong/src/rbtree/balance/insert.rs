@@ -3,16 +3,18 @@
 
 use core::hint::select_unpredictable;
 
-use super::augment::Summary;
-use super::nodes::INTERNAL;
-use super::tree::Key;
 use super::work::Work;
-use super::{Augment, Config, Counters, InsertError, Nodes, Place, Propagation, Ranks, Side};
+use crate::rbtree::augment::Summary;
+use crate::rbtree::storage::nodes::INTERNAL;
+use crate::rbtree::tree::Key;
+use crate::rbtree::{
+    Augment, Config, Counters, InsertError, Nodes, Place, Propagation, Ranks, Side,
+};
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// Links `new` at the place of its key.
     #[inline(always)]
-    pub(super) fn insert(&mut self, new: N::Ref) -> Result<(), InsertError<N::Ref>> {
+    pub(in crate::rbtree) fn insert(&mut self, new: N::Ref) -> Result<(), InsertError<N::Ref>> {
         if self.nodes.is_linked(new) {
             return Err(InsertError::Linked);
         }
@@ -46,7 +48,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
 
     /// Links `new` as a leaf at an empty place.
     #[inline(always)]
-    pub(super) fn link(&mut self, place: Place<N::Ref>, new: N::Ref) {
+    pub(in crate::rbtree) fn link(&mut self, place: Place<N::Ref>, new: N::Ref) {
         let item = self.nodes.item(new, INTERNAL);
         let [left, right] = Side::BOTH.map(|side| N::Augment::empty(item, side));
         let summary = N::Augment::join(item, &left, &right);

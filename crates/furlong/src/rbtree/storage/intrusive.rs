@@ -10,9 +10,9 @@ use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use super::augment::Half;
 use super::nodes::{Internal, Sealed};
-use super::{Augment, Nodes, Place, Ranks, Side};
+use crate::rbtree::augment::Half;
+use crate::rbtree::{Augment, Nodes, Place, Ranks, Side};
 
 /// The links of one tree inside a struct.
 ///
@@ -101,7 +101,7 @@ impl<T> Pinned<T> {
     ///
     /// A name is a pointer that safe code may copy, keep, and pass to any function. So the maker of
     /// a name decides which code can see it: every search, step and iteration of the tree returns
-    /// names, and so do [`Iter`](super::Iter) and [`Cursor`](super::Cursor).
+    /// names, and so do [`Iter`](crate::rbtree::Iter) and [`Cursor`](crate::rbtree::Cursor).
     ///
     /// # Safety
     /// The caller promises all of this for the struct at `item`. It holds until no copy of the name

@@ -3,17 +3,17 @@
 //! Everything below the current node of the walk is final. So a rotation can recompute the nodes
 //! that it moves at once, and each node on the way is recomputed once. Ranks are correct after O(1)
 //! steps on average. Halves are updated as long as a summary changes, which depends on the user's
-//! augmentation. When none changes any more, the [`Checked`](super::Checked) propagation ends the
-//! walk.
+//! augmentation. When none changes any more, the [`Checked`](crate::rbtree::Checked) propagation
+//! ends the walk.
 //!
 //! The side of a node below its parent is unpredictable. So values that depend on the side are
 //! selected instead of branched on, here and in any [`Augment`] written for speed.
 #![forbid(unsafe_code)]
 
-use super::augment::{Half, Summary};
-use super::nodes::INTERNAL;
 use super::work::Work;
-use super::{Augment, Config, Counters, Nodes, Place, Propagation, Side};
+use crate::rbtree::augment::{Half, Summary};
+use crate::rbtree::storage::nodes::INTERNAL;
+use crate::rbtree::{Augment, Config, Counters, Nodes, Place, Propagation, Side};
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// The walk once ranks are correct: from a node at `place`, whose `summary` has changed.
@@ -42,7 +42,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     }
 
     /// Recomputes both halves of `at`, whose item has changed, and walks up.
-    pub(super) fn refresh(&mut self, at: N::Ref) {
+    pub(in crate::rbtree) fn refresh(&mut self, at: N::Ref) {
         self.head.is_interrupted = true;
         for side in Side::BOTH {
             self.nodes

@@ -1,7 +1,7 @@
 //! Rank differences of a node: the balance of the tree, two bits per node.
 #![forbid(unsafe_code)]
 
-use super::Side;
+use crate::rbtree::Side;
 
 /// The sides of a node on which the child's rank is less by two instead of by one. A missing child
 /// has rank -1, a leaf rank 0, and every difference is one or two.
@@ -66,7 +66,7 @@ impl AfterLoss {
 
     /// The node's new differences.
     #[inline(always)]
-    pub(super) const fn ranks(self) -> Ranks {
+    pub(in crate::rbtree) const fn ranks(self) -> Ranks {
         Ranks(self.0 & Ranks::LONG.0)
     }
 
