@@ -6,7 +6,7 @@
 //! | weakened or broken | models that then fail |
 //! |---|---|
 //! | `reader-fence` left out | node, register, later, slot, ready, period, cell |
-//! | `keeper-fence` left out | node, register, later, slot, ready, period, cell |
+//! | `period-fence` left out | node, register, later, slot, ready, period, cell |
 //! | `snapshot-fence` left out | period |
 //! | `quiet-fence` left out | again |
 //! | `slot-enter` relaxed | register, later, slot |
@@ -21,12 +21,12 @@
 //! | a snapshot during a grace period names its end | period |
 //! | `hand-down` or `hand-look` relaxed | barrier |
 //! | a barrier that does not wait for the hand | barrier |
-//! | a barrier that takes its period without the keeper's lock | barrier |
+//! | a barrier that takes its period without the grace period's lock | barrier |
 //! | the try-lock's exchange or `try-unlock` relaxed | ready, period, barrier, locks |
 //! | the spin lock's exchange or `spin-unlock` relaxed | locks |
 //! | `cell-put` without its release or its acquire, or its load relaxed | cell |
 //!
-//! No model detects a relaxed `inbox-take`, and none can: `keeper-fence`, which follows, acquires
+//! No model detects a relaxed `inbox-take`, and none can: `period-fence`, which follows, acquires
 //! as well.
 //!
 //! Meaning of the names: *node* `a_node_is_reclaimed_..`, *register* `readers_that_register_..`,
@@ -201,8 +201,8 @@ fn readers_that_register_meanwhile_are_waited_for() {
     model(make, |_| ());
 }
 
-/// The keeper notes the first section and next sees the second one, which shows that the first is
-/// over.
+/// The grace period notes the first section and next sees the second one, which shows that the
+/// first is over.
 #[test]
 fn a_later_section_tells_that_the_earlier_one_is_over() {
     let make = || {

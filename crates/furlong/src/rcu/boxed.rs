@@ -12,7 +12,8 @@ use core::{
     ptr::NonNull,
 };
 
-use super::{batch::Batch, head::RcuHead};
+use super::retire::batch::Batch;
+use super::retire::head::RcuHead;
 
 /// A value on the heap together with the head that retiring it needs.
 ///

@@ -2,11 +2,9 @@
 
 use core::{fmt, marker::PhantomData, ptr::NonNull};
 
-use super::{
-    batch::Batch,
-    boxed::{Block, RcuBox},
-    contract::Rcu,
-};
+use super::boxed::{Block, RcuBox};
+use super::contract::Rcu;
+use super::retire::batch::Batch;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 
 /// A value that readers use without waiting while a writer puts another in its place.

@@ -2,7 +2,7 @@
 
 use core::{error::Error, fmt, ops::ControlFlow};
 
-use super::batch::Batch;
+use super::retire::batch::Batch;
 
 /// Read-copy-update, as the structures of this library use it.
 ///

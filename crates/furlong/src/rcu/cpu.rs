@@ -2,13 +2,11 @@
 
 use core::{fmt, marker::PhantomData, ops::ControlFlow};
 
-use super::{
-    batch::Batch,
-    contract::{BarrierError, Period, Progress, Rcu},
-    domain::Domain,
-    keeper::Core,
-    slot::{ReaderSlot, SlotStore},
-};
+use super::contract::{BarrierError, Period, Progress, Rcu};
+use super::domain::Domain;
+use super::grace_period::Core;
+use super::retire::batch::Batch;
+use super::slot::{ReaderSlot, SlotStore};
 use crate::sync::const_unless_loom;
 
 /// Kernel interface that pins the caller to its CPU and returns the CPU's number.

@@ -2,14 +2,12 @@
 
 use core::{error::Error, fmt, ops::ControlFlow};
 
-use super::{
-    batch::Batch,
-    contract::{BarrierError, Period, Progress, Rcu},
-    keeper::Core,
-    lot::Lot,
-    reader::{Guard, Reader},
-    slot::{ReaderSlot, SlotStore},
-};
+use super::contract::{BarrierError, Period, Progress, Rcu};
+use super::grace_period::Core;
+use super::reader::{Guard, Reader};
+use super::retire::batch::Batch;
+use super::retire::reclaim_batch::ReclaimBatch;
+use super::slot::{ReaderSlot, SlotStore};
 use crate::sync::const_unless_loom;
 
 /// An implementation of [`Rcu`] for threads, or other owners of a [`Reader`].
@@ -135,8 +133,8 @@ impl<S: SlotStore> Domain<S> {
     }
 }
 
-// SAFETY: `keeper.rs` and `slot.rs` argue the promises about guards, `lot.rs` the one about the
-// barrier; loom models in tests/loom.rs check them.
+// SAFETY: `grace_period.rs` and `slot.rs` argue the promises about guards, `reclaim_batch.rs` the
+// one about the barrier; loom models in tests/loom.rs check them.
 unsafe impl<S: SlotStore> Rcu for Domain<S> {
     type Guard<'r> = Guard<'r>;
 
@@ -186,7 +184,7 @@ impl<S: SlotStore> Drop for Domain<S> {
         let all = self.core.take_all();
         // SAFETY: readers and their guards borrow the domain, and so do the references that they
         // hand out: none is left.
-        unsafe { Lot::new(all, &self.core, None) }.run();
+        unsafe { ReclaimBatch::new(all, &self.core, None) }.run();
     }
 }
 

@@ -52,7 +52,7 @@
 //! | a thread ends or panics | its guard and its reader are dropped like all its values |
 //! | a drop function retires more | allowed: retiring takes no lock |
 //! | a drop function reclaims | it reclaims ready objects; keep it shallow, it is recursion |
-//! | a drop function panics | the rest of the lot is dropped; a second panic aborts |
+//! | a drop function panics | the rest of the reclaim batch is dropped; a second panic aborts |
 //! | [`barrier`](Rcu::barrier) inside a guard | [`Reader::barrier`] and [`PerCpu`] refuse |
 //! | a retired object owns an `Arc` of its domain | neither is freed until a caller reclaims |
 //! | a domain is dropped with objects pending | they are reclaimed in the drop |
@@ -67,9 +67,10 @@
 //! - *period*: a [`Period`], a number that identifies the end of a grace period.
 //! - *slot*, *sequence*: a reader's own cache lines in the domain; its count of enters and leaves.
 //! - *straggler*: a reader that was inside when the grace period began and has not left since.
-//! - *keeper*: the state of the grace period, behind a lock that is only tried, never waited for.
+//! - *grace period's lock*: guards the state of the running grace period; it is only tried, never
+//!   waited for.
 //! - *quiet*: the state of a domain without a reader inside.
-//! - *lot*: retired objects taken out for their drop functions to be called.
+//! - *reclaim batch*: retired objects taken out for their drop functions to be called.
 //!
 //! # Invariants
 //!
@@ -78,23 +79,23 @@
 //! - I2. An object is reclaimed only after a grace period that began after it was retired.
 //! - I3. A grace period ends only when each slot was seen with an even sequence, or with a sequence
 //!   other than the odd one noted after the period's fence.
-//! - I4. Every head is in one chain, and each chain has one owner: a batch, the inbox, the keeper
-//!   (waiting or ready) or a lot.
-//! - I5. The number of pending objects equals the number of objects in inbox, keeper and lots.
-//! - I6. A drop function is called with nothing of the domain held: no lock, not the keeper.
+//! - I4. Every head is in one chain, and each chain has one owner: a batch, the inbox, the grace
+//!   period (waiting or ready) or a reclaim batch.
+//! - I5. The number of pending objects equals the number of objects in inbox, grace period and
+//!   reclaim batches.
+//! - I6. A drop function is called with nothing of the domain held: no lock, not the grace period's
+//!   either.
 //! - I7. The period's number is odd exactly while a grace period runs, and never decreases.
 //!
 //! # Files
 //!
-//! - `contract.rs`: the trait [`Rcu`], and the types that its methods return.
-//! - `head.rs`: the two words inside a retired object.
-//! - `chain.rs`: linked heads; `batch.rs`: a chain that a writer fills.
-//! - `inbox.rs`: batches that wait for the next grace period.
-//! - `slot.rs`: a reader's cache lines, their orderings, and the storage of slots.
-//! - `keeper.rs`: the grace period. `lot.rs`: calls of drop functions; the barrier's last step.
-//! - `domain.rs`: the domain; `reader.rs`: its readers; `cpu.rs`: readers that are CPUs.
-//! - `boxed.rs`, `cell.rs`: the safe interface, for values on the heap.
-//! - `pause.rs`: the functions to call while a barrier waits.
+//! - `contract`: the trait [`Rcu`], and the types that its methods return.
+//! - `domain`: the domain; `reader`: its readers; `cpu`: readers that are CPUs.
+//! - `slot`: a reader's cache lines, their orderings, and the storage of slots.
+//! - `grace_period`: its start, its stragglers, its end.
+//! - `retire`: retired objects, from the writer's batch to the calls of their drop functions.
+//! - `boxed`, `cell`: the safe interface, for values on the heap.
+//! - `pause`: the functions to call while a barrier waits.
 //!
 //! # Sources
 //!
@@ -107,27 +108,22 @@
 //!   fences, and the treatment of forgotten guards.
 //! - ISO C++20, [atomics.order] and [atomics.fences]: the rules that the arguments use.
 
-mod batch;
 #[cfg(feature = "alloc")]
 mod boxed;
 #[cfg(feature = "alloc")]
 mod cell;
-mod chain;
 mod contract;
 mod cpu;
 mod domain;
-mod head;
-mod inbox;
-mod keeper;
-mod lot;
+mod grace_period;
 mod pause;
 mod reader;
+mod retire;
 mod slot;
 
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub use batch::Batch;
 #[cfg(feature = "alloc")]
 pub use boxed::RcuBox;
 #[cfg(feature = "alloc")]
@@ -135,9 +131,10 @@ pub use cell::RcuCell;
 pub use contract::{BarrierError, Period, Progress, Rcu};
 pub use cpu::{CpuGuard, CurrentCpu, PerCpu};
 pub use domain::{Domain, NoFreeSlot};
-pub use head::{RcuHead, ReclaimFn};
 pub use pause::spin;
 #[cfg(feature = "std")]
 pub use pause::yield_now;
 pub use reader::{Guard, Reader};
+pub use retire::batch::Batch;
+pub use retire::head::{RcuHead, ReclaimFn};
 pub use slot::{ReaderSlot, SlotStore};

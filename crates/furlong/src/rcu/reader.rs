@@ -3,7 +3,9 @@
 
 use core::{cell::Cell, fmt, marker::PhantomData, ops::ControlFlow};
 
-use super::{contract::BarrierError, keeper::Core, slot::ReaderSlot};
+use super::contract::BarrierError;
+use super::grace_period::Core;
+use super::slot::ReaderSlot;
 
 /// One reader of a [`Domain`](super::Domain): a thread, a task, or any other user that enters and
 /// leaves.

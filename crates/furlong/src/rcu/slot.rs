@@ -25,7 +25,7 @@ pub struct ReaderSlot {
     fenced: AtomicBool,
     /// True if a reader owns the slot.
     claimed: AtomicBool,
-    /// The odd sequence of a straggler, else zero. Written by the keeper.
+    /// The odd sequence of a straggler, else zero. Written under the grace period's lock.
     noted: AtomicUsize,
 }
 
@@ -95,10 +95,10 @@ impl ReaderSlot {
         // store in the same thread.
         self.sequence.store(sequence | 1, Ordering::Release);
         gap(Step::Other);
-        // SeqCst, `reader-fence`: pairs with `keeper-fence`, and with `quiet-fence` as well. One of
-        // the two comes first. If it is the reader's, the keeper's later loads see the odd
-        // sequence, and it waits for this section. If it is the keeper's, the reader's later loads
-        // see everything that was unlinked before the keeper took it.
+        // SeqCst, `reader-fence`: pairs with `period-fence`, and with `quiet-fence` as well. One of
+        // the two comes first. If it is the reader's, the grace period's later loads see the odd
+        // sequence, and it waits for this section. If it is the grace period's, the reader's later
+        // loads see everything that was unlinked before the grace period took it.
         fence(Ordering::SeqCst);
         gap(Step::Fence);
         self.fenced.store(true, Ordering::Relaxed);
@@ -207,19 +207,19 @@ impl ReaderSlot {
     /// Notes the sequence of a reader that is inside, at the start of a grace period.
     pub(super) fn note(&self) {
         // Acquire, `slot-look`: pairs with `slot-exit` and `slot-enter`. Sections that are seen as
-        // over happened before the keeper's next steps.
+        // over happened before the grace period's next steps.
         let sequence = self.sequence.load(Ordering::Acquire);
         if !sequence.is_multiple_of(2) {
-            // Relaxed: belongs to the keeper, whose lock orders it. If nothing is stored, it is
-            // already zero, since the last grace period ended; and the line of an idle reader stays
-            // clean.
+            // Relaxed: belongs to the grace period, whose lock orders it. If nothing is stored, it
+            // is already zero, since the last grace period ended; and the line of an idle reader
+            // stays clean.
             self.noted.store(sequence, Ordering::Relaxed);
         }
     }
 
     /// True if the reader has not left the noted section.
     pub(super) fn is_straggler(&self) -> bool {
-        // Relaxed, here and below: belongs to the keeper, whose lock orders it.
+        // Relaxed, here and below: belongs to the grace period, whose lock orders it.
         let noted = self.noted.load(Ordering::Relaxed);
         if noted == 0 {
             return false;

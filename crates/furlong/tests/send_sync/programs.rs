@@ -207,12 +207,20 @@ const IMPLS: &[(&str, &str, Shown)] = &[
         Program(SEEN_CELL, BOTH, SENT),
     ),
     (
-        "rcu/chain.rs",
+        "rcu/retire/chain.rs",
         "Send for Chain",
         NoBound("retired values are Send, or their retiring was unsafe"),
     ),
-    ("rcu/head.rs", "Send for RcuHead", NoBound("the same")),
-    ("rcu/head.rs", "Sync for RcuHead", NoBound("the same")),
+    (
+        "rcu/retire/head.rs",
+        "Send for RcuHead",
+        NoBound("the same"),
+    ),
+    (
+        "rcu/retire/head.rs",
+        "Sync for RcuHead",
+        NoBound("the same"),
+    ),
     (
         "sync/lock.rs",
         "Send for Lock",

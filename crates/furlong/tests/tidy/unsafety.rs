@@ -143,7 +143,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "structs of the caller's, reached by their address",
     ),
     (
-        "crates/furlong/src/rcu/batch.rs",
+        "crates/furlong/src/rcu/retire/batch.rs",
         "links heads inside objects to each other",
     ),
     (
@@ -155,7 +155,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "lends what a pointer in a cell points to, under a guard",
     ),
     (
-        "crates/furlong/src/rcu/chain.rs",
+        "crates/furlong/src/rcu/retire/chain.rs",
         "follows and writes links inside retired objects",
     ),
     (
@@ -171,15 +171,15 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "carries the contract out",
     ),
     (
-        "crates/furlong/src/rcu/head.rs",
+        "crates/furlong/src/rcu/retire/head.rs",
         "from a head to the object around it",
     ),
     (
-        "crates/furlong/src/rcu/inbox.rs",
+        "crates/furlong/src/rcu/retire/inbox.rs",
         "a stack of chains that many push and one takes",
     ),
     (
-        "crates/furlong/src/rcu/lot.rs",
+        "crates/furlong/src/rcu/retire/reclaim_batch.rs",
         "calls the drop functions of retired objects",
     ),
     ("crates/furlong/src/rcu/tests/cpu.rs", "acts as a kernel"),

@@ -116,7 +116,7 @@ fn a_panicking_drop_function_does_not_keep_the_rest_from_being_reclaimed() {
     let panicked = catch_unwind(AssertUnwindSafe(|| rcu.poll(usize::MAX)));
     assert!(panicked.is_err());
     assert_eq!((tally.get(), rcu.pending()), (3, 0));
-    // Neither the keeper nor the hand is stuck.
+    // Neither the grace period nor the hand is stuck.
     retire(&rcu, 1, &tally);
     assert_eq!(rcu.barrier(|| panic!("nothing to wait for")), Ok(()));
     assert_eq!((tally.get(), rcu.pending()), (4, 0));

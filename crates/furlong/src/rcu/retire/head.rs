@@ -40,8 +40,8 @@ impl RcuHead {
 
     /// Calls the reclaim function of the object that contains `head`.
     ///
-    /// For implementers of [`Rcu`](super::Rcu), which get the head from
-    /// [`Batch::pop`](super::Batch::pop).
+    /// For implementers of [`Rcu`](crate::rcu::Rcu), which get the head from
+    /// [`Batch::pop`](crate::rcu::Batch::pop).
     ///
     /// # Safety
     ///
@@ -83,7 +83,7 @@ impl RcuHead {
     /// # Safety
     ///
     /// The head is alive and owned by the caller alone (I4).
-    pub(super) unsafe fn next(head: NonNull<Self>) -> Option<NonNull<Self>> {
+    pub(in crate::rcu) unsafe fn next(head: NonNull<Self>) -> Option<NonNull<Self>> {
         // SAFETY: the caller promises that the head is alive.
         let this = unsafe { head.as_ref() };
         this.link.with(|link| {

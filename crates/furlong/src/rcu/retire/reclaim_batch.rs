@@ -1,35 +1,33 @@
-//! Lots: calls of drop functions, and the barrier's wait for them.
+//! Batches of ready objects: calls of drop functions, and the barrier's wait for them.
 
 use core::ops::ControlFlow;
 
-use super::{
-    chain::Chain,
-    contract::{BarrierError, Progress},
-    head::RcuHead,
-    keeper::Core,
-    slot::ReaderSlot,
-};
+use super::chain::Chain;
+use super::head::RcuHead;
+use crate::rcu::contract::{BarrierError, Progress};
+use crate::rcu::grace_period::Core;
+use crate::rcu::slot::ReaderSlot;
 use crate::sync::{
     atomic::{AtomicUsize, Ordering},
     const_unless_loom,
 };
 
-/// Number of lots in progress, counted in one of two counters (hands).
+/// Number of reclaim batches in progress, counted in one of two counters (hands).
 ///
-/// Lots are taken through one hand. A barrier switches to the other hand, and waits until the old
-/// one is empty, so lots taken later do not delay it.
+/// Batches are taken through one hand. A barrier switches to the other hand, and waits until the
+/// old one is empty, so reclaim batches taken later do not delay it.
 #[derive(Debug)]
-pub(super) struct Hands([AtomicUsize; 2]);
+pub(in crate::rcu) struct Hands([AtomicUsize; 2]);
 
 impl Hands {
     const_unless_loom! {
-        pub(super) const fn new() -> Self {
+        pub(in crate::rcu) const fn new() -> Self {
             Self([AtomicUsize::new(0), AtomicUsize::new(0)])
         }
     }
 
     fn take(&self, hand: usize) {
-        // Relaxed: done under the keeper's lock, where the barrier switches hands.
+        // Relaxed: done under the grace period's lock, where the barrier switches hands.
         self.0[hand].fetch_add(1, Ordering::Relaxed);
     }
 
@@ -48,7 +46,7 @@ impl Hands {
 /// Objects whose grace period is over, on their way to their drop functions (I6).
 ///
 /// On drop, it reclaims the rest, also while a panic of a drop function unwinds.
-pub(super) struct Lot<'d> {
+pub(in crate::rcu) struct ReclaimBatch<'d> {
     chain: Chain,
     core: &'d Core,
     /// The hand that counts it; `None` at the domain's end, when no barrier can wait.
@@ -56,12 +54,12 @@ pub(super) struct Lot<'d> {
     reclaimed: usize,
 }
 
-impl<'d> Lot<'d> {
+impl<'d> ReclaimBatch<'d> {
     /// # Safety
     ///
     /// All objects in `chain` were retired to `core`, and their grace period is over or no reader
     /// is left.
-    pub(super) unsafe fn new(chain: Chain, core: &'d Core, hand: Option<usize>) -> Self {
+    pub(in crate::rcu) unsafe fn new(chain: Chain, core: &'d Core, hand: Option<usize>) -> Self {
         Self {
             chain,
             core,
@@ -71,7 +69,7 @@ impl<'d> Lot<'d> {
     }
 
     /// Calls all drop functions; returns their number.
-    pub(super) fn run(mut self) -> usize {
+    pub(in crate::rcu) fn run(mut self) -> usize {
         self.run_rest();
         self.reclaimed
     }
@@ -87,7 +85,7 @@ impl<'d> Lot<'d> {
     }
 }
 
-impl Drop for Lot<'_> {
+impl Drop for ReclaimBatch<'_> {
     fn drop(&mut self) {
         self.run_rest();
         // Relaxed: a count; see `Core::retire`.
@@ -103,44 +101,44 @@ impl Drop for Lot<'_> {
 
 impl Core {
     /// See [`Rcu::reclaim`].
-    pub(super) fn reclaim(&self, max: usize) -> usize {
-        self.take_ready(max).map_or(0, Lot::run)
+    pub(in crate::rcu) fn reclaim(&self, max: usize) -> usize {
+        self.take_ready(max).map_or(0, ReclaimBatch::run)
     }
 
-    fn take_ready(&self, max: usize) -> Option<Lot<'_>> {
-        let mut keeper = self.keeper.try_lock()?;
-        if keeper.ready.is_empty() || max == 0 {
+    fn take_ready(&self, max: usize) -> Option<ReclaimBatch<'_>> {
+        let mut grace_period = self.grace_period.try_lock()?;
+        if grace_period.ready.is_empty() || max == 0 {
             return None;
         }
-        let hand = keeper.hand;
+        let hand = grace_period.hand;
         self.hands.take(hand);
-        let chain = keeper.ready.split_front(max);
-        // SAFETY: the objects were in `ready`, where the keeper puts them when their grace period
-        // is over (I2, I3).
-        Some(unsafe { Lot::new(chain, self, Some(hand)) })
+        let chain = grace_period.ready.split_front(max);
+        // SAFETY: the objects were in `ready`, which takes them when their grace period is over
+        // (I2, I3).
+        Some(unsafe { ReclaimBatch::new(chain, self, Some(hand)) })
     }
 
-    /// Takes all ready objects, and switches hands. `None` if the keeper is locked, or if another
-    /// barrier still waits for the next hand.
-    fn take_for_barrier(&self) -> Option<(Lot<'_>, usize)> {
-        let mut keeper = self.keeper.try_lock()?;
-        let old = keeper.hand;
+    /// Takes all ready objects, and switches hands. `None` if the grace period is locked, or if
+    /// another barrier still waits for the next hand.
+    fn take_for_barrier(&self) -> Option<(ReclaimBatch<'_>, usize)> {
+        let mut grace_period = self.grace_period.try_lock()?;
+        let old = grace_period.hand;
         let new = 1 - old;
         if !self.hands.is_empty(new) {
             return None;
         }
-        keeper.hand = new;
+        grace_period.hand = new;
         self.hands.take(new);
-        let chain = keeper.ready.split_front(usize::MAX);
+        let chain = grace_period.ready.split_front(usize::MAX);
         // SAFETY: as in `take_ready`.
-        let lot = unsafe { Lot::new(chain, self, Some(new)) };
-        Some((lot, old))
+        let batch = unsafe { ReclaimBatch::new(chain, self, Some(new)) };
+        Some((batch, old))
     }
 
-    /// See [`Rcu::barrier`](super::Rcu::barrier). An object retired before is in the inbox, in the
-    /// keeper or in a hand. After one whole grace period it is ready or in a hand. Then this takes
-    /// all ready objects, and waits for the old hand.
-    pub(super) fn barrier(
+    /// See [`Rcu::barrier`](crate::rcu::Rcu::barrier). An object retired before is in the inbox, in
+    /// the grace period or in a hand. After one whole grace period it is ready or in a hand. Then
+    /// this takes all ready objects, and waits for the old hand.
+    pub(in crate::rcu) fn barrier(
         &self,
         slots: &[ReaderSlot],
         mut pause: impl FnMut() -> ControlFlow<()>,

@@ -13,20 +13,20 @@ use crate::sync::{
 /// No thread pops a single head, so a head that is pushed again at the same address (ABA) does no
 /// harm.
 #[derive(Debug)]
-pub(super) struct Inbox {
+pub(in crate::rcu) struct Inbox {
     /// Owns (I4) the heads from here on.
     top: AtomicPtr<RcuHead>,
 }
 
 impl Inbox {
     const_unless_loom! {
-        pub(super) const fn new() -> Self {
+        pub(in crate::rcu) const fn new() -> Self {
             Self { top: AtomicPtr::new(ptr::null_mut()) }
         }
     }
 
     /// Pushes all of `chain`. Lock-free: it retries only if another thread succeeded.
-    pub(super) fn push(&self, mut chain: Chain) {
+    pub(in crate::rcu) fn push(&self, mut chain: Chain) {
         let Some(first) = chain.first() else { return };
         // Relaxed: the address is only compared and stored, never followed.
         let mut top = self.top.load(Ordering::Relaxed);
@@ -52,15 +52,15 @@ impl Inbox {
     }
 
     /// True if the inbox is empty.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::rcu) fn is_empty(&self) -> bool {
         // Relaxed: only a hint. A push that happened before is seen, since it is the same word.
         self.top.load(Ordering::Relaxed).is_null()
     }
 
     /// Takes all heads.
-    pub(super) fn take(&self) -> Chain {
-        // Acquire, `inbox-take`: pairs with `inbox-push`. The keeper's fence that follows would
-        // suffice; but then every taker would need one.
+    pub(in crate::rcu) fn take(&self) -> Chain {
+        // Acquire, `inbox-take`: pairs with `inbox-push`. The grace period's fence that follows
+        // would suffice; but then every taker would need one.
         let first = self.top.swap(ptr::null_mut(), Ordering::Acquire);
         // SAFETY: the heads were pushed as chains, each linked to the heads below it at the
         // successful exchange. The swap makes them ours, and `inbox-push` is seen.

@@ -3,14 +3,12 @@
 
 use core::mem;
 
-use super::{
-    batch::Batch,
-    chain::Chain,
-    contract::{Period, Progress},
-    inbox::Inbox,
-    lot::Hands,
-    slot::ReaderSlot,
-};
+use super::contract::{Period, Progress};
+use super::retire::batch::Batch;
+use super::retire::chain::Chain;
+use super::retire::inbox::Inbox;
+use super::retire::reclaim_batch::Hands;
+use super::slot::ReaderSlot;
 use crate::sync::{
     TryLock,
     atomic::{AtomicUsize, Ordering, fence},
@@ -24,13 +22,13 @@ use crate::sync::{
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) retired: Retired,
-    /// Odd while a grace period runs (I7). Written by the keeper.
+    /// Odd while a grace period runs (I7). Written under the grace period's lock.
     period: AtomicUsize,
     /// The number of a requested period that was not over.
     wanted: AtomicUsize,
     /// Slots from this index on were never claimed.
     used: AtomicUsize,
-    pub(super) keeper: TryLock<Keeper>,
+    pub(super) grace_period: TryLock<GracePeriod>,
     pub(super) hands: Hands,
 }
 
@@ -45,7 +43,7 @@ pub(super) struct Retired {
 
 /// The state of the grace period, used by one caller at a time.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct GracePeriod {
     /// Objects of the running grace period.
     waiting: Chain,
     /// Objects whose grace period is over.
@@ -54,7 +52,7 @@ pub(super) struct Keeper {
     running: bool,
     /// Number of slots that the running grace period inspects.
     slots: usize,
-    /// Index of the hand through which lots are taken; the barrier switches it.
+    /// Index of the hand through which reclaim batches are taken; the barrier switches it.
     pub(super) hand: usize,
 }
 
@@ -67,7 +65,7 @@ impl Core {
                 period: AtomicUsize::new(0),
                 wanted: AtomicUsize::new(0),
                 used: AtomicUsize::new(used),
-                keeper: TryLock::new(Keeper {
+                grace_period: TryLock::new(GracePeriod {
                     waiting: Chain::EMPTY,
                     ready: Chain::EMPTY,
                     running: false,
@@ -100,16 +98,17 @@ impl Core {
     pub(super) fn claim<'d>(&self, slots: &'d [ReaderSlot]) -> Option<&'d ReaderSlot> {
         let index = slots.iter().position(ReaderSlot::claim)?;
         // Relaxed, `used-raise`: the reader's next `reader-fence` publishes it. If that comes
-        // before `keeper-fence`, the keeper inspects enough slots; if not, it need not inspect this
-        // one.
+        // before `period-fence`, the grace period inspects enough slots; if not, it need not
+        // inspect this one.
         self.used.fetch_max(index + 1, Ordering::Relaxed);
         Some(&slots[index])
     }
 
     pub(super) fn snapshot(&self) -> Period {
-        // SeqCst, `snapshot-fence`: pairs with `keeper-fence`. If the keeper's comes first, the
-        // load below sees its period, and the snapshot names the next one. If it comes later, all
-        // that happened before the snapshot is seen by readers that the keeper does not wait for.
+        // SeqCst, `snapshot-fence`: pairs with `period-fence`. If the grace period's comes first,
+        // the load below sees its period, and the snapshot names the next one. If it comes later,
+        // all that happened before the snapshot is seen by readers that the grace period does not
+        // wait for.
         fence(Ordering::SeqCst);
         // Relaxed: the fence orders it.
         end_after(self.period.load(Ordering::Relaxed))
@@ -121,8 +120,8 @@ impl Core {
     /// It needs more than `snapshot`: the inbox must be taken later. A concurrent caller may have
     /// taken the inbox without having raised the number yet, hence the lock.
     pub(super) fn snapshot_for_barrier(&self) -> Option<Period> {
-        let _keeper = self.keeper.try_lock()?;
-        // Relaxed: only the keeper writes it.
+        let _grace_period = self.grace_period.try_lock()?;
+        // Relaxed: written under this lock alone.
         Some(end_after(self.period.load(Ordering::Relaxed)))
     }
 
@@ -149,17 +148,17 @@ impl Core {
     }
 
     pub(super) fn advance(&self, slots: &[ReaderSlot]) -> Progress {
-        let Some(mut keeper) = self.keeper.try_lock() else {
+        let Some(mut grace_period) = self.grace_period.try_lock() else {
             return Progress::Busy;
         };
         let mut readers = 0;
         let mut ended = false;
-        if keeper.running {
-            readers = self.finish(&mut keeper, slots);
+        if grace_period.running {
+            readers = self.finish(&mut grace_period, slots);
             ended = readers == 0;
         }
-        if !keeper.running && self.start(&mut keeper, slots) {
-            readers = self.finish(&mut keeper, slots);
+        if !grace_period.running && self.start(&mut grace_period, slots) {
+            readers = self.finish(&mut grace_period, slots);
             ended |= readers == 0;
         }
         match (ended, readers) {
@@ -171,36 +170,38 @@ impl Core {
 
     /// Begins a grace period for all objects in the inbox, if there are any, or if one is
     /// requested.
-    fn start(&self, keeper: &mut Keeper, slots: &[ReaderSlot]) -> bool {
-        // Relaxed: only the keeper writes it.
+    fn start(&self, grace_period: &mut GracePeriod, slots: &[ReaderSlot]) -> bool {
+        // Relaxed: written under this lock alone.
         let number = self.period.load(Ordering::Relaxed);
         // Relaxed: see `elapsed`.
         let wanted = !is_over(self.wanted.load(Ordering::Relaxed), number);
         if self.retired.inbox.is_empty() && !wanted {
             return false;
         }
-        keeper.waiting = self.retired.inbox.take();
-        keeper.running = true;
-        // Relaxed: `keeper-fence` publishes it to `snapshot`.
+        grace_period.waiting = self.retired.inbox.take();
+        grace_period.running = true;
+        // Relaxed: `period-fence` publishes it to `snapshot`.
         self.period.store(number.wrapping_add(1), Ordering::Relaxed);
-        // SeqCst, `keeper-fence`: pairs with `reader-fence`, see there, and `snapshot-fence`.
+        // SeqCst, `period-fence`: pairs with `reader-fence`, see there, and `snapshot-fence`.
         // Unlinking of the objects taken happened before it, by `inbox-push` and `inbox-take`.
         fence(Ordering::SeqCst);
         // Relaxed: pairs with `used-raise`, ordered by the fences.
-        keeper.slots = self.used.load(Ordering::Relaxed).min(slots.len());
-        slots[..keeper.slots].iter().for_each(ReaderSlot::note);
+        grace_period.slots = self.used.load(Ordering::Relaxed).min(slots.len());
+        slots[..grace_period.slots]
+            .iter()
+            .for_each(ReaderSlot::note);
         true
     }
 
     /// Ends the grace period if no straggler is left; returns the number of stragglers.
-    fn finish(&self, keeper: &mut Keeper, slots: &[ReaderSlot]) -> usize {
-        let looked_at = &slots[..keeper.slots];
+    fn finish(&self, grace_period: &mut GracePeriod, slots: &[ReaderSlot]) -> usize {
+        let looked_at = &slots[..grace_period.slots];
         let readers = looked_at.iter().filter(|slot| slot.is_straggler()).count();
         if readers == 0 {
-            let waiting = mem::replace(&mut keeper.waiting, Chain::EMPTY);
-            keeper.ready.push_front(waiting);
-            keeper.running = false;
-            // Relaxed: only the keeper writes it.
+            let waiting = mem::replace(&mut grace_period.waiting, Chain::EMPTY);
+            grace_period.ready.push_front(waiting);
+            grace_period.running = false;
+            // Relaxed: written under this lock alone.
             let number = self.period.load(Ordering::Relaxed);
             // Release, `period-end`: pairs with the load in `elapsed`.
             self.period.store(number.wrapping_add(1), Ordering::Release);
@@ -219,9 +220,9 @@ impl Core {
     /// reader exists.
     pub(super) fn take_all(&mut self) -> Chain {
         let mut all = self.retired.inbox.take();
-        let keeper = self.keeper.get_mut();
-        all.push_front(mem::replace(&mut keeper.waiting, Chain::EMPTY));
-        all.push_front(mem::replace(&mut keeper.ready, Chain::EMPTY));
+        let grace_period = self.grace_period.get_mut();
+        all.push_front(mem::replace(&mut grace_period.waiting, Chain::EMPTY));
+        all.push_front(mem::replace(&mut grace_period.ready, Chain::EMPTY));
         all
     }
 }

@@ -13,7 +13,7 @@ use super::{
 /// regardless of its size. It allocates nothing: the objects are linked through their heads. A
 /// batch dropped with objects in it leaks them, since readers may still hold them.
 ///
-/// [`Rcu::retire`]: super::Rcu::retire
+/// [`Rcu::retire`]: crate::rcu::Rcu::retire
 #[derive(Debug)]
 #[must_use = "objects in a batch that is dropped are leaked; retire it"]
 pub struct Batch {
@@ -49,8 +49,8 @@ impl Batch {
     ///   from a pointer to the object, not from a reference to the head alone.
     /// - By the time the batch is retired the object has been unlinked: a reader that enters later
     ///   cannot reach it.
-    /// - Every reader that can reach the object holds a guard that the [`Rcu`](super::Rcu) to which
-    ///   the batch is retired [covers](super::Rcu::covers).
+    /// - Every reader that can reach the object holds a guard that the [`Rcu`](crate::rcu::Rcu) to
+    ///   which the batch is retired [covers](crate::rcu::Rcu::covers).
     /// - After the grace period `reclaim` may be called once with `head`, on any thread that is
     ///   allowed to reclaim there.
     ///
@@ -63,8 +63,8 @@ impl Batch {
         self.len += 1;
     }
 
-    /// Removes one object, for implementers of [`Rcu`](super::Rcu) and for writers that abandon an
-    /// unlinking.
+    /// Removes one object, for implementers of [`Rcu`](crate::rcu::Rcu) and for writers that
+    /// abandon an unlinking.
     ///
     /// The order is unspecified.
     pub fn pop(&mut self) -> Option<NonNull<RcuHead>> {
@@ -84,7 +84,7 @@ impl Batch {
     }
 
     /// The chain, for the inbox.
-    pub(super) fn into_chain(self) -> Chain {
+    pub(in crate::rcu) fn into_chain(self) -> Chain {
         self.chain
     }
 }
