@@ -32,21 +32,13 @@
 //! - V8: the count of pages that a fork does not copy is right.
 //!
 //! # Files
-//! - `space`: the type and look-ups; `config`: configuration; `check`: the invariants.
-//! - `layout`, `request`: bounds and limits; requests for mappings. `error`, `errno`: errors.
-//! - `area`, `bits`, `pages`, `usage`: areas and values; protections and flags; ranges of pages;
-//!   counts of mapped pages.
-//! - `place`: the choice of a place. `map`, `unmap`, `change`, `remap`, `brk`, `fault`, `fork`: the
-//!   operations.
-//! - `index`: the seam and its arms; `tree`, `gaps`: a red-black tree of areas, and its gap search;
-//!   `maple_index`, `ranges`: a B-tree of areas, and its interface to the tree of ranges;
-//!   `ranges_owned`, `slab`: with one owner, and records in one array; `ranges_shared`: beside
-//!   readers.
-//! - `shared`: a space under the caller's lock, with faults that need no lock; `hold`: the owner of
-//!   a space's other state.
-//! - `mode`: the seam of operations that fail in the middle.
-//! - `state`: a space as data; `maps`: the format of `/proc/PID/maps`, read and written.
-//! - `linux`: the numbers of system calls; `unwind`: panics of the user's code.
+//! - `config`: configuration. `error`, `errno`: errors.
+//! - `area`, `bits`, `pages`: areas and values; protections and flags; ranges of pages.
+//! - `space`: the type and look-ups, its bounds, its shared form, and the invariants.
+//! - `operation`: requests, the choice of a place, and the operations.
+//! - `index`: the seam of the ordered set of areas, and its two arms.
+//! - `maps`: the format of `/proc/PID/maps`, read and written; `linux`: the numbers of system
+//!   calls.
 //!
 //! # Sources
 //! - Linux 6.12, `mm/mmap.c`, `mm/vma.c`, `mm/mprotect.c`, `mm/mremap.c`, `mm/madvise.c`,
@@ -68,67 +60,44 @@
 
 mod area;
 mod bits;
-mod brk;
-mod change;
-mod check;
 mod config;
 mod errno;
 mod error;
-mod fault;
-mod fork;
-mod gaps;
-mod hold;
 mod index;
-mod layout;
 pub mod linux;
-mod map;
-mod maple_index;
 mod maps;
-mod mode;
+mod operation;
 mod pages;
-mod place;
-mod ranges;
-mod ranges_owned;
-mod ranges_shared;
-mod remap;
-mod request;
-mod shared;
-mod slab;
 mod space;
-mod state;
-mod tree;
-mod unmap;
-mod unwind;
-mod usage;
 
 pub use area::{Area, Attr, Entry, Freed, Piece, Unmapped, Value};
 pub use bits::{Access, Flags, Prot, RemapFlags};
-pub use brk::BRK_CHANGES;
-pub use change::Advice;
-pub use check::BrokenSpace;
 pub use config::{Config, Custom, SharedConfig, Standard};
 pub use errno::Errno;
 pub use error::{
     AdviseError, BrkError, FaultError, LayoutError, MapError, NoMemory, ProtectError, RemapError,
     UnmapError,
 };
-pub use fork::ForkError;
-pub use gaps::{Gaps, Half, Summary};
-pub use hold::{Hold, Lending, Own, Owned};
-pub use index::{Index, Maple, Rbtree, Structure};
-pub use layout::{Direction, Layout};
-pub use map::MAP_CHANGES;
-pub use maple_index::MapleIndex;
+pub use index::contract::{Index, Maple, Rbtree, Structure};
+pub use index::gaps::{Gaps, Half, Summary};
+pub use index::maple_index::MapleIndex;
+pub use index::ranges::{Copied, Ranges, Record};
+pub use index::ranges_owned::OwnedRanges;
+pub use index::tree::{Node, TreeIndex};
 pub use maps::{Maps, MapsError, MapsLine, MapsLineError};
-pub use mode::{Atomic, Linux, Mode};
+pub use operation::brk::BRK_CHANGES;
+pub use operation::change::Advice;
+pub use operation::fork::ForkError;
+pub use operation::map::MAP_CHANGES;
+pub use operation::mode::{Atomic, Linux, Mode};
+pub use operation::remap::{REMAP_CHANGES, Remap};
+pub use operation::request::{At, Refused, Request};
+pub use operation::unmap::UNMAP_CHANGES;
 pub use pages::Pages;
-pub use ranges::{Copied, Ranges, Record};
-pub use ranges_owned::OwnedRanges;
-pub use remap::{REMAP_CHANGES, Remap};
-pub use request::{At, Refused, Request};
-pub use shared::{Glimpse, InSession, Locked, Shared};
-pub use space::Space;
-pub use state::{RestoreError, SavedArea, SavedLayout, State};
-pub use tree::{Node, TreeIndex};
-pub use unmap::UNMAP_CHANGES;
-pub use usage::Usage;
+pub use space::address_space::Space;
+pub use space::check::BrokenSpace;
+pub use space::hold::{Hold, Lending, Own, Owned};
+pub use space::layout::{Direction, Layout};
+pub use space::shared::{Glimpse, InSession, Locked, Shared};
+pub use space::state::{RestoreError, SavedArea, SavedLayout, State};
+pub use space::usage::Usage;

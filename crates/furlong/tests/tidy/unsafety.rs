@@ -206,7 +206,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "hands out a value under another structure's lock",
     ),
     (
-        "crates/furlong/src/vmspace/shared.rs",
+        "crates/furlong/src/vmspace/space/shared.rs",
         "takes its state under the tree's lock",
     ),
     ("crates/furlong/tests/loom.rs", "retires by hand, in models"),

@@ -10,22 +10,22 @@ use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::ptr;
 
-use super::config::SharedConfig;
+use super::address_space::{State, area};
 use super::hold::Lending;
 use super::layout::Grid;
-use super::maple_index::CHANGE_RECORDS;
-use super::ranges::entry;
-use super::ranges_shared::{Boxed, blank_record};
-use super::space::{State, area};
-use super::{
-    Area, BrokenSpace, Config, Entry, Layout, LayoutError, MapleIndex, NoMemory, Record, Space,
-    Standard, Value,
-};
 use crate::addr::VirtAddr;
 use crate::check::Check;
 use crate::maple::{self, RcuMaple, Session, View};
 use crate::rcu::Rcu;
 use crate::sync::{Padded, RawLock, Under};
+use crate::vmspace::config::SharedConfig;
+use crate::vmspace::index::maple_index::CHANGE_RECORDS;
+use crate::vmspace::index::ranges::entry;
+use crate::vmspace::index::ranges_shared::{Boxed, blank_record};
+use crate::vmspace::{
+    Area, BrokenSpace, Config, Entry, Layout, LayoutError, MapleIndex, NoMemory, Record, Space,
+    Standard, Value,
+};
 
 /// A space that is changed under the lock `L`, while faults look up areas without it.
 ///

@@ -5,21 +5,21 @@ use core::fmt;
 
 use super::hold::Own;
 use super::layout::Grid;
-use super::{
+use crate::addr::{Extent, VirtAddr};
+use crate::vmspace::{
     Area, Attr, Config, Entry, Flags, Freed, Hold, Index, Layout, LayoutError, NoMemory, Owned,
     Pages, Piece, Standard, Unmapped, Usage, Value,
 };
-use crate::addr::{Extent, VirtAddr};
 
 /// The areas of one address space, each with a value of the caller.
 ///
 /// The space manages no page tables, files or processes: it reports every mapping, change and
 /// unmapping, and the caller acts on it. It is changed through `&mut self`, without a lock. It
 /// refuses the same calls as Linux, with the same numbers: call `errno` on an error, or convert it
-/// to [`Errno`](super::Errno) by `?`.
+/// to [`Errno`](crate::vmspace::Errno) by `?`.
 ///
 /// The configuration selects the index: the B-tree of ranges in [`Standard`], a red-black tree in
-/// [`Custom`](super::Custom)`<`[`Rbtree`](super::Rbtree)`>`.
+/// [`Custom`](crate::vmspace::Custom)`<`[`Rbtree`](crate::vmspace::Rbtree)`>`.
 ///
 /// # Panics
 /// If the caller's code panics during an operation (`freed`, `copy`, a [`Value`] or its drop), the
@@ -48,26 +48,26 @@ use crate::addr::{Extent, VirtAddr};
 /// ```
 pub struct Space<A: Value, C: Config = Standard, H: Hold = Owned> {
     // The lent state is dropped before the index, which may hold the lock.
-    pub(super) state: H::Of<State>,
-    pub(super) index: C::Index<A>,
+    pub(in crate::vmspace) state: H::Of<State>,
+    pub(in crate::vmspace) index: C::Index<A>,
 }
 
 /// The state of a space other than its areas.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct State {
-    pub(super) layout: Layout,
-    pub(super) grid: Grid,
-    pub(super) usage: Usage,
+pub(in crate::vmspace) struct State {
+    pub(in crate::vmspace) layout: Layout,
+    pub(in crate::vmspace) grid: Grid,
+    pub(in crate::vmspace) usage: Usage,
     /// The number of pages in areas that grow.
-    pub(super) growing: u64,
+    pub(in crate::vmspace) growing: u64,
     /// The number of pages in areas that a fork does not copy.
-    pub(super) withheld: u64,
-    pub(super) heap: Heap,
+    pub(in crate::vmspace) withheld: u64,
+    pub(in crate::vmspace) heap: Heap,
 }
 
 impl State {
     /// The state of an empty space.
-    pub(super) fn new(layout: Layout) -> Result<Self, LayoutError> {
+    pub(in crate::vmspace) fn new(layout: Layout) -> Result<Self, LayoutError> {
         Ok(Self {
             grid: layout.grid()?,
             layout,
@@ -79,7 +79,7 @@ impl State {
     }
 
     /// Counts `len` new pages with these attributes.
-    pub(super) fn count_in(&mut self, len: u64, attr: Attr) {
+    pub(in crate::vmspace) fn count_in(&mut self, len: u64, attr: Attr) {
         self.usage.add(attr.prot, len);
         if attr.flags.contains(Flags::GROWS_DOWN) {
             self.growing += len;
@@ -90,7 +90,7 @@ impl State {
     }
 
     /// Counts `len` removed pages with these attributes.
-    pub(super) fn count_out(&mut self, len: u64, attr: Attr) {
+    pub(in crate::vmspace) fn count_out(&mut self, len: u64, attr: Attr) {
         self.usage.sub(attr.prot, len);
         if attr.flags.contains(Flags::GROWS_DOWN) {
             self.growing -= len;
@@ -103,9 +103,9 @@ impl State {
 
 /// The heap: its start, and its end (the break), in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Heap {
-    pub(super) start: VirtAddr,
-    pub(super) end: VirtAddr,
+pub(in crate::vmspace) struct Heap {
+    pub(in crate::vmspace) start: VirtAddr,
+    pub(in crate::vmspace) end: VirtAddr,
 }
 
 impl<A: Value> Space<A> {
@@ -130,14 +130,14 @@ impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// A space with its areas in `index`.
-    pub(super) fn over(index: C::Index<A>, state: H::Of<State>) -> Self {
+    pub(in crate::vmspace) fn over(index: C::Index<A>, state: H::Of<State>) -> Self {
         Self { state, index }
     }
 
     /// Reserves memory, so that the next `changes` index changes need none. This separates the part
     /// that may fail from a later operation that may not. Each operation documents its number of
-    /// changes. For a space under a lock, [`lock_prepared`](super::Shared::lock_prepared) does this
-    /// before it takes the lock.
+    /// changes. For a space under a lock, [`lock_prepared`](crate::vmspace::Shared::lock_prepared)
+    /// does this before it takes the lock.
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
@@ -232,7 +232,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
-    pub(super) fn cut(
+    pub(in crate::vmspace) fn cut(
         &mut self,
         pages: Pages,
         mut freed: impl FnMut(Freed<A>),
@@ -245,14 +245,14 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     }
 
     #[inline]
-    pub(super) fn area<'a>(&self, entry: Entry<'a, A>) -> Area<'a, A> {
+    pub(in crate::vmspace) fn area<'a>(&self, entry: Entry<'a, A>) -> Area<'a, A> {
         area(&self.state.grid, entry)
     }
 }
 
 /// The view of an entry of the index.
 #[inline]
-pub(super) fn area<'a, A>(grid: &Grid, entry: Entry<'a, A>) -> Area<'a, A> {
+pub(in crate::vmspace) fn area<'a, A>(grid: &Grid, entry: Entry<'a, A>) -> Area<'a, A> {
     let Attr {
         prot, may, flags, ..
     } = entry.attr;
@@ -273,7 +273,7 @@ fn offset(grid: &Grid, pages: Pages, attr: Attr) -> u64 {
 }
 
 /// Converts a removed piece for the caller.
-pub(super) fn unmapped<A>(grid: &Grid, piece: Piece<A>) -> Unmapped<A> {
+pub(in crate::vmspace) fn unmapped<A>(grid: &Grid, piece: Piece<A>) -> Unmapped<A> {
     Unmapped {
         extent: grid.extent(piece.pages),
         prot: piece.attr.prot,

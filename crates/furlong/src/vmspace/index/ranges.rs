@@ -1,16 +1,16 @@
 //! The interface to the tree of ranges that holds the areas: with one owner, or beside readers.
 #![forbid(unsafe_code)]
 
-use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 use crate::addr::{Address, Extent, VirtAddr};
 use crate::maple::{self, Broken, DuplicateError, Maple};
+use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 
 /// The attributes and the value of an area. Beside readers it never changes.
 #[derive(Clone, Debug)]
 pub struct Record<A> {
-    pub(super) attr: Attr,
+    pub(in crate::vmspace) attr: Attr,
     /// None in an unused record.
-    pub(super) value: Option<A>,
+    pub(in crate::vmspace) value: Option<A>,
 }
 
 /// The message if a record in use has no value.
@@ -18,13 +18,13 @@ const IN_USE: &str = "a record in use has a value";
 
 /// Converts pages to an extent of the tree.
 #[inline(always)]
-pub(super) fn extent(pages: Pages) -> Extent<VirtAddr> {
+pub(in crate::vmspace) fn extent(pages: Pages) -> Extent<VirtAddr> {
     let [first, last] = [pages.first, pages.last].map(VirtAddr::new);
     Extent::from_last(first, last).expect("pages are in order")
 }
 
 #[inline(always)]
-pub(super) fn pages(extent: Extent<VirtAddr>) -> Pages {
+pub(in crate::vmspace) fn pages(extent: Extent<VirtAddr>) -> Pages {
     Pages {
         first: extent.start().raw(),
         last: extent.last().raw(),
@@ -32,7 +32,7 @@ pub(super) fn pages(extent: Extent<VirtAddr>) -> Pages {
 }
 
 #[inline(always)]
-pub(super) fn entry<A>((at, record): (Extent<VirtAddr>, &Record<A>)) -> Entry<'_, A> {
+pub(in crate::vmspace) fn entry<A>((at, record): (Extent<VirtAddr>, &Record<A>)) -> Entry<'_, A> {
     Entry {
         pages: pages(at),
         attr: record.attr,

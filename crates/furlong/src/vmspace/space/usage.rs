@@ -1,7 +1,7 @@
 //! Counts of mapped pages.
 #![forbid(unsafe_code)]
 
-use super::Prot;
+use crate::vmspace::Prot;
 
 /// The number of mapped pages, by protection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,12 +1,12 @@
 //! Mappings.
 #![forbid(unsafe_code)]
 
-use super::space::unmapped;
-use super::{
+use crate::addr::VirtAddr;
+use crate::vmspace::space::address_space::unmapped;
+use crate::vmspace::{
     At, Attr, Config, Entry, Flags, Freed, Hold, Index, MapError, Pages, Piece, Prot, Refused,
     Request, Space, Value,
 };
-use crate::addr::VirtAddr;
 
 /// The largest number of index changes that [`Space::map`] makes; see [`Space::prepare`].
 pub const MAP_CHANGES: usize = 2;
@@ -14,7 +14,7 @@ pub const MAP_CHANGES: usize = 2;
 /// A range of pages that is to become an area, or a part of one.
 #[derive(Clone, Copy)]
 pub(super) struct Put {
-    pub(super) pages: Pages,
+    pub(in crate::vmspace) pages: Pages,
     attr: Attr,
     /// True if something is mapped there, and true if that is one area which covers all the pages.
     is_over: bool,
@@ -240,7 +240,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     }
 
     /// True if the page limit allows `len` more pages after `replaced` are gone.
-    pub(super) fn fits(&self, len: u64, replaced: u64) -> bool {
+    pub(in crate::vmspace) fn fits(&self, len: u64, replaced: u64) -> bool {
         let left = self.state.usage.pages() - replaced;
         left.checked_add(len)
             .is_some_and(|pages| pages <= self.state.layout.pages_max)

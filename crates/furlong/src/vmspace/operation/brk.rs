@@ -3,8 +3,10 @@
 
 use core::mem;
 
-use super::{Attr, BrkError, Config, Flags, Freed, Hold, Index, Pages, Prot, Space, Value};
 use crate::addr::{Address, VirtAddr};
+use crate::vmspace::{
+    Attr, BrkError, Config, Flags, Freed, Hold, Index, Pages, Prot, Space, Value,
+};
 
 /// The largest number of index changes that [`Space::set_brk`] makes; see [`Space::prepare`].
 pub const BRK_CHANGES: usize = 1;

@@ -3,11 +3,11 @@
 
 use super::ranges::{Copied, Ranges, entry, extent};
 use super::slab::{Number, Slab};
-use super::unwind::hand_out;
-use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 use crate::addr::{Extent, VirtAddr};
 use crate::check::Check;
 use crate::maple::{self, Broken, Config, DuplicateError, InsertError, Maple};
+use crate::vmspace::space::unwind::hand_out;
+use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 
 /// Areas with one owner. An entry of the tree is the number of a record.
 pub struct OwnedRanges<A: Value, C: Config> {
@@ -26,7 +26,7 @@ impl<A: Value, C: Config> Default for OwnedRanges<A, C> {
 
 impl<A: Value, C: Config> OwnedRanges<A, C> {
     /// The work counters of the tree.
-    pub(super) fn counters(&self) -> &C::Counters {
+    pub(in crate::vmspace) fn counters(&self) -> &C::Counters {
         self.tree.counters()
     }
 

@@ -2,10 +2,10 @@
 #![forbid(unsafe_code)]
 
 use super::place::Need;
-use super::{
+use crate::addr::VirtAddr;
+use crate::vmspace::{
     Attr, Config, Flags, Freed, Hold, Index, Mode, Pages, RemapError, RemapFlags, Space, Value,
 };
-use crate::addr::VirtAddr;
 
 /// The largest number of index changes that [`Space::remap`] makes; see [`Space::prepare`].
 pub const REMAP_CHANGES: usize = 4;
@@ -58,8 +58,8 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Moved memory keeps its offsets, anonymous memory too.
     ///
     /// # Errors
-    /// See [`RemapError`]. Nothing has changed; in the mode [`Linux`](super::Linux), the range to
-    /// be replaced and the part to be cut off may be unmapped.
+    /// See [`RemapError`]. Nothing has changed; in the mode [`Linux`](crate::vmspace::Linux), the
+    /// range to be replaced and the part to be cut off may be unmapped.
     ///
     /// # Cost
     /// A search for a gap and at most [`REMAP_CHANGES`] index changes.

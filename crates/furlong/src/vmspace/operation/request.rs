@@ -1,8 +1,8 @@
 //! Requests for mappings.
 #![forbid(unsafe_code)]
 
-use super::{Errno, Flags, MapError, Prot};
 use crate::addr::{Address, VirtAddr};
+use crate::vmspace::{Errno, Flags, MapError, Prot};
 
 /// The place of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ pub struct Request<A> {
     pub at: At,
     /// The allowed accesses; unknown bits are ignored.
     pub prot: Prot,
-    /// The accesses that [`protect`](super::Space::protect) may allow later.
+    /// The accesses that [`protect`](crate::vmspace::Space::protect) may allow later.
     pub may: Prot,
     /// Further properties.
     pub flags: Flags,

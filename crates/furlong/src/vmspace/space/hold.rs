@@ -26,7 +26,7 @@ pub struct Lending<'m>(PhantomData<&'m ()>);
 
 /// A value that the space owns.
 #[derive(Clone, Copy, Debug)]
-pub struct Own<T>(pub(super) T);
+pub struct Own<T>(pub(in crate::vmspace) T);
 
 impl<T> Deref for Own<T> {
     type Target = T;

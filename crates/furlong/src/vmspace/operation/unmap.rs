@@ -1,8 +1,8 @@
 //! Unmapping.
 #![forbid(unsafe_code)]
 
-use super::{Config, Freed, Hold, Pages, Space, UnmapError, Value};
 use crate::addr::VirtAddr;
+use crate::vmspace::{Config, Freed, Hold, Pages, Space, UnmapError, Value};
 
 /// The largest number of index changes that [`Space::unmap`] makes; see [`Space::prepare`].
 pub const UNMAP_CHANGES: usize = 1;

@@ -6,9 +6,9 @@
 
 use core::marker::PhantomData;
 
-use super::Pages;
 use super::tree::{Node, Tree};
 use crate::rbtree::{Augment, Counters, NodeId, Nodes, Side};
+use crate::vmspace::Pages;
 
 /// Orders areas by their last page.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,7 +20,7 @@ pub struct Half {
     /// The far edge of that side: on the left the first page of the subtree, on the right the last.
     pub(super) edge: u64,
     /// The length in pages of the largest gap on that side, including the one next to the node.
-    pub(super) gap: u64,
+    pub(in crate::vmspace) gap: u64,
 }
 
 /// The summary of a subtree.
@@ -73,14 +73,14 @@ impl<A> Augment for Gaps<A> {
 }
 
 /// A tree of areas seen from the near side.
-pub(super) struct View<'a, A, K: Counters> {
-    pub(super) tree: &'a Tree<A, K>,
+pub(in crate::vmspace) struct View<'a, A, K: Counters> {
+    pub(in crate::vmspace) tree: &'a Tree<A, K>,
     pub(super) near: Side,
 }
 
 impl<A, K: Counters> View<'_, A, K> {
     /// The nearest `len` or more free pages in `window`: the whole part of the gap that is in it.
-    pub(super) fn search(&self, window: Pages, len: u64) -> Option<Pages> {
+    pub(in crate::vmspace) fn search(&self, window: Pages, len: u64) -> Option<Pages> {
         let found = self.search_turned(self.turned(window), len)?;
         Some(self.turned(found))
     }

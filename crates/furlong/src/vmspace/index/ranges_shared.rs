@@ -4,20 +4,20 @@
 use alloc::vec::Vec;
 
 use super::ranges::{Copied, Ranges, Record, entry, extent, pages};
-use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 use crate::addr::{Extent, VirtAddr};
 use crate::maple::{self, Broken, Config, DuplicateError, InsertError, Reservation, Session};
 use crate::rcu::{Rcu, RcuBox, RcuHead};
 use crate::sync::RawLock;
+use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 
 /// A record on the heap.
-pub(super) type Boxed<A> = RcuBox<Record<A>>;
+pub(in crate::vmspace) type Boxed<A> = RcuBox<Record<A>>;
 
 /// The message if a record in use has no value.
 const IN_USE: &str = "a record in use has a value";
 
 /// Allocates an unused record.
-pub(super) fn blank_record<A: Value>() -> Result<Boxed<A>, NoMemory> {
+pub(in crate::vmspace) fn blank_record<A: Value>() -> Result<Boxed<A>, NoMemory> {
     let record = RcuBox::try_new(Record {
         attr: Attr::NONE,
         value: None,

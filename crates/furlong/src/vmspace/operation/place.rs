@@ -1,14 +1,16 @@
 //! The choice of a place for a mapping. It stays valid only while nobody else changes the space.
 #![forbid(unsafe_code)]
 
-use super::{Config, Direction, Flags, Hold, Index, MapError, Pages, Request, Space, Value};
 use crate::addr::{Address, VirtAddr};
+use crate::vmspace::{
+    Config, Direction, Flags, Hold, Index, MapError, Pages, Request, Space, Value,
+};
 
 /// The requirements on a gap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Need {
     /// The length in pages.
-    pub(super) len: u64,
+    pub(in crate::vmspace) len: u64,
     /// The alignment of the first page, in pages: a power of two.
     pub(super) align: u64,
 }
@@ -18,7 +20,11 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     ///
     /// # Errors
     /// See [`MapError`].
-    pub(super) fn place(&self, request: &Request<A>, len: u64) -> Result<Pages, MapError> {
+    pub(in crate::vmspace) fn place(
+        &self,
+        request: &Request<A>,
+        len: u64,
+    ) -> Result<Pages, MapError> {
         if let Some(start) = request.fixed() {
             return self.fixed_place(start, len);
         }

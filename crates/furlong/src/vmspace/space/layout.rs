@@ -1,8 +1,8 @@
 //! The bounds of a space, its search windows, and its limits.
 #![forbid(unsafe_code)]
 
-use super::{LayoutError, Pages};
 use crate::addr::{Address, Extent, VirtAddr};
+use crate::vmspace::{LayoutError, Pages};
 
 /// The direction of the search for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,12 +54,12 @@ impl Layout {
         stack_max: 2048,
     };
 
-    /// The addresses of `MAP_32BIT`, for [`Request::window`](super::Request::window).
+    /// The addresses of `MAP_32BIT`, for [`Request::window`](crate::vmspace::Request::window).
     pub const LINUX_32BIT: (VirtAddr, VirtAddr) =
         (VirtAddr::new(0x4000_0000), VirtAddr::new(0x7fff_ffff));
 
     /// The layout in pages.
-    pub(super) fn grid(&self) -> Result<Grid, LayoutError> {
+    pub(in crate::vmspace) fn grid(&self) -> Result<Grid, LayoutError> {
         if !self.page.is_power_of_two() || self.page < 2 {
             return Err(LayoutError::Page);
         }
@@ -83,17 +83,17 @@ impl Layout {
 
 /// A layout in pages.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
+pub(in crate::vmspace) struct Grid {
     /// log2 of the page size in bytes.
-    pub(super) shift: u32,
+    pub(in crate::vmspace) shift: u32,
     /// The last page of the space.
-    pub(super) last: u64,
+    pub(in crate::vmspace) last: u64,
     /// The lowest page that may be mapped.
-    pub(super) low: u64,
+    pub(in crate::vmspace) low: u64,
     /// The window of a downward search.
-    pub(super) down: Option<Pages>,
+    pub(in crate::vmspace) down: Option<Pages>,
     /// The window of an upward search.
-    pub(super) up: Option<Pages>,
+    pub(in crate::vmspace) up: Option<Pages>,
 }
 
 impl Grid {
@@ -103,33 +103,33 @@ impl Grid {
     }
 
     #[inline]
-    pub(super) fn is_aligned(&self, address: VirtAddr) -> bool {
+    pub(in crate::vmspace) fn is_aligned(&self, address: VirtAddr) -> bool {
         address.raw() & self.mask() == 0
     }
 
     #[inline]
-    pub(super) fn page(&self, address: VirtAddr) -> u64 {
+    pub(in crate::vmspace) fn page(&self, address: VirtAddr) -> u64 {
         address.raw() >> self.shift
     }
 
     /// The number of pages that hold `len` bytes from the start of a page.
-    pub(super) fn count(&self, len: u64) -> u64 {
+    pub(in crate::vmspace) fn count(&self, len: u64) -> u64 {
         (len >> self.shift) + u64::from(len & self.mask() != 0)
     }
 
     #[inline]
-    pub(super) fn address(&self, page: u64) -> VirtAddr {
+    pub(in crate::vmspace) fn address(&self, page: u64) -> VirtAddr {
         VirtAddr::new(page << self.shift)
     }
 
     #[inline]
-    pub(super) fn extent(&self, pages: Pages) -> Extent<VirtAddr> {
+    pub(in crate::vmspace) fn extent(&self, pages: Pages) -> Extent<VirtAddr> {
         let last = pages.last << self.shift | self.mask();
         Extent::in_order(self.address(pages.first), VirtAddr::new(last))
     }
 
     /// `len` pages from `first`, if they are in the space.
-    pub(super) fn within(&self, first: u64, len: u64) -> Option<Pages> {
+    pub(in crate::vmspace) fn within(&self, first: u64, len: u64) -> Option<Pages> {
         Pages::of_len(first, len).filter(|pages| pages.last <= self.last)
     }
 }

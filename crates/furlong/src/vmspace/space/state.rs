@@ -5,13 +5,13 @@ use alloc::vec::Vec;
 use core::error::Error;
 use core::fmt;
 
+use super::address_space::Heap;
 use super::layout::Grid;
-use super::space::Heap;
-use super::{
+use crate::addr::{Address, VirtAddr};
+use crate::vmspace::{
     Attr, Config, Direction, Entry, Flags, Hold, Index, Layout, LayoutError, NoMemory, Pages, Prot,
     Space, Value,
 };
-use crate::addr::{Address, VirtAddr};
 
 /// A saved space: plain numbers, and the values of its areas. With the feature `serde` it can be
 /// serialised if the values can.

@@ -4,22 +4,22 @@
 use alloc::vec::Vec;
 
 use super::gaps::{Gaps, View};
-use super::unwind::hand_out;
-use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 use crate::check::Check;
 use crate::rbtree::{self, Broken, Checked, Counters, Custom, NodeId, Off, RbTree, Side, VecArena};
+use crate::vmspace::space::unwind::hand_out;
+use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 
 /// The content of a node: an area, or a link in the list of free nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<A> {
-    pub(super) pages: Pages,
+    pub(in crate::vmspace) pages: Pages,
     attr: Attr,
     /// None in a free node.
     value: Option<A>,
 }
 
 /// The underlying tree.
-pub(super) type Tree<A, K> = RbTree<VecArena<Gaps<A>>, Custom<Checked, K>>;
+pub(in crate::vmspace) type Tree<A, K> = RbTree<VecArena<Gaps<A>>, Custom<Checked, K>>;
 
 /// Areas in a tree, one node for each.
 ///

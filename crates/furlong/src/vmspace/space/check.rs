@@ -4,8 +4,8 @@
 use core::error::Error;
 use core::fmt;
 
-use super::{Config, Flags, Hold, Index, Pages, Space, Usage, Value};
 use crate::check::Check;
+use crate::vmspace::{Config, Flags, Hold, Index, Pages, Space, Usage, Value};
 
 /// A broken invariant of a space, numbered as in the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

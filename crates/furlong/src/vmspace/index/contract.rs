@@ -13,9 +13,9 @@ use super::maple_index::MapleIndex;
 use super::ranges::Copied;
 use super::ranges_owned::OwnedRanges;
 use super::tree::TreeIndex;
-use super::{Attr, Entry, NoMemory, Pages, Piece, Value};
 use crate::maple;
 use crate::rbtree::{Counters, Off};
+use crate::vmspace::{Attr, Entry, NoMemory, Pages, Piece, Value};
 
 /// Areas in order of their pages, of which no two overlap, and the gaps between them.
 ///

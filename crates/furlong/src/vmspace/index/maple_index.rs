@@ -5,9 +5,9 @@ use core::marker::PhantomData;
 
 use super::ranges::{Copied, Ranges, extent, pages};
 use super::ranges_owned::OwnedRanges;
-use super::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 use crate::addr::VirtAddr;
 use crate::maple::{self, Broken, Config};
+use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 
 /// Areas in a B-tree, whose indices are pages.
 ///
@@ -22,7 +22,7 @@ pub struct MapleIndex<A: Value, T: Ranges<A>> {
 
 /// The largest number of records that a change needs: one for the area that it stores, and one for
 /// the part above it that is left of an old one. A change is one step of the tree.
-pub(super) const CHANGE_RECORDS: usize = 2;
+pub(in crate::vmspace) const CHANGE_RECORDS: usize = 2;
 
 /// The parts of a cut at its ends, where areas reach out of it.
 struct Ends<A> {
@@ -66,7 +66,7 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
     }
 
     /// An index over a tree.
-    pub(super) fn over(tree: T) -> Self {
+    pub(in crate::vmspace) fn over(tree: T) -> Self {
         Self {
             tree,
             areas: PhantomData,

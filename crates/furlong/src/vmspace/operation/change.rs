@@ -1,11 +1,11 @@
 //! Changes of attributes: protection, and advice for forks.
 #![forbid(unsafe_code)]
 
-use super::{
+use crate::addr::VirtAddr;
+use crate::vmspace::{
     AdviseError, Attr, Config, Entry, Flags, Freed, Hold, Index, Mode, NoMemory, Pages, Prot,
     ProtectError, Space, Value,
 };
-use crate::addr::VirtAddr;
 
 /// An advice for a range; see [`Space::advise`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,8 +113,8 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// no longer used are passed to `freed`. A length of 0 changes nothing.
     ///
     /// # Errors
-    /// See [`ProtectError`]. Nothing has changed; in the mode [`Linux`](super::Linux) the part
-    /// before the failure has.
+    /// See [`ProtectError`]. Nothing has changed; in the mode [`Linux`](crate::vmspace::Linux) the
+    /// part before the failure has.
     ///
     /// # Cost
     /// One index change for each area with a page in the range.
@@ -156,8 +156,8 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// otherwise as [`protect`](Self::protect).
     ///
     /// # Errors
-    /// See [`AdviseError`]. Nothing has changed; in the mode [`Linux`](super::Linux) the part
-    /// before the failure has. If the failure is a hole, the part behind it has changed too.
+    /// See [`AdviseError`]. Nothing has changed; in the mode [`Linux`](crate::vmspace::Linux) the
+    /// part before the failure has. If the failure is a hole, the part behind it has changed too.
     ///
     /// # Cost
     /// As [`protect`](Self::protect).

@@ -4,8 +4,8 @@
 use core::error::Error;
 use core::fmt;
 
-use super::space::State;
-use super::{Area, Config, Entry, Errno, Flags, Hold, Index, Space, Value};
+use crate::vmspace::space::address_space::State;
+use crate::vmspace::{Area, Config, Entry, Errno, Flags, Hold, Index, Space, Value};
 
 /// The reason why there is no child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         assert!(self.is_empty(), "a child has nothing before");
         let of_parent = *parent.state;
         *self.state = State {
-            usage: super::Usage::default(),
+            usage: crate::vmspace::Usage::default(),
             growing: 0,
             withheld: 0,
             ..of_parent

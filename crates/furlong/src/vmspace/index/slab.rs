@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::num::NonZeroUsize;
 
 use super::ranges::pages;
-use super::{Attr, NoMemory, Piece, Record, Value};
 use crate::addr::{Extent, VirtAddr};
+use crate::vmspace::{Attr, NoMemory, Piece, Record, Value};
 
 /// The number of a record, counted from 1. An entry of the tree is such a number.
 pub(super) type Number = NonZeroUsize;
@@ -26,7 +26,7 @@ pub(super) struct Slab<A> {
 const IN_USE: &str = "a record in use has a value";
 
 impl<A: Value> Slab<A> {
-    pub(super) const fn new() -> Self {
+    pub(in crate::vmspace) const fn new() -> Self {
         Self {
             records: Vec::new(),
             free: None,
@@ -44,17 +44,17 @@ impl<A: Value> Slab<A> {
     }
 
     /// The number of records, in use or free.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::vmspace) fn len(&self) -> usize {
         self.records.len()
     }
 
     /// The allocated size in bytes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::vmspace) fn bytes(&self) -> usize {
         self.records.capacity() * size_of::<Record<A>>()
     }
 
     /// Reserves memory for `records` more records.
-    pub(super) fn reserve(&mut self, records: usize) -> Result<(), NoMemory> {
+    pub(in crate::vmspace) fn reserve(&mut self, records: usize) -> Result<(), NoMemory> {
         let more = records.saturating_sub(self.free_count);
         self.records.try_reserve(more).map_err(|_| NoMemory)
     }
@@ -64,7 +64,11 @@ impl<A: Value> Slab<A> {
     /// # Errors
     /// The value, if out of memory.
     #[inline]
-    pub(super) fn push(&mut self, attr: Attr, value: Option<A>) -> Result<Number, Option<A>> {
+    pub(in crate::vmspace) fn push(
+        &mut self,
+        attr: Attr,
+        value: Option<A>,
+    ) -> Result<Number, Option<A>> {
         let Some(number) = Number::new(self.records.len() + 1) else {
             return Err(value);
         };
@@ -93,7 +97,7 @@ impl<A: Value> Slab<A> {
     /// # Errors
     /// The value, as with `push`.
     #[inline]
-    pub(super) fn take(&mut self, attr: Attr, value: A) -> Result<Number, A> {
+    pub(in crate::vmspace) fn take(&mut self, attr: Attr, value: A) -> Result<Number, A> {
         let Some(number) = self.free else {
             let pushed = self.push(attr, Some(value));
             return pushed.map_err(|value| value.expect(IN_USE));
@@ -125,7 +129,7 @@ impl<A: Value> Slab<A> {
 
     /// Frees the record of a removed area, and returns the area as a piece.
     #[inline]
-    pub(super) fn piece(&mut self, at: Extent<VirtAddr>, number: Number) -> Piece<A> {
+    pub(in crate::vmspace) fn piece(&mut self, at: Extent<VirtAddr>, number: Number) -> Piece<A> {
         let (attr, value) = self.give(number);
         Piece {
             pages: pages(at),
@@ -148,7 +152,7 @@ impl<A: Value> Slab<A> {
 
     /// A record that is in use.
     #[inline(always)]
-    pub(super) fn get(&self, number: Number) -> &Record<A> {
+    pub(in crate::vmspace) fn get(&self, number: Number) -> &Record<A> {
         &self.records[Self::place(number)]
     }
 

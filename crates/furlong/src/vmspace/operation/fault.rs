@@ -1,11 +1,11 @@
 //! Faults: the area at an address, and the growth of stacks.
 #![forbid(unsafe_code)]
 
-use super::{
+use crate::addr::VirtAddr;
+use crate::vmspace::{
     Access, Area, Attr, Config, Entry, FaultError, Flags, Hold, Index, Mode, Pages, Prot, Space,
     Value,
 };
-use crate::addr::VirtAddr;
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Handles a fault at `address`: returns the area there, if it allows the access. A stack above
@@ -13,7 +13,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     ///
     /// # Errors
     /// See [`FaultError`]. Nothing has changed, with one exception: in the mode
-    /// [`Linux`](super::Linux), a stack that does not allow the access has grown.
+    /// [`Linux`](crate::vmspace::Linux), a stack that does not allow the access has grown.
     ///
     /// # Cost
     /// O(log n), without memory; if a stack grows, one index change.
