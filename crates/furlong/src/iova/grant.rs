@@ -1,7 +1,7 @@
 //! Grants: the reserved extents that a space hands out.
 #![forbid(unsafe_code)]
 
-use super::tag::Tag;
+use super::quarantine::tag::Tag;
 use crate::addr::{Extent, Iova};
 use crate::rbtree::NodeId;
 

@@ -12,7 +12,7 @@ use core::fmt;
 use alloc::vec::Vec;
 
 use super::Standard;
-use super::spare::Spare;
+use super::space::spare::Spare;
 use crate::addr::{Address, Extent, Iova, debug_without_value};
 use crate::rbtree::{self, Arena, NoMemory, NodeId, RbTree, Store};
 

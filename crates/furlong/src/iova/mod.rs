@@ -43,20 +43,13 @@
 //! change](Space::recover) repairs them. `check` skips them meanwhile.
 //!
 //! # Files
-//! - `space`: the type and its operations; `config`: its type parameters; `check`: the invariants.
-//! - `request`, `grant`, `error`: input, output and refusals.
-//! - `query`: a request in granules; `grid`: the starts that alignment and boundary permit.
-//! - `search`: the descent to a gap; `policy`: the choice among places; `random`: a uniform choice.
-//! - `summary`: the augmentation [`Gaps`] and the default measure; `runs`, `boundary`, `counts`:
-//!   three more measures.
-//! - `range`, `fixed`: free and reserved parts of a range, filled and released; firmware regions.
-//! - `state`, `claim`: a space as data, saved and restored; claiming restored extents.
+//! - `config`: the type parameters of a space; `request`, `grant`, `error`: input, output and
+//!   refusals.
+//! - `space`: the type and its operations, a space as data, and the invariants.
+//! - `search`: the descent to a gap, the choice among places, and the measures of gaps.
 //! - `map`: an IOTLB, values at extents.
-//! - `spare`: the free list of nodes; `growth`: memory for more nodes, obtained elsewhere;
-//!   `recover`: repair after a panic of user code.
-//! - `token`, `ring`, `quarantine`: released extents that wait for a flush of the device's TLB;
-//!   `tag`: identity of the owner.
-//! - `shell`: the shared [`Domain`], with magazines.
+//! - `quarantine`: released extents that wait for a flush of the device's TLB.
+//! - `domain`: the shared [`Domain`], with magazines.
 //!
 //! # Sources
 //! - FreeBSD `sys/dev/iommu/iommu_gas.c` (stable/14): the summary of a subtree, constraints,
@@ -66,47 +59,27 @@
 //!   limit or an alignment alone defeats a search that prunes by the size of the largest gap.
 #![forbid(unsafe_code)]
 
-mod boundary;
-mod check;
-mod claim;
 mod config;
-mod counts;
-mod error;
-mod fixed;
-mod grant;
-mod grid;
 #[cfg(feature = "alloc")]
-mod growth;
+mod domain;
+mod error;
+mod grant;
 mod map;
-mod policy;
 #[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
 mod quarantine;
-mod query;
-mod random;
-mod range;
-mod recover;
 mod request;
-mod ring;
-mod runs;
 mod search;
-#[cfg(feature = "alloc")]
-mod shell;
 mod space;
-mod spare;
-#[cfg(feature = "alloc")]
-mod state;
-mod summary;
-mod tag;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
-mod token;
 
-pub use boundary::Boundary;
-pub use check::BrokenSpace;
-pub use claim::ClaimError;
 pub use config::{Config, Custom, Standard, Storage};
-pub use counts::Counts;
+#[cfg(feature = "alloc")]
+pub use domain::{
+    BrokenDomain, CLASSES, Cpu, Domain, DomainConfig, DomainCounters, Event, Flush, NoDomain,
+    NoTlb, OneCpu, Shared, Traffic,
+};
 pub use error::{GeometryError, ReleaseError, ReserveAtError, ReserveError, Stale};
 pub use grant::{Grant, Kind, Owned};
 #[cfg(feature = "alloc")]
@@ -115,23 +88,24 @@ pub use map::{
     BrokenMap, CUT_RANGE_NODES, Entries, Entry, Hint, InsertError, Map, MapNode, RemoveError,
     Straddles,
 };
-pub use policy::{Best, Highest, LOOKS, Lowest, Near, PATIENCE, Policy, Sided};
-pub use quarantine::Quarantine;
-pub use query::Need;
-pub use random::{ATTEMPTS, Random};
-pub use range::{Kept, NotReleased, PartError, RELEASE_RANGE_NODES, RESERVE_NODES, RangeError};
+pub use quarantine::flush_queue::Quarantine;
+pub use quarantine::ring::{Level, TokenSlot};
+pub use quarantine::token::{QuarantineError, Sealed, StaleSeal, StaleToken, Token};
 pub use request::{Guard, Request, Split};
-pub use ring::{Level, TokenSlot};
-pub use runs::Runs;
+pub use search::boundary::Boundary;
+pub use search::counts::Counts;
+pub use search::policy::{Best, Highest, LOOKS, Lowest, Near, PATIENCE, Policy, Sided};
+pub use search::query::Need;
+pub use search::random::{ATTEMPTS, Random};
+pub use search::runs::Runs;
+pub use search::summary::{GapHalf, GapSummary, Gaps, Measure, Ranged, Reserved};
 #[cfg(feature = "alloc")]
-pub use shell::{
-    BrokenDomain, CLASSES, Cpu, Domain, DomainConfig, DomainCounters, Event, Flush, NoDomain,
-    NoTlb, OneCpu, Shared, Traffic,
+pub use space::allocator::{ChunkSpace, VecSpace};
+pub use space::allocator::{Space, SpaceNode};
+pub use space::check::BrokenSpace;
+pub use space::claim::ClaimError;
+pub use space::range::{
+    Kept, NotReleased, PartError, RELEASE_RANGE_NODES, RESERVE_NODES, RangeError,
 };
 #[cfg(feature = "alloc")]
-pub use space::{ChunkSpace, VecSpace};
-pub use space::{Space, SpaceNode};
-#[cfg(feature = "alloc")]
-pub use state::{RestoreError, SavedExtent, State};
-pub use summary::{GapHalf, GapSummary, Gaps, Measure, Ranged, Reserved};
-pub use token::{QuarantineError, Sealed, StaleSeal, StaleToken, Token};
+pub use space::state::{RestoreError, SavedExtent, State};

@@ -4,9 +4,9 @@
 //! of 65 bits. A solver cannot handle that; `grid.rs` tests them against a list.
 #![forbid(unsafe_code)]
 
-use super::grid::Grid;
-use super::query::{Query, Zone, granules};
 use super::request::Request;
+use super::search::grid::Grid;
+use super::search::query::{Query, Zone, granules};
 use crate::addr::Iova;
 use crate::proofs::{Input, Property};
 

@@ -251,7 +251,7 @@ fn check_names_each_invariant_that_is_broken() {
     let mut space = Space::new(extent(0, 1 << 20), 4096, &mut nodes[..]).unwrap();
     assert_eq!(space.spare.count, 1);
     let at = space.link(
-        super::query::Gap { first: 9, last: 3 },
+        super::search::query::Gap { first: 9, last: 3 },
         None,
         super::Kind::Granted,
     );
@@ -274,7 +274,7 @@ fn a_stale_grant_releases_no_extent_of_another_kind() {
     let mut space = VecSpace::new(extent(0, 1 << 20), 4096, Vec::new()).unwrap();
     let stale = space.reserve_at(extent(0x1000, 0x1000)).unwrap();
     space.release_at(stale.extent()).unwrap();
-    let gap = super::query::Gap { first: 1, last: 1 };
+    let gap = super::search::query::Gap { first: 1, last: 1 };
     let at = space.link(gap, None, super::Kind::Fixed).unwrap();
     assert_eq!(
         at.index(),

@@ -4,7 +4,7 @@
 use core::marker::PhantomData;
 
 use crate::iova::Ranged;
-use crate::iova::spare::{Link, Spare};
+use crate::iova::space::spare::{Link, Spare};
 use crate::rbtree::{Augment, Node, Side};
 
 /// Orders entries by their last address and keeps no summary.

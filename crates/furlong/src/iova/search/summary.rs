@@ -1,0 +1,281 @@
+//! Summary of a subtree for the search: its first and last address, and a measure of its gaps.
+//! Without its lowest bit the default measure is that of `iommu_gas`, the largest gap.
+#![forbid(unsafe_code)]
+
+use core::fmt::Debug;
+use core::hint::select_unpredictable;
+use core::marker::PhantomData;
+
+use super::query::Need;
+use crate::iova::space::spare::Link;
+#[cfg(feature = "alloc")]
+use crate::rbtree::Blank;
+use crate::rbtree::{Augment, Side};
+
+/// An item at `start..=last`. Both must stay constant while it is in a tree.
+pub trait Ranged {
+    /// First address.
+    fn start(&self) -> u64;
+    /// Last address, at least `start`.
+    fn last(&self) -> u64;
+}
+
+/// A reserved extent, in granules of a device's address space. It stores the last granule instead
+/// of the end, because an extent may reach the last granule of 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// First granule.
+    pub start: u64,
+    /// Last granule, at least `start`.
+    pub last: u64,
+}
+
+impl Ranged for Reserved {
+    #[inline(always)]
+    fn start(&self) -> u64 {
+        self.start
+    }
+
+    #[inline(always)]
+    fn last(&self) -> u64 {
+        self.last
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl Blank for Reserved {
+    const BLANK: Self = Self { start: 0, last: 0 };
+}
+
+impl Link for Reserved {
+    #[inline(always)]
+    fn link(next: u64) -> Self {
+        Self {
+            start: next,
+            last: u64::MAX,
+        }
+    }
+}
+
+/// Summary of a set of gaps. Measures form a commutative monoid: `NONE` is neutral, `join` is
+/// associative and commutative. A set meets a need if and only if one of its gaps does, so a search
+/// that descends along `meets` always arrives.
+pub trait Measure: Copy + PartialEq + Debug {
+    /// Measure of no gap.
+    const NONE: Self;
+
+    /// Measure of one gap of `len` granules at `start`; `len` may be 0.
+    fn of(start: u64, len: u64) -> Self;
+
+    /// Measure of the union of two sets of gaps.
+    #[must_use]
+    fn join(self, other: Self) -> Self;
+
+    /// Returns true if one of the gaps may satisfy the need; never false if one does.
+    fn meets(self, need: &Need) -> bool;
+
+    /// Returns true if one gap may satisfy the need, as judged by its measure.
+    #[inline(always)]
+    fn gap_meets(start: u64, len: u64, need: &Need) -> bool {
+        Self::of(start, len).meets(need)
+    }
+
+    /// Length of the largest gap; 2^63 - 1 if it is longer.
+    fn longest(self) -> u64;
+
+    /// Number of powers of two, from 1 granule on, that [`starts`](Self::starts) supports.
+    const ORDERS: u32 = 0;
+
+    /// Number of granules at which `1 << order` granules may start.
+    ///
+    /// # Panics
+    /// If `order` is not less than [`ORDERS`](Self::ORDERS).
+    fn starts(self, order: u32) -> u64 {
+        panic!("order {order} is not counted")
+    }
+}
+
+/// The largest gap, plus one bit for the largest aligned block. The value is twice the length of
+/// the largest gap, plus one if some gap contains an aligned block of 2^m granules. Here 2^m is the
+/// largest power of two not above that length, and a block is aligned if it starts at a multiple of
+/// 2^m.
+///
+/// One bit is enough for all blocks. A gap with at least 2^m and fewer than 2^(m+1) granules always
+/// contains an aligned block of half of 2^m, and none larger than 2^m.
+///
+/// Lengths of 2^63 granules and more count as 2^63 - 1: no two gaps are so long.
+///
+/// # Cost
+/// The bit takes no memory: a node has 64 bytes. The costs compare with a measure of the length
+/// alone. A change of the tree by address takes a third more instructions (896 for 677, 65,536
+/// extents). A search and a release together take half as many more (3,357 for 2,218, 10,000
+/// extents). Time grows by a quarter to two fifths; augmentations by about one in a hundred.
+impl Measure for u64 {
+    const NONE: Self = 0;
+
+    #[inline(always)]
+    fn of(start: u64, len: u64) -> Self {
+        let len = len.min(LONGEST);
+        let power = 1 << (len | 1).ilog2();
+        let past = start.wrapping_neg() & (power - 1);
+        len << 1 | u64::from(len >= past + power)
+    }
+
+    #[inline(always)]
+    fn join(self, other: Self) -> Self {
+        let (high, low) = (self.max(other), self.min(other));
+        // The xor is less than the lower value only if both have the same highest bit, which
+        // cancels.
+        let is_same_power = (high ^ low) < low;
+        high | (low & u64::from(is_same_power))
+    }
+
+    #[inline(always)]
+    fn meets(self, need: &Need) -> bool {
+        self >= select_unpredictable(self & 1 == 1, need.with_block, need.without_block)
+    }
+
+    /// Without an aligned block in the need, the length alone decides.
+    #[inline(always)]
+    fn gap_meets(start: u64, len: u64, need: &Need) -> bool {
+        let is_block = need.with_block != need.without_block;
+        if is_block {
+            return Self::of(start, len).meets(need);
+        }
+        len >= need.with_block >> 1
+    }
+
+    #[inline(always)]
+    fn longest(self) -> u64 {
+        self >> 1
+    }
+}
+
+/// The greatest length that the default measure can represent exactly.
+pub(in crate::iova) const LONGEST: u64 = u64::MAX >> 1;
+
+/// Orders extents by their last address. Each subtree's summary holds its first address, its last
+/// address and the measure of the gaps between neighbours in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gaps<M = u64, T = Reserved>(PhantomData<(M, T)>);
+
+/// Data that a node keeps about one side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GapHalf<M = u64> {
+    /// Far edge of that side: on the left the first address of the subtree, on the right the last.
+    pub edge: u64,
+    /// Measure of the gaps on that side, including the one next to the node.
+    pub gap: M,
+}
+
+/// Summary of a subtree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GapSummary<M = u64> {
+    /// Least start.
+    pub first: u64,
+    /// Greatest last address.
+    pub last: u64,
+    /// Measure of the gaps between neighbours of the subtree.
+    pub gap: M,
+}
+
+impl<M: Measure, T: Ranged> Augment for Gaps<M, T> {
+    type Item = T;
+    type Key = u64;
+    type Half = GapHalf<M>;
+    type Summary = GapSummary<M>;
+
+    #[inline(always)]
+    fn key(item: &T) -> u64 {
+        item.last()
+    }
+
+    #[inline(always)]
+    fn empty(item: &T, side: Side) -> GapHalf<M> {
+        let edge = match side {
+            Side::Left => item.start(),
+            Side::Right => item.last(),
+        };
+        GapHalf { edge, gap: M::NONE }
+    }
+
+    #[inline(always)]
+    fn half(item: &T, side: Side, below: &GapSummary<M>) -> GapHalf<M> {
+        // Selected, not branched: a walk would mispredict every second branch on the side.
+        let is_left = matches!(side, Side::Left);
+        let edge = select_unpredictable(is_left, below.first, below.last);
+        let before = select_unpredictable(is_left, below.last, item.last());
+        let end = select_unpredictable(is_left, item.start(), below.first);
+        // Wrapping: `check` reports a tree out of order; this must not panic on one.
+        let len = end.wrapping_sub(before).wrapping_sub(1);
+        GapHalf {
+            edge,
+            gap: below.gap.join(M::of(before.wrapping_add(1), len)),
+        }
+    }
+
+    #[inline(always)]
+    fn join(_: &T, left: &GapHalf<M>, right: &GapHalf<M>) -> GapSummary<M> {
+        GapSummary {
+            first: left.edge,
+            last: right.edge,
+            gap: left.gap.join(right.gap),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Gaps, LONGEST, Measure};
+    use crate::iova::Boundary;
+    use crate::rbtree::Node;
+
+    #[test]
+    fn a_node_fills_one_cache_line() {
+        assert_eq!(size_of::<Node<Gaps>>(), 64);
+        assert_eq!(align_of::<Node<Gaps>>(), 64);
+    }
+
+    #[test]
+    fn a_declared_boundary_makes_it_two() {
+        assert_eq!(size_of::<Node<Gaps<Boundary<4>>>>(), 128);
+    }
+
+    /// log2 of the largest block of a power of two, at a multiple of it, that a gap holds.
+    fn largest_block(start: u64, len: u64) -> Option<u32> {
+        let holds = |order: &u32| {
+            let first = start.next_multiple_of(1 << order);
+            first + (1 << order) <= start + len
+        };
+        (0..16).rev().find(holds)
+    }
+
+    /// The largest block that the measure reports.
+    fn told(measure: u64) -> Option<u32> {
+        let order = measure.longest().checked_ilog2()?;
+        Some(if measure & 1 == 1 { order } else { order - 1 })
+    }
+
+    #[test]
+    fn one_bit_beside_the_length_tells_the_largest_block_of_any_set_of_gaps() {
+        let gaps = || (0..40u64).flat_map(|start| (0..80).map(move |len| (start, len)));
+        for (start, len) in gaps() {
+            let one = u64::of(start, len);
+            assert_eq!((one.longest(), told(one)), (len, largest_block(start, len)));
+            for (from, more) in gaps().step_by(7) {
+                let both = one.join(u64::of(from, more));
+                let block = largest_block(start, len).max(largest_block(from, more));
+                assert_eq!((both.longest(), told(both)), (len.max(more), block));
+                assert_eq!(both, u64::of(from, more).join(one));
+            }
+        }
+    }
+
+    #[test]
+    fn a_gap_of_half_of_all_granules_is_told_from_no_longer_one() {
+        for (start, len) in [(1, LONGEST), (1, LONGEST + 1), (1, u64::MAX - 2)] {
+            assert_eq!(u64::of(start, len).longest(), LONGEST);
+        }
+        assert_eq!(u64::of(1, LONGEST - 1).longest(), LONGEST - 1);
+    }
+}

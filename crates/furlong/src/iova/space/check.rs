@@ -1,0 +1,75 @@
+//! `check()`: verifies every invariant of a space and returns the broken one.
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::fmt;
+
+use crate::check::Check;
+use crate::iova::{Config, Space, Storage};
+use crate::rbtree::{self, NodeId};
+
+/// A broken invariant of a space, numbered as in the module's documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BrokenSpace {
+    /// I1: this extent ends before it begins, or overlaps the one before.
+    Overlap(NodeId),
+    /// I2: the tree is broken.
+    Tree(rbtree::Broken<NodeId>),
+    /// I3: this extent is not in the space.
+    Outside(NodeId),
+    /// I4: this node is not exactly once in either the tree or the free list.
+    Lost(NodeId),
+    /// I5: these are not the first and the last node.
+    Ends(Option<[NodeId; 2]>),
+}
+
+impl fmt::Display for BrokenSpace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overlap(at) => write!(f, "I1: {at:?} is reversed or overlaps the one before"),
+            Self::Tree(broken) => write!(f, "I2: the tree: {broken}"),
+            Self::Outside(at) => write!(f, "I3: {at:?} is not in the space"),
+            Self::Ends(ends) => write!(f, "I5: {ends:?} are not the first and last node"),
+            Self::Lost(at) => write!(f, "I4: {at:?} is neither reserved nor, once, free"),
+        }
+    }
+}
+
+impl Error for BrokenSpace {}
+
+impl<C: Config, S: Storage<C>> Check for Space<C, S> {
+    type Broken = BrokenSpace;
+
+    /// O(n) time, and stack as deep as the tree. If user code has panicked in a change, the state
+    /// that [`Space::recover`] repairs is skipped: ranks and summaries in the tree, I4 and I5.
+    fn check(&self) -> Result<(), BrokenSpace> {
+        self.tree.check().map_err(BrokenSpace::Tree)?;
+        let mut next = Some(0);
+        for at in &self.tree {
+            let item = *self.tree.item(at);
+            if next.is_none_or(|next| item.start < next) || item.last < item.start {
+                return Err(BrokenSpace::Overlap(at));
+            }
+            if item.start < self.bounds.first || self.bounds.last < item.last {
+                return Err(BrokenSpace::Outside(at));
+            }
+            next = item.last.checked_add(1);
+        }
+        if self.is_interrupted {
+            return Ok(());
+        }
+        let ends = [self.tree.first(), self.tree.last()];
+        if ends != [self.ends.map(|ends| ends[0]), self.ends.map(|ends| ends[1])] {
+            return Err(BrokenSpace::Ends(self.ends));
+        }
+        self.spare.check(&self.tree).map_err(|flaw| {
+            let mut names = self.tree.nodes().ids();
+            let free = || names.find(|at| !self.tree.is_linked(*at));
+            // If no single node is at fault, the list is longer than the array: report the array's
+            // end.
+            let end = NodeId::from_index(self.tree.nodes().len());
+            BrokenSpace::Lost(flaw.at.or_else(free).or(end).expect("an arena has a limit"))
+        })
+    }
+}

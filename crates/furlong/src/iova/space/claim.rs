@@ -1,0 +1,109 @@
+//! Extents whose grant is lost: claimed again, or found to be leaks.
+#![forbid(unsafe_code)]
+
+use core::error::Error;
+use core::fmt;
+
+use crate::addr::{Extent, Iova};
+use crate::iova::search::query::whole;
+use crate::iova::{Config, Grant, Kind, Owned, ReleaseError, Space, Storage};
+use crate::rbtree::NodeId;
+
+/// Reason why an extent was not claimed; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimError {
+    /// It is not made of whole granules.
+    Ragged(Extent<Iova>),
+    /// None of it is reserved.
+    NotReserved,
+    /// This extent overlaps it, but is not equal to it.
+    Partial(Extent<Iova>),
+    /// Its grant is outstanding.
+    Granted,
+    /// It is a fixed region.
+    Fixed,
+}
+
+impl fmt::Display for ClaimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ragged(extent) => write!(f, "{extent:?} is not made of whole granules"),
+            Self::NotReserved => f.write_str("nothing of it is reserved"),
+            Self::Partial(owner) => write!(f, "{owner:?} is reserved as a whole"),
+            Self::Granted => f.write_str("somebody holds its grant"),
+            Self::Fixed => f.write_str("it is a fixed region"),
+        }
+    }
+}
+
+impl Error for ClaimError {}
+
+impl<C: Config, S: Storage<C>> Space<C, S> {
+    /// Returns the grant of an [`Unclaimed`](Kind::Unclaimed) extent, which becomes
+    /// [`Granted`](Kind::Granted). All of it counts as data.
+    ///
+    /// # Errors
+    /// See [`ClaimError`]; nothing has changed.
+    ///
+    /// # Cost
+    /// O(log n), no node.
+    pub fn claim(&mut self, extent: Extent<Iova>) -> Result<Grant, ClaimError> {
+        let at = self.exactly(extent).map_err(|error| match error {
+            ReleaseError::Ragged(extent) => ClaimError::Ragged(extent),
+            ReleaseError::Partial(owner) => ClaimError::Partial(owner),
+            ReleaseError::NotReserved => ClaimError::NotReserved,
+        })?;
+        match self.kind(at) {
+            Kind::Granted => Err(ClaimError::Granted),
+            Kind::Fixed => Err(ClaimError::Fixed),
+            Kind::Unclaimed => {
+                self.tree.set_mark(at, Kind::Granted as u8);
+                Ok(self.granted(at))
+            }
+        }
+    }
+
+    /// The unclaimed extents, in ascending order. After a restored service has claimed its own,
+    /// these are the leaks.
+    ///
+    /// # Cost
+    /// O(n) for all of them, regardless of their number.
+    pub fn unclaimed(&self) -> impl DoubleEndedIterator<Item = Owned> + '_ {
+        self.reserved()
+            .filter(|owned| owned.kind == Kind::Unclaimed)
+    }
+
+    /// Releases all unclaimed extents and passes each to `released`, in ascending order. Returns
+    /// their number.
+    ///
+    /// # Cost
+    /// O(n), plus the cost of a [`release`](Self::release) for each.
+    pub fn release_unclaimed(&mut self, mut released: impl FnMut(Owned)) -> usize {
+        let mut next = self.tree.first();
+        let mut count = 0;
+        while let Some(at) = next {
+            next = self.tree.next(at);
+            if self.kind(at) == Kind::Unclaimed {
+                let owned = self.owned(at);
+                self.unlink(at);
+                count += 1;
+                released(owned);
+            }
+        }
+        count
+    }
+
+    /// The node whose extent is exactly `extent`.
+    pub(super) fn exactly(&self, extent: Extent<Iova>) -> Result<NodeId, ReleaseError> {
+        let wanted = whole(extent, self.shift).ok_or(ReleaseError::Ragged(extent))?;
+        let next = self.tree.lower_bound(wanted.first);
+        let owner = next.filter(|at| self.tree.item(*at).start <= wanted.last);
+        let at = owner.ok_or(ReleaseError::NotReserved)?;
+        let owner = self.bytes(*self.tree.item(at));
+        if owner == extent {
+            Ok(at)
+        } else {
+            Err(ReleaseError::Partial(owner))
+        }
+    }
+}
