@@ -31,18 +31,13 @@
 //! - I9: frames that host bookkeeping are the first ones of a segment, and not available.
 //!
 //! # Files
-//! - `table`: the type; `config`: its parameters; `descriptor`: the trait of page descriptors.
-//! - `segment`, `error`: arguments, results and refusals; `state`: a table as data; `listing`: as
-//!   text.
-//! - `writer`, `hold`: access under the lock; `boot`, `start`, `plug`, `host`, `unplug`: the
-//!   changes; `view`: lookups.
-//! - `lookup`: the trait of lookup structures; its arms: `array`, `branchless`, `tree`, `direct`,
-//!   `flat`.
-//! - `truth`: the data from which arms are built; `entry`: the segments; `slab`, `pages`, `making`:
-//!   their descriptors; `bits`: the bitmap of used ones.
-//! - `memory`, `pool`, `row`, `words`: storage; `by_address`: the tree that finds a piece's pool;
-//!   `limbo`: unlinked memory that waits for a grace period.
-//! - `check`: the invariants.
+//! - `config`: parameters of the type; `descriptor`: the trait of page descriptors; `segment`,
+//!   `error`: arguments, results and refusals.
+//! - `table`: the type, access under the lock, lookups, a table as data and as text, and the
+//!   invariants.
+//! - `change`: boot, plugging and unplugging.
+//! - `index`: the trait of lookup structures and its arms.
+//! - `storage`: memory, the arrays in it, and the descriptors.
 //!
 //! # Sources
 //! - NetBSD `sys/uvm/uvm_physseg.c` 1.20, `uvm_physseg.h` 1.9, `uvm_hotplug(9)` 1.6, `uvm_page.c`
@@ -57,69 +52,39 @@
 //! the middle loses no frames. The last segment, and a range that is not all in one segment, are
 //! refused instead of fatal.
 
-mod array;
-mod bits;
-mod boot;
-#[cfg(feature = "alloc")]
-mod branchless;
-mod by_address;
-mod check;
+mod change;
 mod config;
 mod descriptor;
-mod direct;
-mod entry;
 mod error;
-#[cfg(feature = "alloc")]
-mod flat;
-mod hold;
-mod host;
-mod limbo;
-mod listing;
-mod lookup;
-mod making;
-mod memory;
-mod pages;
-mod plug;
-mod pool;
+mod index;
 #[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
-mod row;
 mod segment;
-mod slab;
-mod start;
-#[cfg(feature = "alloc")]
-mod state;
+mod storage;
 mod table;
 #[cfg(all(test, not(loom), feature = "alloc"))]
 mod tests;
-#[cfg(feature = "alloc")]
-mod tree;
-mod truth;
-mod unplug;
-mod view;
-mod words;
-mod writer;
 
-pub use array::{Array, BigFirst, BinarySearch, Contiguous, Linear, Strategy};
-#[cfg(feature = "alloc")]
-pub use branchless::Branchless;
-pub use check::BrokenTable;
 pub use config::{Config, Custom, Standard};
 pub use descriptor::Descriptor;
-pub use direct::Direct;
 pub use error::{
     HostError, MakeError, NoMemory, PlugError, RemoveError, SetError, Stale, StaleToken,
     StartError, StealError, UnplugError,
 };
+pub use index::array::{Array, BigFirst, BinarySearch, Contiguous, Linear, Strategy};
 #[cfg(feature = "alloc")]
-pub use flat::Flat;
-pub use listing::Listing;
-pub use lookup::{Concurrent, Lookup};
+pub use index::branchless::Branchless;
+pub use index::direct::Direct;
+#[cfg(feature = "alloc")]
+pub use index::flat::Flat;
+pub use index::lookup::{Concurrent, Lookup};
+#[cfg(feature = "alloc")]
+pub use index::tree::Tree;
 pub use segment::{FRAME_BITS, Isolated, Node, Plug, Segment, SegmentId};
+pub use table::check::BrokenTable;
+pub use table::listing::Listing;
+pub use table::segment_table::SegmentTable;
 #[cfg(feature = "alloc")]
-pub use state::{RestoreError, SavedFrames, SavedHandle, SavedSegment, State};
-pub use table::SegmentTable;
-#[cfg(feature = "alloc")]
-pub use tree::Tree;
-pub use view::View;
-pub use writer::Segments;
+pub use table::state::{RestoreError, SavedFrames, SavedHandle, SavedSegment, State};
+pub use table::view::View;
+pub use table::writer::Segments;

@@ -3,8 +3,8 @@
 
 use core::cell::Cell;
 
-use super::bits::{clear_run, count, mark};
 use super::segment::{FRAME_BITS, Frames};
+use super::storage::bits::{clear_run, count, mark};
 use crate::addr::{Extent, Pfn};
 use crate::proofs::{Input, Property};
 

@@ -44,63 +44,72 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/furlong/src/maple/typed.rs",
         "makes entries of a tree's words again",
     ),
-    ("crates/furlong/src/phys/by_address.rs", "links in pieces"),
-    ("crates/furlong/src/phys/direct/cell.rs", "follows a word"),
     (
-        "crates/furlong/src/phys/direct/leaf.rs",
+        "crates/furlong/src/phys/storage/by_address.rs",
+        "links in pieces",
+    ),
+    (
+        "crates/furlong/src/phys/index/direct/cell.rs",
+        "follows a word",
+    ),
+    (
+        "crates/furlong/src/phys/index/direct/leaf.rs",
         "leaves: a header and blocks in one allocation",
     ),
     (
-        "crates/furlong/src/phys/direct/root.rs",
+        "crates/furlong/src/phys/index/direct/root.rs",
         "arrays of words that readers follow",
     ),
     (
-        "crates/furlong/src/phys/direct/runs.rs",
+        "crates/furlong/src/phys/index/direct/runs.rs",
         "a tagged word, and what it points to",
     ),
     (
-        "crates/furlong/src/phys/direct/update.rs",
+        "crates/furlong/src/phys/index/direct/update.rs",
         "hands unlinked leaves and runs to the limbo",
     ),
-    ("crates/furlong/src/phys/direct/wide.rs", "follows words"),
     (
-        "crates/furlong/src/phys/entry.rs",
+        "crates/furlong/src/phys/index/direct/wide.rs",
+        "follows words",
+    ),
+    (
+        "crates/furlong/src/phys/table/entry.rs",
         "chunks of entries that never move",
     ),
     (
-        "crates/furlong/src/phys/limbo.rs",
+        "crates/furlong/src/phys/storage/deferred.rs",
         "gives memory back when no reader has it",
     ),
     (
-        "crates/furlong/src/phys/making.rs",
+        "crates/furlong/src/phys/storage/construct.rs",
         "makes descriptors in place, and drops them if that panics",
     ),
     (
-        "crates/furlong/src/phys/memory.rs",
+        "crates/furlong/src/phys/storage/memory.rs",
         "takes memory over, and describes a host inside itself",
     ),
     (
-        "crates/furlong/src/phys/pages.rs",
+        "crates/furlong/src/phys/storage/pages.rs",
         "addresses of descriptors, and parts of a slab",
     ),
     (
-        "crates/furlong/src/phys/pool.rs",
+        "crates/furlong/src/phys/storage/pool.rs",
         "carves pieces from ranges that it is given",
     ),
     (
-        "crates/furlong/src/phys/slab.rs",
+        "crates/furlong/src/phys/storage/slab.rs",
         "arrays of descriptors, made and dropped by hand",
     ),
     (
-        "crates/furlong/src/phys/words.rs",
+        "crates/furlong/src/phys/storage/raw_array.rs",
         "arrays in the table's memory, which readers may follow",
     ),
     (
-        "crates/furlong/src/phys/unplug.rs",
+        "crates/furlong/src/phys/change/unplug.rs",
         "drops descriptors after a grace period",
     ),
     (
-        "crates/furlong/src/phys/view.rs",
+        "crates/furlong/src/phys/table/view.rs",
         "from a descriptor's address to a reference",
     ),
     (

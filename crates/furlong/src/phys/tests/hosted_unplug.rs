@@ -6,8 +6,8 @@ use core::mem::MaybeUninit;
 use super::{frames, lent};
 use crate::addr::{Address, Extent, Pfn};
 use crate::check::Check;
-use crate::phys::by_address::tests::LOOKED_AT;
 use crate::phys::segment::Frames;
+use crate::phys::storage::by_address::tests::LOOKED_AT;
 use crate::phys::{
     BrokenTable, Descriptor, Isolated, Segment, SegmentTable, Segments, SetError, Standard,
     UnplugError,

@@ -7,10 +7,10 @@ use core::alloc::Layout;
 use super::{Page, frames, lent, table};
 use crate::addr::Pfn;
 use crate::check::Check;
-use crate::phys::by_address::tests::LOOKED_AT;
-use crate::phys::memory::{Host, Memory};
 use crate::phys::segment::Frames;
-use crate::phys::slab::Slabs;
+use crate::phys::storage::by_address::tests::LOOKED_AT;
+use crate::phys::storage::memory::{Host, Memory};
+use crate::phys::storage::slab::Slabs;
 use crate::phys::{Custom, Direct, NoMemory, Plug, PlugError, SegmentTable, Standard};
 
 fn bytes(size: usize) -> Layout {

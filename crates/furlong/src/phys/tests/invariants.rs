@@ -4,8 +4,8 @@
 use super::{Page, frames, table};
 use crate::addr::Pfn;
 use crate::check::Check;
+use crate::phys::index::snapshot::{Hidden, Piece};
 use crate::phys::segment::Frames;
-use crate::phys::truth::{Hidden, Piece};
 use crate::phys::{Branchless, BrokenTable, Custom, Direct, Segments};
 
 type Writer<'a> = Segments<'a, Page, Custom<Direct>, 4>;
@@ -101,8 +101,8 @@ fn lookups_wrong_about(segments: &[(u64, u64)], found: &[(u64, u64)]) -> Option<
     };
     for (start, end) in found {
         let taken = writer.site().private.take(all).unwrap();
-        let index = writer.truth().find(taken.start).unwrap();
-        let piece = writer.truth().pieces_of(index).next().unwrap();
+        let index = writer.snapshot().find(taken.start).unwrap();
+        let piece = writer.snapshot().pieces_of(index).next().unwrap();
         let frames = Frames {
             start: *start,
             end: *end,

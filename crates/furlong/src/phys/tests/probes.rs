@@ -4,7 +4,7 @@
 use super::{Page, frames, table};
 use crate::addr::{Pfn, PhysAddr};
 use crate::check::Check;
-use crate::phys::array::Contiguous;
+use crate::phys::index::array::Contiguous;
 use crate::phys::{
     Array, BigFirst, BinarySearch, Branchless, Custom, Direct, Flat, Linear, Lookup, SegmentTable,
     Tree,

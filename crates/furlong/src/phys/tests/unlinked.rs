@@ -7,9 +7,9 @@ use core::cell::Cell;
 use super::{Page, frames, table};
 use crate::addr::Pfn;
 use crate::check::Check;
-use crate::phys::direct::Root;
-use crate::phys::lookup::{Arm, Found};
-use crate::phys::slab::Slabs;
+use crate::phys::index::direct::Root;
+use crate::phys::index::lookup::{Arm, Found};
+use crate::phys::storage::slab::Slabs;
 use crate::phys::{Custom, Direct, SegmentTable};
 
 type Table = SegmentTable<Page, Custom<Direct>, 4>;
@@ -146,13 +146,13 @@ fn all_that_a_change_unlinked_comes_back_when_readers_have_left() {
         for (start, end) in others {
             table.lock().plug(frames(*start, *end)).unwrap();
         }
-        let waiting = table.lock().core.limbo.len();
+        let waiting = table.lock().core.deferred.len();
         assert!(waiting > 0, "a reader is inside");
         drop(guard);
         for _ in 0..3 {
             table.lock().sweep();
         }
-        let waiting = table.lock().core.limbo.len();
+        let waiting = table.lock().core.deferred.len();
         assert_eq!(waiting, 0, "{others:?}");
     }
 }
@@ -164,15 +164,15 @@ fn all_that_one_change_unlinked_comes_back_together() {
     let table = started(&[range]);
     let reader = table.rcu().register().unwrap();
     let guard = reader.enter();
-    let before = table.lock().core.limbo.len();
+    let before = table.lock().core.deferred.len();
     drop(table.lock().isolate(frames(range.0, range.1)).unwrap());
-    let waiting = table.lock().core.limbo.len() - before;
+    let waiting = table.lock().core.deferred.len() - before;
     assert!(waiting >= 2, "{waiting}");
     drop(guard);
     for _ in 0..3 {
         table.lock().sweep();
     }
-    assert_eq!(table.lock().core.limbo.len(), 0);
+    assert_eq!(table.lock().core.deferred.len(), 0);
 }
 
 #[test]

@@ -1,0 +1,195 @@
+//! Plugging: at boot a segment, later a segment with descriptors.
+#![forbid(unsafe_code)]
+
+use core::iter;
+
+use crate::addr::{Address, Pfn};
+use crate::phys::error::{NoMemory, PlugError};
+use crate::phys::index::lookup::{Arm, Change};
+use crate::phys::segment::Frames;
+use crate::phys::storage::construct::{Made, Run};
+use crate::phys::storage::pages::Share;
+use crate::phys::storage::slab::Slabs;
+use crate::phys::table::writer::Segments;
+use crate::phys::{Config, Descriptor, Plug, SegmentId};
+
+/// A valid request, before anything is allocated for it.
+#[derive(Clone, Copy)]
+pub(in crate::phys) struct Wanted {
+    pub(in crate::phys) frames: Frames,
+    pub(in crate::phys) avail: Frames,
+    plug: Plug,
+}
+
+impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
+    /// Adds a segment: an [extent](crate::addr::Extent) of frames, or a [`Plug`] with more
+    /// properties.
+    ///
+    /// At boot, before [`start`](Self::start), the frames get no descriptors. Afterwards they get
+    /// them from slabs with room, or from a new slab, and lookups find them.
+    ///
+    /// The call drops the lock while it takes memory from the heap and while it makes descriptors,
+    /// and holds the lock again when it returns. Others may change the table meanwhile, so earlier
+    /// results may be outdated. Of two calls that plug the same frames, one is refused. Do not call
+    /// this while you hold another lock that is taken under this one.
+    ///
+    /// # Errors
+    /// [`PlugError`]; nothing has changed. The same if [`Descriptor::of_frame`] panics: the
+    /// descriptors made so far are dropped, once.
+    ///
+    /// # Cost
+    /// O(log n), a move of four bytes for each higher segment, and a word for each 4,096 frames.
+    /// Without the lock: a descriptor made for each frame. If the descriptors come from a shared
+    /// slab: a search of its bitmap, 64 places at a time.
+    pub fn plug(&mut self, plug: impl Into<Plug>) -> Result<SegmentId, PlugError> {
+        let plug = plug.into();
+        let wanted = self.room_for(plug)?;
+        if !self.core.started {
+            return Ok(self.link(wanted, None));
+        }
+        let run = self.take_descriptors(wanted.frames).map_err(|NoMemory| {
+            self.settle();
+            PlugError::NoMemory
+        })?;
+        let mut places = Places::new(self, run);
+        let share = run.share(0, wanted.frames);
+        let made = places.segments.unlocked(|| Made::make(iter::once(share)));
+        match places.segments.room_for(plug) {
+            Ok(wanted) => {
+                made.keep();
+                let segments = places.keep();
+                let id = segments.link(wanted, Some(share));
+                C::Lookup::update(&mut segments.site(), wanted.frames);
+                segments.settle();
+                Ok(id)
+            }
+            Err(refused) => {
+                places.segments.unlocked(|| drop(made));
+                drop(places);
+                Err(refused)
+            }
+        }
+    }
+
+    /// Validates a request and allocates everything but the descriptors.
+    fn room_for(&mut self, plug: Plug) -> Result<Wanted, PlugError> {
+        let mut wanted = self.judge(plug)?;
+        // Others may have changed everything while the lock was dropped for the heap. After two
+        // tries, memory that is still missing is allocated under the lock.
+        for _ in 0..2 {
+            if !self.fetch_for(wanted.frames) {
+                break;
+            }
+            wanted = self.judge(plug)?;
+        }
+        self.reserve_entries(1)?;
+        if self.core.started {
+            let room = C::Lookup::prepare(&mut self.site(), wanted.frames, Change::Plug);
+            room.inspect_err(|_| self.settle())?;
+        }
+        Ok(wanted)
+    }
+
+    /// Free descriptors that continue those of a neighbour, or else any.
+    fn take_descriptors(&mut self, frames: Frames) -> Result<Run<D>, NoMemory> {
+        let above = self.snapshot().position(frames.start);
+        for position in [above.checked_sub(1), Some(above)].into_iter().flatten() {
+            let index = self.core.order.as_slice().get(position);
+            let share = index.and_then(|index| self.all.get(*index).share());
+            let beside = |share| self.core.slabs.take_beside(share, frames);
+            if let Some(run) = share.and_then(beside) {
+                return Ok(run);
+            }
+        }
+        self.take_places(frames.len())
+    }
+
+    /// Free places of a slab, or of a new one, which is built without the lock.
+    pub(super) fn take_places(&mut self, len: u64) -> Result<Run<D>, NoMemory> {
+        if let Some(run) = self.core.slabs.take(len) {
+            return Ok(run);
+        }
+        self.fetch(Slabs::<D>::need(len)?);
+        let blank = Slabs::blank(&mut self.core.memory, len)?;
+        let run = self.unlocked(|| blank.build());
+        self.core.slabs.add(&run);
+        Ok(run)
+    }
+
+    pub(in crate::phys) fn judge(&self, plug: Plug) -> Result<Wanted, PlugError> {
+        let frames = Frames::new(plug.frames);
+        let frames = frames.ok_or(PlugError::Beyond(plug.frames.last()))?;
+        if let Some(index) = self.snapshot().overlapping(frames).first() {
+            return Err(PlugError::Overlap(self.all.id(*index)));
+        }
+        let avail = plug.avail.map_or(frames, |(start, end)| Frames {
+            start: start.raw(),
+            end: end.raw(),
+        });
+        if avail.start > avail.end || !frames.covers(avail) {
+            return Err(PlugError::Avail {
+                start: Pfn::new(avail.start),
+                end: Pfn::new(avail.end),
+            });
+        }
+        Ok(Wanted {
+            frames,
+            avail,
+            plug,
+        })
+    }
+
+    /// Adds the segment to the table, with its descriptors.
+    pub(in crate::phys) fn link(&mut self, wanted: Wanted, share: Option<Share<D>>) -> SegmentId {
+        let position = self.snapshot().position(wanted.frames.start);
+        let index = self.take_entry();
+        let entry = self.all.get(index);
+        entry.set_frames(wanted.frames);
+        entry.set_avail(wanted.avail);
+        entry.set_hint(0);
+        entry.set_user(wanted.plug.user);
+        entry.set_node(wanted.plug.node);
+        entry.forget_marks();
+        entry.forget_pages();
+        if let Some(share) = share {
+            entry.set_pages(share.pages(), share.slab());
+            self.core.managed += wanted.avail.len();
+        }
+        self.core.order.insert(position, index);
+        self.all.id(index)
+    }
+}
+
+/// Places that have no descriptors yet, or any more. Its drop gives them back.
+pub(super) struct Places<'s, 'a, D, C: Config, const N: usize> {
+    pub(in crate::phys) segments: &'s mut Segments<'a, D, C, N>,
+    /// `None` once they belong to a segment.
+    run: Option<Run<D>>,
+}
+
+impl<'s, 'a, D, C: Config, const N: usize> Places<'s, 'a, D, C, N> {
+    pub(in crate::phys) fn new(segments: &'s mut Segments<'a, D, C, N>, run: Run<D>) -> Self {
+        segments.core.between += run.len as u64;
+        let run = Some(run);
+        Self { segments, run }
+    }
+
+    /// Leaves the places to a segment.
+    fn keep(&mut self) -> &mut Segments<'a, D, C, N> {
+        if let Some(run) = self.run.take() {
+            self.segments.core.between -= run.len as u64;
+        }
+        self.segments
+    }
+}
+
+impl<D, C: Config, const N: usize> Drop for Places<'_, '_, D, C, N> {
+    fn drop(&mut self) {
+        if let Some(run) = self.run {
+            let core = &mut *self.segments.core;
+            core.between -= run.len as u64;
+            core.slabs.give_back(&mut core.memory, run);
+            self.segments.settle();
+        }
+    }
+}

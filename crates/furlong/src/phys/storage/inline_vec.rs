@@ -1,0 +1,128 @@
+//! A list of small values that begins in an inline array and moves to the table's memory when the
+//! array is full.
+#![forbid(unsafe_code)]
+
+use super::memory::Memory;
+use super::raw_array::RawArray;
+use crate::phys::error::NoMemory;
+
+/// A list of values: the first `N` need no allocation.
+pub(in crate::phys) struct InlineVec<T, const N: usize> {
+    inline: [T; N],
+    /// The storage once there were more than `N` values.
+    moved: RawArray<T>,
+    len: usize,
+    /// Fills unused slots.
+    fill: T,
+}
+
+impl<T: Copy, const N: usize> InlineVec<T, N> {
+    /// An empty list; `fill` fills unused slots.
+    pub(in crate::phys) const fn new(fill: T) -> Self {
+        Self {
+            inline: [fill; N],
+            moved: RawArray::new(),
+            len: 0,
+            fill,
+        }
+    }
+
+    fn room(&self) -> usize {
+        self.moved.room().max(N)
+    }
+
+    /// The room after a `reserve` of `more` values.
+    fn room_for(&self, more: usize) -> Option<usize> {
+        let need = self.len.checked_add(more)?;
+        let room = self.room();
+        let grown = || need.max(2 * room).max(8);
+        Some(if need <= room { room } else { grown() })
+    }
+
+    /// Makes room for `more` values.
+    pub(in crate::phys) fn reserve(
+        &mut self,
+        memory: &mut Memory,
+        more: usize,
+    ) -> Result<(), NoMemory> {
+        let room = self.room_for(more).ok_or(NoMemory)?;
+        if room == self.room() {
+            return Ok(());
+        }
+        let (inline, fill) = (&self.inline, self.fill);
+        let copy = |old: &RawArray<T>, at| *old.get(at).or(inline.get(at)).unwrap_or(&fill);
+        let mut old = self.moved.grow(memory, room, copy)?;
+        old.free(memory);
+        Ok(())
+    }
+
+    /// Bytes that a `reserve` of `more` values allocates.
+    pub(in crate::phys) fn footprint(&self, more: usize) -> usize {
+        match self.room_for(more) {
+            Some(room) if room == self.room() => 0,
+            Some(room) => RawArray::<T>::footprint(room),
+            None => usize::MAX,
+        }
+    }
+
+    fn all(&mut self) -> &mut [T] {
+        if self.moved.room() > 0 {
+            self.moved.as_mut_slice()
+        } else {
+            &mut self.inline
+        }
+    }
+
+    pub(in crate::phys) fn as_slice(&self) -> &[T] {
+        let all = if self.moved.room() > 0 {
+            self.moved.as_slice()
+        } else {
+            &self.inline
+        };
+        &all[..self.len]
+    }
+
+    pub(in crate::phys) fn as_mut_slice(&mut self) -> &mut [T] {
+        let len = self.len;
+        &mut self.all()[..len]
+    }
+
+    /// Inserts `value` at `at`. There must be room.
+    pub(in crate::phys) fn insert(&mut self, at: usize, value: T) {
+        let len = self.len;
+        assert!(len < self.room() && at <= len, "room was made before");
+        let all = self.all();
+        all.copy_within(at..len, at + 1);
+        all[at] = value;
+        self.len += 1;
+    }
+
+    pub(in crate::phys) fn push(&mut self, value: T) {
+        self.insert(self.len, value);
+    }
+
+    pub(in crate::phys) fn remove(&mut self, at: usize) -> T {
+        let value = self.as_slice()[at];
+        self.as_mut_slice().copy_within(at + 1.., at);
+        self.len -= 1;
+        value
+    }
+
+    /// Removes the last value.
+    pub(in crate::phys) fn pop(&mut self) -> Option<T> {
+        let last = *self.as_slice().last()?;
+        self.len -= 1;
+        Some(last)
+    }
+
+    /// Removes the first `count` values.
+    pub(super) fn remove_first(&mut self, count: usize) {
+        self.as_mut_slice().copy_within(count.., 0);
+        self.len -= count;
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(in crate::phys) fn clear(&mut self) {
+        self.len = 0;
+    }
+}

@@ -1,0 +1,241 @@
+//! The table: the data that readers share, and the rest under a lock.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+use super::entry::{All, Entries};
+use super::view::View;
+use super::writer::Segments;
+use crate::phys::index::lookup::{Arm, Site};
+use crate::phys::index::snapshot::{Hidden, Snapshot};
+use crate::phys::storage::deferred::Deferred;
+use crate::phys::storage::inline_vec::InlineVec;
+use crate::phys::storage::memory::Memory;
+use crate::phys::storage::slab::Slabs;
+use crate::phys::{Concurrent, Config, Custom, Direct, Lookup, Standard};
+#[cfg(not(loom))]
+use crate::rcu::Domain;
+use crate::rcu::Rcu;
+#[cfg(not(loom))]
+use crate::sync::SpinLock;
+use crate::sync::{Lock, RawLock};
+
+/// Physical segments and the descriptors of their frames; see the [module](super).
+///
+/// The first `N` segments (a power of two) need no allocation.
+///
+/// # Example
+///
+/// ```
+/// use furlong::addr::{Extent, Pfn, PhysAddr};
+/// use furlong::phys::{Descriptor, SegmentTable};
+///
+/// struct Page(Pfn);
+///
+/// impl Descriptor for Page {
+///     fn of_frame(frame: Pfn) -> Self {
+///         Self(frame)
+///     }
+/// }
+///
+/// static TABLE: SegmentTable<Page> = SegmentTable::new();
+///
+/// // At boot: what the firmware says.
+/// let frames = Extent::from_len(Pfn::new(0x100), 0x1000).unwrap();
+/// let low = TABLE.lock().plug(frames).unwrap();
+///
+/// // Once there is memory: descriptors, and readers that never wait.
+/// # #[cfg(feature = "alloc")] {
+/// TABLE.lock().grow_on_heap();
+/// TABLE.lock().start().unwrap();
+/// let reader = TABLE.rcu().register().unwrap();
+/// let guard = reader.enter();
+/// let view = TABLE.read(&guard);
+/// assert_eq!(view.find(Pfn::new(0x103)), Some((low, 3)));
+/// assert_eq!(view.page(PhysAddr::new(0x10_3456)).unwrap().0, Pfn::new(0x103));
+/// assert!(view.page(PhysAddr::new(0)).is_none());
+/// # }
+/// ```
+pub struct SegmentTable<D, C: Config = Standard, const N: usize = 32> {
+    pub(in crate::phys) entries: Entries<D, N>,
+    pub(in crate::phys) shared: <C::Lookup as Arm>::Shared<D>,
+    pub(in crate::phys) rcu: C::Rcu,
+    pub(in crate::phys) core: Lock<C::Lock, Core<D, C::Lookup, N>>,
+}
+
+/// The data under the lock.
+pub(in crate::phys) struct Core<D, L: Lookup, const N: usize> {
+    /// Indices of live entries, in the order of their frames.
+    pub(in crate::phys) order: InlineVec<u32, N>,
+    /// In the order of their frames.
+    pub(in crate::phys) hidden: InlineVec<Hidden, 2>,
+    /// The number of isolations that will split their segment when they are removed.
+    pub(in crate::phys) splits: usize,
+    /// The number of entries that have ever been alive.
+    pub(in crate::phys) used: u32,
+    /// Head of the free list of entries, or [`NO_ENTRY`]. An entry's user value is the next index.
+    pub(in crate::phys) dead: u32,
+    pub(super) dead_len: u32,
+    /// True if there are descriptors and an index.
+    pub(in crate::phys) started: bool,
+    /// The number of available frames that have descriptors.
+    pub(in crate::phys) managed: u64,
+    pub(in crate::phys) slabs: Slabs<D>,
+    /// The number of places of slabs that belong to calls which have dropped the lock.
+    pub(in crate::phys) between: u64,
+    pub(in crate::phys) index: L::Private<D>,
+    pub(in crate::phys) deferred: Deferred,
+    pub(in crate::phys) memory: Memory,
+}
+
+/// The end of the list of dead entries.
+pub(super) const NO_ENTRY: u32 = u32::MAX;
+
+impl<D, L: Lookup, const N: usize> Core<D, L, N> {
+    const fn new(index: L::Private<D>) -> Self {
+        Self {
+            order: InlineVec::new(0),
+            hidden: InlineVec::new(Hidden::NONE),
+            splits: 0,
+            used: 0,
+            dead: NO_ENTRY,
+            dead_len: 0,
+            started: false,
+            managed: 0,
+            slabs: Slabs::new(),
+            between: 0,
+            index,
+            deferred: Deferred::new(),
+            memory: Memory::new(),
+        }
+    }
+
+    pub(in crate::phys) fn snapshot<'a>(&'a self, all: All<'a, D>) -> Snapshot<'a, D> {
+        Snapshot {
+            all,
+            order: self.order.as_slice(),
+            hidden: self.hidden.as_slice(),
+        }
+    }
+
+    pub(in crate::phys) fn site<'a>(
+        &'a mut self,
+        all: All<'a, D>,
+        shared: &'a L::Shared<D>,
+    ) -> Site<'a, L, D> {
+        Site {
+            shared,
+            private: &mut self.index,
+            memory: &mut self.memory,
+            deferred: &mut self.deferred,
+            snapshot: Snapshot {
+                all,
+                order: self.order.as_slice(),
+                hidden: self.hidden.as_slice(),
+            },
+        }
+    }
+
+    /// The number of entries without a segment, of `all` entries.
+    pub(super) fn unused_entries(&self, all: usize) -> usize {
+        all - self.used as usize + self.dead_len as usize
+    }
+}
+
+impl<D, const N: usize> SegmentTable<D, Standard, N> {
+    /// An empty table, with a spin lock and a domain of its own.
+    #[cfg(not(loom))]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            entries: Entries::new(),
+            shared: Direct::shared_part(),
+            rcu: Domain::new(),
+            core: Lock::new(SpinLock::new(), Core::new(Direct::private_part())),
+        }
+    }
+}
+
+#[cfg(not(loom))]
+impl<D, const N: usize> Default for SegmentTable<D, Standard, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<D, K: RawLock, R: Rcu, const BITS: u32, const N: usize>
+    SegmentTable<D, Custom<Direct, K, R, BITS>, N>
+{
+    /// An empty table with the caller's lock, whose readers hold guards of `rcu`.
+    #[cfg(not(loom))]
+    pub const fn with_parts(lock: K, rcu: R) -> Self {
+        Self {
+            entries: Entries::new(),
+            shared: Direct::shared_part(),
+            rcu,
+            core: Lock::new(lock, Core::new(Direct::private_part())),
+        }
+    }
+}
+
+impl<D, C: Config, const N: usize> SegmentTable<D, C, N> {
+    /// An empty table of any configuration.
+    pub fn with_config(lock: C::Lock, rcu: C::Rcu) -> Self {
+        Self {
+            entries: Entries::new(),
+            shared: C::Lookup::shared(),
+            rcu,
+            core: Lock::new(lock, Core::new(C::Lookup::private())),
+        }
+    }
+
+    /// Takes the lock, for changes and for all queries about more than one frame.
+    ///
+    /// Descriptors are made by [`plug`](Segments::plug) and dropped by [`remove`](Segments::remove)
+    /// without the lock: these calls drop it and take it again.
+    pub fn lock(&self) -> Segments<'_, D, C, N> {
+        Segments::locked(self)
+    }
+
+    /// Access without the lock. The borrow shows that there is no other writer and no reader, so no
+    /// change waits for a grace period.
+    pub fn get_mut(&mut self) -> Segments<'_, D, C, N> {
+        Segments::alone(self)
+    }
+
+    /// The read-copy-update scheme, with which readers register.
+    pub fn rcu(&self) -> &C::Rcu {
+        &self.rcu
+    }
+
+    /// A reader's view of the table, valid inside the guard.
+    ///
+    /// # Panics
+    /// If the guard belongs to another RCU domain.
+    ///
+    /// # Cost
+    /// Any number of lookups can use one guard and one view.
+    #[inline]
+    pub fn read<'g>(&'g self, guard: &'g <C::Rcu as Rcu>::Guard<'_>) -> View<'g, D, C>
+    where
+        C::Lookup: Concurrent,
+    {
+        assert!(
+            self.rcu.covers(guard),
+            "the guard belongs to another domain"
+        );
+        View::beside(&self.shared, self.entries.all())
+    }
+}
+
+impl<D, C: Config, const N: usize> Drop for SegmentTable<D, C, N> {
+    fn drop(&mut self) {
+        self.get_mut().drop_descriptors();
+    }
+}
+
+impl<D, C: Config, const N: usize> fmt::Debug for SegmentTable<D, C, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SegmentTable").finish_non_exhaustive()
+    }
+}
