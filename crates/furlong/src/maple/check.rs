@@ -3,11 +3,11 @@
 
 use core::fmt;
 
-use super::geometry::Geometry;
-use super::inner::Inner;
-use super::leaf::Leaf;
-use super::link::{Node, Ptr};
-use super::tree::Tree;
+use super::node::geometry::Geometry;
+use super::node::inner::Inner;
+use super::node::leaf::Leaf;
+use super::node::link::{Node, Ptr};
+use super::node::tree::Tree;
 
 /// A broken invariant of a tree, numbered as in the module's documentation, with the first index of
 /// the node or the slot that breaks it.

@@ -7,20 +7,20 @@ use super::Standard;
 use super::check::Broken;
 use super::config::Config;
 use super::counters::Off;
-use super::displaced::{Displaced, Slots};
-use super::entry::{Entry, Split};
+use super::edit::displaced::{Displaced, Slots};
+use super::edit::refusal::{not_erased, not_inserted, not_resized, not_stored};
+use super::edit::write::{self, Write};
 use super::error::{EraseError, InsertError, ResizeError, StoreError};
-use super::gaps::{End, gap};
-use super::geometry::Geometry;
-use super::iter::{Iter, IterBack};
-use super::leaf::Slot;
-use super::pool::{NoMemory, Nodes, Pool};
-use super::refusal::{not_erased, not_inserted, not_resized, not_stored};
-use super::reservation::bound_in_place;
-use super::tree::Tree;
-use super::typed::{Typed, Words};
-use super::view::{Place, View};
-use super::write::{self, Write};
+use super::memory::pool::{NoMemory, Nodes, Pool};
+use super::memory::reservation::bound_in_place;
+use super::node::entry::{Entry, Split};
+use super::node::geometry::Geometry;
+use super::node::leaf::Slot;
+use super::node::tree::Tree;
+use super::node::typed::{Typed, Words};
+use super::read::gaps::{End, gap};
+use super::read::iter::{Iter, IterBack};
+use super::read::view::{Place, View};
 use crate::addr::{Address, Extent};
 use crate::check::Check;
 use crate::sync::const_unless_loom;
@@ -256,7 +256,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// Removes all entries. It obtains no node.
     pub(crate) fn take_all(&mut self) -> Displaced<'_, A, E, C> {
         let mut write = self.write();
-        write.uproot();
+        write.unlink_subtree();
         let displaced = write.displaced;
         self.displaced(0, u64::MAX, displaced)
     }

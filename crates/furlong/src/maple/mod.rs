@@ -60,18 +60,12 @@
 //!   nothing there, whichever child they enter.
 //!
 //! # Files
-//! - `map`: the type and its operations; `shared`, `session`, `removed`: the same beside readers;
-//!   `edit`: a common interface for changes; `view`: read access; `cursor`: a position;
-//!   `reservation`: nodes for later changes; `duplicate`, `bulk`: whole trees at once. `config`,
-//!   `geometry`, `counters`: configuration, node sizes, work counters; `error`, `refusal`: errors.
-//! - `entry`, `heap`, `typed`: entries and their words. `source`, `block`, `pool`: memory for
-//!   nodes.
-//! - `leaf`, `inner`, `link`: nodes and the links to them; `tree`: the root and the descent.
-//! - `put`: insertion into free space; `write`: changes in place; `cut`: the slots that a change
-//!   replaces; `resize`, `ends`: moves of ends; `note`: gaps after a change; `rebuild`, `split`,
-//!   `build`: new nodes; `uproot`, `displaced`: removed nodes and entries; `exchange`: stores whose
-//!   caller supplies the upper part of an entry that is cut in two.
-//! - `iter`, `beside`, `gaps`: searches; `check`: the invariants.
+//! - `map`: the type and its operations; `shared`, `session`: the same beside readers.
+//! - `config`, `counters`, `error`: configuration, work counters, errors. `check`: the invariants.
+//! - `node`: leaves, inner nodes, the links between them, and the words of entries.
+//! - `read`: views, cursors and searches.
+//! - `edit`: changes of single entries; `structure`: changes of nodes, and whole trees at once.
+//! - `memory`: memory for nodes, and reservations.
 //!
 //! # Sources
 //! - L. Howlett, "Maple Tree 20201029" (maple-tree mailing list), and Linux 6.12
@@ -89,71 +83,40 @@
 //!   tree.
 #![deny(unsafe_code)]
 
-mod beside;
-mod block;
-mod build;
-mod bulk;
 mod check;
 mod config;
 mod counters;
-mod cursor;
-mod cut;
-mod displaced;
-mod duplicate;
 mod edit;
-mod ends;
-mod entry;
 mod error;
-#[cfg(feature = "alloc")]
-mod exchange;
-mod gaps;
-mod geometry;
-#[cfg(feature = "alloc")]
-mod heap;
-mod inner;
-mod iter;
-mod leaf;
-mod link;
 mod map;
-mod note;
-mod pool;
-mod put;
-mod rebuild;
-mod refusal;
-mod removed;
-mod reservation;
-mod resize;
+mod memory;
+mod node;
+mod read;
 mod session;
 mod shared;
-mod source;
-mod split;
+mod structure;
 #[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests;
-mod tree;
-mod typed;
-mod uproot;
-mod view;
-mod write;
 
-pub use bulk::BulkError;
 pub use check::Broken;
 pub use config::{Config, Custom, Standard};
 pub use counters::{Counters, Event, Off, Tally};
-pub use cursor::Cursor;
-pub use displaced::Displaced;
-pub use duplicate::DuplicateError;
-pub use edit::{Edit, TakenAt};
-pub use entry::{Entry, Plain, Retire, Split};
+pub use edit::displaced::Displaced;
+pub use edit::interface::{Edit, TakenAt};
+pub use edit::removed::{Removed, Unlinked};
 pub use error::{EraseError, InsertError, ResizeError, StoreError};
-pub use geometry::{Fan, Geometry, Row, Wide};
-#[cfg(feature = "alloc")]
-pub use heap::Shared;
-pub use iter::{Iter, IterBack};
 pub use map::Maple;
-pub use pool::{NoMemory, Nodes};
-pub use removed::{Removed, Unlinked};
-pub use reservation::{NotEnough, Reservation};
+pub use memory::pool::{NoMemory, Nodes};
+pub use memory::reservation::{NotEnough, Reservation};
+pub use memory::source::{Heap, Lines, Source};
+pub use node::entry::{Entry, Plain, Retire, Split};
+pub use node::geometry::{Fan, Geometry, Row, Wide};
+#[cfg(feature = "alloc")]
+pub use node::heap::Shared;
+pub use read::cursor::Cursor;
+pub use read::iter::{Iter, IterBack};
+pub use read::view::{Place, View};
 pub use session::{OneRemoved, Session};
 pub use shared::RcuMaple;
-pub use source::{Heap, Lines, Source};
-pub use view::{Place, View};
+pub use structure::bulk::BulkError;
+pub use structure::duplicate::DuplicateError;

@@ -4,20 +4,20 @@
 use core::{fmt, marker::PhantomData};
 
 use super::config::Config;
-use super::displaced::Slots;
-use super::entry::{Retire, Split};
+use super::edit::displaced::Slots;
+use super::edit::refusal::{not_erased, not_inserted, not_resized, not_stored};
+use super::edit::removed::{Removed, Unlinked};
+use super::edit::write::{Displaced, Write};
 use super::error::{EraseError, InsertError, ResizeError, StoreError};
-use super::gaps::{End, gap};
-use super::geometry::Geometry;
-use super::leaf::Slot;
-use super::pool::{NoMemory, Nodes, Pool};
-use super::refusal::{not_erased, not_inserted, not_resized, not_stored};
-use super::removed::{Removed, Unlinked};
-use super::reservation::{NotEnough, Reservation, bound};
+use super::memory::pool::{NoMemory, Nodes, Pool};
+use super::memory::reservation::{NotEnough, Reservation, bound};
+use super::node::entry::{Retire, Split};
+use super::node::geometry::Geometry;
+use super::node::leaf::Slot;
+use super::node::typed::Words;
+use super::read::gaps::{End, gap};
+use super::read::view::View;
 use super::shared::RcuMaple;
-use super::typed::Words;
-use super::view::View;
-use super::write::{Displaced, Write};
 use crate::addr::{Address, Extent};
 use crate::rcu::Rcu;
 use crate::sync::{LockGuard, RawLock};
@@ -198,7 +198,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
     #[cfg(feature = "alloc")]
     pub(crate) fn take_all(&mut self) -> Removed<'_, 'm, A, E, R, C> {
         let mut write = self.write();
-        write.uproot();
+        write.unlink_subtree();
         let displaced = write.displaced;
         self.removed(0, u64::MAX, displaced)
     }

@@ -6,15 +6,15 @@ use core::{fmt, marker::PhantomData};
 use super::check::Broken;
 use super::config::{Config, Standard};
 use super::counters::Off;
-use super::displaced::{Displaced, Slots};
-use super::entry::Retire;
-use super::pool::{NoMemory, Pool};
-use super::reservation::{NotEnough, Reservation};
+use super::edit::displaced::{Displaced, Slots};
+use super::edit::write::{self, Write};
+use super::memory::pool::{NoMemory, Pool};
+use super::memory::reservation::{NotEnough, Reservation};
+use super::node::entry::Retire;
+use super::node::tree::Tree;
+use super::node::typed::Typed;
+use super::read::view::View;
 use super::session::Session;
-use super::tree::Tree;
-use super::typed::Typed;
-use super::view::View;
-use super::write::{self, Write};
 use crate::addr::Address;
 use crate::check::Check;
 use crate::rcu::Rcu;
@@ -174,7 +174,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for RcuMaple<A, 
             count,
             displaced: write::Displaced::new(),
         };
-        write.uproot();
+        write.unlink_subtree();
         let all = Slots::new(tree, write.pool, write.displaced, (0, u64::MAX));
         drop(Displaced::<A, E, C>::of(all));
     }

@@ -1,8 +1,8 @@
 //! Each invariant broken once: the check names it.
 #![forbid(unsafe_code)]
 
-use super::leaf::Leaf;
-use super::link::Ptr;
+use super::node::leaf::Leaf;
+use super::node::link::Ptr;
 use super::{Broken, Custom, Fan, Heap, Maple};
 use crate::addr::{Extent, VirtAddr};
 use crate::check::Check;
@@ -22,7 +22,7 @@ fn map() -> Map {
 }
 
 /// The leaf that contains `index`, and the path to it.
-fn spot(map: &Map, index: u64) -> super::tree::Spot<'_, Tiny> {
+fn spot(map: &Map, index: u64) -> super::node::tree::Spot<'_, Tiny> {
     map.tree.descend(index, &super::Off).unwrap()
 }
 

@@ -134,12 +134,12 @@ const IMPLS: &[(&str, &str, Shown)] = &[
         NoBound("its values are numbers of the allocator's"),
     ),
     (
-        "maple/pool.rs",
+        "maple/memory/pool.rs",
         "Send for Pool",
         Program(SENT_MAP, BOTH, NONE),
     ),
     (
-        "maple/pool.rs",
+        "maple/memory/pool.rs",
         "Sync for Pool",
         Program(SEEN_MAP, BOTH, NONE),
     ),

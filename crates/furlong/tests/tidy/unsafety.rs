@@ -17,31 +17,31 @@ mod samples;
 /// Every file that may have `unsafe`, with its reason. All others forbid it.
 const UNSAFE_FILES: &[(&str, &str)] = &[
     (
-        "crates/furlong/src/maple/block.rs",
+        "crates/furlong/src/maple/memory/block.rs",
         "puts nodes into memory and gives it back",
     ),
     (
-        "crates/furlong/src/maple/entry.rs",
+        "crates/furlong/src/maple/node/entry.rs",
         "the contract of entries, and words that stand for them",
     ),
     (
-        "crates/furlong/src/maple/heap.rs",
+        "crates/furlong/src/maple/node/heap.rs",
         "gives boxes and counted references away as words",
     ),
     (
-        "crates/furlong/src/maple/link.rs",
+        "crates/furlong/src/maple/node/link.rs",
         "nodes by their pointers",
     ),
     (
-        "crates/furlong/src/maple/pool.rs",
+        "crates/furlong/src/maple/memory/pool.rs",
         "obtains nodes, links them and gives them back",
     ),
     (
-        "crates/furlong/src/maple/source.rs",
+        "crates/furlong/src/maple/memory/source.rs",
         "the contract of memory for nodes",
     ),
     (
-        "crates/furlong/src/maple/typed.rs",
+        "crates/furlong/src/maple/node/typed.rs",
         "makes entries of a tree's words again",
     ),
     (

@@ -1,0 +1,43 @@
+//! Conversions of the tree's refusals to the errors of the interface.
+#![forbid(unsafe_code)]
+
+use super::resize::NotResized;
+use super::write::{NotInserted, Refused};
+use crate::addr::Address;
+use crate::maple::error::{EraseError, InsertError, ResizeError, StoreError};
+use crate::maple::node::typed::extent;
+
+pub(in crate::maple) fn not_inserted<A: Address, E>(
+    refused: NotInserted,
+    entry: E,
+) -> InsertError<A, E> {
+    match refused {
+        NotInserted::Occupied(slot) => InsertError::Occupied {
+            conflict: extent(slot.start, slot.last),
+            entry,
+        },
+        NotInserted::NoMemory => InsertError::NoMemory { entry },
+    }
+}
+
+pub(in crate::maple) fn not_stored<E>(refused: Refused, entry: E) -> StoreError<E> {
+    match refused {
+        Refused::NoMemory => StoreError::NoMemory { entry },
+        Refused::NoSplit => StoreError::NoSplit { entry },
+    }
+}
+
+pub(in crate::maple) fn not_erased(refused: Refused) -> EraseError {
+    match refused {
+        Refused::NoMemory => EraseError::NoMemory,
+        Refused::NoSplit => EraseError::NoSplit,
+    }
+}
+
+pub(in crate::maple) fn not_resized<A: Address>(refused: NotResized) -> ResizeError<A> {
+    match refused {
+        NotResized::Vacant => ResizeError::Vacant,
+        NotResized::Occupied(slot) => ResizeError::Occupied(extent(slot.start, slot.last)),
+        NotResized::NoMemory => ResizeError::NoMemory,
+    }
+}

@@ -1,0 +1,116 @@
+//! Entries that were removed beside readers, handed back.
+#![forbid(unsafe_code)]
+
+use core::{fmt, ops::Deref};
+
+use super::displaced::Slots;
+use crate::addr::{Address, Extent};
+use crate::maple::config::Config;
+use crate::maple::node::entry::{Plain, Retire};
+use crate::maple::node::leaf::Slot;
+use crate::maple::node::typed::{Typed, Words};
+use crate::rcu::{Batch, Rcu};
+
+/// An entry that was removed, and that readers may still use.
+///
+/// Its drop, under the lock or after it, retires the entry. The entry itself is dropped after the
+/// grace period, by a thread that polls the domain. Forgetting this leaks the entry.
+pub struct Unlinked<'m, E: Retire, R: Rcu> {
+    /// `Some` until the drop.
+    entry: Option<E>,
+    rcu: &'m R,
+}
+
+impl<'m, E: Retire, R: Rcu> Unlinked<'m, E, R> {
+    /// The entry of a slot that was removed from the tree.
+    pub(in crate::maple) fn of<A: Address>(slot: Slot, rcu: &'m R) -> (Extent<A>, Self) {
+        let (at, entry) = Words::<A, E>::take(slot);
+        let entry = Some(entry);
+        (at, Self { entry, rcu })
+    }
+}
+
+impl<E: Retire, R: Rcu> Deref for Unlinked<'_, E, R> {
+    type Target = E;
+
+    fn deref(&self) -> &E {
+        self.entry
+            .as_ref()
+            .expect("it is there until it is dropped")
+    }
+}
+
+impl<E: Retire + Plain, R: Rcu> Unlinked<'_, E, R> {
+    /// The entry, which has nothing to drop.
+    pub fn into_inner(self) -> E {
+        *self
+    }
+}
+
+impl<E: Retire, R: Rcu> Drop for Unlinked<'_, E, R> {
+    #[inline]
+    fn drop(&mut self) {
+        let mut batch = Batch::new();
+        if let Some(entry) = self.entry.take() {
+            entry.retire(&mut batch);
+        }
+        if !batch.is_empty() {
+            self.rcu.retire(batch);
+        }
+    }
+}
+
+impl<E: Retire + fmt::Debug, R: Rcu> fmt::Debug for Unlinked<'_, E, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Unlinked").field(&**self).finish()
+    }
+}
+
+/// The entries that a change beside readers has removed whole, with their extents, in order.
+///
+/// Entries that were only cut keep their rest in the map. Dropping this retires the remaining
+/// entries. Forgetting it leaks them and their nodes; the map no longer has them.
+#[must_use = "what was removed is retired with it: take it, if it is wanted"]
+pub struct Removed<'w, 'm, A: Address, E: Retire, R: Rcu, C: Config> {
+    pub(in crate::maple) slots: Slots<'w, C>,
+    pub(in crate::maple) rcu: &'m R,
+    pub(in crate::maple) typed: Typed<A, E>,
+}
+
+impl<A: Address, E: Retire, R: Rcu, C: Config> Removed<'_, '_, A, E, R, C> {
+    /// Passes every entry to `see`, and retires them all at once, with the nodes.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn show(mut self, see: impl FnMut(Extent<A>, E::Ref<'_>)) {
+        self.retire_all(see);
+    }
+
+    fn retire_all(&mut self, mut see: impl FnMut(Extent<A>, E::Ref<'_>)) {
+        while let Some(slot) = self.slots.next() {
+            // Retired before `see` gets it: if `see` panics, readers may still use the entry.
+            let (at, entry) = Words::<A, E>::retire(slot, self.slots.pool.entries());
+            see(at, entry);
+        }
+    }
+}
+
+impl<'m, A: Address, E: Retire, R: Rcu, C: Config> Iterator for Removed<'_, 'm, A, E, R, C> {
+    type Item = (Extent<A>, Unlinked<'m, E, R>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.slots.next().map(|slot| Unlinked::of(slot, self.rcu))
+    }
+}
+
+impl<A: Address, E: Retire, R: Rcu, C: Config> Drop for Removed<'_, '_, A, E, R, C> {
+    fn drop(&mut self) {
+        if !self.slots.is_empty() {
+            self.retire_all(|_, _| ());
+        }
+    }
+}
+
+impl<A: Address, E: Retire, R: Rcu, C: Config> fmt::Debug for Removed<'_, '_, A, E, R, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Removed").finish_non_exhaustive()
+    }
+}

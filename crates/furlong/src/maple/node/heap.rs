@@ -1,0 +1,224 @@
+//! Entries that own a value on the heap.
+#![expect(
+    unsafe_code,
+    reason = "a word is the box or the reference it was made of"
+)]
+
+use alloc::{boxed::Box, sync::Arc};
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::{ManuallyDrop, needs_drop};
+use core::ptr::NonNull;
+
+use super::entry::{Entry, Retire, Split};
+use crate::addr::Address;
+use crate::maple::config::Config;
+use crate::maple::memory::pool::Pool;
+use crate::maple::session::Session;
+use crate::rcu::{Batch, Rcu, RcuBox};
+use crate::sync::RawLock;
+
+// SAFETY: the word is the box's pointer, which has one owner.
+unsafe impl<T> Entry for Box<T> {
+    type Ref<'a>
+        = &'a T
+    where
+        T: 'a;
+
+    #[inline]
+    fn into_word(self) -> NonNull<()> {
+        NonNull::from(Box::leak(self)).cast()
+    }
+
+    #[inline]
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        // SAFETY: the pointer came from a box, and no other box was made from it since.
+        unsafe { Self::from_raw(word.cast().as_ptr()) }
+    }
+
+    #[inline]
+    unsafe fn borrow<'a>(word: NonNull<()>) -> &'a T
+    where
+        T: 'a,
+    {
+        // SAFETY: the box's value lives until a box is made from the pointer again and used.
+        unsafe { word.cast().as_ref() }
+    }
+}
+
+/// A reference to a value that an [`Arc`] in a tree owns. [`share`](Shared::share) makes another
+/// `Arc` of it.
+///
+/// It is `Send` only if an `Arc` is, because the other thread may drop the value:
+/// ```compile_fail,E0277
+/// use furlong::maple::Shared;
+/// use std::sync::MutexGuard;
+///
+/// // `Sync`, and not `Send`: a lock is released by the thread that took it.
+/// fn goes<'a>(found: Shared<'a, MutexGuard<'static, u32>>) -> impl Send + 'a {
+///     found
+/// }
+/// ```
+/// ```compile_fail,E0277
+/// use furlong::maple::Shared;
+/// use std::sync::MutexGuard;
+///
+/// fn is_lent<'a>(found: &'a Shared<'a, MutexGuard<'static, u32>>) -> impl Send + 'a {
+///     found
+/// }
+/// ```
+pub struct Shared<'a, T> {
+    value: &'a T,
+    /// Behaves as a borrowed `Arc`, so it is `Send` and `Sync` if that is.
+    owner: PhantomData<&'a Arc<T>>,
+}
+
+impl<T: fmt::Debug> fmt::Debug for Shared<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Shared").field(self.value).finish()
+    }
+}
+
+impl<T> Clone for Shared<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Shared<'_, T> {}
+
+impl<T> core::ops::Deref for Shared<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<'a, T> Shared<'a, T> {
+    /// The value, for as long as the tree or the guard is borrowed.
+    #[must_use]
+    pub fn get(self) -> &'a T {
+        self.value
+    }
+
+    /// Another owner of the value.
+    #[must_use]
+    pub fn share(self) -> Arc<T> {
+        // SAFETY: `borrow` made the reference from an `Arc`'s pointer, and that `Arc` holds its
+        // count while `'a` lasts. `ManuallyDrop` keeps this one from giving the count back.
+        let owner = ManuallyDrop::new(unsafe { Arc::from_raw(core::ptr::from_ref(self.value)) });
+        Arc::clone(&owner)
+    }
+}
+
+// SAFETY: the word is the arc's pointer, which stands for one count.
+unsafe impl<T> Entry for Arc<T> {
+    type Ref<'a>
+        = Shared<'a, T>
+    where
+        T: 'a;
+
+    #[inline]
+    fn into_word(self) -> NonNull<()> {
+        let value = Self::into_raw(self).cast_mut().cast();
+        NonNull::new(value).expect("an Arc's pointer is not null")
+    }
+
+    #[inline]
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        // SAFETY: the pointer came from an `Arc`, whose count belongs to this one now.
+        unsafe { Self::from_raw(word.cast().as_ptr()) }
+    }
+
+    #[inline]
+    unsafe fn borrow<'a>(word: NonNull<()>) -> Shared<'a, T>
+    where
+        T: 'a,
+    {
+        Shared {
+            // SAFETY: the value lives while that count does.
+            value: unsafe { word.cast().as_ref() },
+            owner: PhantomData,
+        }
+    }
+}
+
+impl<T> Split for Arc<T> {
+    fn split(entry: Shared<'_, T>) -> Option<Self> {
+        Some(entry.share())
+    }
+}
+
+// SAFETY: the word is the address of the box's block, which has one owner.
+unsafe impl<T> Entry for RcuBox<T> {
+    type Ref<'a>
+        = &'a T
+    where
+        T: 'a;
+
+    #[inline]
+    fn into_word(self) -> NonNull<()> {
+        self.into_address()
+    }
+
+    #[inline]
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        // SAFETY: the address came from a box, and no other box was made from it since.
+        unsafe { Self::from_address(word) }
+    }
+
+    #[inline]
+    unsafe fn borrow<'a>(word: NonNull<()>) -> &'a T
+    where
+        T: 'a,
+    {
+        // SAFETY: the block lives until a box is made from the address and dropped. A retired block
+        // lives until all guards that may lead to it are gone.
+        unsafe { Self::at_address(word) }
+    }
+}
+
+impl<T: Clone> Split for RcuBox<T> {
+    fn split(entry: &T) -> Option<Self> {
+        Self::try_new(entry.clone()).ok()
+    }
+}
+
+// SAFETY: the block goes to the batch with its value, and without drop code it is only memory.
+unsafe impl<T: Send + 'static> Retire for RcuBox<T> {
+    const IS_MEMORY: bool = !needs_drop::<T>();
+
+    fn retire(self, batch: &mut Batch) {
+        self.push_to(batch);
+    }
+}
+
+/// A box without users, with its last content, from a pool whose tree has boxes of that type.
+fn spare<T, G: crate::maple::Geometry, S: crate::maple::Source>(
+    pool: &mut Pool<G, S>,
+) -> Option<RcuBox<T>> {
+    let head = pool.spare().pop()?;
+    // SAFETY: a pool gets the entries of one tree, all of one type, and a box's head is at the
+    // address of its block. It was popped, so this is the block's only owner.
+    Some(unsafe { RcuBox::from_address(head.cast()) })
+}
+
+impl<A: Address, T: Send + 'static, R: Rcu, L: RawLock, C: Config>
+    Session<'_, A, RcuBox<T>, R, L, C>
+{
+    /// A box that was kept, or that has no reader any more, with its last content.
+    pub(crate) fn spare(&mut self) -> Option<RcuBox<T>> {
+        spare(&mut self.pool)
+    }
+
+    /// Keeps a box for its memory.
+    pub(crate) fn keep(&mut self, entry: RcuBox<T>) {
+        entry.push_to(self.pool.spare());
+    }
+
+    /// The number of boxes that are kept.
+    pub(crate) fn spares(&self) -> usize {
+        self.pool.spares()
+    }
+}
