@@ -3,10 +3,10 @@
 
 use core::marker::PhantomData;
 
-use super::area::{Area, LockFree};
+use super::area::contract::{Area, LockFree};
+use super::area::order::{AreaFirst, Order};
 use super::counters::{Counters, Off};
-use super::order::{AreaFirst, Order};
-use super::zeroing::{ZeroPads, Zeroing};
+use super::memory::zeroing::{ZeroPads, Zeroing};
 use crate::sync::{Cpu, OneCpu, RawLock, SpinLock};
 
 /// The parameters of a pool.

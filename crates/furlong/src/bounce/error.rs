@@ -4,9 +4,9 @@
 use core::error::Error;
 use core::fmt;
 
-use super::device::Device;
-use super::direction::Direction;
-use super::plan::PlanError;
+use super::mapping::device::Device;
+use super::mapping::direction::Direction;
+use super::pool::plan::PlanError;
 use crate::addr::Iova;
 
 /// Error of a map.

@@ -36,18 +36,11 @@
 //! - I6: a block without memory has no free slot.
 //!
 //! # Files
-//! - `pool`: the type; `config`, `plan`: its parameters; `parameter`: the command line; `check`:
-//!   the invariants; `state`, `claim`: a pool as data, saved, restored and claimed.
-//! - `guard`: mappings of slices; `raw`: by physical address; `pointer`: by a pointer; `waiting`,
-//!   `queue`: waiting for room.
-//! - `reserve`: taking and freeing runs; `spot`: a run that is taken; `growth`, `transient`:
-//!   further blocks.
-//! - `device`, `direction`, `need`: a mapping's requirements; `run`: runs in a word of slots.
-//! - `order`, `area`: traits with several implementations; `locked`, `lock_free`: those of `area`.
-//! - `block`, `record`, `table`, `store`: slots, their mappings, and the storage of both.
-//! - `memory`, `heap`, `region`: sources of memory; `copy`: the only code that accesses it;
-//!   `zeroing`: the policy for overwriting it.
-//! - `counters`, `error`, `slot`.
+//! - `config`, `counters`, `error`: configuration, work counters, refusals. `slot`: the unit.
+//! - `pool`: the type, its size, its blocks, and a pool as data; the invariants.
+//! - `area`: the free slots that some CPUs share, and the search in them.
+//! - `mapping`: mappings, their requirements, and waiting for room.
+//! - `memory`: sources of memory, access to it, and the storage of tables.
 //!
 //! # Sources
 //! - Linux 6.12 `kernel/dma/swiotlb.c`: slots, segments, areas, the runs that a mapping may have
@@ -60,70 +53,40 @@
 //! not the next one after the last. The pool shrinks.
 
 mod area;
-mod block;
-mod check;
-mod claim;
 mod config;
-mod copy;
 mod counters;
-mod device;
-mod direction;
 mod error;
-mod growth;
-mod guard;
-#[cfg(feature = "alloc")]
-mod heap;
-mod lock_free;
-mod locked;
+mod mapping;
 mod memory;
-mod need;
-mod order;
-mod parameter;
-mod plan;
-mod pointer;
 mod pool;
 #[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
-mod queue;
-mod raw;
-mod record;
-mod region;
-mod reserve;
-mod run;
 mod slot;
-mod spot;
-#[cfg(feature = "alloc")]
-mod state;
-mod store;
-mod table;
-mod transient;
-mod waiting;
-mod zeroing;
 
 pub use crate::sync::{Cpu, OneCpu};
-pub use area::{Area, LockFree, Locked};
-pub use check::BrokenPool;
-pub use claim::{Claimed, Leak};
+pub use area::contract::{Area, LockFree, Locked};
+pub use area::order::{AreaFirst, Order, PoolFirst};
 pub use config::{Config, Custom, Standard};
 pub use counters::{Counters, Event, Off, Tally};
-pub use device::{Device, Limits, LimitsError};
-pub use direction::Direction;
 pub use error::{GrowError, MapError, Misuse, NoPool, PoolError, StillMapped, SyncError};
-pub use growth::Tended;
-pub use guard::{Allocation, Both, Buffer, BufferMut, FromDevice, Mapped, ToDevice};
+pub use mapping::device::{Device, Limits, LimitsError};
+pub use mapping::direction::Direction;
+pub use mapping::guard::{Allocation, Both, Buffer, BufferMut, FromDevice, Mapped, ToDevice};
+pub use mapping::queue::PASSES;
+pub use mapping::raw::Back;
+pub use mapping::record::Kind;
+pub use mapping::waiting::Waiting;
 #[cfg(feature = "alloc")]
-pub use heap::HeapMemory;
-pub use memory::{Backing, Haste, Memory, NotConverted, Wanted};
-pub use order::{AreaFirst, Order, PoolFirst};
-pub use parameter::{Mode, Parameter, ParameterError};
-pub use plan::{Access, BLOCK_MIN, Growth, Plan, PlanError};
-pub use pool::Pool;
-pub use queue::PASSES;
-pub use raw::Back;
-pub use record::Kind;
-pub use region::RegionMemory;
+pub use memory::heap::HeapMemory;
+pub use memory::region::RegionMemory;
+pub use memory::source::{Backing, Haste, Memory, NotConverted, Wanted};
+pub use memory::zeroing::{ZeroNothing, ZeroPads, ZeroUnmapped, Zeroing};
+pub use pool::bounce_pool::Pool;
+pub use pool::check::BrokenPool;
+pub use pool::claim::{Claimed, Leak};
+pub use pool::growth::Tended;
+pub use pool::parameter::{Mode, Parameter, ParameterError};
+pub use pool::plan::{Access, BLOCK_MIN, Growth, Plan, PlanError};
+#[cfg(feature = "alloc")]
+pub use pool::state::{NoMemory, NotSaved, RestoreError, SavedBlock, SavedMapping, State};
 pub use slot::{SEGMENT, SLOT};
-#[cfg(feature = "alloc")]
-pub use state::{NoMemory, NotSaved, RestoreError, SavedBlock, SavedMapping, State};
-pub use waiting::Waiting;
-pub use zeroing::{ZeroNothing, ZeroPads, ZeroUnmapped, Zeroing};

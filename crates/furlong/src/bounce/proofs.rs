@@ -1,9 +1,9 @@
 //! Properties of runs of slots in words of 64 and 128 bits, for all inputs.
 #![forbid(unsafe_code)]
 
-use super::device::Limits;
-use super::need::Need;
-use super::run::{bits, bits_low, every, low_bits, starts, starts_low, within};
+use super::area::need::Need;
+use super::area::run::{bits, bits_low, every, low_bits, starts, starts_low, within};
+use super::mapping::device::Limits;
 use super::slot::{SEGMENT, SLOT, SLOT_SHIFT};
 use crate::proofs::{Input, Property};
 

@@ -94,37 +94,53 @@ const NONE: &str = "std::rc::Rc<u64>";
 
 /// Each impl, by its file.
 const IMPLS: &[(&str, &str, Shown)] = &[
-    ("bounce/memory.rs", "Send for Backing", NoBound(OWN_MEMORY)),
-    ("bounce/memory.rs", "Sync for Backing", NoBound(OWN_MEMORY)),
     (
-        "bounce/region.rs",
+        "bounce/memory/source.rs",
+        "Send for Backing",
+        NoBound(OWN_MEMORY),
+    ),
+    (
+        "bounce/memory/source.rs",
+        "Sync for Backing",
+        NoBound(OWN_MEMORY),
+    ),
+    (
+        "bounce/memory/region.rs",
         "Send for RegionMemory",
         NoBound(OWN_MEMORY),
     ),
     (
-        "bounce/region.rs",
+        "bounce/memory/region.rs",
         "Sync for RegionMemory",
         NoBound(OWN_MEMORY),
     ),
-    ("bounce/store.rs", "Send for Given", NoBound(OWN_MEMORY)),
-    ("bounce/store.rs", "Sync for Given", NoBound(OWN_MEMORY)),
     (
-        "bounce/store.rs",
+        "bounce/memory/store.rs",
+        "Send for Given",
+        NoBound(OWN_MEMORY),
+    ),
+    (
+        "bounce/memory/store.rs",
+        "Sync for Given",
+        NoBound(OWN_MEMORY),
+    ),
+    (
+        "bounce/memory/store.rs",
         "Send for Row",
         Program(COUNTERS, BOTH, NONE),
     ),
     (
-        "bounce/store.rs",
+        "bounce/memory/store.rs",
         "Sync for Row",
         Program(COUNTERS, BOTH, SENT),
     ),
     (
-        "bounce/table.rs",
+        "bounce/memory/table.rs",
         "Send for Table",
         Program(COUNTERS, BOTH, NONE),
     ),
     (
-        "bounce/table.rs",
+        "bounce/memory/table.rs",
         "Sync for Table",
         Program(COUNTERS, BOTH, SENT),
     ),

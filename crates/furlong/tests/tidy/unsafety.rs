@@ -113,38 +113,44 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "from a descriptor's address to a reference",
     ),
     (
-        "crates/furlong/src/bounce/block.rs",
+        "crates/furlong/src/bounce/pool/block.rs",
         "from a slot's number to its memory",
     ),
     (
-        "crates/furlong/src/bounce/claim.rs",
+        "crates/furlong/src/bounce/pool/claim.rs",
         "trusts a kernel with what its predecessor mapped",
     ),
     (
-        "crates/furlong/src/bounce/copy.rs",
+        "crates/furlong/src/bounce/memory/copy.rs",
         "copies to and from memory that a host changes",
     ),
     (
-        "crates/furlong/src/bounce/heap.rs",
+        "crates/furlong/src/bounce/memory/heap.rs",
         "blocks of the global allocator",
     ),
     (
-        "crates/furlong/src/bounce/memory.rs",
+        "crates/furlong/src/bounce/memory/source.rs",
         "the contract of whoever brings memory",
     ),
-    ("crates/furlong/src/bounce/pointer.rs", "trusts pointers"),
-    ("crates/furlong/src/bounce/region.rs", "lends memory"),
-    ("crates/furlong/src/bounce/store.rs", "rows of values"),
     (
-        "crates/furlong/src/bounce/raw.rs",
+        "crates/furlong/src/bounce/mapping/pointer.rs",
+        "trusts pointers",
+    ),
+    ("crates/furlong/src/bounce/memory/region.rs", "lends memory"),
+    (
+        "crates/furlong/src/bounce/memory/store.rs",
+        "rows of values",
+    ),
+    (
+        "crates/furlong/src/bounce/mapping/raw.rs",
         "trusts a kernel with physical addresses",
     ),
     (
-        "crates/furlong/src/bounce/spot.rs",
+        "crates/furlong/src/bounce/mapping/spot.rs",
         "lends the memory of a run to its owner",
     ),
     (
-        "crates/furlong/src/bounce/table.rs",
+        "crates/furlong/src/bounce/memory/table.rs",
         "gives boxes away and lends what is in them",
     ),
     (

@@ -1,0 +1,155 @@
+//! Mappings without an owner after a restore: claimed again, or reported as leaks.
+
+use super::block::Block;
+use super::bounce_pool::Pool;
+use crate::addr::Iova;
+use crate::bounce::config::Config;
+use crate::bounce::error::Misuse;
+use crate::bounce::mapping::device::Device;
+use crate::bounce::mapping::direction::Direction;
+use crate::bounce::mapping::record::{Entry, Kind};
+use crate::bounce::memory::source::Memory;
+use crate::bounce::slot::SLOT_SHIFT;
+
+/// A mapping that was claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// The device address of the data.
+    pub at: Iova,
+    /// Bytes of data.
+    pub len: usize,
+    /// The direction of the data.
+    pub direction: Direction,
+    /// True if it has an original and ends with `unmap_raw`; false if it ends with
+    /// `deallocate_raw`.
+    pub has_original: bool,
+}
+
+/// A mapping that is unclaimed since the pool was restored. It is a leak once every owner has
+/// claimed its own mappings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leak {
+    /// The number of its device.
+    pub device: u32,
+    /// The device address of the data.
+    pub at: Iova,
+    /// Bytes of data.
+    pub len: usize,
+    /// Slots of its run.
+    pub slots: u32,
+}
+
+impl<M: Memory, C: Config> Pool<M, C> {
+    /// Claims the mapping that begins at `at` and belonged to this device when the pool was saved.
+    ///
+    /// # Errors
+    /// See [`Misuse`]; nothing has changed. [`Misuse::Kind`] if it was claimed before.
+    ///
+    /// # Safety
+    /// If it has an original, the caller guarantees for it what [`map_raw`](Self::map_raw)
+    /// requires.
+    pub unsafe fn claim(&self, device: &Device, at: Iova) -> Result<Claimed, Misuse> {
+        let found = self.mapping_at(at)?;
+        if found.entry.device != device.id() {
+            return Err(Misuse::Foreign(found.entry.device));
+        }
+        found.starts(at)?;
+        let kind = match found.entry.kind {
+            Kind::UnclaimedRaw => Kind::Raw,
+            Kind::UnclaimedAllocated => Kind::Allocated,
+            Kind::Guarded => return Err(Misuse::Guarded),
+            Kind::Raw | Kind::Allocated | Kind::Pointer => return Err(Misuse::Kind),
+        };
+        let slot = found.spot.slot as usize;
+        if let Some(block) = found.spot.block {
+            block.book.set_kind(slot, &found.entry, kind);
+        } else if let Some(one) = self.transients.0.lock().get_mut(slot) {
+            one.entry.kind = kind;
+        }
+        device.charge_anyway(found.entry.slots);
+        Ok(Claimed {
+            at,
+            len: found.entry.len as usize,
+            direction: found.entry.direction,
+            has_original: kind == Kind::Raw,
+        })
+    }
+
+    /// Calls `leaked` for every unclaimed mapping, in the order of blocks and slots, transient ones
+    /// last. Returns their number.
+    ///
+    /// # Cost
+    /// A look at every slot.
+    pub fn unclaimed(&self, mut leaked: impl FnMut(Leak)) -> usize {
+        let mut count = 0;
+        for (index, slot, entry) in self.mappings() {
+            let block = self.blocks.get(index);
+            if let Some(leak) = block.and_then(|block| block.leak(slot, &entry)) {
+                count += 1;
+                leaked(leak);
+            }
+        }
+        let mut next = 0;
+        while let Some((at, leak)) = self.transient_leak(next) {
+            next = at + 1;
+            count += 1;
+            leaked(leak);
+        }
+        count
+    }
+
+    /// The first transient leak from this number on.
+    fn transient_leak(&self, from: usize) -> Option<(usize, Leak)> {
+        let transients = self.transients.0.lock();
+        let mut leaks = transients
+            .iter()
+            .filter(|(at, one)| *at >= from && one.entry.kind.is_unclaimed());
+        let (at, one) = leaks.next()?;
+        let leak = Leak {
+            device: one.entry.device,
+            at: one.start(),
+            len: one.entry.len as usize,
+            slots: one.entry.slots,
+        };
+        Some((at, leak))
+    }
+
+    /// Ends every unclaimed mapping, without a copy, and passes each to `released`. Returns their
+    /// number.
+    ///
+    /// # Safety
+    /// No device uses them any more.
+    pub unsafe fn release_unclaimed(&self, mut released: impl FnMut(Leak)) -> usize {
+        let mut count = 0;
+        let ended = |leak: Leak| {
+            if let Ok(found) = self.mapping_at(leak.at)
+                && self.end(&found).is_ok()
+            {
+                self.release_unowned(found.spot);
+                count += 1;
+                released(leak);
+            }
+        };
+        self.unclaimed(ended);
+        count
+    }
+}
+
+impl Kind {
+    pub(super) fn is_unclaimed(self) -> bool {
+        matches!(self, Self::UnclaimedRaw | Self::UnclaimedAllocated)
+    }
+}
+
+impl<C: Config> Block<C> {
+    /// The mapping as a leak, if it is unclaimed.
+    pub(in crate::bounce) fn leak(&self, slot: usize, entry: &Entry) -> Option<Leak> {
+        let at = self.base()? + ((slot as u64) << SLOT_SHIFT) + u64::from(entry.offset);
+        entry.kind.is_unclaimed().then_some(Leak {
+            device: entry.device,
+            at: Iova::new(at),
+            len: entry.len as usize,
+            slots: entry.slots,
+        })
+    }
+}
