@@ -129,8 +129,8 @@ const SOURCE: &str = "
 fn the_first_word_of_a_block_is_read_by_no_load_of_the_compilers() {
     use std::{env, fs, path::Path, process::Command};
 
-    const BLOCK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/malloc/block.rs");
-    const SYSTEM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/malloc/system.rs");
+    const BLOCK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/malloc/os/block.rs");
+    const SYSTEM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/malloc/os/system.rs");
     let text = format!(
         r#"#![no_std]
         #[path = {BLOCK:?}]

@@ -36,7 +36,7 @@
 //!   with others, up to 64 blocks (one word) at a time; the owner *collects* them.
 //! - **zone**: a heap that belongs to no thread, with all that is allocated from it.
 //! - **ended**: a heap whose thread has exited. A new thread takes over the whole heap; a running
-//!   heap *adopts* spans of it.
+//!   heap takes over single spans of it.
 //! - **dirty**: units that are free and may be non-zero; to *purge* is to let the system take their
 //!   contents. Units that are dirty in two successive **rounds**, half the delay apart, are *idle*
 //!   and are purged.
@@ -59,22 +59,12 @@
 //! held while the system maps or takes memory, or while a page is touched for the first time.
 //!
 //! # Files
-//! - `allocator`: the gates; `refill`: the slow ways; `resize`; `large`, `kept`: objects above the
-//!   size classes.
-//! - `class`, `span`, `spans`, `arena`, `units`, `map`, `grow`: sizes, records, the lookup of a
-//!   record by address, and the making and retiring of spans and arenas.
-//! - `heap`, `own`, `heaps`, `stack`: heaps, their beginning and end, and the free blocks that they
-//!   keep.
-//! - `remote`, `outgoing`: frees by other threads; `group`: freed blocks of one word; `exchange`:
-//!   all interaction between heaps, which loom explores.
-//! - `pool`: shared state; `purge`: memory that returns to the system; `fork`: support for `fork`;
-//!   `latch`, `field`: the building blocks of records.
-//! - `config`, `policy`, `hardening`, `seal`, `gate`, `tier`: configuration; `source`, `system`,
-//!   `current`, `linux` and its `latch`, `thread`: the environment below; `block`: access to the
-//!   memory of blocks.
-//! - `zone`, `cache`: private heaps, and caches of one type.
-//! - `global`, `api2`: Rust's allocator traits; `check`, `stats`: the invariants, and the memory in
-//!   use.
+//! - `front`: the interface, the gates and their slow paths.
+//! - `thread`: a thread's heap, with its stacks and spans; zones and caches of one type.
+//! - `central`: the shared pool, arenas, spans, large objects, and memory that returns to the
+//!   system.
+//! - `os`: the interface to the system, Linux, latches, and the caller's heap.
+//! - `config`, `policy`: configuration. `class`, `field`: size classes, and the fields of records.
 //!
 //! # Sources
 //! - mimalloc 2.4 and 3.4 (`page.c`, `segment.c`): a static that stands for a missing heap; spans
@@ -85,76 +75,40 @@
 //! - D. Lemire, O. Kaser, N. Kurz, "Faster remainder by direct computation" (2019): the test for a
 //!   block's start by one multiplication.
 
-mod allocator;
-#[cfg(feature = "allocator-api2")]
-mod api2;
-mod arena;
-mod block;
-mod cache;
-mod check;
+mod central;
 mod class;
 mod config;
-mod current;
-mod exchange;
 mod field;
-mod fork;
-mod gate;
-mod global;
-mod group;
-mod grow;
-mod hardening;
-mod heap;
-mod heaps;
-mod kept;
-mod large;
-mod latch;
-#[cfg(all(feature = "linux", target_os = "linux"))]
-mod linux;
-mod map;
-mod outgoing;
-mod own;
+mod front;
+mod os;
 mod policy;
-mod pool;
 #[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
-mod purge;
-mod refill;
-mod remote;
-mod resize;
-mod seal;
-mod source;
-mod span;
-mod spans;
-mod stack;
-mod stats;
-mod system;
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 mod tests;
-#[cfg(feature = "std")]
 mod thread;
-mod tier;
-mod units;
-mod zone;
 
-pub use allocator::Malloc;
-pub use cache::{Object, ObjectCache, Reserve};
-pub use check::BrokenMalloc;
-pub use config::Config;
-pub use current::CurrentHeap;
-pub use gate::{Gate, Inlined, Outlined};
-pub use global::Global;
-pub use hardening::{Checked, Hardening, NoHardening, Secure};
-pub use heap::{Heap, VACANT};
-pub use latch::Latch;
-#[cfg(all(feature = "linux", target_os = "linux"))]
-pub use linux::Linux;
-pub use policy::{Policy, Profile};
-pub use source::{Misuse, PageSource};
-pub use stats::Statistics;
+pub use central::{check::BrokenMalloc, stats::Statistics};
+pub use config::{
+    Batched, Checked, Config, Gate, Hardening, Inlined, NoHardening, Outlined, PerCall, Secure,
+    Tier,
+};
+pub use front::{global::Global, malloc::Malloc};
 #[cfg(feature = "std")]
 #[doc(hidden)]
-pub use thread::Forks;
+pub use os::current::Forks;
 #[cfg(feature = "std")]
-pub use thread::thread_heap;
-pub use tier::{Batched, PerCall, Tier};
-pub use zone::Zone;
+pub use os::current::thread_heap;
+#[cfg(all(feature = "linux", target_os = "linux"))]
+pub use os::linux::Linux;
+pub use os::{
+    current::CurrentHeap,
+    latch::Latch,
+    source::{Misuse, PageSource},
+};
+pub use policy::{Policy, Profile};
+pub use thread::{
+    heap::{Heap, VACANT},
+    object_cache::{Object, ObjectCache, Reserve},
+    zone::Zone,
+};

@@ -4,7 +4,7 @@
 use super::{
     class::{CLASSES, Class},
     field::{Byte, Word},
-    stack::DEPTH,
+    thread::bins::DEPTH,
 };
 
 /// A named set of limits.

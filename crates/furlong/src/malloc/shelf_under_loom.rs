@@ -10,7 +10,7 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use super::{
     class::Class,
     field::{Bits, Byte, Word},
-    stack::{DEPTH, STACKS, Tops},
+    thread::bins::{Bins, DEPTH, STACKS},
 };
 
 /// The memory of the stacks, aligned to more than they need.
@@ -21,7 +21,7 @@ struct Stacks([Word; STACKS / size_of::<Word>()]);
 /// A stack, the policy that it follows, and the span below it. Blocks are numbers from 1.
 #[derive(Debug)]
 pub struct Shelf {
-    tops: Tops,
+    bins: Bins,
     /// The number of blocks that the policy lets a heap keep.
     kept: Byte,
     /// The number of bytes that it may set aside.
@@ -50,14 +50,14 @@ impl Shelf {
         assert!(usize::from(kept) <= DEPTH);
         let stacks: &'static Stacks = Box::leak(Box::new(Stacks(array::from_fn(|_| Word::new(0)))));
         let shelf = Self {
-            tops: Tops::nothing(),
+            bins: Bins::nothing(),
             kept: Byte::new(kept),
             aside_bytes_max: chunks * DEPTH * class().size(),
             free: Bits::new(0),
             handed: AtomicUsize::new(0),
         };
-        shelf.tops.begin(stacks.0.as_ptr().expose_provenance());
-        shelf.tops.shape(class(), 0);
+        shelf.bins.begin(stacks.0.as_ptr().expose_provenance());
+        shelf.bins.shape(class(), 0);
         for block in blocks {
             shelf.give(*block);
         }
@@ -71,37 +71,37 @@ impl Shelf {
 
     /// The owner allocates from the stack, or refills it from the span.
     pub fn allocate(&self) -> usize {
-        match self.tops.pop(class().index()) {
+        match self.bins.pop(class().index()) {
             0 => self.refill(),
             block => block,
         }
     }
 
     fn refill(&self) -> usize {
-        if self.tops.take_back(class()) {
-            return self.tops.pop(class().index());
+        if self.bins.take_back(class()) {
+            return self.bins.pop(class().index());
         }
         let kept = usize::from(self.kept.get());
-        self.tops.shape(class(), kept);
+        self.bins.shape(class(), kept);
         let first = self.take();
         let more = (kept / 2).saturating_sub(1);
-        let mut filling = self.tops.fill(class(), more);
+        let mut filling = self.bins.fill(class(), more);
         (0..more).for_each(|_| filling.put(self.take()));
         first
     }
 
     /// The owner frees to the stack. A full stack is set aside, or half of it goes to the span.
     pub fn free(&self, block: usize) {
-        if self.tops.push(class().number(), block) {
+        if self.bins.push(class().number(), block) {
             return;
         }
-        if self.tops.put_aside(class(), self.aside_bytes_max) {
-            self.tops.push(class().number(), block);
+        if self.bins.put_aside(class(), self.aside_bytes_max) {
+            self.bins.push(class().number(), block);
             return;
         }
         let half = usize::from(self.kept.get()).div_ceil(2);
-        self.tops.drain(class(), half, |old| self.give(old));
-        if !self.tops.push(class().number(), block) {
+        self.bins.drain(class(), half, |old| self.give(old));
+        if !self.bins.push(class().number(), block) {
             self.give(block);
         }
     }
@@ -123,12 +123,12 @@ impl Shelf {
 
     /// True if a block is in the stack. Another thread may call this.
     pub fn keeps(&self, block: usize) -> bool {
-        self.tops.has(class(), block)
+        self.bins.has(class(), block)
     }
 
     /// The number of blocks in the stack. Only the owner may call this.
     pub fn len(&self) -> usize {
-        self.tops.len(class())
+        self.bins.len(class())
     }
 
     /// True if there are none.
@@ -142,7 +142,7 @@ impl Shelf {
     /// If a block is free twice.
     pub fn free_blocks(&self) -> u64 {
         let mut all = self.free.get();
-        self.tops.each(class(), |block| {
+        self.bins.each(class(), |block| {
             assert_eq!(all >> block & 1, 0, "{block} is free twice");
             all |= 1 << block;
         });

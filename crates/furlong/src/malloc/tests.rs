@@ -10,9 +10,9 @@ use std::thread;
 
 use super::{
     Batched, BrokenMalloc, Checked, Config, Inlined, Linux, Malloc, PageSource,
+    central::span::{Span, unit_of},
     class::Class,
-    span::{Span, unit_of},
-    thread::OfThread,
+    os::current::OfThread,
 };
 
 struct Parts;
@@ -106,7 +106,7 @@ fn a_kept_block_of_another_class_is_named() {
     let said = said_after(|_, span| {
         let heap = span.owner.get().expect("a span has an owner");
         let class = Class::of(1000).expect("there is a class for it");
-        assert!(heap.own.tops.push(class.number(), span.base()));
+        assert!(heap.cache.bins.push(class.number(), span.base()));
     });
     assert!(matches!(said, Some(BrokenMalloc::Kept(_))), "{said:?}");
 }

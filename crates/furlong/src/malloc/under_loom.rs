@@ -7,20 +7,29 @@
 
 #[expect(dead_code, reason = "sizes are of no use without memory")]
 mod class;
-mod exchange;
 mod field;
-#[expect(dead_code, reason = "no thread is without a heap here")]
-mod heap;
-#[expect(dead_code, unreachable_pub, reason = "no system waits here")]
-mod latch;
 #[path = "shelf_under_loom.rs"]
 mod shelf;
-#[expect(dead_code, reason = "records without memory have fewer fields")]
-mod span;
-#[expect(dead_code, reason = "as in span")]
-mod stack;
 
-pub use self::{heap::Heap, shelf::Shelf};
+mod central {
+    #[expect(dead_code, reason = "records without memory have fewer fields")]
+    pub(crate) mod span;
+}
+
+mod os {
+    #[expect(dead_code, unreachable_pub, reason = "no system waits here")]
+    pub(crate) mod latch;
+}
+
+mod thread {
+    #[expect(dead_code, reason = "as in span")]
+    pub(crate) mod bins;
+    pub(crate) mod exchange;
+    #[expect(dead_code, reason = "no thread is without a heap here")]
+    pub(crate) mod heap;
+}
+
+pub use self::{shelf::Shelf, thread::heap::Heap};
 
 use crate::sync::{
     UnsafeCell,
@@ -30,12 +39,11 @@ use crate::sync::{
 use alloc::{boxed::Box, vec::Vec};
 
 use self::{
+    central::span::{Span, Use},
     class::Class,
-    exchange::Exchange,
     field::Word,
-    heap::State,
-    latch::Latch,
-    span::{Span, Use},
+    os::latch::Latch,
+    thread::{exchange::Exchange, heap::State},
 };
 
 /// Blocks of a word.
@@ -139,7 +147,7 @@ impl World {
     /// Lets a heap adopt a span with blocks left to give.
     pub fn adopt_into(&'static self, heap: usize) -> bool {
         self.lock_heap(self.heaps[heap]);
-        let adopted = self.adopt(self.heaps[heap], class()).is_some();
+        let adopted = self.take_ended_spans(self.heaps[heap], class()).is_some();
         self.unlock_heap(self.heaps[heap]);
         adopted
     }

@@ -4,23 +4,23 @@
 /// Each file with its reason.
 pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
     (
-        "crates/furlong/src/malloc/allocator.rs",
+        "crates/furlong/src/malloc/front/malloc.rs",
         "its gates touch the blocks that they take and give",
     ),
     (
-        "crates/furlong/src/malloc/api2.rs",
+        "crates/furlong/src/malloc/front/api2.rs",
         "the contract of collections' allocators",
     ),
     (
-        "crates/furlong/src/malloc/block.rs",
+        "crates/furlong/src/malloc/os/block.rs",
         "the memory of blocks, by its address",
     ),
     (
-        "crates/furlong/src/malloc/cache.rs",
+        "crates/furlong/src/malloc/thread/object_cache.rs",
         "objects in blocks of a zone",
     ),
     (
-        "crates/furlong/src/malloc/current.rs",
+        "crates/furlong/src/malloc/os/current.rs",
         "the contract of whoever keeps heaps",
     ),
     (
@@ -28,39 +28,39 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "links to records that live for ever",
     ),
     (
-        "crates/furlong/src/malloc/fork.rs",
+        "crates/furlong/src/malloc/central/fork.rs",
         "the contract of whoever forks",
     ),
     (
-        "crates/furlong/src/malloc/global.rs",
+        "crates/furlong/src/malloc/front/global.rs",
         "the contract of Rust's allocators",
     ),
     (
-        "crates/furlong/src/malloc/heaps.rs",
+        "crates/furlong/src/malloc/thread/thread_heap.rs",
         "makes a heap of mapped memory",
     ),
     (
-        "crates/furlong/src/malloc/map.rs",
+        "crates/furlong/src/malloc/central/map.rs",
         "from an address to a record",
     ),
     (
-        "crates/furlong/src/malloc/refill.rs",
+        "crates/furlong/src/malloc/thread/refill.rs",
         "touches blocks on their slow ways",
     ),
     (
-        "crates/furlong/src/malloc/resize.rs",
+        "crates/furlong/src/malloc/front/resize.rs",
         "copies blocks of callers",
     ),
     (
-        "crates/furlong/src/malloc/source.rs",
+        "crates/furlong/src/malloc/os/source.rs",
         "the contract of whoever brings pages",
     ),
     (
-        "crates/furlong/src/malloc/stack/chunks.rs",
+        "crates/furlong/src/malloc/thread/bins.rs",
         "arrays of addresses, by the address of a word",
     ),
     (
-        "crates/furlong/src/malloc/system.rs",
+        "crates/furlong/src/malloc/os/system.rs",
         "vouches for what the records say is mapped",
     ),
     (
@@ -84,10 +84,6 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "brings pages, and gives blocks back",
     ),
     (
-        "crates/furlong/src/malloc/thread.rs",
-        "vouches for a thread's storage",
-    ),
-    (
         "crates/furlong/src/malloc/under_loom.rs",
         "cells that loom watches",
     ),
@@ -96,7 +92,7 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "frees what another thread has allocated",
     ),
     (
-        "crates/furlong/src/malloc/zone.rs",
+        "crates/furlong/src/malloc/thread/zone.rs",
         "frees blocks of callers",
     ),
     (
@@ -184,9 +180,12 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "crates/furlong-experiments/malloc-work/block.rs",
         "blocks of the allocator that is measured",
     ),
-    ("crates/furlong/src/malloc/linux.rs", "calls the C library"),
     (
-        "crates/furlong/src/malloc/linux/latch.rs",
+        "crates/furlong/src/malloc/os/linux.rs",
+        "calls the C library",
+    ),
+    (
+        "crates/furlong/src/malloc/os/linux/latch.rs",
         "calls the C library",
     ),
     ("crates/furlong-preload/src/start.rs", "calls the C library"),

@@ -5,10 +5,12 @@ use std::{panic, thread};
 
 use super::super::{
     Batched, BrokenMalloc, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource,
+    central::{
+        large::{LARGE_MAX, SIZE_MAX},
+        span::unit_of,
+    },
     class::{Class, UNIT},
-    exchange::Exchange,
-    large::{LARGE_MAX, SIZE_MAX},
-    span::unit_of,
+    thread::exchange::Exchange,
 };
 use super::{OfThread, said_after, with_new};
 
@@ -132,7 +134,7 @@ fn a_block_that_others_free_is_on_its_way_by_its_own_number() {
             let heap = malloc.map.span_at(own).owner.get().expect("its heap");
             for block in &blocks {
                 let is_here = here.contains(block);
-                assert_eq!(heap.own.outgoing.has(span, number(block)), is_here);
+                assert_eq!(heap.cache.outgoing.has(span, number(block)), is_here);
             }
             free(malloc, own);
             blocks

@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use super::super::{Linux, Malloc};
+use super::super::{Heap, Linux, Malloc};
 use super::{Parts, with_new};
 
 type Tested = &'static Malloc<Parts>;
@@ -29,11 +29,11 @@ fn a_thread_that_ends_keeps_nothing_of_what_others_have_to_get() {
             // The thread has a heap of its own, which holds the remote frees back.
             free(malloc, allocate(malloc, 48));
             blocks.into_iter().for_each(|block| free(malloc, block));
-            let waiting = |heap: &&_| super::super::heap::Heap::is_running(heap);
+            let waiting = |heap: &&_| Heap::is_running(heap);
             let waiting = malloc.pool.heaps().filter(waiting);
             assert!(
                 waiting
-                    .map(|heap| heap.own.outgoing.bytes.get())
+                    .map(|heap| heap.cache.outgoing.bytes.get())
                     .sum::<usize>()
                     > 0
             );
@@ -41,8 +41,8 @@ fn a_thread_that_ends_keeps_nothing_of_what_others_have_to_get() {
         });
         other.join().expect("what it asserts holds");
         for heap in malloc.pool.heaps() {
-            assert_eq!(heap.own.outgoing.bytes.get(), 0);
-            assert_eq!(heap.own.outgoing.each().count(), 0);
+            assert_eq!(heap.cache.outgoing.bytes.get(), 0);
+            assert_eq!(heap.cache.outgoing.each().count(), 0);
         }
         assert_eq!(malloc.statistics().used_blocks, 0);
         malloc.check().expect("nothing is broken");

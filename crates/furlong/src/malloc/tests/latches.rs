@@ -7,7 +7,7 @@ use std::{cell::Cell, cell::RefCell, collections::BTreeMap, thread};
 
 use super::super::{
     Batched, Checked, Config, CurrentHeap, Hardening, Inlined, Latch, Linux, Malloc, Misuse,
-    PageSource, Profile, Secure, Zone, exchange::Exchange,
+    PageSource, Profile, Secure, Zone, thread::exchange::Exchange,
 };
 use super::{OfThread, with_new};
 use crate::sync::atomic::Ordering;

@@ -260,10 +260,10 @@ fn the_mapping_of_a_huge_object_is_unmapped_after_the_delay() {
         free(malloc, allocate(malloc, 1, 3 * MIB));
         let unmapped = || malloc.source().unmapped.load(Ordering::SeqCst);
         let before = unmapped();
-        assert_eq!(malloc.pool.kept.bytes(), 3 * MIB);
+        assert_eq!(malloc.pool.mappings.bytes(), 3 * MIB);
         (0..3).for_each(|_| pass(malloc));
         assert_eq!(
-            (malloc.pool.kept.bytes(), unmapped()),
+            (malloc.pool.mappings.bytes(), unmapped()),
             (0, before + 3 * MIB)
         );
     });

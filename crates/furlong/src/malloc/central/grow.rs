@@ -1,0 +1,170 @@
+//! Arenas come and go: each is mapped before it joins the pool and unmapped after it leaves.
+//!
+//! No latch is held during system calls or the first touch of a page, so other threads go on
+//! allocating. A thread that finds no room maps an arena and tries again. Two threads that do so at
+//! once map two arenas.
+#![forbid(unsafe_code)]
+
+use crate::sync::atomic::Ordering;
+
+use crate::malloc::{
+    class::UNIT,
+    config::{Config, Hardening},
+    front::malloc::Malloc,
+    os::{source::PageSource, system::System},
+};
+
+use super::{
+    arena::{ARENA, Arena, UNITS, Words},
+    map::Map,
+    span::{Span, Use, unit_of},
+};
+
+/// The units at both ends of an arena, which are made inaccessible under `GUARD`.
+const ENDS: u64 = 1 << 63 | 1;
+
+impl<C: Config> Malloc<C> {
+    /// Takes free units, from a new arena if need be. Returns their start, and `true` if they are
+    /// all zeros. `note` records their use under the pool's latch. No latch is held.
+    ///
+    /// The run must fit in a new arena.
+    pub(crate) fn claim_units(
+        &'static self,
+        len: usize,
+        align: usize,
+        note: impl Fn(usize),
+    ) -> Option<(usize, bool)> {
+        let take = || {
+            self.with_pool(|_| {
+                let taken = self.take_units(len, align)?;
+                note(taken.0);
+                Some(taken)
+            })
+        };
+        let mut taken = take();
+        // Other threads may have taken the units of the new arena.
+        while taken.is_none() && self.grow().is_some() {
+            taken = take();
+        }
+        taken.or_else(|| {
+            // Memory that is kept may be the memory that is missing.
+            self.trim();
+            take().or_else(|| {
+                self.grow()?;
+                take()
+            })
+        })
+    }
+
+    /// Maps an arena and adds it to the pool.
+    fn grow(&'static self) -> Option<()> {
+        let page = self.source.page_size();
+        let words_len = size_of::<Words>().next_multiple_of(page);
+        let words = self.source.map_at(words_len, page)?;
+        let base = self.source.map_at(ARENA, ARENA);
+        let arena = base.and_then(|base| {
+            self.prepare(base)?;
+            self.map.arena(unit_of(base))
+        });
+        let (Some(base), Some(arena)) = (base, arena) else {
+            self.source.unmap_at(words, words_len);
+            if let Some(base) = base {
+                self.source.unmap_at(base, ARENA);
+            }
+            return None;
+        };
+        if self.policy.prefaults() {
+            self.source.populate_at(base, ARENA);
+        }
+        arena.base.set(base);
+        arena.words.set(Some(Map::words_at(words)));
+        arena.whole.set(u64::MAX);
+        if C::Hardening::GUARD {
+            arena.whole.set(!ENDS);
+            self.guard_ends(arena);
+        }
+        self.with_pool(|pool| pool.append(arena));
+        Some(())
+    }
+
+    /// Makes the first and last unit of a new arena inaccessible.
+    fn guard_ends(&'static self, arena: &'static Arena) {
+        for at in [0, 63] {
+            let base = arena.unit_base(at);
+            let span = self.map.span_at(base);
+            span.unit.set(unit_of(base));
+            span.use_for(Use::Guard);
+            self.source.guard_at(base, UNIT);
+        }
+    }
+
+    /// Unmaps an arena that has left the pool.
+    pub(crate) fn unmap_arena(&'static self, arena: &'static Arena) {
+        let base = arena.base.get();
+        if C::Hardening::GUARD {
+            for at in [0, 63] {
+                self.map.span_at(arena.unit_base(at)).use_for(Use::Nothing);
+            }
+        }
+        // Before the memory is unmapped: from then on another thread may map an arena there.
+        self.purge_records(base);
+        arena.base.set(0);
+        let words = arena.words.get();
+        arena.words.set(None);
+        if let Some(words) = words {
+            let start = (&raw const *words).expose_provenance();
+            let len = size_of::<Words>().next_multiple_of(self.source.page_size());
+            self.source.unmap_at(start, len);
+        }
+        self.source.unmap_at(base, ARENA);
+    }
+
+    /// Purges the records of an arena's units, which describe nothing by now, as zeros do. Does
+    /// nothing if one of them is in a heap's queue, since its `posted` would be lost. Does nothing
+    /// either while a thread that posted blocks may not have read the span's owner yet.
+    fn purge_records(&'static self, base: usize) {
+        let spans = (0..UNITS).map(|unit| self.map.span_at(base + unit * UNIT));
+        // Acquire: pairs with the swaps that take a span out of a queue.
+        let mut posted = spans.map(|span| span.posted.load(Ordering::Acquire));
+        let start = (&raw const *self.map.span_at(base)).expose_provenance();
+        let len = UNITS * size_of::<Span>();
+        let is_pages = (start | len).is_multiple_of(self.source.page_size());
+        if is_pages && !self.is_posting() && posted.all(|posted| posted == 0) {
+            self.source.purge_at(start, len);
+        }
+    }
+
+    /// Ensures that there are records for an address, with memory behind them. `None` if out of
+    /// memory, or if the address has more than 48 bits. No latch is held.
+    pub(crate) fn prepare(&'static self, address: usize) -> Option<()> {
+        if !Map::is_covered(address) {
+            return None;
+        }
+        if !self.with_pool(|_| self.map.has_records(address)) {
+            let (len, align) = Map::records(self.source.page_size());
+            let region = self.source.map_at(len, align)?;
+            if !self.with_pool(|_| self.map.add_records(address, region)) {
+                self.source.unmap_at(region, len);
+            }
+        }
+        // Relaxed: the value does not change, but the page now has memory. An arena's records are
+        // one page, or lie in one.
+        let records = self.map.span_at(address);
+        records.posted.fetch_or(0, Ordering::Relaxed);
+        Some(())
+    }
+
+    /// Touches the words of a span that no other thread knows yet, so that they have memory behind
+    /// them.
+    pub(crate) fn touch_words(&'static self, span: &'static Span) {
+        let Some(words) = self.map.words(span) else {
+            return;
+        };
+        let unit = span.unit.get();
+        for word in (0..span.class().blocks().div_ceil(64)).step_by(8) {
+            words.free(unit, word).set(0);
+            // Relaxed: as in prepare.
+            words.remote(unit, word).fetch_or(0, Ordering::Relaxed);
+        }
+    }
+}

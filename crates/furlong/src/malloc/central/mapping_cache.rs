@@ -1,0 +1,200 @@
+//! Mappings of freed huge objects, kept for reuse: their pages need not be zeroed and mapped again.
+#![forbid(unsafe_code)]
+
+use crate::malloc::{
+    class::UNIT,
+    config::{Config, Hardening},
+    field::Word,
+    front::malloc::Malloc,
+    os::system::System,
+};
+
+const PLACES: usize = 16;
+
+/// A mapping, by its address; 0 is none.
+#[derive(Debug)]
+struct Place {
+    base: Word,
+    len: Word,
+}
+
+/// MappingCache mappings, the oldest first. They belong to the pool, under its latch.
+#[derive(Debug)]
+pub(crate) struct MappingCache {
+    places: [Place; PLACES],
+    bytes: Word,
+    /// The number of mappings, from the first, that were already kept at the last round.
+    idle: Word,
+}
+
+impl MappingCache {
+    pub(crate) const fn new() -> Self {
+        Self {
+            places: [const {
+                Place {
+                    base: Word::new(0),
+                    len: Word::new(0),
+                }
+            }; PLACES],
+            bytes: Word::new(0),
+            idle: Word::new(0),
+        }
+    }
+
+    /// The total size of all kept mappings.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.get()
+    }
+
+    fn count(&self) -> usize {
+        self.places
+            .iter()
+            .take_while(|place| place.base.get() != 0)
+            .count()
+    }
+
+    /// Keeps a mapping; `false` if there is no slot for it.
+    fn put(&self, base: usize, len: usize) -> bool {
+        let Some(place) = self.places.get(self.count()) else {
+            return false;
+        };
+        place.base.set(base);
+        place.len.set(len);
+        self.bytes.set(self.bytes.get() + len);
+        true
+    }
+
+    /// Removes the mapping in a slot.
+    fn take(&self, at: usize) -> Option<(usize, usize)> {
+        let place = self.places.get(at).filter(|place| place.base.get() != 0)?;
+        let taken = (place.base.get(), place.len.get());
+        for (to, from) in self.places[at..].iter().zip(&self.places[at + 1..]) {
+            to.base.set(from.base.get());
+            to.len.set(from.len.get());
+        }
+        self.places[PLACES - 1].base.set(0);
+        self.bytes.set(self.bytes.get() - taken.1);
+        if at < self.idle.get() {
+            self.idle.set(self.idle.get() - 1);
+        }
+        Some(taken)
+    }
+
+    /// Removes a mapping that was already kept at the last round. Once there is none left, returns
+    /// `None` and marks all current mappings for the next round.
+    pub(crate) fn take_idle(&self) -> Option<(usize, usize)> {
+        if self.idle.get() > 0 {
+            return self.take(0);
+        }
+        self.idle.set(self.count());
+        None
+    }
+
+    /// Removes the mapping that is best for an object of this length: the shortest that is long
+    /// enough, or else the longest.
+    fn take_for(&self, len: usize) -> Option<(usize, usize)> {
+        let places = self.places[..self.count()].iter().enumerate();
+        let fit = |place: &Place| {
+            let have = place.len.get();
+            (
+                have >= len,
+                if have >= len { usize::MAX - have } else { have },
+            )
+        };
+        let (at, _) = places.max_by_key(|(_, place)| fit(place))?;
+        self.take(at)
+    }
+}
+
+impl<C: Config> Malloc<C> {
+    /// Keeps the mapping of a freed huge object, or gives it back to the system.
+    pub(crate) fn keep_or_unmap(&'static self, base: usize, len: usize) {
+        let kept = !C::Hardening::SCRUB && self.with_pool(|pool| pool.mappings.put(base, len));
+        if !kept {
+            self.source.unmap_at(base, len);
+        }
+        self.unmap_mappings(|| self.dirty_bytes_max());
+    }
+
+    /// Unmaps kept mappings, the oldest first, until they and the dirty units together are no more
+    /// than `most` bytes.
+    pub(crate) fn unmap_mappings(&'static self, most: impl Fn() -> usize) {
+        let next = || {
+            self.with_pool(|pool| {
+                let have = pool.mappings.bytes() + pool.dirty_bytes();
+                let oldest = (have > most()).then(|| pool.mappings.take(0))?;
+                pool.note_gone(oldest.map_or(0, |(_, len)| len));
+                oldest
+            })
+        };
+        while let Some((base, len)) = next() {
+            self.source.unmap_at(base, len);
+        }
+    }
+
+    /// Makes a mapping of this length from a kept one. Returns its start and its length.
+    pub(crate) fn reuse_mapping(&'static self, len: usize) -> Option<(usize, usize)> {
+        let (base, have) = self.with_pool(|pool| pool.mappings.take_for(len))?;
+        let fits = have >= len && have - len <= len / 8;
+        if fits {
+            return Some((base, have));
+        }
+        if self.source.resize_at(base, have, len) {
+            return Some((base, len));
+        }
+        if have < len
+            && let Some(to) = self.source.map_at(len, UNIT)
+        {
+            if self.source.relocate_at(base, have, to) {
+                return Some((to, len));
+            }
+            self.source.unmap_at(to, len);
+        }
+        self.source.unmap_at(base, have);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MappingCache, PLACES};
+
+    #[test]
+    fn the_best_kept_mapping_is_taken_and_all_are_counted() {
+        let kept = MappingCache::new();
+        for (base, len) in [(10, 300), (20, 100), (30, 200)] {
+            assert!(kept.put(base, len));
+        }
+        assert_eq!((kept.bytes(), kept.count()), (600, 3));
+        assert_eq!(kept.take_for(150), Some((30, 200)));
+        assert_eq!(kept.take_for(1000), Some((10, 300)));
+        assert_eq!(kept.take_for(1), Some((20, 100)));
+        assert_eq!((kept.take_for(1), kept.bytes()), (None, 0));
+    }
+
+    #[test]
+    fn what_nobody_took_between_two_rounds_goes_and_the_rest_stays() {
+        let kept = MappingCache::new();
+        assert!(kept.put(10, 300) && kept.put(20, 100));
+        assert_eq!(kept.take_idle(), None);
+        assert_eq!(kept.take_for(300), Some((10, 300)));
+        assert!(kept.put(30, 200));
+        assert_eq!(kept.take_idle(), Some((20, 100)));
+        assert_eq!(kept.take_idle(), None);
+        assert_eq!(kept.take_idle(), Some((30, 200)));
+        assert_eq!((kept.take_idle(), kept.bytes()), (None, 0));
+    }
+
+    #[test]
+    fn the_oldest_goes_first_and_a_full_store_refuses() {
+        let kept = MappingCache::new();
+        for base in 1..=PLACES {
+            assert!(kept.put(base, 1));
+        }
+        assert!(!kept.put(99, 1));
+        for base in 1..=PLACES {
+            assert_eq!(kept.take(0), Some((base, 1)));
+        }
+        assert_eq!(kept.take(0), None);
+    }
+}

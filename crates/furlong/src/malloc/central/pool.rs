@@ -1,0 +1,329 @@
+//! The state that all heaps share: arenas, their free units, and the list of heaps.
+#![forbid(unsafe_code)]
+
+use crate::sync::atomic::AtomicUsize;
+
+use crate::malloc::{
+    class::UNIT,
+    config::Config,
+    field::{Bits, Byte, Half, Link, Word},
+    front::malloc::Malloc,
+    os::{latch::Latch, source::PageSource},
+    thread::heap::Heap,
+};
+
+use super::{
+    arena::{Arena, find, run},
+    mapping_cache::MappingCache,
+    purge::TOO_MUCH,
+    span::unit_of,
+};
+
+/// The shared state. Its latch guards everything here and all arenas. It may be taken under a
+/// heap's latch, and no other is taken under it. No system call is made under it: new memory joins
+/// the arenas after it was mapped, and leaves them before it is given back.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    pub(crate) latch: Latch,
+    first: Link<Arena>,
+    last: Link<Arena>,
+    /// No arena before it has a free unit.
+    hint: Link<Arena>,
+    pub(crate) dirty_first: Link<Arena>,
+    pub(crate) dirty_last: Link<Arena>,
+    /// Units in use.
+    live: Word,
+    /// Free units that are not known to be zeros.
+    pub(crate) dirty: Word,
+    /// Units on their way to the system.
+    pub(crate) leaving: Word,
+    /// The number of arenas without a used unit; and the number for the next arena.
+    pub(crate) empty: Word,
+    arenas: Word,
+    /// The number of callers without a heap that are posting.
+    pub(crate) posting: AtomicUsize,
+    /// Work to be done when no latch is held; may be read at any time.
+    pub(crate) work: Byte,
+    /// The number of the last round.
+    pub(crate) round: Half,
+    /// Bytes that were given back since the last round because too many were dirty, and that have
+    /// not been taken again; and the total of those that have been.
+    gone: Word,
+    regretted: Word,
+    /// The time of the last round, or of the first look at the clock; 0 before.
+    pub(crate) round_ms: Bits,
+    /// Bytes that the system mapped for huge objects.
+    pub(crate) huge: Word,
+    pub(crate) huge_count: Word,
+    pub(crate) mappings: MappingCache,
+    pub(crate) heaps: Link<Heap>,
+    /// The first of the heaps whose latches are held, while all are held for a fork.
+    pub(crate) held: Link<Heap>,
+    /// The number of ended heaps that have not been taken over; may be read at any time.
+    pub(crate) ended: Word,
+    /// The mark in free blocks; 0 until the pool is first used.
+    pub(crate) mark: Word,
+}
+
+impl Pool {
+    pub(crate) const fn new() -> Self {
+        Self {
+            latch: Latch::new(),
+            first: Link::none(),
+            last: Link::none(),
+            hint: Link::none(),
+            dirty_first: Link::none(),
+            dirty_last: Link::none(),
+            live: Word::new(0),
+            dirty: Word::new(0),
+            leaving: Word::new(0),
+            empty: Word::new(0),
+            arenas: Word::new(0),
+            posting: AtomicUsize::new(0),
+            work: Byte::new(0),
+            round: Half::new(0),
+            gone: Word::new(0),
+            regretted: Word::new(0),
+            round_ms: Bits::new(0),
+            huge: Word::new(0),
+            huge_count: Word::new(0),
+            mappings: MappingCache::new(),
+            heaps: Link::none(),
+            held: Link::none(),
+            ended: Word::new(0),
+            mark: Word::new(0),
+        }
+    }
+
+    /// The arenas in order of creation.
+    pub(crate) fn arenas(&'static self) -> impl Iterator<Item = &'static Arena> {
+        core::iter::successors(self.first.get(), |arena| arena.next.get())
+    }
+
+    /// The heaps, running and ended.
+    pub(crate) fn heaps(&'static self) -> impl Iterator<Item = &'static Heap> {
+        Self::heaps_from(self.heaps.get())
+    }
+
+    /// A heap and all older ones.
+    pub(crate) fn heaps_from(first: Option<&'static Heap>) -> impl Iterator<Item = &'static Heap> {
+        core::iter::successors(first, |heap| heap.next.get())
+    }
+
+    /// Bytes in use.
+    pub(crate) fn live_bytes(&self) -> usize {
+        self.live.get() * UNIT + self.huge.get()
+    }
+
+    /// Bytes that could be given back to the system.
+    pub(crate) fn dirty_bytes(&self) -> usize {
+        self.dirty.get() * UNIT
+    }
+
+    /// Records that so many bytes were given back before the delay was over.
+    pub(crate) fn note_gone(&self, bytes: usize) {
+        self.gone.set(self.gone.get() + bytes);
+    }
+
+    /// Records that so many bytes were taken that had not been kept.
+    pub(crate) fn note_taken(&self, bytes: usize) {
+        let again = bytes.min(self.gone.get());
+        self.gone.set(self.gone.get() - again);
+        self.regretted.set(self.regretted.get() + again);
+    }
+
+    /// Starts a new count: bytes given back before this round are not regretted.
+    pub(crate) fn forget_gone(&self) {
+        self.gone.set(0);
+    }
+
+    /// True if the counts of units are these.
+    pub(crate) fn counts_are(&self, live: usize, dirty: usize) -> bool {
+        self.live.get() == live && self.dirty.get() == dirty
+    }
+
+    /// Appends a mapped arena to the list.
+    pub(crate) fn append(&'static self, arena: &'static Arena) {
+        arena.order.set(self.arenas.get());
+        self.arenas.set(self.arenas.get() + 1);
+        arena.next.set(None);
+        arena.prev.set(self.last.get());
+        match self.last.get() {
+            Some(last) => last.next.set(Some(arena)),
+            None => self.first.set(Some(arena)),
+        }
+        self.last.set(Some(arena));
+        let guards = arena.whole.get().count_zeros() as usize;
+        self.live.set(self.live.get() + guards);
+        self.set_free(arena, arena.whole.get());
+        if self.hint.get().is_none() {
+            self.hint.set(Some(arena));
+        }
+    }
+
+    /// Removes an arena that has no used unit and is in no queue: it belongs to the caller.
+    pub(crate) fn remove(&'static self, arena: &'static Arena) {
+        let (prev, next) = (arena.prev.get(), arena.next.get());
+        prev.map_or(&self.first, |prev| &prev.next).set(next);
+        next.map_or(&self.last, |next| &next.prev).set(prev);
+        if self.hint.is(arena) {
+            self.hint.set(next);
+        }
+        let guards = arena.whole.get().count_zeros() as usize;
+        self.live.set(self.live.get() - guards);
+        let dirty = arena.dirty.get().count_ones() as usize;
+        self.dirty.set(self.dirty.get() - dirty);
+        arena.dirty.set(0);
+        arena.idle.set(0);
+        self.set_free(arena, 0);
+        arena.order.set(usize::MAX);
+    }
+
+    /// The first arena whose number is at least `order`. `after`, if there is one, had a lower
+    /// number.
+    pub(crate) fn arena_from(
+        &'static self,
+        order: usize,
+        after: Option<&'static Arena>,
+    ) -> Option<&'static Arena> {
+        // It may be unmapped by now, or be in the list again at its end.
+        let still = after.filter(|arena| arena.order.get() < order);
+        let first = still.or(self.first.get());
+        core::iter::successors(first, |arena| arena.next.get())
+            .find(|arena| arena.order.get() >= order)
+    }
+
+    /// Changes the set of an arena's free units.
+    pub(crate) fn set_free(&self, arena: &Arena, free: u64) {
+        let is_whole = |free| usize::from(free == arena.whole.get());
+        let (before, after) = (is_whole(arena.free.get()), is_whole(free));
+        self.empty.set(self.empty.get() + after - before);
+        arena.free.set(free);
+    }
+
+    /// Records that an arena may have free units.
+    pub(crate) fn note_free(&'static self, arena: &'static Arena) {
+        let hint = self.hint.get();
+        if hint.is_none_or(|hint| arena.order.get() < hint.order.get()) {
+            self.hint.set(Some(arena));
+        }
+    }
+
+    /// Finds a run in an existing arena; in each, dirty units come first.
+    fn take_here(&'static self, len: usize, align: usize) -> Option<(&'static Arena, u32)> {
+        let mut arena = self.hint.get();
+        while let Some(here) = arena {
+            let free = here.free.get();
+            if free == 0 && self.hint.is(here) && here.next.get().is_some() {
+                self.hint.set(here.next.get());
+            }
+            let dirty = free & here.dirty.get();
+            if let Some(at) = find(dirty, len, align).or_else(|| find(free, len, align)) {
+                return Some((here, at));
+            }
+            arena = here.next.get();
+        }
+        None
+    }
+
+    /// Marks a free run as used; returns `true` if it is all zeros.
+    fn use_run(&self, arena: &Arena, at: u32, len: usize) -> bool {
+        let bits = run(at, len);
+        let dirty = arena.dirty.get() & bits;
+        self.set_free(arena, arena.free.get() & !bits);
+        arena.dirty.set(arena.dirty.get() & !bits);
+        arena.idle.set(arena.idle.get() & !bits);
+        self.dirty
+            .set(self.dirty.get() - dirty.count_ones() as usize);
+        self.live.set(self.live.get() + len);
+        self.note_taken((len - dirty.count_ones() as usize) * UNIT);
+        dirty == 0
+    }
+}
+
+/// The held latch of the pool, released when this is dropped, also by a panic.
+struct HeldPool<C: Config>(&'static Malloc<C>);
+
+impl<C: Config> Drop for HeldPool<C> {
+    fn drop(&mut self) {
+        self.0.unlock_pool();
+    }
+}
+
+impl<C: Config> Malloc<C> {
+    /// Runs a closure under the pool's latch.
+    pub(crate) fn with_pool<T>(&'static self, f: impl FnOnce(&'static Pool) -> T) -> T {
+        self.lock_pool();
+        let _held = HeldPool(self);
+        if self.pool.mark.get() == 0 {
+            self.begin();
+        }
+        f(&self.pool)
+    }
+
+    /// Initialises the pool once, before anything is taken.
+    #[cold]
+    fn begin(&'static self) {
+        self.policy.follow(&C::PROFILE);
+        #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
+        self.pool.mark.set(self.source.random() as usize | 1);
+    }
+
+    pub(crate) fn lock_pool(&'static self) {
+        self.lock_latch(&self.pool.latch);
+    }
+
+    pub(crate) fn unlock_pool(&'static self) {
+        self.unlock_latch(&self.pool.latch);
+    }
+
+    /// Takes free units, under the pool's latch. Returns their start, and `true` if they are all
+    /// zeros. `None` if no arena has such a run.
+    pub(crate) fn take_units(&'static self, len: usize, align: usize) -> Option<(usize, bool)> {
+        let (arena, at) = self.pool.take_here(len, align)?;
+        let zero = self.pool.use_run(arena, at, len);
+        Some((arena.unit_base(at), zero))
+    }
+
+    /// Takes the units behind a run, if they are free, under the pool's latch.
+    pub(crate) fn extend_units(
+        &'static self,
+        base: usize,
+        len: usize,
+        more: usize,
+    ) -> Option<bool> {
+        let arena = self.map.arena(unit_of(base))?;
+        let end = unit_of(base) as usize % 64 + len;
+        if end + more > 64 {
+            return None;
+        }
+        let at = u32::try_from(end).ok()?;
+        let whole = arena.free.get() & run(at, more) == run(at, more);
+        whole.then(|| self.pool.use_run(arena, at, more))
+    }
+
+    /// Gives units back, under the pool's latch, and records if too many are dirty.
+    pub(crate) fn give_units(&'static self, base: usize, len: usize) {
+        let (pool, unit) = (&self.pool, unit_of(base));
+        let Some(arena) = self.map.arena(unit) else {
+            return;
+        };
+        let bits = run(unit % 64, len);
+        pool.set_free(arena, arena.free.get() | bits);
+        arena.dirty.set(arena.dirty.get() | bits);
+        pool.live.set(pool.live.get() - len);
+        pool.dirty.set(pool.dirty.get() + len);
+        pool.note_free(arena);
+        pool.queue(arena);
+        if pool.dirty_bytes() > self.dirty_bytes_max() {
+            pool.work.set(pool.work.get() | TOO_MUCH);
+        }
+    }
+
+    /// The most bytes that may be dirty now.
+    pub(crate) fn dirty_bytes_max(&'static self) -> usize {
+        let pool = &self.pool;
+        self.policy
+            .dirty_bytes_max(pool.live_bytes(), pool.regretted.get())
+    }
+}

@@ -1,0 +1,392 @@
+//! Memory that goes back to the system: at once if there is too much, and after a delay if nobody
+//! uses it.
+//!
+//! No thread waits for time to pass. Slow ways of freeing read the clock now and then, and run a
+//! round if one is due, after half the delay. A unit that is dirty in two successive rounds is
+//! purged, and a kept mapping is unmapped likewise. A heap's round empties its stacks and retires
+//! its whole spans; the heap gets blocks that it needs again in its next slow ways.
+//!
+//! No latch is held while the system takes memory. Units on their way are neither free nor in use
+//! meanwhile; an arena that goes as a whole has left the pool first. Only threads that free do this
+//! work, never one that allocates. They do one step at a time, or more if they free memory faster
+//! than that.
+#![forbid(unsafe_code)]
+
+use crate::malloc::{
+    class::{Class, UNIT},
+    config::Config,
+    field::Bits,
+    front::malloc::Malloc,
+    os::{current::CurrentHeap, source::PageSource, system::System},
+    thread::{exchange::Exchange, heap::Heap},
+};
+
+use super::{
+    arena::{Arena, run, runs},
+    pool::Pool,
+    span::Span,
+};
+
+/// Slow ways of a heap between two looks at the clock.
+const LOOKS: usize = 16;
+
+/// Units in a step, roughly.
+const STEP: usize = 16;
+
+/// The number of empty arenas that stay mapped, purged, so that a program that allocates and frees
+/// in turn does not map one each time.
+const EMPTY: usize = 4;
+
+/// With no more bytes than this in total, the clock is not read.
+const LITTLE: usize = 4 << 20;
+
+/// Work: more memory is dirty than allowed.
+pub(crate) const TOO_MUCH: u8 = 1;
+/// Work: a round is not finished.
+const ROUND: u8 = 2;
+
+/// Memory that goes to the system.
+enum Parting {
+    /// Units of an arena.
+    Units(&'static Arena, u64),
+    /// An arena that has left the pool.
+    Whole(&'static Arena, usize),
+    /// A kept mapping.
+    Mapping(usize, usize),
+}
+
+impl Pool {
+    /// Appends an arena that became dirty to the queue.
+    pub(crate) fn queue(&'static self, arena: &'static Arena) {
+        if arena.queued.get() == 1 {
+            return;
+        }
+        arena.queued.set(1);
+        arena.next_dirty.set(None);
+        match self.dirty_last.get() {
+            Some(last) => last.next_dirty.set(Some(arena)),
+            None => self.dirty_first.set(Some(arena)),
+        }
+        self.dirty_last.set(Some(arena));
+    }
+
+    /// Removes the arena that has been dirty longest from the queue.
+    fn unqueue(&'static self) -> Option<&'static Arena> {
+        let arena = self.dirty_first.get()?;
+        self.dirty_first.set(arena.next_dirty.get());
+        if arena.next_dirty.get().is_none() {
+            self.dirty_last.set(None);
+        }
+        arena.queued.set(0);
+        Some(arena)
+    }
+
+    /// Detaches dirty units of an arena that is in no queue. Detaches the arena itself if it has no
+    /// used unit, the system takes arenas back, and enough other arenas are empty.
+    fn part(&'static self, arena: &'static Arena, units: u64, returns: bool) -> Parting {
+        let is_whole = arena.free.get() == arena.whole.get() && arena.dirty.get() == units;
+        if returns && is_whole && self.empty.get() > EMPTY {
+            self.remove(arena);
+            return Parting::Whole(arena, units.count_ones() as usize);
+        }
+        let count = units.count_ones() as usize;
+        self.set_free(arena, arena.free.get() & !units);
+        arena.dirty.set(arena.dirty.get() & !units);
+        arena.idle.set(arena.idle.get() & !units);
+        arena.leaving.set(arena.leaving.get() | units);
+        self.dirty.set(self.dirty.get() - count);
+        self.leaving.set(self.leaving.get() + count);
+        Parting::Units(arena, units)
+    }
+
+    /// Makes units that were on their way free again; `dirty` ones may be non-zero. The arena is
+    /// not queued for them: if a source refused to purge them, it is not called again until more of
+    /// the arena is given back. Otherwise it would be called for ever.
+    fn arrive(&'static self, arena: &'static Arena, units: u64, dirty: u64) {
+        arena.leaving.set(arena.leaving.get() & !units);
+        self.leaving
+            .set(self.leaving.get() - units.count_ones() as usize);
+        self.set_free(arena, arena.free.get() | units);
+        self.note_free(arena);
+        if dirty != 0 {
+            arena.dirty.set(arena.dirty.get() | dirty);
+            self.dirty
+                .set(self.dirty.get() + dirty.count_ones() as usize);
+        }
+    }
+
+    /// For a forked process, whose parent's threads were giving memory back: nobody does so here.
+    pub(crate) fn arrive_all(&'static self) {
+        if self.leaving.get() != 0 {
+            self.arenas()
+                .filter(|arena| arena.leaving.get() != 0)
+                .for_each(|arena| {
+                    self.arrive(arena, arena.leaving.get(), arena.leaving.get());
+                    self.queue(arena);
+                });
+        }
+    }
+
+    /// The arena that has been dirty longest, with all its dirty units, if more than `most` bytes
+    /// are dirty.
+    fn dirtiest(&'static self, most: usize) -> Option<(&'static Arena, u64)> {
+        let arena = (self.dirty_bytes() > most).then(|| self.unqueue())??;
+        let units = arena.dirty.get();
+        self.note_gone(units.count_ones() as usize * UNIT);
+        Some((arena, units))
+    }
+
+    /// The next arena with units that have been dirty since the last round. Units that became dirty
+    /// later stay until the next round.
+    fn idle(&'static self) -> Option<(&'static Arena, u64)> {
+        loop {
+            let first = self.dirty_first.get()?;
+            if first.round.get() == self.round.get() {
+                return None;
+            }
+            let arena = self.unqueue()?;
+            arena.round.set(self.round.get());
+            let units = arena.dirty.get() & arena.idle.get();
+            arena.idle.set(arena.dirty.get());
+            if units != 0 {
+                return Some((arena, units));
+            }
+            if arena.dirty.get() != 0 {
+                self.queue(arena);
+            }
+        }
+    }
+}
+
+impl<C: Config> Malloc<C> {
+    /// Does pending work in a heap's slow way of freeing, which holds no latch.
+    #[inline(always)]
+    pub(crate) fn tend(&'static self, heap: &'static Heap) {
+        self.tend_freed();
+        match heap.cache.until_look.get().checked_sub(1) {
+            Some(left) => heap.cache.until_look.set(left),
+            None => {
+                heap.cache.until_look.set(LOOKS);
+                self.look(heap);
+            }
+        }
+    }
+
+    /// As [`tend`](Self::tend), after an object above the size classes was freed.
+    pub(crate) fn tend_large(&'static self) {
+        self.tend_freed();
+        self.look(C::Current::get());
+    }
+
+    /// Does one step of the pending work, or as many steps as it takes until no more is dirty than
+    /// allowed.
+    #[inline]
+    pub(crate) fn tend_freed(&'static self) {
+        while self.pool.work.get() != 0
+            && self.step()
+            && self.pool.dirty_bytes() > self.dirty_bytes_max()
+        {}
+    }
+
+    /// Reads the clock for the caller's heap, and begins the rounds that are due. No latch is held.
+    #[cold]
+    #[inline(never)]
+    fn look(&'static self, heap: &'static Heap) {
+        let pool = &self.pool;
+        let all = pool.live_bytes() + pool.dirty_bytes() + pool.mappings.bytes();
+        if all <= LITTLE {
+            return;
+        }
+        let now = self.source.now_ms();
+        if heap.is_running() && self.begins_round(&heap.cache.round_ms, now) {
+            self.give_idle(heap);
+        }
+        if self.is_due(&pool.round_ms, now) {
+            let begins = self.with_pool(|pool| {
+                let begins = self.begins_round(&pool.round_ms, now);
+                if begins {
+                    pool.forget_gone();
+                    pool.round.set(pool.round.get().wrapping_add(1));
+                    pool.work.set(pool.work.get() | ROUND);
+                }
+                begins
+            });
+            if begins {
+                self.step();
+            }
+        }
+    }
+
+    /// True if a round is due, or the time of the last one is not known yet. Another thread may
+    /// have begun one at a later time than the caller's.
+    fn is_due(&'static self, last: &Bits, now: u64) -> bool {
+        let passed = now.saturating_sub(last.get());
+        passed > 0 && (last.get() == 0 || passed > self.policy.purge_delay_ms() / 2)
+    }
+
+    /// Records a round that is due. `false` if none is due, or if this is the first look at the
+    /// clock, which only starts the interval: all memory may be new at that moment.
+    fn begins_round(&'static self, last: &Bits, now: u64) -> bool {
+        let known = last.get() != 0;
+        let due = self.is_due(last, now);
+        if due {
+            last.set(now);
+        }
+        due && known
+    }
+
+    /// Gives back the memory that a heap keeps but does not use now.
+    fn give_idle(&'static self, heap: &'static Heap) {
+        self.post_outgoing(heap);
+        let held = self.hold_heap(heap);
+        self.collect(heap);
+        self.empty_stacks(heap);
+        self.retire_whole(heap);
+        drop(held);
+        // Only its thread changes which blocks a running heap's spans have.
+        Class::medium().for_each(|class| self.purge_blocks(heap, class));
+    }
+
+    /// Purges the free blocks of a medium class in the heap's spans whose free count is the same as
+    /// in its last round. The page in which a block begins stays, since the block's mark is in it.
+    fn purge_blocks(&'static self, heap: &'static Heap, class: Class) {
+        let mut unit = heap.first(class).get();
+        while unit != 0 {
+            let span = self.map.span(unit);
+            unit = span.next.get();
+            let free = span.free.get();
+            if span.quiet.get() != free {
+                span.quiet.set(free);
+                span.purged.set(0);
+            } else if span.purged.get() == 0 {
+                span.purged.set(1);
+                self.purge_free(span);
+            }
+        }
+    }
+
+    /// Purges the free blocks of a span. All medium blocks of a span are in one word.
+    fn purge_free(&'static self, span: &'static Span) {
+        let page = self.source.page_size();
+        let words = self.map.words(span);
+        let mut bits = words.map_or(0, |words| words.free(span.unit.get(), 0).get());
+        while bits != 0 {
+            let block = span.address_of(bits.trailing_zeros() as usize);
+            bits &= bits - 1;
+            let from = (block + 1).next_multiple_of(page);
+            let to = (block + span.class().size()) / page * page;
+            if from < to {
+                self.source.purge_at(from, to - from);
+            }
+        }
+    }
+
+    /// Does a part of the pending work. `false` if there was none.
+    #[cold]
+    #[inline(never)]
+    fn step(&'static self) -> bool {
+        let mut units = 0;
+        while units < STEP {
+            match self.part_with(|pool| self.next_work(pool)) {
+                Some(gone) => units += gone,
+                None => return units > 0,
+            }
+        }
+        true
+    }
+
+    /// The next excess or idle memory to go. Under the pool's latch.
+    fn next_work(&'static self, pool: &'static Pool) -> Option<Parting> {
+        let part = |(arena, units)| self.part(pool, arena, units);
+        if pool.work.get() & TOO_MUCH != 0 {
+            // Further down than required, so that not every free has to do this work.
+            if let Some(dirtiest) = pool.dirtiest(self.dirty_bytes_max() / 2) {
+                return Some(part(dirtiest));
+            }
+            pool.work.set(pool.work.get() & !TOO_MUCH);
+        }
+        if pool.work.get() & ROUND != 0 {
+            let kept = || {
+                pool.mappings
+                    .take_idle()
+                    .map(|(base, len)| Parting::Mapping(base, len))
+            };
+            let next = pool.idle().map(part).or_else(kept);
+            if next.is_some() {
+                return next;
+            }
+            pool.work.set(pool.work.get() & !ROUND);
+        }
+        None
+    }
+
+    /// Gives dirty memory back to the system, that of the oldest arenas first, until no more than
+    /// `most` bytes are left. No latch is held.
+    pub(crate) fn purge_down_to(&'static self, most: usize) {
+        let next = |pool: &'static Pool| {
+            let (arena, units) = pool.dirtiest(most)?;
+            Some(self.part(pool, arena, units))
+        };
+        while self.part_with(next).is_some() {}
+    }
+
+    /// Unmaps the arenas without a used unit. Returns `true` if there was one.
+    pub(crate) fn unmap_empty(&'static self) -> bool {
+        let next = |pool: &'static Pool| {
+            let is_empty = |arena: &&'static Arena| {
+                arena.free.get() == arena.whole.get() && arena.queued.get() == 0
+            };
+            let empty = (pool.empty.get() > 0 && self.source.returns_arenas())
+                .then(|| pool.arenas().find(is_empty))??;
+            pool.remove(empty);
+            Some(Parting::Whole(empty, 0))
+        };
+        let found = self.part_with(next).is_some();
+        while found && self.part_with(next).is_some() {}
+        found
+    }
+
+    fn part(&'static self, pool: &'static Pool, arena: &'static Arena, units: u64) -> Parting {
+        let parting = pool.part(arena, units, self.source.returns_arenas());
+        if arena.dirty.get() != 0 {
+            pool.queue(arena);
+        }
+        parting
+    }
+
+    /// Gives the system the memory that `choose` selects under the pool's latch. Returns its number
+    /// of units.
+    fn part_with(
+        &'static self,
+        choose: impl FnOnce(&'static Pool) -> Option<Parting>,
+    ) -> Option<usize> {
+        match self.with_pool(choose)? {
+            Parting::Units(arena, units) => {
+                let mut dirty = 0;
+                for (at, len) in runs(units) {
+                    if !self.source.purge_at(arena.unit_base(at), len * UNIT) {
+                        dirty |= run(at, len);
+                    }
+                }
+                let spare = self.with_pool(|pool| {
+                    pool.arrive(arena, units, dirty);
+                    // The rest of the arena may have become free meanwhile.
+                    (units != 0 && arena.dirty.get() == 0 && arena.queued.get() == 0)
+                        .then(|| self.part(pool, arena, 0))
+                });
+                if let Some(Parting::Whole(arena, _)) = spare {
+                    self.unmap_arena(arena);
+                }
+                Some(units.count_ones() as usize)
+            }
+            Parting::Whole(arena, units) => {
+                self.unmap_arena(arena);
+                Some(units)
+            }
+            Parting::Mapping(base, len) => {
+                self.source.unmap_at(base, len);
+                Some(len / UNIT)
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The record of a unit: its owner, its division into blocks, and its free blocks.
+#![forbid(unsafe_code)]
+
+use crate::sync::{atomic::AtomicU64, const_unless_loom};
+
+use crate::malloc::{
+    class::{Class, UNIT_SHIFT},
+    field::{Bits, Byte, Fixed, Half, Link, Short},
+    thread::heap::Heap,
+};
+
+/// The use of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Use {
+    /// Free, or not this allocator's.
+    Nothing,
+    /// The first unit of a span with blocks of one class.
+    Blocks,
+    /// A later unit of a span or of a large object.
+    Rest,
+    /// The first unit of a large object.
+    Large,
+    /// The first unit of a huge object.
+    Huge,
+    /// Inaccessible.
+    Guard,
+}
+
+/// A value of `listed`: the span is not in its list yet; its maker will add it under the heap's
+/// latch.
+pub(crate) const MAKING: u8 = 2;
+
+/// The record of a unit, in a cache line of its own; all zeros if the unit has none.
+///
+/// All fields but the last two belong to the owner, under its heap's latch. A thread with a live
+/// block in the unit may read `owner`, `magic` and `class` without it. Of these only `owner` can
+/// change meanwhile, by adoption.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Span {
+    /// The owning heap; set only in first units of spans. Without an owner frees take the slow way.
+    pub(crate) owner: Link<Heap>,
+    /// See [`Class::magic`]; 0 if frees take the slow way. `limit` is a copy, so that each of the
+    /// two uses is one instruction with a memory operand.
+    pub(crate) magic: Fixed<u32>,
+    pub(crate) limit: Fixed<u32>,
+    pub(crate) class: Fixed<u8>,
+    used_for: Byte,
+    /// The number of blocks, from the first, that were ever given to a heap; the others were never
+    /// touched.
+    pub(crate) carved: Short,
+    /// The number of bits set in its words: its free blocks that no heap keeps.
+    pub(crate) free: Short,
+    /// 1 if it is in its heap's list, which has all spans with blocks left to give.
+    pub(crate) listed: Byte,
+    /// The set of its non-zero words. For large and huge objects the length; for later units the
+    /// number of the first unit.
+    pub(crate) summary: Bits,
+    /// Its neighbours in that list, by unit; 0 is none.
+    pub(crate) next: Half,
+    pub(crate) prev: Half,
+    /// The number of its unit.
+    pub(crate) unit: Half,
+    /// The number of free blocks at its heap's last round, and 1 if their memory has been purged
+    /// since.
+    pub(crate) quiet: Short,
+    pub(crate) purged: Byte,
+    /// The set of its remote words that may have bits. Non-zero exactly while the span is in a
+    /// heap's queue or on its way there, or while a thread is about to find that it has no owner.
+    pub(crate) posted: AtomicU64,
+    /// The next span in the queue.
+    pub(crate) link: Link<Self>,
+}
+
+impl Span {
+    const_unless_loom! {
+        pub(crate) const fn none() -> Self {
+            Self {
+                owner: Link::none(),
+                magic: Fixed::new(0),
+                limit: Fixed::new(0),
+                class: Fixed::new(0),
+                used_for: Byte::new(0),
+                carved: Short::new(0),
+                free: Short::new(0),
+                listed: Byte::new(0),
+                summary: Bits::new(0),
+                next: Half::new(0),
+                prev: Half::new(0),
+                unit: Half::new(0),
+                quiet: Short::new(0),
+                purged: Byte::new(0),
+                posted: AtomicU64::new(0),
+                link: Link::none(),
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is(&self, what: Use) -> bool {
+        self.used_for.get() == what as u8
+    }
+
+    pub(crate) fn use_for(&self, what: Use) {
+        self.used_for.set(what as u8);
+    }
+
+    pub(crate) fn class(&self) -> Class {
+        Class::numbered(usize::from(self.class.get()))
+    }
+
+    /// The address at which its unit begins.
+    pub(crate) fn base(&self) -> usize {
+        base_of(self.unit.get())
+    }
+
+    /// The number of the block at an address; `None` if no block that was ever handed out begins
+    /// there.
+    #[inline]
+    pub(crate) fn block_at(&self, address: usize) -> Option<usize> {
+        let offset = address.wrapping_sub(self.base());
+        let number = match self.magic.get() {
+            0 => self.class().block_at(offset)?,
+            magic => Class::block_by(magic, offset)?,
+        };
+        (number < usize::from(self.carved.get())).then_some(number)
+    }
+
+    /// The address at which a block begins.
+    #[inline]
+    pub(crate) fn address_of(&self, block: usize) -> usize {
+        self.base() + block * self.class().size()
+    }
+}
+
+/// The number of the unit at an address, of which only the lower 48 bits count.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "32 bits count")]
+pub(crate) fn unit_of(address: usize) -> u32 {
+    (address >> UNIT_SHIFT) as u32
+}
+
+/// The address at which a unit begins: 48 bits, sign-extended.
+#[inline(always)]
+#[expect(clippy::cast_possible_wrap, reason = "the sign is what is extended")]
+pub(crate) fn base_of(unit: u32) -> usize {
+    ((unit as i32 as isize) << UNIT_SHIFT).cast_unsigned()
+}

@@ -1,0 +1,141 @@
+//! Resizing of blocks, and their usable size.
+
+use crate::malloc::{
+    central::{large::SIZE_MAX, span::Use},
+    class::{GRAIN, MEDIUM_MAX, UNIT},
+    config::{Config, Hardening},
+    os::{
+        block::{copy, pointer},
+        current::CurrentHeap,
+        source::Misuse,
+        system::stop,
+    },
+};
+
+use super::malloc::Malloc;
+
+impl<C: Config> Malloc<C> {
+    /// As [`free`](Self::free), with the requested size. A block that is smaller stops the program.
+    ///
+    /// # Safety
+    /// As for [`free`](Self::free); not null.
+    pub unsafe fn free_sized(&'static self, block: *mut u8, size: usize) {
+        // SAFETY: the caller's promise.
+        let have = unsafe { self.usable_size(block) };
+        if have < size || C::Hardening::SCRUB && have != size {
+            stop(&self.source, Misuse::WrongSize, block.addr());
+        }
+        // SAFETY: as above.
+        unsafe { self.free(block) };
+    }
+
+    /// The number of bytes that a block really has.
+    ///
+    /// # Safety
+    /// As for [`free`](Self::free), but the block stays in use, and is not null.
+    #[must_use]
+    pub unsafe fn usable_size(&'static self, block: *mut u8) -> usize {
+        let address = block.expose_provenance();
+        let span = self.first_unit(address);
+        let room = if span.is(Use::Blocks) {
+            self.block_in(span, address);
+            span.class().size()
+        } else {
+            self.object_at(address).1
+        };
+        self.contents(address, room)
+    }
+
+    /// Makes a block longer or shorter, in place or elsewhere, at a multiple of `align`. Null if
+    /// out of memory; then the block is unchanged.
+    ///
+    /// # Safety
+    /// As for [`free`](Self::free); a result that is not null replaces the block. `align` is a
+    /// power of two; the block is not null, and at a multiple of it.
+    #[must_use = "the block may be elsewhere now"]
+    pub unsafe fn resize(&'static self, block: *mut u8, size: usize, align: usize) -> *mut u8 {
+        let address = block.expose_provenance();
+        let span = self.map.span_at(address);
+        if C::Hardening::SCRUB || !span.is(Use::Blocks) {
+            return self.resize_slow(address, size, align);
+        }
+        self.block_in(span, address);
+        let have = span.class().size();
+        if is_kept(have, size) {
+            return block;
+        }
+        self.replace(address, (have, size), align)
+    }
+
+    /// [`resize`](Self::resize) for objects above the classes, and for all blocks if they have
+    /// seals.
+    #[cold]
+    fn resize_slow(&'static self, address: usize, size: usize, align: usize) -> *mut u8 {
+        let block = pointer(address);
+        // SAFETY: the promise of resize's caller.
+        let have = unsafe { self.usable_size(block) };
+        if C::Hardening::SCRUB {
+            return self.resize_sealed(address, (have, size), align);
+        }
+        if is_kept(have, size) {
+            return block;
+        }
+        if have > MEDIUM_MAX && size > MEDIUM_MAX && size <= SIZE_MAX {
+            let resized = self.resize_object(address, size, align);
+            if resized != 0 {
+                return pointer(resized);
+            }
+        }
+        self.replace(address, (have, size), align)
+    }
+
+    /// Resizes a large or huge object without copying it; 0 if that is impossible.
+    fn resize_object(&'static self, address: usize, size: usize, align: usize) -> usize {
+        let _pin = C::Current::pin();
+        if self.resize_units(address, size) {
+            address
+        } else if align <= UNIT {
+            self.move_huge(address, size)
+        } else {
+            0
+        }
+    }
+
+    /// [`resize`](Self::resize) for blocks with seals.
+    #[cold]
+    fn resize_sealed(
+        &'static self,
+        address: usize,
+        (have, size): (usize, usize),
+        align: usize,
+    ) -> *mut u8 {
+        let span = self.first_unit(address);
+        if span.is(Use::Blocks) && self.reseal(address, span.class().size(), size) {
+            return pointer(address);
+        }
+        self.replace(address, (have, size), align)
+    }
+
+    /// Copies the contents of a block, up to `size` bytes, to a new block, and frees the old one.
+    fn replace(
+        &'static self,
+        address: usize,
+        (have, size): (usize, usize),
+        align: usize,
+    ) -> *mut u8 {
+        let new = self.allocate_aligned(size, align);
+        if !new.is_null() {
+            // SAFETY: two blocks of at least this size, one new and one the caller's.
+            unsafe { copy(address, new.expose_provenance(), have.min(size)) };
+            // SAFETY: the caller gave it up, for the new one.
+            unsafe { self.free(pointer(address)) };
+        }
+        new
+    }
+}
+
+/// True if a block stays in place: the new size fits, and needs more than half of it.
+#[inline(always)]
+fn is_kept(have: usize, size: usize) -> bool {
+    size <= have && (size > have / 2 || have <= 2 * GRAIN)
+}

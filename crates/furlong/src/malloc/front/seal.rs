@@ -1,0 +1,180 @@
+//! The end of a block's contents. With `SCRUB` the last word of a block, its seal, encodes it. All
+//! bytes between the contents and the seal are zero, so a write there is found when the block is
+//! freed, if not before.
+#![forbid(unsafe_code)]
+
+use crate::malloc::{
+    central::{large::LARGE_MAX, span::Span},
+    class::UNIT,
+    config::{Config, Hardening},
+    os::{
+        source::Misuse,
+        system::{clear, is_zero, put_word, stop, word_at},
+    },
+    thread::heap::Heap,
+};
+
+use super::malloc::Malloc;
+
+/// Bytes of a seal.
+const SEAL: usize = size_of::<usize>();
+
+/// The number of bytes checked behind the contents, and of a block before it is handed out.
+const BEHIND: usize = 64;
+const BEFORE: usize = 128;
+
+/// The seal of a block with `unused` unused bytes.
+fn seal_of(secret: usize, address: usize, unused: usize) -> usize {
+    let mixed = (secret ^ address ^ unused << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (unused ^ secret) << 32 | mixed >> 32
+}
+
+/// The number of unused bytes that a seal encodes, if it is valid.
+fn unused_by(secret: usize, address: usize, seal: usize) -> Option<usize> {
+    let unused = (seal >> 32) ^ (secret & 0xffff_ffff);
+    (seal_of(secret, address, unused) == seal).then_some(unused)
+}
+
+/// True if nothing was written between the contents, which end at `from`, and the seal.
+#[inline(always)]
+fn is_unused(address: usize, from: usize, seal: usize) -> bool {
+    let unused = seal - from;
+    if unused < 2 * SEAL {
+        // Two words and no branch, since the length of the contents cannot be predicted. The shift
+        // drops the bytes that are contents: in little-endian order, the lower ones. A block of 16
+        // bytes has one word before its seal, and no more than that is unused.
+        let low = word_at((seal - 2 * SEAL).max(address)).to_le() as u128;
+        let high = word_at(seal - SEAL).to_le() as u128;
+        return (high << 64 | low) >> (127 - 8 * unused) >> 1 == 0;
+    }
+    let first = from - from % SEAL;
+    let begins = word_at(first).to_le() >> (8 * (from % SEAL));
+    let words = (first + SEAL..seal.min(first + BEHIND)).step_by(SEAL);
+    words.fold(begins, |all, at| all | word_at(at)) == 0
+}
+
+impl<C: Config> Malloc<C> {
+    /// The size of a request with its seal.
+    #[inline(always)]
+    pub(crate) fn with_seal(size: usize) -> usize {
+        if C::Hardening::SCRUB {
+            size.saturating_add(SEAL)
+        } else {
+            size
+        }
+    }
+
+    /// Seals a new block, all of which is zero; 0 stays 0.
+    #[inline(always)]
+    pub(crate) fn sealed(&'static self, address: usize, room: usize, size: usize) -> usize {
+        if C::Hardening::SCRUB && address != 0 {
+            let unused = room - SEAL - size;
+            put_word(
+                address + room - SEAL,
+                seal_of(self.pool.mark.get(), address, unused),
+            );
+        }
+        address
+    }
+
+    /// The number of bytes of a block's contents.
+    ///
+    /// Stops the program if something was written past them.
+    #[inline(always)]
+    pub(crate) fn contents(&'static self, address: usize, room: usize) -> usize {
+        if !C::Hardening::SCRUB {
+            return room;
+        }
+        match self.kept_to(address, room) {
+            Some(size) => size,
+            None => stop(&self.source, Misuse::Overrun, address),
+        }
+    }
+
+    /// As [`contents`](Self::contents), but `None` if something was written past them.
+    #[inline(always)]
+    fn kept_to(&'static self, address: usize, room: usize) -> Option<usize> {
+        let end = address + room - SEAL;
+        let unused = unused_by(self.pool.mark.get(), address, word_at(end))?;
+        let size = (room - SEAL).checked_sub(unused)?;
+        is_unused(address, address + size, end).then_some(size)
+    }
+
+    /// Changes the length of a block's contents in place, if the block is large enough.
+    pub(crate) fn reseal(&'static self, address: usize, room: usize, size: usize) -> bool {
+        let have = self.contents(address, room);
+        if size > room - SEAL || size <= room / 2 {
+            return false;
+        }
+        if size < have {
+            clear(address + size, have - size);
+        }
+        self.sealed(address, room, size);
+        true
+    }
+
+    /// The fast path that frees a block without a mark of the caller's heap.
+    #[inline(always)]
+    pub(crate) fn free_sealed(
+        &'static self,
+        heap: &'static Heap,
+        span: &'static Span,
+        address: usize,
+    ) {
+        let class = span.class();
+        if self.kept_to(address, class.size()).is_none() {
+            return self.free_slow(address, span);
+        }
+        clear(address, class.size());
+        put_word(address, heap.cache.mark.get());
+        self.keep_late(heap, class, address);
+    }
+
+    /// Checks a block before it is handed out.
+    ///
+    /// Stops the program if the block was written to since it was freed.
+    #[inline(always)]
+    pub(crate) fn inspect(&'static self, block: usize, room: usize) {
+        let mark = word_at(block);
+        // The first branch has a length that the compiler knows.
+        let clean = if room >= BEFORE {
+            is_zero(block + SEAL, BEFORE - SEAL)
+        } else {
+            is_zero(block + SEAL, room - SEAL)
+        };
+        if !clean || (mark != 0 && mark != self.pool.mark.get()) {
+            stop(&self.source, Misuse::WrittenAfterFree, block);
+        }
+    }
+
+    /// Ensures that a new object of its own units is all zeros, and seals it.
+    pub(crate) fn sealed_units(&'static self, address: usize, zero: bool, size: usize) {
+        let (_, room) = self.object_at(address);
+        if !zero {
+            clear(address, room);
+        } else if room <= LARGE_MAX && !is_zero(address, room) {
+            stop(&self.source, Misuse::WrittenAfterFree, address);
+        }
+        debug_assert!(room >= UNIT.min(size));
+        self.sealed(address, room, size);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{seal_of, unused_by};
+
+    #[test]
+    fn a_seal_says_what_it_was_made_of_and_any_other_word_is_none() {
+        let secret = 0x1234_5678_9abc_def1;
+        for unused in [0, 1, 8, 63, 13_000, 65_535] {
+            let seal = seal_of(secret, 0x7f00_1230, unused);
+            assert_eq!(unused_by(secret, 0x7f00_1230, seal), Some(unused));
+            assert_eq!(unused_by(secret, 0x7f00_1240, seal), None);
+            for bit in 0..64 {
+                assert_eq!(unused_by(secret, 0x7f00_1230, seal ^ 1 << bit), None);
+            }
+        }
+        assert_eq!(unused_by(secret, 0x7f00_1230, 0), None);
+    }
+}

@@ -1,0 +1,227 @@
+//! The interface to the system: pages, and a few words.
+
+use core::{fmt, ptr::NonNull};
+
+use super::latch::Latch;
+
+/// The system below an allocator.
+///
+/// Every method but `map`, `unmap`, `purge`, `random` and `stop` has a default for systems that
+/// lack the service.
+///
+/// # Context
+/// These methods run in the context of the allocating caller, even in a kernel's interrupt handler
+/// if that allocates. Except in `page_size`, `refused` and `stop`, the caller is
+/// [pinned](crate::malloc::CurrentHeap::pin); in a kernel interrupts are then disabled. Each method
+/// documents which latches of the allocator may be held, on which other callers spin. So no method
+/// sleeps. None takes a lock under which code allocates, or whose holder may be interrupted by code
+/// that allocates.
+///
+/// # Safety
+/// - No method calls the allocator that it serves.
+/// - No method unwinds. Only `stop` may, and only if no [`Global`](crate::malloc::Global) refers to
+///   the
+///   allocator: latches are released, but the data that they guard may be half updated.
+/// - `page_size` is constant.
+/// - Memory from `map` is aligned as requested, all zeros, unused by anyone else, and stays mapped
+///   until it is unmapped, cut off or relocated. Any part of it may be, page by page.
+/// - After `purge` each page is unchanged or all zeros; all are zeros if it returned `true`. Nobody
+///   writes there meanwhile, but other threads may read, and see one or the other, too.
+/// - If `resize` returned `true`, the mapping has `new` bytes, aligned as before and unused by
+///   anyone else. The bytes within both lengths are unchanged; the part that was cut off is
+///   unmapped.
+/// - If `relocate` returned `true`, the first `len` bytes of `to` are the former contents of
+///   `from`, and `from` is unmapped: the allocator neither uses nor unmaps it any more.
+/// - If either of the two returned `false`, nothing has changed.
+/// - `wait` returns once [`Latch::try_lock`] has returned `true` to it, or once the system has
+///   given the latch to the caller, whose number is then in it. Nobody else changes a latch's
+///   holder.
+pub unsafe trait PageSource: Sync + 'static {
+    /// The size of a page: a power of two of at most 64 KiB, constant.
+    fn page_size(&self) -> usize {
+        4096
+    }
+
+    /// Maps zeroed memory; `None` if there is none. Memory for blocks is mapped in arenas, of 4 MiB
+    /// at a multiple of 4 MiB. See [`Malloc`](crate::malloc::Malloc) for all other mappings.
+    ///
+    /// # Shapes
+    /// `len` is a multiple of the page size; `align` is a power of two and at least the page size.
+    /// Addresses are 48 bits, sign-extended: a mapping elsewhere is unmapped again, and the
+    /// allocator is out of memory.
+    ///
+    /// # Context
+    /// Pinned, without a latch.
+    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>>;
+
+    /// Unmaps mapped memory, or a part of it, for good.
+    ///
+    /// # Context
+    /// Pinned, without a latch.
+    ///
+    /// # Safety
+    /// Whole pages from `map`, which nobody uses.
+    unsafe fn unmap(&self, start: NonNull<u8>, len: usize);
+
+    /// Lets the system take the contents of pages, which stay mapped. Returns `true` if they read
+    /// as zeros from now on.
+    ///
+    /// # Context
+    /// Pinned, without a latch.
+    ///
+    /// # Safety
+    /// Whole pages from `map`, whose contents nobody needs.
+    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool;
+
+    /// True if `unmap` makes the addresses of arenas available to others. Otherwise arenas are kept
+    /// for ever, and only their contents are purged.
+    fn returns_arenas(&self) -> bool {
+        false
+    }
+
+    /// Makes a mapping longer or shorter without moving it. `false` if nothing has changed.
+    ///
+    /// # Context
+    /// Pinned, without a latch.
+    ///
+    /// # Safety
+    /// `start` and `old` are a mapping from `map`; nobody uses the part that is cut off.
+    unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
+        let _ = (start, old, new);
+        false
+    }
+
+    /// Moves a mapping's pages without copying to the first pages of another mapping, whose own
+    /// pages are dropped. `false` if nothing has changed.
+    ///
+    /// # Context
+    /// Pinned, without a latch.
+    ///
+    /// # Safety
+    /// Two mappings from `map`, `from` of `len` bytes and `to` of at least as many; nobody uses
+    /// `from` afterwards.
+    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
+        let _ = (from, len, to);
+        false
+    }
+
+    /// Backs pages with memory before they are touched, if the system can.
+    ///
+    /// # Context
+    /// As for the `map` of an arena.
+    ///
+    /// # Safety
+    /// Whole pages from `map`.
+    unsafe fn populate(&self, start: NonNull<u8>, len: usize) {
+        let _ = (start, len);
+    }
+
+    /// Makes pages inaccessible, if the system can.
+    ///
+    /// # Context
+    /// As for the `map` of an arena.
+    ///
+    /// # Safety
+    /// Whole pages from `map`, which nobody will use.
+    unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
+        let _ = (start, len);
+    }
+
+    /// The caller's number: not 0, less than 2^30, and different from that of every other caller
+    /// that runs at the same time. A heap caches it, so this is called once a thread. Latches hold
+    /// it. A system whose `wait` does not distinguish holders may use one number for all.
+    ///
+    /// # Context
+    /// Pinned.
+    fn caller(&self) -> u32 {
+        1
+    }
+
+    /// Waits until the caller holds a latch that another holds. A kernel can replace the spin by
+    /// its own way to wait.
+    ///
+    /// # Context
+    /// Pinned; a caller that waits for the pool's latch may hold a heap's.
+    fn wait(&self, latch: &Latch, caller: u32) {
+        while !latch.try_lock(caller) {
+            crate::sync::spin_loop();
+        }
+    }
+
+    /// Wakes a waiter of a latch that the caller is releasing or has just released. Called if
+    /// [`Latch::sleepers`] is odd, or if the system has added bits to [`Latch::holder`]; this
+    /// method then sets the holder to 0.
+    ///
+    /// # Context
+    /// As for `wait`.
+    fn wake(&self, latch: &Latch, caller: u32) {
+        let _ = (latch, caller);
+    }
+
+    /// Milliseconds since any fixed moment, as cheaply as the system can tell. If it is constant,
+    /// nothing is purged because time has passed.
+    ///
+    /// # Context
+    /// Pinned, without a latch.
+    fn now_ms(&self) -> u64 {
+        0
+    }
+
+    /// A number that an attacker cannot guess; called once. The mark of free blocks, the seals and
+    /// the random order of [`Hardening`](crate::malloc::Hardening) are derived from it, so whoever
+    /// knows it knows all of them.
+    ///
+    /// # Context
+    /// Pinned, under the pool's latch.
+    fn random(&self) -> u64;
+
+    /// Called before an allocation is refused: a process sets `errno`.
+    fn refused(&self) {}
+
+    /// Ends the program, because memory is corrupt or would be.
+    ///
+    /// # Context
+    /// Any latch may be held, and memory cannot be trusted: report the misuse, and halt.
+    fn stop(&self, misuse: Misuse, address: usize) -> !;
+}
+
+/// A caller's mistake that would corrupt memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misuse {
+    /// A free of a block that is free already.
+    DoubleFree,
+    /// A free or resize of a pointer into the middle of a block or into free memory.
+    NotABlock,
+    /// A free or resize of a pointer that this allocator never handed out.
+    Foreign,
+    /// A write to a block after it was freed.
+    WrittenAfterFree,
+    /// A write behind the end of a block, or in front of the next one.
+    Overrun,
+    /// A free of a block with a size that it does not have.
+    WrongSize,
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message())
+    }
+}
+
+impl core::error::Error for Misuse {}
+
+impl Misuse {
+    /// The message, in one line.
+    #[must_use]
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::DoubleFree => "block freed twice",
+            Self::NotABlock => "pointer is not the start of a live block",
+            Self::Foreign => "pointer was not allocated here",
+            Self::WrittenAfterFree => "block written to after it was freed",
+            Self::Overrun => "block written to past its end",
+            Self::WrongSize => "block freed with a size that it does not have",
+        }
+    }
+}

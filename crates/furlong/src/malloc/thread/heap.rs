@@ -1,0 +1,123 @@
+//! A heap: the state of one thread, or one processor.
+#![forbid(unsafe_code)]
+
+use crate::sync::{
+    atomic::{AtomicU8, Ordering},
+    const_unless_loom,
+};
+
+use crate::malloc::{
+    central::span::Span,
+    class::{CLASSES, Class},
+    field::{Byte, Half, Link},
+    os::latch::Latch,
+};
+
+#[cfg(not(loom))]
+use super::thread_cache::ThreadCache;
+
+/// The number of span lists of a heap: one a class; under loom one in all.
+const LISTS: usize = if cfg!(loom) { 1 } else { CLASSES };
+
+/// The state of a heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// A placeholder: the thread has no heap yet.
+    Vacant,
+    /// A placeholder: the thread's heap has ended.
+    Over,
+    /// In use by a thread.
+    Running,
+    /// Free to be taken over.
+    Ended,
+}
+
+const STATES: [State; 4] = [State::Vacant, State::Over, State::Running, State::Ended];
+
+/// A heap. It is never unmapped; a new thread takes over an ended one.
+///
+/// Only its thread uses `cache`. Its latch guards the rest and the spans that it owns. Any thread
+/// may push to `queue`.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Heap {
+    #[cfg(not(loom))]
+    pub(crate) cache: ThreadCache,
+    pub(crate) latch: Latch,
+    state: AtomicU8,
+    /// The next heap in the list of all heaps.
+    pub(crate) next: Link<Self>,
+    /// 1 if it belongs to a zone and not to a thread: see [`Zone`](crate::malloc::Zone).
+    pub(crate) zone: Byte,
+    /// The next in the list of former heaps of zones.
+    pub(crate) spare: Link<Self>,
+    /// The first span of each class with blocks left to give, by unit; 0 is none.
+    spans: [Half; LISTS],
+    pub(crate) queue: Line,
+}
+
+/// The spans in which other threads have freed blocks, in a cache line of its own.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(crate) Link<Span>);
+
+/// See [`Heap::vacant`]. A separate static, so that thread-local storage can be initialised with
+/// it.
+#[cfg(not(loom))]
+pub static VACANT: Heap = Heap::standing_for(State::Vacant);
+#[cfg(not(loom))]
+static OVER: Heap = Heap::standing_for(State::Over);
+
+#[cfg(not(loom))]
+impl Heap {
+    /// The placeholder for a heap that does not exist yet.
+    #[must_use]
+    pub const fn vacant() -> &'static Self {
+        &VACANT
+    }
+
+    /// The placeholder for a heap that has ended.
+    #[must_use]
+    pub const fn over() -> &'static Self {
+        &OVER
+    }
+}
+
+impl Heap {
+    const_unless_loom! {
+        pub(crate) const fn standing_for(state: State) -> Self {
+            Self {
+                #[cfg(not(loom))]
+                cache: ThreadCache::nothing(),
+                latch: Latch::new(),
+                state: AtomicU8::new(state as u8),
+                next: Link::none(),
+                zone: Byte::new(0),
+                spare: Link::none(),
+                #[cfg(not(loom))]
+                spans: [const { Half::new(0) }; LISTS],
+                #[cfg(loom)]
+                spans: [Half::new(0)],
+                queue: Line(Link::none()),
+            }
+        }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        STATES[usize::from(self.state.load(Ordering::SeqCst)) % STATES.len()]
+    }
+
+    pub(crate) fn set_state(&self, state: State) {
+        self.state.store(state as u8, Ordering::SeqCst);
+    }
+
+    /// True if a thread or a zone uses the heap.
+    pub(crate) fn is_running(&self) -> bool {
+        self.state.load(Ordering::SeqCst) == State::Running as u8
+    }
+
+    /// The unit of the first span of a class that has blocks left to give.
+    pub(crate) fn first(&self, class: Class) -> &Half {
+        &self.spans[class.index() % LISTS]
+    }
+}

@@ -1,0 +1,126 @@
+//! The part of a heap that only its thread uses: free blocks at hand, and freed blocks on their
+//! way.
+#![forbid(unsafe_code)]
+
+use crate::sync::atomic::AtomicU8;
+
+use crate::malloc::{
+    central::span::Span,
+    class::Class,
+    field::{Bits, Half, Word},
+};
+
+use super::{bins::Bins, outgoing::Outgoing};
+
+/// The number of freed blocks that a heap delays.
+pub(crate) const WAITING: usize = 128;
+
+/// A slot for a freed block that is delayed. The byte below the block's address holds its class, so
+/// that the span need not be read.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct Waiting(Word);
+
+impl Waiting {
+    const fn nothing() -> Self {
+        Self(Word::new(0))
+    }
+
+    /// The block and its class, if the slot is used. No class is 0.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> Option<(usize, Class)> {
+        let place = self.0.get();
+        let class = Class::numbered(place & 0xff);
+        (place != 0).then(|| ((place.cast_signed() >> 8).cast_unsigned(), class))
+    }
+
+    /// Addresses are 48 bits, sign-extended, so the shift loses nothing.
+    #[inline(always)]
+    fn put(&self, block: usize, class: Class) {
+        self.0.set(block << 8 | class.index());
+    }
+
+    pub(crate) fn forget(&self) {
+        self.0.set(0);
+    }
+}
+
+/// The part of a heap that only its thread touches while it runs.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct ThreadCache {
+    pub(crate) bins: Bins,
+    /// The mark in the first word of free blocks; a secret of the process.
+    pub(crate) mark: Word,
+    /// The number with which its thread takes latches, and the flag that it holds them all; 0 is
+    /// unknown.
+    pub(crate) caller: Half,
+    /// The time of its last round, or of its first look at the clock; 0 before.
+    pub(crate) round_ms: Bits,
+    /// The number of slow ways until the next look at the clock.
+    pub(crate) until_look: Word,
+    /// 1 while its thread is posting: see `send_word` of `remote`.
+    pub(crate) posting: AtomicU8,
+    /// State for random placement.
+    pub(crate) random: Word,
+    /// Blocks of other heaps that were freed here.
+    pub(crate) outgoing: Outgoing,
+    /// Its own freed blocks that are delayed, under `SHUFFLE`.
+    pub(crate) waiting: [Waiting; WAITING],
+}
+
+impl ThreadCache {
+    /// The part of a heap without memory.
+    pub(crate) const fn nothing() -> Self {
+        Self {
+            bins: Bins::nothing(),
+            mark: Word::new(0),
+            caller: Half::new(0),
+            round_ms: Bits::new(0),
+            until_look: Word::new(0),
+            posting: AtomicU8::new(0),
+            random: Word::new(0),
+            outgoing: Outgoing::new(),
+            waiting: [const { Waiting::nothing() }; WAITING],
+        }
+    }
+
+    /// Puts a freed block in a random slot of the delayed ones; returns the block that was there.
+    #[inline(always)]
+    pub(crate) fn delay(&self, block: usize, class: Class) -> Option<(usize, Class)> {
+        let place = &self.waiting[self.next_random() % WAITING];
+        let out = place.get();
+        place.put(block, class);
+        out
+    }
+
+    /// The delayed blocks.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = (usize, Class)> {
+        self.waiting.iter().filter_map(Waiting::get)
+    }
+
+    /// Forgets all delayed blocks.
+    pub(crate) fn forget_waiting(&self) {
+        self.waiting.iter().for_each(Waiting::forget);
+    }
+
+    /// True if this heap holds a block, given by number and by address. Another thread may call
+    /// this; it sees an old or a new state.
+    #[cold]
+    pub(crate) fn has(&self, span: &'static Span, block: usize, address: usize) -> bool {
+        self.bins.has(span.class(), address)
+            || self.outgoing.has(span, block)
+            || self.waits().any(|(other, _)| other == address)
+    }
+
+    /// A random number derived from the heap's secret.
+    #[inline(always)]
+    pub(crate) fn next_random(&self) -> usize {
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.random.set(x);
+        x
+    }
+}

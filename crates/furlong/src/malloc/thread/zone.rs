@@ -1,0 +1,311 @@
+//! Zones: heaps that belong to a purpose and not to a thread, whose blocks are all freed at once.
+//!
+//! A zone has a heap like a thread's. During a call that heap is the caller's current one, so the
+//! same gates and slow ways serve it. Only adoption treats zones differently, because it would give
+//! a zone the blocks of other heaps.
+
+use core::{alloc::Layout, cell::Cell, fmt, ptr::NonNull};
+
+use crate::malloc::{
+    central::{
+        arena::Arena,
+        span::{Span, Use},
+    },
+    class::UNIT,
+    config::{Config, Hardening},
+    field::Half,
+    front::malloc::Malloc,
+    os::{current::CurrentHeap, source::Misuse, system::stop},
+};
+
+use super::{exchange::Exchange, heap::Heap};
+
+/// A private heap: allocate from it, and free everything by dropping it.
+///
+/// A request, a query or a phase of a program can allocate its blocks in a zone. It need not free
+/// them one by one, and shares no span with other code. Blocks of a zone are freed and resized by
+/// the zone, not by the allocator below it. A zone may be sent to another thread. Several threads
+/// use one zone each, or one under a lock.
+///
+/// With the feature `allocator-api2` a `&Zone` is an `Allocator`: a collection that borrows the
+/// zone cannot outlive it.
+///
+/// # Cost
+/// An allocation costs as much as a thread's, plus two changes of the current heap. Dropping a zone
+/// is O(units in use) of the whole allocator, whatever the number of the zone's blocks.
+///
+/// # Example
+#[cfg_attr(feature = "std", doc = "```")]
+#[cfg_attr(not(feature = "std"), doc = "```text")]
+/// use furlong::malloc::{
+///     Batched, Checked, Config, Inlined, Linux, Zone, thread_heap,
+/// };
+///
+/// struct Program;
+///
+/// impl Config for Program {
+///     type Source = Linux;
+///     type Current = Thread;
+///     type Hardening = Checked;
+///     type Gate = Inlined;
+///     type Tier = Batched;
+/// }
+///
+/// thread_heap!(Thread, static MALLOC: Malloc<Program> = Linux);
+///
+/// let request = Zone::new(&MALLOC).expect("there is memory");
+/// for size in 0..1000 {
+///     let block = request.allocate(size, 16).expect("there is memory");
+///     assert_eq!(block.addr().get() % 16, 0);
+/// }
+/// assert_eq!(MALLOC.statistics().used_blocks, 1000);
+/// drop(request);
+/// assert_eq!(MALLOC.statistics().used_blocks, 0);
+/// ```
+pub struct Zone<C: Config> {
+    malloc: &'static Malloc<C>,
+    heap: &'static Heap,
+    /// The unit of the first of its objects above the classes; 0 is none. They are linked through
+    /// the fields that link spans in their heap's list.
+    objects: Cell<u32>,
+}
+
+impl<C: Config> fmt::Debug for Zone<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Zone")
+            .field("malloc", &self.malloc)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes a zone's heap the caller's current one, until it is dropped.
+struct Entered<C: Config> {
+    before: &'static Heap,
+    _pin: <C::Current as CurrentHeap>::Pin,
+}
+
+impl<C: Config> Drop for Entered<C> {
+    fn drop(&mut self) {
+        // SAFETY: it was the current heap when this pin began, and the pin still holds.
+        unsafe { C::Current::set(self.before) };
+    }
+}
+
+impl<C: Config> Zone<C> {
+    /// A zone of an allocator; `None` if out of memory.
+    #[must_use]
+    pub fn new(malloc: &'static Malloc<C>) -> Option<Self> {
+        let _pin = C::Current::pin();
+        let heap = malloc.spare_heap().or_else(|| malloc.new_heap())?;
+        heap.zone.set(1);
+        Some(Self {
+            malloc,
+            heap,
+            objects: Cell::new(0),
+        })
+    }
+
+    /// The allocator of this zone.
+    #[must_use]
+    pub const fn malloc(&self) -> &'static Malloc<C> {
+        self.malloc
+    }
+
+    /// Allocates a block of at least `size` bytes, at a multiple of `align`. `None` if out of
+    /// memory, if `size` is above `isize::MAX`, or if `align` is not a power of two.
+    #[must_use = "the block is in use until the zone goes"]
+    pub fn allocate(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
+        self.allocate_layout(Layout::from_size_align(size, align).ok()?)
+    }
+
+    /// As [`allocate`](Self::allocate), filled with zeros.
+    #[must_use = "the block is in use until the zone goes"]
+    pub fn allocate_zeroed(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
+        self.allocate_layout_zeroed(Layout::from_size_align(size, align).ok()?)
+    }
+
+    pub(crate) fn allocate_layout(&self, layout: Layout) -> Option<NonNull<u8>> {
+        let _entered = self.enter();
+        self.noted(self.malloc.allocate_layout(layout))
+    }
+
+    pub(crate) fn allocate_layout_zeroed(&self, layout: Layout) -> Option<NonNull<u8>> {
+        let _entered = self.enter();
+        self.noted(self.malloc.allocate_layout_zeroed(layout))
+    }
+
+    /// Frees a block. A block of another heap stops the program.
+    ///
+    /// # Safety
+    /// `block` came from this zone, and nobody uses it from now on.
+    pub unsafe fn free(&self, block: NonNull<u8>) {
+        let _entered = self.enter();
+        self.forget(block);
+        // SAFETY: the caller's promise.
+        unsafe { self.malloc.free(block.as_ptr()) };
+    }
+
+    /// Makes a block longer or shorter, in place or elsewhere, at a multiple of `align`. `None` if
+    /// out of memory; then the block is unchanged.
+    ///
+    /// # Safety
+    /// As for [`free`](Self::free); a resulting block replaces the old one. `align` is a power of
+    /// two, and the block is at a multiple of it.
+    #[must_use = "the block may be elsewhere now"]
+    pub unsafe fn resize(
+        &self,
+        block: NonNull<u8>,
+        size: usize,
+        align: usize,
+    ) -> Option<NonNull<u8>> {
+        let _entered = self.enter();
+        self.forget(block);
+        // SAFETY: the caller's promise.
+        let new = unsafe { self.malloc.resize(block.as_ptr(), size, align) };
+        let resized = self.noted(new);
+        if resized.is_none() {
+            self.note(block);
+        }
+        resized
+    }
+
+    fn enter(&self) -> Entered<C> {
+        let pin = C::Current::pin();
+        let before = C::Current::get();
+        self.heap.cache.caller.set(before.cache.caller.get());
+        // SAFETY: pinned; only the zone uses the heap, and two threads never use a zone at once.
+        unsafe { C::Current::set(self.heap) };
+        Entered { before, _pin: pin }
+    }
+
+    /// The record of the span or object of a block.
+    fn record(&self, block: NonNull<u8>) -> &'static Span {
+        self.malloc.first_unit(block.as_ptr().expose_provenance())
+    }
+
+    fn noted(&self, block: *mut u8) -> Option<NonNull<u8>> {
+        let block = NonNull::new(block)?;
+        self.note(block);
+        Some(block)
+    }
+
+    /// Adds an object above the classes to the zone's list, since its record has no owner.
+    fn note(&self, block: NonNull<u8>) {
+        let span = self.record(block);
+        if span.is(Use::Blocks) {
+            return;
+        }
+        let next = self.objects.replace(span.unit.get());
+        span.prev.set(0);
+        span.next.set(next);
+        if next != 0 {
+            self.malloc.map.span(next).prev.set(span.unit.get());
+        }
+    }
+
+    /// Removes an object above the classes from the list. Stops the program if a block is not of
+    /// this zone.
+    fn forget(&self, block: NonNull<u8>) {
+        let span = self.record(block);
+        let ours = if span.is(Use::Blocks) {
+            span.owner.is(self.heap)
+        } else {
+            let (span, _) = self.malloc.object_at(block.as_ptr().addr());
+            self.unlink(span)
+        };
+        if !ours {
+            let address = block.as_ptr().addr();
+            stop(&self.malloc.source, Misuse::Foreign, address);
+        }
+    }
+
+    /// Removes an object from the list. `false` if it was not in the list.
+    fn unlink(&self, span: &Span) -> bool {
+        let (prev, next) = (span.prev.get(), span.next.get());
+        let link = (prev != 0).then(|| &self.malloc.map.span(prev).next);
+        if link.map_or(self.objects.get(), Half::get) != span.unit.get() {
+            return false;
+        }
+        match link {
+            Some(link) => link.set(next),
+            None => self.objects.set(next),
+        }
+        if next != 0 {
+            self.malloc.map.span(next).prev.set(prev);
+        }
+        true
+    }
+}
+
+impl<C: Config> Drop for Zone<C> {
+    fn drop(&mut self) {
+        let _entered = self.enter();
+        while self.objects.get() != 0 {
+            let span = self.malloc.map.span(self.objects.get());
+            self.unlink(span);
+            self.malloc.free_units(span.base());
+        }
+        self.malloc.end_zone(self.heap);
+    }
+}
+
+impl<C: Config> Malloc<C> {
+    /// The heap of a dropped zone.
+    fn spare_heap(&'static self) -> Option<&'static Heap> {
+        self.with_pool(|_| {
+            let heap = self.spare.get()?;
+            self.spare.set(heap.spare.get());
+            Some(heap)
+        })
+    }
+
+    /// Retires all spans of a zone's heap, even with blocks in use, and keeps the heap for the next
+    /// zone.
+    fn end_zone(&'static self, heap: &'static Heap) {
+        self.post_outgoing(heap);
+        let held = self.hold_heap(heap);
+        self.collect(heap);
+        heap.cache.bins.forget();
+        heap.cache.forget_waiting();
+        for span in self.spans_of(heap) {
+            if span.listed.get() == 0 {
+                self.list(heap, span);
+            }
+            self.retire(heap, span);
+        }
+        drop(held);
+        if C::Hardening::SCRUB {
+            self.purge_down_to(0);
+        }
+        self.tend_freed();
+        self.with_pool(|_| {
+            heap.spare.set(self.spare.get());
+            self.spare.set(Some(heap));
+        });
+    }
+
+    /// The spans that a heap owns. Only the heap's user adds or removes any.
+    fn spans_of(&'static self, heap: &'static Heap) -> impl Iterator<Item = &'static Span> {
+        // An arena may be unmapped once all its units are free, and others come and go meanwhile.
+        let from = |order, after| {
+            self.with_pool(|pool| {
+                let arena = pool.arena_from(order, after)?;
+                Some((
+                    arena,
+                    arena.order.get(),
+                    arena.base.get(),
+                    !arena.free.get(),
+                ))
+            })
+        };
+        let next = move |(arena, order, ..): &(&'static Arena, usize, usize, u64)| {
+            from(order + 1, Some(*arena))
+        };
+        let arenas = core::iter::successors(from(0, None), next);
+        let units = |used: u64| (0..64).filter(move |at| used >> at & 1 == 1);
+        let spans = arenas.flat_map(move |(_, _, base, used)| {
+            units(used).map(move |at| self.map.span_at(base + at as usize * UNIT))
+        });
+        spans.filter(move |span| span.is(Use::Blocks) && span.owner.is(heap))
+    }
+}
