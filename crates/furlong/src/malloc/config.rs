@@ -157,3 +157,16 @@ impl Hardening for Secure {
     const SHUFFLE: bool = true;
     const GUARD: bool = true;
 }
+
+/// Bytes of a block's seal: see [`Hardening::SCRUB`].
+pub(crate) const SEAL: usize = size_of::<usize>();
+
+/// The size of a request with its seal.
+#[inline(always)]
+pub(crate) fn with_seal<H: Hardening>(size: usize) -> usize {
+    if H::SCRUB {
+        size.saturating_add(SEAL)
+    } else {
+        size
+    }
+}

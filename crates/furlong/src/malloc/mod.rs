@@ -25,7 +25,7 @@
 //!
 //! # Words
 //! - **gate**: the entry of allocate and free. Anything that it does not do itself takes a *slow
-//!   way*.
+//!   path*.
 //! - **unit**: 64 KiB, aligned; **arena**: 64 units, aligned, mapped at once.
 //! - **size class**: a size to which requests are rounded up; **span**: units cut into blocks of
 //!   one class; **large object**: a run of units of its own; **huge object**: a mapping of its own.
@@ -58,13 +58,32 @@
 //! Lock order: a heap's latch before the pool's; a second heap's latch is only tried. No latch is
 //! held while the system maps or takes memory, or while a page is touched for the first time.
 //!
+//! # The path of malloc(64)
+//! Five files, each read once, from the first down. The slow path is named there and stands below.
+//! Fields of records (`field`) are plain loads and stores.
+//! 1. `front/malloc.rs`: `Malloc::allocate` turns the size into a class, and `allocate_from_bin`
+//!    pops a block. They call only the leaves below.
+//! 2. `config.rs`: `Gate::enter`, `with_seal` and `Tier::cached`, which vanish in the usual
+//!    configuration, and the constants of `Hardening`.
+//! 3. `os/current.rs`: `CurrentHeap::pin` and `get`, here those of [`thread_heap`].
+//! 4. `thread/bins.rs`: `Bins::pop` reads the top of the class's stack and moves it.
+//! 5. `os/block.rs`: `set_first_word` removes the mark of a free block, and `pointer` returns it.
+//!
+//! An empty stack goes on from `Malloc::allocate_slow`: `thread/refill.rs`
+//! (`ThreadHeap::allocate`, `refill`), `thread/spans.rs` (`take_from`, `new_span`),
+//! `central/units.rs` (`claim_units`, `grow`), and the system.
+//!
 //! # Files
-//! - `front`: the interface, the gates and their slow paths.
-//! - `thread`: a thread's heap, with its stacks and spans; zones and caches of one type.
-//! - `central`: the shared pool, arenas, spans, large objects, and memory that returns to the
-//!   system.
-//! - `os`: the interface to the system, Linux, latches, and the caller's heap.
-//! - `config`, `policy`: configuration. `class`, `field`: size classes, and the fields of records.
+//! Each folder's `mod.rs` lists its files. Each type has its methods in at most three.
+//! - `front`: [`Malloc`], the interface: its gates, resizing, maintenance, and Rust's allocator
+//!   traits.
+//! - `thread`: `ThreadHeap`, a thread's heap: its stacks, its spans and remote frees; zones and
+//!   caches.
+//! - `central`: `Central`, shared by all heaps: the pool, arenas and their units, records, large
+//!   objects, and memory that returns to the system.
+//! - `os`: [`PageSource`], the interface to the system: Linux, latches, the current heap, and the
+//!   memory of blocks.
+//! - `config`, `policy`: configuration; `class`, `field`: size classes, and the fields of records.
 //!
 //! # Sources
 //! - mimalloc 2.4 and 3.4 (`page.c`, `segment.c`): a static that stands for a missing heap; spans
@@ -88,7 +107,7 @@ pub mod proofs;
 mod tests;
 mod thread;
 
-pub use central::{check::BrokenMalloc, stats::Statistics};
+pub use central::check::{BrokenMalloc, Statistics};
 pub use config::{
     Batched, Checked, Config, Gate, Hardening, Inlined, NoHardening, Outlined, PerCall, Secure,
     Tier,

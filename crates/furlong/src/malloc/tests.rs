@@ -13,6 +13,7 @@ use super::{
     central::span::{Span, unit_of},
     class::Class,
     os::current::OfThread,
+    thread::thread_heap::ThreadHeap,
 };
 
 struct Parts;
@@ -53,7 +54,7 @@ fn said_after(harm: fn(&'static Malloc<Parts>, &'static Span)) -> Option<BrokenM
         let other = malloc.allocate(1000);
         assert!(!block.is_null() && !other.is_null());
         malloc.check().expect("nothing is broken yet");
-        harm(malloc, malloc.map.span_at(block.addr()));
+        harm(malloc, malloc.central.map.span_at(block.addr()));
         malloc.check().err()
     })
 }
@@ -62,6 +63,7 @@ fn said_after(harm: fn(&'static Malloc<Parts>, &'static Span)) -> Option<BrokenM
 fn a_unit_that_is_free_and_in_use_is_named() {
     let said = said_after(|malloc, span| {
         let arena = malloc
+            .central
             .map
             .arena(span.unit.get())
             .expect("a span lies in an arena");
@@ -76,6 +78,7 @@ fn a_unit_that_is_free_and_in_use_is_named() {
 fn a_count_that_is_wrong_is_named() {
     let said = said_after(|malloc, span| {
         let arena = malloc
+            .central
             .map
             .arena(span.unit.get())
             .expect("a span lies in an arena");
@@ -96,7 +99,7 @@ fn numbers_of_a_span_that_do_not_agree_are_named() {
 fn a_span_that_is_in_no_list_is_named() {
     let said = said_after(|malloc, span| {
         let heap = span.owner.get().expect("a span has an owner");
-        malloc.unlist(heap, span);
+        ThreadHeap::new(&malloc.central, heap).unlist(span);
     });
     assert!(matches!(said, Some(BrokenMalloc::List(_))), "{said:?}");
 }
@@ -116,7 +119,7 @@ fn a_kept_block_of_another_class_is_named() {
 fn addresses_of_nobody_lead_to_the_record_of_nothing() {
     let said = said_after(|malloc, span| {
         for address in [0, 1, 0xffff, 1 << 47, usize::MAX, usize::MAX << 16] {
-            let found = malloc.map.span_at(address);
+            let found = malloc.central.map.span_at(address);
             assert!(
                 found.owner.get().is_none() && !core::ptr::eq(found, span),
                 "{address:x}"

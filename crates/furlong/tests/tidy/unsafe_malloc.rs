@@ -28,7 +28,7 @@ pub(crate) const UNSAFE_IN_MALLOC: &[(&str, &str)] = &[
         "links to records that live for ever",
     ),
     (
-        "crates/furlong/src/malloc/central/fork.rs",
+        "crates/furlong/src/malloc/front/maintain.rs",
         "the contract of whoever forks",
     ),
     (

@@ -1,21 +1,22 @@
-//! `check()`: checks the invariants and names the broken one.
+//! Walks over the whole allocator under all latches: the invariants, and the memory in use.
+//! Statistics are exact, and cost nothing until they are requested, since nothing is counted
+//! before.
 #![forbid(unsafe_code)]
 
 use core::fmt;
 
-use crate::check::Check;
+use crate::sync::atomic::Ordering;
 
 use crate::malloc::{
-    class::{CLASSES, Class},
+    class::{CLASSES, Class, UNIT},
     config::Config,
-    front::malloc::Malloc,
-    os::current::CurrentHeap,
     thread::heap::Heap,
 };
 
 use super::{
-    arena::Arena,
+    arena::{ARENA, Arena, UNITS},
     span::{MAKING, Span, Use, unit_of},
+    state::Central,
 };
 
 /// A broken invariant of an allocator, and the address of the unit or block concerned.
@@ -53,8 +54,34 @@ fn hold(so: bool, broken: BrokenMalloc) -> Result<(), BrokenMalloc> {
     if so { Ok(()) } else { Err(broken) }
 }
 
+/// The memory of an allocator at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Bytes of blocks and objects in use, by their real sizes.
+    pub used_bytes: usize,
+    /// The number of blocks and objects in use.
+    pub used_blocks: usize,
+    /// Bytes of free blocks in spans and heaps.
+    pub free_bytes: usize,
+    /// Free bytes that may have memory behind them: dirty units and kept mappings.
+    pub dirty_bytes: usize,
+    /// Bytes of address space in arenas.
+    pub arena_bytes: usize,
+    /// Bytes of objects that the system mapped for themselves.
+    pub huge_bytes: usize,
+    /// The number of those objects.
+    pub huge_blocks: usize,
+    /// Heaps in use by threads.
+    pub heaps_running: usize,
+    /// Heaps that wait to be taken over.
+    pub heaps_ended: usize,
+    /// Heaps of zones, and those that wait for the next zone.
+    pub zones: usize,
+}
+
 /// All latches of an allocator.
-pub(crate) struct HeldAll<C: Config>(&'static Malloc<C>);
+pub(crate) struct HeldAll<C: Config>(pub(super) &'static Central<C>);
 
 impl<C: Config> Drop for HeldAll<C> {
     fn drop(&mut self) {
@@ -62,46 +89,18 @@ impl<C: Config> Drop for HeldAll<C> {
     }
 }
 
-impl<C: Config> Check for &'static Malloc<C> {
-    type Broken = BrokenMalloc;
-
-    /// As [`Malloc::check`].
-    fn check(&self) -> Result<(), BrokenMalloc> {
-        Malloc::check(self)
-    }
-}
-
-impl<C: Config> Malloc<C> {
-    /// Checks every invariant. No other thread may be in a gate meanwhile; threads in a slow way
-    /// are waited for.
-    ///
-    /// # Errors
-    /// See [`BrokenMalloc`].
-    ///
-    /// # Cost
-    /// O(units): it walks all arenas under all latches.
-    pub fn check(&'static self) -> Result<(), BrokenMalloc> {
-        let _pin = C::Current::pin();
-        let _held = self.hold_all();
-        self.check_all()
-    }
-
-    /// Takes all latches until the result is dropped, also by a panic.
-    pub(crate) fn hold_all(&'static self) -> HeldAll<C> {
-        self.lock_all();
-        HeldAll(self)
-    }
-
-    fn check_all(&'static self) -> Result<(), BrokenMalloc> {
+impl<C: Config> HeldAll<C> {
+    /// Checks every invariant.
+    pub(crate) fn check(&self) -> Result<(), BrokenMalloc> {
         let (mut live, mut dirty) = (0, 0);
-        for arena in self.pool.arenas() {
+        for arena in self.0.pool.arenas() {
             self.check_arena(arena)?;
             let used = !(arena.free.get() | arena.leaving.get());
             live += used.count_ones() as usize;
             dirty += arena.dirty.get().count_ones() as usize;
         }
-        hold(self.pool.counts_are(live, dirty), BrokenMalloc::Count(0))?;
-        for heap in self.pool.heaps() {
+        hold(self.0.pool.counts_are(live, dirty), BrokenMalloc::Count(0))?;
+        for heap in self.0.pool.heaps() {
             for class in (1..CLASSES).map(Class::numbered) {
                 self.check_list(heap, class)?;
                 self.check_stack(heap, class)?;
@@ -110,7 +109,7 @@ impl<C: Config> Malloc<C> {
         Ok(())
     }
 
-    fn check_arena(&'static self, arena: &'static Arena) -> Result<(), BrokenMalloc> {
+    fn check_arena(&self, arena: &'static Arena) -> Result<(), BrokenMalloc> {
         let (free, dirty) = (arena.free.get(), arena.dirty.get());
         let idle = arena.idle.get();
         hold(
@@ -119,7 +118,7 @@ impl<C: Config> Malloc<C> {
         )?;
         for at in 0..64 {
             let base = arena.unit_base(at);
-            let span = self.map.span_at(base);
+            let span = self.0.map.span_at(base);
             let is_free = (free | arena.leaving.get()) >> at & 1 == 1;
             hold(is_free == span.is(Use::Nothing), BrokenMalloc::Unit(base))?;
             hold(
@@ -127,7 +126,7 @@ impl<C: Config> Malloc<C> {
                 BrokenMalloc::Unit(base),
             )?;
             if span.is(Use::Rest) {
-                let first = self.first_unit(base);
+                let first = self.0.map.first_unit(base);
                 let led = !first.is(Use::Rest) && !first.is(Use::Nothing);
                 hold(led && first.base() < base, BrokenMalloc::Unit(base))?;
             } else if !is_free {
@@ -140,9 +139,9 @@ impl<C: Config> Malloc<C> {
         Ok(())
     }
 
-    fn check_span(&'static self, span: &'static Span) -> Result<(), BrokenMalloc> {
+    fn check_span(&self, span: &'static Span) -> Result<(), BrokenMalloc> {
         let broken = BrokenMalloc::Words(span.base());
-        let words = self.map.words(span).ok_or(broken)?;
+        let words = self.0.map.words(span).ok_or(broken)?;
         let carved = usize::from(span.carved.get());
         hold(carved <= span.class().blocks(), broken)?;
         let mut free = 0;
@@ -161,15 +160,15 @@ impl<C: Config> Malloc<C> {
         let listed = span.listed.get() == 1;
         let owned = span.owner.get().is_some();
         hold(
-            owned && listed != Self::is_exhausted(span),
+            owned && listed != span.is_exhausted(),
             BrokenMalloc::List(span.base()),
         )
     }
 
-    fn check_list(&'static self, heap: &'static Heap, class: Class) -> Result<(), BrokenMalloc> {
+    fn check_list(&self, heap: &'static Heap, class: Class) -> Result<(), BrokenMalloc> {
         let (mut prev, mut unit) = (0, heap.first(class).get());
         while unit != 0 {
-            let span = self.map.span(unit);
+            let span = self.0.map.span(unit);
             let right = span.owner.is(heap) && span.class() == class && span.listed.get() == 1;
             hold(
                 right && span.prev.get() == prev,
@@ -180,12 +179,12 @@ impl<C: Config> Malloc<C> {
         Ok(())
     }
 
-    fn check_stack(&'static self, heap: &'static Heap, class: Class) -> Result<(), BrokenMalloc> {
+    fn check_stack(&self, heap: &'static Heap, class: Class) -> Result<(), BrokenMalloc> {
         let mut found = Ok(());
         heap.cache.bins.each(class, |address| {
-            let span = self.first_unit(address);
+            let span = self.0.map.first_unit(address);
             let block = span.block_at(address).filter(|_| span.owner.is(heap));
-            let words = self.map.words(span);
+            let words = self.0.map.words(span);
             let kept = block.zip(words).is_some_and(|(block, words)| {
                 let bits = words.free(span.unit.get(), block / 64).get();
                 span.class() == class && bits >> (block % 64) & 1 == 0
@@ -195,5 +194,69 @@ impl<C: Config> Malloc<C> {
             }
         });
         found
+    }
+
+    /// Counts all memory. Exact if no thread is in a gate meanwhile.
+    pub(crate) fn statistics(&self) -> Statistics {
+        let mut sum = Statistics {
+            dirty_bytes: self.0.pool.dirty_bytes() + self.0.pool.mappings.bytes(),
+            huge_bytes: self.0.pool.huge.get(),
+            huge_blocks: self.0.pool.huge_count.get(),
+            ..Statistics::default()
+        };
+        sum.used_bytes += sum.huge_bytes;
+        sum.used_blocks += sum.huge_blocks;
+        for arena in self.0.pool.arenas() {
+            sum.arena_bytes += ARENA;
+            for unit in 0..UNITS {
+                let span = self.0.map.span_at(arena.base.get() + unit * UNIT);
+                if span.is(Use::Large) {
+                    sum.used_bytes += span.summary.get() as usize;
+                    sum.used_blocks += 1;
+                } else if span.is(Use::Blocks) {
+                    self.count_span(span, &mut sum);
+                }
+            }
+        }
+        for heap in self.0.pool.heaps() {
+            if heap.zone.get() == 1 {
+                sum.zones += 1;
+            } else if heap.is_running() {
+                sum.heaps_running += 1;
+            } else {
+                sum.heaps_ended += 1;
+            }
+            for class in (1..CLASSES).map(Class::numbered) {
+                sum.unuse(heap.cache.bins.len(class), class.size());
+            }
+            for (_, class) in heap.cache.waits() {
+                sum.unuse(1, class.size());
+            }
+            for (span, place) in heap.cache.outgoing.each() {
+                sum.unuse(place.bits.get().count_ones() as usize, span.class().size());
+            }
+        }
+        sum
+    }
+
+    fn count_span(&self, span: &'static Span, sum: &mut Statistics) {
+        let posted = self.0.map.words(span).map_or(0, |words| {
+            let word = |word| words.remote(span.unit.get(), word).load(Ordering::SeqCst);
+            (0..64).map(|at| word(at).count_ones() as usize).sum()
+        });
+        let (carved, size) = (usize::from(span.carved.get()), span.class().size());
+        sum.used_blocks += carved;
+        sum.used_bytes += carved * size;
+        sum.unuse(usize::from(span.free.get()) + posted, size);
+    }
+}
+
+impl Statistics {
+    /// Moves blocks that were counted as used to the free ones. A thread in a gate moves blocks
+    /// during the count, so some are counted twice, and more may be free than were found in use.
+    fn unuse(&mut self, blocks: usize, size: usize) {
+        self.used_blocks = self.used_blocks.saturating_sub(blocks);
+        self.used_bytes = self.used_bytes.saturating_sub(blocks * size);
+        self.free_bytes += blocks * size;
     }
 }

@@ -4,14 +4,19 @@
 
 use crate::malloc::{
     class::{GRAIN, UNIT},
-    config::{Config, Hardening},
-    front::malloc::Malloc,
-    os::{source::PageSource, system::System},
+    config::{Config, Hardening, with_seal},
+    os::{
+        source::{Misuse, PageSource},
+        system::{System, clear, is_zero, stop},
+    },
+    thread::thread_heap::ThreadHeap,
 };
 
 use super::{
     arena::{RUN_MAX, UNITS},
+    seal::Seals,
     span::{Span, Use, unit_of},
+    state::Central,
 };
 
 /// The largest size of an object in an arena.
@@ -20,25 +25,37 @@ pub(crate) const LARGE_MAX: usize = RUN_MAX * UNIT;
 /// The largest size of any object.
 pub(crate) const SIZE_MAX: usize = isize::MAX as usize - 4 * LARGE_MAX;
 
-impl<C: Config> Malloc<C> {
+/// The objects of an allocator that are above the size classes.
+pub(crate) struct LargeObjects<C: Config>(pub(crate) &'static Central<C>);
+
+impl<C: Config> Clone for LargeObjects<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C: Config> Copy for LargeObjects<C> {}
+
+impl<C: Config> LargeObjects<C> {
     /// Allocates an object of its own units, aligned to `align` units. Returns its address, and
     /// `true` if it is all zeros. Address 0 if out of memory.
-    pub(crate) fn allocate_units(&'static self, size: usize, align: usize) -> (usize, bool) {
+    pub(crate) fn allocate(self, size: usize, align: usize) -> (usize, bool) {
         if size > SIZE_MAX || align > SIZE_MAX / UNIT {
-            return (self.refuse_memory(), false);
+            return (self.0.refuse_memory(), false);
         }
-        let sealed = Self::with_seal(size);
+        let sealed = with_seal::<C::Hardening>(size);
         let units = sealed.div_ceil(UNIT).max(1);
         let taken = if Self::has_room(units, align) {
-            self.claim_units(units, align, |base| self.note_large(base, units))
+            self.0
+                .claim_units(units, align, |base| self.note_large(base, units))
         } else {
             self.map_huge(sealed.max(1), align * UNIT)
         };
         if let (true, Some((base, zero))) = (C::Hardening::SCRUB, taken) {
-            self.sealed_units(base, zero, size);
+            self.seal_units(base, zero, size);
             return (base, true);
         }
-        taken.unwrap_or_else(|| (self.refuse_memory(), false))
+        taken.unwrap_or_else(|| (self.0.refuse_memory(), false))
     }
 
     /// True if an empty arena has room for such a run. With inaccessible ends an arena has no room
@@ -48,17 +65,17 @@ impl<C: Config> Malloc<C> {
         fits && (!C::Hardening::GUARD || align + units < UNITS)
     }
 
-    fn note_large(&'static self, base: usize, units: usize) {
-        let span = self.map.span_at(base);
+    fn note_large(self, base: usize, units: usize) {
+        let span = self.0.map.span_at(base);
         span.unit.set(unit_of(base));
         span.owner.set(None);
         span.summary.set((units * UNIT) as u64);
-        self.mark_rest(base, units);
+        self.0.map.mark_rest(base, units);
         span.use_for(Use::Large);
     }
 
-    fn map_huge(&'static self, size: usize, align: usize) -> Option<(usize, bool)> {
-        let len = size.next_multiple_of(self.source.page_size());
+    fn map_huge(self, size: usize, align: usize) -> Option<(usize, bool)> {
+        let len = size.next_multiple_of(self.0.source.page_size());
         let align = align.max(UNIT);
         let kept = if align == UNIT {
             self.reuse_mapping(len)
@@ -67,22 +84,22 @@ impl<C: Config> Malloc<C> {
         };
         let zero = kept.is_none();
         let (base, len) = kept.or_else(|| {
-            let mapped = self.source.map_at(len, align).or_else(|| {
+            let mapped = self.0.source.map_at(len, align).or_else(|| {
                 // Memory that arenas keep may be the memory that is missing.
-                self.trim();
-                self.source.map_at(len, align)
+                self.0.trim();
+                self.0.source.map_at(len, align)
             });
             Some((mapped?, len))
         })?;
-        if self.prepare(base).is_none() {
-            self.source.unmap_at(base, len);
+        if self.0.prepare(base).is_none() {
+            self.0.source.unmap_at(base, len);
             return None;
         }
-        self.with_pool(|_| {
+        self.0.with_pool(|_| {
             if zero {
-                self.pool.note_taken(len);
+                self.0.pool.note_taken(len);
             }
-            let span = self.map.span_at(base);
+            let span = self.0.map.span_at(base);
             span.unit.set(unit_of(base));
             self.note_huge(span, len);
         });
@@ -92,39 +109,37 @@ impl<C: Config> Malloc<C> {
     /// The record and the length of a large or huge object that begins at an address.
     ///
     /// Stops the program if none does.
-    pub(crate) fn object_at(&'static self, address: usize) -> (&'static Span, usize) {
-        let span = self.map.span_at(address);
+    pub(crate) fn object_at(self, address: usize) -> (&'static Span, usize) {
+        let span = self.0.map.span_at(address);
         let starts = address.is_multiple_of(UNIT);
         if !starts || !(span.is(Use::Large) || span.is(Use::Huge)) {
-            self.stop_at(address);
+            self.0.stop_at(address);
         }
         (span, span.summary.get() as usize)
     }
 
     /// Frees a large or huge object.
-    pub(crate) fn free_units(&'static self, address: usize) {
-        let huge = self.with_pool(|pool| {
+    pub(crate) fn free(self, address: usize) {
+        let huge = self.0.with_pool(|_| {
             let (span, len) = self.object_at(address);
-            self.contents(address, len);
+            Seals(self.0).contents(address, len);
             if span.is(Use::Huge) {
-                span.use_for(Use::Nothing);
-                pool.huge.set(pool.huge.get() - len);
-                pool.huge_count.set(pool.huge_count.get() - 1);
+                self.forget_huge(span, len);
                 return Some(len);
             }
-            self.retire_units(address, len / UNIT);
+            self.0.retire_units(address, len / UNIT);
             None
         });
         match huge {
             Some(len) => self.keep_or_unmap(address, len),
-            None if C::Hardening::SCRUB => self.purge_down_to(0),
+            None if C::Hardening::SCRUB => self.0.purge_down_to(0),
             None => {}
         }
-        self.tend_large();
+        ThreadHeap::of_caller(self.0).maintain_now();
     }
 
     /// Resizes a large or huge object in place. `false` if nothing has changed.
-    pub(crate) fn resize_units(&'static self, address: usize, size: usize) -> bool {
+    pub(crate) fn resize(self, address: usize, size: usize) -> bool {
         let (span, len) = self.object_at(address);
         if span.is(Use::Huge) {
             return size > LARGE_MAX && self.resize_huge(span, address, len, size);
@@ -133,24 +148,24 @@ impl<C: Config> Malloc<C> {
         if size + GRAIN <= UNIT || want > RUN_MAX {
             return false;
         }
-        self.with_pool(|_| {
-            if want > have && self.extend_units(address, have, want - have).is_none() {
+        self.0.with_pool(|_| {
+            if want > have && self.0.extend_units(address, have, want - have).is_none() {
                 return false;
             }
             self.note_large(address, want);
             if want < have {
-                self.retire_units(address + want * UNIT, have - want);
+                self.0.retire_units(address + want * UNIT, have - want);
             }
             true
         })
     }
 
-    fn resize_huge(&'static self, span: &Span, address: usize, len: usize, size: usize) -> bool {
-        let new = size.next_multiple_of(self.source.page_size());
-        if new != len && !self.source.resize_at(address, len, new) {
+    fn resize_huge(self, span: &Span, address: usize, len: usize, size: usize) -> bool {
+        let new = size.next_multiple_of(self.0.source.page_size());
+        if new != len && !self.0.source.resize_at(address, len, new) {
             return false;
         }
-        self.with_pool(|pool| {
+        self.0.with_pool(|pool| {
             span.summary.set(new as u64);
             pool.huge.set(pool.huge.get() - len + new);
         });
@@ -159,7 +174,7 @@ impl<C: Config> Malloc<C> {
 
     /// Moves a huge object to a larger mapping without copying. 0 if the system cannot, or if the
     /// object is not huge.
-    pub(crate) fn move_huge(&'static self, address: usize, size: usize) -> usize {
+    pub(crate) fn relocate(self, address: usize, size: usize) -> usize {
         let (span, len) = self.object_at(address);
         if !span.is(Use::Huge) || size > SIZE_MAX || size <= len {
             return 0;
@@ -168,29 +183,72 @@ impl<C: Config> Malloc<C> {
             return 0;
         };
         // Before the pages move: from then on another thread may map the old place.
-        self.forget_huge(span, len);
-        if self.source.relocate_at(address, len, to) {
+        self.0.with_pool(|_| self.forget_huge(span, len));
+        if self.0.source.relocate_at(address, len, to) {
             return to;
         }
-        self.with_pool(|_| self.note_huge(span, len));
-        self.free_units(to);
+        self.0.with_pool(|_| self.note_huge(span, len));
+        self.free(to);
         0
     }
 
     /// Records a huge object. Under the pool's latch.
-    fn note_huge(&'static self, span: &Span, len: usize) {
-        let pool = &self.pool;
+    fn note_huge(self, span: &Span, len: usize) {
+        let pool = &self.0.pool;
         span.summary.set(len as u64);
         span.use_for(Use::Huge);
         pool.huge.set(pool.huge.get() + len);
         pool.huge_count.set(pool.huge_count.get() + 1);
     }
 
-    fn forget_huge(&'static self, span: &Span, len: usize) {
-        self.with_pool(|pool| {
-            span.use_for(Use::Nothing);
-            pool.huge.set(pool.huge.get() - len);
-            pool.huge_count.set(pool.huge_count.get() - 1);
-        });
+    /// Removes the record of a huge object. Under the pool's latch.
+    fn forget_huge(self, span: &Span, len: usize) {
+        let pool = &self.0.pool;
+        span.use_for(Use::Nothing);
+        pool.huge.set(pool.huge.get() - len);
+        pool.huge_count.set(pool.huge_count.get() - 1);
+    }
+
+    /// Keeps the mapping of a freed huge object, or gives it back to the system.
+    fn keep_or_unmap(self, base: usize, len: usize) {
+        let kept = !C::Hardening::SCRUB && self.0.with_pool(|pool| pool.mappings.put(base, len));
+        if !kept {
+            self.0.source.unmap_at(base, len);
+        }
+        self.0.unmap_mappings(|| self.0.dirty_bytes_max());
+    }
+
+    /// Makes a mapping of this length from a kept one. Returns its start and its length.
+    fn reuse_mapping(self, len: usize) -> Option<(usize, usize)> {
+        let (base, have) = self.0.with_pool(|pool| pool.mappings.take_for(len))?;
+        let fits = have >= len && have - len <= len / 8;
+        if fits {
+            return Some((base, have));
+        }
+        if self.0.source.resize_at(base, have, len) {
+            return Some((base, len));
+        }
+        if have < len
+            && let Some(to) = self.0.source.map_at(len, UNIT)
+        {
+            if self.0.source.relocate_at(base, have, to) {
+                return Some((to, len));
+            }
+            self.0.source.unmap_at(to, len);
+        }
+        self.0.source.unmap_at(base, have);
+        None
+    }
+
+    /// Ensures that a new object of its own units is all zeros, and seals it.
+    fn seal_units(self, address: usize, zero: bool, size: usize) {
+        let (_, room) = self.object_at(address);
+        if !zero {
+            clear(address, room);
+        } else if room <= LARGE_MAX && !is_zero(address, room) {
+            stop(&self.0.source, Misuse::WrittenAfterFree, address);
+        }
+        debug_assert!(room >= UNIT.min(size));
+        Seals(self.0).seal(address, room, size);
     }
 }

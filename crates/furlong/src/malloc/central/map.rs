@@ -2,11 +2,11 @@
 
 use core::ptr;
 
-use crate::malloc::field::Fixed;
+use crate::malloc::{class::UNIT, field::Fixed};
 
 use super::{
     arena::{Arena, UNITS, Words},
-    span::{Span, base_of, unit_of},
+    span::{Span, Use, base_of, unit_of},
 };
 
 // As the docs of Malloc say.
@@ -119,5 +119,33 @@ impl Map {
         // SAFETY: zeroed memory is a valid Words; it is aligned, and unmapped only with its arena,
         // when no block of that is in use or kept by a heap, so nobody accesses its words.
         unsafe { &*words }
+    }
+
+    /// The record of the first unit of the span or object at an address.
+    pub(crate) fn first_unit(&'static self, address: usize) -> &'static Span {
+        self.first_of(self.span_at(address))
+    }
+
+    /// As [`first_unit`](Self::first_unit), from the record of any of its units.
+    #[inline]
+    pub(crate) fn first_of(&'static self, span: &'static Span) -> &'static Span {
+        if !span.is(Use::Rest) {
+            return span;
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "later units have 32 bits there"
+        )]
+        self.span(span.summary.get() as u32)
+    }
+
+    /// Makes the records of the later units lead to the first.
+    pub(crate) fn mark_rest(&'static self, base: usize, units: usize) {
+        for unit in 1..units {
+            let rest = self.span_at(base + unit * UNIT);
+            rest.unit.set(unit_of(base + unit * UNIT));
+            rest.summary.set(u64::from(unit_of(base)));
+            rest.use_for(Use::Rest);
+        }
     }
 }

@@ -1,13 +1,7 @@
 //! Mappings of freed huge objects, kept for reuse: their pages need not be zeroed and mapped again.
 #![forbid(unsafe_code)]
 
-use crate::malloc::{
-    class::UNIT,
-    config::{Config, Hardening},
-    field::Word,
-    front::malloc::Malloc,
-    os::system::System,
-};
+use crate::malloc::field::Word;
 
 const PLACES: usize = 16;
 
@@ -54,7 +48,7 @@ impl MappingCache {
     }
 
     /// Keeps a mapping; `false` if there is no slot for it.
-    fn put(&self, base: usize, len: usize) -> bool {
+    pub(crate) fn put(&self, base: usize, len: usize) -> bool {
         let Some(place) = self.places.get(self.count()) else {
             return false;
         };
@@ -65,7 +59,7 @@ impl MappingCache {
     }
 
     /// Removes the mapping in a slot.
-    fn take(&self, at: usize) -> Option<(usize, usize)> {
+    pub(crate) fn take(&self, at: usize) -> Option<(usize, usize)> {
         let place = self.places.get(at).filter(|place| place.base.get() != 0)?;
         let taken = (place.base.get(), place.len.get());
         for (to, from) in self.places[at..].iter().zip(&self.places[at + 1..]) {
@@ -92,7 +86,7 @@ impl MappingCache {
 
     /// Removes the mapping that is best for an object of this length: the shortest that is long
     /// enough, or else the longest.
-    fn take_for(&self, len: usize) -> Option<(usize, usize)> {
+    pub(crate) fn take_for(&self, len: usize) -> Option<(usize, usize)> {
         let places = self.places[..self.count()].iter().enumerate();
         let fit = |place: &Place| {
             let have = place.len.get();
@@ -103,55 +97,6 @@ impl MappingCache {
         };
         let (at, _) = places.max_by_key(|(_, place)| fit(place))?;
         self.take(at)
-    }
-}
-
-impl<C: Config> Malloc<C> {
-    /// Keeps the mapping of a freed huge object, or gives it back to the system.
-    pub(crate) fn keep_or_unmap(&'static self, base: usize, len: usize) {
-        let kept = !C::Hardening::SCRUB && self.with_pool(|pool| pool.mappings.put(base, len));
-        if !kept {
-            self.source.unmap_at(base, len);
-        }
-        self.unmap_mappings(|| self.dirty_bytes_max());
-    }
-
-    /// Unmaps kept mappings, the oldest first, until they and the dirty units together are no more
-    /// than `most` bytes.
-    pub(crate) fn unmap_mappings(&'static self, most: impl Fn() -> usize) {
-        let next = || {
-            self.with_pool(|pool| {
-                let have = pool.mappings.bytes() + pool.dirty_bytes();
-                let oldest = (have > most()).then(|| pool.mappings.take(0))?;
-                pool.note_gone(oldest.map_or(0, |(_, len)| len));
-                oldest
-            })
-        };
-        while let Some((base, len)) = next() {
-            self.source.unmap_at(base, len);
-        }
-    }
-
-    /// Makes a mapping of this length from a kept one. Returns its start and its length.
-    pub(crate) fn reuse_mapping(&'static self, len: usize) -> Option<(usize, usize)> {
-        let (base, have) = self.with_pool(|pool| pool.mappings.take_for(len))?;
-        let fits = have >= len && have - len <= len / 8;
-        if fits {
-            return Some((base, have));
-        }
-        if self.source.resize_at(base, have, len) {
-            return Some((base, len));
-        }
-        if have < len
-            && let Some(to) = self.source.map_at(len, UNIT)
-        {
-            if self.source.relocate_at(base, have, to) {
-                return Some((to, len));
-            }
-            self.source.unmap_at(to, len);
-        }
-        self.source.unmap_at(base, have);
-        None
     }
 }
 

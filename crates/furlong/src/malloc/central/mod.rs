@@ -1,19 +1,26 @@
-//! The memory that all heaps share: arenas, their units, and the records of all addresses.
+//! The memory that all heaps share, and the records of it.
 //!
-//! - `pool`: the arenas and heaps, and the counts. `arena`: an arena, and runs of its units.
-//! - `map`: from an address to its record. `span`: the record of a unit.
-//! - `grow`: arenas come and go. `purge`: memory goes back to the system.
-//! - `large`: objects above the size classes. `mapping_cache`: mappings of freed ones.
-//! - `fork`: latches, and a process that forks. `check`, `stats`: walks over everything.
+//! [`Central`](state::Central) owns it all: the map of records, the pool under its latch, the
+//! limits in force, and the system below.
+//!
+//! - `state`: [`Central`](state::Central), its latches, and support for `fork`.
+//! - `pool`: the arenas, the list of heaps, and all counts.
+//! - `arena`: an arena, and runs of its units; `units`: taking and giving units, and arenas that
+//!   come and go.
+//! - `map`: the lookup of a record by address; `span`: the record of a unit.
+//! - `purge`: memory that returns to the system.
+//! - `large`: objects above the size classes; `mapping_cache`: the mappings of freed ones.
+//! - `seal`: the words behind blocks that reveal overruns.
+//! - `check`: walks over everything, for the invariants and for the memory in use.
 
 pub(crate) mod arena;
 pub(crate) mod check;
-mod fork;
-mod grow;
 pub(crate) mod large;
 pub(crate) mod map;
-pub(crate) mod mapping_cache;
+mod mapping_cache;
 pub(crate) mod pool;
-pub(crate) mod purge;
+mod purge;
+pub(crate) mod seal;
 pub(crate) mod span;
-pub(crate) mod stats;
+pub(crate) mod state;
+mod units;

@@ -1,22 +1,18 @@
 //! The state that all heaps share: arenas, their free units, and the list of heaps.
 #![forbid(unsafe_code)]
 
-use crate::sync::atomic::AtomicUsize;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::malloc::{
     class::UNIT,
-    config::Config,
     field::{Bits, Byte, Half, Link, Word},
-    front::malloc::Malloc,
-    os::{latch::Latch, source::PageSource},
+    os::latch::Latch,
     thread::heap::Heap,
 };
 
 use super::{
     arena::{Arena, find, run},
     mapping_cache::MappingCache,
-    purge::TOO_MUCH,
-    span::unit_of,
 };
 
 /// The shared state. Its latch guards everything here and all arenas. It may be taken under a
@@ -49,7 +45,7 @@ pub(crate) struct Pool {
     /// Bytes that were given back since the last round because too many were dirty, and that have
     /// not been taken again; and the total of those that have been.
     gone: Word,
-    regretted: Word,
+    pub(crate) regretted: Word,
     /// The time of the last round, or of the first look at the clock; 0 before.
     pub(crate) round_ms: Bits,
     /// Bytes that the system mapped for huge objects.
@@ -61,6 +57,8 @@ pub(crate) struct Pool {
     pub(crate) held: Link<Heap>,
     /// The number of ended heaps that have not been taken over; may be read at any time.
     pub(crate) ended: Word,
+    /// Former heaps of zones, for reuse.
+    spare: Link<Heap>,
     /// The mark in free blocks; 0 until the pool is first used.
     pub(crate) mark: Word,
 }
@@ -91,6 +89,7 @@ impl Pool {
             heaps: Link::none(),
             held: Link::none(),
             ended: Word::new(0),
+            spare: Link::none(),
             mark: Word::new(0),
         }
     }
@@ -227,7 +226,7 @@ impl Pool {
     }
 
     /// Marks a free run as used; returns `true` if it is all zeros.
-    fn use_run(&self, arena: &Arena, at: u32, len: usize) -> bool {
+    pub(crate) fn use_run(&self, arena: &Arena, at: u32, len: usize) -> bool {
         let bits = run(at, len);
         let dirty = arena.dirty.get() & bits;
         self.set_free(arena, arena.free.get() & !bits);
@@ -239,91 +238,44 @@ impl Pool {
         self.note_taken((len - dirty.count_ones() as usize) * UNIT);
         dirty == 0
     }
-}
 
-/// The held latch of the pool, released when this is dropped, also by a panic.
-struct HeldPool<C: Config>(&'static Malloc<C>);
-
-impl<C: Config> Drop for HeldPool<C> {
-    fn drop(&mut self) {
-        self.0.unlock_pool();
-    }
-}
-
-impl<C: Config> Malloc<C> {
-    /// Runs a closure under the pool's latch.
-    pub(crate) fn with_pool<T>(&'static self, f: impl FnOnce(&'static Pool) -> T) -> T {
-        self.lock_pool();
-        let _held = HeldPool(self);
-        if self.pool.mark.get() == 0 {
-            self.begin();
-        }
-        f(&self.pool)
-    }
-
-    /// Initialises the pool once, before anything is taken.
-    #[cold]
-    fn begin(&'static self) {
-        self.policy.follow(&C::PROFILE);
-        #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
-        self.pool.mark.set(self.source.random() as usize | 1);
-    }
-
-    pub(crate) fn lock_pool(&'static self) {
-        self.lock_latch(&self.pool.latch);
-    }
-
-    pub(crate) fn unlock_pool(&'static self) {
-        self.unlock_latch(&self.pool.latch);
+    /// Makes a used run free and dirty.
+    pub(crate) fn give_run(&'static self, arena: &'static Arena, at: u32, len: usize) {
+        let bits = run(at, len);
+        self.set_free(arena, arena.free.get() | bits);
+        arena.dirty.set(arena.dirty.get() | bits);
+        self.live.set(self.live.get() - len);
+        self.dirty.set(self.dirty.get() + len);
+        self.note_free(arena);
+        self.queue(arena);
     }
 
     /// Takes free units, under the pool's latch. Returns their start, and `true` if they are all
     /// zeros. `None` if no arena has such a run.
     pub(crate) fn take_units(&'static self, len: usize, align: usize) -> Option<(usize, bool)> {
-        let (arena, at) = self.pool.take_here(len, align)?;
-        let zero = self.pool.use_run(arena, at, len);
+        let (arena, at) = self.take_here(len, align)?;
+        let zero = self.use_run(arena, at, len);
         Some((arena.unit_base(at), zero))
     }
 
-    /// Takes the units behind a run, if they are free, under the pool's latch.
-    pub(crate) fn extend_units(
-        &'static self,
-        base: usize,
-        len: usize,
-        more: usize,
-    ) -> Option<bool> {
-        let arena = self.map.arena(unit_of(base))?;
-        let end = unit_of(base) as usize % 64 + len;
-        if end + more > 64 {
-            return None;
-        }
-        let at = u32::try_from(end).ok()?;
-        let whole = arena.free.get() & run(at, more) == run(at, more);
-        whole.then(|| self.pool.use_run(arena, at, more))
+    /// True if a thread may be between the two steps of posting blocks that have been collected.
+    pub(crate) fn is_posting(&'static self) -> bool {
+        // Acquire: pairs with the Release in send_word.
+        let posts = |heap: &Heap| heap.cache.posting.load(Ordering::Acquire) != 0;
+        // Acquire: pairs with the Release in send_word.
+        self.posting.load(Ordering::Acquire) != 0 || self.heaps().any(posts)
     }
 
-    /// Gives units back, under the pool's latch, and records if too many are dirty.
-    pub(crate) fn give_units(&'static self, base: usize, len: usize) {
-        let (pool, unit) = (&self.pool, unit_of(base));
-        let Some(arena) = self.map.arena(unit) else {
-            return;
-        };
-        let bits = run(unit % 64, len);
-        pool.set_free(arena, arena.free.get() | bits);
-        arena.dirty.set(arena.dirty.get() | bits);
-        pool.live.set(pool.live.get() - len);
-        pool.dirty.set(pool.dirty.get() + len);
-        pool.note_free(arena);
-        pool.queue(arena);
-        if pool.dirty_bytes() > self.dirty_bytes_max() {
-            pool.work.set(pool.work.get() | TOO_MUCH);
-        }
+    /// The heap of a dropped zone, for a new one.
+    pub(crate) fn take_spare(&'static self) -> Option<&'static Heap> {
+        let heap = self.spare.get()?;
+        self.spare.set(heap.spare.get());
+        Some(heap)
     }
 
-    /// The most bytes that may be dirty now.
-    pub(crate) fn dirty_bytes_max(&'static self) -> usize {
-        let pool = &self.pool;
-        self.policy
-            .dirty_bytes_max(pool.live_bytes(), pool.regretted.get())
+    /// Keeps the heap of a dropped zone for the next zone.
+    pub(crate) fn add_spare(&'static self, heap: &'static Heap) {
+        heap.spare.set(self.spare.get());
+        self.spare.set(Some(heap));
     }
 }

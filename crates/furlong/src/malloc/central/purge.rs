@@ -1,10 +1,10 @@
 //! Memory that goes back to the system: at once if there is too much, and after a delay if nobody
 //! uses it.
 //!
-//! No thread waits for time to pass. Slow ways of freeing read the clock now and then, and run a
+//! No thread waits for time to pass. Slow paths of freeing read the clock now and then, and run a
 //! round if one is due, after half the delay. A unit that is dirty in two successive rounds is
 //! purged, and a kept mapping is unmapped likewise. A heap's round empties its stacks and retires
-//! its whole spans; the heap gets blocks that it needs again in its next slow ways.
+//! its whole spans; the heap gets blocks that it needs again in its next slow paths.
 //!
 //! No latch is held while the system takes memory. Units on their way are neither free nor in use
 //! meanwhile; an arena that goes as a whole has left the pool first. Only threads that free do this
@@ -13,22 +13,19 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    class::{Class, UNIT},
+    class::UNIT,
     config::Config,
     field::Bits,
-    front::malloc::Malloc,
-    os::{current::CurrentHeap, source::PageSource, system::System},
-    thread::{exchange::Exchange, heap::Heap},
+    os::{source::PageSource, system::System},
+    thread::thread_heap::ThreadHeap,
 };
 
 use super::{
     arena::{Arena, run, runs},
     pool::Pool,
     span::Span,
+    state::Central,
 };
-
-/// Slow ways of a heap between two looks at the clock.
-const LOOKS: usize = 16;
 
 /// Units in a step, roughly.
 const STEP: usize = 16;
@@ -36,9 +33,6 @@ const STEP: usize = 16;
 /// The number of empty arenas that stay mapped, purged, so that a program that allocates and frees
 /// in turn does not map one each time.
 const EMPTY: usize = 4;
-
-/// With no more bytes than this in total, the clock is not read.
-const LITTLE: usize = 4 << 20;
 
 /// Work: more memory is dirty than allowed.
 pub(crate) const TOO_MUCH: u8 = 1;
@@ -158,63 +152,15 @@ impl Pool {
     }
 }
 
-impl<C: Config> Malloc<C> {
-    /// Does pending work in a heap's slow way of freeing, which holds no latch.
-    #[inline(always)]
-    pub(crate) fn tend(&'static self, heap: &'static Heap) {
-        self.tend_freed();
-        match heap.cache.until_look.get().checked_sub(1) {
-            Some(left) => heap.cache.until_look.set(left),
-            None => {
-                heap.cache.until_look.set(LOOKS);
-                self.look(heap);
-            }
-        }
-    }
-
-    /// As [`tend`](Self::tend), after an object above the size classes was freed.
-    pub(crate) fn tend_large(&'static self) {
-        self.tend_freed();
-        self.look(C::Current::get());
-    }
-
+impl<C: Config> Central<C> {
     /// Does one step of the pending work, or as many steps as it takes until no more is dirty than
     /// allowed.
     #[inline]
-    pub(crate) fn tend_freed(&'static self) {
+    pub(crate) fn purge_excess(&'static self) {
         while self.pool.work.get() != 0
             && self.step()
             && self.pool.dirty_bytes() > self.dirty_bytes_max()
         {}
-    }
-
-    /// Reads the clock for the caller's heap, and begins the rounds that are due. No latch is held.
-    #[cold]
-    #[inline(never)]
-    fn look(&'static self, heap: &'static Heap) {
-        let pool = &self.pool;
-        let all = pool.live_bytes() + pool.dirty_bytes() + pool.mappings.bytes();
-        if all <= LITTLE {
-            return;
-        }
-        let now = self.source.now_ms();
-        if heap.is_running() && self.begins_round(&heap.cache.round_ms, now) {
-            self.give_idle(heap);
-        }
-        if self.is_due(&pool.round_ms, now) {
-            let begins = self.with_pool(|pool| {
-                let begins = self.begins_round(&pool.round_ms, now);
-                if begins {
-                    pool.forget_gone();
-                    pool.round.set(pool.round.get().wrapping_add(1));
-                    pool.work.set(pool.work.get() | ROUND);
-                }
-                begins
-            });
-            if begins {
-                self.step();
-            }
-        }
     }
 
     /// True if a round is due, or the time of the last one is not known yet. Another thread may
@@ -226,7 +172,7 @@ impl<C: Config> Malloc<C> {
 
     /// Records a round that is due. `false` if none is due, or if this is the first look at the
     /// clock, which only starts the interval: all memory may be new at that moment.
-    fn begins_round(&'static self, last: &Bits, now: u64) -> bool {
+    pub(crate) fn begins_round(&'static self, last: &Bits, now: u64) -> bool {
         let known = last.get() != 0;
         let due = self.is_due(last, now);
         if due {
@@ -235,38 +181,8 @@ impl<C: Config> Malloc<C> {
         due && known
     }
 
-    /// Gives back the memory that a heap keeps but does not use now.
-    fn give_idle(&'static self, heap: &'static Heap) {
-        self.post_outgoing(heap);
-        let held = self.hold_heap(heap);
-        self.collect(heap);
-        self.empty_stacks(heap);
-        self.retire_whole(heap);
-        drop(held);
-        // Only its thread changes which blocks a running heap's spans have.
-        Class::medium().for_each(|class| self.purge_blocks(heap, class));
-    }
-
-    /// Purges the free blocks of a medium class in the heap's spans whose free count is the same as
-    /// in its last round. The page in which a block begins stays, since the block's mark is in it.
-    fn purge_blocks(&'static self, heap: &'static Heap, class: Class) {
-        let mut unit = heap.first(class).get();
-        while unit != 0 {
-            let span = self.map.span(unit);
-            unit = span.next.get();
-            let free = span.free.get();
-            if span.quiet.get() != free {
-                span.quiet.set(free);
-                span.purged.set(0);
-            } else if span.purged.get() == 0 {
-                span.purged.set(1);
-                self.purge_free(span);
-            }
-        }
-    }
-
     /// Purges the free blocks of a span. All medium blocks of a span are in one word.
-    fn purge_free(&'static self, span: &'static Span) {
+    pub(crate) fn purge_free(&'static self, span: &'static Span) {
         let page = self.source.page_size();
         let words = self.map.words(span);
         let mut bits = words.map_or(0, |words| words.free(span.unit.get(), 0).get());
@@ -331,7 +247,7 @@ impl<C: Config> Malloc<C> {
     }
 
     /// Unmaps the arenas without a used unit. Returns `true` if there was one.
-    pub(crate) fn unmap_empty(&'static self) -> bool {
+    fn unmap_empty(&'static self) -> bool {
         let next = |pool: &'static Pool| {
             let is_empty = |arena: &&'static Arena| {
                 arena.free.get() == arena.whole.get() && arena.queued.get() == 0
@@ -387,6 +303,58 @@ impl<C: Config> Malloc<C> {
                 self.source.unmap_at(base, len);
                 Some(len / UNIT)
             }
+        }
+    }
+
+    /// Unmaps kept mappings, the oldest first, until they and the dirty units together are no more
+    /// than `most` bytes.
+    pub(crate) fn unmap_mappings(&'static self, most: impl Fn() -> usize) {
+        let next = || {
+            self.with_pool(|pool| {
+                let have = pool.mappings.bytes() + pool.dirty_bytes();
+                let oldest = (have > most()).then(|| pool.mappings.take(0))?;
+                pool.note_gone(oldest.map_or(0, |(_, len)| len));
+                oldest
+            })
+        };
+        while let Some((base, len)) = next() {
+            self.source.unmap_at(base, len);
+        }
+    }
+
+    /// Gives back the blocks that the caller's heap keeps, and all free memory to the system.
+    /// Returns `true` if the system got any.
+    pub(crate) fn trim(&'static self) -> bool {
+        let own = ThreadHeap::of_caller(self);
+        if own.heap.is_running() {
+            own.give_all();
+        }
+        let before = self.with_pool(|pool| pool.mappings.bytes() + pool.dirty_bytes());
+        self.purge_down_to(0);
+        self.unmap_mappings(|| 0);
+        let unmapped = self.unmap_empty();
+        // All of it was given back on request, so taking it again is no sign that the lower bound
+        // is too low.
+        self.with_pool(Pool::forget_gone);
+        unmapped || before > 0
+    }
+
+    /// Begins a round of the pool if one is due. No latch is held.
+    pub(crate) fn begin_round(&'static self, now: u64) {
+        if !self.is_due(&self.pool.round_ms, now) {
+            return;
+        }
+        let begins = self.with_pool(|pool| {
+            let begins = self.begins_round(&pool.round_ms, now);
+            if begins {
+                pool.forget_gone();
+                pool.round.set(pool.round.get().wrapping_add(1));
+                pool.work.set(pool.work.get() | ROUND);
+            }
+            begins
+        });
+        if begins {
+            self.step();
         }
     }
 }

@@ -39,9 +39,10 @@ pub(crate) const MAKING: u8 = 2;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Span {
-    /// The owning heap; set only in first units of spans. Without an owner frees take the slow way.
+    /// The owning heap; set only in first units of spans. Without an owner frees take the slow
+    /// path.
     pub(crate) owner: Link<Heap>,
-    /// See [`Class::magic`]; 0 if frees take the slow way. `limit` is a copy, so that each of the
+    /// See [`Class::magic`]; 0 if frees take the slow path. `limit` is a copy, so that each of the
     /// two uses is one instruction with a memory operand.
     pub(crate) magic: Fixed<u32>,
     pub(crate) limit: Fixed<u32>,
@@ -131,6 +132,17 @@ impl Span {
     #[inline]
     pub(crate) fn address_of(&self, block: usize) -> usize {
         self.base() + block * self.class().size()
+    }
+
+    /// The number of blocks that a span has left to give.
+    pub(crate) fn available(&self) -> usize {
+        let untouched = self.class().blocks() - usize::from(self.carved.get());
+        usize::from(self.free.get()) + untouched
+    }
+
+    /// True if a span has no blocks left to give.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.summary.get() == 0 && usize::from(self.carved.get()) == self.class().blocks()
     }
 }
 

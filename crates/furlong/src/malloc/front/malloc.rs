@@ -7,21 +7,23 @@ use core::{
 
 use crate::malloc::{
     central::{
-        large::{LARGE_MAX, SIZE_MAX},
+        large::{LARGE_MAX, LargeObjects, SIZE_MAX},
         map::Map,
         pool::Pool,
-        span::Span,
+        seal::Seals,
+        span::{Span, Use},
+        state::Central,
     },
     class::{CLASSES, Class, FINE_MAX, GRAIN, MEDIUM_MAX, SMALL_MAX, UNIT},
-    config::{Config, Gate, Hardening, Tier},
-    field::Link,
+    config::{Config, Gate, Hardening, Tier, with_seal},
     os::{
         block::{begins_with, pointer, set_first_word, zero},
         current::CurrentHeap,
         source::PageSource,
+        system::{clear, put_word},
     },
-    policy::{Policy, Profile},
-    thread::heap::Heap,
+    policy::Policy,
+    thread::{heap::Heap, thread_heap::ThreadHeap},
 };
 
 /// A general-purpose allocator, for a static.
@@ -34,20 +36,15 @@ use crate::malloc::{
 ///
 /// # Example
 /// See `examples/malloc.rs`.
-#[repr(C)]
+#[repr(transparent)]
 pub struct Malloc<C: Config> {
-    pub(crate) map: Map,
-    pub(crate) policy: Policy,
-    pub(crate) pool: Pool,
-    pub(crate) source: C::Source,
-    /// Former heaps of zones, for reuse; under the pool's latch.
-    pub(crate) spare: Link<Heap>,
+    pub(crate) central: Central<C>,
 }
 
 impl<C: Config> core::fmt::Debug for Malloc<C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Malloc")
-            .field("pool", &self.pool)
+            .field("pool", &self.central.pool)
             .finish_non_exhaustive()
     }
 }
@@ -69,11 +66,12 @@ impl<C: Config> Malloc<C> {
     #[must_use]
     pub const unsafe fn new(source: C::Source) -> Self {
         Self {
-            map: Map::new(),
-            policy: Policy::new(),
-            pool: Pool::new(),
-            source,
-            spare: Link::none(),
+            central: Central {
+                map: Map::new(),
+                policy: Policy::new(),
+                pool: Pool::new(),
+                source,
+            },
         }
     }
 
@@ -87,33 +85,23 @@ impl<C: Config> Malloc<C> {
     pub unsafe fn new_at(place: NonNull<Self>, source: C::Source) {
         let place = place.as_ptr();
         // SAFETY: a field of memory that is the caller's.
-        let policy = unsafe { &raw mut (*place).policy };
+        let policy = unsafe { &raw mut (*place).central.policy };
         // SAFETY: as above.
         unsafe { policy.write(Policy::new()) };
         // SAFETY: as above.
-        let pool = unsafe { &raw mut (*place).pool };
+        let pool = unsafe { &raw mut (*place).central.pool };
         // SAFETY: as above.
         unsafe { pool.write(Pool::new()) };
         // SAFETY: as above.
-        let system = unsafe { &raw mut (*place).source };
-        // SAFETY: as above.
-        unsafe { system.write(source) };
-        // SAFETY: as above.
-        let spare = unsafe { &raw mut (*place).spare };
+        let system = unsafe { &raw mut (*place).central.source };
         // SAFETY: as above. All fields are written now but the map, whose records and roots begin
         // as all zeros.
-        unsafe { spare.write(Link::none()) };
+        unsafe { system.write(source) };
     }
 
     /// The system under it.
     pub const fn source(&self) -> &C::Source {
-        &self.source
-    }
-
-    /// Replaces the profile of the allocator's type by another. Heaps follow as they refill stacks.
-    pub fn follow(&'static self, profile: &Profile) {
-        let _pin = C::Current::pin();
-        self.with_pool(|_| self.policy.follow(profile));
+        &self.central.source
     }
 
     /// The gate of allocation: a block of at least `size` bytes, at a multiple of 16. Null if out
@@ -123,28 +111,18 @@ impl<C: Config> Malloc<C> {
     pub fn allocate(&'static self, size: usize) -> *mut u8 {
         C::Gate::enter(|| {
             let _pin = C::Current::pin();
-            let grains = Self::with_seal(size).wrapping_add(GRAIN - 1) / GRAIN;
+            let grains = with_seal::<C::Hardening>(size).wrapping_add(GRAIN - 1) / GRAIN;
             if grains > FINE_MAX / GRAIN {
                 return self.allocate_coarse(size);
             }
-            self.allocate_kept(grains, size)
+            self.allocate_from_bin(grains, size)
         })
     }
 
-    /// [`allocate`](Self::allocate) for sizes whose class is not their number of grains. A separate
-    /// function, so that the path of small sizes has no jump.
-    #[inline(never)]
-    fn allocate_coarse(&'static self, size: usize) -> *mut u8 {
-        let sealed = Self::with_seal(size);
-        match Class::of(sealed) {
-            Some(class) if sealed <= SMALL_MAX => self.allocate_kept(class.index(), size),
-            _ => self.allocate_slow(size),
-        }
-    }
-
+    /// Pops a block of the caller's heap; anything else is a slow path.
     #[inline(always)]
-    fn allocate_kept(&'static self, class: usize, size: usize) -> *mut u8 {
-        if !C::Tier::cached(&self.policy, class as u8) {
+    fn allocate_from_bin(&'static self, class: usize, size: usize) -> *mut u8 {
+        if !C::Tier::cached(&self.central.policy, class as u8) {
             return self.allocate_slow(size);
         }
         let block = C::Current::get().cache.bins.pop(class);
@@ -153,14 +131,42 @@ impl<C: Config> Malloc<C> {
         }
         if C::Hardening::SCRUB {
             let room = Class::numbered(class).size();
-            self.inspect(block, room);
-            self.sealed(block, room, size);
+            Seals(&self.central).inspect(block, room);
+            Seals(&self.central).seal(block, room, size);
         }
         if C::Hardening::CHECK {
             // SAFETY: a free block of the heap, now the caller's.
             unsafe { set_first_word(block, 0) };
         }
         pointer(block)
+    }
+
+    /// [`allocate`](Self::allocate) for sizes whose class is not their number of grains. A separate
+    /// function, so that the path of small sizes has no jump.
+    #[inline(never)]
+    fn allocate_coarse(&'static self, size: usize) -> *mut u8 {
+        let sealed = with_seal::<C::Hardening>(size);
+        match Class::of(sealed) {
+            Some(class) if sealed <= SMALL_MAX => self.allocate_from_bin(class.index(), size),
+            _ => self.allocate_slow(size),
+        }
+    }
+
+    /// Allocates a block of any size; null if out of memory.
+    #[cold]
+    #[inline(never)]
+    fn allocate_slow(&'static self, size: usize) -> *mut u8 {
+        match Class::of(with_seal::<C::Hardening>(size)) {
+            Some(class) => self.allocate_block(class, size),
+            None => pointer(LargeObjects(&self.central).allocate(size, 1).0),
+        }
+    }
+
+    /// Allocates a block of a class, from its span if need be; null if out of memory.
+    #[inline(always)]
+    fn allocate_block(&'static self, class: Class, size: usize) -> *mut u8 {
+        let block = ThreadHeap::allocate(&self.central, class);
+        pointer(Seals(&self.central).seal(block, class.size(), size))
     }
 
     /// The gate of freeing. Null is ignored.
@@ -172,7 +178,7 @@ impl<C: Config> Malloc<C> {
         C::Gate::enter(|| {
             let _pin = C::Current::pin();
             let address = block.expose_provenance();
-            let span = self.map.span_at(address);
+            let span = self.central.map.span_at(address);
             let heap = C::Current::get();
             if !span.owner.is(heap) {
                 return self.free_slow(address, span);
@@ -189,12 +195,12 @@ impl<C: Config> Malloc<C> {
                 if C::Hardening::SCRUB {
                     return self.free_sealed(heap, span, address);
                 }
-                if !self.keep(heap, span, address) {
+                if !self.push(heap, span, address) {
                     return self.free_slow(address, span);
                 }
                 // SAFETY: as above.
                 unsafe { set_first_word(address, mark) };
-            } else if !self.keep(heap, span, address) {
+            } else if !self.push(heap, span, address) {
                 self.free_slow(address, span);
             }
         });
@@ -202,9 +208,38 @@ impl<C: Config> Malloc<C> {
 
     /// Pushes a block on its stack. `false` if the stack is full or not in use.
     #[inline(always)]
-    fn keep(&'static self, heap: &'static Heap, span: &Span, address: usize) -> bool {
+    fn push(&'static self, heap: &'static Heap, span: &Span, address: usize) -> bool {
         let class = span.class.get();
-        C::Tier::cached(&self.policy, class) && heap.cache.bins.push(class, address)
+        C::Tier::cached(&self.central.policy, class) && heap.cache.bins.push(class, address)
+    }
+
+    /// The gate of freeing a block without a mark of the caller's heap.
+    #[inline(always)]
+    fn free_sealed(&'static self, heap: &'static Heap, span: &'static Span, address: usize) {
+        let (central, class) = (&self.central, span.class());
+        let intact = Seals(central).intact_contents(address, class.size());
+        if intact.is_none() {
+            return self.free_slow(address, span);
+        }
+        clear(address, class.size());
+        put_word(address, heap.cache.mark.get());
+        ThreadHeap::new(central, heap).keep_late(class, address);
+    }
+
+    /// Frees everything that the gate does not: remote blocks, blocks for full stacks, objects of
+    /// their own units, and invalid pointers.
+    #[cold]
+    #[inline(never)]
+    fn free_slow(&'static self, address: usize, span: &'static Span) {
+        if address == 0 {
+            return;
+        }
+        let span = self.central.map.first_of(span);
+        if span.is(Use::Blocks) {
+            ThreadHeap::free(&self.central, span, address);
+        } else {
+            LargeObjects(&self.central).free(address);
+        }
     }
 
     /// As [`allocate`](Self::allocate), at a multiple of `align`. Null also if `align` is not a
@@ -226,16 +261,19 @@ impl<C: Config> Malloc<C> {
             return self.allocate(size);
         }
         let _pin = C::Current::pin();
-        match Class::aligned(Self::with_seal(size), align) {
-            Some(class) => pointer(self.sealed(self.allocate_class(class), class.size(), size)),
-            None => pointer(self.allocate_units(size, align.div_ceil(UNIT)).0),
+        match Class::aligned(with_seal::<C::Hardening>(size), align) {
+            Some(class) => self.allocate_block(class, size),
+            None => {
+                let objects = LargeObjects(&self.central);
+                pointer(objects.allocate(size, align.div_ceil(UNIT)).0)
+            }
         }
     }
 
     /// Refuses a request whose size overflows: returns null, as if out of memory.
     #[must_use = "the caller's caller gets it"]
     pub fn refuse(&'static self) -> *mut u8 {
-        pointer(self.refuse_memory())
+        pointer(self.central.refuse_memory())
     }
 
     /// As [`allocate_aligned`](Self::allocate_aligned), filled with zeros.
@@ -260,7 +298,7 @@ impl<C: Config> Malloc<C> {
             return block;
         }
         let _pin = C::Current::pin();
-        let (block, zeros) = self.allocate_units(size, align.div_ceil(UNIT));
+        let (block, zeros) = LargeObjects(&self.central).allocate(size, align.div_ceil(UNIT));
         if block != 0 && !zeros {
             // SAFETY: a new object of at least this size.
             unsafe { zero(block, size) };
@@ -281,11 +319,11 @@ impl<C: Config> Malloc<C> {
         if size > SIZE_MAX {
             return size;
         }
-        let sealed = Self::with_seal(size);
+        let sealed = with_seal::<C::Hardening>(size);
         let room = match Class::of(sealed) {
             Some(class) => class.size(),
             None if sealed <= LARGE_MAX => sealed.next_multiple_of(UNIT),
-            None => sealed.next_multiple_of(self.source.page_size()),
+            None => sealed.next_multiple_of(self.central.source.page_size()),
         };
         room - (sealed - size)
     }

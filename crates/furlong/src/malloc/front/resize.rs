@@ -1,7 +1,11 @@
 //! Resizing of blocks, and their usable size.
 
 use crate::malloc::{
-    central::{large::SIZE_MAX, span::Use},
+    central::{
+        large::{LargeObjects, SIZE_MAX},
+        seal::Seals,
+        span::Use,
+    },
     class::{GRAIN, MEDIUM_MAX, UNIT},
     config::{Config, Hardening},
     os::{
@@ -23,7 +27,7 @@ impl<C: Config> Malloc<C> {
         // SAFETY: the caller's promise.
         let have = unsafe { self.usable_size(block) };
         if have < size || C::Hardening::SCRUB && have != size {
-            stop(&self.source, Misuse::WrongSize, block.addr());
+            stop(&self.central.source, Misuse::WrongSize, block.addr());
         }
         // SAFETY: as above.
         unsafe { self.free(block) };
@@ -36,14 +40,14 @@ impl<C: Config> Malloc<C> {
     #[must_use]
     pub unsafe fn usable_size(&'static self, block: *mut u8) -> usize {
         let address = block.expose_provenance();
-        let span = self.first_unit(address);
+        let span = self.central.map.first_unit(address);
         let room = if span.is(Use::Blocks) {
-            self.block_in(span, address);
+            self.central.block_in(span, address);
             span.class().size()
         } else {
-            self.object_at(address).1
+            LargeObjects(&self.central).object_at(address).1
         };
-        self.contents(address, room)
+        Seals(&self.central).contents(address, room)
     }
 
     /// Makes a block longer or shorter, in place or elsewhere, at a multiple of `align`. Null if
@@ -55,11 +59,11 @@ impl<C: Config> Malloc<C> {
     #[must_use = "the block may be elsewhere now"]
     pub unsafe fn resize(&'static self, block: *mut u8, size: usize, align: usize) -> *mut u8 {
         let address = block.expose_provenance();
-        let span = self.map.span_at(address);
+        let span = self.central.map.span_at(address);
         if C::Hardening::SCRUB || !span.is(Use::Blocks) {
             return self.resize_slow(address, size, align);
         }
-        self.block_in(span, address);
+        self.central.block_in(span, address);
         let have = span.class().size();
         if is_kept(have, size) {
             return block;
@@ -92,10 +96,11 @@ impl<C: Config> Malloc<C> {
     /// Resizes a large or huge object without copying it; 0 if that is impossible.
     fn resize_object(&'static self, address: usize, size: usize, align: usize) -> usize {
         let _pin = C::Current::pin();
-        if self.resize_units(address, size) {
+        let objects = LargeObjects(&self.central);
+        if objects.resize(address, size) {
             address
         } else if align <= UNIT {
-            self.move_huge(address, size)
+            objects.relocate(address, size)
         } else {
             0
         }
@@ -109,8 +114,8 @@ impl<C: Config> Malloc<C> {
         (have, size): (usize, usize),
         align: usize,
     ) -> *mut u8 {
-        let span = self.first_unit(address);
-        if span.is(Use::Blocks) && self.reseal(address, span.class().size(), size) {
+        let span = self.central.map.first_unit(address);
+        if span.is(Use::Blocks) && Seals(&self.central).reseal(address, span.class().size(), size) {
             return pointer(address);
         }
         self.replace(address, (have, size), align)

@@ -123,7 +123,7 @@ fn a_block_that_others_free_is_on_its_way_by_its_own_number() {
         let blocks: Vec<usize> = (0..200).map(|_| allocate(malloc, 48)).collect();
         elsewhere(malloc, move || {
             let own = allocate(malloc, 48);
-            let span = malloc.map.span_at(blocks[0]);
+            let span = malloc.central.map.span_at(blocks[0]);
             let number = |block: &usize| span.block_at(*block).expect("it is a block of this span");
             let here: Vec<usize> = blocks
                 .iter()
@@ -131,7 +131,13 @@ fn a_block_that_others_free_is_on_its_way_by_its_own_number() {
                 .filter(|block| [62, 63, 64, 100].contains(&number(block)))
                 .collect();
             here.iter().for_each(|block| free(malloc, *block));
-            let heap = malloc.map.span_at(own).owner.get().expect("its heap");
+            let heap = malloc
+                .central
+                .map
+                .span_at(own)
+                .owner
+                .get()
+                .expect("its heap");
             for block in &blocks {
                 let is_here = here.contains(block);
                 assert_eq!(heap.cache.outgoing.has(span, number(block)), is_here);
@@ -202,7 +208,7 @@ fn what_others_free_is_used_again_and_again() {
         assert_eq!(after.used_blocks, 0);
         assert!(after.free_bytes < 1 << 20, "{after:?}");
         // One heap has ended, and each thread took it over.
-        assert_eq!((malloc.ended().get(), after.heaps_ended), (1, 1));
+        assert_eq!((malloc.central.ended().get(), after.heaps_ended), (1, 1));
         malloc.check().expect("nothing is broken");
     });
 }
@@ -213,12 +219,15 @@ fn what_is_freed_of_a_thread_that_has_ended_goes_back_at_once() {
         let theirs = elsewhere(malloc, move || -> Vec<usize> {
             (0..2000).map(|_| allocate(malloc, 1000)).collect()
         });
-        let live = malloc.pool.live_bytes();
+        let live = malloc.central.pool.live_bytes();
         assert!(live >= 2_000_000, "{live}");
         theirs.into_iter().for_each(|block| free(malloc, block));
         malloc.trim();
         assert_eq!(
-            (malloc.pool.live_bytes(), malloc.statistics().free_bytes),
+            (
+                malloc.central.pool.live_bytes(),
+                malloc.statistics().free_bytes
+            ),
             (0, 0)
         );
         malloc.check().expect("nothing is broken");
@@ -243,7 +252,7 @@ fn a_thread_takes_over_what_is_left_of_spans_of_one_that_has_ended() {
 fn a_unit_that_leads_elsewhere_than_to_its_object_is_named() {
     let said = said_after(|malloc, span| {
         let object = malloc.allocate(3 * UNIT).expose_provenance();
-        let rest = malloc.map.span_at(object + UNIT);
+        let rest = malloc.central.map.span_at(object + UNIT);
         // Into a unit that is free.
         rest.summary.set(u64::from(unit_of(object)) + 40);
         assert!(span.owner.get().is_some());

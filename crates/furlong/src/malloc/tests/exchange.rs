@@ -30,7 +30,7 @@ fn a_thread_that_ends_keeps_nothing_of_what_others_have_to_get() {
             free(malloc, allocate(malloc, 48));
             blocks.into_iter().for_each(|block| free(malloc, block));
             let waiting = |heap: &&_| Heap::is_running(heap);
-            let waiting = malloc.pool.heaps().filter(waiting);
+            let waiting = malloc.central.pool.heaps().filter(waiting);
             assert!(
                 waiting
                     .map(|heap| heap.cache.outgoing.bytes.get())
@@ -40,7 +40,7 @@ fn a_thread_that_ends_keeps_nothing_of_what_others_have_to_get() {
             malloc.end_thread();
         });
         other.join().expect("what it asserts holds");
-        for heap in malloc.pool.heaps() {
+        for heap in malloc.central.pool.heaps() {
             assert_eq!(heap.cache.outgoing.bytes.get(), 0);
             assert_eq!(heap.cache.outgoing.each().count(), 0);
         }

@@ -111,7 +111,7 @@ const SIZES: [usize; 8] = [16, 100, 2000, 30_000, 65_000, 200_000, 3 << 20, 9 <<
 
 /// Exercises all of an allocator, and checks its calls of the system.
 fn asked<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
-    POOL.set(Some(&malloc.pool.latch));
+    POOL.set(Some(&malloc.central.pool.latch));
     for round in 0..4 {
         let sizes = SIZES.iter().cycle().take(160);
         let blocks: Vec<*mut u8> = sizes.map(|size| malloc.allocate(*size)).collect();
@@ -197,12 +197,15 @@ fn arenas_that_nobody_uses_are_unmapped() {
 fn units_that_were_leaving_at_a_fork_are_free_in_the_child() {
     with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
         let block = malloc.allocate(1 << 20);
-        let arena = malloc.pool.arenas().next().expect("there is one");
+        let arena = malloc.central.pool.arenas().next().expect("there is one");
         let free = arena.free.get();
         // As in the middle of a step of another thread.
-        malloc.pool.set_free(arena, free & !0xff00_0000_0000_0000);
+        malloc
+            .central
+            .pool
+            .set_free(arena, free & !0xff00_0000_0000_0000);
         arena.leaving.set(0xff00_0000_0000_0000);
-        malloc.pool.leaving.set(8);
+        malloc.central.pool.leaving.set(8);
         malloc.check().expect("nothing is broken");
         // SAFETY: there is no call between the two, and this is the only thread with a heap.
         unsafe { malloc.before_fork() };
@@ -228,9 +231,9 @@ fn whoever_forks_allocates_meanwhile_and_nobody_else() {
             // SAFETY: it came from there, and nobody else has it.
             unsafe { malloc.free(block) };
         }
-        let taken = || malloc.pool.latch.holder().load(Ordering::SeqCst) != 0;
+        let taken = || malloc.central.pool.latch.holder().load(Ordering::SeqCst) != 0;
         assert!(taken(), "the pool is locked all the time");
-        let other = thread::spawn(move || malloc.pool.latch.try_lock(1));
+        let other = thread::spawn(move || malloc.central.pool.latch.try_lock(1));
         assert!(!other.join().expect("it looks"));
         // SAFETY: as above.
         unsafe { malloc.after_fork() };

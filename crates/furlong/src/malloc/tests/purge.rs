@@ -106,12 +106,15 @@ fn what_nobody_takes_is_purged_after_the_delay() {
     with_live(|malloc| {
         pass(malloc);
         free(malloc, allocate(malloc, 3, MIB));
-        assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (3 * MIB, 0));
+        assert_eq!(
+            (malloc.central.pool.dirty_bytes(), purged(malloc)),
+            (3 * MIB, 0)
+        );
         pass(malloc);
         assert_eq!(purged(malloc), 0, "a round sees it for the first time");
         pass(malloc);
         // The object that is allocated and freed uses two units again and again.
-        assert_eq!(malloc.pool.dirty_bytes(), 2 << 16);
+        assert_eq!(malloc.central.pool.dirty_bytes(), 2 << 16);
         assert!(purged(malloc) >= 3 * MIB - (2 << 16));
     });
 }
@@ -124,13 +127,13 @@ fn a_source_that_refuses_is_asked_once_for_what_was_freed() {
         malloc.trim();
         malloc.trim();
         assert_eq!(
-            (malloc.pool.dirty_bytes(), purged(malloc)),
+            (malloc.central.pool.dirty_bytes(), purged(malloc)),
             (3 * MIB, 3 * MIB)
         );
         malloc.source().refuses.store(false, Ordering::SeqCst);
         free(malloc, allocate(malloc, 3, MIB));
         malloc.trim();
-        assert_eq!(malloc.pool.dirty_bytes(), 0);
+        assert_eq!(malloc.central.pool.dirty_bytes(), 0);
     });
 }
 
@@ -141,7 +144,10 @@ fn nothing_is_purged_before_time_passes() {
         for _ in 0..1000 {
             free(malloc, allocate(malloc, 1, 100_000));
         }
-        assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (3 * MIB, 0));
+        assert_eq!(
+            (malloc.central.pool.dirty_bytes(), purged(malloc)),
+            (3 * MIB, 0)
+        );
     });
 }
 
@@ -157,7 +163,10 @@ fn nothing_is_purged_by_looks_that_come_before_half_the_delay() {
             malloc.source().now.store(begin + now, Ordering::SeqCst);
             free(malloc, allocate(malloc, 1, 100_000));
         }
-        assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (3 * MIB, 0));
+        assert_eq!(
+            (malloc.central.pool.dirty_bytes(), purged(malloc)),
+            (3 * MIB, 0)
+        );
         pass(malloc);
         pass(malloc);
         assert!(purged(malloc) > 0);
@@ -184,7 +193,10 @@ fn what_is_taken_in_every_round_stays() {
             malloc.source().now.fetch_add(ROUND, Ordering::SeqCst);
             free(malloc, allocate(malloc, 3, MIB));
         }
-        assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (3 * MIB, 0));
+        assert_eq!(
+            (malloc.central.pool.dirty_bytes(), purged(malloc)),
+            (3 * MIB, 0)
+        );
     });
 }
 
@@ -199,7 +211,7 @@ fn what_is_taken_again_soon_after_it_was_too_much_stays_from_then_on() {
         assert!(first >= 8 * MIB, "{first}");
         let later: Vec<usize> = (0..10).map(|_| twelve()).collect();
         assert!(later[9] == later[5] && later[9] < 3 * first, "{later:?}");
-        assert_eq!(malloc.pool.dirty_bytes(), 12 * MIB);
+        assert_eq!(malloc.central.pool.dirty_bytes(), 12 * MIB);
     });
 }
 
@@ -220,12 +232,12 @@ fn what_is_taken_again_after_a_round_was_rightly_given_back() {
 #[test]
 fn what_a_trim_gave_back_is_no_sign_that_more_should_stay() {
     with_live(|malloc| {
-        let most = malloc.dirty_bytes_max();
+        let most = malloc.central.dirty_bytes_max();
         for _ in 0..10 {
             free(malloc, allocate(malloc, 3, MIB));
             assert!(malloc.trim());
         }
-        assert_eq!(malloc.dirty_bytes_max(), most);
+        assert_eq!(malloc.central.dirty_bytes_max(), most);
     });
 }
 
@@ -237,7 +249,10 @@ fn a_thread_that_read_the_clock_before_the_last_round_begins_none() {
         pass(malloc);
         malloc.source().now.fetch_sub(1, Ordering::SeqCst);
         free(malloc, allocate(malloc, 1, 100_000));
-        assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (3 * MIB, 0));
+        assert_eq!(
+            (malloc.central.pool.dirty_bytes(), purged(malloc)),
+            (3 * MIB, 0)
+        );
     });
 }
 
@@ -260,10 +275,10 @@ fn the_mapping_of_a_huge_object_is_unmapped_after_the_delay() {
         free(malloc, allocate(malloc, 1, 3 * MIB));
         let unmapped = || malloc.source().unmapped.load(Ordering::SeqCst);
         let before = unmapped();
-        assert_eq!(malloc.pool.mappings.bytes(), 3 * MIB);
+        assert_eq!(malloc.central.pool.mappings.bytes(), 3 * MIB);
         (0..3).for_each(|_| pass(malloc));
         assert_eq!(
-            (malloc.pool.mappings.bytes(), unmapped()),
+            (malloc.central.pool.mappings.bytes(), unmapped()),
             (0, before + 3 * MIB)
         );
     });
@@ -274,7 +289,10 @@ fn a_program_with_little_memory_keeps_it() {
     with_new(Clocked::default(), |malloc: Tested| {
         free(malloc, allocate(malloc, 2, MIB));
         (0..5).for_each(|_| pass(malloc));
-        assert_eq!((malloc.pool.dirty_bytes(), purged(malloc)), (2 * MIB, 0));
-        assert!(malloc.pool.dirty_bytes() < Profile::STANDARD.dirty_bytes.0);
+        assert_eq!(
+            (malloc.central.pool.dirty_bytes(), purged(malloc)),
+            (2 * MIB, 0)
+        );
+        assert!(malloc.central.pool.dirty_bytes() < Profile::STANDARD.dirty_bytes.0);
     });
 }

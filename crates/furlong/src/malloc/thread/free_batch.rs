@@ -2,14 +2,13 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    central::span::Span,
-    class::{Class, UNIT},
-    config::{Config, Hardening},
-    front::malloc::Malloc,
+    central::{span::Span, state::Central},
+    class::UNIT,
+    config::Config,
     os::{source::Misuse, system::stop},
 };
 
-use super::{exchange::Exchange, heap::Heap};
+use super::thread_heap::ThreadHeap;
 
 /// Adjacent freed blocks, in the order in which they are found.
 #[derive(Clone, Copy)]
@@ -67,37 +66,24 @@ impl FreeBatch {
         self.bits |= 1 << at;
         true
     }
-}
 
-impl<C: Config> Malloc<C> {
     /// A batch of one block. Stops the program if no block begins there.
-    pub(crate) fn batch_of(&'static self, address: usize) -> FreeBatch {
-        let (span, block) = self.find_block(address);
-        FreeBatch::of(span, block)
+    pub(crate) fn at<C: Config>(central: &'static Central<C>, address: usize) -> Self {
+        let (span, block) = central.find_block(address);
+        Self::of(span, block)
     }
 
-    /// Gives a batch back to its span, whose heap's latch is held. Stops the program if one of its
-    /// blocks was never handed out.
-    pub(crate) fn give_batch(&'static self, heap: &'static Heap, batch: FreeBatch) {
-        let Some(span) = batch.span else {
+    /// Gives the batch back to its span, which is the heap's. The heap's latch is held. Stops the
+    /// program if one of its blocks was never handed out.
+    pub(crate) fn give_to<C: Config>(self, own: ThreadHeap<C>) {
+        let Some(span) = self.span else {
             return;
         };
-        let last = batch.first + 63 - batch.bits.leading_zeros() as usize;
+        let last = self.first + 63 - self.bits.leading_zeros() as usize;
         if last >= usize::from(span.carved.get()) {
-            stop(&self.source, Misuse::NotABlock, span.address_of(last));
+            let address = span.address_of(last);
+            stop(&own.central.source, Misuse::NotABlock, address);
         }
-        self.give_blocks(heap, span, batch.first / 64, batch.bits);
-    }
-
-    /// Gives the oldest blocks of a stack back to their spans. The heap's latch is held.
-    pub(crate) fn flush(&'static self, heap: &'static Heap, class: Class, count: usize) {
-        let mut open = FreeBatch::EMPTY;
-        heap.cache.bins.drain(class, count, |address| {
-            if !open.add(address, C::Hardening::CHECK) {
-                self.give_batch(heap, open);
-                open = self.batch_of(address);
-            }
-        });
-        self.give_batch(heap, open);
+        own.give_blocks(span, self.first / 64, self.bits);
     }
 }

@@ -1,21 +1,26 @@
-//! The heap of a thread: free blocks at hand, spans, and frees of other threads' blocks.
+//! The heap of a thread: free blocks at hand, the spans that they are of, and blocks on their way
+//! to other heaps.
 //!
-//! - `heap`: the record. `thread_cache`: the part that only its thread uses.
-//! - `bins`: the stacks of free blocks. `outgoing`: blocks of other heaps, before they are sent.
-//! - `thread_heap`: the beginning and end of a heap. `refill`: an empty or a full stack.
-//! - `spans`: the spans of a heap. `free_batch`: freed blocks of one word.
-//! - `remote`: frees of other threads' blocks. `exchange`: all interaction between heaps.
-//! - `zone`: heaps that belong to no thread. `object_cache`: zones with a type.
+//! [`Heap`](heap::Heap) is the record. [`ThreadHeap`](thread_heap::ThreadHeap) is a heap with the
+//! shared state below it, and has the methods.
+//!
+//! - `heap`: the record; `thread_cache`: the part of it that only its thread uses.
+//! - `bins`: the stacks of free blocks, one a class; `outgoing`: blocks of other heaps, not yet
+//!   sent.
+//! - `thread_heap`: the beginning and end of a heap, sending, and maintenance.
+//! - `refill`: the slow paths of blocks: an empty or a full stack.
+//! - `spans`: the spans of a heap; `free_batch`: freed blocks of one word of a span.
+//! - `exchange`: all interaction between heaps, which loom explores.
+//! - `zone`: heaps that belong to a purpose; `object_cache`: caches of objects of one type.
 
 pub(crate) mod bins;
 pub(crate) mod exchange;
-pub(crate) mod free_batch;
+mod free_batch;
 pub(crate) mod heap;
 pub(crate) mod object_cache;
-pub(crate) mod outgoing;
+mod outgoing;
 mod refill;
-mod remote;
 mod spans;
-pub(crate) mod thread_cache;
+mod thread_cache;
 pub(crate) mod thread_heap;
 pub(crate) mod zone;

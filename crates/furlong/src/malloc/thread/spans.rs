@@ -3,53 +3,51 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    central::span::{MAKING, Span, Use, unit_of},
-    class::{Class, UNIT},
+    central::{
+        arena::Arena,
+        span::{MAKING, Span, Use, unit_of},
+    },
+    class::{CLASSES, Class, UNIT},
     config::{Config, Hardening},
-    front::malloc::Malloc,
     os::{
         source::Misuse,
         system::{clear, stop},
     },
 };
 
-use super::heap::Heap;
+use super::thread_heap::ThreadHeap;
 
-impl<C: Config> Malloc<C> {
-    /// Puts a span in front of its heap's list.
-    pub(crate) fn list(&'static self, heap: &Heap, span: &Span) {
-        let first = heap.first(span.class());
+impl<C: Config> ThreadHeap<C> {
+    /// Puts a span in front of the heap's list.
+    pub(crate) fn list(self, span: &Span) {
+        let first = self.heap.first(span.class());
         span.prev.set(0);
         span.next.set(first.get());
         if first.get() != 0 {
-            self.map.span(first.get()).prev.set(span.unit.get());
+            self.central.map.span(first.get()).prev.set(span.unit.get());
         }
         first.set(span.unit.get());
         span.listed.set(1);
     }
 
-    /// Removes a span from its heap's list.
-    pub(crate) fn unlist(&'static self, heap: &Heap, span: &Span) {
+    /// Removes a span from the heap's list.
+    pub(crate) fn unlist(self, span: &Span) {
         let (prev, next) = (span.prev.get(), span.next.get());
         match prev {
-            0 => heap.first(span.class()).set(next),
-            _ => self.map.span(prev).next.set(next),
+            0 => self.heap.first(span.class()).set(next),
+            _ => self.central.map.span(prev).next.set(next),
         }
         if next != 0 {
-            self.map.span(next).prev.set(prev);
+            self.central.map.span(next).prev.set(prev);
         }
         span.listed.set(0);
     }
 
     /// Makes a span of free units. It is in no list yet; no latch is held.
-    pub(crate) fn new_span(
-        &'static self,
-        heap: &'static Heap,
-        class: Class,
-    ) -> Option<&'static Span> {
+    pub(crate) fn new_span(self, class: Class) -> Option<&'static Span> {
         let units = class.units();
-        let (base, zero) = self.claim_units(units, 1, |base| {
-            let span = self.map.span_at(base);
+        let (base, zero) = self.central.claim_units(units, 1, |base| {
+            let span = self.central.map.span_at(base);
             span.unit.set(unit_of(base));
             span.class.set(class.number());
             span.magic.set(class.magic());
@@ -59,55 +57,24 @@ impl<C: Config> Malloc<C> {
             span.summary.set(0);
             span.quiet.set(0);
             span.listed.set(MAKING);
-            self.mark_rest(base, units);
+            self.central.map.mark_rest(base, units);
             span.use_for(Use::Blocks);
-            span.owner.set(Some(heap));
+            span.owner.set(Some(self.heap));
         })?;
         if C::Hardening::SCRUB && !zero {
             clear(base, units * UNIT);
         }
-        let span = self.map.span_at(base);
-        self.touch_words(span);
+        let span = self.central.map.span_at(base);
+        self.central.touch_words(span);
         Some(span)
-    }
-
-    /// Makes the records of the later units lead to the first.
-    pub(crate) fn mark_rest(&'static self, base: usize, units: usize) {
-        for unit in 1..units {
-            let rest = self.map.span_at(base + unit * UNIT);
-            rest.unit.set(unit_of(base + unit * UNIT));
-            rest.summary.set(u64::from(unit_of(base)));
-            rest.use_for(Use::Rest);
-        }
-    }
-
-    /// Gives all units of a span or of a large object back. Under the pool's latch.
-    pub(crate) fn retire_units(&'static self, base: usize, units: usize) {
-        for unit in 0..units {
-            let span = self.map.span_at(base + unit * UNIT);
-            span.owner.set(None);
-            span.use_for(Use::Nothing);
-        }
-        self.give_units(base, units);
-    }
-
-    /// The number of blocks that a span has left to give.
-    pub(crate) fn available(span: &Span) -> usize {
-        let untouched = span.class().blocks() - usize::from(span.carved.get());
-        usize::from(span.free.get()) + untouched
     }
 
     /// Takes `count` blocks from a span, which must have as many: free ones first, then untouched
     /// ones, both in ascending order.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "at most 4096")]
-    pub(crate) fn take_from(
-        &'static self,
-        span: &'static Span,
-        count: usize,
-        mut put: impl FnMut(usize),
-    ) {
-        let Some(words) = self.map.words(span) else {
+    pub(crate) fn take_from(self, span: &'static Span, count: usize, mut put: impl FnMut(usize)) {
+        let Some(words) = self.central.map.words(span) else {
             return;
         };
         let (base, size) = (span.base(), span.class().size());
@@ -138,46 +105,39 @@ impl<C: Config> Malloc<C> {
         span.carved.set((carved + left) as u16);
     }
 
-    /// True if a span has no blocks left to give.
-    pub(crate) fn is_exhausted(span: &Span) -> bool {
-        span.summary.get() == 0 && usize::from(span.carved.get()) == span.class().blocks()
-    }
-
     /// Gives free blocks of one word back to their span, whose heap's latch is held. Retires the
     /// span if none of its blocks is in use and it is not the last of its class.
-    pub(crate) fn give_to_span(
-        &'static self,
-        heap: &'static Heap,
-        span: &'static Span,
-        word: usize,
-        bits: u64,
-    ) {
-        let Some(words) = self.map.words(span) else {
+    pub(crate) fn give_blocks(self, span: &'static Span, word: usize, bits: u64) {
+        let Some(words) = self.central.map.words(span) else {
             return;
         };
         let set = words.free(span.unit.get(), word);
         let twice = set.get() & bits;
         if twice != 0 {
             let block = word * 64 + twice.trailing_zeros() as usize;
-            stop(&self.source, Misuse::DoubleFree, span.address_of(block));
+            stop(
+                &self.central.source,
+                Misuse::DoubleFree,
+                span.address_of(block),
+            );
         }
         set.set(set.get() | bits);
         span.summary.set(span.summary.get() | 1 << word);
         #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
         span.free.set(span.free.get() + bits.count_ones() as u16);
         if span.listed.get() == 0 {
-            self.list(heap, span);
+            self.list(span);
         }
         let last = span.prev.get() == 0 && span.next.get() == 0;
-        if span.free.get() == span.carved.get() && (!last || !heap.is_running()) {
-            self.retire(heap, span);
+        if span.free.get() == span.carved.get() && (!last || !self.heap.is_running()) {
+            self.retire(span);
         }
     }
 
     /// Gives a span without used blocks back to the pool.
-    pub(crate) fn retire(&'static self, heap: &'static Heap, span: &'static Span) {
-        self.unlist(heap, span);
-        if let Some(words) = self.map.words(span) {
+    pub(crate) fn retire(self, span: &'static Span) {
+        self.unlist(span);
+        if let Some(words) = self.central.map.words(span) {
             let mut summary = span.summary.get();
             while summary != 0 {
                 words
@@ -187,61 +147,46 @@ impl<C: Config> Malloc<C> {
             }
         }
         span.summary.set(0);
-        self.with_pool(|_| self.retire_units(span.base(), span.class().units()));
+        self.central
+            .with_pool(|_| self.central.retire_units(span.base(), span.class().units()));
     }
 
-    /// The first unit's record for an address in a span of blocks, and the block's number.
-    ///
-    /// Stops the program if no block begins there.
-    pub(crate) fn find_block(&'static self, address: usize) -> (&'static Span, usize) {
-        let span = self.first_unit(address);
-        if !span.is(Use::Blocks) {
-            self.stop_at(address);
-        }
-        (span, self.block_in(span, address))
-    }
-
-    /// The number of the block that begins at an address in this span.
-    ///
-    /// Stops the program if none does.
-    #[inline]
-    pub(crate) fn block_in(&'static self, span: &'static Span, address: usize) -> usize {
-        match span.block_at(address) {
-            Some(block) => block,
-            None => stop(&self.source, Misuse::NotABlock, address),
+    /// Retires the spans that have no block in use.
+    pub(crate) fn retire_whole(self) {
+        for class in (1..CLASSES).map(Class::numbered) {
+            let mut unit = self.heap.first(class).get();
+            while unit != 0 {
+                let span = self.central.map.span(unit);
+                unit = span.next.get();
+                if span.free.get() == span.carved.get() {
+                    self.retire(span);
+                }
+            }
         }
     }
 
-    /// The record of the first unit of the span or object at an address.
-    pub(crate) fn first_unit(&'static self, address: usize) -> &'static Span {
-        self.first_of(self.map.span_at(address))
-    }
-
-    /// As [`first_unit`](Self::first_unit), from the record of any of its units.
-    #[inline]
-    pub(crate) fn first_of(&'static self, span: &'static Span) -> &'static Span {
-        if !span.is(Use::Rest) {
-            return span;
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "later units have 32 bits there"
-        )]
-        self.map.span(span.summary.get() as u32)
-    }
-
-    /// Stops the program: no block is at this address.
-    #[cold]
-    pub(crate) fn stop_at(&'static self, address: usize) -> ! {
-        let ours = self
-            .map
-            .arena(unit_of(address))
-            .is_some_and(|arena| arena.base.get() != 0);
-        let misuse = if ours {
-            Misuse::NotABlock
-        } else {
-            Misuse::Foreign
+    /// All spans that the heap owns. Only the heap's user adds or removes any.
+    pub(crate) fn all_spans(self) -> impl Iterator<Item = &'static Span> {
+        // An arena may be unmapped once all its units are free, and others come and go meanwhile.
+        let from = |order, after| {
+            self.central.with_pool(|pool| {
+                let arena = pool.arena_from(order, after)?;
+                Some((
+                    arena,
+                    arena.order.get(),
+                    arena.base.get(),
+                    !arena.free.get(),
+                ))
+            })
         };
-        stop(&self.source, misuse, address)
+        let next = move |(arena, order, ..): &(&'static Arena, usize, usize, u64)| {
+            from(order + 1, Some(*arena))
+        };
+        let arenas = core::iter::successors(from(0, None), next);
+        let units = |used: u64| (0..64).filter(move |at| used >> at & 1 == 1);
+        let spans = arenas.flat_map(move |(_, _, base, used)| {
+            units(used).map(move |at| self.central.map.span_at(base + at as usize * UNIT))
+        });
+        spans.filter(move |span| span.is(Use::Blocks) && span.owner.is(self.heap))
     }
 }

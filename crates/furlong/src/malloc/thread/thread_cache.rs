@@ -57,7 +57,7 @@ pub(crate) struct ThreadCache {
     pub(crate) caller: Half,
     /// The time of its last round, or of its first look at the clock; 0 before.
     pub(crate) round_ms: Bits,
-    /// The number of slow ways until the next look at the clock.
+    /// The number of slow paths until the next look at the clock.
     pub(crate) until_look: Word,
     /// 1 while its thread is posting: see `send_word` of `remote`.
     pub(crate) posting: AtomicU8,

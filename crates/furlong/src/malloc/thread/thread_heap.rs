@@ -1,53 +1,94 @@
-//! The beginning, the end and the reuse of heaps.
+//! A heap with the memory below it: its beginning and end, the blocks that it sends to other heaps,
+//! and its maintenance.
 
 use core::ptr;
 
 use crate::malloc::{
+    central::{span::Span, state::Central},
     class::{CLASSES, Class},
     config::Config,
-    front::malloc::Malloc,
     os::{current::CurrentHeap, source::PageSource, system::System},
 };
+use crate::sync::atomic::Ordering;
 
 use super::{
     bins::{STACKS, STACKS_ALIGN},
     exchange::Exchange,
+    free_batch::FreeBatch,
     heap::{Heap, State},
 };
 
 // As the docs of Malloc say.
 const _: () = assert!(size_of::<Heap>() + STACKS <= 320 << 10);
 
-impl<C: Config> Malloc<C> {
+/// Slow paths of a heap between two looks at the clock.
+const LOOKS: usize = 16;
+
+/// With no more bytes than this in total, the clock is not read.
+const LITTLE: usize = 4 << 20;
+
+/// The most bytes of remote frees that a heap holds back.
+const OUTGOING_BYTES_MAX: usize = 256 << 10;
+
+/// A heap with the memory below it. It is the heap of the caller, of a zone, or of a thread that
+/// has just ended; only the caller uses it.
+pub(crate) struct ThreadHeap<C: Config> {
+    pub(crate) central: &'static Central<C>,
+    pub(crate) heap: &'static Heap,
+}
+
+impl<C: Config> Clone for ThreadHeap<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C: Config> Copy for ThreadHeap<C> {}
+
+impl<C: Config> ThreadHeap<C> {
+    /// A heap of an allocator.
+    #[inline(always)]
+    pub(crate) fn new(central: &'static Central<C>, heap: &'static Heap) -> Self {
+        Self { central, heap }
+    }
+
+    /// The caller's heap, which may be a placeholder.
+    #[inline(always)]
+    pub(crate) fn of_caller(central: &'static Central<C>) -> Self {
+        Self::new(central, C::Current::get())
+    }
+
     /// The caller's heap, made or taken over if it has none. `None` if out of memory, or if the
     /// caller's heap has ended.
-    pub(crate) fn bind(&'static self) -> Option<&'static Heap> {
-        let heap = C::Current::get();
-        match heap.state() {
-            State::Running => return Some(heap),
+    pub(crate) fn bind(central: &'static Central<C>) -> Option<Self> {
+        let before = Self::of_caller(central);
+        match before.heap.state() {
+            State::Running => return Some(before),
             State::Over => return None,
             State::Vacant | State::Ended => {}
         }
-        let heap = self.take_heap()?;
-        heap.cache.caller.set(self.source.caller());
+        let own = Self::take(central)?;
+        own.heap.cache.caller.set(central.source.caller());
         // SAFETY: callers are pinned; the heap is running from now on, so nobody else takes it.
-        unsafe { C::Current::set(heap) };
+        unsafe { C::Current::set(own.heap) };
         C::Current::bound();
-        Some(heap)
+        Some(own)
     }
 
     /// A heap for the caller, running from now on: an ended one, or a new one.
-    pub(crate) fn take_heap(&'static self) -> Option<&'static Heap> {
-        let ended = self.take_over();
+    pub(crate) fn take(central: &'static Central<C>) -> Option<Self> {
+        let ended = central.take_over();
         // The time of its last round was another thread's.
         ended.inspect(|heap| heap.cache.round_ms.set(0));
-        ended.or_else(|| self.new_heap())
+        let ended = ended.map(|heap| Self::new(central, heap));
+        ended.or_else(|| Self::create(central))
     }
 
-    pub(crate) fn new_heap(&'static self) -> Option<&'static Heap> {
-        let page = self.source.page_size().max(STACKS_ALIGN);
+    /// A new heap, running from now on.
+    pub(crate) fn create(central: &'static Central<C>) -> Option<Self> {
+        let page = central.source.page_size().max(STACKS_ALIGN);
         let stacks = size_of::<Heap>().next_multiple_of(STACKS_ALIGN);
-        let start = self
+        let start = central
             .source
             .map_at((stacks + STACKS).next_multiple_of(page), page)?;
         let heap: *const Heap = ptr::with_exposed_provenance(start);
@@ -55,66 +96,182 @@ impl<C: Config> Malloc<C> {
         // than needed, and never unmapped.
         let heap: &'static Heap = unsafe { &*heap };
         heap.cache.bins.begin(start + stacks);
-        heap.cache.mark.set(self.with_pool(|pool| pool.mark.get()));
-        heap.cache.random.set(heap.cache.mark.get() ^ start | 1);
+        let mark = central.with_pool(|pool| pool.mark.get());
+        heap.cache.mark.set(mark);
+        heap.cache.random.set(mark ^ start | 1);
         heap.set_state(State::Running);
-        self.pool.heaps.push(heap, |next| heap.next.set(next));
-        Some(heap)
+        central.pool.heaps.push(heap, |next| heap.next.set(next));
+        Some(Self::new(central, heap))
     }
 
-    /// Ends the caller's heap. Its kept blocks go back to their spans, its remote frees are sent,
-    /// and its spans wait to be taken over. Later calls by the same thread are served without a
-    /// heap of its own.
-    pub fn end_thread(&'static self) {
-        let _pin = C::Current::pin();
-        let heap = C::Current::get();
-        // SAFETY: pinned; the heap is the placeholder for one that has ended.
-        unsafe { C::Current::set(Heap::over()) };
-        if heap.is_running() {
-            self.end_heap(heap);
-        }
-    }
-
-    /// Ends a heap that only the caller uses.
-    pub(crate) fn end_heap(&'static self, heap: &'static Heap) {
-        self.post_outgoing(heap);
-        self.end(heap, || {
-            self.empty(heap);
-            self.collect(heap);
-            self.retire_whole(heap);
+    /// Ends the heap. Its kept blocks go back to their spans, its remote frees are sent, and its
+    /// spans wait to be taken over.
+    pub(crate) fn end(self) {
+        self.post_outgoing();
+        self.central.end(self.heap, || {
+            self.empty();
+            self.central.collect(self.heap);
+            self.retire_whole();
         });
-        self.tend_freed();
+        self.central.purge_excess();
     }
 
-    /// Gives all kept and delayed blocks of a heap back to their spans.
-    pub(crate) fn empty(&'static self, heap: &'static Heap) {
-        for (block, _) in heap.cache.waits() {
-            self.give_batch(heap, self.batch_of(block));
+    /// Gives back all blocks that the heap keeps, and its spans that have no block in use.
+    pub(crate) fn give_all(self) {
+        self.post_outgoing();
+        let _held = self.central.hold_heap(self.heap);
+        self.central.collect(self.heap);
+        self.empty();
+        self.retire_whole();
+    }
+
+    /// Gives all kept and delayed blocks back to their spans.
+    fn empty(self) {
+        for (block, _) in self.heap.cache.waits() {
+            FreeBatch::at(self.central, block).give_to(self);
         }
-        heap.cache.forget_waiting();
-        self.empty_stacks(heap);
+        self.heap.cache.forget_waiting();
+        self.empty_stacks();
     }
 
-    /// Gives all blocks in a heap's stacks back to their spans.
-    pub(crate) fn empty_stacks(&'static self, heap: &'static Heap) {
+    /// Gives all blocks in the stacks back to their spans.
+    fn empty_stacks(self) {
         for class in (1..CLASSES).map(Class::numbered) {
-            self.flush(heap, class, usize::MAX);
-            while heap.cache.bins.take_back(class) {
-                self.flush(heap, class, usize::MAX);
+            self.flush(class, usize::MAX);
+            while self.heap.cache.bins.take_back(class) {
+                self.flush(class, usize::MAX);
             }
         }
     }
 
-    /// Retires the spans of a heap that have no block in use.
-    pub(crate) fn retire_whole(&'static self, heap: &'static Heap) {
-        for class in (1..CLASSES).map(Class::numbered) {
-            let mut unit = heap.first(class).get();
-            while unit != 0 {
-                let span = self.map.span(unit);
-                unit = span.next.get();
-                if span.free.get() == span.carved.get() {
-                    self.retire(heap, span);
-                }
+    /// Takes a block of another heap from the caller, to be posted with others of its word.
+    pub(crate) fn send(self, span: &'static Span, block: usize) {
+        let outgoing = &self.heap.cache.outgoing;
+        let (word, bit) = (block / 64, 1 << (block % 64));
+        let place = outgoing.place(span, word);
+        if place.span.is(span) && place.word.get() == word {
+            if place.bits.get() & bit != 0 {
+                self.central.stop_twice(span, block);
+            }
+            place.bits.set(place.bits.get() | bit);
+        } else {
+            let before = place.span.get();
+            let (old, bits) = (place.word.get(), place.bits.get());
+            place.span.set(Some(span));
+            place.word.set(word);
+            place.bits.set(bit);
+            if let Some(before) = before {
+                Self::send_word(self.central, before, old, bits);
+            }
+        }
+        let bytes = outgoing.bytes.get() + span.class().size();
+        outgoing.bytes.set(bytes);
+        if bytes >= OUTGOING_BYTES_MAX {
+            self.post_outgoing();
+            self.maintain();
+        }
+    }
+
+    /// Posts blocks of a word, and marks the caller as posting meanwhile. Their span may be retired
+    /// before this ends, but its record must stay until then.
+    pub(crate) fn send_word(
+        central: &'static Central<C>,
+        span: &'static Span,
+        word: usize,
+        bits: u64,
+    ) {
+        let heap = C::Current::get();
+        if heap.is_running() {
+            // Relaxed: comes before the first step of post, which the thread that retires the span
+            // has seen.
+            heap.cache.posting.store(1, Ordering::Relaxed);
+            central.post(span, word, bits);
+            // Release: pairs with the Acquire in is_posting.
+            heap.cache.posting.store(0, Ordering::Release);
+        } else {
+            // Relaxed: as above.
+            central.pool.posting.fetch_add(1, Ordering::Relaxed);
+            central.post(span, word, bits);
+            // Release: pairs with the Acquire in is_posting.
+            central.pool.posting.fetch_sub(1, Ordering::Release);
+        }
+    }
+
+    /// Posts all remote frees that the heap holds back.
+    pub(crate) fn post_outgoing(self) {
+        let outgoing = &self.heap.cache.outgoing;
+        if outgoing.bytes.get() == 0 {
+            return;
+        }
+        outgoing.bytes.set(0);
+        for (span, place) in outgoing.each() {
+            place.span.set(None);
+            Self::send_word(self.central, span, place.word.get(), place.bits.get());
+        }
+    }
+
+    /// Does pending work in a slow path of freeing, which holds no latch.
+    #[inline(always)]
+    pub(crate) fn maintain(self) {
+        self.central.purge_excess();
+        let until_look = &self.heap.cache.until_look;
+        match until_look.get().checked_sub(1) {
+            Some(left) => until_look.set(left),
+            None => {
+                until_look.set(LOOKS);
+                self.look_at_clock();
+            }
+        }
+    }
+
+    /// As [`maintain`](Self::maintain), after an object above the size classes was freed.
+    pub(crate) fn maintain_now(self) {
+        self.central.purge_excess();
+        self.look_at_clock();
+    }
+
+    /// Reads the clock, and begins the rounds that are due. No latch is held.
+    #[cold]
+    #[inline(never)]
+    fn look_at_clock(self) {
+        let (central, pool) = (self.central, &self.central.pool);
+        let all = pool.live_bytes() + pool.dirty_bytes() + pool.mappings.bytes();
+        if all <= LITTLE {
+            return;
+        }
+        let now = central.source.now_ms();
+        if self.heap.is_running() && central.begins_round(&self.heap.cache.round_ms, now) {
+            self.give_idle();
+        }
+        central.begin_round(now);
+    }
+
+    /// Gives back the memory that the heap keeps but does not use now.
+    fn give_idle(self) {
+        self.post_outgoing();
+        let held = self.central.hold_heap(self.heap);
+        self.central.collect(self.heap);
+        self.empty_stacks();
+        self.retire_whole();
+        drop(held);
+        // Only its thread changes which blocks a running heap's spans have.
+        Class::medium().for_each(|class| self.purge_blocks(class));
+    }
+
+    /// Purges the free blocks of a medium class in the heap's spans whose free count is the same as
+    /// in its last round. The page in which a block begins stays, since the block's mark is in it.
+    fn purge_blocks(self, class: Class) {
+        let mut unit = self.heap.first(class).get();
+        while unit != 0 {
+            let span = self.central.map.span(unit);
+            unit = span.next.get();
+            let free = span.free.get();
+            if span.quiet.get() != free {
+                span.quiet.set(free);
+                span.purged.set(0);
+            } else if span.purged.get() == 0 {
+                span.purged.set(1);
+                self.central.purge_free(span);
             }
         }
     }

@@ -1,24 +1,24 @@
 //! Zones: heaps that belong to a purpose and not to a thread, whose blocks are all freed at once.
 //!
 //! A zone has a heap like a thread's. During a call that heap is the caller's current one, so the
-//! same gates and slow ways serve it. Only adoption treats zones differently, because it would give
-//! a zone the blocks of other heaps.
+//! same gates and slow paths serve it. Only adoption treats zones differently, because it would
+//! give a zone the blocks of other heaps.
 
 use core::{alloc::Layout, cell::Cell, fmt, ptr::NonNull};
 
 use crate::malloc::{
     central::{
-        arena::Arena,
+        large::LargeObjects,
+        pool::Pool,
         span::{Span, Use},
     },
-    class::UNIT,
     config::{Config, Hardening},
     field::Half,
     front::malloc::Malloc,
     os::{current::CurrentHeap, source::Misuse, system::stop},
 };
 
-use super::{exchange::Exchange, heap::Heap};
+use super::{exchange::Exchange, heap::Heap, thread_heap::ThreadHeap};
 
 /// A private heap: allocate from it, and free everything by dropping it.
 ///
@@ -96,7 +96,9 @@ impl<C: Config> Zone<C> {
     #[must_use]
     pub fn new(malloc: &'static Malloc<C>) -> Option<Self> {
         let _pin = C::Current::pin();
-        let heap = malloc.spare_heap().or_else(|| malloc.new_heap())?;
+        let central = &malloc.central;
+        let spare = central.with_pool(Pool::take_spare);
+        let heap = spare.or_else(|| Some(ThreadHeap::create(central)?.heap))?;
         heap.zone.set(1);
         Some(Self {
             malloc,
@@ -180,7 +182,10 @@ impl<C: Config> Zone<C> {
 
     /// The record of the span or object of a block.
     fn record(&self, block: NonNull<u8>) -> &'static Span {
-        self.malloc.first_unit(block.as_ptr().expose_provenance())
+        self.malloc
+            .central
+            .map
+            .first_unit(block.as_ptr().expose_provenance())
     }
 
     fn noted(&self, block: *mut u8) -> Option<NonNull<u8>> {
@@ -199,7 +204,7 @@ impl<C: Config> Zone<C> {
         span.prev.set(0);
         span.next.set(next);
         if next != 0 {
-            self.malloc.map.span(next).prev.set(span.unit.get());
+            self.malloc.central.map.span(next).prev.set(span.unit.get());
         }
     }
 
@@ -210,19 +215,20 @@ impl<C: Config> Zone<C> {
         let ours = if span.is(Use::Blocks) {
             span.owner.is(self.heap)
         } else {
-            let (span, _) = self.malloc.object_at(block.as_ptr().addr());
+            let objects = LargeObjects(&self.malloc.central);
+            let (span, _) = objects.object_at(block.as_ptr().addr());
             self.unlink(span)
         };
         if !ours {
             let address = block.as_ptr().addr();
-            stop(&self.malloc.source, Misuse::Foreign, address);
+            stop(&self.malloc.central.source, Misuse::Foreign, address);
         }
     }
 
     /// Removes an object from the list. `false` if it was not in the list.
     fn unlink(&self, span: &Span) -> bool {
         let (prev, next) = (span.prev.get(), span.next.get());
-        let link = (prev != 0).then(|| &self.malloc.map.span(prev).next);
+        let link = (prev != 0).then(|| &self.malloc.central.map.span(prev).next);
         if link.map_or(self.objects.get(), Half::get) != span.unit.get() {
             return false;
         }
@@ -231,81 +237,39 @@ impl<C: Config> Zone<C> {
             None => self.objects.set(next),
         }
         if next != 0 {
-            self.malloc.map.span(next).prev.set(prev);
+            self.malloc.central.map.span(next).prev.set(prev);
         }
         true
     }
 }
 
 impl<C: Config> Drop for Zone<C> {
+    /// Retires all spans, even with blocks in use, and keeps the heap for the next zone.
     fn drop(&mut self) {
         let _entered = self.enter();
+        let (central, heap) = (&self.malloc.central, self.heap);
         while self.objects.get() != 0 {
-            let span = self.malloc.map.span(self.objects.get());
+            let span = central.map.span(self.objects.get());
             self.unlink(span);
-            self.malloc.free_units(span.base());
+            LargeObjects(central).free(span.base());
         }
-        self.malloc.end_zone(self.heap);
-    }
-}
-
-impl<C: Config> Malloc<C> {
-    /// The heap of a dropped zone.
-    fn spare_heap(&'static self) -> Option<&'static Heap> {
-        self.with_pool(|_| {
-            let heap = self.spare.get()?;
-            self.spare.set(heap.spare.get());
-            Some(heap)
-        })
-    }
-
-    /// Retires all spans of a zone's heap, even with blocks in use, and keeps the heap for the next
-    /// zone.
-    fn end_zone(&'static self, heap: &'static Heap) {
-        self.post_outgoing(heap);
-        let held = self.hold_heap(heap);
-        self.collect(heap);
+        let own = ThreadHeap::new(central, heap);
+        own.post_outgoing();
+        let held = central.hold_heap(heap);
+        central.collect(heap);
         heap.cache.bins.forget();
         heap.cache.forget_waiting();
-        for span in self.spans_of(heap) {
+        for span in own.all_spans() {
             if span.listed.get() == 0 {
-                self.list(heap, span);
+                own.list(span);
             }
-            self.retire(heap, span);
+            own.retire(span);
         }
         drop(held);
         if C::Hardening::SCRUB {
-            self.purge_down_to(0);
+            central.purge_down_to(0);
         }
-        self.tend_freed();
-        self.with_pool(|_| {
-            heap.spare.set(self.spare.get());
-            self.spare.set(Some(heap));
-        });
-    }
-
-    /// The spans that a heap owns. Only the heap's user adds or removes any.
-    fn spans_of(&'static self, heap: &'static Heap) -> impl Iterator<Item = &'static Span> {
-        // An arena may be unmapped once all its units are free, and others come and go meanwhile.
-        let from = |order, after| {
-            self.with_pool(|pool| {
-                let arena = pool.arena_from(order, after)?;
-                Some((
-                    arena,
-                    arena.order.get(),
-                    arena.base.get(),
-                    !arena.free.get(),
-                ))
-            })
-        };
-        let next = move |(arena, order, ..): &(&'static Arena, usize, usize, u64)| {
-            from(order + 1, Some(*arena))
-        };
-        let arenas = core::iter::successors(from(0, None), next);
-        let units = |used: u64| (0..64).filter(move |at| used >> at & 1 == 1);
-        let spans = arenas.flat_map(move |(_, _, base, used)| {
-            units(used).map(move |at| self.map.span_at(base + at as usize * UNIT))
-        });
-        spans.filter(move |span| span.is(Use::Blocks) && span.owner.is(heap))
+        central.purge_excess();
+        central.with_pool(|pool| pool.add_spare(heap));
     }
 }

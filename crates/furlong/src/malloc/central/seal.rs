@@ -4,20 +4,14 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    central::{large::LARGE_MAX, span::Span},
-    class::UNIT,
-    config::{Config, Hardening},
+    config::{Config, Hardening, SEAL},
     os::{
         source::Misuse,
         system::{clear, is_zero, put_word, stop, word_at},
     },
-    thread::heap::Heap,
 };
 
-use super::malloc::Malloc;
-
-/// Bytes of a seal.
-const SEAL: usize = size_of::<usize>();
+use super::state::Central;
 
 /// The number of bytes checked behind the contents, and of a block before it is handed out.
 const BEHIND: usize = 64;
@@ -53,25 +47,18 @@ fn is_unused(address: usize, from: usize, seal: usize) -> bool {
     words.fold(begins, |all, at| all | word_at(at)) == 0
 }
 
-impl<C: Config> Malloc<C> {
-    /// The size of a request with its seal.
-    #[inline(always)]
-    pub(crate) fn with_seal(size: usize) -> usize {
-        if C::Hardening::SCRUB {
-            size.saturating_add(SEAL)
-        } else {
-            size
-        }
-    }
+/// The seals of an allocator's blocks.
+pub(crate) struct Seals<C: Config>(pub(crate) &'static Central<C>);
 
+impl<C: Config> Seals<C> {
     /// Seals a new block, all of which is zero; 0 stays 0.
     #[inline(always)]
-    pub(crate) fn sealed(&'static self, address: usize, room: usize, size: usize) -> usize {
+    pub(crate) fn seal(&self, address: usize, room: usize, size: usize) -> usize {
         if C::Hardening::SCRUB && address != 0 {
             let unused = room - SEAL - size;
             put_word(
                 address + room - SEAL,
-                seal_of(self.pool.mark.get(), address, unused),
+                seal_of(self.0.pool.mark.get(), address, unused),
             );
         }
         address
@@ -81,27 +68,27 @@ impl<C: Config> Malloc<C> {
     ///
     /// Stops the program if something was written past them.
     #[inline(always)]
-    pub(crate) fn contents(&'static self, address: usize, room: usize) -> usize {
+    pub(crate) fn contents(&self, address: usize, room: usize) -> usize {
         if !C::Hardening::SCRUB {
             return room;
         }
-        match self.kept_to(address, room) {
+        match self.intact_contents(address, room) {
             Some(size) => size,
-            None => stop(&self.source, Misuse::Overrun, address),
+            None => stop(&self.0.source, Misuse::Overrun, address),
         }
     }
 
     /// As [`contents`](Self::contents), but `None` if something was written past them.
     #[inline(always)]
-    fn kept_to(&'static self, address: usize, room: usize) -> Option<usize> {
+    pub(crate) fn intact_contents(&self, address: usize, room: usize) -> Option<usize> {
         let end = address + room - SEAL;
-        let unused = unused_by(self.pool.mark.get(), address, word_at(end))?;
+        let unused = unused_by(self.0.pool.mark.get(), address, word_at(end))?;
         let size = (room - SEAL).checked_sub(unused)?;
         is_unused(address, address + size, end).then_some(size)
     }
 
     /// Changes the length of a block's contents in place, if the block is large enough.
-    pub(crate) fn reseal(&'static self, address: usize, room: usize, size: usize) -> bool {
+    pub(crate) fn reseal(&self, address: usize, room: usize, size: usize) -> bool {
         let have = self.contents(address, room);
         if size > room - SEAL || size <= room / 2 {
             return false;
@@ -109,32 +96,15 @@ impl<C: Config> Malloc<C> {
         if size < have {
             clear(address + size, have - size);
         }
-        self.sealed(address, room, size);
+        self.seal(address, room, size);
         true
-    }
-
-    /// The fast path that frees a block without a mark of the caller's heap.
-    #[inline(always)]
-    pub(crate) fn free_sealed(
-        &'static self,
-        heap: &'static Heap,
-        span: &'static Span,
-        address: usize,
-    ) {
-        let class = span.class();
-        if self.kept_to(address, class.size()).is_none() {
-            return self.free_slow(address, span);
-        }
-        clear(address, class.size());
-        put_word(address, heap.cache.mark.get());
-        self.keep_late(heap, class, address);
     }
 
     /// Checks a block before it is handed out.
     ///
     /// Stops the program if the block was written to since it was freed.
     #[inline(always)]
-    pub(crate) fn inspect(&'static self, block: usize, room: usize) {
+    pub(crate) fn inspect(&self, block: usize, room: usize) {
         let mark = word_at(block);
         // The first branch has a length that the compiler knows.
         let clean = if room >= BEFORE {
@@ -142,21 +112,9 @@ impl<C: Config> Malloc<C> {
         } else {
             is_zero(block + SEAL, room - SEAL)
         };
-        if !clean || (mark != 0 && mark != self.pool.mark.get()) {
-            stop(&self.source, Misuse::WrittenAfterFree, block);
+        if !clean || (mark != 0 && mark != self.0.pool.mark.get()) {
+            stop(&self.0.source, Misuse::WrittenAfterFree, block);
         }
-    }
-
-    /// Ensures that a new object of its own units is all zeros, and seals it.
-    pub(crate) fn sealed_units(&'static self, address: usize, zero: bool, size: usize) {
-        let (_, room) = self.object_at(address);
-        if !zero {
-            clear(address, room);
-        } else if room <= LARGE_MAX && !is_zero(address, room) {
-            stop(&self.source, Misuse::WrittenAfterFree, address);
-        }
-        debug_assert!(room >= UNIT.min(size));
-        self.sealed(address, room, size);
     }
 }
 

@@ -10,20 +10,21 @@ use crate::sync::atomic::Ordering;
 use crate::malloc::{
     class::UNIT,
     config::{Config, Hardening},
-    front::malloc::Malloc,
     os::{source::PageSource, system::System},
 };
 
 use super::{
-    arena::{ARENA, Arena, UNITS, Words},
+    arena::{ARENA, Arena, UNITS, Words, run},
     map::Map,
+    purge::TOO_MUCH,
     span::{Span, Use, unit_of},
+    state::Central,
 };
 
 /// The units at both ends of an arena, which are made inaccessible under `GUARD`.
 const ENDS: u64 = 1 << 63 | 1;
 
-impl<C: Config> Malloc<C> {
+impl<C: Config> Central<C> {
     /// Takes free units, from a new arena if need be. Returns their start, and `true` if they are
     /// all zeros. `note` records their use under the pool's latch. No latch is held.
     ///
@@ -36,7 +37,7 @@ impl<C: Config> Malloc<C> {
     ) -> Option<(usize, bool)> {
         let take = || {
             self.with_pool(|_| {
-                let taken = self.take_units(len, align)?;
+                let taken = self.pool.take_units(len, align)?;
                 note(taken.0);
                 Some(taken)
             })
@@ -129,7 +130,7 @@ impl<C: Config> Malloc<C> {
         let start = (&raw const *self.map.span_at(base)).expose_provenance();
         let len = UNITS * size_of::<Span>();
         let is_pages = (start | len).is_multiple_of(self.source.page_size());
-        if is_pages && !self.is_posting() && posted.all(|posted| posted == 0) {
+        if is_pages && !self.pool.is_posting() && posted.all(|posted| posted == 0) {
             self.source.purge_at(start, len);
         }
     }
@@ -166,5 +167,44 @@ impl<C: Config> Malloc<C> {
             // Relaxed: as in prepare.
             words.remote(unit, word).fetch_or(0, Ordering::Relaxed);
         }
+    }
+
+    /// Takes the units behind a run, if they are free, under the pool's latch.
+    pub(crate) fn extend_units(
+        &'static self,
+        base: usize,
+        len: usize,
+        more: usize,
+    ) -> Option<bool> {
+        let arena = self.map.arena(unit_of(base))?;
+        let end = unit_of(base) as usize % 64 + len;
+        if end + more > 64 {
+            return None;
+        }
+        let at = u32::try_from(end).ok()?;
+        let whole = arena.free.get() & run(at, more) == run(at, more);
+        whole.then(|| self.pool.use_run(arena, at, more))
+    }
+
+    /// Gives units back, under the pool's latch, and records if too many are dirty.
+    fn give_units(&'static self, base: usize, len: usize) {
+        let (pool, unit) = (&self.pool, unit_of(base));
+        let Some(arena) = self.map.arena(unit) else {
+            return;
+        };
+        pool.give_run(arena, unit % 64, len);
+        if pool.dirty_bytes() > self.dirty_bytes_max() {
+            pool.work.set(pool.work.get() | TOO_MUCH);
+        }
+    }
+
+    /// Gives all units of a span or of a large object back. Under the pool's latch.
+    pub(crate) fn retire_units(&'static self, base: usize, units: usize) {
+        for unit in 0..units {
+            let span = self.map.span_at(base + unit * UNIT);
+            span.owner.set(None);
+            span.use_for(Use::Nothing);
+        }
+        self.give_units(base, units);
     }
 }

@@ -1,0 +1,120 @@
+//! Maintenance by the caller: limits, memory that is given back, the end of a thread, forks, and a
+//! look at the whole allocator.
+
+use crate::check::Check;
+use crate::malloc::{
+    central::check::{BrokenMalloc, Statistics},
+    config::Config,
+    os::current::CurrentHeap,
+    policy::Profile,
+    thread::{heap::Heap, thread_heap::ThreadHeap},
+};
+
+use super::malloc::Malloc;
+
+impl<C: Config> Check for &'static Malloc<C> {
+    type Broken = BrokenMalloc;
+
+    /// As [`Malloc::check`].
+    fn check(&self) -> Result<(), BrokenMalloc> {
+        Malloc::check(self)
+    }
+}
+
+impl<C: Config> Malloc<C> {
+    /// Replaces the profile of the allocator's type by another. Heaps follow as they refill stacks.
+    pub fn follow(&'static self, profile: &Profile) {
+        let _pin = C::Current::pin();
+        let central = &self.central;
+        central.with_pool(|_| central.policy.follow(profile));
+    }
+
+    /// Gives back the blocks that the caller's heap keeps, and all free memory to the system.
+    /// Returns `true` if the system got any.
+    pub fn trim(&'static self) -> bool {
+        let _pin = C::Current::pin();
+        self.central.trim()
+    }
+
+    /// Ends the caller's heap. Its kept blocks go back to their spans, its remote frees are sent,
+    /// and its spans wait to be taken over. Later calls by the same thread are served without a
+    /// heap of its own.
+    pub fn end_thread(&'static self) {
+        let _pin = C::Current::pin();
+        let own = ThreadHeap::of_caller(&self.central);
+        // SAFETY: pinned; the heap is the placeholder for one that has ended.
+        unsafe { C::Current::set(Heap::over()) };
+        if own.heap.is_running() {
+            own.end();
+        }
+    }
+
+    /// Prepares for a fork: no other thread changes shared state until
+    /// [`after_fork`](Self::after_fork) or [`after_fork_in_child`](Self::after_fork_in_child).
+    ///
+    /// An allocator made by [`thread_heap`](crate::malloc::thread_heap) with a static, or by
+    /// preload, has all three functions called at a fork. Another one must register them.
+    ///
+    /// # Safety
+    /// The calling thread forks afterwards, or fails to. It then calls `after_fork` once in this
+    /// process, and `after_fork_in_child` once in the new process, if there is one.
+    pub unsafe fn before_fork(&'static self) {
+        let _pin = C::Current::pin();
+        self.central.before_fork();
+    }
+
+    /// Resumes after a fork, in the process that forked.
+    ///
+    /// # Safety
+    /// As [`before_fork`](Self::before_fork) says; any other call would release latches that other
+    /// threads hold.
+    ///
+    /// ```compile_fail,E0133
+    /// # use furlong::malloc::{Config, Malloc};
+    /// fn unlock<C: Config>(malloc: &'static Malloc<C>) {
+    ///     malloc.after_fork();
+    /// }
+    /// ```
+    pub unsafe fn after_fork(&'static self) {
+        self.central.after_fork();
+    }
+
+    /// Resumes after a fork, in the new process: ends the heaps of threads that it does not have.
+    ///
+    /// # Safety
+    /// As [`before_fork`](Self::before_fork) says; and no other thread of this process has a heap
+    /// of the allocator, since that heap would be given to the next new thread.
+    ///
+    /// ```compile_fail,E0133
+    /// # use furlong::malloc::{Config, Malloc};
+    /// fn end_all<C: Config>(malloc: &'static Malloc<C>) {
+    ///     malloc.after_fork_in_child();
+    /// }
+    /// ```
+    pub unsafe fn after_fork_in_child(&'static self) {
+        self.central.after_fork_in_child();
+    }
+
+    /// Checks every invariant. No other thread may be in a gate meanwhile; threads in a slow path
+    /// are waited for.
+    ///
+    /// # Errors
+    /// See [`BrokenMalloc`].
+    ///
+    /// # Cost
+    /// O(units): it walks all arenas under all latches.
+    pub fn check(&'static self) -> Result<(), BrokenMalloc> {
+        let _pin = C::Current::pin();
+        self.central.hold_all().check()
+    }
+
+    /// Counts all memory. Exact if no thread is in a gate meanwhile.
+    ///
+    /// # Cost
+    /// O(units): it walks all arenas under all latches.
+    #[must_use]
+    pub fn statistics(&'static self) -> Statistics {
+        let _pin = C::Current::pin();
+        self.central.hold_all().statistics()
+    }
+}
