@@ -97,7 +97,7 @@ fn a_block_that_is_freed_while_its_span_is_adopted_comes_to_the_new_owner() {
             world.end_heap(0);
             let sender = body(|world: &Shared| world.free_remotely(0, 1, 0b01));
             let adopter = body(|world: &Shared| {
-                world.adopt_into(1);
+                world.take_ended_spans_into(1);
             });
             (world, [sender, adopter])
         },

@@ -104,7 +104,7 @@ impl Tier for Batched {
 /// The checks, and the overwriting of freed memory.
 ///
 /// Its secrets are derived from one random number of the system: see
-/// [`PageSource::random`](super::PageSource::random).
+/// [`PageSource::random`].
 pub trait Hardening: sealed::Sealed + 'static {
     /// Check at each free that the pointer is a block's start and that the block is in use. A free
     /// block carries a secret mark in its first word.

@@ -144,12 +144,12 @@ impl World {
             .position(|heap| core::ptr::eq(*heap, taken))
     }
 
-    /// Lets a heap adopt a span with blocks left to give.
-    pub fn adopt_into(&'static self, heap: usize) -> bool {
+    /// Lets a heap take over spans of ended heaps with blocks left to give.
+    pub fn take_ended_spans_into(&'static self, heap: usize) -> bool {
         self.lock_heap(self.heaps[heap]);
-        let adopted = self.take_ended_spans(self.heaps[heap], class()).is_some();
+        let taken = self.take_ended_spans(self.heaps[heap], class()).is_some();
         self.unlock_heap(self.heaps[heap]);
-        adopted
+        taken
     }
 
     /// Gives a span without an owner to a heap, with all its blocks in use.

@@ -35,7 +35,7 @@ pub(crate) const MAKING: u8 = 2;
 ///
 /// All fields but the last two belong to the owner, under its heap's latch. A thread with a live
 /// block in the unit may read `owner`, `magic` and `class` without it. Of these only `owner` can
-/// change meanwhile, by adoption.
+/// change meanwhile, if another heap takes over the span.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Span {

@@ -216,7 +216,7 @@ pub(crate) trait Exchange: Sized + 'static {
     }
 
     /// Takes over spans of a class with blocks left to give from ended heaps. The heap's own latch
-    /// is held. A zone adopts none: all its spans are freed at once.
+    /// is held. A zone takes none: all its spans are freed at once.
     fn take_ended_spans(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
         if self.ended().get() == 0 || heap.zone.get() == 1 {
             return None;
@@ -232,9 +232,9 @@ pub(crate) trait Exchange: Sized + 'static {
                 }
             }
             self.unlock_heap(other);
-            let adopted = self.first_span(heap, class);
-            if adopted.is_some() {
-                return adopted;
+            let taken = self.first_span(heap, class);
+            if taken.is_some() {
+                return taken;
             }
         }
         None

@@ -1,8 +1,8 @@
 //! Zones: heaps that belong to a purpose and not to a thread, whose blocks are all freed at once.
 //!
 //! A zone has a heap like a thread's. During a call that heap is the caller's current one, so the
-//! same gates and slow paths serve it. Only adoption treats zones differently, because it would
-//! give a zone the blocks of other heaps.
+//! same gates and slow paths serve it. Only `take_ended_spans` treats zones differently, because it
+//! would give a zone the blocks of other heaps.
 
 use core::{alloc::Layout, cell::Cell, fmt, ptr::NonNull};
 
