@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use furlong_lab::measure::callgrind::{Callgrind, CallgrindError, Count};
-use furlong_lab::measure::finished::Ending;
-use furlong_lab::measure::launcher::{Launcher, Task};
+use furlong_lab::measure::launch::callgrind::{Callgrind, CallgrindError, Count};
+use furlong_lab::measure::launch::finished::Ending;
+use furlong_lab::measure::launch::launcher::{Launcher, Task};
 use furlong_lab::model::result::{Kind, ResultFile};
 
 /// Counts a task's instructions; `None` without valgrind.

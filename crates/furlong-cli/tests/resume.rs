@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use furlong_lab::measure::deal::Deal;
+use furlong_lab::measure::block_order::BlockOrder;
 use furlong_lab::model::result::CONTROL;
 use lab::{EXPERIMENT, Home, read, text};
 use rusqlite::{Connection, OpenFlags};
@@ -181,9 +181,10 @@ fn a_killed_run_goes_on_without_losing_or_repeating_a_block() {
         let mut runners: Vec<&str> = workload.arms.iter().map(|arm| arm.name.as_str()).collect();
         runners.push(CONTROL);
         for (order, number) in workload.order.iter().zip(1..) {
-            let deal = Deal::new(5, EXPERIMENT, &workload.name, number, runners.len());
-            let dealt: Vec<&str> = deal.order.iter().map(|runner| runners[*runner]).collect();
-            assert_eq!(*order, dealt, "block {number} of {}", workload.name);
+            let drawn = BlockOrder::new(5, EXPERIMENT, &workload.name, number, runners.len());
+            let drawn_order: Vec<&str> =
+                drawn.order.iter().map(|runner| runners[*runner]).collect();
+            assert_eq!(*order, drawn_order, "block {number} of {}", workload.name);
         }
     }
     assert!(

@@ -6,7 +6,7 @@ mod lab;
 use std::fs;
 use std::process::Stdio;
 
-use furlong_lab::measure::deal::Deal;
+use furlong_lab::measure::block_order::BlockOrder;
 use furlong_lab::model::Outcome;
 use furlong_lab::model::result::{CONTROL, Kind, ResultFile};
 use lab::{EXPERIMENT, Home, is_spoiler, read, text};
@@ -33,8 +33,8 @@ fn a_smoke_run_measures_every_arm_of_every_block() {
         let mut runners: Vec<&str> = workload.arms.iter().map(|arm| arm.name.as_str()).collect();
         runners.push(CONTROL);
         for (place, number) in (1..=3).enumerate() {
-            let deal = Deal::new(7, EXPERIMENT, &workload.name, number, runners.len());
-            let order: Vec<&str> = deal.order.iter().map(|runner| runners[*runner]).collect();
+            let drawn = BlockOrder::new(7, EXPERIMENT, &workload.name, number, runners.len());
+            let order: Vec<&str> = drawn.order.iter().map(|runner| runners[*runner]).collect();
             assert_eq!(workload.order[place], order);
         }
     }

@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::error::Error;
-use crate::model::Agenda;
+use crate::model::Schedule;
 use crate::model::result::ResultFile;
 use crate::options::{Database, Options, Settings, default_database};
 use crate::peers;
@@ -17,7 +17,7 @@ use crate::record::store::{Brief, Fault, Location, Saved, Status, Store};
 pub(crate) fn begin(
     options: &Options<'_>,
     result: &ResultFile,
-    agenda: &Agenda,
+    schedule: &Schedule,
 ) -> (Option<Store>, Vec<String>) {
     if options.database.none(options.settings) {
         return (None, vec![]);
@@ -29,7 +29,7 @@ pub(crate) fn begin(
     make_home(&location);
     let begun = Store::open(&location).and_then(|mut store| {
         let others = store.others_at_work()?;
-        store.begin(result, agenda, &build::binary())?;
+        store.begin(result, schedule, &build::binary())?;
         Ok((store, others))
     });
     match begun {

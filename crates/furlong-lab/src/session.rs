@@ -1,4 +1,4 @@
-//! One invocation that measures, from its agenda to its exit code: the common part of `run` and
+//! One invocation that measures, from its schedule to its exit code: the common part of `run` and
 //! `compare`.
 #![forbid(unsafe_code)]
 
@@ -16,7 +16,7 @@ use crate::measure::campaign::{Campaign, End};
 use crate::measure::interrupt::Interrupt;
 use crate::measure::progress::Progress;
 use crate::measure::sampler::{Pass, Sampler};
-use crate::model::Agenda;
+use crate::model::Schedule;
 use crate::model::result::{ResultFile, Run, Verdict};
 use crate::options::{FailOn, Options, default_database};
 use crate::peers;
@@ -37,7 +37,7 @@ const STEAL_MAX_PCT: f64 = 1.0;
 
 /// A running invocation.
 pub struct Session<'a> {
-    agenda: Agenda,
+    schedule: Schedule,
     ledger: Ledger,
     options: Options<'a>,
     began: Option<CpuTime>,
@@ -50,19 +50,19 @@ impl<'a> Session<'a> {
     ///
     /// The system has no random numbers for the name.
     pub fn begin(
-        agenda: Agenda,
+        schedule: Schedule,
         tag: Option<String>,
         note: Option<String>,
         options: Options<'a>,
     ) -> Result<Session<'a>, Error> {
-        let run = new_run(&agenda, tag, note)?;
-        Ok(Session::open(run, agenda, options))
+        let run = new_run(&schedule, tag, note)?;
+        Ok(Session::open(run, schedule, options))
     }
 
     /// Begins a run that has a name already.
-    pub(crate) fn open(run: Run, agenda: Agenda, options: Options<'a>) -> Session<'a> {
-        let mut result = agenda.blank(run);
-        let (store, warnings) = archive::begin(&options, &result, &agenda);
+    pub(crate) fn open(run: Run, schedule: Schedule, options: Options<'a>) -> Session<'a> {
+        let mut result = schedule.blank(run);
+        let (store, warnings) = archive::begin(&options, &result, &schedule);
         result.run.warnings = warnings;
         if result.run.machine.fleet.is_none() {
             result.run.warnings.extend(spoilers(&result));
@@ -71,13 +71,13 @@ impl<'a> Session<'a> {
             options.voice.warn(warning);
         }
         let ledger = Ledger::new(result, store, options.voice);
-        Session::of(agenda, ledger, options)
+        Session::of(schedule, ledger, options)
     }
 
     /// Returns a session with a ledger that may have results already.
-    pub(crate) fn of(agenda: Agenda, ledger: Ledger, options: Options<'a>) -> Session<'a> {
+    pub(crate) fn of(schedule: Schedule, ledger: Ledger, options: Options<'a>) -> Session<'a> {
         Session {
-            agenda,
+            schedule,
             ledger,
             options,
             began: Files::default().cpu_time(),
@@ -88,7 +88,7 @@ impl<'a> Session<'a> {
     ///
     /// # Shapes
     ///
-    /// `fits` checks that this invocation can do the work on the agenda.
+    /// `fits` checks that this invocation can do the work on the schedule.
     ///
     /// # Errors
     ///
@@ -96,34 +96,37 @@ impl<'a> Session<'a> {
     pub fn resume(
         id: &str,
         options: Options<'a>,
-        fits: impl FnOnce(&Agenda) -> Result<(), Error>,
+        fits: impl FnOnce(&Schedule) -> Result<(), Error>,
     ) -> Result<Session<'a>, Error> {
         let refuse = |fault: Fault| Error::usage(fault.to_string());
         let mut store = archive::open(&options)?;
         let brief = archive::find(&store, id)?;
         let saved = store.load(&brief.id).map_err(refuse)?;
         archive::same_conditions(&saved)?;
-        let agenda = store.agenda(&brief.id).map_err(refuse)?;
-        fits(&agenda)?;
+        let schedule = store.schedule(&brief.id).map_err(refuse)?;
+        fits(&schedule)?;
         store.claim(&brief.id).map_err(refuse)?;
-        let planned = agenda.experiments.iter().flat_map(|entry| &entry.loads);
-        let planned: usize = planned.map(|load| load.blocks as usize).sum();
+        let planned = schedule
+            .experiments
+            .iter()
+            .flat_map(|entry| &entry.workloads);
+        let planned: usize = planned.map(|scheduled| scheduled.blocks as usize).sum();
         let finished = blocks(&saved.result);
         let id = &brief.id;
         options.voice.note(&format!(
             "run {id} goes on: {finished} of {planned} blocks are done"
         ));
         let ledger = Ledger::new(saved.result, Some(store), options.voice);
-        Ok(Session::of(agenda, ledger, options))
+        Ok(Session::of(schedule, ledger, options))
     }
 
-    /// Returns the agenda.
+    /// Returns the schedule.
     #[must_use]
-    pub fn agenda(&self) -> &Agenda {
-        &self.agenda
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
     }
 
-    /// Measures the rest of the agenda, shows the result and returns the exit code.
+    /// Measures the rest of the schedule, shows the result and returns the exit code.
     ///
     /// # Errors
     ///
@@ -134,9 +137,9 @@ impl<'a> Session<'a> {
         passes: Vec<Pass<'_>>,
         interrupt: &Interrupt,
     ) -> Result<ExitCode, Error> {
-        let progress = Progress::new(self.options.voice, &self.agenda);
+        let progress = Progress::new(self.options.voice, &self.schedule);
         let end = Campaign {
-            agenda: &self.agenda,
+            schedule: &self.schedule,
             ledger: &mut self.ledger,
             sampler,
             passes,
@@ -159,7 +162,7 @@ impl<'a> Session<'a> {
                 Some(_) => format!("{why}; {}", self.farewell()),
             }));
         }
-        let result = judged(self.ledger.result(), self.agenda.margin_pct);
+        let result = judged(self.ledger.result(), self.schedule.margin_pct);
         if self.ledger.is_torn() {
             publish::rescue(&result, self.options.voice);
         }
@@ -250,7 +253,7 @@ impl<'a> Session<'a> {
                         result.run.id
                     ));
                 }
-                let missing = missing(&self.agenda, self.ledger.result());
+                let missing = missing(&self.schedule, self.ledger.result());
                 if missing > 0 {
                     let text = format!("{missing} samples failed or were given up: see above");
                     return Err(Error::failed(text));
@@ -286,7 +289,7 @@ impl<'a> Session<'a> {
             }
             _ => String::new(),
         };
-        let verb = if self.agenda.subject.is_null() {
+        let verb = if self.schedule.subject.is_null() {
             "run"
         } else {
             "compare"
@@ -329,7 +332,7 @@ impl<'a> Session<'a> {
 ///
 /// The system has no random numbers for the name.
 pub(crate) fn new_run(
-    agenda: &Agenda,
+    schedule: &Schedule,
     tag: Option<String>,
     note: Option<String>,
 ) -> Result<Run, Error> {
@@ -337,8 +340,8 @@ pub(crate) fn new_run(
         id: new_id()?,
         started: Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
         command: command(),
-        profile: agenda.profile.name().to_owned(),
-        seed: agenda.seed,
+        profile: schedule.profile.name().to_owned(),
+        seed: schedule.seed,
         version: build::version(),
         tag,
         note,
@@ -382,8 +385,12 @@ fn spoilers(result: &ResultFile) -> Vec<String> {
         ));
     }
     let workloads = result.experiments.iter().flat_map(|one| &one.workloads);
-    let threads = workloads
-        .filter_map(|load| Some((load.name.as_str(), load.params.get("threads")?.as_u64()?)));
+    let threads = workloads.filter_map(|workload| {
+        Some((
+            workload.name.as_str(),
+            workload.params.get("threads")?.as_u64()?,
+        ))
+    });
     spoilers.extend(crowded(threads, machine.cpus));
     spoilers
 }
@@ -398,14 +405,14 @@ fn blocks(result: &ResultFile) -> usize {
 }
 
 /// Returns the number of missing samples.
-fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
-    let pairs = agenda.experiments.iter().zip(&result.experiments);
+fn missing(schedule: &Schedule, result: &ResultFile) -> usize {
+    let pairs = schedule.experiments.iter().zip(&result.experiments);
     let missing = pairs.flat_map(|(entry, experiment)| {
         entry
-            .loads
+            .workloads
             .iter()
             .zip(&experiment.workloads)
-            .map(move |(load, workload)| {
+            .map(move |(scheduled, workload)| {
                 let able = workload.arms.iter().filter(|arm| arm.na.is_none());
                 let nulls =
                     |values: &Vec<Option<f64>>| values.iter().filter(|v| v.is_none()).count();
@@ -419,7 +426,7 @@ fn missing(agenda: &Agenda, result: &ResultFile) -> usize {
                 let control = control.map_or(0, |control| nulls(&control.samples));
                 let planned = match Stopped::of(workload) {
                     Some(_) => workload.blocks.len(),
-                    None => load.blocks as usize,
+                    None => scheduled.blocks as usize,
                 };
                 let blocks = planned.saturating_sub(workload.blocks.len());
                 failed + control + blocks * (able.count() + 1)

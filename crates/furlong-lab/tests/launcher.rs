@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use furlong_lab::measure::finished::{Ending, Finished};
-use furlong_lab::measure::launcher::{LaunchError, Launcher, Layout, Output, Task};
+use furlong_lab::measure::launch::finished::{Ending, Finished};
+use furlong_lab::measure::launch::launcher::{LaunchError, Launcher, Layout, Output, Task};
 
 /// Runs a task with a new launcher.
 fn run(task: &Task) -> Result<Finished, LaunchError> {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use furlong_lab::measure::pmu::EVENTS;
+use furlong_lab::measure::launch::pmu::EVENTS;
 use furlong_lab::model::result::Kind;
 
 use crate::place::{Place, only, refusal, said, values};

@@ -30,7 +30,7 @@ use furlong_lab::record::line::Line;
 fn parts(dir: &Path) -> Vec<(Step, Part)> {
     let dir = Dir::open(dir).unwrap();
     let order = Order::read(&dir).unwrap();
-    let steps = Step::all(&order.agenda).into_iter();
+    let steps = Step::all(&order.schedule).into_iter();
     let read = |step| Some((step, Part::read(&dir.part(step), &order, step).unwrap()?));
     steps.filter_map(read).collect()
 }

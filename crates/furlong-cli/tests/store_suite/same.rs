@@ -3,7 +3,7 @@
 
 use furlong_lab::record::store::{Status, Store};
 
-use crate::fixture::{PLACE, agenda, begun, blank, block};
+use crate::fixture::{PLACE, begun, blank, block, schedule};
 use crate::ground::on_each;
 
 #[test]
@@ -30,7 +30,7 @@ fn what_is_loaded_is_what_was_measured() {
             (Status::Interrupted, "binary")
         );
         assert_eq!(saved.margin_pct, Some(0.5));
-        assert_eq!(store.agenda("abcd").unwrap(), agenda());
+        assert_eq!(store.schedule("abcd").unwrap(), schedule());
     });
 }
 
@@ -90,7 +90,7 @@ fn runs_come_latest_first_and_by_their_beginning() {
         ];
         for (id, started) in starts {
             store
-                .begin(&blank(id, started), &agenda(), "binary")
+                .begin(&blank(id, started), &schedule(), "binary")
                 .unwrap();
         }
         let ids = |prefix: &str| -> Vec<String> {
@@ -137,7 +137,7 @@ fn a_run_that_is_not_there_is_told() {
         );
         assert!(
             store
-                .agenda("abcd")
+                .schedule("abcd")
                 .unwrap_err()
                 .to_string()
                 .contains("there is no run abcd")

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 
 use super::programs::{NOTHING, Programs, SHELL};
 use crate::said;
-use furlong_lab::measure::launcher::{Launcher, Task};
+use furlong_lab::measure::launch::launcher::{Launcher, Task};
 use furlong_lab::model::Failure;
 use furlong_lab::model::result::{Comparison, ResultFile, Verdict, WorkloadResult};
 use furlong_lab::record::build;

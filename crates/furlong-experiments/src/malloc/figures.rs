@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{Library, Program, Work, file, parameter};
-use furlong_lab::measure::callgrind::Callgrind;
-use furlong_lab::measure::pmu::{Event, event};
+use furlong_lab::measure::launch::callgrind::Callgrind;
+use furlong_lab::measure::launch::pmu::{Event, event};
 use furlong_lab::model::result::Kind;
 use furlong_lab::model::{Failure, Outcome, Plan, Request};
 use furlong_lab::talk;

@@ -13,10 +13,10 @@ use tempfile::TempDir;
 use super::environment::{environment, variables};
 use crate::said;
 use furlong_lab::error::cause;
-use furlong_lab::measure::callgrind::{Callgrind, Count};
-use furlong_lab::measure::finished::{Ending, Finished, Usage};
-use furlong_lab::measure::launcher::{Launcher, Output, Task, try_program};
-use furlong_lab::measure::pmu::{Counters, Event};
+use furlong_lab::measure::launch::callgrind::{Callgrind, Count};
+use furlong_lab::measure::launch::finished::{Ending, Finished, Usage};
+use furlong_lab::measure::launch::launcher::{Launcher, Output, Task, try_program};
+use furlong_lab::measure::launch::pmu::{Counters, Event};
 use furlong_lab::model::Failure;
 
 /// The program's image; its source is in `malloc-work/`.

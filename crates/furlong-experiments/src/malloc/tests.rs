@@ -6,8 +6,8 @@ use std::process::Command;
 
 use super::{Library, Program, Work, countable};
 use crate::malloc_gate;
-use furlong_lab::measure::callgrind::Callgrind;
-use furlong_lab::measure::pmu::event;
+use furlong_lab::measure::launch::callgrind::Callgrind;
+use furlong_lab::measure::launch::pmu::event;
 use furlong_lab::model::Plan;
 
 /// Each work, with few operations.

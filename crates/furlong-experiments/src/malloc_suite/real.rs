@@ -10,9 +10,9 @@ use super::{inputs, redis};
 use crate::malloc::{Library, environment, file, parameter, variables};
 use crate::said;
 use furlong_lab::hash::fnv1a;
-use furlong_lab::measure::command::find;
-use furlong_lab::measure::finished::{Ending, Usage};
-use furlong_lab::measure::launcher::{Launcher, Output, Task};
+use furlong_lab::measure::launch::command::find;
+use furlong_lab::measure::launch::finished::{Ending, Usage};
+use furlong_lab::measure::launch::launcher::{Launcher, Output, Task};
 use furlong_lab::model::{Failure, Outcome, Request, Workload};
 
 /// Operations that one run of a program counts as: a request for fewer is one run.

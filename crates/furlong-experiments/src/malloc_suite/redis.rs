@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::real::{Call, installed, task};
 use crate::said;
-use furlong_lab::measure::finished::{Ending, Usage};
-use furlong_lab::measure::launcher::Launcher;
+use furlong_lab::measure::launch::finished::{Ending, Usage};
+use furlong_lab::measure::launch::launcher::Launcher;
 use furlong_lab::model::Failure;
 
 /// Tests of the benchmark.

@@ -15,15 +15,15 @@ use super::enough::Enough;
 use crate::error::Error;
 use crate::fleet::{On, Where, submit};
 use crate::measure::campaign::End;
-use crate::measure::command::Shell;
-use crate::measure::contest::Timed;
+use crate::measure::commands::comparison::Timed;
+use crate::measure::commands::parameter::Parameter;
+use crate::measure::commands::pattern::Printed;
 use crate::measure::interrupt::Interrupt;
-use crate::measure::parameter::Parameter;
-use crate::measure::pattern::Printed;
+use crate::measure::launch::command::Shell;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::model::Counters;
 use crate::model::result::Better;
-use crate::model::schedule::{Agenda, Batch, Entry, Load};
+use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::model::{Profile, Workload};
 use crate::options::Settings;
 use crate::options::{FailOn, Showing, percent, seconds};
@@ -197,53 +197,53 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let voice = options.voice;
     args.place.check()?;
     if args.place.on == On::Slurm {
-        let agenda = args.agenda(&settings)?;
-        Subject::of(&agenda)?.patterns()?;
-        return submit(&args.place, agenda, args.words(&settings), options);
+        let schedule = args.schedule(&settings)?;
+        Subject::of(&schedule)?.patterns()?;
+        return submit(&args.place, schedule, args.words(&settings), options);
     }
     let interrupt = Interrupt::listen()?;
     let (session, ready) = match &args.resume {
         Some(id) => {
             let mut made = None;
-            let session = Session::resume(id, options, |agenda| {
-                made = Some(Ready::new(agenda, &interrupt)?);
+            let session = Session::resume(id, options, |schedule| {
+                made = Some(Ready::new(schedule, &interrupt)?);
                 Ok(())
             })?;
             (session, made)
         }
         None => {
-            let agenda = args.agenda(&settings)?;
-            let ready = Ready::new(&agenda, &interrupt)?;
+            let schedule = args.schedule(&settings)?;
+            let ready = Ready::new(&schedule, &interrupt)?;
             if let Some(note) = &ready.note {
                 voice.note(note);
             }
             let (tag, note) = args.words(&settings);
-            (Session::begin(agenda, tag, note, options)?, Some(ready))
+            (Session::begin(schedule, tag, note, options)?, Some(ready))
         }
     };
     let ready = ready.ok_or_else(|| Error::failed("the stored run was not looked at"))?;
-    let contest = Rc::clone(&ready.contest);
-    let ended = session.measure(&mut Timed(ready.contest), ready.passes, &interrupt);
-    for failure in contest.leave() {
+    let comparison = Rc::clone(&ready.comparison);
+    let ended = session.measure(&mut Timed(ready.comparison), ready.passes, &interrupt);
+    for failure in comparison.leave() {
         voice.warn(&failure);
     }
     ended
 }
 
-/// Calls `work` with a sampler and passes for the commands of an agenda, then cleans up.
+/// Calls `work` with a sampler and passes for the commands of a schedule, then cleans up.
 ///
 /// # Errors
 ///
 /// Something that they need is missing.
 pub(crate) fn at_work(
-    agenda: &Agenda,
+    schedule: &Schedule,
     interrupt: &Interrupt,
     work: impl FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> End,
 ) -> Result<End, Error> {
-    let ready = Ready::new(agenda, interrupt)?;
-    let contest = Rc::clone(&ready.contest);
-    let end = work(&mut Timed(ready.contest), ready.passes);
-    for failure in contest.leave() {
+    let ready = Ready::new(schedule, interrupt)?;
+    let comparison = Rc::clone(&ready.comparison);
+    let end = work(&mut Timed(ready.comparison), ready.passes);
+    for failure in comparison.leave() {
         Voice::Normal.warn(&failure);
     }
     Ok(end)
@@ -266,7 +266,7 @@ impl Args {
         (tag, note)
     }
 
-    fn agenda(&self, settings: &Settings) -> Result<Agenda, Error> {
+    fn schedule(&self, settings: &Settings) -> Result<Schedule, Error> {
         let form = settings.form(self.showing.format);
         let counters = self.counters.or(settings.counters).unwrap_or_default();
         let subject = self.subject(counters)?;
@@ -282,7 +282,7 @@ impl Args {
                 _ => BLOCKS,
             });
         form.check(names.len(), blocks).map_err(Error::usage)?;
-        let contestants: Vec<String> = match &self.commands[..] {
+        let listed: Vec<String> = match &self.commands[..] {
             [one] => vec![format!("`{one}`: {}", names.join(" or "))],
             all => {
                 let pairs = names.iter().zip(all);
@@ -295,18 +295,18 @@ impl Args {
         } else {
             "better"
         };
-        let loads = filled.iter().map(|one| self.load(one, &names, blocks));
-        let entry = Entry {
+        let workloads = filled.iter().map(|one| self.scheduled(one, &names, blocks));
+        let entry = ScheduledExperiment {
             name: EXPERIMENT.to_owned(),
-            question: format!("Which is {word}: {}?", contestants.concat()),
+            question: format!("Which is {word}: {}?", listed.concat()),
             metrics: subject.metrics()?,
-            loads: loads.collect(),
+            workloads: workloads.collect(),
             arms: names.clone(),
             uncounted: vec![],
             exact_operations: 1,
             left_out: vec![],
         };
-        Ok(Agenda {
+        Ok(Schedule {
             profile: Profile::Quick,
             seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
             margin_pct: self.margin.or(settings.margin),
@@ -382,7 +382,7 @@ impl Args {
     }
 
     /// Returns a workload for the schedule.
-    fn load(&self, filled: &Filled, names: &[String], blocks: u32) -> Load {
+    fn scheduled(&self, filled: &Filled, names: &[String], blocks: u32) -> ScheduledWorkload {
         let mut facts = BTreeMap::new();
         let swept: Map<String, Value> = filled
             .arms
@@ -397,7 +397,7 @@ impl Args {
         if self.ignore_failure {
             facts.insert(IGNORE_FAILURE.to_owned(), json!(true));
         }
-        let mut load = Load {
+        let mut scheduled = ScheduledWorkload {
             workload: Workload {
                 name: filled.workload.clone(),
                 about: "one run of each command".to_owned(),
@@ -412,7 +412,7 @@ impl Args {
             na: BTreeMap::new(),
             facts,
         };
-        self.enough.note(&mut load);
-        load
+        self.enough.note(&mut scheduled);
+        scheduled
     }
 }

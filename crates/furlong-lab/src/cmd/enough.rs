@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::model::schedule::{Load, MAX_TIME_S};
+use crate::model::schedule::{MAX_TIME_S, ScheduledWorkload};
 use crate::options::{percent, seconds};
 use furlong_stats::stopping::{STOPPING, Stopping};
 
@@ -40,19 +40,21 @@ impl Enough {
 
     /// Stores the rule with a workload, so that a stored run is judged by the rule it was measured
     /// with.
-    pub fn note(&self, load: &mut Load) {
+    pub fn note(&self, scheduled: &mut ScheduledWorkload) {
         let stopping = match self.until {
             Some(half_width_pct) => Stopping::Width { half_width_pct },
             None if self.early => Stopping::Early {
-                planned: load.blocks,
+                planned: scheduled.blocks,
             },
             None => Stopping::Planned,
         };
         if stopping != Stopping::Planned {
-            load.facts.insert(STOPPING.to_owned(), json!(stopping));
+            scheduled.facts.insert(STOPPING.to_owned(), json!(stopping));
         }
         if let Some(max_time_s) = self.max_time {
-            load.facts.insert(MAX_TIME_S.to_owned(), json!(max_time_s));
+            scheduled
+                .facts
+                .insert(MAX_TIME_S.to_owned(), json!(max_time_s));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::archive::open_database;
 use crate::error::{Error, Exit};
-use crate::history::course::{Course, History};
+use crate::history::machine_history::{ExperimentSeries, History};
 use crate::history::page::page;
 use crate::history::series::series;
 use crate::model::result::Machine;
@@ -102,8 +102,8 @@ impl Args {
             .filter(|name| self.experiments.is_empty() || self.experiments.contains(name));
         for name in wanted {
             let past = store.past(&history.machine.id, name, self.last);
-            let course = self.course(name, &past.map_err(refuse)?);
-            history.experiments.extend(course);
+            let experiment = self.series(name, &past.map_err(refuse)?);
+            history.experiments.extend(experiment);
         }
         match history.experiments.is_empty() && (history.runs.is_empty() || self.is_choosy()) {
             true => Err(Error::usage(
@@ -119,18 +119,18 @@ impl Args {
     }
 
     /// Returns the selected series of an experiment, if there are any.
-    fn course(&self, name: &str, past: &[Saved]) -> Option<Course> {
+    fn series(&self, name: &str, past: &[Saved]) -> Option<ExperimentSeries> {
         let mut series = series(past, self.metric.as_deref());
         series.retain(|one| {
             let among = |names: &[String], name| names.is_empty() || names.contains(name);
-            // A single run has no course. It is shown only if it was selected.
+            // A single run makes no series. It is shown only if it was selected.
             let is_asked = !self.experiments.is_empty() || self.is_choosy();
             let is_shown = is_asked || one.points.len() > 1;
             is_shown && among(&self.workloads, &one.workload) && among(&self.arms, &one.arm)
         });
         let latest = past.last().and_then(|run| run.result.experiments.first());
         let question = latest.map(|experiment| experiment.question.clone());
-        (!series.is_empty()).then(|| Course {
+        (!series.is_empty()).then(|| ExperimentSeries {
             name: name.to_owned(),
             question: question.unwrap_or_default(),
             series,

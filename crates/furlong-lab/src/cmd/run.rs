@@ -12,7 +12,7 @@ use crate::measure::interrupt::Interrupt;
 use crate::measure::process::Processes;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::measure::select::Selection;
-use crate::model::{Agenda, Counters, Experiment, Profile};
+use crate::model::{Counters, Experiment, Profile, Schedule};
 use crate::nearest::unknown;
 use crate::options::Options;
 use crate::options::Settings;
@@ -133,38 +133,38 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let voice = options.voice;
     args.place.check()?;
     if args.place.on == On::Slurm {
-        let agenda = args.agenda(&settings, experiments, voice)?;
-        return submit(&args.place, agenda, args.words(&settings), options);
+        let schedule = args.schedule(&settings, experiments, voice)?;
+        return submit(&args.place, schedule, args.words(&settings), options);
     }
     let session = match &args.resume {
-        Some(id) => Session::resume(id, options, |agenda| check_built(agenda, experiments))?,
+        Some(id) => Session::resume(id, options, |schedule| check_built(schedule, experiments))?,
         None => {
-            let agenda = args.agenda(&settings, experiments, voice)?;
+            let schedule = args.schedule(&settings, experiments, voice)?;
             let (tag, note) = args.words(&settings);
-            Session::begin(agenda, tag, note, options)?
+            Session::begin(schedule, tag, note, options)?
         }
     };
     let interrupt = Interrupt::listen()?;
-    let agenda = session.agenda();
-    let passes = counters::passes(agenda.counters, agenda.profile, &interrupt)?;
-    let mut processes = Processes::of_this(session.agenda().profile, interrupt.clone())?;
+    let schedule = session.schedule();
+    let passes = counters::passes(schedule.counters, schedule.profile, &interrupt)?;
+    let mut processes = Processes::of_this(session.schedule().profile, interrupt.clone())?;
     session.measure(&mut processes, passes, &interrupt)
 }
 
-/// Calls `work` with a sampler and passes for the arms of an agenda; each sample is a process.
+/// Calls `work` with a sampler and passes for the arms of a schedule; each sample is a process.
 ///
 /// # Errors
 ///
 /// This furlong does not have the arms, or something that they need is missing.
 pub(crate) fn at_work(
-    agenda: &Agenda,
+    schedule: &Schedule,
     experiments: &[Experiment],
     interrupt: &Interrupt,
     work: impl FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> End,
 ) -> Result<End, Error> {
-    check_built(agenda, experiments)?;
-    let passes = counters::passes(agenda.counters, agenda.profile, interrupt)?;
-    let mut processes = Processes::of_this(agenda.profile, interrupt.clone())?;
+    check_built(schedule, experiments)?;
+    let passes = counters::passes(schedule.counters, schedule.profile, interrupt)?;
+    let mut processes = Processes::of_this(schedule.profile, interrupt.clone())?;
     Ok(work(&mut processes, passes))
 }
 
@@ -188,12 +188,12 @@ impl Args {
         (tag, note)
     }
 
-    fn agenda(
+    fn schedule(
         &self,
         settings: &Settings,
         experiments: &[Experiment],
         voice: Voice,
-    ) -> Result<Agenda, Error> {
+    ) -> Result<Schedule, Error> {
         let profile = self.profile.or(settings.profile).unwrap_or(Profile::Quick);
         let blocks = self.blocks.or(settings.blocks);
         let blocks = blocks.or(self.enough.customary_blocks());
@@ -218,16 +218,16 @@ impl Args {
             seed_sizes: self.seed_sizes,
         };
         let mut selected = selection.resolve(experiments)?;
-        let entries = selected.agenda.experiments.iter_mut();
-        for load in entries.flat_map(|entry| &mut entry.loads) {
-            self.enough.note(load);
+        let entries = selected.schedule.experiments.iter_mut();
+        for scheduled in entries.flat_map(|entry| &mut entry.workloads) {
+            self.enough.note(scheduled);
         }
         for note in &selected.notes {
             voice.note(note);
         }
         // Missing counters are reported before the run begins.
-        counters::check(selected.agenda.counters)?;
-        Ok(selected.agenda)
+        counters::check(selected.schedule.counters)?;
+        Ok(selected.schedule)
     }
 }
 
@@ -240,8 +240,8 @@ fn blocks_of_everything(profile: Profile, names: [&[String]; 3], with_peers: boo
 }
 
 /// Checks that a resumed run has the arms with which it began.
-fn check_built(agenda: &Agenda, experiments: &[Experiment]) -> Result<(), Error> {
-    if !agenda.subject.is_null() {
+fn check_built(schedule: &Schedule, experiments: &[Experiment]) -> Result<(), Error> {
+    if !schedule.subject.is_null() {
         return Err(Error::usage(
             "`furlong compare` began this run: resume it with that",
         ));
@@ -250,7 +250,7 @@ fn check_built(agenda: &Agenda, experiments: &[Experiment]) -> Result<(), Error>
         .iter()
         .map(|one| one.plan.name.as_str())
         .collect();
-    for entry in &agenda.experiments {
+    for entry in &schedule.experiments {
         let found = experiments.iter().find(|one| one.plan.name == entry.name);
         let found = found.ok_or_else(|| unknown("experiment", &entry.name, &names))?;
         let arms: Vec<&str> = found.arms.iter().map(|arm| arm.name).collect();

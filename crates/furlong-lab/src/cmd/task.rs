@@ -32,11 +32,11 @@ pub struct Args {
 pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let dir = Dir::open(&args.dir)?;
     let step = args.block.map_or(Step::Prepare, Step::Block);
-    work(&dir, step, &|agenda, interrupt, campaign| {
-        if agenda.subject.is_null() {
-            run::at_work(agenda, experiments, interrupt, campaign)
+    work(&dir, step, &|schedule, interrupt, campaign| {
+        if schedule.subject.is_null() {
+            run::at_work(schedule, experiments, interrupt, campaign)
         } else {
-            compare::at_work(agenda, interrupt, campaign)
+            compare::at_work(schedule, interrupt, campaign)
         }
     })
 }

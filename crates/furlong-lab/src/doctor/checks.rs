@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use super::finding::Finding;
-use crate::measure::callgrind::Callgrind;
-use crate::measure::pmu::EVENTS;
+use crate::measure::launch::callgrind::Callgrind;
+use crate::measure::launch::pmu::EVENTS;
 use crate::model::result::Machine;
 use crate::record::build;
 use crate::record::machine::{CpuTime, Files};

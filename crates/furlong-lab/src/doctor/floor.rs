@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::finding::Finding;
 use crate::error::Error;
-use crate::measure::deal::Deal;
-use crate::measure::finished::Ending;
+use crate::measure::block_order::BlockOrder;
 use crate::measure::interrupt::Interrupt;
-use crate::measure::launcher::{LaunchError, Launcher, Task};
+use crate::measure::launch::finished::Ending;
+use crate::measure::launch::launcher::{LaunchError, Launcher, Task};
 use crate::record::build;
 use furlong_stats::blocks::Blocks;
 use furlong_stats::control::floor;
@@ -87,7 +87,7 @@ impl Floor {
             if Instant::now() >= end && number > BLOCKS_MIN as u32 || interrupt.signal().is_some() {
                 break;
             }
-            let order = Deal::new(1, "doctor", "floor", number, values.len()).order;
+            let order = BlockOrder::new(1, "doctor", "floor", number, values.len()).order;
             for place in order {
                 values[place].push(Some(sample(rounds)?));
             }

@@ -43,7 +43,7 @@ impl<'a> Gather<'a> {
         Self {
             dir,
             order,
-            steps: Step::all(&order.agenda),
+            steps: Step::all(&order.schedule),
             entered: BTreeSet::new(),
             known: BTreeMap::new(),
             nodes: BTreeMap::new(),
@@ -81,16 +81,16 @@ impl<'a> Gather<'a> {
 
     /// Returns the steps with every block in a ledger, and the preparation if no block is missing.
     fn entered_in(&self, ledger: &Ledger) -> BTreeSet<Step> {
-        let entries = self.order.agenda.experiments.iter().enumerate();
+        let entries = self.order.schedule.experiments.iter().enumerate();
         let places: Vec<(Place, u32)> = entries
             .flat_map(|(experiment, entry)| {
-                let loads = entry.loads.iter().enumerate();
-                loads.map(move |(workload, load)| {
+                let workloads = entry.workloads.iter().enumerate();
+                workloads.map(move |(workload, scheduled)| {
                     let place = Place {
                         experiment,
                         workload,
                     };
-                    (place, load.blocks)
+                    (place, scheduled.blocks)
                 })
             })
             .collect();

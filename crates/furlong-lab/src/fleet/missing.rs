@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use super::gather::Gather;
+use super::slurm_parse::Task;
 use super::step::Step;
-use super::words::Task;
 
 /// Maximum number of steps that are named; further ones are counted.
 const NAMED_MAX: usize = 12;

@@ -6,7 +6,7 @@
 //! - *Node*: a machine of the fleet, by its name in Slurm.
 //! - *Step*: the work of one task: the preparation (counts, calibrations) or all blocks of a
 //!   number.
-//! - *Order*: the agenda and the run, written once before anything is submitted.
+//! - *Order*: the schedule and the run, written once before anything is submitted.
 //! - *Part*: the results of a step, in a separate file; *stint*: one process that worked at a step.
 //! - *Missing*: a step without a whole part that no task works at any more.
 //!
@@ -22,7 +22,7 @@
 //! - `order.rs`, `part.rs`: the files of a fleet's directory; `dir.rs`: their paths.
 //! - `step.rs`: the steps and their names.
 //! - `work.rs`: one task, on its node.
-//! - `slurm.rs`: calls of Slurm's programs; `words.rs`: parsing of their output.
+//! - `slurm.rs`: calls of Slurm's programs; `slurm_parse.rs`: parsing of their output.
 //! - `gather.rs`: from parts to a ledger; `machine.rs`: common properties of the nodes.
 //! - `wait.rs`: from submitting to the last part; `missing.rs`: the missing steps.
 //! - `options.rs`: the command's options for a fleet.
@@ -36,9 +36,9 @@ pub mod options;
 pub mod order;
 pub mod part;
 mod slurm;
+pub mod slurm_parse;
 pub mod step;
 mod wait;
-pub mod words;
 pub mod work;
 
 pub use dir::Dir;

@@ -14,7 +14,7 @@ use super::wait::{Patience, head, watch};
 use crate::error::{Error, Exit};
 use crate::measure::campaign::End;
 use crate::measure::interrupt::Interrupt;
-use crate::model::Agenda;
+use crate::model::Schedule;
 use crate::options::Options;
 use crate::record::build;
 use crate::record::store::Location;
@@ -77,19 +77,19 @@ impl Where {
 /// An obstacle, before anything is begun; afterwards the missing parts.
 pub fn submit(
     place: &Where,
-    agenda: Agenda,
+    schedule: Schedule,
     (tag, note): (Option<String>, Option<String>),
     options: Options<'_>,
 ) -> Result<ExitCode, Error> {
-    if let Some(why) = obstacle(&agenda) {
+    if let Some(why) = obstacle(&schedule) {
         return Err(Error::usage(why));
     }
     slurm::check(&place.slurm)?;
-    let mut run = new_run(&agenda, tag, note)?;
+    let mut run = new_run(&schedule, tag, note)?;
     let path = place.dir.clone();
     let dir = Dir::make(&path.unwrap_or_else(|| format!("furlong-{}", run.id).into()))?;
     run.machine = head(&dir);
-    let mut order = Order::new(run.clone(), agenda.clone(), build::binary());
+    let mut order = Order::new(run.clone(), schedule.clone(), build::binary());
     order.slurm.clone_from(&place.slurm);
     order.db = match options.database.location(options.settings) {
         // A later `collect` may run in another directory.
@@ -99,10 +99,10 @@ pub fn submit(
         None => None,
     };
     order.write(&dir)?;
-    let steps = Step::all(&order.agenda);
+    let steps = Step::all(&order.schedule);
     let interrupt = Interrupt::listen()?;
     let voice = options.voice;
-    let session = Session::open(run, agenda, options);
+    let session = Session::open(run, schedule, options);
     if let Err(error) = Slurm::new(&order).submit(&dir, &steps) {
         return session.conclude(&End::Fatal(error.message), &interrupt);
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Dir;
 use super::dir::write_whole;
 use crate::error::{Error, cause};
-use crate::model::Agenda;
+use crate::model::Schedule;
 use crate::model::result::Run;
 
 /// The `schema` of an order.
@@ -22,8 +22,9 @@ pub struct Order {
     pub schema: String,
     /// The run that the parts belong to.
     pub run: Run,
-    /// Its agenda.
-    pub agenda: Agenda,
+    /// Its schedule.
+    #[serde(rename = "agenda")]
+    pub schedule: Schedule,
     /// Fingerprint of the executable of the tasks.
     pub binary: String,
     /// Location of the record; `None` if none is kept.
@@ -35,11 +36,11 @@ pub struct Order {
 impl Order {
     /// Returns an order in the present format.
     #[must_use]
-    pub fn new(run: Run, agenda: Agenda, binary: String) -> Self {
+    pub fn new(run: Run, schedule: Schedule, binary: String) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
             run,
-            agenda,
+            schedule,
             binary,
             db: None,
             slurm: vec![],

@@ -100,7 +100,7 @@ impl Part {
         if self.step != step {
             return Err(Flaw(format!("is a copy of the part of {}", self.step)));
         }
-        let blank = order.agenda.blank(order.run.clone());
+        let blank = order.schedule.blank(order.run.clone());
         let belongs = |line: &Line| {
             let of_step = match (line, step) {
                 (Line::Block { block, .. }, Step::Block(number)) => block.number == number,

@@ -6,8 +6,8 @@ use std::process::{Command, Output, Stdio};
 
 use super::Dir;
 use super::order::Order;
+use super::slurm_parse::{ACCOUNT_FORMAT, QUEUE_FORMAT, Task, account, complaint, latest, queue};
 use super::step::Step;
-use super::words::{ACCOUNT_FORMAT, QUEUE_FORMAT, Task, account, complaint, latest, queue};
 use crate::error::{Error, cause};
 use crate::session::quoted;
 

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Agenda;
 use crate::model::Counters;
+use crate::model::Schedule;
 use crate::model::result::Kind;
 use crate::model::schedule::{Batch, MAX_TIME_S};
 use furlong_stats::stopping::STOPPING;
@@ -31,12 +31,18 @@ impl fmt::Display for Step {
 }
 
 impl Step {
-    /// Returns the steps of an agenda, in the order in which they can be done.
+    /// Returns the steps of a schedule, in the order in which they can be done.
     #[must_use]
-    pub fn all(agenda: &Agenda) -> Vec<Self> {
-        let loads = agenda.experiments.iter().flat_map(|entry| &entry.loads);
-        let blocks = loads.map(|load| load.blocks).max().unwrap_or(0);
-        let prepare = is_prepared(agenda).then_some(Self::Prepare);
+    pub fn all(schedule: &Schedule) -> Vec<Self> {
+        let workloads = schedule
+            .experiments
+            .iter()
+            .flat_map(|entry| &entry.workloads);
+        let blocks = workloads
+            .map(|scheduled| scheduled.blocks)
+            .max()
+            .unwrap_or(0);
+        let prepare = is_prepared(schedule).then_some(Self::Prepare);
         prepare
             .into_iter()
             .chain((1..=blocks).map(Self::Block))
@@ -46,37 +52,43 @@ impl Step {
 
 /// Estimates the time of all blocks of a number, in seconds. Used only for the time left.
 #[must_use]
-pub fn guess_s(agenda: &Agenda, step: Step) -> f64 {
+pub fn guess_s(schedule: &Schedule, step: Step) -> f64 {
     let Step::Block(number) = step else {
         return 0.0;
     };
-    let seconds = agenda.experiments.iter().flat_map(|entry| {
-        let due = entry.loads.iter().filter(move |load| number <= load.blocks);
-        due.map(|load| load.guess_s() * (entry.runners(load).len() + 1) as f64)
+    let seconds = schedule.experiments.iter().flat_map(|entry| {
+        let due = entry
+            .workloads
+            .iter()
+            .filter(move |scheduled| number <= scheduled.blocks);
+        due.map(|scheduled| scheduled.guess_s() * (entry.runners(scheduled).len() + 1) as f64)
     });
     seconds.sum()
 }
 
 /// True if something is counted or calibrated before the blocks.
 #[must_use]
-pub fn is_prepared(agenda: &Agenda) -> bool {
-    let counts = matches!(agenda.counters, Counters::Callgrind | Counters::Cachesim);
-    let mut entries = agenda.experiments.iter();
+pub fn is_prepared(schedule: &Schedule) -> bool {
+    let counts = matches!(schedule.counters, Counters::Callgrind | Counters::Cachesim);
+    let mut entries = schedule.experiments.iter();
     counts
         || entries.any(|entry| {
             let mut metrics = entry.metrics.iter();
-            let mut loads = entry.loads.iter();
+            let mut workloads = entry.workloads.iter();
             metrics.any(|metric| metric.kind == Kind::Exact)
-                || loads.any(|load| matches!(load.batch, Batch::Seconds(_)))
+                || workloads.any(|scheduled| matches!(scheduled.batch, Batch::Seconds(_)))
         })
 }
 
-/// Returns the reason why nodes without knowledge of each other cannot share an agenda, if there is
+/// Returns the reason why nodes without knowledge of each other cannot share a schedule, if there is
 /// one.
 #[must_use]
-pub fn obstacle(agenda: &Agenda) -> Option<&'static str> {
-    let loads = agenda.experiments.iter().flat_map(|entry| &entry.loads);
-    let mut facts = loads.flat_map(|load| load.facts.keys());
+pub fn obstacle(schedule: &Schedule) -> Option<&'static str> {
+    let workloads = schedule
+        .experiments
+        .iter()
+        .flat_map(|entry| &entry.workloads);
+    let mut facts = workloads.flat_map(|scheduled| scheduled.facts.keys());
     facts
         .any(|fact| fact == STOPPING || fact == MAX_TIME_S)
         .then_some(

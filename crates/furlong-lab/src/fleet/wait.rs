@@ -11,8 +11,8 @@ use super::machine::{in_common, spoilers};
 use super::missing::missing;
 use super::order::Order;
 use super::slurm::{self, Slurm};
+use super::slurm_parse::Task;
 use super::step::{Step, guess_s};
-use super::words::Task;
 use crate::archive;
 use crate::error::{Error, Exit};
 use crate::measure::campaign::End;
@@ -113,7 +113,7 @@ pub(super) fn watch(
         voice: session.voice(),
         told: false,
         wake,
-        progress: Progress::new(session.voice(), &order.agenda),
+        progress: Progress::new(session.voice(), &order.schedule),
     };
     let end = watch.until_the_end(dir, session.ledger(), patience, interrupt);
     watch.progress.finish();
@@ -210,8 +210,8 @@ impl Watch<'_> {
         let done = all - undone.len();
         self.progress
             .now(&format!("{done} of {all} tasks are done, {running} run"));
-        let agenda = &self.gather.order.agenda;
-        come.for_each(|step| self.progress.done(guess_s(agenda, *step)));
+        let schedule = &self.gather.order.schedule;
+        come.for_each(|step| self.progress.done(guess_s(schedule, *step)));
     }
 
     /// True if Slurm answers and no task works at an undone step.
@@ -304,7 +304,12 @@ fn settle(dir: &Dir, gather: &Gather<'_>, ledger: &mut Ledger) {
     let workloads = ledger.result().experiments.iter();
     let threads = workloads
         .flat_map(|one| &one.workloads)
-        .filter_map(|load| Some((load.name.as_str(), load.params.get("threads")?.as_u64()?)));
+        .filter_map(|workload| {
+            Some((
+                workload.name.as_str(),
+                workload.params.get("threads")?.as_u64()?,
+            ))
+        });
     if let Some(crowded) = crowded(threads, cpus) {
         ledger.warn_run(crowded);
     }
@@ -316,9 +321,9 @@ impl Session<'_> {
         Ok(match archive::take_up(&options, &order.run.id)? {
             Some((result, store)) => {
                 let ledger = Ledger::new(result, Some(store), options.voice);
-                Session::of(order.agenda.clone(), ledger, options)
+                Session::of(order.schedule.clone(), ledger, options)
             }
-            None => Session::open(order.run.clone(), order.agenda.clone(), options),
+            None => Session::open(order.run.clone(), order.schedule.clone(), options),
         })
     }
 }

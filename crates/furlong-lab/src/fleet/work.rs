@@ -18,7 +18,7 @@ use crate::measure::campaign::{Campaign, End};
 use crate::measure::interrupt::Interrupt;
 use crate::measure::progress::Progress;
 use crate::measure::sampler::{Pass, Sampler};
-use crate::model::Agenda;
+use crate::model::Schedule;
 use crate::record::build;
 use crate::record::ledger::Ledger;
 use crate::record::line::Line;
@@ -26,7 +26,7 @@ use crate::record::machine::Files;
 use crate::talk::{self, Voice};
 
 /// Runs the arms of a schedule, as the verb that began the run does.
-pub type AtWork<'a> = &'a dyn Fn(&Agenda, &Interrupt, Work<'_>) -> Result<End, Error>;
+pub type AtWork<'a> = &'a dyn Fn(&Schedule, &Interrupt, Work<'_>) -> Result<End, Error>;
 
 /// The part of a campaign that a task executes.
 pub type Work<'a> = Box<dyn FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> End + 'a>;
@@ -83,11 +83,11 @@ pub fn work(dir: &Dir, step: Step, at_work: AtWork<'_>) -> Result<ExitCode, Erro
             program.display()
         )));
     }
-    if !Step::all(&order.agenda).contains(&step) {
+    if !Step::all(&order.schedule).contains(&step) {
         return Err(Error::usage(format!("this run has no {step}")));
     }
     let interrupt = Interrupt::listen()?;
-    let mut ledger = Ledger::new(order.agenda.blank(order.run.clone()), None, Voice::Normal);
+    let mut ledger = Ledger::new(order.schedule.blank(order.run.clone()), None, Voice::Normal);
     tell_preparation(dir, &order, step, &mut ledger)?;
     let Some(desk) = desk(dir, &order, step, &mut ledger) else {
         return Ok(Exit::Done.into());
@@ -119,10 +119,10 @@ fn measure(
     at_work: AtWork<'_>,
     interrupt: &Interrupt,
 ) -> Result<End, Error> {
-    let agenda = &order.agenda;
+    let schedule = &order.schedule;
     let campaign = |sampler: &mut dyn Sampler, passes: Vec<Pass<'static>>| {
         let mut campaign = Campaign {
-            agenda,
+            schedule,
             ledger,
             sampler,
             passes,
@@ -133,7 +133,7 @@ fn measure(
             Step::Block(number) => campaign.only(number),
         }
     };
-    at_work(agenda, interrupt, Box::new(campaign))
+    at_work(schedule, interrupt, Box::new(campaign))
 }
 
 /// Replays the results of the preparation for a block that needs them.
@@ -143,7 +143,7 @@ fn tell_preparation(
     step: Step,
     ledger: &mut Ledger,
 ) -> Result<(), Error> {
-    if step == Step::Prepare || !is_prepared(&order.agenda) {
+    if step == Step::Prepare || !is_prepared(&order.schedule) {
         return Ok(());
     }
     let path = dir.part(Step::Prepare);

@@ -4,8 +4,8 @@
 
 use serde::Serialize;
 
-use super::course::{Course, History};
 use super::difference::{Difference, Differences};
+use super::machine_history::{ExperimentSeries, History};
 use super::series::{Series, Step};
 use crate::model::result::{Machine, Run};
 use crate::record::store::Listed;
@@ -16,7 +16,7 @@ struct HistoryFigures<'a> {
     schema: &'static str,
     machine: Place<'a>,
     runs: Vec<RunLine<'a>>,
-    experiments: Vec<CourseFigures<'a>>,
+    experiments: Vec<ExperimentFigures<'a>>,
 }
 
 /// The machine of the measurements.
@@ -42,7 +42,7 @@ struct RunLine<'a> {
 }
 
 #[derive(Serialize)]
-struct CourseFigures<'a> {
+struct ExperimentFigures<'a> {
     name: &'a str,
     question: &'a str,
     series: Vec<SeriesFigures<'a>>,
@@ -90,7 +90,7 @@ impl History {
             schema: "furlong.history/1",
             machine: Place::of(&self.machine),
             runs: self.runs.iter().map(RunLine::of).collect(),
-            experiments: self.experiments.iter().map(CourseFigures::of).collect(),
+            experiments: self.experiments.iter().map(ExperimentFigures::of).collect(),
         }
     }
 }
@@ -108,12 +108,12 @@ impl Differences {
     }
 }
 
-impl<'a> CourseFigures<'a> {
-    fn of(course: &'a Course) -> Self {
+impl<'a> ExperimentFigures<'a> {
+    fn of(experiment: &'a ExperimentSeries) -> Self {
         Self {
-            name: &course.name,
-            question: &course.question,
-            series: course.series.iter().map(SeriesFigures::of).collect(),
+            name: &experiment.name,
+            question: &experiment.question,
+            series: experiment.series.iter().map(SeriesFigures::of).collect(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The history: a figure's course from run to run on one machine, and the difference of two runs.
+//! The history: a figure from run to run on one machine, and the difference of two runs.
 //!
 //! # Words
 //!
@@ -7,7 +7,7 @@
 //!
 //! # Files
 //!
-//! - `series.rs`: from stored runs to series and their steps; `course.rs`: all of a machine's;
+//! - `series.rs`: from stored runs to series and their steps; `machine_history.rs`: all of a machine's;
 //!   `page.rs`: their page.
 //! - `difference.rs`: two runs; `difference_page.rs`: their page.
 //! - `figures.rs`: both, for programs.
@@ -15,9 +15,9 @@
 #![forbid(unsafe_code)]
 
 pub mod agreement;
-pub mod course;
 pub mod difference;
 pub mod difference_page;
 mod figures;
+pub mod machine_history;
 pub mod page;
 pub mod series;

@@ -1,7 +1,7 @@
 //! The page of a history.
 #![forbid(unsafe_code)]
 
-use super::course::History;
+use super::machine_history::History;
 use super::series::{Point, Series, Step};
 use crate::model::result::{Kind, Machine};
 use crate::record::store::Listed;
@@ -56,7 +56,7 @@ pub fn experiment(sheet: &mut Sheet, name: &str, question: &str, series: &[Serie
     sheet.heading(name);
     sheet.text(question);
     let headings = [
-        "workload", "arm", ">runs", ">first", ">latest", "course", ">steps",
+        "workload", "arm", ">runs", ">first", ">latest", "plot", ">steps",
     ];
     let mut grid = Grid::new(&headings);
     let mut notes = vec![];
@@ -71,7 +71,7 @@ pub fn experiment(sheet: &mut Sheet, name: &str, question: &str, series: &[Serie
             one.points.len().to_string(),
             at(0),
             at(last),
-            course(&one.points),
+            plot(&one.points),
             steps.len().to_string(),
         ]);
         notes.extend(steps.iter().map(|step| sentence(one, step)));
@@ -138,7 +138,7 @@ pub(crate) fn sentence(series: &Series, step: &Step) -> String {
 }
 
 /// The latest points as bars between their least and greatest.
-fn course(points: &[Point]) -> String {
+fn plot(points: &[Point]) -> String {
     let shown = &points[points.len().saturating_sub(DRAWN)..];
     let values = shown.iter().map(|point| point.value);
     let (low, high) = values

@@ -2,7 +2,7 @@
 //! per workload, on the baseline, and frozen for all arms: a faster arm takes less time.
 #![forbid(unsafe_code)]
 
-use super::sampler::Miss;
+use super::sampler::SampleError;
 
 /// Operations of the first try.
 const FIRST: u64 = 256;
@@ -25,8 +25,8 @@ const OPERATIONS_MAX: u64 = 1 << 44;
 /// The first miss of `measure`.
 pub fn calibrate(
     wanted_s: f64,
-    mut measure: impl FnMut(u64) -> Result<(u64, f64), Miss>,
-) -> Result<u64, Miss> {
+    mut measure: impl FnMut(u64) -> Result<(u64, f64), SampleError>,
+) -> Result<u64, SampleError> {
     let mut ask = FIRST;
     loop {
         let (done, elapsed_s) = measure(ask)?;
@@ -47,7 +47,7 @@ fn scaled(operations: u64, factor: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::{OPERATIONS_MAX, calibrate};
-    use crate::measure::sampler::Miss;
+    use crate::measure::sampler::SampleError;
 
     /// Calibrates a subject that takes `ns` per operation, `setup_ns` before, and rounds up to
     /// `round`.
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_miss_ends_it() {
-        let missed = calibrate(1.0, |_| Err(Miss::Failed("no".to_owned())));
-        assert_eq!(missed, Err(Miss::Failed("no".to_owned())));
+        let missed = calibrate(1.0, |_| Err(SampleError::Failed("no".to_owned())));
+        assert_eq!(missed, Err(SampleError::Failed("no".to_owned())));
     }
 }

@@ -1,19 +1,22 @@
-//! The schedule: every experiment of an agenda, block by block, one sample at a time.
+//! The campaign: every experiment of a schedule, block by block, one sample at a time.
 #![forbid(unsafe_code)]
+
+mod ending;
+mod exact;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use self::ending::Clock;
+use super::block_order::BlockOrder;
 use super::calibrate::calibrate;
-use super::deal::Deal;
-use super::ending::Clock;
 use super::progress::Progress;
-use super::sampler::{Job, Miss, Pass, Sampler};
+use super::sampler::{Job, Pass, SampleError, Sampler};
 use crate::model::Outcome;
 use crate::model::result::{CONTROL, Kind};
-use crate::model::schedule::{Agenda, Batch, Entry, Load};
+use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::record::ledger::{Ledger, Place};
 use crate::record::measured::{Block, Sample};
 
@@ -23,7 +26,7 @@ const FAILURES_MAX: usize = 3;
 /// A run in progress.
 pub struct Campaign<'a> {
     /// The work to do.
-    pub agenda: &'a Agenda,
+    pub schedule: &'a Schedule,
     /// The results so far; new ones are added to it.
     pub ledger: &'a mut Ledger,
     /// Sampler that takes the samples.
@@ -38,7 +41,7 @@ pub struct Campaign<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", content = "why", rename_all = "lowercase")]
 pub enum End {
-    /// Everything on the agenda was done, or given up with a warning.
+    /// Everything on the schedule was done, or given up with a warning.
     Finished,
     /// The user stopped it.
     Interrupted,
@@ -50,7 +53,7 @@ pub enum End {
 
 /// Reason why a campaign stops.
 #[derive(Debug)]
-pub(super) enum Stop {
+enum Stop {
     Interrupted,
     WrongAnswer(String),
     Fatal(String),
@@ -70,66 +73,70 @@ impl End {
 /// Common properties of the processes of a block.
 struct Round<'a> {
     place: Place,
-    load: &'a Load,
+    scheduled: &'a ScheduledWorkload,
     operations: u64,
-    deal: Deal,
+    drawn: BlockOrder,
     /// Arms that can run the workload, its baseline first, then the control.
     runners: Vec<&'a str>,
 }
 
 impl<'a> Campaign<'a> {
-    /// Does the rest of the agenda.
+    /// Does the rest of the schedule.
     pub fn run(&mut self) -> End {
-        let end = (0..self.agenda.experiments.len()).try_for_each(|place| self.experiment(place));
+        let end = (0..self.schedule.experiments.len()).try_for_each(|place| self.experiment(place));
         self.progress.finish();
         End::of(end)
     }
 
     fn experiment(&mut self, experiment: usize) -> Result<(), Stop> {
         self.count(experiment)?;
-        let entry = &self.agenda.experiments[experiment];
-        for (workload, load) in entry.loads.iter().enumerate() {
+        let entry = &self.schedule.experiments[experiment];
+        for (workload, scheduled) in entry.workloads.iter().enumerate() {
             let place = Place {
                 experiment,
                 workload,
             };
-            if let Some(operations) = self.operations(place, load)? {
-                self.blocks(place, load, operations)?;
+            if let Some(operations) = self.operations(place, scheduled)? {
+                self.blocks(place, scheduled, operations)?;
             }
         }
         Ok(())
     }
 
-    /// Returns the agenda's experiment of a place.
-    pub(super) fn entry(&self, place: Place) -> &'a Entry {
-        &self.agenda.experiments[place.experiment]
+    /// Returns the schedule's experiment of a place.
+    fn entry(&self, place: Place) -> &'a ScheduledExperiment {
+        &self.schedule.experiments[place.experiment]
     }
 
     /// Returns the frozen number of operations and calibrates it the first time; `None` if the
     /// baseline cannot run the workload.
-    fn operations(&mut self, place: Place, load: &'a Load) -> Result<Option<u64>, Stop> {
+    fn operations(
+        &mut self,
+        place: Place,
+        scheduled: &'a ScheduledWorkload,
+    ) -> Result<Option<u64>, Stop> {
         if let Some(operations) = self.ledger.operations(place) {
             return Ok(Some(operations));
         }
         let entry = self.entry(place);
-        let Some(baseline) = entry.runners(load).first().copied() else {
+        let Some(baseline) = entry.runners(scheduled).first().copied() else {
             self.give_up(place, "no arm can run it");
             return Ok(None);
         };
-        let found = match load.batch {
+        let found = match scheduled.batch {
             Batch::Operations(operations) => Ok(operations),
             Batch::Seconds(wanted_s) => {
                 self.progress.now(&format!(
                     "{} {}: calibrating",
-                    entry.name, load.workload.name
+                    entry.name, scheduled.workload.name
                 ));
-                let timeout = self.agenda.long_patience();
+                let timeout = self.schedule.long_patience();
                 calibrate(wanted_s, |operations| {
                     let job = Job {
                         experiment: &entry.name,
-                        workload: &load.workload,
+                        workload: &scheduled.workload,
                         arm: baseline,
-                        seed: self.agenda.seed,
+                        seed: self.schedule.seed,
                         operations,
                         exact: false,
                         padding: 0,
@@ -145,9 +152,9 @@ impl<'a> Campaign<'a> {
                 self.ledger.freeze(place, operations);
                 Ok(Some(operations))
             }
-            Err(Miss::Interrupted) => Err(Stop::Interrupted),
-            Err(Miss::Fatal(why)) => Err(Stop::Fatal(why)),
-            Err(Miss::Failed(why)) => {
+            Err(SampleError::Interrupted) => Err(Stop::Interrupted),
+            Err(SampleError::Fatal(why)) => Err(Stop::Fatal(why)),
+            Err(SampleError::Failed(why)) => {
                 self.give_up(place, &format!("the baseline `{baseline}` failed: {why}"));
                 Ok(None)
             }
@@ -162,20 +169,20 @@ impl<'a> Campaign<'a> {
             if counted.replace(place.experiment) != Some(place.experiment) {
                 self.count(place.experiment)?;
             }
-            let load = &self.entry(place).loads[place.workload];
-            self.operations(place, load).map(drop)
+            let scheduled = &self.entry(place).workloads[place.workload];
+            self.operations(place, scheduled).map(drop)
         }))
     }
 
     /// Does the blocks of one number: one for every workload that is not given up and lacks it.
     pub fn only(&mut self, number: u32) -> End {
         End::of(self.places().into_iter().try_for_each(|place| {
-            let load = &self.entry(place).loads[place.workload];
-            if number > load.blocks || self.ledger.has_block(place, number) {
+            let scheduled = &self.entry(place).workloads[place.workload];
+            if number > scheduled.blocks || self.ledger.has_block(place, number) {
                 return Ok(());
             }
-            match self.operations(place, load)? {
-                Some(operations) => self.one(place, load, operations, number),
+            match self.operations(place, scheduled)? {
+                Some(operations) => self.one(place, scheduled, operations, number),
                 None => Ok(()),
             }
         }))
@@ -183,9 +190,9 @@ impl<'a> Campaign<'a> {
 
     /// Returns the places of all workloads, in their order.
     fn places(&self) -> Vec<Place> {
-        let entries = self.agenda.experiments.iter().enumerate();
+        let entries = self.schedule.experiments.iter().enumerate();
         let places = entries.flat_map(|(experiment, entry)| {
-            (0..entry.loads.len()).map(move |workload| Place {
+            (0..entry.workloads.len()).map(move |workload| Place {
                 experiment,
                 workload,
             })
@@ -193,19 +200,24 @@ impl<'a> Campaign<'a> {
         places.collect()
     }
 
-    fn blocks(&mut self, place: Place, load: &'a Load, operations: u64) -> Result<(), Stop> {
-        let runners = self.entry(place).runners(load).len() + 1;
-        let clock = Clock::new(load);
-        for number in 1..=load.blocks {
+    fn blocks(
+        &mut self,
+        place: Place,
+        scheduled: &'a ScheduledWorkload,
+        operations: u64,
+    ) -> Result<(), Stop> {
+        let runners = self.entry(place).runners(scheduled).len() + 1;
+        let clock = Clock::new(scheduled);
+        for number in 1..=scheduled.blocks {
             if let Some(stopped) = self.enough(place, &clock) {
                 self.stop(place, stopped);
                 break;
             }
             if self.ledger.has_block(place, number) {
-                self.progress.done(load.guess_s() * runners as f64);
+                self.progress.done(scheduled.guess_s() * runners as f64);
                 continue;
             }
-            self.one(place, load, operations, number)?;
+            self.one(place, scheduled, operations, number)?;
             if let Some(arm) = self.ledger.failing(place, FAILURES_MAX) {
                 self.give_up(
                     place,
@@ -222,23 +234,26 @@ impl<'a> Campaign<'a> {
     fn one(
         &mut self,
         place: Place,
-        load: &'a Load,
+        scheduled: &'a ScheduledWorkload,
         operations: u64,
         number: u32,
     ) -> Result<(), Stop> {
         let entry = self.entry(place);
-        let workload = &load.workload.name;
-        let what = format!("{} {workload}: block {number}/{}", entry.name, load.blocks);
+        let workload = &scheduled.workload.name;
+        let what = format!(
+            "{} {workload}: block {number}/{}",
+            entry.name, scheduled.blocks
+        );
         self.progress.now(&what);
-        let mut runners = entry.runners(load);
+        let mut runners = entry.runners(scheduled);
         runners.push(CONTROL);
         let runs = runners.len();
-        let deal = Deal::new(self.agenda.seed, &entry.name, workload, number, runs);
+        let drawn = BlockOrder::new(self.schedule.seed, &entry.name, workload, number, runs);
         let round = Round {
             place,
-            load,
+            scheduled,
             operations,
-            deal,
+            drawn,
             runners,
         };
         let block = self.block(&round, number)?;
@@ -249,10 +264,10 @@ impl<'a> Campaign<'a> {
         Ok(())
     }
 
-    /// Measures one block: every runner once, in the dealt order.
+    /// Measures one block: every runner once, in the drawn order.
     fn block(&mut self, round: &Round<'a>, number: u32) -> Result<Block, Stop> {
         let mut sampled = self.ledger.metrics(round.place, Kind::Sampled);
-        sampled.retain(|name| round.load.workload.has(name));
+        sampled.retain(|name| round.scheduled.workload.has(name));
         // Counters that turned out to differ between processes are counted in every block, each by
         // a separate process, because counting must not disturb the timing.
         let entry = self.entry(round.place);
@@ -278,7 +293,7 @@ impl<'a> Campaign<'a> {
         }
         Ok(Block {
             number,
-            seed: round.deal.seed,
+            seed: round.drawn.seed,
             samples,
         })
     }
@@ -292,7 +307,7 @@ impl<'a> Campaign<'a> {
     ) -> Result<Vec<Sample>, Stop> {
         let entry = self.entry(round.place);
         let mut samples = vec![];
-        for place in &round.deal.order {
+        for place in &round.drawn.order {
             let runner = round.runners[*place];
             let arm = if runner == CONTROL {
                 round.runners[0]
@@ -304,13 +319,13 @@ impl<'a> Campaign<'a> {
             }
             let job = Job {
                 experiment: &entry.name,
-                workload: &round.load.workload,
+                workload: &round.scheduled.workload,
                 arm,
-                seed: round.deal.seed,
+                seed: round.drawn.seed,
                 operations,
                 exact,
-                padding: round.deal.padding + shortfall(entry, arm),
-                timeout: self.patience(round.load, exact),
+                padding: round.drawn.padding + shortfall(entry, arm),
+                timeout: self.patience(round.scheduled, exact),
             };
             let sample = match self.take(&job, metrics)? {
                 Ok(outcome) => Sample::taken(runner, metrics, &outcome),
@@ -320,17 +335,17 @@ impl<'a> Campaign<'a> {
                 }
             };
             samples.push(sample);
-            self.progress.done(round.load.guess_s());
+            self.progress.done(round.scheduled.guess_s());
         }
         self.agree(round.place, &samples)?;
         Ok(samples)
     }
 
-    fn patience(&self, load: &Load, exact: bool) -> Duration {
+    fn patience(&self, scheduled: &ScheduledWorkload, exact: bool) -> Duration {
         if exact {
-            self.agenda.long_patience()
+            self.schedule.long_patience()
         } else {
-            self.agenda.patience(load)
+            self.schedule.patience(scheduled)
         }
     }
 
@@ -339,9 +354,9 @@ impl<'a> Campaign<'a> {
     fn take(&mut self, job: &Job<'_>, metrics: &[String]) -> Result<Result<Outcome, String>, Stop> {
         match self.sampler.sample(job) {
             Ok(outcome) => Ok(complete(outcome, metrics)),
-            Err(Miss::Failed(why)) => Ok(Err(why)),
-            Err(Miss::Interrupted) => Err(Stop::Interrupted),
-            Err(Miss::Fatal(why)) => Err(Stop::Fatal(why)),
+            Err(SampleError::Failed(why)) => Ok(Err(why)),
+            Err(SampleError::Interrupted) => Err(Stop::Interrupted),
+            Err(SampleError::Fatal(why)) => Err(Stop::Fatal(why)),
         }
     }
 
@@ -353,11 +368,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Stops the run if answers to the same input differ.
-    pub(super) fn same_answers(
-        &self,
-        place: Place,
-        answers: &BTreeMap<String, u64>,
-    ) -> Result<(), Stop> {
+    fn same_answers(&self, place: Place, answers: &BTreeMap<String, u64>) -> Result<(), Stop> {
         let Some(first) = answers.values().next() else {
             return Ok(());
         };
@@ -369,43 +380,43 @@ impl<'a> Campaign<'a> {
             .map(|(runner, answer)| format!("{runner} {answer:#018x}"));
         let told: Vec<String> = told.collect();
         let entry = self.entry(place);
-        let load = &entry.loads[place.workload].workload.name;
+        let workload = &entry.workloads[place.workload].workload.name;
         Err(Stop::WrongAnswer(format!(
-            "wrong answer: on {} {load} the arms disagree about the same input: {}",
+            "wrong answer: on {} {workload} the arms disagree about the same input: {}",
             entry.name,
             told.join(", "),
         )))
     }
 
     /// Reports a missing sample above the bar.
-    pub(super) fn say_missed(&self, place: Place, runner: &str, why: &str) {
+    fn say_missed(&self, place: Place, runner: &str, why: &str) {
         let entry = self.entry(place);
-        let load = &entry.loads[place.workload].workload.name;
+        let workload = &entry.workloads[place.workload].workload.name;
         self.progress.say(&format!(
-            "warning: {} {load}: `{runner}` failed: {why}",
+            "warning: {} {workload}: `{runner}` failed: {why}",
             entry.name
         ));
     }
 
     fn give_up(&mut self, place: Place, why: &str) {
         let entry = self.entry(place);
-        let load = &entry.loads[place.workload].workload.name;
+        let workload = &entry.workloads[place.workload].workload.name;
         let text = format!("given up: {why}");
         self.progress
-            .say(&format!("warning: {} {load}: {text}", entry.name));
+            .say(&format!("warning: {} {workload}: {text}", entry.name));
         self.ledger.warn(place, text);
     }
 }
 
 /// Returns the difference in length between an arm's name and the longest one. The name is an
 /// argument of the process and would move its stack.
-pub(super) fn shortfall(entry: &Entry, arm: &str) -> usize {
+fn shortfall(entry: &ScheduledExperiment, arm: &str) -> usize {
     let longest = entry.arms.iter().map(String::len).max().unwrap_or(0);
     longest.saturating_sub(arm.len())
 }
 
 /// Returns the outcome if it has every metric, else the reason why it cannot be used.
-pub(super) fn complete(outcome: Outcome, metrics: &[String]) -> Result<Outcome, String> {
+fn complete(outcome: Outcome, metrics: &[String]) -> Result<Outcome, String> {
     let missing = |name: &&String| !outcome.metrics.get(*name).is_some_and(|v| v.is_finite());
     match metrics.iter().find(missing) {
         Some(name) => Err(format!("it gave no value for `{name}`")),

@@ -1,10 +1,10 @@
 //! The requested counters, besides the metrics that the arms measure themselves.
 #![forbid(unsafe_code)]
 
-use super::callgrind::Callgrind;
 use super::instructions;
 use super::interrupt::Interrupt;
-use super::pmu::{EVENTS, Event};
+use super::launch::callgrind::Callgrind;
+use super::launch::pmu::{EVENTS, Event};
 use super::sampler::Pass;
 use crate::error::Error;
 use crate::model::{Counters, Profile};

@@ -13,12 +13,12 @@ use std::io::PipeReader;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use super::callgrind::{Callgrind, CallgrindError, Count, per_operation};
-use super::contest::{Contest, Failures, watched};
-use super::finished::Ending;
+use super::commands::comparison::{CommandComparison, Failures, watched};
 use super::interrupt::Interrupt;
-use super::launcher::{LaunchError, Launcher, Output, Task};
-use super::sampler::{Job, Miss, Pass, Sampler};
+use super::launch::callgrind::{Callgrind, CallgrindError, Count, per_operation};
+use super::launch::finished::Ending;
+use super::launch::launcher::{LaunchError, Launcher, Output, Task};
+use super::sampler::{Job, Pass, SampleError, Sampler};
 use crate::error::{Error, cause};
 use crate::model::result::{Better, Kind};
 use crate::model::{MetricPlan, Outcome, Profile};
@@ -45,13 +45,16 @@ const SLOWDOWN_MAX: u32 = 100;
 /// The smallest difference in counts that matters, per cent.
 const MARGIN_PCT: f64 = 0.1;
 
-/// Returns the pass that counts the instructions of a contest's commands and, with `caches`, the
+/// Returns the pass that counts the instructions of a comparison's commands and, with `caches`, the
 /// misses of simulated ones.
 ///
 /// # Errors
 ///
 /// Valgrind is not installed.
-pub fn of_commands(contest: &Rc<Contest>, caches: bool) -> Result<Pass<'static>, Error> {
+pub fn of_commands(
+    comparison: &Rc<CommandComparison>,
+    caches: bool,
+) -> Result<Pass<'static>, Error> {
     let mut callgrind = callgrind()?;
     let about = "instructions outside the kernel of all processes of the command, by callgrind";
     let mut metrics = vec![metric(INSTRUCTIONS, about)];
@@ -63,7 +66,7 @@ pub fn of_commands(contest: &Rc<Contest>, caches: bool) -> Result<Pass<'static>,
         metrics.push(metric(LAST_MISSES, about));
     }
     let sampler = CommandCounts {
-        contest: Rc::clone(contest),
+        comparison: Rc::clone(comparison),
         callgrind,
     };
     Ok(Pass {
@@ -119,20 +122,22 @@ fn outcome(name: &str, value: f64) -> Outcome {
 
 /// Counts whole commands.
 struct CommandCounts {
-    contest: Rc<Contest>,
+    comparison: Rc<CommandComparison>,
     callgrind: Callgrind,
 }
 
 impl Sampler for CommandCounts {
-    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
-        let contest = &self.contest;
-        let mut task = contest.prepared(job, 0)?;
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
+        let comparison = &self.comparison;
+        let mut task = comparison.prepared(job, 0)?;
         task.limit = task.limit.map(|limit| limit.saturating_mul(SLOWDOWN_MAX));
         let run = |launcher: &Launcher, stop: &PipeReader| {
             self.callgrind.count(launcher, &task, Some(stop))
         };
-        let count = contest.watched(run)?.map_err(missed)?;
-        if contest.rules().failures == Failures::End && count.finished.ending != Ending::Exited(0) {
+        let count = comparison.watched(run)?.map_err(missed)?;
+        if comparison.rules().failures == Failures::End
+            && count.finished.ending != Ending::Exited(0)
+        {
             return Err(missed(failed(&count)));
         }
         let mut outcome = outcome(INSTRUCTIONS, count.instructions as f64);
@@ -156,9 +161,10 @@ struct SampleCounts {
 
 impl SampleCounts {
     /// Counts one process: the operations that it did, and its instructions.
-    fn count(&self, job: &Job<'_>, operations: u64) -> Result<(u64, u64), Miss> {
-        let lost =
-            |error: std::io::Error| Miss::Failed(format!("there is no place: {}", cause(&error)));
+    fn count(&self, job: &Job<'_>, operations: u64) -> Result<(u64, u64), SampleError> {
+        let lost = |error: std::io::Error| {
+            SampleError::Failed(format!("there is no place: {}", cause(&error)))
+        };
         let place = tempfile::tempdir().map_err(lost)?;
         let said = place.path().join("said");
         let mut task = Task::new(&self.program, &["sample", job.experiment]);
@@ -176,27 +182,28 @@ impl SampleCounts {
         let run = |stop: &PipeReader| self.callgrind.count(&self.launcher, &task, Some(stop));
         let count = watched(&self.interrupt, run)
             .map_err(lost)?
-            .ok_or(Miss::Interrupted)?;
+            .ok_or(SampleError::Interrupted)?;
         let count = count.map_err(missed)?;
         if count.finished.ending != Ending::Exited(0) {
             return Err(missed(failed(&count)));
         }
         let line = fs::read_to_string(&said).map_err(lost)?;
-        let outcome: Outcome = serde_json::from_str(line.trim())
-            .map_err(|_| Miss::Failed("it said no line of JSON under callgrind".to_owned()))?;
+        let outcome: Outcome = serde_json::from_str(line.trim()).map_err(|_| {
+            SampleError::Failed("it said no line of JSON under callgrind".to_owned())
+        })?;
         Ok((outcome.operations, count.instructions))
     }
 }
 
 impl Sampler for SampleCounts {
-    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
         let half = (job.operations.min(OPERATIONS_MAX) / 2).max(1);
         let fewer = self.count(job, half)?;
         // An arm may do whole rounds only. Twice the number that it did is certainly more.
         let more = self.count(job, fewer.0.saturating_mul(2))?;
         let value = per_operation(fewer, more).ok_or_else(|| {
             let (fewer, more) = (fewer.0, more.0);
-            Miss::Failed(format!(
+            SampleError::Failed(format!(
                 "it did {more} operations where {fewer} were to be doubled"
             ))
         })?;
@@ -209,9 +216,9 @@ fn failed(count: &Count) -> CallgrindError {
     CallgrindError::Failed(count.finished.ending, count.finished.last_error_line())
 }
 
-fn missed(error: CallgrindError) -> Miss {
+fn missed(error: CallgrindError) -> SampleError {
     match error {
-        CallgrindError::Launch(LaunchError::Interrupted) => Miss::Interrupted,
-        error => Miss::Failed(error.to_string()),
+        CallgrindError::Launch(LaunchError::Interrupted) => SampleError::Interrupted,
+        error => SampleError::Failed(error.to_string()),
     }
 }

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::interrupt::Interrupt;
-use super::sampler::{Job, Miss, Sampler};
+use super::sampler::{Job, SampleError, Sampler};
 use crate::error::{Error, cause};
 use crate::model::{Outcome, Profile};
 use crate::record::build;
@@ -95,8 +95,9 @@ impl Processes {
         command
     }
 
-    fn remains(&self, mut command: Command, timeout: Duration) -> Result<Remains, Miss> {
-        let lost = |error: io::Error| Miss::Failed(format!("cannot be run: {}", cause(&error)));
+    fn remains(&self, mut command: Command, timeout: Duration) -> Result<Remains, SampleError> {
+        let lost =
+            |error: io::Error| SampleError::Failed(format!("cannot be run: {}", cause(&error)));
         let (sender, events) = mpsc::channel();
         let waker = sender.clone();
         self.interrupt.wake(move || {
@@ -104,7 +105,7 @@ impl Processes {
             let _ = waker.send(Event::Signal);
         });
         if self.interrupt.signal().is_some() {
-            return Err(Miss::Interrupted);
+            return Err(SampleError::Interrupted);
         }
         let mut child = command.spawn().map_err(lost)?;
         listen(child.stdout.take(), Event::Stdout, sender.clone()).map_err(lost)?;
@@ -134,19 +135,19 @@ impl Processes {
         &self,
         events: &Receiver<Event>,
         deadline: Instant,
-    ) -> Result<(Vec<u8>, Vec<u8>), Option<Miss>> {
+    ) -> Result<(Vec<u8>, Vec<u8>), Option<SampleError>> {
         let (mut stdout, mut stderr) = (None, None);
         loop {
             match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(Event::Stdout(bytes)) => stdout = Some(bytes),
                 Ok(Event::Stderr(bytes)) => stderr = Some(bytes),
-                Ok(Event::Signal) => return Err(Some(Miss::Interrupted)),
+                Ok(Event::Signal) => return Err(Some(SampleError::Interrupted)),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     return Err(None);
                 }
             }
             if self.interrupt.signal().is_some() {
-                return Err(Some(Miss::Interrupted));
+                return Err(Some(SampleError::Interrupted));
             }
             if let (Some(_), Some(_)) = (&stdout, &stderr) {
                 return Ok((stdout.unwrap_or_default(), stderr.unwrap_or_default()));
@@ -156,7 +157,7 @@ impl Processes {
 }
 
 impl Sampler for Processes {
-    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
         let remains = self.remains(self.command(job), job.timeout)?;
         let outcome = outcome(&remains)?;
         if !job.exact {
@@ -172,9 +173,9 @@ impl Sampler for Processes {
     }
 }
 
-fn timed_out(timeout: Duration) -> Miss {
+fn timed_out(timeout: Duration) -> SampleError {
     let seconds = timeout.as_secs_f64();
-    Miss::Failed(format!(
+    SampleError::Failed(format!(
         "took more than {seconds} s (--timeout SECONDS allows more)"
     ))
 }
@@ -214,9 +215,9 @@ fn wait_until(child: &mut process::Child, deadline: Instant) -> io::Result<bool>
 }
 
 /// Interprets the remains of a process.
-fn outcome(remains: &Remains) -> Result<Outcome, Miss> {
+fn outcome(remains: &Remains) -> Result<Outcome, SampleError> {
     if remains.status.signal() == Some(signal_hook::consts::SIGINT) {
-        return Err(Miss::Interrupted);
+        return Err(SampleError::Interrupted);
     }
     let last = last_line(&remains.stderr);
     if !remains.status.success() {
@@ -225,13 +226,13 @@ fn outcome(remains: &Remains) -> Result<Outcome, Miss> {
         } else {
             &last
         };
-        return Err(Miss::Failed(format!("{}: {last}", remains.status)));
+        return Err(SampleError::Failed(format!("{}: {last}", remains.status)));
     }
     let line = String::from_utf8_lossy(&remains.stdout);
     let line = line.trim();
     serde_json::from_str(line).map_err(|_| {
         let start: String = line.chars().take(60).collect();
-        Miss::Failed(format!(
+        SampleError::Failed(format!(
             "it said {start:?} where one line of JSON belongs; {last}"
         ))
     })
@@ -258,7 +259,7 @@ mod tests {
 
     use super::Processes;
     use crate::measure::interrupt::Interrupt;
-    use crate::measure::sampler::{Job, Miss, Sampler};
+    use crate::measure::sampler::{Job, SampleError, Sampler};
     use crate::model::{Outcome, Profile, Workload};
 
     fn workload() -> Workload {
@@ -301,7 +302,11 @@ mod tests {
     }
 
     /// Takes a sample of a script.
-    fn sample_of(script: &str, timeout: Duration, interrupt: &Interrupt) -> Result<Outcome, Miss> {
+    fn sample_of(
+        script: &str,
+        timeout: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<Outcome, SampleError> {
         let (_home, program) = subject(script);
         let mut processes = Processes::of(program, Profile::Smoke, interrupt.clone());
         processes.sample(&job(&workload(), timeout, true))
@@ -309,7 +314,7 @@ mod tests {
 
     fn failure_of(script: &str) -> String {
         match sample_of(script, Duration::from_secs(60), &Interrupt::default()) {
-            Err(Miss::Failed(why)) => why,
+            Err(SampleError::Failed(why)) => why,
             other => panic!("{other:?}"),
         }
     }
@@ -399,7 +404,7 @@ mod tests {
             &Interrupt::default(),
         );
         for missed in [hung, silent] {
-            let Err(Miss::Failed(why)) = missed else {
+            let Err(SampleError::Failed(why)) = missed else {
                 panic!("{missed:?}")
             };
             assert!(why.starts_with("took more than 0.05 s"), "{why}");
@@ -415,11 +420,11 @@ mod tests {
             later.raise(2);
         });
         let missed = sample_of("exec sleep 1000", Duration::from_secs(900), &interrupt);
-        assert_eq!(missed, Err(Miss::Interrupted));
+        assert_eq!(missed, Err(SampleError::Interrupted));
         // Nothing is started afterwards.
         assert_eq!(
             sample_of(GOOD, Duration::from_secs(60), &interrupt),
-            Err(Miss::Interrupted)
+            Err(SampleError::Interrupted)
         );
     }
 
@@ -431,7 +436,7 @@ mod tests {
             Duration::from_secs(60),
             &Interrupt::default(),
         );
-        assert_eq!(missed, Err(Miss::Interrupted));
+        assert_eq!(missed, Err(SampleError::Interrupted));
     }
 
     #[test]
@@ -452,7 +457,7 @@ mod tests {
             Profile::Smoke,
             Interrupt::default(),
         );
-        let Err(Miss::Failed(why)) = processes.sample(&job) else {
+        let Err(SampleError::Failed(why)) = processes.sample(&job) else {
             panic!("it ran")
         };
         assert!(why.starts_with("cannot be run"), "{why}");

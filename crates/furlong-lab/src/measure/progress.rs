@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::model::schedule::Agenda;
+use crate::model::schedule::Schedule;
 use crate::talk::{self, Voice};
 
 /// Progress of a run, for a person who watches it.
@@ -17,11 +17,11 @@ pub struct Progress {
 impl Progress {
     /// Returns a bar on stderr, or none if stderr is no terminal or the user wants quiet.
     #[must_use]
-    pub fn new(voice: Voice, agenda: &Agenda) -> Progress {
+    pub fn new(voice: Voice, schedule: &Schedule) -> Progress {
         if voice == Voice::Quiet || !io::stderr().is_terminal() {
             return Progress::hidden();
         }
-        let total = Duration::from_secs_f64(total_s(agenda));
+        let total = Duration::from_secs_f64(total_s(schedule));
         let bar = ProgressBar::with_draw_target(Some(millis(total)), ProgressDrawTarget::stderr());
         if let Ok(style) =
             ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} % {eta} left")
@@ -65,13 +65,13 @@ fn millis(duration: Duration) -> u64 {
 }
 
 /// Returns the expected total time of all blocks of a run.
-fn total_s(agenda: &Agenda) -> f64 {
-    let entries = agenda.experiments.iter();
+fn total_s(schedule: &Schedule) -> f64 {
+    let entries = schedule.experiments.iter();
     let seconds = entries.flat_map(|entry| {
-        entry.loads.iter().map(|load| {
-            let arms = entry.arms.iter().filter(|arm| load.has(arm)).count();
+        entry.workloads.iter().map(|scheduled| {
+            let arms = entry.arms.iter().filter(|arm| scheduled.has(arm)).count();
             let processes = u32::try_from(arms + 1).unwrap_or(u32::MAX);
-            f64::from(load.blocks) * f64::from(processes) * load.guess_s()
+            f64::from(scheduled.blocks) * f64::from(processes) * scheduled.guess_s()
         })
     });
     seconds.sum()

@@ -31,7 +31,7 @@ pub struct Job<'a> {
 
 /// Reason why there is no sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Miss {
+pub enum SampleError {
     /// The process failed, or its output cannot be used.
     Failed(String),
     /// The user wants to stop.
@@ -47,7 +47,7 @@ pub trait Sampler {
     /// # Errors
     ///
     /// The reason why there is no sample.
-    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss>;
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError>;
 
     /// Returns findings besides the figures, each a warning for the record. Called after every
     /// block. A finding may be returned again.

@@ -1,4 +1,4 @@
-//! Resolves the names on the command line to an agenda.
+//! Resolves the names on the command line to a schedule.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::error::Error;
 use crate::hash::fingerprint;
 use crate::model::result::Kind;
-use crate::model::schedule::{Agenda, Batch, Entry, Load};
+use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::model::{Arm, Counters, Experiment, Profile, Workload};
 use crate::nearest::unknown;
 
@@ -42,11 +42,11 @@ pub struct Selection {
     pub seed_sizes: bool,
 }
 
-/// An agenda, and notes for the user about the selection.
+/// A schedule, and notes for the user about the selection.
 #[derive(Clone, Debug)]
 pub struct Selected {
-    /// The agenda of the run.
-    pub agenda: Agenda,
+    /// The schedule of the run.
+    pub schedule: Schedule,
     /// Notes, a line each.
     pub notes: Vec<String>,
 }
@@ -75,7 +75,7 @@ impl LeftOut {
 }
 
 impl Selection {
-    /// Looks up every name and builds the agenda.
+    /// Looks up every name and builds the schedule.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Selection {
             };
             return Err(Error::usage(format!("nothing to run: {why}")));
         }
-        let agenda = Agenda {
+        let schedule = Schedule {
             profile: self.profile,
             seed: self.seed,
             margin_pct: self.margin_pct,
@@ -109,7 +109,7 @@ impl Selection {
             experiments: entries,
             subject: Value::Null,
         };
-        Ok(Selected { agenda, notes })
+        Ok(Selected { schedule, notes })
     }
 
     fn experiments<'a>(&self, known: &'a [Experiment]) -> Result<Vec<&'a Experiment>, Error> {
@@ -134,11 +134,11 @@ impl Selection {
             .iter()
             .flat_map(|one| one.plan.arms.iter().map(String::as_str));
         check("arm", &self.arms, arms.collect())?;
-        let loads = chosen.iter().flat_map(|one| one.plan.workloads.iter());
+        let workloads = chosen.iter().flat_map(|one| one.plan.workloads.iter());
         check(
             "workload",
             &self.workloads,
-            loads.map(|load| load.name.as_str()).collect(),
+            workloads.map(|workload| workload.name.as_str()).collect(),
         )
     }
 
@@ -147,28 +147,28 @@ impl Selection {
         &self,
         experiment: &Experiment,
         notes: &mut Vec<String>,
-    ) -> Result<Result<Entry, String>, Error> {
+    ) -> Result<Result<ScheduledExperiment, String>, Error> {
         let plan = &experiment.plan;
         let arms = match self.arms_of(experiment, notes) {
             Ok(arms) => arms,
             Err(why) => return Ok(Err(why)),
         };
         let mut left_out = LeftOut::default();
-        let mut loads = vec![];
+        let mut workloads = vec![];
         let mut facts = None;
         for workload in &plan.workloads {
-            match self.load(experiment, &arms, workload)? {
-                Ok(load) => {
+            match self.scheduled(experiment, &arms, workload)? {
+                Ok(scheduled) => {
                     let facts = facts
                         .get_or_insert_with(|| facts_of(experiment, &arms))
                         .clone();
-                    loads.push(Load { facts, ..load });
+                    workloads.push(ScheduledWorkload { facts, ..scheduled });
                 }
                 Err(Some(why)) => left_out.add(&workload.name, why),
                 Err(None) => {}
             }
         }
-        if loads.is_empty() {
+        if workloads.is_empty() {
             let left_out = left_out.lines();
             return Ok(Err(if left_out.is_empty() {
                 "it has none of the named workloads".to_owned()
@@ -181,14 +181,14 @@ impl Selection {
         let metrics = metrics.filter(|(place, metric)| *place == 0 || counted(metric.kind));
         let counts = |name: &String| experiment.arm(name).is_none_or(|arm| arm.counts);
         let uncounted = arms.iter().filter(|name| !counts(name)).cloned();
-        Ok(Ok(Entry {
+        Ok(Ok(ScheduledExperiment {
             name: plan.name.clone(),
             question: plan.question.clone(),
             metrics: metrics.map(|(_, metric)| metric.clone()).collect(),
             uncounted: uncounted.collect(),
             arms,
             exact_operations: plan.exact_operations(self.profile),
-            loads,
+            workloads,
             left_out: left_out.lines(),
         }))
     }
@@ -227,14 +227,14 @@ impl Selection {
         Ok(arms)
     }
 
-    /// Builds the load of one workload, or returns the reason for leaving it out, and whether to
+    /// Schedules one workload, or returns the reason for leaving it out, and whether to
     /// report it.
-    fn load(
+    fn scheduled(
         &self,
         experiment: &Experiment,
         arms: &[String],
         workload: &Workload,
-    ) -> Result<Result<Load, Option<String>>, Error> {
+    ) -> Result<Result<ScheduledWorkload, Option<String>>, Error> {
         let plan = &experiment.plan;
         if self.workloads.is_empty() {
             if self.profile == Profile::Quick && !workload.quick {
@@ -270,7 +270,7 @@ impl Selection {
             None => Batch::Seconds(plan.batch_s(self.profile)),
         };
         let blocks = self.blocks.unwrap_or_else(|| plan.blocks(self.profile));
-        Ok(Ok(Load {
+        Ok(Ok(ScheduledWorkload {
             workload: resolved,
             blocks,
             batch,

@@ -15,4 +15,4 @@ pub mod schedule;
 
 pub use experiment::{Arm, ArmFn, Experiment, Failure, Outcome, Request};
 pub use plan::{MetricPlan, Plan, Profile, Workload};
-pub use schedule::{Agenda, Counters};
+pub use schedule::{Counters, Schedule};

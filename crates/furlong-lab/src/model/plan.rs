@@ -175,13 +175,16 @@ impl Plan {
             "workload",
             self.workloads
                 .iter()
-                .map(|load| load.name.as_str())
+                .map(|workload| workload.name.as_str())
                 .collect(),
         )?;
-        for load in &self.workloads {
+        for workload in &self.workloads {
             let unknown = |name: &&String| self.metrics.iter().all(|metric| metric.name != **name);
-            if let Some(name) = load.metrics.iter().find(unknown) {
-                return Err(format!("workload `{}` has no metric `{name}`", load.name));
+            if let Some(name) = workload.metrics.iter().find(unknown) {
+                return Err(format!(
+                    "workload `{}` has no metric `{name}`",
+                    workload.name
+                ));
             }
         }
         if self.arms.iter().any(|arm| arm == CONTROL) {
@@ -207,12 +210,12 @@ impl Plan {
         if self.full_blocks == 0 || self.exact_operations == 0 {
             return Err("full_blocks and exact_operations must be at least 1".to_owned());
         }
-        if let Some(load) = self
+        if let Some(workload) = self
             .workloads
             .iter()
-            .find(|load| load.operations == Some(0))
+            .find(|workload| workload.operations == Some(0))
         {
-            return Err(format!("workload `{}` has no operation", load.name));
+            return Err(format!("workload `{}` has no operation", workload.name));
         }
         Ok(())
     }
@@ -331,7 +334,7 @@ mod tests {
     #[test]
     fn operations_that_are_declared_are_one_under_smoke() {
         let plan = Plan::parse(GOOD).unwrap();
-        let of = |load: usize, profile| plan.workloads[load].under(profile).operations;
+        let of = |workload: usize, profile| plan.workloads[workload].under(profile).operations;
         assert_eq!(of(1, Profile::Full), Some(60));
         assert_eq!(of(1, Profile::Smoke), Some(1));
         assert_eq!(of(0, Profile::Smoke), None);
@@ -339,10 +342,10 @@ mod tests {
 
     #[test]
     fn a_workload_has_the_metrics_that_it_names_or_all() {
-        let mut load = Plan::parse(GOOD).unwrap().workloads.remove(0);
-        assert!(load.has("time_ns_per_op") && load.has("instructions"));
-        load.metrics.push("time_ns_per_op".to_owned());
-        assert!(load.has("time_ns_per_op") && !load.has("instructions"));
+        let mut workload = Plan::parse(GOOD).unwrap().workloads.remove(0);
+        assert!(workload.has("time_ns_per_op") && workload.has("instructions"));
+        workload.metrics.push("time_ns_per_op".to_owned());
+        assert!(workload.has("time_ns_per_op") && !workload.has("instructions"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub enum Counters {
 
 /// Everything that a run will do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Agenda {
+pub struct Schedule {
     /// Amount of measuring per experiment.
     pub profile: Profile,
     /// Seed of every order and every input.
@@ -44,15 +44,15 @@ pub struct Agenda {
     /// Counters besides the arms' own metrics.
     pub counters: Counters,
     /// Experiments in the order in which they run.
-    pub experiments: Vec<Entry>,
+    pub experiments: Vec<ScheduledExperiment>,
     /// Further data for the sampler (the command lines of a comparison, for example).
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub subject: Value,
 }
 
-/// One experiment of an agenda.
+/// One experiment of a schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct ScheduledExperiment {
     /// Name, as in `furlong list`.
     pub name: String,
     /// The experiment's question.
@@ -68,14 +68,15 @@ pub struct Entry {
     /// Operations of a process that counts exact metrics.
     pub exact_operations: u64,
     /// Workloads in the order in which they run.
-    pub loads: Vec<Load>,
+    #[serde(rename = "loads")]
+    pub workloads: Vec<ScheduledWorkload>,
     /// Omissions, each with its reason.
     pub left_out: Vec<String>,
 }
 
-/// One workload of an agenda.
+/// One workload of a schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Load {
+pub struct ScheduledWorkload {
     /// The workload with the parameters of this profile.
     pub workload: Workload,
     /// Number of blocks.
@@ -111,7 +112,7 @@ const GUESS_NS: f64 = 200.0;
 /// Assumed seconds of a process outside the timed region. Used only to estimate the time left.
 const STARTUP_S: f64 = 0.1;
 
-impl Load {
+impl ScheduledWorkload {
     /// True if the arm can run it.
     #[must_use]
     pub fn has(&self, arm: &str) -> bool {
@@ -129,13 +130,13 @@ impl Load {
     }
 }
 
-impl Agenda {
+impl Schedule {
     /// Returns the time after which a timed sample has failed.
     #[must_use]
-    pub fn patience(&self, load: &Load) -> Duration {
-        let default = match load.batch {
+    pub fn patience(&self, scheduled: &ScheduledWorkload) -> Duration {
+        let default = match scheduled.batch {
             Batch::Seconds(seconds) => 60.0 + 60.0 * seconds,
-            Batch::Operations(_) => PATIENCE_S + 60.0 * load.guess_s(),
+            Batch::Operations(_) => PATIENCE_S + 60.0 * scheduled.guess_s(),
         };
         Duration::from_secs_f64(self.timeout_s.unwrap_or(default))
     }
@@ -149,7 +150,11 @@ impl Agenda {
     /// Returns the result before anything is measured: every workload, no blocks.
     #[must_use]
     pub fn blank(&self, run: Run) -> ResultFile {
-        let experiments = self.experiments.iter().map(Entry::blank).collect();
+        let experiments = self
+            .experiments
+            .iter()
+            .map(ScheduledExperiment::blank)
+            .collect();
         ResultFile {
             schema: SCHEMA.to_owned(),
             run,
@@ -158,12 +163,12 @@ impl Agenda {
     }
 }
 
-impl Entry {
+impl ScheduledExperiment {
     /// Returns the arms that can run a workload, its baseline first.
     #[must_use]
-    pub fn runners<'a>(&'a self, load: &Load) -> Vec<&'a str> {
+    pub fn runners<'a>(&'a self, scheduled: &ScheduledWorkload) -> Vec<&'a str> {
         let names = self.arms.iter().map(String::as_str);
-        names.filter(|arm| load.has(arm)).collect()
+        names.filter(|arm| scheduled.has(arm)).collect()
     }
 
     fn blank(&self) -> ExperimentResult {
@@ -179,35 +184,35 @@ impl Entry {
                 .map(|metric| metric.name.clone())
                 .collect(),
             workloads: self
-                .loads
+                .workloads
                 .iter()
-                .map(|load| self.blank_workload(load))
+                .map(|scheduled| self.blank_workload(scheduled))
                 .collect(),
             left_out: self.left_out.clone(),
         }
     }
 
-    fn blank_workload(&self, load: &Load) -> WorkloadResult {
+    fn blank_workload(&self, scheduled: &ScheduledWorkload) -> WorkloadResult {
         let arm = |name: &&str| ArmResult {
             name: (*name).to_owned(),
-            na: load.na.get(*name).cloned(),
+            na: scheduled.na.get(*name).cloned(),
             samples: BTreeMap::new(),
             summary: BTreeMap::new(),
         };
         // Arms that cannot run it come last, so that the baseline is the first.
-        let mut arms = self.runners(load);
+        let mut arms = self.runners(scheduled);
         let idle = self.arms.iter().map(String::as_str);
-        arms.extend(idle.filter(|arm| !load.has(arm)));
-        let params = load.workload.params.iter();
+        arms.extend(idle.filter(|arm| !scheduled.has(arm)));
+        let params = scheduled.workload.params.iter();
         let control = self
             .metrics
             .iter()
             .filter(|metric| metric.kind == Kind::Sampled);
         WorkloadResult {
-            name: load.workload.name.clone(),
+            name: scheduled.workload.name.clone(),
             params: params
                 .map(|(name, value)| (name.clone(), (*value).into()))
-                .chain(load.facts.clone())
+                .chain(scheduled.facts.clone())
                 .collect(),
             blocks: vec![],
             order: vec![],

@@ -17,7 +17,7 @@ use crate::model::result::{
 };
 use crate::talk::Voice;
 
-/// A workload of a run, by its places in the agenda.
+/// A workload of a run, by its places in the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// Index of the experiment.

@@ -81,7 +81,7 @@ impl Line {
 
     /// Replays the line to a ledger, unless the ledger has it.
     pub fn tell(&self, ledger: &mut Ledger) {
-        debug_assert!(self.fits(ledger.result()), "a line of another agenda");
+        debug_assert!(self.fits(ledger.result()), "a line of another schedule");
         match self {
             Self::Metrics {
                 experiment,

@@ -2,8 +2,8 @@
 //!
 //! # Files
 //! - `terminal`: tables, pictures and verdicts for a terminal
-//! - `markdown`, `csv`, `json`, `html`: the same for a document, a program and a browser
-//! - `junit`: the same as test cases; `cases`: a result as test programs
+//! - `html`: the same for a browser
+//! - `export`: the same as a document and as data
 //! - `forms`: the same in other tools' formats
 //! - `targets`: destinations of the reports
 //! - `wording`: the sentences; `quantity`: the numbers; `text`: safe display of names
@@ -12,15 +12,11 @@
 //! - `outline`: lookups in a result; `finite`: removes non-finite numbers; `picture`: ministat's
 #![forbid(unsafe_code)]
 
-mod cases;
-pub mod csv;
+pub mod export;
 mod finite;
 pub mod forms;
 mod geomean;
 pub mod html;
-pub mod json;
-pub mod junit;
-pub mod markdown;
 pub(crate) mod outline;
 mod overview;
 mod picture;
@@ -31,6 +27,7 @@ pub mod terminal;
 pub mod text;
 pub mod wording;
 
+pub use export::{csv, json, junit, markdown};
 pub use finite::finite;
 pub use forms::Form;
 pub use targets::{Target, TargetError, Targets};

@@ -8,7 +8,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{csv, html, json, junit, markdown};
+use super::export::{csv, json, junit, markdown};
+use super::html;
 use crate::model::result::ResultFile;
 
 /// The requested reports; `-` is standard output.

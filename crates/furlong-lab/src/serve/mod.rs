@@ -6,7 +6,7 @@
 //! - *Route*: a request's target; it is parsed from an address and written as one.
 //! - *Refusal*: the reason why there is no page; it is a page, too.
 //! - *Reader*: a connection to the store that is reopened after a fault.
-//! - *Crew*: the threads that make pages, each with its own reader.
+//! - *Worker pool*: the threads that make pages, each with its own reader.
 //!
 //! # Invariants
 //!
@@ -21,7 +21,7 @@
 //!
 //! - `server.rs`: connections and shutdown; `host.rs`: names under which it answers.
 //! - `request.rs`: checks of a request; `route.rs`, `parameters.rs`: its target.
-//! - `crew.rs`, `reader.rs`: threads that make pages, and their source; `tallies.rs`: cached
+//! - `worker_pool.rs`, `reader.rs`: threads that make pages, and their source; `tallies.rs`: cached
 //!   verdicts.
 //! - `pages/`: the pages, one file each; `frame.rs`: their frame; `site.css`: the style besides the
 //!   report's.
@@ -29,7 +29,6 @@
 #![forbid(unsafe_code)]
 
 mod answer;
-mod crew;
 mod frame;
 mod host;
 mod pages;
@@ -40,6 +39,7 @@ mod request;
 mod route;
 mod server;
 mod tallies;
+mod worker_pool;
 
 pub use host::Hosts;
 pub use server::{Options, serve};

@@ -16,7 +16,7 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'~');
 
-/// Runs of a course: the default and the maximum.
+/// Runs in a series: the default and the maximum.
 pub(super) const LAST: (u32, u32) = (200, 1000);
 
 /// The target of a request.
@@ -37,7 +37,7 @@ pub(super) enum Route {
     /// Two runs side by side.
     Compare(Pair),
     /// A figure from run to run.
-    Course(Figure),
+    Series(Figure),
     /// The style of every page.
     Style,
     /// The icon of every page.
@@ -152,7 +152,7 @@ impl Route {
             ["", "experiments", name] => experiment(name, query),
             ["", "runs", name] => run(name, query),
             ["", "compare"] => pair(query).map(Route::Compare),
-            ["", "metric"] => figure(query).map(Route::Course),
+            ["", "metric"] => figure(query).map(Route::Series),
             ["", "style.css"] => Ok(Route::Style),
             ["", "icon.svg"] => Ok(Route::Icon),
             _ => Err(Refusal::Missing("There is no such page.".to_owned())),
@@ -288,7 +288,7 @@ impl fmt::Display for Route {
                 ]);
                 write!(f, "/compare{said}")
             }
-            Route::Course(figure) => {
+            Route::Series(figure) => {
                 let last = figure.last.map(|count| count.to_string());
                 let said = query([
                     ("experiment", Some(figure.experiment.as_str())),
@@ -358,7 +358,7 @@ mod tests {
                     metric: text(),
                     across: true,
                 }),
-                Route::Course(Figure {
+                Route::Series(Figure {
                     experiment: name.to_owned(),
                     workload: name.to_owned(),
                     arm: name.to_owned(),

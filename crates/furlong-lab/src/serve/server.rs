@@ -21,11 +21,11 @@ use tokio::task;
 use tokio::time::{sleep, timeout};
 
 use super::answer::Answer;
-use super::crew::Crew;
 use super::frame;
 use super::host::Hosts;
 use super::request::wanted;
 use super::route::Route;
+use super::worker_pool::WorkerPool;
 use crate::error::{Error, cause};
 use crate::record::store::Location;
 use crate::talk::Voice;
@@ -62,7 +62,7 @@ pub struct Options {
 
 /// State shared by all connections.
 struct Server {
-    crew: Crew,
+    workers: WorkerPool,
     hosts: Hosts,
 }
 
@@ -77,9 +77,9 @@ pub fn serve(
     ready: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
     let refused = |error: std::io::Error| Error::failed(format!("cannot serve: {}", cause(&error)));
-    let crew = Crew::of(&options.location, options.voice)?;
+    let workers = WorkerPool::of(&options.location, options.voice)?;
     let server = Arc::new(Server {
-        crew,
+        workers,
         hosts: options.hosts.clone(),
     });
     let runtime = Builder::new_current_thread().enable_all().build();
@@ -161,7 +161,7 @@ impl Server {
         let answer = match wanted(request, &self.hosts) {
             Ok(Route::Style) => frame::style(known),
             Ok(Route::Icon) => frame::icon(known),
-            Ok(route) => self.crew.make(route).await,
+            Ok(route) => self.workers.make(route).await,
             Err(refusal) => Answer::refusal(&refusal),
         };
         Ok(answer.response())

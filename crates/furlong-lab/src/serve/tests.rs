@@ -53,7 +53,7 @@ fn routes(runs: u32) -> Vec<Route> {
     });
     let latest = format!("run{}", runs - 5);
     let figure = |last| {
-        Route::Course(Figure {
+        Route::Series(Figure {
             experiment: steady.to_owned(),
             workload: "plain".to_owned(),
             arm: "b".to_owned(),

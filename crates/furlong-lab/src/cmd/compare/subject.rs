@@ -10,22 +10,24 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, cause};
-use crate::measure::command::{self, Command, CommandError, Commands, Shell, in_shell};
-use crate::measure::contest::{Contest, Contestant, Failures, Heat, Rules};
+use crate::measure::commands::comparison::{
+    CommandArm, CommandComparison, CommandWorkload, Failures, Rules,
+};
+use crate::measure::commands::parameter::{Parameter, Setting, combinations, fill, label, takes};
+use crate::measure::commands::pattern::{Pattern, Printed};
 use crate::measure::counters;
 use crate::measure::instructions;
 use crate::measure::interrupt::Interrupt;
-use crate::measure::parameter::{Parameter, Setting, combinations, fill, label, takes};
-use crate::measure::pattern::{Pattern, Printed};
-use crate::measure::pmu::{self, Event};
+use crate::measure::launch::command::{self, Command, CommandError, Commands, Shell, in_shell};
+use crate::measure::launch::pmu::{self, Event};
 use crate::measure::sampler::Pass;
-use crate::model::schedule::Agenda;
+use crate::model::schedule::Schedule;
 use crate::model::{Counters, MetricPlan};
 
 /// Name of the only workload, if there is no sweep over several commands.
 const WORKLOAD: &str = "commands";
 
-/// Data that a resumed comparison needs besides the agenda.
+/// Data that a resumed comparison needs besides the schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Subject {
     pub(super) commands: Vec<String>,
@@ -67,14 +69,14 @@ pub(super) struct FilledArm {
 }
 
 impl Subject {
-    /// Reads the subject of an agenda.
-    pub(super) fn of(agenda: &Agenda) -> Result<Self, Error> {
-        if agenda.subject.is_null() {
+    /// Reads the subject of a schedule.
+    pub(super) fn of(schedule: &Schedule) -> Result<Self, Error> {
+        if schedule.subject.is_null() {
             return Err(Error::usage(
                 "`furlong run` began this run: resume it with that",
             ));
         }
-        serde_json::from_value(agenda.subject.clone())
+        serde_json::from_value(schedule.subject.clone())
             .map_err(|error| Error::usage(format!("the stored commands cannot be read: {error}")))
     }
 
@@ -197,34 +199,37 @@ impl Subject {
         self.counted.iter().map(event).collect()
     }
 
-    /// Returns the heats with the agenda's names of the arms, and a note about the shell.
-    fn heats(&self, agenda: &Agenda) -> Result<(Vec<Heat>, Option<String>), Error> {
+    /// Returns the workloads with the schedule's names of the arms, and a note about the shell.
+    fn workloads(
+        &self,
+        schedule: &Schedule,
+    ) -> Result<(Vec<CommandWorkload>, Option<String>), Error> {
         let filled = self.filled()?;
         let arms = filled.iter().flat_map(|one| &one.arms);
         let texts: Vec<String> = arms.map(|arm| arm.command.clone()).collect();
         let commands = Commands::new(&texts, &self.shell).map_err(|error| refused(&error))?;
         let mut list = commands.list.into_iter();
-        let names = agenda.experiments.iter().flat_map(|entry| &entry.arms);
+        let names = schedule.experiments.iter().flat_map(|entry| &entry.arms);
         let names: Vec<&String> = names.collect();
-        let mut heats = vec![];
+        let mut workloads = vec![];
         for one in filled {
-            let mut heat = Heat {
-                workload: one.workload,
+            let mut workload = CommandWorkload {
+                name: one.workload,
                 setup: self.steps(self.setup.as_deref(), &one.arms)?,
                 cleanup: self.steps(self.cleanup.as_deref(), &one.arms)?,
-                contestants: vec![],
+                arms: vec![],
             };
             for ((arm, name), command) in one.arms.iter().zip(&names).zip(list.by_ref()) {
                 let prepare = arm.prepare.as_deref().map(|text| in_shell("sh", text));
-                heat.contestants.push(Contestant {
+                workload.arms.push(CommandArm {
                     name: (*name).clone(),
                     command,
                     prepare: prepare.transpose().map_err(|error| refused(&error))?,
                 });
             }
-            heats.push(heat);
+            workloads.push(workload);
         }
-        Ok((heats, commands.note))
+        Ok((workloads, commands.note))
     }
 
     /// Returns the commands that run once for the arms: the text with each arm's setting, without
@@ -253,9 +258,9 @@ fn refused(error: &CommandError) -> Error {
     Error::usage(error.to_string())
 }
 
-/// Everything that runs the commands of an agenda.
+/// Everything that runs the commands of a schedule.
 pub(super) struct Ready {
-    pub(super) contest: Rc<Contest>,
+    pub(super) comparison: Rc<CommandComparison>,
     pub(super) passes: Vec<Pass<'static>>,
     /// A note for the user about the way they are run.
     pub(super) note: Option<String>,
@@ -263,9 +268,9 @@ pub(super) struct Ready {
 
 impl Ready {
     /// Checks everything that will be needed, before anything is stored or measured.
-    pub(super) fn new(agenda: &Agenda, interrupt: &Interrupt) -> Result<Self, Error> {
-        let subject = Subject::of(agenda)?;
-        let (heats, note) = subject.heats(agenda)?;
+    pub(super) fn new(schedule: &Schedule, interrupt: &Interrupt) -> Result<Self, Error> {
+        let subject = Subject::of(schedule)?;
+        let (workloads, note) = subject.workloads(schedule)?;
         if let Err(error) = File::open(&subject.input) {
             let input = subject.input.display();
             return Err(Error::usage(format!(
@@ -274,28 +279,28 @@ impl Ready {
             )));
         }
         let rules = Rules {
-            heats,
+            workloads,
             events: subject.events()?,
             patterns: subject.patterns()?,
             same_output: subject.same_output,
             warmup: subject.warmup,
             input: subject.input,
-            limit: agenda.timeout_s.map(Duration::from_secs_f64),
+            limit: schedule.timeout_s.map(Duration::from_secs_f64),
             failures: if subject.ignore_failure {
                 Failures::Count
             } else {
                 Failures::End
             },
         };
-        let contest = Contest::new(rules, interrupt.clone());
-        let contest = contest.map_err(|error| Error::failed(error.to_string()))?;
-        let passes = match agenda.counters {
-            Counters::Callgrind => vec![instructions::of_commands(&contest, false)?],
-            Counters::Cachesim => vec![instructions::of_commands(&contest, true)?],
+        let comparison = CommandComparison::new(rules, interrupt.clone());
+        let comparison = comparison.map_err(|error| Error::failed(error.to_string()))?;
+        let passes = match schedule.counters {
+            Counters::Callgrind => vec![instructions::of_commands(&comparison, false)?],
+            Counters::Cachesim => vec![instructions::of_commands(&comparison, true)?],
             Counters::Auto | Counters::None | Counters::Hw => vec![],
         };
         Ok(Self {
-            contest,
+            comparison,
             passes,
             note,
         })

@@ -6,12 +6,12 @@ mod own_metrics;
 mod uncounted;
 
 use super::{Campaign, End};
-use crate::measure::deal::Deal;
+use crate::measure::block_order::BlockOrder;
 use crate::measure::progress::Progress;
-use crate::measure::sampler::{Job, Miss, Pass, Sampler};
+use crate::measure::sampler::{Job, Pass, SampleError, Sampler};
 use crate::model::Counters;
 use crate::model::result::{Better, CONTROL, Kind, Run};
-use crate::model::schedule::{Agenda, Batch, Entry, Load};
+use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::model::{MetricPlan, Outcome, Profile, Workload};
 use crate::record::ledger::{Ledger, Place};
 use crate::talk::Voice;
@@ -33,8 +33,8 @@ struct Pretend<F> {
     seen: Vec<Seen>,
 }
 
-impl<F: FnMut(&Seen, usize) -> Result<Outcome, Miss>> Sampler for Pretend<F> {
-    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
+impl<F: FnMut(&Seen, usize) -> Result<Outcome, SampleError>> Sampler for Pretend<F> {
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
         let seen = Seen {
             workload: job.workload.name.clone(),
             arm: job.arm.to_owned(),
@@ -49,7 +49,7 @@ impl<F: FnMut(&Seen, usize) -> Result<Outcome, Miss>> Sampler for Pretend<F> {
 }
 
 /// 100 ns per operation; a count that follows from the input; the answer is the input's seed.
-fn good(seen: &Seen) -> Result<Outcome, Miss> {
+fn good(seen: &Seen) -> Result<Outcome, SampleError> {
     let count = (seen.seed % 97) as f64;
     let metrics = [("time".to_owned(), 100.0), ("calls".to_owned(), count)];
     Ok(Outcome {
@@ -60,8 +60,8 @@ fn good(seen: &Seen) -> Result<Outcome, Miss> {
     })
 }
 
-fn failed() -> Result<Outcome, Miss> {
-    Err(Miss::Failed("it broke".to_owned()))
+fn failed() -> Result<Outcome, SampleError> {
+    Err(SampleError::Failed("it broke".to_owned()))
 }
 
 fn metric(name: &str, kind: Kind) -> MetricPlan {
@@ -76,8 +76,8 @@ fn metric(name: &str, kind: Kind) -> MetricPlan {
     }
 }
 
-fn agenda(metrics: Vec<MetricPlan>, blocks: u32) -> Agenda {
-    let load = |name: &str| Load {
+fn schedule(metrics: Vec<MetricPlan>, blocks: u32) -> Schedule {
+    let scheduled = |name: &str| ScheduledWorkload {
         workload: Workload {
             name: name.to_owned(),
             quick: true,
@@ -89,17 +89,17 @@ fn agenda(metrics: Vec<MetricPlan>, blocks: u32) -> Agenda {
         na: [].into(),
         facts: [].into(),
     };
-    let entry = Entry {
+    let entry = ScheduledExperiment {
         name: "race".to_owned(),
         question: "Which?".to_owned(),
         metrics,
         arms: vec!["a".to_owned(), "longer".to_owned(), "other".to_owned()],
         uncounted: vec![],
         exact_operations: 4096,
-        loads: vec![load("plain"), load("ins")],
+        workloads: vec![scheduled("plain"), scheduled("ins")],
         left_out: vec![],
     };
-    Agenda {
+    Schedule {
         profile: Profile::Quick,
         seed: 11,
         margin_pct: None,
@@ -118,22 +118,22 @@ fn timed_and_counted() -> Vec<MetricPlan> {
     vec![metric("time", Kind::Sampled), metric("calls", Kind::Exact)]
 }
 
-fn blank(agenda: &Agenda) -> Ledger {
+fn blank(schedule: &Schedule) -> Ledger {
     let run = Run {
         id: "abcdefgh".to_owned(),
         started: "2026-01-01T00:00:00+00:00".to_owned(),
-        profile: agenda.profile.name().to_owned(),
-        seed: agenda.seed,
+        profile: schedule.profile.name().to_owned(),
+        seed: schedule.seed,
         ..Run::default()
     };
-    Ledger::new(agenda.blank(run), None, Voice::Quiet)
+    Ledger::new(schedule.blank(run), None, Voice::Quiet)
 }
 
-/// Runs an agenda to its end.
+/// Runs a schedule to its end.
 fn run(
-    agenda: &Agenda,
+    schedule: &Schedule,
     ledger: &mut Ledger,
-    answer: impl FnMut(&Seen, usize) -> Result<Outcome, Miss>,
+    answer: impl FnMut(&Seen, usize) -> Result<Outcome, SampleError>,
 ) -> (End, Vec<Seen>) {
     let mut sampler = Pretend {
         answer,
@@ -141,7 +141,7 @@ fn run(
     };
     let progress = Progress::hidden();
     let end = Campaign {
-        agenda,
+        schedule,
         ledger,
         sampler: &mut sampler,
         passes: vec![],
@@ -162,10 +162,10 @@ fn of_blocks(seen: &[Seen]) -> Vec<&Seen> {
 }
 
 #[test]
-fn a_block_has_every_arm_and_the_control_once_in_the_dealt_order() {
-    let agenda = agenda(timed(), 8);
-    let mut ledger = blank(&agenda);
-    let (end, seen) = run(&agenda, &mut ledger, |seen, _| good(seen));
+fn a_block_has_every_arm_and_the_control_once_in_the_drawn_order() {
+    let schedule = schedule(timed(), 8);
+    let mut ledger = blank(&schedule);
+    let (end, seen) = run(&schedule, &mut ledger, |seen, _| good(seen));
     assert_eq!(end, End::Finished);
     let runners = ["a", "longer", "other", CONTROL];
     let plain = &ledger.result().experiments[0].workloads[0];
@@ -173,14 +173,17 @@ fn a_block_has_every_arm_and_the_control_once_in_the_dealt_order() {
     let processes = of_blocks(&seen);
     assert_eq!(processes.len(), 2 * 8 * 4);
     for (place, number) in (1..=8).enumerate() {
-        let deal = Deal::new(11, "race", "plain", number, 4);
-        let order: Vec<&str> = deal.order.iter().map(|runner| runners[*runner]).collect();
+        let drawn = BlockOrder::new(11, "race", "plain", number, 4);
+        let order: Vec<&str> = drawn.order.iter().map(|runner| runners[*runner]).collect();
         assert_eq!(plain.order[place], order);
         let block = &processes[4 * place..4 * place + 4];
         for (seen, runner) in block.iter().zip(order) {
             assert_eq!(seen.arm, if runner == CONTROL { "a" } else { runner });
-            assert_eq!(seen.seed, deal.seed);
-            assert_eq!(seen.arm.len() + seen.padding, "longer".len() + deal.padding);
+            assert_eq!(seen.seed, drawn.seed);
+            assert_eq!(
+                seen.arm.len() + seen.padding,
+                "longer".len() + drawn.padding
+            );
         }
     }
     assert!(
@@ -192,10 +195,10 @@ fn a_block_has_every_arm_and_the_control_once_in_the_dealt_order() {
 
 #[test]
 fn the_batch_is_found_on_the_baseline_and_frozen_for_all() {
-    let agenda = agenda(timed(), 3);
-    let mut ledger = blank(&agenda);
+    let schedule = schedule(timed(), 3);
+    let mut ledger = blank(&schedule);
     // The other arms are three times as slow. This must not change their batch.
-    let (_, seen) = run(&agenda, &mut ledger, |seen, _| {
+    let (_, seen) = run(&schedule, &mut ledger, |seen, _| {
         let mut outcome = good(seen)?;
         outcome.elapsed_s *= if seen.arm == "a" { 1.0 } else { 3.0 };
         Ok(outcome)
@@ -215,9 +218,9 @@ fn the_batch_is_found_on_the_baseline_and_frozen_for_all() {
 
 #[test]
 fn exact_metrics_are_counted_twice_before_the_first_block() {
-    let agenda = agenda(timed_and_counted(), 3);
-    let mut ledger = blank(&agenda);
-    let (_, seen) = run(&agenda, &mut ledger, |seen, _| good(seen));
+    let schedule = schedule(timed_and_counted(), 3);
+    let mut ledger = blank(&schedule);
+    let (_, seen) = run(&schedule, &mut ledger, |seen, _| good(seen));
     let exact: Vec<&Seen> = seen.iter().take_while(|seen| seen.exact).collect();
     assert_eq!(exact.len(), 2 * 3 * 2);
     assert!(
@@ -240,9 +243,9 @@ fn exact_metrics_are_counted_twice_before_the_first_block() {
 
 #[test]
 fn a_count_that_differs_is_sampled_in_every_block_by_processes_of_its_own() {
-    let agenda = agenda(timed_and_counted(), 3);
-    let mut ledger = blank(&agenda);
-    let (end, seen) = run(&agenda, &mut ledger, |seen, place| {
+    let schedule = schedule(timed_and_counted(), 3);
+    let mut ledger = blank(&schedule);
+    let (end, seen) = run(&schedule, &mut ledger, |seen, place| {
         let mut outcome = good(seen)?;
         // Only the second workload shows it: the count of the first one is revoked.
         if seen.exact && seen.workload == "ins" {
@@ -276,10 +279,10 @@ fn a_count_that_differs_is_sampled_in_every_block_by_processes_of_its_own() {
 
 #[test]
 fn a_wrong_answer_ends_the_run_and_keeps_the_blocks_before() {
-    let agenda = agenda(timed(), 5);
-    let mut ledger = blank(&agenda);
-    let third = Deal::new(11, "race", "plain", 3, 4).seed;
-    let (end, _) = run(&agenda, &mut ledger, |seen, _| {
+    let schedule = schedule(timed(), 5);
+    let mut ledger = blank(&schedule);
+    let third = BlockOrder::new(11, "race", "plain", 3, 4).seed;
+    let (end, _) = run(&schedule, &mut ledger, |seen, _| {
         let mut outcome = good(seen)?;
         outcome.digest ^= u64::from(seen.seed == third && seen.arm == "other");
         Ok(outcome)
@@ -293,9 +296,9 @@ fn a_wrong_answer_ends_the_run_and_keeps_the_blocks_before() {
 
 #[test]
 fn a_wrong_answer_is_seen_while_counting_too() {
-    let agenda = agenda(timed_and_counted(), 5);
+    let schedule = schedule(timed_and_counted(), 5);
     let differ = |culprit: &'static str, whenever: usize| {
-        run(&agenda, &mut blank(&agenda), |seen, place| {
+        run(&schedule, &mut blank(&schedule), |seen, place| {
             let mut outcome = good(seen)?;
             outcome.digest ^= u64::from(seen.arm == culprit && place >= whenever);
             Ok(outcome)
@@ -311,10 +314,10 @@ fn a_wrong_answer_is_seen_while_counting_too() {
 
 #[test]
 fn a_failed_sample_is_null_and_the_run_goes_on() {
-    let agenda = agenda(timed(), 4);
-    let mut ledger = blank(&agenda);
-    let second = Deal::new(11, "race", "plain", 2, 4).seed;
-    let (end, _) = run(&agenda, &mut ledger, |seen, _| {
+    let schedule = schedule(timed(), 4);
+    let mut ledger = blank(&schedule);
+    let second = BlockOrder::new(11, "race", "plain", 2, 4).seed;
+    let (end, _) = run(&schedule, &mut ledger, |seen, _| {
         if seen.seed == second && seen.arm == "longer" {
             failed()
         } else {
@@ -330,9 +333,9 @@ fn a_failed_sample_is_null_and_the_run_goes_on() {
 
 #[test]
 fn a_sample_without_its_metric_has_failed() {
-    let agenda = agenda(timed(), 1);
-    let mut ledger = blank(&agenda);
-    run(&agenda, &mut ledger, |seen, _| {
+    let schedule = schedule(timed(), 1);
+    let mut ledger = blank(&schedule);
+    run(&schedule, &mut ledger, |seen, _| {
         let mut outcome = good(seen)?;
         let broken = if seen.arm == "other" {
             None
@@ -357,9 +360,9 @@ fn a_sample_without_its_metric_has_failed() {
 
 #[test]
 fn a_workload_whose_arm_always_fails_is_given_up_and_the_next_is_run() {
-    let agenda = agenda(timed(), 10);
-    let mut ledger = blank(&agenda);
-    let (end, _) = run(&agenda, &mut ledger, |seen, _| {
+    let schedule = schedule(timed(), 10);
+    let mut ledger = blank(&schedule);
+    let (end, _) = run(&schedule, &mut ledger, |seen, _| {
         let breaks = seen.workload == "plain" && seen.arm == "other";
         if breaks { failed() } else { good(seen) }
     });
@@ -377,9 +380,9 @@ fn a_workload_whose_arm_always_fails_is_given_up_and_the_next_is_run() {
 
 #[test]
 fn a_workload_whose_baseline_fails_at_once_is_given_up_and_the_next_is_run() {
-    let agenda = agenda(timed(), 2);
-    let mut ledger = blank(&agenda);
-    let (end, _) = run(&agenda, &mut ledger, |seen, _| {
+    let schedule = schedule(timed(), 2);
+    let mut ledger = blank(&schedule);
+    let (end, _) = run(&schedule, &mut ledger, |seen, _| {
         if seen.workload == "plain" {
             failed()
         } else {
@@ -397,14 +400,14 @@ fn a_workload_whose_baseline_fails_at_once_is_given_up_and_the_next_is_run() {
 
 #[test]
 fn an_interruption_drops_the_block_and_a_resumed_run_ends_like_any_other() {
-    let agenda = agenda(timed_and_counted(), 6);
-    let mut whole = blank(&agenda);
-    let (_, all) = run(&agenda, &mut whole, |seen, _| good(seen));
+    let schedule = schedule(timed_and_counted(), 6);
+    let mut whole = blank(&schedule);
+    let (_, all) = run(&schedule, &mut whole, |seen, _| good(seen));
     for stop in 0..all.len() {
-        let mut ledger = blank(&agenda);
-        let (end, first) = run(&agenda, &mut ledger, |seen, place| {
+        let mut ledger = blank(&schedule);
+        let (end, first) = run(&schedule, &mut ledger, |seen, place| {
             if place == stop {
-                Err(Miss::Interrupted)
+                Err(SampleError::Interrupted)
             } else {
                 good(seen)
             }
@@ -415,7 +418,7 @@ fn an_interruption_drops_the_block_and_a_resumed_run_ends_like_any_other() {
             .iter()
             .map(|w| w.blocks.len())
             .sum();
-        let (end, rest) = run(&agenda, &mut ledger, |seen, _| good(seen));
+        let (end, rest) = run(&schedule, &mut ledger, |seen, _| good(seen));
         assert_eq!(end, End::Finished);
         assert_eq!(ledger.result(), whole.result(), "stopped at {stop}");
         assert_eq!(of_blocks(&rest).len(), (12 - kept) * 4, "stopped at {stop}");
@@ -424,11 +427,11 @@ fn an_interruption_drops_the_block_and_a_resumed_run_ends_like_any_other() {
 
 #[test]
 fn an_arm_that_cannot_run_a_workload_is_not_run() {
-    let mut agenda = agenda(timed(), 2);
+    let mut schedule = schedule(timed(), 2);
     let na = [("other".to_owned(), "at most 32".to_owned())];
-    agenda.experiments[0].loads[0].na = na.into();
-    let mut ledger = blank(&agenda);
-    let (_, seen) = run(&agenda, &mut ledger, |seen, _| good(seen));
+    schedule.experiments[0].workloads[0].na = na.into();
+    let mut ledger = blank(&schedule);
+    let (_, seen) = run(&schedule, &mut ledger, |seen, _| good(seen));
     assert!(
         !seen
             .iter()
@@ -442,8 +445,8 @@ fn an_arm_that_cannot_run_a_workload_is_not_run() {
 
 #[test]
 fn a_further_pass_adds_its_metric_and_leaves_out_what_is_not_exact() {
-    let agenda = agenda(timed(), 1);
-    let mut ledger = blank(&agenda);
+    let schedule = schedule(timed(), 1);
+    let mut ledger = blank(&schedule);
     let counting = |seen: &Seen, place: usize| {
         // The third process counts one more than all others.
         let odd = if seen.arm == "other" {
@@ -470,7 +473,7 @@ fn a_further_pass_adds_its_metric_and_leaves_out_what_is_not_exact() {
     };
     let progress = Progress::hidden();
     let end = Campaign {
-        agenda: &agenda,
+        schedule: &schedule,
         ledger: &mut ledger,
         sampler: &mut sampler,
         passes: vec![pass],

@@ -1,4 +1,4 @@
-//! Selection: from names to an agenda.
+//! Selection: from names to a schedule.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{Selected, Selection, place_of};
 use crate::error::{Error, Exit};
 use crate::model::Counters;
-use crate::model::schedule::{Agenda, Batch};
+use crate::model::schedule::{Batch, Schedule};
 use crate::model::{Arm, Experiment, Outcome, Plan, Profile, Workload};
 
 const PLAN: &str = r#"
@@ -76,11 +76,11 @@ fn named(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn loads(agenda: &Agenda, place: usize) -> Vec<&str> {
-    agenda.experiments[place]
-        .loads
+fn workloads(schedule: &Schedule, place: usize) -> Vec<&str> {
+    schedule.experiments[place]
+        .workloads
         .iter()
-        .map(|load| load.workload.name.as_str())
+        .map(|scheduled| scheduled.workload.name.as_str())
         .collect()
 }
 
@@ -96,30 +96,34 @@ fn refused(selection: &Selection) -> String {
 
 #[test]
 fn quick_takes_the_marked_workloads_and_says_what_it_left_out() {
-    let agenda = resolved(&all(Profile::Quick)).unwrap().agenda;
-    assert_eq!(loads(&agenda, 0), ["plain", "rem"]);
-    let left_out = &agenda.experiments[0].left_out;
+    let schedule = resolved(&all(Profile::Quick)).unwrap().schedule;
+    assert_eq!(workloads(&schedule, 0), ["plain", "rem"]);
+    let left_out = &schedule.experiments[0].left_out;
     assert_eq!(
         left_out,
         &["ins: runs under --profile full, or when it is named"]
     );
     assert!(
-        agenda.experiments[0]
-            .loads
+        schedule.experiments[0]
+            .workloads
             .iter()
-            .all(|load| load.blocks == 10)
+            .all(|scheduled| scheduled.blocks == 10)
     );
-    assert_eq!(agenda.experiments[0].loads[0].batch, Batch::Seconds(0.1));
+    assert_eq!(
+        schedule.experiments[0].workloads[0].batch,
+        Batch::Seconds(0.1)
+    );
 }
 
 #[test]
 fn quick_waits_for_a_slow_arm_only_where_the_workload_is_named() {
     let mut experiments = experiments();
-    experiments[0].arms[2].waits = |load| (load.name == "rem").then(|| "minutes".to_owned());
+    experiments[0].arms[2].waits =
+        |workload| (workload.name == "rem").then(|| "minutes".to_owned());
     let na = |selection: &Selection| {
-        let agenda = selection.resolve(&experiments).unwrap().agenda;
-        let loads = agenda.experiments[0].loads.clone().into_iter();
-        let mut rem = loads.filter(|load| load.workload.name == "rem");
+        let schedule = selection.resolve(&experiments).unwrap().schedule;
+        let workloads = schedule.experiments[0].workloads.clone().into_iter();
+        let mut rem = workloads.filter(|scheduled| scheduled.workload.name == "rem");
         let rem = rem.next();
         rem.expect("it runs").na.get("c").cloned()
     };
@@ -134,16 +138,22 @@ fn quick_waits_for_a_slow_arm_only_where_the_workload_is_named() {
 
 #[test]
 fn full_and_smoke_take_all_with_their_own_sizes() {
-    let full = resolved(&all(Profile::Full)).unwrap().agenda;
-    assert_eq!(loads(&full, 0), ["plain", "ins", "rem"]);
-    assert_eq!(full.experiments[0].loads[0].workload.params["nodes"], 64);
-    assert_eq!(full.experiments[0].loads[0].blocks, 64);
-    let smoke = resolved(&all(Profile::Smoke)).unwrap().agenda;
-    assert_eq!(loads(&smoke, 0), ["plain", "ins", "rem"]);
-    assert_eq!(smoke.experiments[0].loads[0].workload.params["nodes"], 4);
+    let full = resolved(&all(Profile::Full)).unwrap().schedule;
+    assert_eq!(workloads(&full, 0), ["plain", "ins", "rem"]);
+    assert_eq!(
+        full.experiments[0].workloads[0].workload.params["nodes"],
+        64
+    );
+    assert_eq!(full.experiments[0].workloads[0].blocks, 64);
+    let smoke = resolved(&all(Profile::Smoke)).unwrap().schedule;
+    assert_eq!(workloads(&smoke, 0), ["plain", "ins", "rem"]);
+    assert_eq!(
+        smoke.experiments[0].workloads[0].workload.params["nodes"],
+        4
+    );
     assert_eq!(
         (
-            smoke.experiments[0].loads[0].blocks,
+            smoke.experiments[0].workloads[0].blocks,
             smoke.experiments.len()
         ),
         (3, 2)
@@ -152,8 +162,8 @@ fn full_and_smoke_take_all_with_their_own_sizes() {
 
 #[test]
 fn an_arm_says_what_it_cannot_run() {
-    let agenda = resolved(&all(Profile::Full)).unwrap().agenda;
-    let ins = &agenda.experiments[0].loads[1];
+    let schedule = resolved(&all(Profile::Full)).unwrap().schedule;
+    let ins = &schedule.experiments[0].workloads[1];
     assert_eq!(ins.na["b"], "at most 32");
     assert!(ins.has("a") && !ins.has("b"));
 }
@@ -162,9 +172,9 @@ fn an_arm_says_what_it_cannot_run() {
 fn a_workload_that_one_arm_alone_can_run_is_measured_for_that() {
     let mut selection = all(Profile::Full);
     selection.arms = named(&["b", "c"]);
-    let agenda = resolved(&selection).unwrap().agenda;
-    assert_eq!(loads(&agenda, 0), ["plain", "ins", "rem"]);
-    let ins = &agenda.experiments[0].loads[1];
+    let schedule = resolved(&selection).unwrap().schedule;
+    assert_eq!(workloads(&schedule, 0), ["plain", "ins", "rem"]);
+    let ins = &schedule.experiments[0].workloads[1];
     assert!(ins.has("c") && !ins.has("b"));
 }
 
@@ -174,11 +184,14 @@ fn a_workload_that_no_arm_can_run_is_left_out_with_its_reasons() {
     for arm in &mut experiments[0].arms {
         arm.na = small;
     }
-    let agenda = all(Profile::Full).resolve(&experiments).unwrap().agenda;
-    assert_eq!(loads(&agenda, 0), ["plain", "rem"]);
+    let schedule = all(Profile::Full).resolve(&experiments).unwrap().schedule;
+    assert_eq!(workloads(&schedule, 0), ["plain", "rem"]);
     let cannot = |arm| format!("`{arm}` cannot run it: at most 32");
     let reasons = ["a", "b", "c"].map(cannot).join("; ");
-    assert_eq!(agenda.experiments[0].left_out, [format!("ins: {reasons}")]);
+    assert_eq!(
+        schedule.experiments[0].left_out,
+        [format!("ins: {reasons}")]
+    );
 }
 
 #[test]
@@ -186,9 +199,9 @@ fn named_workloads_run_under_any_profile() {
     let mut selection = all(Profile::Quick);
     selection.workloads = named(&["ins", "dash"]);
     let selected = resolved(&selection).unwrap();
-    assert_eq!(loads(&selected.agenda, 0), ["ins"]);
-    assert_eq!(loads(&selected.agenda, 1), ["dash", "ins"]);
-    assert!(selected.agenda.experiments[0].left_out.is_empty());
+    assert_eq!(workloads(&selected.schedule, 0), ["ins"]);
+    assert_eq!(workloads(&selected.schedule, 1), ["dash", "ins"]);
+    assert!(selected.schedule.experiments[0].left_out.is_empty());
 }
 
 #[test]
@@ -196,8 +209,8 @@ fn an_experiment_without_the_named_workload_is_left_out_and_that_is_said() {
     let mut selection = all(Profile::Quick);
     selection.workloads = named(&["dash"]);
     let selected = resolved(&selection).unwrap();
-    assert_eq!(selected.agenda.experiments.len(), 1);
-    assert_eq!(selected.agenda.experiments[0].name, "sprint");
+    assert_eq!(selected.schedule.experiments.len(), 1);
+    assert_eq!(selected.schedule.experiments[0].name, "sprint");
     assert_eq!(
         selected.notes,
         ["left out race: it has none of the named workloads"]
@@ -210,7 +223,7 @@ fn the_own_baseline_stays_the_baseline_wherever_it_is_named() {
     selection.experiments = named(&["race"]);
     selection.arms = named(&["c", "b", "a", "c"]);
     let selected = resolved(&selection).unwrap();
-    assert_eq!(selected.agenda.experiments[0].arms, ["a", "c", "b"]);
+    assert_eq!(selected.schedule.experiments[0].arms, ["a", "c", "b"]);
     assert!(selected.notes.is_empty());
 }
 
@@ -220,7 +233,7 @@ fn without_it_the_first_named_arm_is_the_baseline_and_that_is_said() {
     selection.experiments = named(&["race"]);
     selection.arms = named(&["c", "b"]);
     let selected = resolved(&selection).unwrap();
-    assert_eq!(selected.agenda.experiments[0].arms, ["c", "b"]);
+    assert_eq!(selected.schedule.experiments[0].arms, ["c", "b"]);
     assert!(
         selected.notes[0].contains("the baseline is `c`"),
         "{:?}",
@@ -257,8 +270,8 @@ fn names_that_nobody_knows_are_refused_with_the_nearest() {
 fn without_counters_only_what_is_sampled_is_measured() {
     let mut selection = all(Profile::Quick);
     selection.counters = Counters::None;
-    let agenda = resolved(&selection).unwrap().agenda;
-    let metrics: Vec<&str> = agenda.experiments[0]
+    let schedule = resolved(&selection).unwrap().schedule;
+    let metrics: Vec<&str> = schedule.experiments[0]
         .metrics
         .iter()
         .map(|metric| metric.name.as_str())
@@ -271,26 +284,29 @@ fn the_sizes_of_the_document_and_the_blocks_of_the_user_go_first() {
     let mut selection = all(Profile::Full);
     selection.seed_sizes = true;
     selection.blocks = Some(7);
-    let agenda = resolved(&selection).unwrap().agenda;
-    let load = &agenda.experiments[0].loads[0];
-    assert_eq!((load.batch, load.blocks), (Batch::Operations(1000), 7));
+    let schedule = resolved(&selection).unwrap().schedule;
+    let scheduled = &schedule.experiments[0].workloads[0];
+    assert_eq!(
+        (scheduled.batch, scheduled.blocks),
+        (Batch::Operations(1000), 7)
+    );
 }
 
 #[test]
-fn an_agenda_survives_its_way_through_the_store() {
-    let agenda = resolved(&all(Profile::Full)).unwrap().agenda;
-    let text = serde_json::to_string(&agenda).unwrap();
-    assert_eq!(serde_json::from_str::<Agenda>(&text).unwrap(), agenda);
+fn an_schedule_survives_its_way_through_the_store() {
+    let schedule = resolved(&all(Profile::Full)).unwrap().schedule;
+    let text = serde_json::to_string(&schedule).unwrap();
+    assert_eq!(serde_json::from_str::<Schedule>(&text).unwrap(), schedule);
 }
 
 #[test]
 fn files_that_arms_measure_are_in_the_record_with_their_fingerprints() {
-    let agenda = resolved(&all(Profile::Smoke)).unwrap().agenda;
-    let facts = &agenda.experiments[0].loads[0].facts["files"];
+    let schedule = resolved(&all(Profile::Smoke)).unwrap().schedule;
+    let facts = &schedule.experiments[0].workloads[0].facts["files"];
     assert_eq!(facts["b"]["path"], "/dev/null");
     assert_eq!(facts["b"]["fingerprint"].as_str().unwrap().len(), 16);
     assert!(facts.get("z").is_none(), "no arm of this run");
-    assert!(agenda.experiments[1].loads[0].facts.is_empty());
+    assert!(schedule.experiments[1].workloads[0].facts.is_empty());
 }
 
 #[test]

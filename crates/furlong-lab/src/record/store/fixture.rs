@@ -3,7 +3,7 @@
 
 use furlong_lab::model::Counters;
 use furlong_lab::model::result::{Better, CONTROL, Kind, Machine, ResultFile, Run};
-use furlong_lab::model::schedule::{Agenda, Batch, Entry, Load};
+use furlong_lab::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use furlong_lab::model::{MetricPlan, Profile, Workload};
 use furlong_lab::record::ledger::{Ledger, Place};
 use furlong_lab::record::measured::{Block, Sample};
@@ -20,11 +20,11 @@ pub(crate) const PLACE: Place = Place {
 pub(crate) fn begun(location: &Location, id: &str) -> Ledger {
     let result = blank(id, "2026-01-01T00:00:00+00:00");
     let mut store = Store::open(location).unwrap();
-    store.begin(&result, &agenda(), "binary").unwrap();
+    store.begin(&result, &schedule(), "binary").unwrap();
     Ledger::new(result, Some(store), Voice::Quiet)
 }
 
-pub(crate) fn agenda() -> Agenda {
+pub(crate) fn schedule() -> Schedule {
     let metric = |name: &str, kind| MetricPlan {
         name: name.to_owned(),
         unit: "ns".to_owned(),
@@ -43,24 +43,24 @@ pub(crate) fn agenda() -> Agenda {
         smoke: [].into(),
     };
     let na = [("c".to_owned(), "at most 32".to_owned())].into();
-    let load = Load {
+    let scheduled = ScheduledWorkload {
         workload,
         blocks: 9,
         batch: Batch::Seconds(0.1),
         na,
         facts: [].into(),
     };
-    let entry = Entry {
+    let entry = ScheduledExperiment {
         name: "race".to_owned(),
         question: "Which?".to_owned(),
         metrics: vec![metric("time", Kind::Sampled), metric("calls", Kind::Exact)],
         arms: ["a", "b", "c"].map(str::to_owned).to_vec(),
         uncounted: vec![],
         exact_operations: 1,
-        loads: vec![load],
+        workloads: vec![scheduled],
         left_out: vec!["rem: not now".to_owned()],
     };
-    Agenda {
+    Schedule {
         profile: Profile::Quick,
         seed: u64::MAX - 1,
         margin_pct: Some(0.5),
@@ -72,7 +72,7 @@ pub(crate) fn agenda() -> Agenda {
 }
 
 pub(crate) fn blank(id: &str, started: &str) -> ResultFile {
-    agenda().blank(Run {
+    schedule().blank(Run {
         id: id.to_owned(),
         started: started.to_owned(),
         command: vec!["run".to_owned()],

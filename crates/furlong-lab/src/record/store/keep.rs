@@ -102,7 +102,7 @@ impl Store {
         let terms = Terms {
             binary: IMPORTED,
             margin_pct: own_margin(result),
-            agenda: "null".to_owned(),
+            schedule: "null".to_owned(),
             owner: None,
         };
         self.write(|store| {

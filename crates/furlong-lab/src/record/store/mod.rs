@@ -15,12 +15,9 @@
 //! # Files
 //!
 //! - `location.rs`: the engine and the location.
-//! - `engine.rs`: the interface of both engines; `sqlite.rs`, `postgres.rs`: the engines.
-//! - `schema.rs`: the tables, as steps from version to version.
+//! - `engine`: the interface of both engines, the engines, and the tables.
 //! - `write.rs`: writes of a run.
-//! - `read.rs`: queries of `show`, `list` and `--resume`.
-//! - `past.rs`: queries of the history; `lists.rs`: queries for lists of runs.
-//! - `gather.rs`: whole runs and parts of many, in a fixed number of statements.
+//! - `queries`: reads of one run, of many, and of the history.
 //! - `keep.rs`: changes to stored runs; `work.rs`: the work of a store.
 //! - `owner.rs`: the process that measures a run.
 //! - `fault.rs`: faults of a database.
@@ -28,30 +25,23 @@
 
 mod engine;
 mod fault;
-mod gather;
 mod keep;
-mod lists;
 mod location;
 mod owner;
-mod past;
-#[cfg(feature = "team")]
-mod postgres;
-mod read;
-mod schema;
-mod sqlite;
+mod queries;
 mod work;
 mod write;
 
 use std::fmt;
 use std::time::Instant;
 
+use engine::sqlite::Sqlite;
 use engine::{Engine, Odd, Row, Value};
 pub use fault::Fault;
-pub use lists::{Cursor, Filter, Place};
 pub use location::{Location, is_url, redacted};
-pub use past::{Listed, MachineRuns};
-pub use read::{Brief, Saved};
-use sqlite::Sqlite;
+pub use queries::lists::{Cursor, Filter, Place};
+pub use queries::past::{Listed, MachineRuns};
+pub use queries::read::{Brief, Saved};
 use work::Log;
 pub use work::Work;
 
@@ -75,7 +65,7 @@ impl fmt::Debug for Store {
 pub enum Status {
     /// It is being measured, or its process was killed.
     Running,
-    /// Everything on its agenda was done.
+    /// Everything on its schedule was done.
     Finished,
     /// The user stopped it.
     Interrupted,
@@ -194,8 +184,8 @@ enum Tables {
 #[cfg(feature = "team")]
 fn server(url: &str, tables: Tables) -> Result<Box<dyn Engine>, Fault> {
     Ok(Box::new(match tables {
-        Tables::Made => postgres::Postgres::open(url)?,
-        Tables::Existing => postgres::Postgres::open_existing(url)?,
+        Tables::Made => engine::postgres::Postgres::open(url)?,
+        Tables::Existing => engine::postgres::Postgres::open_existing(url)?,
     }))
 }
 

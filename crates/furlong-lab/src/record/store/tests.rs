@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::{Location, Status, Store};
 use crate::record::ledger::Ledger;
 use crate::talk::Voice;
-use fixture::{PLACE, agenda, begun, blank, block};
+use fixture::{PLACE, begun, blank, block, schedule};
 
 #[path = "fixture.rs"]
 mod fixture;
@@ -23,7 +23,7 @@ fn a_full_disk_is_told_once_and_the_run_goes_on() {
     let path = home.path().join("runs.db");
     let result = blank("abcd", "2026-01-01T00:00:00+00:00");
     let mut store = Store::open(&file(&path)).unwrap();
-    store.begin(&result, &agenda(), "binary").unwrap();
+    store.begin(&result, &schedule(), "binary").unwrap();
     let pages: u32 = store.engine.run("PRAGMA page_count", &[]).unwrap()[0]
         .get(0)
         .unwrap();

@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::engine::{Access, Engine, Odd, Value};
 use super::{Fault, Status, Store, owner};
-use crate::model::Agenda;
+use crate::model::Schedule;
 use crate::model::result::{ExperimentResult, ResultFile, Run, WorkloadResult};
 use crate::record::ledger::ExactValues;
 use crate::record::measured::{Block, Sample};
 
 impl Store {
-    /// Stores a new run with its agenda; this process is its owner.
+    /// Stores a new run with its schedule; this process is its owner.
     ///
     /// # Errors
     ///
@@ -20,13 +20,13 @@ impl Store {
     pub fn begin(
         &mut self,
         result: &ResultFile,
-        agenda: &Agenda,
+        schedule: &Schedule,
         binary: &str,
     ) -> Result<(), Fault> {
         let terms = Terms {
             binary,
-            margin_pct: agenda.margin_pct,
-            agenda: json(agenda),
+            margin_pct: schedule.margin_pct,
+            schedule: json(schedule),
             owner: Some(owner::this_process()),
         };
         self.write(|store| {
@@ -262,7 +262,7 @@ pub(super) fn insert_run(
         json(&run.machine).into(),
         json(&run.warnings).into(),
         terms.margin_pct.into(),
-        (&terms.agenda).into(),
+        (&terms.schedule).into(),
         terms.owner.as_ref().into(),
     ];
     store.run(sql, &values).map(drop)
@@ -274,8 +274,8 @@ pub(super) struct Terms<'a> {
     pub(super) binary: &'a str,
     /// A margin that overrides the declared ones.
     pub(super) margin_pct: Option<f64>,
-    /// Agenda as JSON.
-    pub(super) agenda: String,
+    /// Schedule as JSON.
+    pub(super) schedule: String,
     /// Process that measures it.
     pub(super) owner: Option<String>,
 }

@@ -4,7 +4,7 @@
 
 use super::Page;
 use crate::model::result::ExperimentResult;
-use crate::report::cases::{Case, Status, document_programs, total};
+use crate::report::export::cases::{Case, Status, document_programs, total};
 use crate::report::text::plain;
 
 /// Writes the section if the experiment has such workloads.

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::piece::{boxed, courses, link, machine, standing, time};
+use super::piece::{boxed, link, machine, series_list, standing, time};
 use crate::model::result::{ExperimentResult, Machine};
 use crate::record::store::{Cursor, Filter, Listed, Place, Store};
 use crate::report::html::frame::Name;
@@ -185,9 +185,9 @@ fn over_time(contents: Option<&ExperimentResult>, machine: Option<&Machine>) -> 
         section aria-labelledby="over-time" {
             h2 id="over-time" { "Over time" }
             @match (contents, machine) {
-                (Some(contents), Some(machine)) => (courses(contents, machine)),
+                (Some(contents), Some(machine)) => (series_list(contents, machine)),
                 _ => p {
-                    "Smoke runs have no course: " code { "furlong run" } " makes one that has."
+                    "Smoke runs make no series: " code { "furlong run" } " makes runs that do."
                 },
             }
         }

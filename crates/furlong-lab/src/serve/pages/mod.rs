@@ -4,17 +4,17 @@
 //!
 //! - `home.rs`: every experiment; `experiment.rs`: its runs; `run.rs`: one of them; `file.rs`: the
 //!   same as a download.
-//! - `compare.rs`: two runs; `course.rs`: a figure from run to run.
+//! - `compare.rs`: two runs; `series.rs`: a figure from run to run.
 //! - `piece.rs`: parts of several pages.
 #![forbid(unsafe_code)]
 
 mod compare;
-mod course;
 mod experiment;
 mod file;
 mod home;
 mod piece;
 mod run;
+mod series;
 
 use super::answer::Answer;
 use super::refusal::Refusal;
@@ -38,7 +38,7 @@ pub(super) fn page(store: &Store, tallies: &Tallies, route: &Route) -> Result<An
         Route::Run { id } => run::page(store, id)?,
         Route::File { id, form } => return file::answer(store, id, *form),
         Route::Compare(pair) => compare::page(store, pair)?,
-        Route::Course(figure) => course::page(store, figure)?,
+        Route::Series(figure) => series::page(store, figure)?,
         Route::Style | Route::Icon => return Err(Refusal::Broken),
     };
     Ok(Answer::page(&page))

@@ -66,8 +66,8 @@ pub(super) fn load(store: &Store, id: &str) -> Result<Saved, Refusal> {
     }
 }
 
-/// The figures of an experiment's workloads, each with a link to its course on a machine.
-pub(super) fn courses(e: &ExperimentResult, machine: &Machine) -> Markup {
+/// The figures of an experiment's workloads, each with a link to its series on a machine.
+pub(super) fn series_list(e: &ExperimentResult, machine: &Machine) -> Markup {
     let caption = format!(
         "{} from run to run on {}",
         called(&e.name),
@@ -89,7 +89,7 @@ pub(super) fn courses(e: &ExperimentResult, machine: &Machine) -> Markup {
                     @for arms in [baseline, others] {
                         td.links {
                             @for arm in arms.iter().filter(|arm| arm.na.is_none()) {
-                                (link(&course(e, w, &arm.name, machine), &arm.name)) " "
+                                (link(&series_route(e, w, &arm.name, machine), &arm.name)) " "
                             }
                             @if arms.is_empty() { span.note { "none" } }
                         }
@@ -101,8 +101,8 @@ pub(super) fn courses(e: &ExperimentResult, machine: &Machine) -> Markup {
     boxed(&caption, &rows)
 }
 
-fn course(e: &ExperimentResult, w: &WorkloadResult, arm: &str, machine: &Machine) -> Route {
-    Route::Course(Figure {
+fn series_route(e: &ExperimentResult, w: &WorkloadResult, arm: &str, machine: &Machine) -> Route {
+    Route::Series(Figure {
         experiment: e.name.clone(),
         workload: w.name.clone(),
         arm: arm.to_owned(),

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::piece::{courses, link, load, standing};
+use super::piece::{link, load, series_list, standing};
 use crate::model::result::ResultFile;
 use crate::record::judged::judged;
 use crate::record::store::{Filter, Saved, Status, Store};
@@ -120,7 +120,7 @@ fn beside(result: &ResultFile, others: &Others) -> Markup {
                 @for e in result.experiments.iter().filter(|e| !e.workloads.is_empty()) {
                     details {
                         summary { "Figures of " bdi { (called(&e.name)) } " over time" }
-                        (courses(e, &result.run.machine))
+                        (series_list(e, &result.run.machine))
                     }
                 }
             }

@@ -1,17 +1,17 @@
 //! A workload that the experiment's baseline cannot run.
 #![forbid(unsafe_code)]
 
-use super::{agenda, blank, good, run, timed_and_counted};
+use super::{blank, good, run, schedule, timed_and_counted};
 use crate::measure::campaign::End;
 use crate::record::judged::judged;
 
 #[test]
 fn where_the_baseline_cannot_run_the_next_arm_stands_in_for_it() {
-    let mut agenda = agenda(timed_and_counted(), 2);
+    let mut schedule = schedule(timed_and_counted(), 2);
     let why = "at most 32 segments";
-    agenda.experiments[0].loads[1].na = [("a".to_owned(), why.to_owned())].into();
-    let mut ledger = blank(&agenda);
-    let (end, seen) = run(&agenda, &mut ledger, |seen, _| good(seen));
+    schedule.experiments[0].workloads[1].na = [("a".to_owned(), why.to_owned())].into();
+    let mut ledger = blank(&schedule);
+    let (end, seen) = run(&schedule, &mut ledger, |seen, _| good(seen));
     assert_eq!(end, End::Finished);
     let arms_of = |workload: &str, operations: bool| {
         let of = seen.iter().filter(|one| one.workload == workload);

@@ -1,7 +1,7 @@
 //! Workloads that have only some of the experiment's metrics.
 #![forbid(unsafe_code)]
 
-use super::{agenda, blank, failed, good, metric, run};
+use super::{blank, failed, good, metric, run, schedule};
 use crate::measure::campaign::End;
 use crate::model::result::Kind;
 
@@ -9,14 +9,14 @@ use crate::model::result::Kind;
 fn a_workload_is_asked_for_its_own_metrics_only() {
     let mut metrics = vec![metric("bandwidth", Kind::Sampled)];
     metrics.extend(super::timed_and_counted());
-    let mut agenda = agenda(metrics, 3);
+    let mut schedule = schedule(metrics, 3);
     let own = [vec!["bandwidth"], vec!["time", "calls"]];
-    for (load, own) in agenda.experiments[0].loads.iter_mut().zip(&own) {
-        load.workload.metrics = own.iter().map(|name| (*name).to_owned()).collect();
+    for (scheduled, own) in schedule.experiments[0].workloads.iter_mut().zip(&own) {
+        scheduled.workload.metrics = own.iter().map(|name| (*name).to_owned()).collect();
     }
-    let mut ledger = blank(&agenda);
+    let mut ledger = blank(&schedule);
     let mut failures = 0;
-    let (end, seen) = run(&agenda, &mut ledger, |seen, _| {
+    let (end, seen) = run(&schedule, &mut ledger, |seen, _| {
         let mut outcome = good(seen)?;
         if seen.workload == "plain" {
             outcome.metrics = [("bandwidth".to_owned(), 9.0)].into();

@@ -1,16 +1,16 @@
 //! Arms that do not count the exact metrics.
 #![forbid(unsafe_code)]
 
-use super::{agenda, blank, good, run, timed_and_counted};
+use super::{blank, good, run, schedule, timed_and_counted};
 use crate::measure::campaign::End;
 
 #[test]
 fn an_arm_that_does_not_count_is_timed_and_never_asked_to() {
     for differs in [false, true] {
-        let mut agenda = agenda(timed_and_counted(), 3);
-        agenda.experiments[0].uncounted = vec!["other".to_owned()];
-        let mut ledger = blank(&agenda);
-        let (end, seen) = run(&agenda, &mut ledger, |seen, place| {
+        let mut schedule = schedule(timed_and_counted(), 3);
+        schedule.experiments[0].uncounted = vec!["other".to_owned()];
+        let mut ledger = blank(&schedule);
+        let (end, seen) = run(&schedule, &mut ledger, |seen, place| {
             let mut outcome = good(seen)?;
             if !seen.exact {
                 outcome.metrics.remove("calls");

@@ -2,12 +2,12 @@
 #![forbid(unsafe_code)]
 
 pub(super) mod axis;
-#[cfg(feature = "team")]
-pub(crate) mod course;
 pub(super) mod forest;
 pub(super) mod order;
 pub(in crate::report) mod pairs;
 pub(super) mod scale;
+#[cfg(feature = "team")]
+pub(crate) mod series_plot;
 pub(crate) mod strip;
 
 use maud::{Markup, html};

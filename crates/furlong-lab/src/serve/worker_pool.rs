@@ -28,7 +28,7 @@ const WAITING: usize = 64;
 
 /// The handle by which connections request pages from the threads.
 #[derive(Clone)]
-pub(super) struct Crew(SyncSender<Job>);
+pub(super) struct WorkerPool(SyncSender<Job>);
 
 /// A page to make, and the receiver of the answer.
 struct Job {
@@ -45,13 +45,13 @@ struct Common {
     voice: Voice,
 }
 
-impl Crew {
+impl WorkerPool {
     /// Starts the threads. Each ends when the last handle is dropped.
     ///
     /// # Errors
     ///
     /// The system cannot start a thread.
-    pub(super) fn of(location: &Location, voice: Voice) -> Result<Crew, Error> {
+    pub(super) fn of(location: &Location, voice: Voice) -> Result<WorkerPool, Error> {
         let (sender, jobs) = sync_channel(WAITING);
         let common = Arc::new(Common {
             jobs: Mutex::new(jobs),
@@ -66,7 +66,7 @@ impl Crew {
                 .spawn(move || common.work(reader))
                 .map_err(|error| Error::failed(format!("no thread: {}", cause(&error))))?;
         }
-        Ok(Crew(sender))
+        Ok(WorkerPool(sender))
     }
 
     /// Makes the requested page.

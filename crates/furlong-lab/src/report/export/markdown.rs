@@ -3,17 +3,17 @@
 
 use std::fmt::Write as _;
 
-use super::finite::finite;
-use super::geomean::sentences;
-use super::outline::{self, Named};
-use super::overview::overview;
-use super::picture::picture;
-use super::quantity::{Scale, percent};
-use super::text::{command_line, plain};
-use super::wording::{self, signed_effect, signed_interval, word};
 use crate::model::result::{
     ArmResult, ExperimentResult, Kind, Machine, ResultFile, WorkloadResult,
 };
+use crate::report::finite::finite;
+use crate::report::geomean::sentences;
+use crate::report::outline::{self, Named};
+use crate::report::overview::overview;
+use crate::report::picture::picture;
+use crate::report::quantity::{Scale, percent};
+use crate::report::text::{command_line, plain};
+use crate::report::wording::{self, signed_effect, signed_interval, word};
 
 /// Columns of the pictures.
 const PICTURE_COLUMNS: usize = 74;
@@ -143,7 +143,7 @@ impl Document {
 
     fn workload(&mut self, e: &ExperimentResult, w: &WorkloadResult) {
         self.block(&format!("### {}", escape(&w.name)));
-        let params = super::terminal::params(w);
+        let params = crate::report::terminal::params(w);
         let blocks = wording::blocks(w.blocks.len() as u64);
         let about = if params.is_empty() {
             blocks
@@ -293,7 +293,7 @@ fn row(w: &WorkloadResult, (name, metric): Named<'_>, arm: &ArmResult, s: &Scale
 }
 
 /// The machine's facts, by name.
-pub(super) fn machine(m: &Machine) -> Vec<(&'static str, String)> {
+pub(in crate::report) fn machine(m: &Machine) -> Vec<(&'static str, String)> {
     #[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
     let bytes = |n: u64| Scale::of("B", [n as f64]).show(n as f64);
     let yes = |on: bool| if on { "on" } else { "off" }.to_owned();
@@ -334,7 +334,7 @@ pub(super) fn machine(m: &Machine) -> Vec<(&'static str, String)> {
 }
 
 /// Text that Markdown takes literally.
-pub(super) fn escape(text: &str) -> String {
+pub(in crate::report) fn escape(text: &str) -> String {
     let text: Vec<char> = plain(text).chars().collect();
     let mut out = String::with_capacity(text.len());
     for (i, &c) in text.iter().enumerate() {

@@ -1,11 +1,11 @@
 //! Queries of `show`, `list` and `--resume`.
 #![forbid(unsafe_code)]
 
-use super::engine::Access;
 use super::gather::Choice;
-use super::{Fault, Status, Store, owner};
-use crate::model::Agenda;
+use crate::model::Schedule;
 use crate::model::result::ResultFile;
+use crate::record::store::engine::Access;
+use crate::record::store::{Fault, Status, Store, owner};
 
 /// A stored run.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,19 +119,19 @@ impl Store {
         saved
     }
 
-    /// Returns the agenda of a run. Its format is that of the executable that began the run, so the
+    /// Returns the schedule of a run. Its format is that of the executable that began the run, so the
     /// caller must have checked that this executable is the same.
     ///
     /// # Errors
     ///
     /// A fault of the database.
-    pub fn agenda(&self, id: &str) -> Result<Agenda, Fault> {
+    pub fn schedule(&self, id: &str) -> Result<Schedule, Fault> {
         let sql = "SELECT agenda FROM runs WHERE id = ?1";
-        let agenda = self
+        let schedule = self
             .rows(sql, &[id.into()], |row| row.parsed(0))?
             .into_iter()
             .next();
-        agenda.ok_or_else(|| self.no_run(id))
+        schedule.ok_or_else(|| self.no_run(id))
     }
 
     fn no_run(&self, id: &str) -> Fault {

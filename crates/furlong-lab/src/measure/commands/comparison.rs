@@ -2,7 +2,7 @@
 //!
 //! The user's preparation runs before every sample. Before the first sample, the setup runs and, if
 //! the user wants, every command a few times. After the last sample, the cleanup runs. None of it
-//! is timed. A command that fails ends the contest, because it does something else than the work to
+//! is timed. A command that fails ends the comparison, because it does something else than the work to
 //! be compared; the user can allow failures.
 #![forbid(unsafe_code)]
 
@@ -12,20 +12,20 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::command::{Command, metrics_of, padded_environment};
-use super::finished::{Ending, Finished};
-use super::interrupt::Interrupt;
-use super::launcher::{LaunchError, Launcher, Layout, Task};
 use super::output::Outputs;
 use super::pattern::Pattern;
-use super::pmu::{Counters, Event, Overhead};
-use super::sampler::{Job, Miss, Sampler};
 use crate::error::cause;
+use crate::measure::interrupt::Interrupt;
+use crate::measure::launch::command::{Command, metrics_of, padded_environment};
+use crate::measure::launch::finished::{Ending, Finished};
+use crate::measure::launch::launcher::{LaunchError, Launcher, Layout, Task};
+use crate::measure::launch::pmu::{Counters, Event, Overhead};
+use crate::measure::sampler::{Job, SampleError, Sampler};
 use crate::model::Outcome;
 
-/// One command of a contest.
+/// One command of a comparison.
 #[derive(Clone, Debug)]
-pub struct Contestant {
+pub struct CommandArm {
     /// Name of the arm.
     pub name: String,
     /// Command that it runs.
@@ -36,22 +36,22 @@ pub struct Contestant {
 
 /// The commands of one workload.
 #[derive(Clone, Debug, Default)]
-pub struct Heat {
+pub struct CommandWorkload {
     /// Name of the workload.
-    pub workload: String,
+    pub name: String,
     /// Commands in the order in which they were given, the baseline first.
-    pub contestants: Vec<Contestant>,
-    /// Commands to run once before everything else of the heat.
+    pub arms: Vec<CommandArm>,
+    /// Commands to run once before everything else of the workload.
     pub setup: Vec<Command>,
     /// Commands to run once after everything else, however that ended.
     pub cleanup: Vec<Command>,
 }
 
-impl Heat {
+impl CommandWorkload {
     /// Returns the bytes on the stack of its longest command.
     fn longest(&self) -> usize {
-        let all = self.contestants.iter();
-        let bytes = all.map(|contestant| contestant.command.stack_bytes());
+        let all = self.arms.iter();
+        let bytes = all.map(|arm| arm.command.stack_bytes());
         bytes.max().unwrap_or(0)
     }
 }
@@ -59,7 +59,7 @@ impl Heat {
 /// Meaning of a command's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failures {
-    /// The contest ends.
+    /// The comparison ends.
     End,
     /// The sample counts: an exit code or a signal is a valid end.
     Count,
@@ -68,13 +68,13 @@ pub enum Failures {
 /// Rules by which commands run.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// Heats, one per workload.
-    pub heats: Vec<Heat>,
+    /// Workloads, one per workload.
+    pub workloads: Vec<CommandWorkload>,
     /// Counters of processor and kernel to read for every sample.
     pub events: Vec<&'static Event>,
     /// Patterns to find in the output of the commands.
     pub patterns: Vec<Pattern>,
-    /// True if the commands of a heat must print the same.
+    /// True if the commands of a workload must print the same.
     pub same_output: bool,
     /// Runs of each command before the first sample.
     pub warmup: u32,
@@ -87,20 +87,20 @@ pub struct Rules {
 }
 
 /// Commands, and the launcher that runs them.
-pub struct Contest {
+pub struct CommandComparison {
     rules: Rules,
     launcher: Launcher,
     interrupt: Interrupt,
     outputs: Option<Outputs>,
     overhead: Overhead,
     notices: RefCell<Vec<String>>,
-    /// The heat that is set up.
+    /// The workload that is set up.
     entered: Cell<Option<usize>>,
-    /// The last heat whose commands were warmed up.
+    /// The last workload whose commands were warmed up.
     warm: Cell<Option<usize>>,
 }
 
-impl Contest {
+impl CommandComparison {
     /// Prepares the launcher.
     ///
     /// # Errors
@@ -145,51 +145,60 @@ impl Contest {
 
     /// Returns the command of a job as a task, after everything that has to run before it. The task
     /// has `padding` bytes besides the padding that evens out the lengths of the commands.
-    pub(super) fn prepared(&self, job: &Job<'_>, padding: usize) -> Result<Task, Miss> {
-        let heat = self.enter(&job.workload.name)?;
-        self.task_of(heat, job.arm, padding)
+    pub(in crate::measure) fn prepared(
+        &self,
+        job: &Job<'_>,
+        padding: usize,
+    ) -> Result<Task, SampleError> {
+        let workload = self.enter(&job.workload.name)?;
+        self.task_of(workload, job.arm, padding)
     }
 
-    fn task_of(&self, heat: &Heat, arm: &str, padding: usize) -> Result<Task, Miss> {
-        let mut found = heat.contestants.iter();
-        let found = found.find(|contestant| contestant.name == arm);
-        let missing = || Miss::Failed(format!("there is no command `{arm}`"));
-        let contestant = found.ok_or_else(missing)?;
-        if let Some(prepare) = &contestant.prepare {
+    fn task_of(
+        &self,
+        workload: &CommandWorkload,
+        arm: &str,
+        padding: usize,
+    ) -> Result<Task, SampleError> {
+        let mut found = workload.arms.iter();
+        let found = found.find(|one| one.name == arm);
+        let missing = || SampleError::Failed(format!("there is no command `{arm}`"));
+        let found = found.ok_or_else(missing)?;
+        if let Some(prepare) = &found.prepare {
             self.step("--prepare", prepare)?;
         }
-        Ok(self.padded(&contestant.command, heat.longest() + padding))
+        Ok(self.padded(&found.command, workload.longest() + padding))
     }
 
     /// Runs a command that is not a sample and must succeed.
-    fn step(&self, name: &str, command: &Command) -> Result<(), Miss> {
+    fn step(&self, name: &str, command: &Command) -> Result<(), SampleError> {
         let finished = self.finished(&self.padded(command, 0))?;
         self.accept(name, &finished, Failures::End)
     }
 
-    /// Sets a heat up unless it is set up already. The heat before it is cleaned up first.
-    fn enter(&self, workload: &str) -> Result<&Heat, Miss> {
+    /// Sets a workload up unless it is set up already. The workload before it is cleaned up first.
+    fn enter(&self, name: &str) -> Result<&CommandWorkload, SampleError> {
         let place = self
             .rules
-            .heats
+            .workloads
             .iter()
-            .position(|heat| heat.workload == workload);
-        let missing = || Miss::Failed(format!("there is no command for `{workload}`"));
+            .position(|workload| workload.name == name);
+        let missing = || SampleError::Failed(format!("there is no command for `{name}`"));
         let place = place.ok_or_else(missing)?;
-        let heat = &self.rules.heats[place];
+        let workload = &self.rules.workloads[place];
         if self.entered.get() != Some(place) {
             for failure in self.leave() {
                 self.notice(failure);
             }
             self.entered.set(Some(place));
-            for setup in &heat.setup {
+            for setup in &workload.setup {
                 self.step("--setup", setup)?;
             }
         }
-        Ok(heat)
+        Ok(workload)
     }
 
-    /// Cleans up the heat that is set up, also after an interruption. Returns the failures.
+    /// Cleans up the workload that is set up, also after an interruption. Returns the failures.
     #[must_use]
     pub fn leave(&self) -> Vec<String> {
         let Some(place) = self.entered.take() else {
@@ -206,94 +215,95 @@ impl Contest {
             };
             Some(format!("`--cleanup` failed: {why}: clean up by hand"))
         };
-        self.rules.heats[place]
+        self.rules.workloads[place]
             .cleanup
             .iter()
             .filter_map(failure)
             .collect()
     }
 
-    /// Runs a task to its end. A task that cannot be started ends the contest.
-    fn finished(&self, task: &Task) -> Result<Finished, Miss> {
+    /// Runs a task to its end. A task that cannot be started ends the comparison.
+    fn finished(&self, task: &Task) -> Result<Finished, SampleError> {
         let run = |launcher: &Launcher, stop: &PipeReader| launcher.run(task, Some(stop));
         self.watched(run)?
-            .map_err(|error| Miss::Fatal(error.to_string()))
+            .map_err(|error| SampleError::Fatal(error.to_string()))
     }
 
     /// Runs a function with the launcher, so that Ctrl-C stops it.
-    pub(super) fn watched<T>(
+    pub(in crate::measure) fn watched<T>(
         &self,
         run: impl FnOnce(&Launcher, &PipeReader) -> T,
-    ) -> Result<T, Miss> {
+    ) -> Result<T, SampleError> {
         let done = watched(&self.interrupt, |stop| run(&self.launcher, stop));
-        done.map_err(|error| Miss::Fatal(format!("there is no pipe: {}", cause(&error))))?
-            .ok_or(Miss::Interrupted)
+        done.map_err(|error| SampleError::Fatal(format!("there is no pipe: {}", cause(&error))))?
+            .ok_or(SampleError::Interrupted)
     }
 
     /// Checks that a command's end is a valid one.
-    pub(super) fn accept(
+    pub(in crate::measure) fn accept(
         &self,
         name: &str,
         finished: &Finished,
         failures: Failures,
-    ) -> Result<(), Miss> {
+    ) -> Result<(), SampleError> {
         let last = last_words(finished);
         match finished.ending {
             Ending::Exited(0) => Ok(()),
-            Ending::TimedOut => Err(Miss::Fatal(format!(
+            Ending::TimedOut => Err(SampleError::Fatal(format!(
                 "`{name}` took more than {} s and was stopped (--timeout SECONDS allows more)",
                 self.rules.limit.unwrap_or_default().as_secs_f64()
             ))),
             _ if failures == Failures::Count => Ok(()),
             ending => {
-                let mut all = self.rules.heats.iter().flat_map(|heat| &heat.contestants);
+                let mut all = self
+                    .rules
+                    .workloads
+                    .iter()
+                    .flat_map(|workload| &workload.arms);
                 let contends = all.any(|other| other.name == name);
                 let remedy = if contends {
                     " (--ignore-failure counts such runs too)"
                 } else {
                     ""
                 };
-                Err(Miss::Fatal(format!(
+                Err(SampleError::Fatal(format!(
                     "`{name}` failed: {ending}: {last}{remedy}"
                 )))
             }
         }
     }
 
-    /// Runs the warm-up of a heat before its first sample.
-    fn warm_up(&self, heat: &Heat) -> Result<(), Miss> {
+    /// Runs the warm-up of a workload before its first sample.
+    fn warm_up(&self, workload: &CommandWorkload) -> Result<(), SampleError> {
         if self.warm.get() == self.entered.get() {
             return Ok(());
         }
         self.warm.set(self.entered.get());
-        for contestant in &heat.contestants {
+        for arm in &workload.arms {
             for _ in 0..self.rules.warmup {
-                let task = self.task_of(heat, &contestant.name, 0)?;
+                let task = self.task_of(workload, &arm.name, 0)?;
                 let finished = self.finished(&task)?;
-                self.accept(&contestant.name, &finished, self.rules.failures)?;
+                self.accept(&arm.name, &finished, self.rules.failures)?;
             }
         }
         Ok(())
     }
 
     /// Takes one sample.
-    fn take(&self, job: &Job<'_>) -> Result<Outcome, Miss> {
-        let heat = self.enter(&job.workload.name)?;
-        self.warm_up(heat)?;
-        let names = heat
-            .contestants
-            .iter()
-            .map(|contestant| contestant.name.len());
+    fn take(&self, job: &Job<'_>) -> Result<Outcome, SampleError> {
+        let workload = self.enter(&job.workload.name)?;
+        self.warm_up(workload)?;
+        let names = workload.arms.iter().map(|arm| arm.name.len());
         // The schedule pads for names of different length because it takes them for arguments. Here
         // they are not, so that padding is removed.
         let for_name = names.max().unwrap_or(0).saturating_sub(job.arm.len());
         let padding = job.padding.saturating_sub(for_name);
-        let mut task = self.task_of(heat, job.arm, padding)?;
+        let mut task = self.task_of(workload, job.arm, padding)?;
         if let Some(outputs) = &self.outputs {
             task.output = outputs.kept();
         }
         // Opened for each sample: the counters begin with the next program and end with it.
-        let mut counters = Counters::open(&self.rules.events).map_err(Miss::Fatal)?;
+        let mut counters = Counters::open(&self.rules.events).map_err(SampleError::Fatal)?;
         let finished = self.finished(&task)?;
         self.accept(job.arm, &finished, self.rules.failures)?;
         if finished.left_behind {
@@ -303,7 +313,7 @@ impl Contest {
             ));
         }
         let mut metrics = metrics_of(&finished.usage);
-        for (metric, count) in counters.read().map_err(Miss::Failed)? {
+        for (metric, count) in counters.read().map_err(SampleError::Failed)? {
             let value = self.overhead.taken_off(metric, count.value);
             metrics.insert(metric.to_owned(), value);
             if count.share < 1.0 {
@@ -316,9 +326,9 @@ impl Contest {
         let mut digest = 0;
         if let Some(outputs) = &self.outputs {
             let printed = outputs.find(&self.rules.patterns, &finished);
-            metrics.extend(printed.map_err(Miss::Failed)?);
+            metrics.extend(printed.map_err(SampleError::Failed)?);
             if self.rules.same_output {
-                digest = outputs.digest().map_err(Miss::Failed)?;
+                digest = outputs.digest().map_err(SampleError::Failed)?;
             }
         }
         Ok(Outcome {
@@ -344,7 +354,7 @@ fn last_words(finished: &Finished) -> String {
 }
 
 /// Runs a function that Ctrl-C stops through a pipe; `None` if it was pressed.
-pub(super) fn watched<T>(
+pub(in crate::measure) fn watched<T>(
     interrupt: &Interrupt,
     run: impl FnOnce(&PipeReader) -> T,
 ) -> io::Result<Option<T>> {
@@ -358,11 +368,11 @@ pub(super) fn watched<T>(
     Ok(done.filter(|_| !pressed()))
 }
 
-/// Sampler of a contest's commands.
-pub struct Timed(pub Rc<Contest>);
+/// Sampler of a comparison's commands.
+pub struct Timed(pub Rc<CommandComparison>);
 
 impl Sampler for Timed {
-    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, Miss> {
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
         self.0.take(job)
     }
 

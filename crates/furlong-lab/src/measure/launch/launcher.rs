@@ -425,7 +425,7 @@ fn take(pipe: &mut PipeReader, into: &mut Vec<u8>, kept: usize) -> io::Result<bo
 #[cfg(test)]
 mod tests {
     use super::{Place, Task, in_file};
-    use crate::measure::finished::Ending;
+    use crate::measure::launch::finished::Ending;
 
     #[test]
     fn a_launcher_in_a_file_runs_and_leaves_no_file() {

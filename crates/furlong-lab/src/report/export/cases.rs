@@ -1,34 +1,34 @@
 //! A result as test programs and their cases: an arm is a program, a workload one of its cases.
 #![forbid(unsafe_code)]
 
-use super::outline::{self, Named};
 use crate::model::result::{ArmResult, ExperimentResult, WorkloadResult};
 use crate::record::ledger::OPERATIONS;
+use crate::report::outline::{self, Named};
 
 /// The parameter with the number of calls that a case of the measured document made. Workloads with
 /// it are shown as the document's cases.
 const CALLS: &str = "calls";
 
 /// An arm of an experiment.
-pub(super) struct Program<'a> {
-    pub(super) arm: &'a str,
+pub(in crate::report) struct Program<'a> {
+    pub(in crate::report) arm: &'a str,
     /// In the order in which the workloads ran.
-    pub(super) cases: Vec<Case<'a>>,
+    pub(in crate::report) cases: Vec<Case<'a>>,
 }
 
 /// An arm on a workload.
-pub(super) struct Case<'a> {
-    pub(super) workload: &'a WorkloadResult,
-    pub(super) arm: &'a ArmResult,
-    pub(super) status: Status,
+pub(in crate::report) struct Case<'a> {
+    pub(in crate::report) workload: &'a WorkloadResult,
+    pub(in crate::report) arm: &'a ArmResult,
+    pub(in crate::report) status: Status,
     /// Seconds of the document's calls if it has their number, otherwise of a sample. `None` if the
     /// primary metric is neither a time nor a rate, or has no value.
-    pub(super) seconds: Option<f64>,
+    pub(in crate::report) seconds: Option<f64>,
 }
 
 /// The outcome of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Status {
+pub(in crate::report) enum Status {
     /// No sample is missing, so every answer was right.
     Passed,
     /// Samples are missing, for this reason.
@@ -38,14 +38,14 @@ pub(super) enum Status {
 }
 
 /// Seconds of all cases together.
-pub(super) fn total<'a>(cases: impl IntoIterator<Item = &'a Case<'a>>) -> f64 {
+pub(in crate::report) fn total<'a>(cases: impl IntoIterator<Item = &'a Case<'a>>) -> f64 {
     let seconds = cases.into_iter().filter_map(|case| case.seconds);
     // The sum of nothing would be -0.
     seconds.fold(0.0, |sum, seconds| sum + seconds)
 }
 
 /// The programs of an experiment, as its first workload orders the arms.
-pub(super) fn programs(e: &ExperimentResult) -> Vec<Program<'_>> {
+pub(in crate::report) fn programs(e: &ExperimentResult) -> Vec<Program<'_>> {
     let arms = outline::arms(e).into_iter();
     let program = |arm| Program {
         arm,
@@ -55,7 +55,7 @@ pub(super) fn programs(e: &ExperimentResult) -> Vec<Program<'_>> {
 }
 
 /// The same with the cases of the measured document only; empty if there are none.
-pub(super) fn document_programs(e: &ExperimentResult) -> Vec<Program<'_>> {
+pub(in crate::report) fn document_programs(e: &ExperimentResult) -> Vec<Program<'_>> {
     let mut programs = programs(e);
     for program in &mut programs {
         let is_of_document = |case: &Case<'_>| case.workload.params.contains_key(CALLS);

@@ -13,12 +13,12 @@ pub struct History {
     /// Its runs, the latest first; none if experiments were selected by name.
     pub runs: Vec<Listed>,
     /// The experiments that have a series.
-    pub experiments: Vec<Course>,
+    pub experiments: Vec<ExperimentSeries>,
 }
 
 /// The series of an experiment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Course {
+pub struct ExperimentSeries {
     /// The experiment.
     pub name: String,
     /// Its question.

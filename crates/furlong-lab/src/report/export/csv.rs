@@ -3,11 +3,11 @@
 
 use csv::Writer;
 
-use super::finite::finite;
-use super::outline::{baseline, metrics};
 use crate::model::result::{
     ArmResult, CONTROL, ExperimentResult, Kind, Metric, ResultFile, WorkloadResult,
 };
+use crate::report::finite::finite;
+use crate::report::outline::{baseline, metrics};
 
 /// The columns.
 pub const HEADER: [&str; 10] = [

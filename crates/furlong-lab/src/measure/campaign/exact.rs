@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use super::campaign::{Campaign, Stop, complete, shortfall};
-use super::sampler::{Job, Miss, Sampler};
+use super::{Campaign, Stop, complete, shortfall};
+use crate::measure::sampler::{Job, SampleError, Sampler};
 use crate::model::Outcome;
 use crate::model::result::Kind;
-use crate::model::schedule::Load;
+use crate::model::schedule::ScheduledWorkload;
 use crate::record::ledger::{ExactValues, Place};
 
 /// Bytes of padding of the two processes. They reveal a count that depends on the stack's address.
@@ -28,21 +28,23 @@ enum Count {
 impl Campaign<'_> {
     /// Counts the exact metrics of every workload that has none yet.
     pub(super) fn count(&mut self, experiment: usize) -> Result<(), Stop> {
-        let entry = &self.agenda.experiments[experiment];
+        let entry = &self.schedule.experiments[experiment];
         for pass in &self.passes {
             self.ledger.add_metrics(experiment, &pass.metrics);
         }
-        for (workload, load) in entry.loads.iter().enumerate() {
+        for (workload, scheduled) in entry.workloads.iter().enumerate() {
             let place = Place {
                 experiment,
                 workload,
             };
             if !self.uncounted(place).is_empty() {
-                self.progress
-                    .now(&format!("{} {}: counting", entry.name, load.workload.name));
+                self.progress.now(&format!(
+                    "{} {}: counting",
+                    entry.name, scheduled.workload.name
+                ));
             }
-            self.count_own(place, load)?;
-            self.count_passes(place, load)?;
+            self.count_own(place, scheduled)?;
+            self.count_passes(place, scheduled)?;
         }
         Ok(())
     }
@@ -52,14 +54,14 @@ impl Campaign<'_> {
         let entry = self.entry(place);
         let is_own = |name: &str| entry.metrics.iter().any(|metric| metric.name == name);
         let is_silent = |arm: &str| entry.uncounted.iter().any(|name| name == arm);
-        let load = &entry.loads[place.workload].workload;
+        let workload = &entry.workloads[place.workload].workload;
         self.ledger.uncounted(place, |arm, metric| {
-            !is_own(metric) || (!is_silent(arm) && load.has(metric))
+            !is_own(metric) || (!is_silent(arm) && workload.has(metric))
         })
     }
 
     /// Counts the arms' own metrics.
-    fn count_own(&mut self, place: Place, load: &Load) -> Result<(), Stop> {
+    fn count_own(&mut self, place: Place, scheduled: &ScheduledWorkload) -> Result<(), Stop> {
         let entry = self.entry(place);
         let own: Vec<String> = entry
             .metrics
@@ -76,9 +78,9 @@ impl Campaign<'_> {
             let mut values = ExactValues::new();
             let mut digests = BTreeMap::new();
             let mut demoted = None;
-            let counts = |arm: &&String| load.has(arm) && !entry.uncounted.contains(arm);
+            let counts = |arm: &&String| scheduled.has(arm) && !entry.uncounted.contains(arm);
             for arm in entry.arms.iter().filter(counts) {
-                match self.count_arm(None, place, load, arm, &wanted)? {
+                match self.count_arm(None, place, scheduled, arm, &wanted)? {
                     Count::Same(outcome) => {
                         digests.insert(arm.clone(), outcome.digest);
                         values.insert(arm.clone(), picked(&wanted, &outcome));
@@ -103,7 +105,7 @@ impl Campaign<'_> {
     }
 
     /// Counts the metrics of the further passes. A metric that is not exact there is left out.
-    fn count_passes(&mut self, place: Place, load: &Load) -> Result<(), Stop> {
+    fn count_passes(&mut self, place: Place, scheduled: &ScheduledWorkload) -> Result<(), Stop> {
         for pass in 0..self.passes.len() {
             let names = self.passes[pass]
                 .metrics
@@ -116,12 +118,17 @@ impl Campaign<'_> {
                 continue;
             }
             let mut values = ExactValues::new();
-            for arm in self.entry(place).arms.iter().filter(|arm| load.has(arm)) {
-                let mut count = self.count_arm(Some(pass), place, load, arm, &wanted)?;
+            for arm in self
+                .entry(place)
+                .arms
+                .iter()
+                .filter(|arm| scheduled.has(arm))
+            {
+                let mut count = self.count_arm(Some(pass), place, scheduled, arm, &wanted)?;
                 // A shell prints its parent's process number, which may be a digit longer than in
                 // the process before. If a second pair agrees, its count is taken.
                 if matches!(count, Count::Differs(..)) {
-                    count = self.count_arm(Some(pass), place, load, arm, &wanted)?;
+                    count = self.count_arm(Some(pass), place, scheduled, arm, &wanted)?;
                 }
                 let counted = match count {
                     Count::Same(outcome) => picked(&wanted, &outcome),
@@ -148,11 +155,11 @@ impl Campaign<'_> {
         &mut self,
         pass: Option<usize>,
         place: Place,
-        load: &Load,
+        scheduled: &ScheduledWorkload,
         arm: &str,
         wanted: &[String],
     ) -> Result<Count, Stop> {
-        let (first, second) = match self.twice(pass, place, load, arm, wanted)? {
+        let (first, second) = match self.twice(pass, place, scheduled, arm, wanted)? {
             Ok(pair) => pair,
             Err(why) => return Ok(Count::Failed(why)),
         };
@@ -178,12 +185,12 @@ impl Campaign<'_> {
         &mut self,
         pass: Option<usize>,
         place: Place,
-        load: &Load,
+        scheduled: &ScheduledWorkload,
         arm: &str,
         wanted: &[String],
     ) -> Result<Result<(Outcome, Outcome), String>, Stop> {
         let entry = self.entry(place);
-        let agenda = self.agenda;
+        let schedule = self.schedule;
         let sampler: &mut dyn Sampler = match pass {
             Some(pass) => &mut *self.passes[pass].sampler,
             None => &mut *self.sampler,
@@ -191,19 +198,19 @@ impl Campaign<'_> {
         let mut take = |padding| {
             let job = Job {
                 experiment: &entry.name,
-                workload: &load.workload,
+                workload: &scheduled.workload,
                 arm,
-                seed: agenda.seed,
+                seed: schedule.seed,
                 operations: entry.exact_operations,
                 exact: true,
                 padding: padding + shortfall(entry, arm),
-                timeout: agenda.long_patience(),
+                timeout: schedule.long_patience(),
             };
             match sampler.sample(&job) {
                 Ok(outcome) => Ok(complete(outcome, wanted)),
-                Err(Miss::Failed(why)) => Ok(Err(why)),
-                Err(Miss::Interrupted) => Err(Stop::Interrupted),
-                Err(Miss::Fatal(why)) => Err(Stop::Fatal(why)),
+                Err(SampleError::Failed(why)) => Ok(Err(why)),
+                Err(SampleError::Interrupted) => Err(Stop::Interrupted),
+                Err(SampleError::Fatal(why)) => Err(Stop::Fatal(why)),
             }
         };
         let first = match take(PADDINGS[0])? {
@@ -215,9 +222,9 @@ impl Campaign<'_> {
 
     fn demote(&mut self, place: Place, arm: &str, metric: &str, one: f64, other: f64) {
         let entry = self.entry(place);
-        let load = &entry.loads[place.workload].workload.name;
+        let workload = &entry.workloads[place.workload].workload.name;
         let text = format!(
-            "{}: {metric} is not exact here: two processes of `{arm}` on {load} counted {one} and \
+            "{}: {metric} is not exact here: two processes of `{arm}` on {workload} counted {one} and \
              {other}; it is sampled in every block instead",
             entry.name
         );

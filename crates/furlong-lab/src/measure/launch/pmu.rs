@@ -278,7 +278,7 @@ mod tests {
     use std::process::Command;
 
     use super::{Counters, EVENTS, Event, Overhead, event, scaled};
-    use crate::measure::launcher::{Launcher, Task};
+    use crate::measure::launch::launcher::{Launcher, Task};
 
     /// Returns the events that this machine and user can count.
     fn there() -> Vec<&'static Event> {

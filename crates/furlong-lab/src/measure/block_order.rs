@@ -16,7 +16,7 @@ const PADDING_LIMIT: u64 = 4096;
 
 /// The random decisions about a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deal {
+pub struct BlockOrder {
     /// The processes `0..places` in the order in which they run.
     pub order: Vec<usize>,
     /// Seed of the input of all processes of the block.
@@ -25,14 +25,20 @@ pub struct Deal {
     pub padding: usize,
 }
 
-impl Deal {
-    /// Deals a block. The result depends on the arguments only, on every machine.
+impl BlockOrder {
+    /// Draws the order of a block. The result depends on the arguments only, on every machine.
     ///
     /// # Shapes
     ///
     /// `places` is the number of processes in the block; `number` is the block's own.
     #[must_use]
-    pub fn new(seed: u64, experiment: &str, workload: &str, number: u32, places: usize) -> Deal {
+    pub fn new(
+        seed: u64,
+        experiment: &str,
+        workload: &str,
+        number: u32,
+        places: usize,
+    ) -> BlockOrder {
         let mut key = [0; 32];
         let parts = [
             seed,
@@ -48,7 +54,7 @@ impl Deal {
         for end in (1..places).rev() {
             order.swap(end, index_below(&mut random, end + 1));
         }
-        Deal {
+        BlockOrder {
             order,
             seed: random.next_u64(),
             padding: index_below(&mut random, PADDING_LIMIT as usize),
@@ -76,22 +82,22 @@ fn below(random: &mut impl Rng, limit: u64) -> u64 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::Deal;
+    use super::BlockOrder;
 
     #[test]
-    fn the_same_block_is_dealt_the_same_again() {
-        let deal = || Deal::new(7, "iova-propagation", "plain", 3, 4);
-        assert_eq!(deal(), deal());
+    fn the_same_block_gets_the_same_order_again() {
+        let order = || BlockOrder::new(7, "iova-propagation", "plain", 3, 4);
+        assert_eq!(order(), order());
     }
 
     #[test]
-    fn every_argument_changes_the_deal() {
+    fn every_argument_changes_the_order() {
         let seeds = [
-            Deal::new(7, "e", "w", 1, 4).seed,
-            Deal::new(8, "e", "w", 1, 4).seed,
-            Deal::new(7, "f", "w", 1, 4).seed,
-            Deal::new(7, "e", "x", 1, 4).seed,
-            Deal::new(7, "e", "w", 2, 4).seed,
+            BlockOrder::new(7, "e", "w", 1, 4).seed,
+            BlockOrder::new(8, "e", "w", 1, 4).seed,
+            BlockOrder::new(7, "f", "w", 1, 4).seed,
+            BlockOrder::new(7, "e", "x", 1, 4).seed,
+            BlockOrder::new(7, "e", "w", 2, 4).seed,
         ];
         for (place, seed) in seeds.iter().enumerate() {
             assert!(!seeds[..place].contains(seed), "{seeds:?}");
@@ -99,11 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn a_deal_once_made_public_stays_as_it_is() {
+    fn a_published_order_never_changes() {
         // A stored run is resumed with these values, so the algorithm must not change.
-        let deal = Deal::new(1, "iova-propagation", "plain", 1, 4);
-        assert_eq!(deal.order, [2, 1, 3, 0]);
-        assert_eq!((deal.seed, deal.padding), (9_891_291_589_729_825_610, 433));
+        let drawn = BlockOrder::new(1, "iova-propagation", "plain", 1, 4);
+        assert_eq!(drawn.order, [2, 1, 3, 0]);
+        assert_eq!(
+            (drawn.seed, drawn.padding),
+            (9_891_291_589_729_825_610, 433)
+        );
     }
 
     #[test]
@@ -111,7 +120,7 @@ mod tests {
         let mut seen: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
         for number in 0..6000 {
             *seen
-                .entry(Deal::new(1, "e", "w", number, 3).order)
+                .entry(BlockOrder::new(1, "e", "w", number, 3).order)
                 .or_default() += 1;
         }
         assert_eq!(seen.len(), 6);
@@ -125,7 +134,7 @@ mod tests {
     #[test]
     fn the_padding_covers_a_page_and_no_more() {
         let paddings: Vec<usize> = (0..2000)
-            .map(|number| Deal::new(1, "e", "w", number, 2).padding)
+            .map(|number| BlockOrder::new(1, "e", "w", number, 2).padding)
             .collect();
         assert!(paddings.iter().all(|padding| *padding < 4096));
         assert!(paddings.iter().any(|padding| *padding < 64));

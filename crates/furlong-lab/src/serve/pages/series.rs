@@ -9,7 +9,7 @@ use crate::history::series::{Point, Series, Step, series};
 use crate::model::result::{ExperimentResult, Kind, WorkloadResult};
 use crate::record::store::{Place, Saved, Store};
 use crate::report::html::frame::{Name, minus};
-use crate::report::html::svg::course::{self, Dot};
+use crate::report::html::svg::series_plot::{self, Dot, SeriesPlot};
 use crate::report::outline::median;
 use crate::report::quantity::signed;
 use crate::report::text::plain;
@@ -34,7 +34,7 @@ pub(super) fn page(store: &Store, figure: &Figure) -> Result<Page, Refusal> {
     let nothing = || {
         let host = &place.machine.host;
         Refusal::Missing(format!(
-            "“{}” has only smoke runs on {host}, which have no course.",
+            "“{}” has only smoke runs on {host}, which make no series.",
             figure.experiment
         ))
     };
@@ -52,7 +52,7 @@ pub(super) fn page(store: &Store, figure: &Figure) -> Result<Page, Refusal> {
         metric,
     };
     let last = figure.last.unwrap_or(LAST.0);
-    let past = store.course(
+    let past = store.series(
         &place.machine.id,
         &figure.experiment,
         &figure.workload,
@@ -156,7 +156,7 @@ impl Subject<'_> {
                         @if figure == &self.exact() {
                             b aria-current="true" { (Name(&called(name))) } " "
                         } @else {
-                            (link(&Route::Course(figure.clone()), name)) " "
+                            (link(&Route::Series(figure.clone()), name)) " "
                         }
                     }
                 }
@@ -245,9 +245,9 @@ impl Subject<'_> {
         let points: Vec<Dot> = series.points.iter().map(dot).collect();
         let levels = levels(series, steps);
         let arms = &self.workload.arms;
-        let drawn = course::draw(
-            "course",
-            &course::Course {
+        let drawn = series_plot::draw(
+            "series",
+            &SeriesPlot {
                 title: &format!("{} from run to run", what(series)),
                 unit: if series.baseline.is_some() {
                     ""
@@ -263,7 +263,7 @@ impl Subject<'_> {
             },
         );
         html! {
-            figure.course {
+            figure.series {
                 figcaption {
                     b { bdi { (plain(&what(series))) } ", from run to run." } " "
                     @if let Some(baseline) = &series.baseline {
@@ -281,7 +281,7 @@ impl Subject<'_> {
     /// A link to more runs, if there are more.
     fn further(&self, shown: usize) -> Markup {
         let last = self.figure.last.unwrap_or(LAST.0);
-        let all = Route::Course(Figure {
+        let all = Route::Series(Figure {
             last: Some(LAST.1),
             ..self.exact()
         });

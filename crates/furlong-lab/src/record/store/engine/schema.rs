@@ -83,7 +83,7 @@ pub(super) fn postgres_steps(from: u32) -> Vec<String> {
     steps.map(Step::for_postgres).collect()
 }
 
-/// Runs, their agendas, and every finished block.
+/// Runs, their schedules, and every finished block.
 const RUNS: &str = "
 CREATE TABLE runs (
     id         TEXT PRIMARY KEY,

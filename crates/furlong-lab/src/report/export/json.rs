@@ -3,20 +3,20 @@
 
 use serde::Serialize;
 
-use super::finite::finite;
 use crate::model::result::ResultFile;
+use crate::report::finite::finite;
 
 /// The JSON Schema (draft 2020-12) of the output of [`render`].
-pub const SCHEMA: &str = include_str!("../../schema/furlong.result.1.schema.json");
+pub const SCHEMA: &str = include_str!("../../../schema/furlong.result.1.schema.json");
 
 /// The JSON Schema of the output of `furlong history --json`.
-pub const HISTORY_SCHEMA: &str = include_str!("../../schema/furlong.history.1.schema.json");
+pub const HISTORY_SCHEMA: &str = include_str!("../../../schema/furlong.history.1.schema.json");
 
 /// The JSON Schema of the output of `furlong diff --json`.
-pub const DIFF_SCHEMA: &str = include_str!("../../schema/furlong.diff.1.schema.json");
+pub const DIFF_SCHEMA: &str = include_str!("../../../schema/furlong.diff.1.schema.json");
 
 /// The JSON Schema of the output of `furlong seeds --json`.
-pub const SEEDS_SCHEMA: &str = include_str!("../../schema/furlong.seeds.1.schema.json");
+pub const SEEDS_SCHEMA: &str = include_str!("../../../schema/furlong.seeds.1.schema.json");
 
 /// The figures of a page as indented JSON; numbers that are not finite become null.
 #[must_use]

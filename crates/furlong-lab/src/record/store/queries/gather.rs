@@ -4,24 +4,24 @@
 
 use std::collections::BTreeMap;
 
-use super::engine::{Row, Value};
-use super::{Fault, Odd, Saved, Status, Store};
 use crate::model::result::{
     ArmResult, Control, ExperimentResult, Kind, ResultFile, Run, SCHEMA, WorkloadResult,
 };
 use crate::record::ledger::push;
 use crate::record::measured::{Block, Sample};
+use crate::record::store::engine::{Odd, Row, Value};
+use crate::record::store::{Fault, Saved, Status, Store};
 
 /// A selection of experiments, and of the parts to load.
-pub(super) struct Choice {
+pub(in crate::record::store) struct Choice {
     /// Statement for the row identifiers of the experiments.
-    pub(super) experiments: &'static str,
+    pub(in crate::record::store) experiments: &'static str,
     /// All its values.
-    pub(super) values: Vec<Value>,
+    pub(in crate::record::store) values: Vec<Value>,
     /// Only this workload.
-    pub(super) workload: Option<String>,
+    pub(in crate::record::store) workload: Option<String>,
     /// Only this metric.
-    pub(super) metric: Option<String>,
+    pub(in crate::record::store) metric: Option<String>,
 }
 
 /// The experiments of a run.
@@ -32,7 +32,7 @@ const ONE_OF_RUN: &str = "SELECT id FROM experiments WHERE run = ?1 AND name = ?
 
 impl Choice {
     /// Returns the choice of a whole run, or of one of its experiments.
-    pub(super) fn of_run(run: &str, experiment: Option<&str>) -> Choice {
+    pub(in crate::record::store) fn of_run(run: &str, experiment: Option<&str>) -> Choice {
         let (experiments, values) = match experiment {
             None => (OF_RUN, vec![run.into()]),
             Some(name) => (ONE_OF_RUN, vec![run.into(), name.into()]),
@@ -111,7 +111,7 @@ struct Found {
 
 impl Store {
     /// Loads the runs of a choice, oldest first, each with the chosen parts.
-    pub(super) fn gather(&self, choice: &Choice) -> Result<Vec<Saved>, Fault> {
+    pub(in crate::record::store) fn gather(&self, choice: &Choice) -> Result<Vec<Saved>, Fault> {
         let rule = choice.of_experiments("id");
         let rule = Rule {
             sql: format!("id IN (SELECT run FROM experiments WHERE {})", rule.sql),
@@ -127,7 +127,11 @@ impl Store {
     }
 
     /// Loads a run with the chosen parts; `None` if there is no such run.
-    pub(super) fn whole(&self, run: &str, choice: &Choice) -> Result<Option<Saved>, Fault> {
+    pub(in crate::record::store) fn whole(
+        &self,
+        run: &str,
+        choice: &Choice,
+    ) -> Result<Option<Saved>, Fault> {
         let rule = Rule {
             sql: "id = ?1".to_owned(),
             values: vec![run.into()],

@@ -18,7 +18,7 @@ const TOP: f64 = 20.0;
 const LEFT: f64 = 48.0;
 
 /// The values to draw.
-pub(crate) struct Course<'a> {
+pub(crate) struct SeriesPlot<'a> {
     /// The figure's name.
     pub(crate) title: &'a str,
     /// Unit of the values; empty for ratios.
@@ -42,14 +42,14 @@ pub(crate) struct Dot {
 }
 
 /// The figure; `None` if there is no point.
-pub(crate) fn draw(id: &str, course: &Course<'_>) -> Option<Markup> {
-    let Course { points, levels, .. } = course;
-    let unit = Unit::of(course.unit, points.iter().map(|point| point.value));
+pub(crate) fn draw(id: &str, plot: &SeriesPlot<'_>) -> Option<Markup> {
+    let SeriesPlot { points, levels, .. } = plot;
+    let unit = Unit::of(plot.unit, points.iter().map(|point| point.value));
     let ys = points.iter().map(|point| unit.scaled(point.value));
     let ys = Scale::over(ys, 0.08, TOP + PLOT, TOP)?;
     let last = f64::from(u32::try_from(points.len().saturating_sub(1)).ok()?);
     let xs = Scale::new(0.0, last, LEFT + 8.0, WIDTH - 8.0);
-    let look = Look::of(course.arm);
+    let look = Look::of(plot.arm);
     let (low, high) = ys.ends();
     let at = |place: usize| xs.at(f64::from(u32::try_from(place).unwrap_or(u32::MAX)));
     let content = html! {
@@ -90,7 +90,7 @@ pub(crate) fn draw(id: &str, course: &Course<'_>) -> Option<Markup> {
             several => format!("{several} levels with a step between each two"),
         }
     );
-    let title = shorten(course.title, 100);
+    let title = shorten(plot.title, 100);
     let height = TOP + PLOT + axis::HEIGHT - 12.0;
     Some(figure(id, height, &title, &about, &content))
 }
@@ -117,7 +117,7 @@ fn days(points: &[Dot]) -> Vec<(usize, String, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Course, Dot, draw};
+    use super::{Dot, SeriesPlot, draw};
 
     fn dots(values: &[f64]) -> Vec<Dot> {
         let dot = |value: &f64| Dot {
@@ -130,14 +130,14 @@ mod tests {
 
     fn drawn(values: &[f64], levels: &[(usize, f64)]) -> Option<String> {
         let points = dots(values);
-        let course = Course {
+        let plot = SeriesPlot {
             title: "time <over> time",
             unit: "ns",
             arm: 1,
             points: &points,
             levels,
         };
-        draw("c", &course).map(maud::PreEscaped::into_string)
+        draw("c", &plot).map(maud::PreEscaped::into_string)
     }
 
     #[test]

@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::campaign::Campaign;
+use super::Campaign;
 use crate::model::result::{Comparison, Verdict};
-use crate::model::schedule::{Load, MAX_TIME_S};
+use crate::model::schedule::{MAX_TIME_S, ScheduledWorkload};
 use crate::record::ledger::Place;
 use furlong_stats::blocks::Blocks;
 use furlong_stats::judge;
@@ -19,8 +19,8 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Starts with a workload, also with a resumed one.
-    pub(super) fn new(load: &Load) -> Self {
-        let limit = load
+    pub(super) fn new(scheduled: &ScheduledWorkload) -> Self {
+        let limit = scheduled
             .facts
             .get(MAX_TIME_S)
             .and_then(serde_json::Value::as_f64);
@@ -89,7 +89,7 @@ impl Campaign<'_> {
         let experiment = &self.ledger.result().experiments[place.experiment];
         let mut workload = self.ledger.workload(place).clone();
         let (metrics, order) = (&experiment.metrics, &experiment.metric_order);
-        judge(&mut workload, metrics, order, self.agenda.margin_pct);
+        judge(&mut workload, metrics, order, self.schedule.margin_pct);
         let primary = order.first();
         let decides = |one: &&Comparison| Some(&one.metric) == primary;
         let mut deciding = workload.comparisons.iter().filter(decides).peekable();

@@ -8,11 +8,11 @@
 use std::fmt::Write as _;
 
 use super::cases::{Case, Status, programs, total};
-use super::finite::finite;
-use super::outline;
-use super::quantity::Scale;
-use super::text::{command_line, plain};
 use crate::model::result::{ExperimentResult, ResultFile};
+use crate::report::finite::finite;
+use crate::report::outline;
+use crate::report::quantity::Scale;
+use crate::report::text::{command_line, plain};
 
 /// The whole result as one suite.
 ///

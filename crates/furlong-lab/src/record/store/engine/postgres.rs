@@ -12,11 +12,11 @@ use postgres::types::private::BytesMut;
 use postgres::types::{FromSql, IsNull, ToSql, Type};
 use postgres::{Client, Config, NoTls};
 
-use super::Fault;
-use super::engine::{Access, Engine, Odd, Row, Value};
-use super::fault::{ANOTHER, Kind};
-use super::location::redacted;
 use super::schema;
+use super::{Access, Engine, Odd, Row, Value};
+use crate::record::store::Fault;
+use crate::record::store::fault::{ANOTHER, Kind};
+use crate::record::store::location::redacted;
 
 /// Schema of furlong's tables in the server's database.
 const SCHEMA: &str = "furlong";
@@ -32,7 +32,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An open connection.
-pub(super) struct Postgres {
+pub(in crate::record::store) struct Postgres {
     client: RefCell<Client>,
     config: Config,
     /// Location without the password.
@@ -44,7 +44,7 @@ pub(super) struct Postgres {
 impl Postgres {
     /// Connects for writing. Creates the tables if they are missing, and migrates them to this
     /// version.
-    pub(super) fn open(url: &str) -> Result<Postgres, Fault> {
+    pub(in crate::record::store) fn open(url: &str) -> Result<Postgres, Fault> {
         let mut store = Postgres::connect(url)?;
         if store
             .version()?
@@ -56,7 +56,7 @@ impl Postgres {
     }
 
     /// Connects to existing tables.
-    pub(super) fn open_existing(url: &str) -> Result<Postgres, Fault> {
+    pub(in crate::record::store) fn open_existing(url: &str) -> Result<Postgres, Fault> {
         let mut store = Postgres::connect(url)?;
         match store.version()? {
             None => Err(Fault::new(format!(

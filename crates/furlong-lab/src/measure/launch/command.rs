@@ -14,7 +14,7 @@ use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
 use super::finished::Usage;
-use super::words::{Line, split};
+use super::shell_words::{Line, split};
 use crate::model::MetricPlan;
 use crate::model::result::{Better, Kind};
 
@@ -354,7 +354,7 @@ mod tests {
     use std::fs;
 
     use super::{Command, CommandError, Commands, Shell, find, in_shell, metrics, metrics_of};
-    use crate::measure::finished::Usage;
+    use crate::measure::launch::finished::Usage;
 
     fn commands(texts: &[&str], shell: &Shell) -> Result<Commands, CommandError> {
         let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();

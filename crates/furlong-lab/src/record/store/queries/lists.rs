@@ -2,10 +2,10 @@
 //! cost does not grow with the number of stored runs.
 #![forbid(unsafe_code)]
 
-use super::engine::{Row, Value};
 use super::past::{Listed, listed};
-use super::{Fault, Odd, Status, Store};
 use crate::model::result::Machine;
+use crate::record::store::engine::{Odd, Row, Value};
+use crate::record::store::{Fault, Status, Store};
 
 /// Summary of one experiment's runs on one machine.
 #[derive(Clone, Debug, PartialEq)]

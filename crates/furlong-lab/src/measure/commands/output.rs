@@ -11,11 +11,11 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use super::finished::Finished;
-use super::launcher::Output;
 use super::pattern::Pattern;
 use crate::error::cause;
 use crate::hash::{digest, fingerprint};
+use crate::measure::launch::finished::Finished;
+use crate::measure::launch::launcher::Output;
 
 /// Length of the end of an output that is searched for figures.
 const LOOKED_AT_BYTES: u64 = 1 << 20;

@@ -1,10 +1,10 @@
 //! Queries of the history: the runs of one machine, in the order in which they began.
 #![forbid(unsafe_code)]
 
-use super::engine::{Access, Row};
 use super::gather::Choice;
-use super::{Fault, Odd, Saved, Status, Store};
 use crate::model::result::Machine;
+use crate::record::store::engine::{Access, Odd, Row};
+use crate::record::store::{Fault, Saved, Status, Store};
 
 /// Summary of a run for lists and searches.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,7 +124,7 @@ impl Store {
     /// # Errors
     ///
     /// A fault of the database.
-    pub fn course(
+    pub fn series(
         &self,
         machine: &str,
         experiment: &str,
@@ -160,7 +160,7 @@ impl Store {
     }
 }
 
-pub(super) fn listed(row: &Row) -> Result<Listed, Odd> {
+pub(in crate::record::store) fn listed(row: &Row) -> Result<Listed, Odd> {
     let status: String = row.get(3)?;
     Ok(Listed {
         id: row.get(0)?,

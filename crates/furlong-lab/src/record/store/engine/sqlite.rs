@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, ToSql, params_from_iter};
 
-use super::Fault;
-use super::engine::{Access, Engine, Odd, Row, Value};
 use super::schema::{self, Standing};
+use super::{Access, Engine, Odd, Row, Value};
+use crate::record::store::Fault;
 
 /// Time to wait for another furlong that is writing.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// An open file.
-pub(super) struct Sqlite {
+pub(in crate::record::store) struct Sqlite {
     connection: Connection,
     path: PathBuf,
 }
 
 impl Sqlite {
     /// Opens a file for writing. Creates it if it is missing, and migrates it to this version.
-    pub(super) fn open(path: &Path) -> Result<Sqlite, Fault> {
+    pub(in crate::record::store) fn open(path: &Path) -> Result<Sqlite, Fault> {
         if path.is_dir() {
             return Err(Fault::directory(path));
         }
@@ -56,7 +56,7 @@ impl Sqlite {
     }
 
     /// Opens an existing file for reading. A file on a read-only medium can be read too.
-    pub(super) fn open_existing(path: &Path) -> Result<Sqlite, Fault> {
+    pub(in crate::record::store) fn open_existing(path: &Path) -> Result<Sqlite, Fault> {
         if !path.exists() {
             return Err(Fault::missing(path));
         }

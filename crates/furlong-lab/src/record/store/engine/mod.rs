@@ -1,6 +1,16 @@
 //! The interface between the store and a database: statements, values and rows, in the common SQL
 //! of SQLite and PostgreSQL.
+//!
+//! # Files
+//!
+//! - `sqlite.rs`, `postgres.rs`: the engines.
+//! - `schema.rs`: the tables, as steps from version to version.
 #![forbid(unsafe_code)]
+
+#[cfg(feature = "team")]
+pub(super) mod postgres;
+mod schema;
+pub(super) mod sqlite;
 
 use serde::de::DeserializeOwned;
 
@@ -9,7 +19,7 @@ use super::Fault;
 /// An open database.
 ///
 /// Placeholders are `?1`, `?2`, ..; every statement has the same meaning on both engines.
-pub(super) trait Engine: Send {
+pub(in crate::record::store) trait Engine: Send {
     /// Executes a statement and returns its rows.
     fn run(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Fault>;
 
@@ -45,7 +55,7 @@ pub(super) trait Engine: Send {
 
 /// Purpose of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(in crate::record::store) enum Access {
     /// Reads one snapshot of the database, unaffected by concurrent writes.
     Read,
     /// Writes, and excludes other writers until it ends.
@@ -54,7 +64,7 @@ pub(super) enum Access {
 
 /// A value of a column.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(in crate::record::store) enum Value {
     Null,
     Integer(i64),
     Real(f64),
@@ -63,15 +73,15 @@ pub(super) enum Value {
 
 /// One row of an answer.
 #[derive(Clone, Debug)]
-pub(super) struct Row(pub(super) Vec<Value>);
+pub(in crate::record::store) struct Row(pub(in crate::record::store) Vec<Value>);
 
 /// A column holds a value that no furlong wrote.
 #[derive(Clone, Debug)]
-pub(super) struct Odd(pub(super) String);
+pub(in crate::record::store) struct Odd(pub(in crate::record::store) String);
 
 impl Row {
     /// Returns the value of a column.
-    pub(super) fn get<T: FromValue>(&self, column: usize) -> Result<T, Odd> {
+    pub(in crate::record::store) fn get<T: FromValue>(&self, column: usize) -> Result<T, Odd> {
         let value = self.0.get(column).unwrap_or(&Value::Null);
         T::from_value(value).ok_or_else(|| {
             Odd(format!(
@@ -81,14 +91,17 @@ impl Row {
     }
 
     /// Parses a column of JSON.
-    pub(super) fn parsed<T: DeserializeOwned>(&self, column: usize) -> Result<T, Odd> {
+    pub(in crate::record::store) fn parsed<T: DeserializeOwned>(
+        &self,
+        column: usize,
+    ) -> Result<T, Odd> {
         let text: String = self.get(column)?;
         serde_json::from_str(&text).map_err(|error| Odd(error.to_string()))
     }
 }
 
 /// A type that a column's value converts to.
-pub(super) trait FromValue: Sized {
+pub(in crate::record::store) trait FromValue: Sized {
     fn from_value(value: &Value) -> Option<Self>;
 }
 

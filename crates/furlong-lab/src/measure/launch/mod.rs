@@ -1,0 +1,16 @@
+//! Runs other programs and measures them.
+//!
+//! # Files
+//!
+//! - `shell_words.rs`, `command.rs`: a user's command, prepared to run.
+//! - `launcher.rs`: runs a command; `finished.rs`: the resources that it used.
+//! - `pmu.rs`: the counters of processor and kernel.
+//! - `callgrind.rs`: runs a command under callgrind.
+#![forbid(unsafe_code)]
+
+pub mod callgrind;
+pub mod command;
+pub mod finished;
+pub mod launcher;
+pub mod pmu;
+pub mod shell_words;
