@@ -4,7 +4,7 @@
 
 use crate::block::Bytes;
 use crate::clock::timed;
-use crate::crew::crew;
+use crate::threads::on_threads;
 use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
@@ -16,7 +16,7 @@ pub(crate) fn run(options: &Options) -> Said {
     let seed = options.take("seed");
     options.done();
     let (digest, elapsed) = timed(|| {
-        crew(threads, |thread| {
+        on_threads(threads, |thread| {
             let mut kept = Vec::with_capacity(slots);
             kept.resize_with(slots, || None);
             churn(&mut kept, each, powers, Random::of_thread(seed, thread))

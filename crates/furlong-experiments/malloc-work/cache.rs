@@ -12,7 +12,7 @@ use std::sync::Mutex;
 
 use crate::block::{Bytes, Marked};
 use crate::clock::timed;
-use crate::crew::crew;
+use crate::threads::on_threads;
 use crate::options::Options;
 use crate::said::Said;
 
@@ -25,7 +25,7 @@ pub(crate) fn run(options: &Options) -> Said {
     let block = |_| Mutex::new(given.then(|| Marked::new(size)));
     let first: Vec<Mutex<Option<Marked>>> = (0..threads).map(block).collect();
     let (digest, elapsed) = timed(|| {
-        crew(threads, |thread| {
+        on_threads(threads, |thread| {
             if let Some(block) = first[thread].lock().expect("nobody panics").take() {
                 block.free();
             }

@@ -106,17 +106,17 @@ fn put(place: &mut Number, new: Number) {
 }
 
 pub(crate) fn run(options: &Options) -> Said {
-    let rounds = options.take("operations").div_ceil(STEPS);
+    let batches = options.take("operations").div_ceil(STEPS);
     let seed = options.take("seed");
     options.done();
     let (digest, elapsed) = timed(|| {
         let mut random = Random::of_thread(seed, 0);
-        (0..rounds)
+        (0..batches)
             .map(|_| expand(&mut random))
             .fold(0, u64::wrapping_add)
     });
     Said {
-        operations: rounds * STEPS,
+        operations: batches * STEPS,
         elapsed,
         digest,
         more: vec![],
@@ -173,7 +173,7 @@ fn divide(rest: &mut Number, by: &Number) -> Option<u32> {
 
 /// State of an expansion: p and q of this step, q of the previous step, and the numerators of this
 /// convergent and the previous one, modulo n.
-struct State {
+struct Expansion {
     p: Number,
     q: Number,
     q_before: Number,
@@ -181,7 +181,7 @@ struct State {
     a_before: Number,
 }
 
-impl State {
+impl Expansion {
     /// Does one step. Returns false, without a step, if the quotient is too large.
     fn step(&mut self, m: &Number, n: &Number) -> bool {
         let mut rest = m.plus(&self.p, 1);
@@ -223,7 +223,7 @@ fn expand(random: &mut Random) -> u64 {
     let huge = Number::new(&[0, 0, 0, 0, 0, 1]);
     let square = product(&m, &m, &huge);
     let n = square.plus(&c, 1);
-    let mut state = State {
+    let mut state = Expansion {
         p: m.copy(),
         q: c,
         q_before: Number::new(&[1]),
@@ -241,7 +241,7 @@ fn expand(random: &mut Random) -> u64 {
         die("a continued fraction does not hold: numbers were changed");
     }
     let digest = left.limb(0) ^ left.limb(1) << 32;
-    let State {
+    let Expansion {
         p,
         q,
         q_before,

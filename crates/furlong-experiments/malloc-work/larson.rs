@@ -8,7 +8,7 @@ use std::thread;
 
 use crate::block::Marked;
 use crate::clock::timed;
-use crate::crew::crew;
+use crate::threads::on_threads;
 use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Options) -> Said {
     let seed = options.take("seed");
     options.done();
     let (digest, elapsed) = timed(|| {
-        crew(threads, |thread| {
+        on_threads(threads, |thread| {
             lineage(shape, generations, Random::of_thread(seed, thread))
         })
     });

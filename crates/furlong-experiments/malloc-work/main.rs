@@ -13,7 +13,7 @@ mod block;
 mod cache;
 mod cfrac;
 mod clock;
-mod crew;
+mod threads;
 mod espresso;
 mod larson;
 mod mixed;

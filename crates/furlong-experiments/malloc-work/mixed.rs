@@ -2,13 +2,13 @@
 //!
 //! The sizes and the draw are those of hakmem's `bench_random_mixed`. Each operation draws one
 //! 32-bit number: its remainder is the slot, and its lowest ten bits plus 16 are the size. All
-//! slots are freed at the end of a round, within the timed part. A tenth of a round with another
+//! slots are freed at the end of a batch, within the timed part. A tenth of a batch with another
 //! seed runs first, untimed.
 #![forbid(unsafe_code)]
 
 use crate::block::{Block, Source};
 use crate::clock::timed;
-use crate::crew::crew;
+use crate::threads::on_threads;
 use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
@@ -21,31 +21,31 @@ const WARM_UP: u32 = 0xdead_beef;
 struct Shape {
     slots: usize,
     round: u64,
-    rounds: u64,
+    batches: u64,
     seed: u32,
 }
 
 type Slots<S> = Vec<Option<Block<S>>>;
 
-/// Runs whole rounds, at least the requested number of operations. With 0, only the warm-up runs.
+/// Runs whole batches, at least the requested number of operations. With 0, only the warm-up runs.
 pub(crate) fn run<S: Source>(options: &Options) -> Said {
     let round = options.take("round").max(1);
     let shape = Shape {
         slots: options.size("slots"),
         round,
-        rounds: options.take("operations").div_ceil(round),
+        batches: options.take("operations").div_ceil(round),
         seed: options.take("seed") as u32,
     };
     let threads = options.size("threads");
     options.done();
     let (digest, elapsed) = if threads == 1 {
         let mut slots = warmed::<S>(shape);
-        timed(|| rounds(&mut slots, shape))
+        timed(|| batches(&mut slots, shape))
     } else {
-        timed(|| crew(threads, |thread| of_thread::<S>(shape, thread)))
+        timed(|| on_threads(threads, |thread| of_thread::<S>(shape, thread)))
     };
     Said {
-        operations: shape.round * shape.rounds * threads as u64,
+        operations: shape.round * shape.batches * threads as u64,
         elapsed,
         digest,
         more: vec![],
@@ -56,7 +56,7 @@ pub(crate) fn run<S: Source>(options: &Options) -> Said {
 fn of_thread<S: Source>(shape: Shape, thread: usize) -> u64 {
     let seed = shape.seed.wrapping_add(thread as u32);
     let shape = Shape { seed, ..shape };
-    rounds(&mut warmed::<S>(shape), shape)
+    batches(&mut warmed::<S>(shape), shape)
 }
 
 fn warmed<S: Source>(shape: Shape) -> Slots<S> {
@@ -68,8 +68,8 @@ fn warmed<S: Source>(shape: Shape) -> Slots<S> {
     slots
 }
 
-fn rounds<S: Source>(slots: &mut Slots<S>, shape: Shape) -> u64 {
-    (0..shape.rounds).fold(0_u64, |digest, _| {
+fn batches<S: Source>(slots: &mut Slots<S>, shape: Shape) -> u64 {
+    (0..shape.batches).fold(0_u64, |digest, _| {
         let answer = operate(slots, shape.seed, shape.round);
         drain(slots);
         digest.rotate_left(1).wrapping_add(answer)

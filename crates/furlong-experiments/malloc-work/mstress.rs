@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use crate::block::Marked;
 use crate::clock::timed;
-use crate::crew::crew;
+use crate::threads::on_threads;
 use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
@@ -18,7 +18,7 @@ const PLACES: usize = 1000;
 /// Blocks that a thread allocates in one life.
 const LIFE: u64 = 10_000;
 
-type Shared = Vec<Mutex<Option<Marked>>>;
+type SharedSlots = Vec<Mutex<Option<Marked>>>;
 
 pub(crate) fn run(options: &Options) -> Said {
     let threads = options.size("threads");
@@ -26,10 +26,10 @@ pub(crate) fn run(options: &Options) -> Said {
     let lives = options.take("operations").div_ceil(share);
     let seed = options.take("seed");
     options.done();
-    let shared: Shared = (0..PLACES).map(|_| Mutex::new(None)).collect();
+    let shared: SharedSlots = (0..PLACES).map(|_| Mutex::new(None)).collect();
     let (digest, elapsed) = timed(|| {
         let digests = (0..lives).map(|life| {
-            crew(threads, |thread| {
+            on_threads(threads, |thread| {
                 live(&shared, Random::of_thread(seed + life, thread))
             })
         });
@@ -50,7 +50,7 @@ fn taken(place: &Mutex<Option<Marked>>) -> Option<Marked> {
 }
 
 /// Runs one life of a thread.
-fn live(shared: &Shared, mut random: Random) -> u64 {
+fn live(shared: &SharedSlots, mut random: Random) -> u64 {
     let (mut kept, mut passing) = (Vec::new(), Vec::new());
     let mut bytes = 0;
     for _ in 0..LIFE {

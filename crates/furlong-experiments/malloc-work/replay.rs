@@ -20,7 +20,7 @@ use std::thread;
 
 use crate::block::{Block, input};
 use crate::clock::timed;
-use crate::crew::crew;
+use crate::threads::on_threads;
 use crate::options::Options;
 use crate::said::{Said, die};
 
@@ -108,7 +108,7 @@ pub(crate) fn run(options: &Options) -> Said {
     let table: Vec<Slot> = (0..slots).map(|_| Slot::default()).collect();
     let barrier = Barrier::new(threads);
     let (digest, elapsed) = timed(|| {
-        crew(threads, |thread| {
+        on_threads(threads, |thread| {
             let own = |step: &Step| step.thread == thread || step.kind == Kind::End;
             let own = steps.iter().map(Step::read).filter(own);
             own.map(|step| carry_out(step, thread, &table, &barrier))

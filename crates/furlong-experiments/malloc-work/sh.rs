@@ -8,7 +8,7 @@ use std::sync::{Barrier, Mutex};
 
 use crate::block::Marked;
 use crate::clock::timed;
-use crate::crew::crew;
+use crate::threads::on_threads;
 use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
@@ -28,7 +28,7 @@ pub(crate) fn run(options: &Options) -> Said {
     let left: Vec<Mutex<Vec<Marked>>> = (0..threads).map(|_| Mutex::default()).collect();
     let barrier = Barrier::new(threads);
     let (digest, elapsed) = timed(|| {
-        let digest = crew(threads, |thread| {
+        let digest = on_threads(threads, |thread| {
             let mut random = Random::of_thread(seed, thread);
             let mut bytes = 0;
             for _ in 0..turns {

@@ -16,7 +16,7 @@ use furlong::iova::{self, Config, Grant, Guard, Lowest, VecSpace};
 use furlong::rbtree::Tally;
 use furlong_spec::Random;
 
-use super::rounds::in_rounds;
+use super::batches::in_batches;
 use super::traffic::Buffer;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
@@ -32,7 +32,7 @@ const REQUEST: iova::Request = iova::Request::new(PAGE).guard(Guard::ONE);
 
 /// Operations between two clock readings: few enough that their drawn inputs stay in the
 /// first-level cache.
-const ROUND: u64 = 512;
+const BATCH: u64 = 512;
 
 /// True if a workload is one of these.
 #[must_use]
@@ -50,13 +50,13 @@ pub fn run<C: Config<Counters: 'static>>(request: &Request) -> Result<Outcome, F
         let text = "gas- workloads have an even number from 2 to 2^24 for `live` in the plan";
         return Err(Failure(text.to_owned()));
     }
-    let mut course = Course::<C>::new(live as usize / 2, request.seed)?;
-    // One full round, so that extents lie where others have been.
-    course.rounds(live)?;
+    let mut driver = Driver::<C>::new(live as usize / 2, request.seed)?;
+    // One full batch, so that extents lie where others have been.
+    driver.batches(live)?;
     let operations = request.operations.max(1);
-    let before = course.work();
-    let timed = course.rounds(operations)?;
-    let after = course.work();
+    let before = driver.work();
+    let timed = driver.batches(operations)?;
+    let after = driver.work();
     let per_op = |total: f64| total / operations as f64;
     let time = per_op(timed.as_secs_f64() * 1e9);
     let counted = |at: usize| per_op((after[at] - before[at]) as f64);
@@ -76,7 +76,7 @@ pub fn run<C: Config<Counters: 'static>>(request: &Request) -> Result<Outcome, F
         metrics: metrics.map(|(name, value)| (name.to_owned(), value)).into(),
         operations,
         elapsed_s: timed.as_secs_f64(),
-        digest: course.finish()?,
+        digest: driver.finish()?,
     })
 }
 
@@ -87,7 +87,7 @@ struct Step {
     buffer: Buffer,
 }
 
-struct Course<C: Config> {
+struct Driver<C: Config> {
     random: Random,
     space: VecSpace<C>,
     /// The ring of the network card first, then the extents of the NVMe queues.
@@ -100,14 +100,14 @@ struct Course<C: Config> {
     digest: u64,
 }
 
-impl<C: Config<Counters: 'static>> Course<C> {
+impl<C: Config<Counters: 'static>> Driver<C> {
     fn new(half: usize, seed: u64) -> Result<Self, Failure> {
         let all = Extent::from_last(Iova::new(0), Iova::new(LAST));
         let all = all.expect("it begins at 0");
         let space = VecSpace::with_config(all, PAGE, Vec::new());
         let mut space = space.map_err(|refused| Failure(refused.to_string()))?;
         space.prepare(2 * half).map_err(|_| no_memory())?;
-        let mut course = Self {
+        let mut driver = Self {
             random: Random::new(seed),
             space,
             grants: Vec::with_capacity(2 * half),
@@ -119,21 +119,21 @@ impl<C: Config<Counters: 'static>> Course<C> {
         // Alternately, as the devices would begin.
         let mut nvme = Vec::with_capacity(half);
         for _ in 0..half {
-            let buffer = Buffer::of_network_card(&mut course.random);
-            course.grants.push(reserve(&mut course.space, buffer));
-            let buffer = Buffer::of_nvme(&mut course.random);
-            nvme.push(reserve(&mut course.space, buffer));
+            let buffer = Buffer::of_network_card(&mut driver.random);
+            driver.grants.push(reserve(&mut driver.space, buffer));
+            let buffer = Buffer::of_nvme(&mut driver.random);
+            nvme.push(reserve(&mut driver.space, buffer));
         }
-        course.grants.append(&mut nvme);
-        Ok(course)
+        driver.grants.append(&mut nvme);
+        Ok(driver)
     }
 
     /// Runs `operations` operations. Returns the time that they took.
-    fn rounds(&mut self, operations: u64) -> Result<Duration, Failure> {
-        in_rounds(operations, ROUND, |operations| self.round(operations))
+    fn batches(&mut self, operations: u64) -> Result<Duration, Failure> {
+        in_batches(operations, BATCH, |operations| self.batch(operations))
     }
 
-    fn round(&mut self, operations: usize) -> Result<Duration, Failure> {
+    fn batch(&mut self, operations: usize) -> Result<Duration, Failure> {
         self.steps.clear();
         for at in 0..operations {
             let step = self.draw(at % 2 == 0);

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod allocator;
-mod course;
+mod driver;
 mod scan;
 mod summary;
 #[cfg(test)]
@@ -16,7 +16,7 @@ use furlong::iova::{Counts, Custom, Measure, Runs};
 use furlong::rbtree::{Checked, Off, Tally};
 
 pub use allocator::{AddressAllocator, Ask, PAGE, Place};
-pub use course::{joined, run};
+pub use driver::{joined, run};
 use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
 pub use scan::Scan;
 pub use summary::Summary;

@@ -3,7 +3,7 @@
 //! The workloads are generic over [`SharedAllocator`], so that further arms can be added.
 #![forbid(unsafe_code)]
 
-mod course;
+mod driver;
 mod magazine;
 mod shared;
 #[cfg(test)]
@@ -15,7 +15,7 @@ mod worker;
 use furlong::iova::Traffic;
 use furlong::rbtree::Off;
 
-pub use course::run;
+pub use driver::run;
 use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
 pub use magazine::{Magazines, ThreadCpu};
 pub use shared::{FOLLOWS, SharedAllocator, become_cpu, cpu};

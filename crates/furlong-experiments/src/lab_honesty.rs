@@ -52,7 +52,7 @@ pub fn experiment() -> Experiment {
 type Operation<T> = fn(&mut T, &Programs) -> Result<f64, Failure>;
 
 /// Returns the operation that a workload runs, and the metric that is its mean.
-fn asked<T: Tool>(request: &Request) -> (&'static str, Operation<T>) {
+fn operation_of<T: Tool>(request: &Request) -> (&'static str, Operation<T>) {
     fn share(told: Result<bool, Failure>) -> Result<f64, Failure> {
         told.map(|told| if told { 100.0 } else { 0.0 })
     }
@@ -74,7 +74,7 @@ fn run<T: Tool>(request: &Request) -> Result<Outcome, Failure> {
     let param = |name: &str| request.workload.params.get(name).copied().unwrap_or(0);
     let programs = Programs::write(param("loops"), param("slower_permille")).map_err(said)?;
     let mut tool = T::new(param("runs"))?;
-    let (metric, operation) = asked::<T>(request);
+    let (metric, operation) = operation_of::<T>(request);
     let drift = (param("drift") > 0).then(|| Drift::begin(request.seed));
     let drift = drift.transpose().map_err(said)?;
     let began = Instant::now();

@@ -13,12 +13,13 @@ use std::fmt::Display;
 
 use furlong_lab::model::{Experiment, Failure};
 
+mod batches;
 pub mod bounce;
 pub mod bounce_area;
 pub mod bounce_order;
 pub mod cmd;
 mod computing;
-mod crew;
+mod cpu_binding;
 pub mod gas;
 pub mod iova_gap;
 pub mod iova_magazine;
@@ -32,9 +33,8 @@ pub mod ordered;
 pub mod phys_lookup;
 pub mod recorder;
 pub mod replay;
-mod rounds;
-mod seats;
 pub mod seeds;
+mod threads;
 pub mod traffic;
 pub mod tree_order;
 pub mod vmspace_index;

@@ -2,7 +2,7 @@
 //! `tree-order`.
 //!
 //! The workloads are those of the post about FreeBSD's tree: existing nodes are repeatedly moved
-//! into and out of one structure. Orders are drawn between rounds, never while the clock runs. At
+//! into and out of one structure. Orders are drawn between batches, never while the clock runs. At
 //! the end the structure is checked against a list of its expected nodes.
 #![forbid(unsafe_code)]
 
@@ -20,9 +20,9 @@ use furlong_lab::model::{Failure, Outcome, Request};
 pub use structure::{ByKey, Keyed, Map, Ordered, Tree, Work, node_of};
 use workload::{Kind, Shape};
 
-/// Untimed rounds at the start: the structure takes on the workload's typical shape, and caches and
+/// Untimed batches at the start: the structure takes on the workload's typical shape, and caches and
 /// predictors warm up.
-const WARM_ROUNDS: u32 = 2;
+const WARM_BATCHES: u32 = 2;
 
 /// Runs one sample of a workload on a structure.
 ///
@@ -30,15 +30,15 @@ const WARM_ROUNDS: u32 = 2;
 /// The workload is not known, or the structure is broken or does not hold the expected nodes.
 pub fn run<S: Ordered>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
-    let mut course = Course::<S>::new(shape, request.seed);
-    for _ in 0..WARM_ROUNDS {
-        course.round();
+    let mut driver = Driver::<S>::new(shape, request.seed);
+    for _ in 0..WARM_BATCHES {
+        driver.batch();
     }
-    let mut total = Round::default();
+    let mut total = Batch::default();
     while total.operations < request.operations.max(1) {
-        total += course.round();
+        total += driver.batch();
     }
-    let digest = course.digest()?;
+    let digest = driver.digest()?;
     let metrics = if request.exact {
         total.counts()
     } else {
@@ -54,16 +54,16 @@ pub fn run<S: Ordered>(request: &Request) -> Result<Outcome, Failure> {
     })
 }
 
-/// Time and work of rounds.
+/// Time and work of batches.
 #[derive(Clone, Copy, Debug, Default)]
-struct Round {
+struct Batch {
     operations: u64,
     timed: Duration,
     reset: Duration,
     work: Work,
 }
 
-impl AddAssign for Round {
+impl AddAssign for Batch {
     fn add_assign(&mut self, other: Self) {
         self.operations += other.operations;
         self.timed += other.timed;
@@ -73,7 +73,7 @@ impl AddAssign for Round {
     }
 }
 
-impl Round {
+impl Batch {
     fn times(&self) -> [(&'static str, f64); 2] {
         let ns_per_op = |time: Duration| time.as_secs_f64() * 1e9 / self.operations as f64;
         [
@@ -94,8 +94,8 @@ impl Round {
     }
 }
 
-/// A structure and the state of its workload between rounds.
-struct Course<S> {
+/// A structure and the state of its workload between batches.
+struct Driver<S> {
     shape: Shape,
     random: Random,
     subject: S,
@@ -103,13 +103,13 @@ struct Course<S> {
     full: Option<S>,
     /// True for each node that should be linked.
     linked: Vec<bool>,
-    /// Nodes of the next round, in the order in which they are touched.
+    /// Nodes of the next batch, in the order in which they are touched.
     order: Vec<u32>,
     /// For the sliding window: its position.
     slid: usize,
 }
 
-impl<S: Ordered> Course<S> {
+impl<S: Ordered> Driver<S> {
     fn new(shape: Shape, seed: u64) -> Self {
         let nodes = shape.nodes;
         let mut random = Random::new(seed);
@@ -140,8 +140,8 @@ impl<S: Ordered> Course<S> {
         }
     }
 
-    /// Runs one round, with as many operations as nodes.
-    fn round(&mut self) -> Round {
+    /// Runs one batch, with as many operations as nodes.
+    fn batch(&mut self) -> Batch {
         let reset = Instant::now();
         match (self.shape.kind, &self.full) {
             (Kind::Insert, _) => self.subject.clear(),
@@ -160,7 +160,7 @@ impl<S: Ordered> Course<S> {
         }
         let timed = start.elapsed();
         let work = self.subject.work().since(before);
-        Round {
+        Batch {
             operations: self.order.len() as u64,
             timed,
             reset,
@@ -168,7 +168,7 @@ impl<S: Ordered> Course<S> {
         }
     }
 
-    /// Draws the order of the next round, and updates the expected nodes.
+    /// Draws the order of the next batch, and updates the expected nodes.
     fn draw(&mut self) {
         match self.shape.kind {
             Kind::Toggle if self.shape.is_random => self.draw_toggles(),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_is_never_cut() {
+    fn a_batch_is_never_cut() {
         let outcome = run::<Map>(&request("ins", 100, 150, false)).expect("the arm is right");
         assert_eq!(outcome.operations, 200);
     }

@@ -1,13 +1,13 @@
 //! `phys-lookup`: finding a frame's descriptor by an array, a tree or tables.
 #![forbid(unsafe_code)]
 
-mod asked;
-mod contestant;
-mod course;
+mod driver;
 mod figures;
 mod index;
 mod layout;
+mod lookup_arm;
 mod page;
+mod queries;
 mod race;
 mod random;
 mod shape;
@@ -17,9 +17,9 @@ mod tests;
 
 use furlong::phys::{Array, Branchless, Direct, Flat, Tree};
 
-use contestant::{Contestant, Table};
 use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request, Workload};
 pub use index::{SegmentIndex, index_limit, run_index};
+use lookup_arm::{LookupArm, Table};
 use page::{Narrow, Wide};
 use shape::{Kind, Shape};
 
@@ -38,7 +38,7 @@ pub fn experiment() -> Experiment {
     Experiment::compiled_in(PLAN, arms)
 }
 
-fn arm<L: Contestant>(name: &'static str) -> Arm
+fn arm<L: LookupArm>(name: &'static str) -> Arm
 where
     Table<Wide, L>: Sync,
 {
@@ -48,21 +48,21 @@ where
     }
 }
 
-fn run<L: Contestant>(request: &Request) -> Result<Outcome, Failure>
+fn run<L: LookupArm>(request: &Request) -> Result<Outcome, Failure>
 where
     Table<Wide, L>: Sync,
 {
     let shape = Shape::of(&request.workload)?;
     match shape.kind {
-        Kind::Fleet | Kind::Maps(_) => course::run::<L, Narrow>(&shape, request),
+        Kind::Fleet | Kind::Maps(_) => driver::run::<L, Narrow>(&shape, request),
         Kind::Race(beside) => race::run::<L>(&shape, beside, request),
-        _ => course::run::<L, Wide>(&shape, request),
+        _ => driver::run::<L, Wide>(&shape, request),
     }
 }
 
 /// The reason if the arm cannot run a workload, otherwise `None`. A faulty workload is reported
 /// when it runs.
-fn limit<L: Contestant>(workload: &Workload) -> Option<String> {
+fn limit<L: LookupArm>(workload: &Workload) -> Option<String> {
     let layouts = Shape::of(workload).ok()?.layouts(0).ok()?;
     let segments = layouts.iter().map(|layout| layout.segments().len()).max()?;
     let top = layouts.iter().map(layout::Layout::top).max()?;

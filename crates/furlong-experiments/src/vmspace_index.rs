@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod calls;
-mod course;
+mod driver;
 mod index;
 mod layout;
 mod ledger;
@@ -25,12 +25,12 @@ use furlong::maple::{Custom, Lines, Off, Standard, Tally, Wide};
 use furlong::{rbtree, vmspace};
 use furlong_spec::maple::Metered;
 
-pub use course::run;
+pub use driver::run;
 use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request, Workload};
 pub use index::{AreaIndex, Span};
 use ledger::Tallied;
 use owned::Owned;
-use rcu::Shared;
+use rcu::RcuIndex;
 use readers::Locked;
 pub use readers::{SharedIndex, time as run_readers};
 pub use shape::on_index;
@@ -83,13 +83,13 @@ fn rbtree(request: &Request) -> Result<Outcome, Failure> {
 fn maple(request: &Request) -> Result<Outcome, Failure> {
     let exact = request.exact;
     match Shape::of(&request.workload)?.kind {
-        Kind::Index(_) if exact => run::<Shared<Tallied>>(request),
-        Kind::Index(_) => run::<Shared<Standard>>(request),
+        Kind::Index(_) if exact => run::<RcuIndex<Tallied>>(request),
+        Kind::Index(_) => run::<RcuIndex<Standard>>(request),
         Kind::Readers if exact => readers::count(
-            &Shared::<Custom<Wide, Lines<Metered>, Tally>>::new(),
+            &RcuIndex::<Custom<Wide, Lines<Metered>, Tally>>::new(),
             request,
         ),
-        Kind::Readers => readers::time(&Shared::<Custom<Wide, Lines, Off>>::new(), request),
+        Kind::Readers => readers::time(&RcuIndex::<Custom<Wide, Lines, Off>>::new(), request),
         _ if exact => spaces::count::<SharedSpace<Tallied>>(request),
         _ => spaces::time::<SharedSpace<Standard>>(request),
     }

@@ -6,12 +6,12 @@ use core::cell::UnsafeCell;
 use talc::lock_api::{GuardNoSend, RawMutex};
 
 /// A mutex that any thread may use.
-struct Shared(UnsafeCell<libc::pthread_mutex_t>);
+struct Mutex(UnsafeCell<libc::pthread_mutex_t>);
 
 // SAFETY: a mutex is made for sharing; only the C library accesses it.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for Mutex {}
 
-static MUTEX: Shared = Shared(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
+static MUTEX: Mutex = Mutex(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
 
 /// The lock of a library's heap. There is one heap and one lock a library.
 #[derive(Debug)]

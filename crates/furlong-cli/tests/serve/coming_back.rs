@@ -7,7 +7,7 @@ use furlong_lab::record::store::Location;
 use rustix::process::Signal;
 
 use crate::crowd;
-use crate::ground::Server;
+use crate::databases::Server;
 use crate::started::Started;
 
 #[test]

@@ -5,9 +5,9 @@ mod client;
 mod coming_back;
 #[path = "../../../furlong-lab/src/serve/tests/crowd.rs"]
 mod crowd;
+#[path = "../store_suite/databases.rs"]
+mod databases;
 mod ends;
-#[path = "../store_suite/ground.rs"]
-mod ground;
 mod hostile;
 #[path = "../lab/mod.rs"]
 mod lab;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use furlong_lab::model::result::ResultFile;
 use furlong_lab::record::store::{Location, Store};
 
-use crate::ground::on_each;
+use crate::databases::on_each;
 use crate::hostile;
 use crate::lab::Home;
 use crate::markup::check;

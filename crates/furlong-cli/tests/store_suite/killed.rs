@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use furlong_lab::record::store::{Status, Store};
 
+use crate::databases::Server;
 use crate::fixture::{PLACE, begun, block};
-use crate::ground::Server;
 
 /// Longest wait for an event that must happen, on any busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -3,8 +3,8 @@
 
 use furlong_lab::record::store::{Status, Store};
 
+use crate::databases::on_each;
 use crate::fixture::{PLACE, begun, blank, block, schedule};
-use crate::ground::on_each;
 
 #[test]
 fn what_is_loaded_is_what_was_measured() {

@@ -16,11 +16,11 @@ use furlong::bounce::SLOT;
 use furlong::sync::Lock;
 
 use super::buffer::Buffer;
-use super::ground::STRIDE;
 use super::mapper::Mapper;
 use super::pool::{BLOCK_SLOTS, BLOCKS};
 use super::shape::{Kind, Shape};
-use super::{YieldingLock, copies, course};
+use super::test_memory::STRIDE;
+use super::{YieldingLock, copies, driver};
 use furlong_lab::model::{Failure, Outcome, Request};
 
 /// Slots in all blocks of the pool.
@@ -51,14 +51,20 @@ pub trait SlotAllocator: Send + Sized {
 pub fn run_allocator<A: SlotAllocator>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     match shape.kind {
-        Kind::Slots { .. } => course::timed(&shape, request, Shared::<A, false>::new(), |turns| {
-            let mut field = course::Field::new(&shape, request.seed, Shared::<A, true>::new())?;
-            let before = field.mapper.waits.load(Ordering::SeqCst);
-            field.time(turns)?;
-            let waits = field.mapper.waits.load(Ordering::SeqCst) - before;
-            field.finish()?;
-            Ok(waits)
-        }),
+        Kind::Slots { .. } => driver::timed(
+            &shape,
+            request,
+            LockedAllocator::<A, false>::new(),
+            |turns| {
+                let mut field =
+                    driver::Field::new(&shape, request.seed, LockedAllocator::<A, true>::new())?;
+                let before = field.mapper.waits.load(Ordering::SeqCst);
+                field.time(turns)?;
+                let waits = field.mapper.waits.load(Ordering::SeqCst) - before;
+                field.finish()?;
+                Ok(waits)
+            },
+        ),
         Kind::Copies => {
             let mut bench = Bench::<A>::new();
             bench.check(shape.len)?;
@@ -78,14 +84,14 @@ fn slots(len: usize) -> usize {
 }
 
 /// An allocator under the same lock as the areas in the arms. Waits for it are counted or not.
-struct Shared<A, const COUNTS: bool> {
+struct LockedAllocator<A, const COUNTS: bool> {
     allocator: Lock<YieldingLock, A>,
     /// True while the lock is held; kept only if waits are counted.
     held: AtomicBool,
     waits: AtomicU64,
 }
 
-impl<A: SlotAllocator, const COUNTS: bool> Shared<A, COUNTS> {
+impl<A: SlotAllocator, const COUNTS: bool> LockedAllocator<A, COUNTS> {
     fn new() -> Self {
         Self {
             allocator: Lock::new(YieldingLock::default(), A::new(SLOTS)),
@@ -111,7 +117,7 @@ impl<A: SlotAllocator, const COUNTS: bool> Shared<A, COUNTS> {
     }
 }
 
-impl<A: SlotAllocator, const COUNTS: bool> Mapper for Shared<A, COUNTS> {
+impl<A: SlotAllocator, const COUNTS: bool> Mapper for LockedAllocator<A, COUNTS> {
     type Mapping = A::Run;
     const COUNTS: bool = COUNTS;
 
@@ -141,14 +147,14 @@ impl<A: SlotAllocator, const COUNTS: bool> Mapper for Shared<A, COUNTS> {
 
 /// An allocator and the memory of its slots.
 struct Bench<A> {
-    shared: Shared<A, false>,
+    shared: LockedAllocator<A, false>,
     memory: Buffer,
 }
 
 impl<A: SlotAllocator> Bench<A> {
     fn new() -> Self {
         Self {
-            shared: Shared::new(),
+            shared: LockedAllocator::new(),
             memory: Buffer::new(SLOTS * SLOT as usize, 5),
         }
     }
@@ -162,7 +168,7 @@ impl<A: SlotAllocator> Bench<A> {
         let from = A::first(run) * SLOT as usize;
         self.memory.slice()[from..from + len].copy_from_slice(buffer);
         // A driver writes this into a descriptor. From here a device may change the memory.
-        black_box(Shared::<A, false>::address(run));
+        black_box(LockedAllocator::<A, false>::address(run));
         let bounced = black_box(&mut self.memory.slice()[from..from + len]);
         between(buffer);
         buffer.copy_from_slice(bounced);
@@ -193,7 +199,7 @@ impl<A: SlotAllocator> Bench<A> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bench, Mapper, SLOTS, Shared, SlotAllocator, run_allocator};
+    use super::{Bench, LockedAllocator, Mapper, SLOTS, SlotAllocator, run_allocator};
     use crate::bounce_area;
     use furlong_lab::model::{Profile, Request};
 
@@ -297,8 +303,8 @@ mod tests {
 
     #[test]
     fn whoever_finds_the_lock_held_is_counted() {
-        let shared = Shared::<List<RIGHT>, true>::new();
-        let nested = |shared: &Shared<List<RIGHT>, true>| {
+        let shared = LockedAllocator::<List<RIGHT>, true>::new();
+        let nested = |shared: &LockedAllocator<List<RIGHT>, true>| {
             let held = shared.held.load(std::sync::atomic::Ordering::SeqCst);
             shared.with(|_| shared.held.load(std::sync::atomic::Ordering::SeqCst)) && !held
         };

@@ -8,8 +8,8 @@ use furlong::bounce::{Area, Both, Counters, Device, Off, Order, Pool, Tally};
 
 use super::buffer::Buffer;
 use super::counts::{Counts, metrics};
-use super::ground::Ground;
 use super::shape::Shape;
+use super::test_memory::TestMemory;
 use super::{Arm, pool};
 use crate::iova_magazine::become_cpu;
 use crate::said;
@@ -107,7 +107,7 @@ pub(super) fn timed(
 
 /// A pool that copies, and a device.
 struct Bench<O: Order, A: Area, K: Counters> {
-    pool: Pool<Ground, Arm<O, A, K>>,
+    pool: Pool<TestMemory, Arm<O, A, K>>,
     device: Device,
 }
 
@@ -115,7 +115,7 @@ impl<O: Order, A: Area, K: Counters> Bench<O, A, K> {
     fn new() -> Result<Self, Failure> {
         become_cpu(0);
         Ok(Self {
-            pool: pool::pool(Ground::default(), pool::AREAS)?,
+            pool: pool::pool(TestMemory::default(), pool::AREAS)?,
             device: pool::device()?,
         })
     }

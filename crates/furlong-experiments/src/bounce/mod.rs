@@ -8,14 +8,14 @@ mod allocator;
 mod buffer;
 mod copies;
 mod counts;
-mod course;
-mod ground;
+mod driver;
 mod io;
 mod lock;
 mod mapper;
 mod pool;
 mod shape;
 mod slots;
+mod test_memory;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -40,10 +40,10 @@ type Arm<O, A, K> = Custom<O, A, ZeroPads, ThreadCpu, SpinLock, K>;
 pub fn run<O: Order, A: Area>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     match shape.kind {
-        Kind::Slots { .. } => course::run::<O, A>(&shape, request),
+        Kind::Slots { .. } => driver::run::<O, A>(&shape, request),
         Kind::Memcpy => copies::memcpy(&shape, request),
         Kind::Copies => copies::run::<O, A>(&shape, request),
-        Kind::Io(_) if request.exact => course::run::<O, A>(&shape, request),
+        Kind::Io(_) if request.exact => driver::run::<O, A>(&shape, request),
         Kind::Io(queue) => io::run::<O, A>(&shape, queue, request),
     }
 }

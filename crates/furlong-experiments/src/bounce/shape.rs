@@ -4,7 +4,7 @@
 use furlong::bounce::SLOT;
 
 use super::pool::{AREAS, BLOCK_SLOTS, BLOCKS};
-use crate::seats::Seats;
+use crate::cpu_binding::CpuBinding;
 use furlong_lab::model::{Failure, Workload};
 
 /// A workload.
@@ -18,7 +18,7 @@ pub(super) struct Shape {
     /// Number of workers, or jobs.
     pub(super) threads: usize,
     /// CPU numbers of the workers.
-    pub(super) seats: Seats,
+    pub(super) binding: CpuBinding,
     /// Live mappings of each worker.
     pub(super) outstanding: usize,
 }
@@ -97,9 +97,9 @@ impl Shape {
                 None => AREAS,
             },
             threads: if single { 1 } else { number("threads")? },
-            seats: match param("processors") {
-                Some(_) => Seats::Processors(number("processors")?),
-                None => Seats::Own,
+            binding: match param("processors") {
+                Some(_) => CpuBinding::Processors(number("processors")?),
+                None => CpuBinding::Own,
             },
             outstanding,
         };

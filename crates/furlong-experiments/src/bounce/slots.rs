@@ -8,8 +8,8 @@ use furlong::bounce::{
 };
 
 use super::counts::Counts;
-use super::ground::Ground;
 use super::mapper::Mapper;
+use super::test_memory::TestMemory;
 use super::{Arm, pool};
 use crate::said;
 use furlong_lab::model::Failure;
@@ -19,9 +19,9 @@ const ORIGINAL: PhysAddr = PhysAddr::new(0x10_0000);
 
 /// Memory that never accesses originals.
 #[derive(Debug, Default)]
-struct Uncopied(Ground);
+struct Uncopied(TestMemory);
 
-// SAFETY: the memory is `Ground`'s; a copy that is not made writes nothing outside its target.
+// SAFETY: the memory is `TestMemory`'s; a copy that is not made writes nothing outside its target.
 unsafe impl Memory for Uncopied {
     fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
         self.0.obtain(wanted)

@@ -52,7 +52,7 @@ pub(super) struct Drift {
 }
 
 impl Drift {
-    /// Starts the load, with the same course for the same seed on every processor of this process.
+    /// Starts the load, with the same load for the same seed on every processor of this process.
     /// Each thread is pinned to its processor: unpinned threads would move away, and the measured
     /// program would never meet them.
     pub(super) fn begin(seed: u64) -> io::Result<Self> {

@@ -60,10 +60,10 @@ fn an_allocator_that_does_nothing_answers_like_any_other() {
 }
 
 #[test]
-fn whole_rounds_are_done_and_none_where_none_is_asked_for() {
+fn whole_batches_are_done_and_none_without_operations() {
     let (program, glibc) = (Program::new().unwrap(), glibc());
-    let operations = |asked: &str| {
-        let line = WORKS[6].replace("operations=5000", asked);
+    let operations = |option: &str| {
+        let line = WORKS[6].replace("operations=5000", option);
         program.run(&work(&line, &glibc), &[]).unwrap().operations
     };
     assert_eq!(operations("operations=1001"), 2000);
@@ -105,13 +105,13 @@ fn instructions_are_those_of_the_timed_part_and_the_same_each_time() {
         return;
     }
     let (program, glibc) = (Program::new().unwrap(), glibc());
-    let count = |rounds: u32| {
-        let line = WORKS[6].replace("5000", &format!("{rounds}000"));
+    let count = |batches: u32| {
+        let line = WORKS[6].replace("5000", &format!("{batches}000"));
         program.count(&work(&line, &glibc)).unwrap().1.instructions
     };
     let (one, two, four) = (count(1), count(2), count(4));
     assert_eq!(one, count(1));
-    // Rounds only: the cost of startup cancels out.
+    // Batches only: the cost of startup cancels out.
     let (first, more) = ((two - one) as f64, (four - two) as f64);
     assert!((more / first - 2.0).abs() < 0.05, "{one} {two} {four}");
     assert!(f64::from(one as u32) < 1.5 * first, "{one} {two}");

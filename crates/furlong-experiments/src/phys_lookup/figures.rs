@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::contestant::{Contestant, Table};
 use super::layout::PAGE_BITS;
+use super::lookup_arm::{LookupArm, Table};
 
 /// Bytes of 1 GiB.
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -18,7 +18,7 @@ pub(super) struct Index {
 
 impl Index {
     /// Measures a table's index, over the frames of its segments.
-    pub(super) fn of<D, L: Contestant>(table: &Table<D, L>) -> Self {
+    pub(super) fn of<D, L: LookupArm>(table: &Table<D, L>) -> Self {
         let segments = table.lock();
         Self {
             bytes: segments.index_bytes(),

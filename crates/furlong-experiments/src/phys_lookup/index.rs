@@ -10,11 +10,11 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::asked::{Asked, FRAMES, is_sum_of};
-use super::course::rounds;
+use super::driver::batches;
 use super::figures::sampled;
 use super::layout::{Layout, Memory};
 use super::page::{Narrow, Page, Wide};
+use super::queries::{FRAMES, Queries, is_sum_of};
 use super::shape::{Kind, Shape};
 use super::source::Source;
 use furlong_lab::hash::digest;
@@ -61,18 +61,18 @@ pub fn index_limit(workload: &Workload) -> Option<String> {
 
 fn run<I: SegmentIndex, D: Page>(shape: &Shape, request: &Request) -> Result<Outcome, Failure> {
     let layouts = shape.layouts(request.seed)?;
-    let (rounds, calls_of_all) = rounds(shape, &layouts, request);
+    let (batches, calls_of_all) = batches(shape, &layouts, request);
     let field = |layout: &Layout| {
-        let lookups = rounds * shape.calls;
-        let asked = Asked::new(shape, layout, request.seed, lookups)?;
-        Field::<I, D>::new(layout, asked)
+        let lookups = batches * shape.calls;
+        let queries = Queries::new(shape, layout, request.seed, lookups)?;
+        Field::<I, D>::new(layout, queries)
     };
     let fields = layouts.iter().map(field).collect::<Result<Vec<_>, _>>()?;
     let mut timed = Duration::ZERO;
     for field in &fields {
-        timed += field.time(shape, rounds)?;
+        timed += field.time(shape, batches)?;
     }
-    let operations = rounds * calls_of_all;
+    let operations = batches * calls_of_all;
     Ok(Outcome {
         metrics: sampled(timed, operations),
         operations,
@@ -84,13 +84,13 @@ fn run<I: SegmentIndex, D: Page>(shape: &Shape, request: &Request) -> Result<Out
 /// An index, its lookups, and the correct answers.
 struct Field<I, D: Page> {
     index: I,
-    asked: Asked<D::Frame>,
+    queries: Queries<D::Frame>,
     answers: Vec<usize>,
     digest: u64,
 }
 
 impl<I: SegmentIndex, D: Page> Field<I, D> {
-    fn new(layout: &Layout, asked: Asked<D::Frame>) -> Result<Self, Failure> {
+    fn new(layout: &Layout, queries: Queries<D::Frame>) -> Result<Self, Failure> {
         let segments = layout.segments();
         let mut end = ORIGIN;
         let number = |segment: &Range<u64>| {
@@ -101,9 +101,9 @@ impl<I: SegmentIndex, D: Page> Field<I, D> {
         let numbered: Vec<_> = segments.iter().map(number).collect();
         let index = I::new(&numbered)?;
         let memory = Memory::new(segments);
-        let mut answers = Vec::with_capacity(asked.frames.len());
-        let mut words = Vec::with_capacity(asked.frames.len());
-        for frame in asked.all() {
+        let mut answers = Vec::with_capacity(queries.frames.len());
+        let mut words = Vec::with_capacity(queries.frames.len());
+        for frame in queries.all() {
             let behind = numbered.partition_point(|(segment, _)| segment.end <= frame);
             let right = memory.find(frame).map(|_| &numbered[behind]);
             let right = right.map(|(segment, number)| (segment.start, *number));
@@ -117,29 +117,29 @@ impl<I: SegmentIndex, D: Page> Field<I, D> {
         }
         Ok(Self {
             index,
-            asked,
+            queries,
             answers,
             digest: digest(0, words),
         })
     }
 
-    /// Runs `rounds` timed rounds after an untimed warm-up.
-    fn time(&self, shape: &Shape, rounds: u64) -> Result<Duration, Failure> {
-        let mut source = self.asked.source();
-        let warm = (rounds * shape.calls).min(FRAMES);
+    /// Runs `batches` timed batches after an untimed warm-up.
+    fn time(&self, shape: &Shape, batches: u64) -> Result<Duration, Failure> {
+        let mut source = self.queries.source();
+        let warm = (batches * shape.calls).min(FRAMES);
         let mut sum = self.ask(&mut source, 1, warm);
         let begin = Instant::now();
-        let timed = self.ask(&mut source, rounds, shape.calls);
+        let timed = self.ask(&mut source, batches, shape.calls);
         let elapsed = begin.elapsed();
         sum = sum.wrapping_add(timed);
-        let lookups = warm + rounds * shape.calls;
-        is_sum_of(sum, (&self.asked, &self.answers), lookups)?;
+        let lookups = warm + batches * shape.calls;
+        is_sum_of(sum, (&self.queries, &self.answers), lookups)?;
         Ok(elapsed)
     }
 
-    fn ask(&self, source: &mut Source<'_, D::Frame>, rounds: u64, calls: u64) -> usize {
+    fn ask(&self, source: &mut Source<'_, D::Frame>, batches: u64, calls: u64) -> usize {
         let index = &self.index;
-        source.ask(rounds, calls, move |frame| {
+        source.ask(batches, calls, move |frame| {
             place::<D>(frame, index.find(frame))
         })
     }
@@ -158,9 +158,9 @@ mod tests {
     use std::ops::Range;
 
     use super::{Field, SegmentIndex, index_limit, run_index};
-    use crate::phys_lookup::asked::Asked;
     use crate::phys_lookup::experiment;
     use crate::phys_lookup::page::Wide;
+    use crate::phys_lookup::queries::Queries;
     use crate::phys_lookup::shape::Shape;
     use furlong_lab::model::{Failure, Profile, Request};
 
@@ -216,10 +216,10 @@ mod tests {
         let request = request("frag-1m-rand");
         let shape = Shape::of(&request.workload).expect("it is one");
         let layout = &shape.layouts(1).expect("it has one")[0];
-        let asked = Asked::new(&shape, layout, 1, 1000).expect("frames are low");
-        let mut field = Field::<List<false>, Wide>::new(layout, asked).expect("it is right");
+        let queries = Queries::new(&shape, layout, 1, 1000).expect("frames are low");
+        let mut field = Field::<List<false>, Wide>::new(layout, queries).expect("it is right");
         field.time(&shape, 3).expect("it is right");
-        let key = field.asked.source().next_key();
+        let key = field.queries.source().next_key();
         field.answers[key] += 1;
         let Failure(why) = field.time(&shape, 3).unwrap_err();
         assert!(why.contains("answered before"), "{why}");

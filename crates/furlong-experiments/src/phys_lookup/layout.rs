@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_are_asked_for_are_within_reach() {
+    fn queried_frames_are_within_reach() {
         for (start, end) in [(1, 2), (2, 3), (1, 128), (1, 256)] {
             let layout = Layout::fragments(start, end, 3);
             let reach = layout.reach().unwrap();

@@ -9,8 +9,8 @@ use furlong::phys::{Custom, Descriptor, View};
 use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 
-use super::contestant::{Contestant, Table};
 use super::layout::{Layout, extent};
+use super::lookup_arm::{LookupArm, Table};
 pub(super) use crate::said;
 use furlong_lab::model::Failure;
 
@@ -77,7 +77,7 @@ pub(super) fn address<D>(page: Option<&D>) -> usize {
 ///
 /// # Errors
 /// The table refuses, or is broken.
-pub(super) fn table<L: Contestant, D: Page>(layout: &Layout) -> Result<Table<D, L>, Failure> {
+pub(super) fn table<L: LookupArm, D: Page>(layout: &Layout) -> Result<Table<D, L>, Failure> {
     let mut table = Table::with_config(SpinLock::new(), Domain::new());
     let mut segments = table.get_mut();
     segments.grow_on_heap();
@@ -100,7 +100,7 @@ pub(super) fn table<L: Contestant, D: Page>(layout: &Layout) -> Result<Table<D, 
 ///
 /// # Errors
 /// The answers differ from the list's.
-pub(super) fn answer<L: Contestant, D: Page>(
+pub(super) fn answer<L: LookupArm, D: Page>(
     view: View<'_, D, Custom<L>>,
     frame: u64,
     expected: Option<&Range<u64>>,
@@ -129,6 +129,6 @@ pub(super) fn answer<L: Contestant, D: Page>(
 ///
 /// # Errors
 /// The broken one.
-pub(super) fn check<L: Contestant, D: Page>(table: &Table<D, L>) -> Result<(), Failure> {
+pub(super) fn check<L: LookupArm, D: Page>(table: &Table<D, L>) -> Result<(), Failure> {
     table.lock().check().map_err(said)
 }

@@ -10,9 +10,9 @@ use furlong::addr::{Pfn, PhysAddr};
 use furlong::phys::UnplugError;
 use furlong::rcu::Reader;
 
-use super::contestant::{Contestant, Table};
 use super::figures::{Index, exact, sampled};
 use super::layout::{Layout, Memory, PAGE_BITS, extent};
+use super::lookup_arm::{LookupArm, Table};
 use super::page::{Page, Wide, answer, check, said, table};
 use super::shape::{Beside, Shape};
 use crate::computing::compute;
@@ -42,7 +42,7 @@ const RATE_MIN: f64 = 0.9;
 ///
 /// # Errors
 /// An answer was wrong, or the other thread could not keep its rate.
-pub(super) fn run<L: Contestant>(
+pub(super) fn run<L: LookupArm>(
     shape: &Shape,
     beside: Beside,
     request: &Request,
@@ -77,7 +77,7 @@ where
 }
 
 /// State of the race.
-struct Track<L: Contestant> {
+struct Track<L: LookupArm> {
     table: Table<Wide, L>,
     memory: Memory,
     /// Frames to look up, in a cycle.
@@ -95,7 +95,7 @@ struct Written {
     elapsed: Duration,
 }
 
-impl<L: Contestant> Track<L>
+impl<L: LookupArm> Track<L>
 where
     Table<Wide, L>: Sync,
 {
@@ -243,9 +243,9 @@ where
 mod tests {
     use furlong::phys::{Direct, Tree};
 
-    use super::{Beside, Contestant, Layout, Table, Track, Wide, extent};
+    use super::{Beside, Layout, LookupArm, Table, Track, Wide, extent};
 
-    fn sees_a_page_that_is_missing<L: Contestant>()
+    fn sees_a_page_that_is_missing<L: LookupArm>()
     where
         Table<Wide, L>: Sync,
     {

@@ -19,12 +19,12 @@ const DISCARDED: usize = 10 * DEGREE;
 /// The maximum, 2^31 - 1; the first words are computed modulo it.
 const MODULUS: i64 = 0x7fff_ffff;
 
-/// State of `random`.
+/// GeneratorState of `random`.
 #[derive(Debug)]
-pub(super) struct LibraryRandom(Mutex<State>);
+pub(super) struct LibraryRandom(Mutex<GeneratorState>);
 
 #[derive(Debug)]
-struct State {
+struct GeneratorState {
     words: [u32; DEGREE],
     front: usize,
     rear: usize,
@@ -42,7 +42,7 @@ impl LibraryRandom {
             word = (16807 * word) % MODULUS;
             word += if word < 0 { MODULUS } else { 0 };
         }
-        let mut state = State {
+        let mut state = GeneratorState {
             words,
             front: SEPARATION,
             rear: 0,
@@ -68,7 +68,7 @@ impl LibraryRandom {
     }
 }
 
-impl State {
+impl GeneratorState {
     #[inline]
     fn next(&mut self) -> u32 {
         let sum = self.words[self.front].wrapping_add(self.words[self.rear]);

@@ -1,4 +1,4 @@
-//! Workloads, parsed from name and parameters: calls per round, and their memory.
+//! Workloads, parsed from name and parameters: calls per batch, and their memory.
 #![forbid(unsafe_code)]
 
 use furlong_spec::phys_map::REAL_MAPS;
@@ -42,7 +42,7 @@ pub(super) struct Shape {
     pub(super) kind: Kind,
     /// True if addresses are drawn inside the loop.
     pub(super) random: bool,
-    /// Calls of a round.
+    /// Calls of a batch.
     pub(super) calls: u64,
     /// The parameters of the layouts.
     sizes: Sizes,
@@ -57,7 +57,7 @@ struct Sizes {
     scale: u64,
 }
 
-/// Calls per round if no document specifies them: enough to make the clock negligible.
+/// Calls per batch if no document specifies them: enough to make the clock negligible.
 const CALLS: u64 = 4096;
 
 /// Maximum MiB of a workload: its random addresses have 31 bits.

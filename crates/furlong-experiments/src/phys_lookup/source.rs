@@ -28,16 +28,16 @@ impl<'a, F: Copy + Into<u64>> Source<'a, F> {
         Self::Inside { random, start, end }
     }
 
-    /// Does `calls` lookups, `rounds` times over. Returns the sum of the answers.
+    /// Does `calls` lookups, `batches` times over. Returns the sum of the answers.
     #[inline]
     pub(super) fn ask(
         &mut self,
-        rounds: u64,
+        batches: u64,
         calls: u64,
         look: impl Fn(u64) -> usize + Copy,
     ) -> usize {
         let mut sum = 0_usize;
-        for _ in 0..rounds {
+        for _ in 0..batches {
             let answers = match self {
                 Self::Beforehand { frames, at } => sweep(frames, at, calls, look),
                 Self::Inside { random, start, end } => draw(random, *start, *end, calls, look),
@@ -119,19 +119,19 @@ mod tests {
     use super::Source;
 
     #[test]
-    fn what_is_asked_is_what_is_expected() {
+    fn the_answers_are_the_expected_ones() {
         let frames: Vec<u32> = (0..10).map(|frame| 100 + 7 * frame).collect();
         let by_place: Vec<usize> = frames.iter().map(|frame| *frame as usize).collect();
-        let mut asked = Source::beforehand(&frames);
+        let mut source = Source::beforehand(&frames);
         let mut expected = Source::beforehand(&frames);
         for calls in [1, 4, 10, 37, 20] {
-            let sum = asked.ask(3, calls, |frame| frame as usize);
+            let sum = source.ask(3, calls, |frame| frame as usize);
             assert_eq!(sum, expected.expect(3 * calls, &by_place));
         }
         let by_frame: Vec<usize> = (0..1024).map(|frame| frame * frame).collect();
-        let mut asked = Source::<u32>::inside(2 << 20, 3 << 20, 9);
+        let mut source = Source::<u32>::inside(2 << 20, 3 << 20, 9);
         let mut expected = Source::<u32>::inside(2 << 20, 3 << 20, 9);
-        let sum = asked.ask(2, 5000, |frame| (frame * frame) as usize);
+        let sum = source.ask(2, 5000, |frame| (frame * frame) as usize);
         assert_eq!(sum, expected.expect(10_000, &by_frame));
         assert_ne!(sum, expected.expect(10_000, &by_frame));
     }

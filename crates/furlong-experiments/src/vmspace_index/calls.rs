@@ -14,7 +14,7 @@ use furlong::addr::VirtAddr;
 use furlong::vmspace::{Access, At, Errno, FaultError, Layout, Prot, Remap, RemapFlags, Request};
 use furlong_spec::vmspace::trace::{AddressSpace, Class, Script, Watch, replay};
 
-use super::course::{Score, same};
+use super::driver::{Score, same};
 use super::ledger::{Ledger, note_work};
 use super::spaces::of_report;
 use super::trace;

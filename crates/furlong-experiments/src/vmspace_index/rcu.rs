@@ -89,11 +89,11 @@ pub(super) fn settle() {
 }
 
 /// A B-tree of ranges. Each change takes its lock.
-pub(super) struct Shared<C: Config>(
+pub(super) struct RcuIndex<C: Config>(
     pub(super) RcuMaple<VirtAddr, u32, &'static Domain, SpinLock, C>,
 );
 
-impl<C: Config<Counters: Counted>> Shared<C> {
+impl<C: Config<Counters: Counted>> RcuIndex<C> {
     /// As [`AreaIndex::store`], concurrent with readers.
     #[inline]
     pub(super) fn put(&self, span: Span, value: u32) {
@@ -118,7 +118,7 @@ impl<C: Config<Counters: Counted>> Shared<C> {
     }
 }
 
-impl<C: Config<Counters: Counted>> AreaIndex for Shared<C> {
+impl<C: Config<Counters: Counted>> AreaIndex for RcuIndex<C> {
     fn new() -> Self {
         Self(RcuMaple::with_config(&RCU, SpinLock::new()))
     }

@@ -14,10 +14,10 @@ use furlong::rbtree::Counters;
 use furlong::rcu::{Domain, Reader};
 use furlong_spec::Random;
 
-use super::course::{Score, same};
+use super::driver::{Score, same};
 use super::index::{AreaIndex, Span};
 use super::layout::Layout;
-use super::rcu::{RCU, Shared};
+use super::rcu::{RCU, RcuIndex};
 use super::shape::Shape;
 use super::tree::Tree;
 use super::work::{Counted, Work};
@@ -115,7 +115,7 @@ impl<K: Counters + Counted> SharedIndex for Locked<K> {
     }
 }
 
-impl<C: Config<Counters: Counted>> SharedIndex for Shared<C> {
+impl<C: Config<Counters: Counted>> SharedIndex for RcuIndex<C> {
     type Reader<'a>
         = Reader<'static>
     where
@@ -189,11 +189,11 @@ impl Read {
     fn drawn(layout: &Layout, numbers: &Range<u32>, random: &mut Random) -> Self {
         let odd = std::iter::repeat_with(|| layout.address(random))
             .filter(|(_, at)| at % 2 == 1 && numbers.contains(at));
-        let asked: Vec<_> = odd.take(ADDRESSES).collect();
+        let queries: Vec<_> = odd.take(ADDRESSES).collect();
         let sum = |batch: &[(u64, u32)]| batch.iter().map(|(_, at)| u64::from(*at)).sum();
         Self {
-            sums: asked.chunks(BATCH as usize).map(sum).collect(),
-            addresses: asked.into_iter().map(|(address, _)| address).collect(),
+            sums: queries.chunks(BATCH as usize).map(sum).collect(),
+            addresses: queries.into_iter().map(|(address, _)| address).collect(),
         }
     }
 
@@ -206,8 +206,8 @@ impl Read {
     ) -> Result<(), Failure> {
         let at = batch as usize % self.sums.len();
         let from = at * BATCH as usize;
-        let asked = black_box(&self.addresses[from..from + BATCH as usize]);
-        let found = asked.iter().map(|address| index.find(reader, *address));
+        let queries = black_box(&self.addresses[from..from + BATCH as usize]);
+        let found = queries.iter().map(|address| index.find(reader, *address));
         let found = found.fold(0, |sum, value| sum + value.map_or(0, u64::from));
         same("look-ups add up to", found, self.sums[at])
     }

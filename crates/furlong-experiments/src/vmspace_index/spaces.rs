@@ -13,7 +13,7 @@ use furlong_spec::vmspace::trace::{
 };
 
 use super::calls::calls;
-use super::course::{Score, same};
+use super::driver::{Score, same};
 use super::layout::{PAGE, PAGES_MAX};
 use super::ledger::{Counting, Ledger, Noted, note_work};
 use super::rcu::settle;
@@ -24,7 +24,7 @@ use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
 
 /// Operations between two clock readings.
-const ROUND: u64 = 256;
+const BATCH: u64 = 256;
 
 /// Start of the heap.
 const HEAP: u64 = 0x5555_5600_0000;
@@ -154,9 +154,9 @@ fn faults<S: Counting>(request: &Request) -> Result<Score, Failure> {
     let mut score = Score::default();
     let before = work(&spaces);
     while score.operations < request.operations {
-        let asked = black_box(faults.as_slice());
+        let queries = black_box(faults.as_slice());
         let begin = Instant::now();
-        let served = asked.iter().filter(|fault| serve(&mut spaces, fault));
+        let served = queries.iter().filter(|fault| serve(&mut spaces, fault));
         let served = served.count();
         score.timed += begin.elapsed();
         score.operations += faults.len() as u64;
@@ -205,18 +205,18 @@ fn heap<S: Counting>(areas: usize, request: &Request) -> Result<Score, Failure> 
     let mut spaces = [space];
     let before = work(&spaces);
     let mut score = Score::default();
-    let mut ends = Vec::with_capacity(ROUND as usize);
+    let mut ends = Vec::with_capacity(BATCH as usize);
     while score.operations < request.operations.max(1) {
-        let now = ROUND.min(request.operations.max(1) - score.operations);
+        let now = BATCH.min(request.operations.max(1) - score.operations);
         ends.clear();
         ends.extend((0..now).map(|_| {
             let pages = 1 + random.below(PAGES_MAX);
             VirtAddr::new(low.raw() + pages * PAGE)
         }));
         let [space] = &mut spaces;
-        let asked = black_box(ends.as_slice());
+        let queries = black_box(ends.as_slice());
         let begin = Instant::now();
-        let moved = asked.iter().filter(|end| {
+        let moved = queries.iter().filter(|end| {
             let high = space.brk(**end);
             high == **end && space.brk(low) == low
         });

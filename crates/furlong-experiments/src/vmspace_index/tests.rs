@@ -9,7 +9,7 @@ use furlong_spec::Random;
 
 use super::layout::PAGE;
 use super::owned::Owned;
-use super::rcu::Shared;
+use super::rcu::RcuIndex;
 use super::tree::Tree;
 use super::{AreaIndex, Span, experiment, run};
 use furlong_lab::model::{Failure, Outcome, Request};
@@ -97,7 +97,7 @@ fn the_indices_agree_with_a_list_of_pages() {
     for seed in 0..4 {
         agrees_with_a_list::<Tree<Off>>(seed);
         agrees_with_a_list::<Owned<Standard>>(seed);
-        agrees_with_a_list::<Shared<Standard>>(seed);
+        agrees_with_a_list::<RcuIndex<Standard>>(seed);
     }
 }
 
@@ -182,7 +182,7 @@ fn an_area_that_comes_and_goes_splits_no_leaf_each_time() {
     let request = experiment.request("toggle-one", 4096, true);
     for arm in &experiment.arms[1..] {
         let outcome = (arm.run)(&request).unwrap();
-        // A round of 256 stays at one place, where only the first operation may split.
+        // A batch of 256 stays at one place, where only the first operation may split.
         assert!(outcome.metrics["splits"] <= 1.0 / 256.0, "{outcome:?}");
     }
 }

@@ -199,7 +199,7 @@ impl Sampler for SampleCounts {
     fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
         let half = (job.operations.min(OPERATIONS_MAX) / 2).max(1);
         let fewer = self.count(job, half)?;
-        // An arm may do whole rounds only. Twice the number that it did is certainly more.
+        // An arm may do whole batches only. Twice the number that it did is certainly more.
         let more = self.count(job, fewer.0.saturating_mul(2))?;
         let value = per_operation(fewer, more).ok_or_else(|| {
             let (fewer, more) = (fewer.0, more.0);

@@ -17,10 +17,10 @@ type Waker = Box<dyn Fn() + Send>;
 
 /// The user's request to stop. Copies share their state; the default is never interrupted.
 #[derive(Clone, Default)]
-pub struct Interrupt(Arc<State>);
+pub struct Interrupt(Arc<SignalState>);
 
 #[derive(Default)]
-struct State {
+struct SignalState {
     signal: AtomicI32,
     waker: Mutex<Option<Waker>>,
 }

@@ -8,7 +8,7 @@ use furlong_experiments::vmspace_index::{self, AreaIndex as _, on_index, run_rea
 use furlong_experiments::{iova_gap, iova_magazine};
 use furlong_lab::model::{Arm, ArmFn, Failure, Outcome, Request, Workload};
 
-use super::iova::{Magazines, Nothing, Paged, Shared as Domain, Straight, Turned};
+use super::iova::{Magazines, Nothing, Paged, SharedDomain, Straight, Turned};
 use super::library::{is_there, library};
 use super::maple::{Access, Areas, Owned, Shared};
 use super::place;
@@ -37,12 +37,12 @@ pub fn arms(experiment: &str) -> Vec<Arm> {
         "iova-magazine" => vec![
             arm(
                 "linux-iova",
-                iova_magazine::run::<Domain<Magazines>>,
+                iova_magazine::run::<SharedDomain<Magazines>>,
                 |_| not_built(),
             ),
             arm(
                 "linux-iova-tree",
-                iova_magazine::run::<Domain<Nothing>>,
+                iova_magazine::run::<SharedDomain<Nothing>>,
                 |_| not_built(),
             ),
         ],

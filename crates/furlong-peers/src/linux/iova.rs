@@ -237,7 +237,7 @@ impl Keeping for Nothing {
 
 /// A domain that CPUs share. As in Linux nobody owns its first page, so 0 is not a valid grant.
 #[derive(Debug)]
-pub(super) struct Shared<K> {
+pub(super) struct SharedDomain<K> {
     domain: Domain,
     last: u64,
     keeping: PhantomData<K>,
@@ -251,7 +251,7 @@ pub(super) struct SharedGrant {
     reached: Option<Reached>,
 }
 
-impl<K: Keeping + Sync> SharedAllocator for Shared<K> {
+impl<K: Keeping + Sync> SharedAllocator for SharedDomain<K> {
     type Grant = SharedGrant;
 
     fn new(space: Extent<Iova>, granule: u64, cpus: usize) -> Result<Self, Failure> {

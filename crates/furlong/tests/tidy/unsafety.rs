@@ -250,7 +250,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "brings memory that loom watches, in models",
     ),
     (
-        "crates/furlong-experiments/src/bounce/ground.rs",
+        "crates/furlong-experiments/src/bounce/test_memory.rs",
         "memory of pools, and devices that find it",
     ),
     (

@@ -8,7 +8,7 @@ use super::originals::Originals;
 use super::part::Way;
 use super::plain::Plain;
 use super::ring::Ring;
-use crate::bounce::ground::Place;
+use crate::bounce::test_memory::Place;
 use furlong_lab::error::cause;
 use furlong_lab::model::Failure;
 

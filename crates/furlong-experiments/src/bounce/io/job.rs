@@ -77,7 +77,7 @@ impl<'m, R: Route> Job<'m, R> {
     ///
     /// # Errors
     /// The device failed, or a block has wrong content.
-    pub(super) fn round(&mut self) -> Result<(), Failure> {
+    pub(super) fn batch(&mut self) -> Result<(), Failure> {
         self.pass(Path::Sequential)?;
         self.pass(Path::Random)
     }

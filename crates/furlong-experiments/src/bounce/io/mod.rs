@@ -20,8 +20,8 @@ use furlong::bounce::{Area, Counters, Off, Order, Tally};
 use super::counts::{Counts, metrics};
 use super::pool;
 use super::shape::{Queue, Shape};
-use crate::crew::at_once;
-use crate::seats::Seats;
+use crate::cpu_binding::CpuBinding;
+use crate::threads::at_once;
 use engine::Means;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
@@ -50,20 +50,20 @@ pub(super) fn run<O: Order, A: Area>(
     request: &Request,
 ) -> Result<Outcome, Failure> {
     let mut bench = Bench::new(shape, queue, request.seed)?;
-    let a_round = bench.blocks_a_round();
-    let rounds = request.operations.div_ceil(a_round).max(1);
-    let operations = rounds * a_round;
+    let a_batch = bench.blocks_a_round();
+    let batches = request.operations.div_ceil(a_batch).max(1);
+    let operations = batches * a_batch;
     // The seed picks the first phase, because the first one finds the device in another state.
     let straight_first = request.seed.is_multiple_of(2);
-    let before = straight_first.then(|| bench.phase(&Straight, rounds));
-    let through = bench.bounced::<O, A, Off>(rounds)?.0;
-    let straight = before.unwrap_or_else(|| bench.phase(&Straight, rounds))?;
+    let before = straight_first.then(|| bench.phase(&Straight, batches));
+    let through = bench.bounced::<O, A, Off>(batches)?.0;
+    let straight = before.unwrap_or_else(|| bench.phase(&Straight, batches))?;
     let waits = match shape.threads {
         1 => 0.0,
         _ => {
             let counts = bench.bounced::<O, A, Tally>(1)?.1;
-            // The untimed warm-up round is counted too.
-            counts.waits as f64 / (2 * a_round) as f64
+            // The untimed warm-up batch is counted too.
+            counts.waits as f64 / (2 * a_batch) as f64
         }
     };
     let metrics = metrics([
@@ -142,27 +142,27 @@ impl Bench {
         (blocks as f64 * self.len as f64) / MIB / elapsed.as_secs_f64()
     }
 
-    /// Runs `rounds` rounds through a new pool, and returns its counts.
+    /// Runs `batches` batches through a new pool, and returns its counts.
     fn bounced<O: Order, A: Area, K: Counters>(
         &mut self,
-        rounds: u64,
+        batches: u64,
     ) -> Result<(Phase, Counts), Failure> {
         let route = Bounced::<O, A, K>::new()?;
-        let phase = self.phase(&route, rounds)?;
+        let phase = self.phase(&route, batches)?;
         pool::drained(route.pool())?;
         Ok((phase, Counts::of(route.pool())))
     }
 
-    /// Runs `rounds` timed rounds of every job, after an untimed one.
-    fn phase(&mut self, route: &impl Route, rounds: u64) -> Result<Phase, Failure> {
+    /// Runs `batches` timed batches of every job, after an untimed one.
+    fn phase(&mut self, route: &impl Route, batches: u64) -> Result<Phase, Failure> {
         let mut jobs = vec![];
         for (part, originals) in self.parts.iter_mut().zip(&self.originals) {
             let engine = self.means.engine(&self.medium.file, originals)?;
             jobs.push(Job::new(route, engine, originals, part));
         }
-        at_once(&mut jobs, Seats::Own, 1, Job::round)?;
+        at_once(&mut jobs, CpuBinding::Own, 1, Job::batch)?;
         jobs.iter_mut().for_each(|job| job.in_pool = Duration::ZERO);
-        let elapsed = at_once(&mut jobs, Seats::Own, rounds, Job::round)?;
+        let elapsed = at_once(&mut jobs, CpuBinding::Own, batches, Job::batch)?;
         let in_pool = jobs.iter().map(|job| job.in_pool).sum();
         Ok(Phase { elapsed, in_pool })
     }

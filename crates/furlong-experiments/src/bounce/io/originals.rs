@@ -8,7 +8,7 @@ use furlong::addr::PhysAddr;
 
 use super::content::Name;
 use crate::bounce::buffer::PAGE;
-use crate::bounce::ground::Place;
+use crate::bounce::test_memory::Place;
 
 /// Buffers of equal length, each aligned to a page.
 #[derive(Debug)]

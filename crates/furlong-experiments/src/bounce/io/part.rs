@@ -56,7 +56,7 @@ impl Part {
         self.generations.len()
     }
 
-    /// Blocks in a round, which is one sequential and one random pass.
+    /// Blocks in a batch, which is one sequential and one random pass.
     pub(super) fn blocks_a_round(&self) -> u64 {
         2 * self.blocks() as u64
     }

@@ -5,7 +5,7 @@ use furlong::bounce::{Area, Back, Counters, Device, Direction, Order, Pool};
 
 use super::originals::Originals;
 use super::part::Way;
-use crate::bounce::ground::{Ground, Place};
+use crate::bounce::test_memory::{Place, TestMemory};
 use crate::bounce::{Arm, pool};
 use crate::said;
 use furlong_lab::model::Failure;
@@ -48,7 +48,7 @@ impl Route for Straight {
 
 /// The device works on bounce memory.
 pub(super) struct Bounced<O: Order, A: Area, K: Counters> {
-    pool: Pool<Ground, Arm<O, A, K>>,
+    pool: Pool<TestMemory, Arm<O, A, K>>,
     device: Device,
 }
 
@@ -59,12 +59,12 @@ impl<O: Order, A: Area, K: Counters> Bounced<O, A, K> {
     /// Out of memory.
     pub(super) fn new() -> Result<Self, Failure> {
         Ok(Self {
-            pool: pool::pool(Ground::default(), pool::AREAS)?,
+            pool: pool::pool(TestMemory::default(), pool::AREAS)?,
             device: pool::device()?,
         })
     }
 
-    pub(super) fn pool(&self) -> &Pool<Ground, Arm<O, A, K>> {
+    pub(super) fn pool(&self) -> &Pool<TestMemory, Arm<O, A, K>> {
         &self.pool
     }
 }

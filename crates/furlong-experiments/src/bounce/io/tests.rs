@@ -16,9 +16,9 @@ use super::plain::Plain;
 use super::ring::Ring;
 use super::route::{Bounced, Route, Straight};
 use crate::bounce::buffer::Buffer;
-use crate::bounce::ground::Place;
 use crate::bounce::pool::drained;
 use crate::bounce::shape::MediumKind;
+use crate::bounce::test_memory::Place;
 use furlong_lab::model::Failure;
 
 /// Bytes of a block.
@@ -73,13 +73,13 @@ impl Mover {
     }
 }
 
-/// Runs two rounds of a job, then verifies the device.
-fn rounds(route: &impl Route, mover: Mover) -> Result<(), Failure> {
+/// Runs two batches of a job, then verifies the device.
+fn batches(route: &impl Route, mover: Mover) -> Result<(), Failure> {
     let (medium, mut part, originals) = bench();
     let engine = mover.engine(&medium.file);
     let mut job = Job::new(route, engine, &originals, &mut part);
-    job.round()?;
-    job.round()?;
+    job.batch()?;
+    job.batch()?;
     drop(job);
     part.verify(&medium.file)
 }
@@ -90,8 +90,8 @@ fn both_engines_take_both_routes_and_the_device_holds_what_was_written() {
     let mut movers = vec![Mover::Plain];
     movers.extend(Ring::try_out().is_ok().then_some(Mover::Ring));
     for mover in movers {
-        rounds(&Straight, mover).unwrap();
-        rounds(&pooled, mover).unwrap();
+        batches(&Straight, mover).unwrap();
+        batches(&pooled, mover).unwrap();
     }
     drained(pooled.pool()).unwrap();
 }
@@ -128,10 +128,10 @@ impl<'m> Engine<'m> for Erring<'m> {
 #[test]
 fn a_device_that_loses_a_write_is_seen() {
     for defect in [Defect::Lost, Defect::Astray] {
-        let Failure(why) = rounds(&Straight, Mover::Erring(defect)).unwrap_err();
+        let Failure(why) = batches(&Straight, Mover::Erring(defect)).unwrap_err();
         assert!(why.contains("is not what was written to it"), "{why}");
     }
-    let refused = rounds(&Straight, Mover::Erring(Defect::Refused));
+    let refused = batches(&Straight, Mover::Erring(Defect::Refused));
     assert_eq!(refused, Err(Failure("no".to_owned())));
 }
 
@@ -156,7 +156,7 @@ impl Route for Forgetful {
 #[test]
 fn a_pool_that_does_not_copy_back_is_seen() {
     let forgetful = Forgetful(Pooled::new().unwrap());
-    let Failure(why) = rounds(&forgetful, Mover::Plain).unwrap_err();
+    let Failure(why) = batches(&forgetful, Mover::Plain).unwrap_err();
     assert!(why.contains("is not what was written to it"), "{why}");
 }
 

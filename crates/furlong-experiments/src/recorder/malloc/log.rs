@@ -24,7 +24,7 @@ pub(super) type Address = u64;
 
 /// A recorded call, as in `malloc-record/log.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RecordedCall {
     Begun,
     Forked {
         parent: u64,
@@ -52,31 +52,31 @@ pub(super) struct Event {
     pub(super) process: u64,
     pub(super) thread: u64,
     pub(super) size: u64,
-    pub(super) asked: Asked,
+    pub(super) call: RecordedCall,
 }
 
 impl Event {
     /// Decodes an event from its words; `None` if it is unfinished.
     pub(super) fn of(words: [u64; 4]) -> Option<Event> {
         let [what, size, block, old] = words;
-        let asked = match what & 0xff {
-            1 => Asked::Begun,
-            2 => Asked::Forked { parent: old },
-            kind @ (3 | 4) => Asked::Allocated {
+        let call = match what & 0xff {
+            1 => RecordedCall::Begun,
+            2 => RecordedCall::Forked { parent: old },
+            kind @ (3 | 4) => RecordedCall::Allocated {
                 zeroed: kind == 4,
                 align: 1 << (what >> 8 & 0x3f),
                 block,
             },
-            5 => Asked::Freed { block: old },
-            6 => Asked::Resizing { block: old },
-            7 => Asked::Resized { block, old },
+            5 => RecordedCall::Freed { block: old },
+            6 => RecordedCall::Resizing { block: old },
+            7 => RecordedCall::Resized { block, old },
             _ => return None,
         };
         Some(Event {
             process: size >> 42,
             thread: what >> 16,
             size: size & ((1 << 42) - 1),
-            asked,
+            call,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::log::{Address, Asked, Event};
+use super::log::{Address, Event, RecordedCall};
 use crate::replay::MALLOC_HEADING;
 
 /// The recorded calls of a command, as lines.
@@ -74,7 +74,10 @@ impl Tape {
             self.unfinished += 1;
             return;
         };
-        let begins = matches!(event.asked, Asked::Begun | Asked::Forked { .. });
+        let begins = matches!(
+            event.call,
+            RecordedCall::Begun | RecordedCall::Forked { .. }
+        );
         if begins || !self.of_process.contains_key(&event.process) {
             self.of_process.insert(event.process, self.lives.len());
             self.lives.push(Life::default());
@@ -118,8 +121,8 @@ impl Life {
     /// Writes a call as a line. Returns false if its block is unknown in this program.
     fn ask(&mut self, event: &Event) -> bool {
         let size = event.size;
-        let line = match event.asked {
-            Asked::Allocated {
+        let line = match event.call {
+            RecordedCall::Allocated {
                 zeroed,
                 align,
                 block,
@@ -131,18 +134,18 @@ impl Life {
                     align => format!("{letter} {size} {align}"),
                 }
             }
-            Asked::Freed { block } => match self.live.remove(&block) {
+            RecordedCall::Freed { block } => match self.live.remove(&block) {
                 Some(number) => format!("f {number}"),
                 None => return false,
             },
-            Asked::Resizing { block } => {
+            RecordedCall::Resizing { block } => {
                 // Another thread may get the address before this one's result is recorded.
                 let known = self.live.remove(&block);
                 let number = known.unwrap_or(u64::MAX);
                 self.resizing.insert(event.thread, number);
                 return known.is_some();
             }
-            Asked::Resized { block, old } => match self.resizing.remove(&event.thread) {
+            RecordedCall::Resized { block, old } => match self.resizing.remove(&event.thread) {
                 Some(number) if number != u64::MAX && block == 0 => {
                     self.live.insert(old, number);
                     return true;
@@ -157,7 +160,7 @@ impl Life {
                     format!("m {size}")
                 }
             },
-            Asked::Begun | Asked::Forked { .. } => return true,
+            RecordedCall::Begun | RecordedCall::Forked { .. } => return true,
         };
         self.turn(event.thread);
         self.calls += 1;

@@ -3,7 +3,7 @@
 
 use furlong::phys::{Array, BigFirst, BinarySearch, Branchless, Direct, Flat, Linear, Tree};
 
-use super::course::{PAGE_BYTES, run};
+use super::driver::{PAGE_BYTES, run};
 use super::room;
 use super::script::Script;
 use crate::replay::outcome::SubjectOutcome;

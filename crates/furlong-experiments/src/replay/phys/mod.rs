@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod arm;
-mod course;
+mod driver;
 mod room;
 mod script;
 

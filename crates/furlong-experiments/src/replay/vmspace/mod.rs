@@ -2,13 +2,13 @@
 #![forbid(unsafe_code)]
 
 mod clock;
-mod course;
+mod driver;
 
 use std::fmt::Write as _;
 
 use furlong_spec::vmspace::trace::{HEADING, Script, Step, Trace, parse};
 
-use self::course::{ARMS, Arm};
+use self::driver::{ARMS, Arm};
 use super::form::{Choice, Form};
 use super::input::Input;
 use super::outcome::{Judge, Outcome, SCHEMA};

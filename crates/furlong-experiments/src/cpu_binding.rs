@@ -5,7 +5,7 @@ use super::iova_magazine::{FOLLOWS, become_cpu};
 
 /// Assignment of CPU numbers to workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seats {
+pub(crate) enum CpuBinding {
     /// Each worker has its own number, whatever processor runs it.
     Own,
     /// Each worker has the number of the processor that runs it, as in a kernel. If one thread
@@ -13,7 +13,7 @@ pub(crate) enum Seats {
     Processors(usize),
 }
 
-impl Seats {
+impl CpuBinding {
     /// Gives this thread the CPU number of a worker that no other thread plays.
     pub(crate) fn take(self, worker: usize) {
         become_cpu(match self {
@@ -35,17 +35,17 @@ impl Seats {
 mod tests {
     use furlong::sync::Cpu;
 
-    use super::Seats;
+    use super::CpuBinding;
     use crate::iova_magazine::ThreadCpu;
 
     #[test]
     fn a_worker_is_its_own_cpu_or_the_one_that_runs_it() {
-        Seats::Own.take(3);
+        CpuBinding::Own.take(3);
         assert_eq!(ThreadCpu.number(), 3);
-        Seats::Processors(2).play(3);
+        CpuBinding::Processors(2).play(3);
         assert_eq!(ThreadCpu.number(), 1);
         // No machine has that many processors.
-        Seats::Processors(2).take(1 << 20);
+        CpuBinding::Processors(2).take(1 << 20);
         assert!(ThreadCpu.number() < 1 << 20);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::seats::Seats;
+use super::cpu_binding::CpuBinding;
 use furlong_lab::model::Failure;
 
 /// Spins before the CPU is yielded to the other threads.
@@ -20,14 +20,14 @@ const LOOKS: u32 = 1000;
 /// The first error of a turn.
 pub(crate) fn in_turn<W>(
     workers: &mut [W],
-    seats: Seats,
+    binding: CpuBinding,
     turns: u64,
     turn: impl Fn(&mut W) -> Result<(), Failure>,
 ) -> Result<Duration, Failure> {
     let begin = Instant::now();
     for _ in 0..turns {
         for (number, worker) in workers.iter_mut().enumerate() {
-            seats.play(number);
+            binding.play(number);
             turn(worker)?;
         }
     }
@@ -41,17 +41,17 @@ pub(crate) fn in_turn<W>(
 /// The first error of a turn, which ends all.
 pub(crate) fn at_once<W: Send>(
     workers: &mut [W],
-    seats: Seats,
+    binding: CpuBinding,
     turns: u64,
     turn: impl Fn(&mut W) -> Result<(), Failure> + Sync,
 ) -> Result<Duration, Failure> {
     if workers.len() == 1 {
-        return in_turn(workers, seats, turns, turn);
+        return in_turn(workers, binding, turns, turn);
     }
     let (ready, failure) = (AtomicUsize::new(0), OnceLock::new());
     let all = workers.len();
     let work = |number: usize, worker: &mut W| {
-        seats.take(number);
+        binding.take(number);
         ready.fetch_add(1, Ordering::SeqCst);
         wait_for(&ready, all);
         let begin = Instant::now();
@@ -99,7 +99,7 @@ fn wait_for(ready: &AtomicUsize, all: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seats, at_once, in_turn};
+    use super::{CpuBinding, at_once, in_turn};
     use crate::iova_magazine::cpu;
     use furlong_lab::model::Failure;
 
@@ -111,8 +111,8 @@ mod tests {
         };
         for number in [1, 3] {
             let mut workers = vec![vec![]; number];
-            in_turn(&mut workers, Seats::Own, 2, turn).unwrap();
-            at_once(&mut workers, Seats::Own, 5, turn).unwrap();
+            in_turn(&mut workers, CpuBinding::Own, 2, turn).unwrap();
+            at_once(&mut workers, CpuBinding::Own, 5, turn).unwrap();
             for (number, seen) in workers.iter().enumerate() {
                 assert_eq!(*seen, [number; 7]);
             }
@@ -126,10 +126,10 @@ mod tests {
             Ok(())
         };
         let mut workers = [u64::MAX, 3, u64::MAX];
-        let ended = at_once(&mut workers, Seats::Own, u64::MAX, turn);
+        let ended = at_once(&mut workers, CpuBinding::Own, u64::MAX, turn);
         assert_eq!(ended, Err(Failure("spent".to_owned())));
         assert_eq!(
-            in_turn(&mut [1_u64], Seats::Own, 2, turn),
+            in_turn(&mut [1_u64], CpuBinding::Own, 2, turn),
             Err(Failure("spent".to_owned()))
         );
     }

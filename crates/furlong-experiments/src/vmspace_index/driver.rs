@@ -1,6 +1,6 @@
 //! A workload on an index.
 //!
-//! The inputs of a round are drawn before its clock starts, and its answers are checked after it
+//! The inputs of a batch are drawn before its clock starts, and its answers are checked after it
 //! stops.
 #![forbid(unsafe_code)]
 
@@ -20,7 +20,7 @@ use furlong_lab::model::{Failure, Outcome, Request};
 const LOOK_UPS: u64 = 4096;
 
 /// Other operations between two clock readings.
-const ROUND: u64 = 256;
+const BATCH: u64 = 256;
 
 /// Number of replaced areas before the timed churn begins, or all areas if fewer.
 const WARM_MAX: usize = 1 << 16;
@@ -34,33 +34,33 @@ const LEFT_OUT: u32 = 64;
 /// The workload is not on an index alone, or an answer is wrong.
 pub fn run<I: AreaIndex>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
-    let Kind::Index(asked) = shape.kind else {
+    let Kind::Index(workload) = shape.kind else {
         let name = &request.workload.name;
         return Err(Failure(format!("`{name}` is about more than an index")));
     };
     let mut random = Random::new(request.seed);
-    let mut course = Course::<I> {
+    let mut driver = Driver::<I> {
         layout: Layout::new(shape.areas, &mut random),
         random,
         score: Score::default(),
         index: I::new(),
     };
     let operations = request.operations.max(1);
-    match asked {
-        OnIndex::LookUp => course.look_up(operations),
-        OnIndex::StoreRandom => course.store_random(operations),
-        OnIndex::EraseRandom => course.erase_random(operations),
-        OnIndex::Append => course.append(operations),
-        OnIndex::Iterate => course.iterate(operations),
-        OnIndex::Fork => course.fork(operations, |_| true, I::duplicate),
-        OnIndex::BulkFork => course.fork(operations, keeps, |index| index.duplicate_part(keeps)),
-        OnIndex::Churn => course.churn(operations),
-        OnIndex::Toggle => course.toggle(operations),
-        OnIndex::GapLow => course.gaps(operations, Gap::Low),
-        OnIndex::GapHigh => course.gaps(operations, Gap::High),
-        OnIndex::GapNone => course.gaps(operations, Gap::None),
+    match workload {
+        OnIndex::LookUp => driver.look_up(operations),
+        OnIndex::StoreRandom => driver.store_random(operations),
+        OnIndex::EraseRandom => driver.erase_random(operations),
+        OnIndex::Append => driver.append(operations),
+        OnIndex::Iterate => driver.iterate(operations),
+        OnIndex::Fork => driver.fork(operations, |_| true, I::duplicate),
+        OnIndex::BulkFork => driver.fork(operations, keeps, |index| index.duplicate_part(keeps)),
+        OnIndex::Churn => driver.churn(operations),
+        OnIndex::Toggle => driver.toggle(operations),
+        OnIndex::GapLow => driver.gaps(operations, Gap::Low),
+        OnIndex::GapHigh => driver.gaps(operations, Gap::High),
+        OnIndex::GapNone => driver.gaps(operations, Gap::None),
     }?;
-    course.score.outcome(request.exact)
+    driver.score.outcome(request.exact)
 }
 
 /// True if a bulk fork copies the area with this number.
@@ -124,14 +124,14 @@ enum Gap {
     None,
 }
 
-struct Course<I> {
+struct Driver<I> {
     layout: Layout,
     random: Random,
     score: Score,
     index: I,
 }
 
-impl<I: AreaIndex> Course<I> {
+impl<I: AreaIndex> Driver<I> {
     /// Times `operations` operations on the index.
     fn clock<T>(&mut self, operations: u64, run: impl FnOnce(&mut I) -> T) -> T {
         let before = self.index.work();
@@ -176,8 +176,8 @@ impl<I: AreaIndex> Course<I> {
                 addresses.push(address);
                 expected += u64::from(value) + 1;
             }
-            let asked = black_box(addresses.as_slice());
-            let found = self.clock(now, |index| index.look_up(asked));
+            let queries = black_box(addresses.as_slice());
+            let found = self.clock(now, |index| index.look_up(queries));
             same("look-ups add up to", found, expected)?;
         }
         self.finish_whole()
@@ -278,9 +278,9 @@ impl<I: AreaIndex> Course<I> {
 
     fn replace(&mut self, operations: u64, live: &mut [Span]) -> Result<(), Failure> {
         let window = self.layout.window;
-        let mut lens = Vec::with_capacity(ROUND as usize);
+        let mut lens = Vec::with_capacity(BATCH as usize);
         while self.score.operations < operations {
-            let now = ROUND.min(operations - self.score.operations);
+            let now = BATCH.min(operations - self.score.operations);
             lens.clear();
             for _ in 0..now {
                 let victim = self.random.index(live.len());
@@ -288,7 +288,7 @@ impl<I: AreaIndex> Course<I> {
                 lens.push((victim, len));
             }
             let steps = black_box(lens.as_slice());
-            let mut starts = [0; ROUND as usize];
+            let mut starts = [0; BATCH as usize];
             let replaced = self.clock(now, |index| {
                 for ((victim, len), start) in steps.iter().zip(&mut starts) {
                     let value = index.erase(live[*victim])?;
@@ -313,7 +313,7 @@ impl<I: AreaIndex> Course<I> {
         }
         let guest = self.layout.spans.len() as u32;
         while self.score.operations < operations {
-            let now = ROUND.min(operations - self.score.operations);
+            let now = BATCH.min(operations - self.score.operations);
             let span = self.layout.gaps[self.random.index(self.layout.gaps.len())];
             let seen = self.clock(now, |index| {
                 let toggled = (0..now).map(|_| {
@@ -327,20 +327,20 @@ impl<I: AreaIndex> Course<I> {
         self.finish_whole()
     }
 
-    fn gaps(&mut self, operations: u64, asked: Gap) -> Result<(), Failure> {
+    fn gaps(&mut self, operations: u64, gap: Gap) -> Result<(), Failure> {
         self.fill();
-        let mut asks = Vec::with_capacity(ROUND as usize);
+        let mut asks = Vec::with_capacity(BATCH as usize);
         while self.score.operations < operations {
-            let now = ROUND.min(operations - self.score.operations);
+            let now = BATCH.min(operations - self.score.operations);
             asks.clear();
-            asks.extend((0..now).map(|_| self.ask(asked)));
+            asks.extend((0..now).map(|_| self.ask(gap)));
             let steps = black_box(asks.as_slice());
-            let mut starts = [u64::MAX; ROUND as usize];
+            let mut starts = [u64::MAX; BATCH as usize];
             self.clock(now, |index| {
-                index.search(steps, asked != Gap::High, &mut starts);
+                index.search(steps, gap != Gap::High, &mut starts);
             });
             let starts = starts.into_iter().take(now as usize);
-            if asked == Gap::None && starts.clone().any(|start| start != u64::MAX) {
+            if gap == Gap::None && starts.clone().any(|start| start != u64::MAX) {
                 return Err(Failure(
                     "there is no such gap, and one was found".to_owned(),
                 ));
@@ -351,11 +351,11 @@ impl<I: AreaIndex> Course<I> {
     }
 
     /// Draws a window that begins or ends at an area, and the length of a gap in it.
-    fn ask(&mut self, asked: Gap) -> (Span, u64) {
+    fn ask(&mut self, gap: Gap) -> (Span, u64) {
         let Span { first, last } = self.layout.window;
         let at = self.layout.spans[self.random.index(self.layout.spans.len())].first;
         let len = (1 + self.random.below(RARE_PAGES)) * PAGE;
-        match asked {
+        match gap {
             Gap::Low => (Span { first: at, last }, len),
             Gap::High => (Span { first, last: at }, len),
             Gap::None => (self.layout.window, (RARE_PAGES + 1) * PAGE),

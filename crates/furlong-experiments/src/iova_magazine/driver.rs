@@ -8,8 +8,8 @@ use furlong_spec::Random;
 use super::shared::{SharedAllocator, become_cpu};
 use super::watch::{Blind, Claims, Watch};
 use super::worker::{TURN, Worker};
-use crate::crew::{at_once, in_turn};
-use crate::seats::Seats;
+use crate::cpu_binding::CpuBinding;
+use crate::threads::{at_once, in_turn};
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request, Workload};
 
@@ -91,10 +91,10 @@ pub fn run<A: SharedAllocator>(request: &Request) -> Result<Outcome, Failure> {
         .max(1);
     let is_counting = request.exact || shape.threads == 1;
     let phase = |workers: &mut [_], turns, is_watched: bool| match (is_counting, is_watched) {
-        (true, true) => in_turn(workers, Seats::Own, turns, turn(&domain, &claims)),
-        (true, false) => in_turn(workers, Seats::Own, turns, turn(&domain, &Blind)),
-        (false, true) => at_once(workers, Seats::Own, turns, turn(&domain, &claims)),
-        (false, false) => at_once(workers, Seats::Own, turns, turn(&domain, &Blind)),
+        (true, true) => in_turn(workers, CpuBinding::Own, turns, turn(&domain, &claims)),
+        (true, false) => in_turn(workers, CpuBinding::Own, turns, turn(&domain, &Blind)),
+        (false, true) => at_once(workers, CpuBinding::Own, turns, turn(&domain, &claims)),
+        (false, false) => at_once(workers, CpuBinding::Own, turns, turn(&domain, &Blind)),
     };
     phase(&mut workers, WATCHED, true)?;
     claims.verdict()?;

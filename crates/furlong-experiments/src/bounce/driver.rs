@@ -8,15 +8,15 @@ use furlong_spec::Random;
 
 use super::copies;
 use super::counts::metrics;
-use super::ground::TOP;
 use super::mapper::Mapper;
 use super::shape::{Kind, Shape};
 use super::slots::Slots;
+use super::test_memory::TOP;
 use super::worker::{TURN, Worker, claim};
-use crate::crew::{at_once, in_turn};
+use crate::cpu_binding::CpuBinding;
 use crate::iova_magazine::become_cpu;
 use crate::iova_magazine::watch::{Blind, Claims};
-use crate::seats::Seats;
+use crate::threads::{at_once, in_turn};
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
 
@@ -104,7 +104,7 @@ pub(super) fn timed<M: Mapper>(
 /// A mapper, and the CPUs that use it.
 pub(super) struct Field<M: Mapper> {
     pub(super) mapper: M,
-    seats: Seats,
+    binding: CpuBinding,
     len: usize,
     /// Mappings that fill the pool to the workload's level.
     filling: Vec<M::Mapping>,
@@ -127,7 +127,7 @@ impl<M: Mapper> Field<M> {
         }
         let work = (len, shape.outstanding);
         let worker = |number| {
-            shape.seats.play(number);
+            shape.binding.play(number);
             Worker::new(work, &mut random, &mapper, &claims)
         };
         let workers = (0..shape.threads).map(worker);
@@ -135,13 +135,13 @@ impl<M: Mapper> Field<M> {
         let watched = |worker: &mut Worker<M>| worker.turn(&mapper, &claims);
         match M::COUNTS {
             // Counts must be the same every time, from the first turn on.
-            true => in_turn(&mut workers, shape.seats, WATCHED, watched)?,
-            false => at_once(&mut workers, shape.seats, WATCHED, watched)?,
+            true => in_turn(&mut workers, shape.binding, WATCHED, watched)?,
+            false => at_once(&mut workers, shape.binding, WATCHED, watched)?,
         };
         claims.verdict()?;
         Ok(Self {
             mapper,
-            seats: shape.seats,
+            binding: shape.binding,
             len,
             filling,
             workers,
@@ -151,7 +151,7 @@ impl<M: Mapper> Field<M> {
     /// Runs `turns` turns of all CPUs concurrently and returns their time.
     pub(super) fn time(&mut self, turns: u64) -> Result<Duration, Failure> {
         let mapper = &self.mapper;
-        at_once(&mut self.workers, self.seats, turns, |worker| {
+        at_once(&mut self.workers, self.binding, turns, |worker| {
             worker.turn(mapper, &Blind)
         })
     }
@@ -159,7 +159,7 @@ impl<M: Mapper> Field<M> {
     /// The same, one CPU after the other.
     fn count(&mut self, turns: u64) -> Result<Duration, Failure> {
         let mapper = &self.mapper;
-        in_turn(&mut self.workers, self.seats, turns, |worker| {
+        in_turn(&mut self.workers, self.binding, turns, |worker| {
             worker.turn(mapper, &Blind)
         })
     }

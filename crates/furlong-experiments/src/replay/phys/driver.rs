@@ -65,16 +65,16 @@ impl Timed {
 
     /// Times successive lookups several times and keeps the minimum: the others were interrupted.
     fn add_least(&mut self, looks: &[Look], look: impl Fn(&Look) -> bool) {
-        let rounds = LOOKS_TIMED.div_ceil(looks.len());
+        let batches = LOOKS_TIMED.div_ceil(looks.len());
         let times = (0..TIMES).map(|_| {
             let begun = Instant::now();
-            for one in (0..rounds).flat_map(|_| black_box(looks)) {
+            for one in (0..batches).flat_map(|_| black_box(looks)) {
                 black_box(look(one));
             }
             begun.elapsed()
         });
         self.time += times.min().unwrap_or_default();
-        self.operations += (rounds * looks.len()) as u64;
+        self.operations += (batches * looks.len()) as u64;
     }
 
     fn kind(&self, name: &'static str, operations: u64) -> Kind {
@@ -89,7 +89,7 @@ impl Timed {
 
 /// Results so far.
 #[derive(Default)]
-struct Course {
+struct Driver {
     /// Handles by name of segment.
     names: Vec<SegmentId>,
     plug: Timed,
@@ -110,10 +110,10 @@ pub(super) fn run<L: Lookup>(script: &Script) -> SubjectOutcome {
     let table = Table::<L>::with_config(SpinLock::new(), Domain::new());
     let mut segments = table.lock();
     segments.grow_on_heap();
-    let mut course = Course::default();
+    let mut driver = Driver::default();
     for step in &script.steps {
-        match course.step(&mut segments, script, step) {
-            Ok(()) => course.index_bytes = course.index_bytes.max(segments.index_bytes()),
+        match driver.step(&mut segments, script, step) {
+            Ok(()) => driver.index_bytes = driver.index_bytes.max(segments.index_bytes()),
             Err(End::Wrong) => break,
             Err(End::NotApplicable(why)) => {
                 return SubjectOutcome {
@@ -123,10 +123,10 @@ pub(super) fn run<L: Lookup>(script: &Script) -> SubjectOutcome {
             }
         }
     }
-    course.outcome(script)
+    driver.outcome(script)
 }
 
-impl Course {
+impl Driver {
     fn step<L: Lookup>(
         &mut self,
         segments: &mut Writer<'_, L>,
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_is_answered_otherwise_ends_the_course() {
+    fn a_change_that_is_answered_otherwise_ends_the_replay() {
         let recording = b"furlong.plugs/1\nplug 0 8 0\nplug 4 12 0\nfind 9\n";
         let recording = Recording::parse("f", recording).unwrap();
         let mut script = Script::of_recording(&recording);

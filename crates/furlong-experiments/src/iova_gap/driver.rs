@@ -1,4 +1,4 @@
-//! A workload on an allocator: rounds of pairs, each a reservation and a release.
+//! A workload on an allocator: batches of pairs, each a reservation and a release.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
@@ -9,13 +9,13 @@ use furlong_spec::Random;
 
 use super::allocator::{AddressAllocator, Ask};
 use super::workload::Shape;
-use crate::rounds::in_rounds;
+use crate::batches::in_batches;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
 
 /// Operations between two clock readings: few enough that their drawn inputs stay in the
 /// first-level cache, many enough that the clock costs less than a cycle per operation.
-const ROUND: u64 = 256;
+const BATCH: u64 = 256;
 
 /// Marks a request that found no place. No page begins there.
 const NOWHERE: u64 = u64::MAX;
@@ -29,17 +29,17 @@ const NOWHERE: u64 = u64::MAX;
 /// The workload is not known, the allocator cannot be filled, or an answer is wrong.
 pub fn run<A: AddressAllocator>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
-    let mut course = Course::<A>::new(shape, request.seed)?;
+    let mut driver = Driver::<A>::new(shape, request.seed)?;
     let warm = if shape.is_churn() {
         2 * shape.extents
     } else {
-        ROUND
+        BATCH
     };
-    course.rounds(warm)?;
-    let before = course.subject.visits();
+    driver.batches(warm)?;
+    let before = driver.subject.visits();
     let operations = request.operations.max(1);
-    let timed = course.rounds(operations)?;
-    let visits = course.subject.visits().zip(before);
+    let timed = driver.batches(operations)?;
+    let visits = driver.subject.visits().zip(before);
     let per_op = |total: f64| total / operations as f64;
     let metrics = if request.exact {
         let visits = visits.map(|(after, before)| per_op((after - before) as f64));
@@ -52,7 +52,7 @@ pub fn run<A: AddressAllocator>(request: &Request) -> Result<Outcome, Failure> {
         metrics: metrics.into_iter().collect(),
         operations,
         elapsed_s: timed.as_secs_f64(),
-        digest: course.finish()?,
+        digest: driver.finish()?,
     })
 }
 
@@ -64,7 +64,7 @@ struct Step {
     victim: u32,
 }
 
-struct Course<A: AddressAllocator> {
+struct Driver<A: AddressAllocator> {
     shape: Shape,
     random: Random,
     subject: A,
@@ -76,7 +76,7 @@ struct Course<A: AddressAllocator> {
     digest: u64,
 }
 
-impl<A: AddressAllocator> Course<A> {
+impl<A: AddressAllocator> Driver<A> {
     fn new(shape: Shape, seed: u64) -> Result<Self, Failure> {
         let mut random = Random::new(seed);
         let mut subject = A::new(shape.space())?;
@@ -96,17 +96,17 @@ impl<A: AddressAllocator> Course<A> {
             live,
             grants,
             steps: Vec::new(),
-            starts: vec![NOWHERE; ROUND as usize],
+            starts: vec![NOWHERE; BATCH as usize],
             digest: 0,
         })
     }
 
     /// Runs `operations` operations and returns their time.
-    fn rounds(&mut self, operations: u64) -> Result<Duration, Failure> {
-        in_rounds(operations, ROUND, |operations| self.round(operations))
+    fn batches(&mut self, operations: u64) -> Result<Duration, Failure> {
+        in_batches(operations, BATCH, |operations| self.batch(operations))
     }
 
-    fn round(&mut self, operations: usize) -> Result<Duration, Failure> {
+    fn batch(&mut self, operations: usize) -> Result<Duration, Failure> {
         self.steps.clear();
         for _ in 0..operations {
             let victim = self.random.index(self.live.len()) as u32;
@@ -126,7 +126,7 @@ impl<A: AddressAllocator> Course<A> {
         Ok(timed)
     }
 
-    /// Checks the answers of a round, and updates the live extents.
+    /// Checks the answers of a batch, and updates the live extents.
     fn judge(&mut self, operations: usize) -> Result<(), Failure> {
         let starts = &self.starts[..operations];
         for (step, start) in self.steps.iter().zip(starts) {

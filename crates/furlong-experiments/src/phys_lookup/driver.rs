@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use furlong::addr::{Pfn, PhysAddr};
 use furlong::rcu::Reader;
 
-use super::asked::{Asked, FRAMES, is_sum_of};
-use super::contestant::{Contestant, Table};
 use super::figures::{Index, exact, sampled};
 use super::layout::{Layout, Memory, PAGE_BITS};
+use super::lookup_arm::{LookupArm, Table};
 use super::page::{Page, address, answer, check, said, table};
+use super::queries::{FRAMES, Queries, is_sum_of};
 use super::shape::{Kind, Shape};
 use super::source::Source;
 use furlong_lab::hash::digest;
@@ -21,15 +21,15 @@ use furlong_lab::model::{Failure, Outcome, Request};
 ///
 /// # Errors
 /// The workload cannot be set up, or an answer is wrong.
-pub(super) fn run<L: Contestant, D: Page>(
+pub(super) fn run<L: LookupArm, D: Page>(
     shape: &Shape,
     request: &Request,
 ) -> Result<Outcome, Failure> {
     let layouts = shape.layouts(request.seed)?;
-    let (rounds, calls_of_all) = rounds(shape, &layouts, request);
+    let (batches, calls_of_all) = batches(shape, &layouts, request);
     let lookups = match request.exact {
         true => request.operations.div_ceil(layouts.len() as u64).max(1),
-        false => rounds * shape.calls,
+        false => batches * shape.calls,
     };
     let field = |layout: &Layout| Field::<L, D>::new(shape, layout, request.seed, lookups);
     let fields = layouts.iter().map(field).collect::<Result<Vec<_>, _>>()?;
@@ -47,41 +47,41 @@ pub(super) fn run<L: Contestant, D: Page>(
     }
     let mut timed = Duration::ZERO;
     for field in &fields {
-        timed += field.time(shape, rounds)?;
+        timed += field.time(shape, batches)?;
     }
-    outcome.operations = rounds * calls_of_all;
+    outcome.operations = batches * calls_of_all;
     outcome.elapsed_s = timed.as_secs_f64();
     outcome.metrics = sampled(timed, outcome.operations);
     Ok(outcome)
 }
 
-/// Rounds in a sample, and calls per round over all layouts.
-pub(super) fn rounds(shape: &Shape, layouts: &[Layout], request: &Request) -> (u64, u64) {
+/// Batches in a sample, and calls per batch over all layouts.
+pub(super) fn batches(shape: &Shape, layouts: &[Layout], request: &Request) -> (u64, u64) {
     let calls = shape.calls * layouts.len() as u64;
     (request.operations.div_ceil(calls).max(1), calls)
 }
 
 /// A table, its lookups, and the correct answers.
-struct Field<L: Contestant, D: Page> {
+struct Field<L: LookupArm, D: Page> {
     table: Table<D, L>,
-    asked: Asked<D::Frame>,
+    queries: Queries<D::Frame>,
     /// Correct address for each of the frames.
     answers: Vec<usize>,
     digest: u64,
 }
 
-impl<L: Contestant, D: Page> Field<L, D> {
+impl<L: LookupArm, D: Page> Field<L, D> {
     /// Sets up `lookups` lookups. Compares the answer for each frame with the plain list.
     fn new(shape: &Shape, layout: &Layout, seed: u64, lookups: u64) -> Result<Self, Failure> {
         let table = table::<L, D>(layout)?;
         check(&table)?;
         let memory = Memory::new(layout.segments());
-        let asked = Asked::new(shape, layout, seed, lookups)?;
+        let queries = Queries::new(shape, layout, seed, lookups)?;
         let reader = table.rcu().register().map_err(said)?;
-        let mut answers = Vec::with_capacity(asked.frames.len());
-        let mut words = Vec::with_capacity(asked.frames.len());
+        let mut answers = Vec::with_capacity(queries.frames.len());
+        let mut words = Vec::with_capacity(queries.frames.len());
         L::look(&table, &reader, |view| {
-            for frame in asked.all() {
+            for frame in queries.all() {
                 let (place, word) = answer::<L, D>(view, frame, memory.find(frame))?;
                 let is_lookup = shape.kind != Kind::Loop;
                 answers.push(if is_lookup { place } else { frame as usize });
@@ -92,24 +92,24 @@ impl<L: Contestant, D: Page> Field<L, D> {
         drop(reader);
         Ok(Self {
             table,
-            asked,
+            queries,
             answers,
             digest: digest(0, words),
         })
     }
 
-    /// Runs `rounds` timed rounds after an untimed warm-up.
-    fn time(&self, shape: &Shape, rounds: u64) -> Result<Duration, Failure> {
+    /// Runs `batches` timed batches after an untimed warm-up.
+    fn time(&self, shape: &Shape, batches: u64) -> Result<Duration, Failure> {
         let reader = self.table.rcu().register().map_err(said)?;
-        let mut source = self.asked.source();
-        let warm = (rounds * shape.calls).min(FRAMES);
+        let mut source = self.queries.source();
+        let warm = (batches * shape.calls).min(FRAMES);
         let mut sum = self.ask(shape.kind, &reader, &mut source, 1, warm);
         let begin = Instant::now();
-        let timed = self.ask(shape.kind, &reader, &mut source, rounds, shape.calls);
+        let timed = self.ask(shape.kind, &reader, &mut source, batches, shape.calls);
         let elapsed = begin.elapsed();
         sum = sum.wrapping_add(timed);
-        let lookups = warm + rounds * shape.calls;
-        is_sum_of(sum, (&self.asked, &self.answers), lookups)?;
+        let lookups = warm + batches * shape.calls;
+        is_sum_of(sum, (&self.queries, &self.answers), lookups)?;
         Ok(elapsed)
     }
 
@@ -118,18 +118,18 @@ impl<L: Contestant, D: Page> Field<L, D> {
         kind: Kind,
         reader: &Reader<'_>,
         source: &mut Source<'_, D::Frame>,
-        rounds: u64,
+        batches: u64,
         calls: u64,
     ) -> usize {
         match kind {
-            Kind::Loop => source.ask(rounds, calls, |frame| black_box(frame) as usize),
-            Kind::Guard => source.ask(rounds, calls, |frame| {
+            Kind::Loop => source.ask(batches, calls, |frame| black_box(frame) as usize),
+            Kind::Guard => source.ask(batches, calls, |frame| {
                 L::look(&self.table, reader, |view| {
                     address(view.page_of(Pfn::new(frame)))
                 })
             }),
             _ => L::look(&self.table, reader, |view| {
-                source.ask(rounds, calls, move |frame| {
+                source.ask(batches, calls, move |frame| {
                     address(view.page_of(Pfn::new(frame)))
                 })
             }),
@@ -141,12 +141,12 @@ impl<L: Contestant, D: Page> Field<L, D> {
         if shape.kind == Kind::Loop {
             return 0;
         }
-        let mut source = self.asked.source();
+        let mut source = self.queries.source();
         let segments = self.table.lock();
         let view = segments.view();
         let keys = (0..calls).map(|_| source.next_key());
         keys.map(|key| {
-            let frame = self.asked.frame(key);
+            let frame = self.queries.frame(key);
             view.probes_of_page(PhysAddr::new(frame << PAGE_BITS))
         })
         .sum()
@@ -157,7 +157,7 @@ impl<L: Contestant, D: Page> Field<L, D> {
 mod tests {
     use furlong::phys::{Direct, Tree};
 
-    use super::{Contestant, Field, Kind, Memory, Page, Shape, answer, table};
+    use super::{Field, Kind, LookupArm, Memory, Page, Shape, answer, table};
     use crate::phys_lookup::page::Wide;
     use furlong_lab::model::Workload;
 
@@ -181,14 +181,14 @@ mod tests {
             let (shape, mut field) = field(random);
             assert_eq!(shape.kind, Kind::Frag);
             field.time(&shape, 20).unwrap();
-            let key = field.asked.source().next_key();
+            let key = field.queries.source().next_key();
             field.answers[key] += size_of::<Wide>();
             let failure = field.time(&shape, 20).unwrap_err().0;
             assert!(failure.contains("answered before"), "{failure}");
         }
     }
 
-    fn refuses_a_wrong_list<L: Contestant, D: Page>() {
+    fn refuses_a_wrong_list<L: LookupArm, D: Page>() {
         let shape = field(false).0;
         let mut layout = shape.layouts(1).unwrap().remove(0);
         let table = table::<L, D>(&layout).unwrap();
@@ -196,12 +196,12 @@ mod tests {
         layout.holes[3].end -= 1;
         let memory = Memory::new(layout.segments());
         let segments = table.lock();
-        let asked = |frame| answer::<L, D>(segments.view(), frame, memory.find(frame));
-        asked(hole.start - 1).unwrap();
-        let failure = asked(hole.end - 1).unwrap_err().0;
+        let look = |frame| answer::<L, D>(segments.view(), frame, memory.find(frame));
+        look(hole.start - 1).unwrap();
+        let failure = look(hole.end - 1).unwrap_err().0;
         assert!(failure.contains("right is Some(0)"), "{failure}");
         // The segment after it begins elsewhere in the list.
-        assert!(asked(hole.end).is_err());
+        assert!(look(hole.end).is_err());
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) const TOP: u64 = (BLOCKS_MAX as u64 + 1) * STRIDE;
 /// Memory of a program. Memory that a pool frees is kept until `self` is dropped, so a device may
 /// still hold its address.
 #[derive(Debug, Default)]
-pub(super) struct Ground {
+pub(super) struct TestMemory {
     obtained: AtomicUsize,
     blocks: [OnceLock<Backing>; BLOCKS_MAX],
 }
@@ -61,7 +61,7 @@ impl Place<'_> {
     }
 }
 
-impl Ground {
+impl TestMemory {
     /// Returns the memory at a device address; `None` unless one block has all of it.
     pub(super) fn place(&self, at: Iova, len: usize) -> Option<Place<'_>> {
         let number = usize::try_from(at.raw() / STRIDE).ok()?.checked_sub(1)?;
@@ -80,7 +80,7 @@ impl Ground {
 
 // SAFETY: each block comes from `HeapMemory`, once, and is freed when no pool can have it any more;
 // copies are those of `HeapMemory`.
-unsafe impl Memory for Ground {
+unsafe impl Memory for TestMemory {
     fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
         if wanted.len as u64 > STRIDE {
             return None;
@@ -110,7 +110,7 @@ unsafe impl Memory for Ground {
     }
 }
 
-impl Drop for Ground {
+impl Drop for TestMemory {
     fn drop(&mut self) {
         for block in self.blocks.iter_mut().filter_map(OnceLock::take) {
             // SAFETY: obtained from `HeapMemory`; each borrower of the block has borrowed `self`.

@@ -10,14 +10,14 @@ use furlong_lab::model::Failure;
 pub(super) const FRAMES: u64 = 1 << 18;
 
 /// The frames to look up.
-pub(super) struct Asked<F> {
+pub(super) struct Queries<F> {
     /// In lookup order if drawn beforehand; otherwise all frames that may be drawn.
     pub(super) frames: Vec<F>,
     /// For addresses drawn inside the loop: their bounds and the seed.
     inside: Option<(u64, u64, u64)>,
 }
 
-impl<F: Copy + Into<u64> + TryFrom<u64>> Asked<F> {
+impl<F: Copy + Into<u64> + TryFrom<u64>> Queries<F> {
     /// Makes the frames for `lookups` lookups.
     ///
     /// # Errors
@@ -70,10 +70,10 @@ impl<F: Copy + Into<u64> + TryFrom<u64>> Asked<F> {
 /// It is not.
 pub(super) fn is_sum_of<F: Copy + Into<u64> + TryFrom<u64>>(
     sum: usize,
-    (asked, answers): (&Asked<F>, &[usize]),
+    (queries, answers): (&Queries<F>, &[usize]),
     lookups: u64,
 ) -> Result<(), Failure> {
-    if sum != asked.source().expect(lookups, answers) {
+    if sum != queries.source().expect(lookups, answers) {
         let text = "the lookups on the clock did not all answer what they had answered before";
         return Err(Failure(text.to_owned()));
     }

@@ -8,7 +8,7 @@ use furlong::rcu::Reader;
 pub(super) type Table<D, L> = SegmentTable<D, Custom<L>>;
 
 /// An arm.
-pub(super) trait Contestant: Lookup + 'static {
+pub(super) trait LookupArm: Lookup + 'static {
     /// Maximum number of segments.
     const SEGMENTS_MAX: usize = usize::MAX;
     /// Exclusive upper bound of the frames that can be looked up.
@@ -28,15 +28,15 @@ pub(super) trait Contestant: Lookup + 'static {
     }
 }
 
-impl Contestant for Array {
+impl LookupArm for Array {
     const SEGMENTS_MAX: usize = 32;
 }
 
-impl Contestant for Branchless {}
+impl LookupArm for Branchless {}
 
-impl Contestant for Tree {}
+impl LookupArm for Tree {}
 
-impl Contestant for Direct {
+impl LookupArm for Direct {
     #[inline]
     fn look<D, T>(
         table: &Table<D, Self>,
@@ -48,6 +48,6 @@ impl Contestant for Direct {
     }
 }
 
-impl Contestant for Flat {
+impl LookupArm for Flat {
     const FRAMES_MAX: u64 = 1 << 26;
 }
