@@ -80,8 +80,8 @@ struct Findings<'a> {
 ///
 /// A process cannot be run, or the output cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
-    if let Some(rounds) = args.spin {
-        floor::spin(rounds);
+    if let Some(iterations) = args.spin {
+        floor::spin(iterations);
         return Ok(Exit::Done.into());
     }
     let settings = Settings::of_here()?;

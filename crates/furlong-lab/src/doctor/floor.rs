@@ -45,11 +45,11 @@ pub struct Floor {
 }
 
 /// Counts; the work of a sample.
-pub fn spin(rounds: u64) {
+pub fn spin(iterations: u64) {
     let mut value = 1_u64;
-    for round in 0..rounds {
+    for iteration in 0..iterations {
         // Each step depends on the one before.
-        value = std::hint::black_box(value.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round);
+        value = std::hint::black_box(value.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ iteration);
     }
 }
 
@@ -64,8 +64,8 @@ impl Floor {
         let failed = |error: LaunchError| Error::failed(error.to_string());
         let launcher = Launcher::new().map_err(failed)?;
         let program = build::executable()?;
-        let sample = |rounds: u64| {
-            let spin = format!("--spin={rounds}");
+        let sample = |iterations: u64| {
+            let spin = format!("--spin={iterations}");
             let finished = launcher.run(&Task::new(&program, &["doctor", &spin]), None);
             let finished = finished.map_err(failed)?;
             match finished.ending {
@@ -76,11 +76,11 @@ impl Floor {
             }
         };
         let end = Instant::now() + Duration::from_secs_f64(seconds);
-        let mut rounds = 1 << 20;
+        let mut iterations = 1 << 20;
         // The first time is mostly the start of the process.
         for _ in 0..2 {
-            let short = (SAMPLE_S / sample(rounds)?.max(1e-6)).clamp(1.0, 1000.0);
-            rounds = (rounds as f64 * short) as u64;
+            let short = (SAMPLE_S / sample(iterations)?.max(1e-6)).clamp(1.0, 1000.0);
+            iterations = (iterations as f64 * short) as u64;
         }
         let mut values = [vec![], vec![], vec![]];
         for number in 1..=BLOCKS_MAX {
@@ -89,7 +89,7 @@ impl Floor {
             }
             let order = BlockOrder::new(1, "doctor", "floor", number, values.len()).order;
             for place in order {
-                values[place].push(Some(sample(rounds)?));
+                values[place].push(Some(sample(iterations)?));
             }
         }
         let [a, control, b] = values;

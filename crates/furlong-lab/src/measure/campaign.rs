@@ -71,7 +71,7 @@ impl End {
 }
 
 /// Common properties of the processes of a block.
-struct Round<'a> {
+struct BlockRun<'a> {
     place: Place,
     scheduled: &'a ScheduledWorkload,
     operations: u64,
@@ -249,14 +249,14 @@ impl<'a> Campaign<'a> {
         runners.push(CONTROL);
         let runs = runners.len();
         let drawn = BlockOrder::new(self.schedule.seed, &entry.name, workload, number, runs);
-        let round = Round {
+        let run = BlockRun {
             place,
             scheduled,
             operations,
             drawn,
             runners,
         };
-        let block = self.block(&round, number)?;
+        let block = self.block(&run, number)?;
         self.ledger.add_block(place, &block);
         for notice in self.sampler.notices() {
             self.ledger.warn(place, notice);
@@ -265,12 +265,12 @@ impl<'a> Campaign<'a> {
     }
 
     /// Measures one block: every runner once, in the drawn order.
-    fn block(&mut self, round: &Round<'a>, number: u32) -> Result<Block, Stop> {
-        let mut sampled = self.ledger.metrics(round.place, Kind::Sampled);
-        sampled.retain(|name| round.scheduled.workload.has(name));
+    fn block(&mut self, run: &BlockRun<'a>, number: u32) -> Result<Block, Stop> {
+        let mut sampled = self.ledger.metrics(run.place, Kind::Sampled);
+        sampled.retain(|name| run.scheduled.workload.has(name));
         // Counters that turned out to differ between processes are counted in every block, each by
         // a separate process, because counting must not disturb the timing.
-        let entry = self.entry(round.place);
+        let entry = self.entry(run.place);
         let counters = entry
             .metrics
             .iter()
@@ -285,32 +285,32 @@ impl<'a> Campaign<'a> {
             .collect();
         let mut samples = vec![];
         if !timed.is_empty() {
-            samples = self.round(round, round.operations, false, &timed)?;
+            samples = self.samples(run, run.operations, false, &timed)?;
         }
         if !demoted.is_empty() {
-            let counted = self.round(round, entry.exact_operations, true, &demoted)?;
+            let counted = self.samples(run, entry.exact_operations, true, &demoted)?;
             merge(&mut samples, counted);
         }
         Ok(Block {
             number,
-            seed: round.drawn.seed,
+            seed: run.drawn.seed,
             samples,
         })
     }
 
-    fn round(
+    fn samples(
         &mut self,
-        round: &Round<'a>,
+        run: &BlockRun<'a>,
         operations: u64,
         exact: bool,
         metrics: &[String],
     ) -> Result<Vec<Sample>, Stop> {
-        let entry = self.entry(round.place);
+        let entry = self.entry(run.place);
         let mut samples = vec![];
-        for place in &round.drawn.order {
-            let runner = round.runners[*place];
+        for place in &run.drawn.order {
+            let runner = run.runners[*place];
             let arm = if runner == CONTROL {
-                round.runners[0]
+                run.runners[0]
             } else {
                 runner
             };
@@ -319,25 +319,25 @@ impl<'a> Campaign<'a> {
             }
             let job = Job {
                 experiment: &entry.name,
-                workload: &round.scheduled.workload,
+                workload: &run.scheduled.workload,
                 arm,
-                seed: round.drawn.seed,
+                seed: run.drawn.seed,
                 operations,
                 exact,
-                padding: round.drawn.padding + shortfall(entry, arm),
-                timeout: self.patience(round.scheduled, exact),
+                padding: run.drawn.padding + shortfall(entry, arm),
+                timeout: self.patience(run.scheduled, exact),
             };
             let sample = match self.take(&job, metrics)? {
                 Ok(outcome) => Sample::taken(runner, metrics, &outcome),
                 Err(why) => {
-                    self.say_missed(round.place, runner, &why);
+                    self.say_missed(run.place, runner, &why);
                     Sample::missed(runner, why)
                 }
             };
             samples.push(sample);
-            self.progress.done(round.scheduled.guess_s());
+            self.progress.done(run.scheduled.guess_s());
         }
-        self.agree(round.place, &samples)?;
+        self.agree(run.place, &samples)?;
         Ok(samples)
     }
 
