@@ -3,6 +3,7 @@
 //!
 //! # Files
 //! - a file or folder for each experiment, by its name
+//! - `workload/`: parts that several experiments share
 //! - `recorder/`: records traces of real programs; `replay/`: replays them on subjects
 //! - `seeds/`: the figures of the documents that the systems come from
 //! - `cmd/`: the verbs `record`, `replay`, `seeds` and `peers`, a file each
@@ -13,14 +14,11 @@ use std::fmt::Display;
 
 use furlong_lab::model::{Experiment, Failure};
 
-mod batches;
 pub mod bounce;
 pub mod bounce_area;
 pub mod bounce_order;
 pub mod cmd;
 mod computing;
-mod cpu_binding;
-pub mod gas;
 pub mod iova_gap;
 pub mod iova_magazine;
 pub mod iova_propagation;
@@ -29,15 +27,16 @@ mod malloc;
 pub mod malloc_gate;
 pub mod malloc_suite;
 pub mod malloc_tier;
-pub mod ordered;
 pub mod phys_lookup;
 pub mod recorder;
 pub mod replay;
 pub mod seeds;
-mod threads;
-pub mod traffic;
 pub mod tree_order;
 pub mod vmspace_index;
+mod workload;
+
+use workload::{batches, cpu_binding, threads};
+pub use workload::{gas, ordered, traffic};
 
 pub use cmd::Verb;
 

@@ -7,19 +7,18 @@
 mod calls;
 mod driver;
 mod index;
+mod indexes;
 mod layout;
 mod ledger;
-mod owned;
-mod rcu;
 mod readers;
 mod shape;
-mod shared_space;
 mod spaces;
 #[cfg(test)]
 mod tests;
 mod trace;
-mod tree;
 mod work;
+
+use indexes::{owned, rcu, shared_space, tree};
 
 use furlong::maple::{Custom, Lines, Off, Standard, Tally, Wide};
 use furlong::{rbtree, vmspace};

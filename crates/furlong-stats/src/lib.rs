@@ -33,39 +33,30 @@
 #![forbid(unsafe_code)]
 
 pub mod blocks;
-pub mod bootstrap;
 pub mod change;
 pub mod comparison;
 pub mod control;
-pub mod describe;
-pub mod distribution;
-pub mod drift;
+mod descriptive;
 pub mod exact;
-pub mod geomean;
-pub mod holm;
+mod families;
+mod hypothesis;
 pub mod judge;
 #[cfg(test)]
 mod judge_tests;
-pub mod nodes;
-pub mod outliers;
-pub mod paired;
-pub mod promise;
-pub mod random;
-pub mod rank;
-pub mod ratio;
-pub mod sequential;
+mod numeric;
+mod sample_size;
 pub mod share;
-pub mod shift;
-pub mod sign_flip;
-pub mod simulation;
-pub mod stein;
-pub mod stopping;
-pub mod student;
+mod validation;
 pub mod value;
-pub mod variance;
 pub mod verdict;
 pub mod warnings;
-pub mod welch;
+
+pub use descriptive::{describe, drift, outliers};
+pub use families::{geomean, holm, nodes};
+pub use hypothesis::{bootstrap, paired, rank, ratio, shift, sign_flip, student, variance, welch};
+pub use numeric::{distribution, random};
+pub use sample_size::{sequential, stein, stopping};
+pub use validation::{promise, simulation};
 
 pub use describe::{Moments, describe};
 pub use judge::judge;

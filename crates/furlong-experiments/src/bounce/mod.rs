@@ -4,21 +4,18 @@
 //! MiB. Each block has four areas of 128 slots: see `pool::pool`. A thread acts as a CPU of its
 //! own, or as the processor that runs it. It searches the area of that number first.
 
-mod allocator;
 mod buffer;
 mod copies;
 mod counts;
 mod driver;
 mod io;
-mod lock;
-mod mapper;
-mod pool;
+mod pools;
 mod shape;
-mod slots;
-mod test_memory;
 #[cfg(test)]
 mod tests;
 mod worker;
+
+use pools::{allocator, lock, mapper, pool, slots, test_memory};
 
 use furlong::bounce::{Area, Custom, Order, ZeroPads};
 use furlong::sync::SpinLock;

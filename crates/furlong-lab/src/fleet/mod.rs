@@ -19,7 +19,7 @@
 //!
 //! # Files
 //!
-//! - `order.rs`, `part.rs`: the files of a fleet's directory; `dir.rs`: their paths.
+//! - `files/`: the files of a fleet's directory, and their paths.
 //! - `step.rs`: the steps and their names.
 //! - `work.rs`: one task, on its node.
 //! - `slurm.rs`: calls of Slurm's programs; `slurm_parse.rs`: parsing of their output.
@@ -28,18 +28,19 @@
 //! - `options.rs`: the command's options for a fleet.
 #![forbid(unsafe_code)]
 
-mod dir;
+mod files;
 mod gather;
 mod machine;
 mod missing;
 pub mod options;
-pub mod order;
-pub mod part;
 mod slurm;
 pub mod slurm_parse;
 pub mod step;
 mod wait;
 pub mod work;
+
+use files::dir;
+pub use files::{order, part};
 
 pub use dir::Dir;
 pub use options::{On, Where, submit};

@@ -80,8 +80,8 @@ pub fn is_prepared(schedule: &Schedule) -> bool {
         })
 }
 
-/// Returns the reason why nodes without knowledge of each other cannot share a schedule, if there is
-/// one.
+/// Returns the reason why nodes without knowledge of each other cannot share a schedule, if there
+/// is one.
 #[must_use]
 pub fn obstacle(schedule: &Schedule) -> Option<&'static str> {
     let workloads = schedule

@@ -7,8 +7,8 @@
 //!
 //! # Files
 //!
-//! - `series.rs`: from stored runs to series and their steps; `machine_history.rs`: all of a machine's;
-//!   `page.rs`: their page.
+//! - `series.rs`: from stored runs to series and their steps; `machine_history.rs`: all of a
+//!   machine's; `page.rs`: their page.
 //! - `difference.rs`: two runs; `difference_page.rs`: their page.
 //! - `figures.rs`: both, for programs.
 //! - `agreement.rs`: consistency of a result from another machine.

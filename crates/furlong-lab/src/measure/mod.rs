@@ -1,9 +1,9 @@
 //! Measuring: the schedule of a run, and the processes that execute it.
 //!
-//! A [`Schedule`](crate::model::Schedule) is decided before anything is measured. A [`Campaign`] works
-//! through it block by block; each sample is a process that a [`Sampler`] runs, one at a time.
-//! Results go to the [`Ledger`](crate::record::ledger::Ledger) after every step, so that an end at
-//! any moment loses no finished block.
+//! A [`Schedule`](crate::model::Schedule) is decided before anything is measured. A [`Campaign`]
+//! works through it block by block; each sample is a process that a [`Sampler`] runs, one at a
+//! time. Results go to the [`Ledger`](crate::record::ledger::Ledger) after every step, so that an
+//! end at any moment loses no finished block.
 //!
 //! # Files
 //!

@@ -13,10 +13,10 @@
 //! # Files
 //! - [`input`]: files to sets; `scanner`: bytes to values, as a stream; [`fault`]: errors in a file
 //! - [`foreign`]: other tools' output as sets; `source`: both kinds of files
-//! - [`number`]: words to numbers, as in `strtod`
 //! - [`options`]: the values of ministat's options
 //! - [`picture`]: the dot plot, corrected or classic
-//! - [`classic`]: ministat's output; [`general`]: numbers as `%g` prints them
+//! - [`classic`]: ministat's output
+//! - `numbers/`: words to numbers, as in `strtod`, and numbers as `%g` prints them
 //! - [`report`]: the full report, as text and as data; [`comparison`]: one set against the base;
 //!   `remark`: caveats
 //!
@@ -28,15 +28,16 @@ pub mod classic;
 pub mod comparison;
 pub mod fault;
 pub mod foreign;
-pub mod general;
 pub mod input;
-pub mod number;
+mod numbers;
 pub mod options;
 pub mod picture;
 mod remark;
 pub mod report;
 mod scanner;
 pub mod source;
+
+pub use numbers::{general, number};
 
 pub use classic::Classic;
 pub use input::{InputError, Reading, Set};

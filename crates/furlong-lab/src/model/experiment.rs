@@ -15,8 +15,8 @@ pub struct Request {
     pub workload: Workload,
     /// Seed of every input; the same for all arms of a block.
     pub seed: u64,
-    /// Number of operations to time. An arm may round it up to whole batches, and reports the number
-    /// done.
+    /// Number of operations to time. An arm may round it up to whole batches, and reports the
+    /// number done.
     pub operations: u64,
     /// Count events instead of timing. The outcome must have every metric of kind exact, and may
     /// omit the sampled ones. Never set for an arm that does not count.

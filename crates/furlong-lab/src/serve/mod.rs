@@ -19,23 +19,20 @@
 //!
 //! # Files
 //!
-//! - `server.rs`: connections and shutdown; `host.rs`: names under which it answers.
-//! - `request.rs`: checks of a request; `route.rs`, `parameters.rs`: its target.
+//! - `server.rs`: connections and shutdown; `route.rs`: a request's target.
+//! - `http/`: requests and answers.
 //! - `worker_pool.rs`, `reader.rs`: threads that make pages, and their source; `tallies.rs`: cached
 //!   verdicts.
 //! - `pages/`: the pages, one file each; `frame.rs`: their frame; `site.css`: the style besides the
 //!   report's.
-//! - `answer.rs`: answers and their headers; `refusal.rs`: reasons for a refusal.
+//! - `refusal.rs`: reasons for a refusal.
 #![forbid(unsafe_code)]
 
-mod answer;
 mod frame;
-mod host;
+mod http;
 mod pages;
-mod parameters;
 mod reader;
 mod refusal;
-mod request;
 mod route;
 mod server;
 mod tallies;
@@ -46,3 +43,5 @@ pub use server::{Options, serve};
 
 #[cfg(test)]
 mod tests;
+
+use http::{answer, host, parameters, request};

@@ -250,7 +250,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "brings memory that loom watches, in models",
     ),
     (
-        "crates/furlong-experiments/src/bounce/test_memory.rs",
+        "crates/furlong-experiments/src/bounce/pools/test_memory.rs",
         "memory of pools, and devices that find it",
     ),
     (
@@ -270,11 +270,11 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "maps buffers by address",
     ),
     (
-        "crates/furlong-experiments/src/bounce/lock.rs",
+        "crates/furlong-experiments/src/bounce/pools/lock.rs",
         "a lock that yields",
     ),
     (
-        "crates/furlong-experiments/src/bounce/slots.rs",
+        "crates/furlong-experiments/src/bounce/pools/slots.rs",
         "maps nothing but slots, by address",
     ),
     (

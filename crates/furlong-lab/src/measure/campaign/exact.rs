@@ -224,8 +224,8 @@ impl Campaign<'_> {
         let entry = self.entry(place);
         let workload = &entry.workloads[place.workload].workload.name;
         let text = format!(
-            "{}: {metric} is not exact here: two processes of `{arm}` on {workload} counted {one} and \
-             {other}; it is sampled in every block instead",
+            "{}: {metric} is not exact here: two processes of `{arm}` on {workload} counted {one} \
+             and {other}; it is sampled in every block instead",
             entry.name
         );
         self.progress.say(&format!("warning: {text}"));

@@ -135,10 +135,8 @@ fn run(
     ledger: &mut Ledger,
     answer: impl FnMut(&Seen, usize) -> Result<Outcome, SampleError>,
 ) -> (End, Vec<Seen>) {
-    let mut sampler = Pretend {
-        answer,
-        seen: vec![],
-    };
+    let seen = vec![];
+    let mut sampler = Pretend { answer, seen };
     let progress = Progress::hidden();
     let end = Campaign {
         schedule,
@@ -180,10 +178,8 @@ fn a_block_has_every_arm_and_the_control_once_in_the_drawn_order() {
         for (seen, runner) in block.iter().zip(order) {
             assert_eq!(seen.arm, if runner == CONTROL { "a" } else { runner });
             assert_eq!(seen.seed, drawn.seed);
-            assert_eq!(
-                seen.arm.len() + seen.padding,
-                "longer".len() + drawn.padding
-            );
+            let bytes = seen.arm.len() + seen.padding;
+            assert_eq!(bytes, "longer".len() + drawn.padding);
         }
     }
     assert!(

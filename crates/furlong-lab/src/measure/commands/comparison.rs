@@ -2,8 +2,8 @@
 //!
 //! The user's preparation runs before every sample. Before the first sample, the setup runs and, if
 //! the user wants, every command a few times. After the last sample, the cleanup runs. None of it
-//! is timed. A command that fails ends the comparison, because it does something else than the work to
-//! be compared; the user can allow failures.
+//! is timed. A command that fails ends the comparison, because it does something else than the
+//! work to be compared; the user can allow failures.
 #![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};

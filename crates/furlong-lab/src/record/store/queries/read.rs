@@ -119,8 +119,8 @@ impl Store {
         saved
     }
 
-    /// Returns the schedule of a run. Its format is that of the executable that began the run, so the
-    /// caller must have checked that this executable is the same.
+    /// Returns the schedule of a run. Its format is that of the executable that began the run, so
+    /// the caller must have checked that this executable is the same.
     ///
     /// # Errors
     ///

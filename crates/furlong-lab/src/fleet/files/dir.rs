@@ -1,0 +1,123 @@
+//! The directory that a fleet's tasks share with the process that started them.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::error::{Error, cause};
+use crate::fleet::step::Step;
+use crate::record::build;
+
+/// A fleet's directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dir(PathBuf);
+
+impl Dir {
+    /// Makes a new directory with a copy of this executable, so that every task runs the same
+    /// binary.
+    ///
+    /// # Errors
+    ///
+    /// It exists already, or cannot be made.
+    pub fn make(path: &Path) -> Result<Self, Error> {
+        let refuse = |error: &io::Error| {
+            Error::usage(format!(
+                "the fleet's directory {} cannot be made ({}): name another with --dir, one that \
+                 every node sees",
+                path.display(),
+                cause(error)
+            ))
+        };
+        fs::create_dir(path).map_err(|error| refuse(&error))?;
+        let dir = Self(path.canonicalize().map_err(|error| refuse(&error))?);
+        let made = (|| {
+            fs::create_dir(dir.parts())?;
+            fs::create_dir(dir.0.join("logs"))?;
+            let program = build::executable().map_err(io::Error::other)?;
+            fs::copy(program, dir.program())?;
+            fs::set_permissions(dir.program(), PermissionsExt::from_mode(0o755))
+        })();
+        made.map_err(|error| refuse(&error))?;
+        Ok(dir)
+    }
+
+    /// Opens an existing directory.
+    ///
+    /// # Errors
+    ///
+    /// It does not exist.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let refuse = |why: &str| {
+            Error::usage(format!(
+                "{} {why}: name the directory that `--on slurm` has made",
+                path.display()
+            ))
+        };
+        let dir = path
+            .canonicalize()
+            .map_err(|error| refuse(&format!("cannot be read ({})", cause(&error))))?;
+        let dir = Self(dir);
+        if dir.order().exists() {
+            Ok(dir)
+        } else {
+            Err(refuse("is no fleet's directory"))
+        }
+    }
+
+    /// Returns its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Returns the file of the order.
+    #[must_use]
+    pub fn order(&self) -> PathBuf {
+        self.0.join("order.json")
+    }
+
+    /// Returns the executable of the tasks.
+    #[must_use]
+    pub fn program(&self) -> PathBuf {
+        self.0.join("furlong")
+    }
+
+    /// Returns the directory of the parts.
+    #[must_use]
+    pub fn parts(&self) -> PathBuf {
+        self.0.join("parts")
+    }
+
+    /// Returns the file of a step's part.
+    #[must_use]
+    pub fn part(&self, step: Step) -> PathBuf {
+        self.parts().join(match step {
+            Step::Prepare => "prepare.json".to_owned(),
+            Step::Block(number) => format!("block-{number}.json"),
+        })
+    }
+
+    /// Returns the file of a task's messages; `%a` in the name stands for the number of a block.
+    #[must_use]
+    pub fn log(&self, name: &str) -> PathBuf {
+        self.0.join("logs").join(format!("{name}.txt"))
+    }
+}
+
+/// Writes a file as a whole or not at all, even if the machine stops in the middle.
+///
+/// # Errors
+///
+/// The system's error; the file is unchanged.
+pub(in crate::fleet) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = NamedTempFile::new_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    fs::File::open(dir)?.sync_all()
+}

@@ -1,0 +1,10 @@
+//! The files of a fleet's directory.
+//!
+//! # Files
+//!
+//! - `order.rs`, `part.rs`: the files; `dir.rs`: their paths.
+#![forbid(unsafe_code)]
+
+pub(super) mod dir;
+pub mod order;
+pub mod part;

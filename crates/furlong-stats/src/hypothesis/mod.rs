@@ -1,0 +1,12 @@
+//! Tests, and intervals of effects.
+#![forbid(unsafe_code)]
+
+pub mod bootstrap;
+pub mod paired;
+pub mod rank;
+pub mod ratio;
+pub mod shift;
+pub mod sign_flip;
+pub mod student;
+pub mod variance;
+pub mod welch;

@@ -1,0 +1,5 @@
+//! Distributions and random numbers.
+#![forbid(unsafe_code)]
+
+pub mod distribution;
+pub mod random;

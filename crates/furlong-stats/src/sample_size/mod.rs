@@ -1,0 +1,6 @@
+//! Numbers of blocks: stopping rules, interim looks, and samples for a given width.
+#![forbid(unsafe_code)]
+
+pub mod sequential;
+pub mod stein;
+pub mod stopping;

@@ -1,0 +1,279 @@
+//! Rules for the number of a workload's blocks, and the cost of interim looks for its intervals.
+//!
+//! The rule is fixed before the first block and stored with the workload. A stored run that is
+//! judged again therefore gets the same verdicts.
+#![forbid(unsafe_code)]
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::blocks::Blocks;
+use crate::paired::Paired;
+use crate::sequential::{self, Sequential};
+use crate::stein;
+use crate::value::WorkloadResult;
+use crate::verdict::{ALPHA, BLOCKS_MIN};
+
+/// The parameter of a workload with its rule.
+pub const STOPPING: &str = "stopping";
+
+/// The parameter of a workload with the reason why it has fewer blocks than were allowed.
+pub const STOPPED: &str = "stopped";
+
+/// Most looks at a workload that may end early.
+const LOOKS: u32 = 5;
+
+/// Errors by planned blocks, blocks, and true for the last look.
+type Known = BTreeMap<(u32, u32, bool), f64>;
+
+thread_local! {
+    /// A cache of computed errors: they are integrals, and every look at every workload needs one.
+    static KNOWN: RefCell<Known> = const { RefCell::new(Known::new()) };
+}
+
+/// The rule that ends a workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "rule", rename_all = "lowercase")]
+pub enum Stopping {
+    /// After the planned blocks.
+    #[default]
+    Planned,
+    /// As soon as the verdict is certain, at one of a few looks.
+    Early {
+        /// Most blocks.
+        planned: u32,
+    },
+    /// At a given width of the interval: a pilot determines the number of blocks.
+    Width {
+        /// Half width of the 95 % interval to reach, in per cent.
+        half_width_pct: f64,
+    },
+}
+
+/// The reason why a workload has fewer blocks than were allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The verdict was certain.
+    Verdict,
+    /// The interval reached its width.
+    Width,
+    /// The time limit was reached.
+    Time,
+}
+
+impl Stopped {
+    /// The text after the word "stopped" in a report.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Verdict => "as soon as the verdict was certain",
+            Self::Width => "at the wanted width",
+            Self::Time => "by the time limit",
+        }
+    }
+
+    /// The stored reason of a workload.
+    #[must_use]
+    pub fn of(workload: &WorkloadResult) -> Option<Self> {
+        let said = workload.params.get(STOPPED)?.as_str()?;
+        [Self::Verdict, Self::Width, Self::Time]
+            .into_iter()
+            .find(|stopped| stopped.name() == said)
+    }
+}
+
+impl Stopping {
+    /// The stored rule of a workload.
+    #[must_use]
+    pub fn of(workload: &WorkloadResult) -> Self {
+        let stored = workload.params.get(STOPPING).cloned();
+        stored
+            .and_then(|value| serde_json::from_value(value).ok())
+            .unwrap_or_default()
+    }
+
+    /// True if the verdict is checked after this many blocks.
+    #[must_use]
+    pub fn looks_at(self, blocks: u32) -> bool {
+        match self {
+            Self::Early { planned } => looks(planned).contains(&blocks),
+            Self::Planned | Self::Width { .. } => false,
+        }
+    }
+
+    /// Two-sided error for the intervals of a workload: with it, all looks together have at most
+    /// [`ALPHA`].
+    #[must_use]
+    pub fn alpha(workload: &WorkloadResult) -> f64 {
+        let blocks = workload.blocks.len() as u32;
+        let Self::Early { planned } = Self::of(workload) else {
+            return ALPHA;
+        };
+        if blocks == 0 || blocks > planned {
+            return ALPHA;
+        }
+        let is_last = blocks == planned
+            || !looks(planned).contains(&blocks)
+            || Stopped::of(workload) == Some(Stopped::Time);
+        let key = (planned, blocks, is_last);
+        if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
+            return known;
+        }
+        let mut plan = Sequential::new(ALPHA);
+        let share = |blocks: u32| f64::from(blocks) / f64::from(planned);
+        for look in looks(planned).into_iter().filter(|look| *look < blocks) {
+            plan.look(share(look), false);
+        }
+        let bound = plan.look(share(blocks), is_last);
+        let alpha = bound.map_or(ALPHA, |bound| 1.0 - sequential::level(bound));
+        KNOWN.with_borrow_mut(|known| known.insert(key, alpha));
+        alpha
+    }
+
+    /// Total blocks for the given width, from the pilot's effects; `None` during the pilot or under
+    /// another rule.
+    #[must_use]
+    pub fn blocks_wanted(self, effects: &[f64], blocks: &Blocks) -> Option<u32> {
+        let Self::Width { half_width_pct } = self else {
+            return None;
+        };
+        let pilot = Paired::of(effects.get(..stein::PILOT_BLOCKS)?)?;
+        let half_width = blocks.scale().distance(half_width_pct);
+        Some(stein::blocks(&pilot, half_width, 1.0 - ALPHA))
+    }
+
+    /// The effect for the rule. If a pilot fixed the number of blocks, it has the pilot's spread
+    /// and degrees of freedom.
+    #[must_use]
+    pub fn effect(self, effects: &[f64]) -> Option<Paired> {
+        let all = Paired::of(effects)?;
+        let pilot = match self {
+            Self::Width { .. } => effects.get(..stein::PILOT_BLOCKS).and_then(Paired::of),
+            Self::Planned | Self::Early { .. } => None,
+        };
+        Some(match pilot {
+            // The standard error is the pilot's spread over the root of all blocks.
+            Some(pilot) => Paired {
+                n: pilot.n,
+                mean: all.mean,
+                stddev: pilot.stddev * (pilot.n as f64 / all.n as f64).sqrt(),
+            },
+            None => all,
+        })
+    }
+}
+
+/// The numbers of blocks at the looks: fifths of the plan, without those too small for a verdict.
+fn looks(planned: u32) -> Vec<u32> {
+    let fifths = (1..=LOOKS).map(|look| (u64::from(planned) * u64::from(look)).div_ceil(5) as u32);
+    let mut looks: Vec<u32> = fifths.collect();
+    looks.retain(|blocks| *blocks >= BLOCKS_MIN as u32 || *blocks == planned);
+    looks.dedup();
+    looks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STOPPED, STOPPING, Stopped, Stopping, looks};
+    use crate::blocks::Blocks;
+    use crate::paired::Paired;
+    use crate::stein;
+    use crate::value::WorkloadResult;
+
+    fn workload(blocks: u32, stopped: Option<Stopped>) -> WorkloadResult {
+        let rule = serde_json::to_value(Stopping::Early { planned: 50 }).unwrap();
+        let mut params: std::collections::BTreeMap<_, _> = [(STOPPING.to_owned(), rule)].into();
+        if let Some(stopped) = stopped {
+            params.insert(STOPPED.to_owned(), stopped.name().into());
+        }
+        WorkloadResult {
+            name: "w".to_owned(),
+            params,
+            blocks: (1..=blocks).collect(),
+            order: vec![],
+            arms: vec![],
+            control: [].into(),
+            comparisons: vec![],
+            warnings: vec![],
+        }
+    }
+
+    #[test]
+    fn only_a_run_that_may_end_early_is_looked_at_before_its_end() {
+        let early = Stopping::Early { planned: 50 };
+        assert!(early.looks_at(10) && early.looks_at(50) && !early.looks_at(11));
+        assert!(!Stopping::Planned.looks_at(10));
+    }
+
+    #[test]
+    fn looks_are_fifths_that_can_have_a_verdict() {
+        assert_eq!(looks(50), [10, 20, 30, 40, 50]);
+        assert_eq!(looks(10), [6, 8, 10]);
+        assert_eq!(looks(7), [6, 7]);
+        assert_eq!(looks(3), [3]);
+        assert_eq!(looks(u32::MAX).last(), Some(&u32::MAX));
+    }
+
+    #[test]
+    fn the_first_looks_may_err_least_and_the_last_nearly_as_one_that_is_alone() {
+        // Bounds of five looks: 4.8769, 3.3570, 2.6803, 2.2898, 2.0310.
+        let alphas = [10, 20, 30, 40, 50].map(|n| Stopping::alpha(&workload(n, None)));
+        for (found, wanted) in alphas
+            .iter()
+            .zip([1.078e-6, 7.879e-4, 0.007355, 0.02203, 0.04226])
+        {
+            assert!(
+                (found / wanted - 1.0).abs() < 2e-3,
+                "{found} is not {wanted}"
+            );
+        }
+        assert_eq!(
+            Stopping::alpha(&WorkloadResult {
+                params: [].into(),
+                ..workload(9, None)
+            }),
+            0.05
+        );
+    }
+
+    #[test]
+    fn a_time_limit_spends_what_is_left() {
+        let early = Stopping::alpha(&workload(30, Some(Stopped::Verdict)));
+        let late = Stopping::alpha(&workload(30, Some(Stopped::Time)));
+        assert!(
+            early < 0.008 && late > 0.045 && late < 0.05,
+            "{early} {late}"
+        );
+        let between = Stopping::alpha(&workload(33, Some(Stopped::Time)));
+        assert!(between > 0.03 && between < 0.05, "{between}");
+    }
+
+    #[test]
+    fn a_wanted_width_keeps_the_spread_of_its_pilot() {
+        let effects: Vec<f64> = (0..40).map(|i| f64::from(i % 5) * 0.01).collect();
+        let rule = Stopping::Width {
+            half_width_pct: 0.4,
+        };
+        let pilot = Paired::of(&effects[..10]).unwrap();
+        let found = rule.effect(&effects).unwrap();
+        let mean = Paired::of(&effects).unwrap().mean;
+        let wanted = stein::interval(&pilot, mean, 40, 0.95);
+        for (found, wanted) in found.interval(0.95).iter().zip(wanted) {
+            assert!((found - wanted).abs() < 1e-15);
+        }
+        let values = vec![1.0; 10];
+        let blocks = Blocks {
+            places: (0..10).collect(),
+            baseline: values.clone(),
+            control: values.clone(),
+            arm: values,
+        };
+        let blocks_wanted = rule.blocks_wanted(&effects, &blocks).unwrap();
+        assert_eq!(blocks_wanted, stein::blocks(&pilot, 1.004_f64.ln(), 0.95));
+        assert!(blocks_wanted > 50);
+        assert_eq!(rule.blocks_wanted(&effects[..9], &blocks), None);
+        assert_eq!(Stopping::Planned.effect(&effects), Paired::of(&effects));
+    }
+}
