@@ -161,7 +161,8 @@ impl Evidence {
             let verdict = self.rule.decide([effect.mean, effect.mean], effect.n);
             self.comparison.verdict = verdict;
             let stands = verdict != Verdict::Inconclusive;
-            let fact = "no value varies: compared as a number, without a test".to_owned();
+            let fact =
+                "no value varies: the values are compared as numbers, without a test".to_owned();
             self.comparison.reason = Some(if stands { fact } else { self.reason(verdict) });
             return self.comparison;
         }
@@ -176,9 +177,9 @@ impl Evidence {
             self.comparison.reason = Some(if alone == Verdict::Inconclusive {
                 self.reason(Verdict::Inconclusive)
             } else if family > 1 {
-                format!("decided alone, not after adjusting for {family} comparisons")
+                format!("decided on its own, but not after the correction for {family} comparisons")
             } else {
-                "decided at 95 %, not after paying for looking early".to_owned()
+                "decided at 95 %, but not after the correction for early looks".to_owned()
             });
         } else if self.from_zero {
             self.comparison.reason = Some(FROM_ZERO.to_owned());
@@ -199,14 +200,14 @@ impl Evidence {
                     "a verdict needs {BLOCKS_MIN} blocks: run it with --blocks {BLOCKS_MIN} or more"
                 )
             }
-            None => "there is no control to tell noise from effect".to_owned(),
+            None => "there is no control, so noise and effect cannot be separated".to_owned(),
             Some(_) if self.rule.control_failed => {
                 "control failed: the baseline differs from itself".to_owned()
             }
             Some(_) if !self.rule.can_be_equivalent() => {
                 "the noise floor is above the margin".to_owned()
             }
-            Some(_) => "the interval reaches over the margin".to_owned(),
+            Some(_) => "the interval crosses the margin".to_owned(),
         }
     }
 }

@@ -339,7 +339,11 @@ fn what_is_decided_alone_can_be_undecided_among_many() {
     let found = &workload.comparisons[0];
     assert_eq!(found.verdict, Verdict::Inconclusive);
     assert!(
-        found.reason.as_deref().unwrap().contains("adjusting for 4"),
+        found
+            .reason
+            .as_deref()
+            .unwrap()
+            .contains("correction for 4"),
         "{:?}",
         found.reason
     );
@@ -408,7 +412,7 @@ fn a_machine_with_two_speeds_is_warned_of() {
     let samples = [(100.0, 0), (100.0, 3), (90.0, 7)].map(|(l, p)| slow_and_fast(l, p));
     let workload = Case::new(&["new"], 24).sampled("time", &samples).judged();
     assert!(
-        warned(&workload, "resembles its neighbours"),
+        warned(&workload, "is autocorrelated"),
         "{:?}",
         workload.warnings
     );

@@ -53,7 +53,7 @@ fn not_matched(workload: &WorkloadResult, metric: &str) -> Option<String> {
             .any(|c| c.arm == arm.name && c.metric == metric)
     })?;
     Some(format!(
-        "{metric}: {} and {} have no values that belong together; count them again",
+        "{metric}: {} and {} have no values for the same inputs; count them again",
         baseline.name, lost.name
     ))
 }
@@ -62,7 +62,7 @@ fn no_control(workload: &WorkloadResult, metric: &str) -> Option<String> {
     let compared = workload.comparisons.iter().any(|c| c.metric == metric);
     (compared && !workload.control.contains_key(metric)).then(|| {
         format!(
-            "{metric} has no control, so that noise cannot be told from effect and there is no \
+            "{metric} has no control, so noise and effect cannot be separated and there is no \
              verdict; measure it again with this furlong"
         )
     })
@@ -76,8 +76,8 @@ fn control_failed(workload: &WorkloadResult, metric: &str) -> Option<String> {
     let floor = control.floor_pct.unwrap_or(f64::NAN);
     Some(format!(
         "control failed for {metric}: the baseline differs from itself by up to {floor:.2} %, more \
-         than chance explains; nothing here is decided. Stop what runs \
-         beside it and repeat the run"
+         than chance explains; every verdict is inconclusive. Stop other programs and repeat the \
+         run"
     ))
 }
 
@@ -98,8 +98,8 @@ fn missing(workload: &WorkloadResult, metric: &str) -> Option<String> {
         .collect();
     (!lost.is_empty()).then(|| {
         format!(
-            "{metric} has no value from {}; those blocks are left out. See why the runs failed \
-             before trusting the rest",
+            "{metric} has no value from {}; those blocks are left out. Find out why the runs \
+             failed before trusting the rest",
             lost.join(", ")
         )
     })
@@ -129,7 +129,8 @@ fn drift(metric: &str, series: &[(f64, f64)]) -> Option<String> {
     }
     Some(format!(
         "{metric} of the baseline drifted by {change:+.1} % over the run (Mann-Kendall p = {:.4}): \
-         blocks cancel it, but look for heat, a changing clock or another program",
+         blocks cancel the drift, but check for rising temperature, a changing clock or another \
+         program",
         trend.p
     ))
 }
@@ -140,9 +141,9 @@ fn autocorrelation(metric: &str, series: &[(f64, f64)]) -> Option<String> {
     let lag1 = lag1(&values).filter(|r| *r > 2.0 / (n as f64).sqrt())?;
     let p = ljung_box_p(&values, (n / 5).clamp(1, 10)).filter(|p| *p < ALARM_P)?;
     Some(format!(
-        "{metric} of the baseline resembles its neighbours in time (lag 1 {lag1:.2}, Ljung-Box p = \
-         {p:.4}; {n} blocks are worth {:.0}): believe the paired figures and the sign flips, not \
-         the unpaired tests",
+        "{metric} of the baseline is autocorrelated (lag 1 {lag1:.2}, Ljung-Box p = {p:.4}; {n} \
+         blocks are worth {:.0}): trust the paired figures and the sign flips, not the unpaired \
+         tests",
         n_effective(n, lag1)
     ))
 }
@@ -160,8 +161,8 @@ fn far_out(workload: &WorkloadResult, metric: &str) -> Option<String> {
         .collect();
     (!far.is_empty()).then(|| {
         format!(
-            "{metric} has values far from the others ({}): they are kept and shown; look at the \
-             run-order plot, and for what else ran at that time",
+            "{metric} has outliers ({}): they are kept and shown; check the run-order plot, and \
+             find out what else ran at that time",
             far.join(", ")
         )
     })
