@@ -125,7 +125,7 @@ fn what_a_program_does_is_recorded_and_replays_without_a_wrong_answer() {
         assert_eq!(all("f") > 100, means == "perf", "{letters:?}");
         let (page, talk) = home.ends(0, &["replay", "t"]);
         assert_eq!(talk, "");
-        let compared = page.contains(" answers held against the kernel's, 0 wrong.");
+        let compared = page.contains(" answers compared with the kernel's, 0 wrong.");
         assert!(compared, "{page}");
     }
 }
@@ -193,9 +193,9 @@ fn where_nothing_can_watch_it_is_said_what_would_help() {
     let record = ["record", "vm", "--", "sh", "-c", "true"];
     let (code, page, talk) = home.furlong(&record, Some(programs));
     assert_eq!((code, page.as_str()), (1, ""), "{talk}");
-    let said = "furlong: nothing here can watch a command: perf: there is no perf; install the \
-                package linux-perf (on Ubuntu linux-tools-generic); strace: there is no strace; \
-                install the package strace\n";
+    let said = "furlong: no tool can trace a command here: perf: perf is not installed; install \
+                the package linux-perf (on Ubuntu linux-tools-generic); strace: strace is not \
+                installed; install the package strace\n";
     assert_eq!(talk, said);
     assert!(!home.path("sh.vmtrace").exists());
 }
@@ -212,7 +212,7 @@ fn without_perf_strace_is_taken_and_what_is_missing_is_said() {
     let lines: Vec<&str> = talk.lines().collect();
     assert_eq!(code, 0, "{talk}");
     assert!(
-        lines[0].starts_with("warning: perf: there is no perf; install"),
+        lines[0].starts_with("warning: perf: perf is not installed; install"),
         "{talk}"
     );
     assert_eq!(lines[1], "strace: the trace has no page faults");

@@ -55,7 +55,7 @@ fn a_record_stands_beside_the_document() {
     assert!(page.contains(&result.run.id), "{page}");
     assert!(line(&page, "| elapsed |").contains("| not yet |"));
     assert!(
-        page.contains("Not yet: furlong run vmspace-index --workloads kernbench"),
+        page.contains("Not measured yet: furlong run vmspace-index --workloads kernbench"),
         "{page}"
     );
     // The store takes precedence over files, but only with runs of this machine.

@@ -151,7 +151,7 @@ impl<S: Source> Block<S> {
         // SAFETY: the word was written when the block was made.
         let found = unsafe { self.start.cast::<u64>().read_unaligned() };
         if S::KEEPS && found != word {
-            die(&format!("a block of {} bytes has lost its word", self.len));
+            die(&format!("a block of {} bytes was overwritten", self.len));
         }
         // SAFETY: the block came from this source, and `self` owned it.
         unsafe { S::release(self.start.as_ptr()) };
@@ -183,7 +183,7 @@ impl Block {
                 // SAFETY: a whole word inside the block, written by the allocator.
                 if unsafe { at.cast::<u64>().read_unaligned() } != 0 {
                     die(&format!(
-                        "a block of {len} bytes from calloc is not of zeros"
+                        "a block of {len} bytes from calloc is not zeroed"
                     ));
                 }
             }
@@ -201,7 +201,7 @@ impl Block {
             let kept = unsafe { found.cast::<u64>().read_unaligned() };
             if kept != word {
                 die(&format!(
-                    "a block of {} bytes lost its word as it was resized",
+                    "a block of {} bytes changed when it was resized",
                     self.len
                 ));
             }
@@ -317,7 +317,7 @@ pub(crate) fn input() -> &'static [u8] {
     // SAFETY: a new mapping at an address that the kernel chooses.
     let at = unsafe { mmap(ptr::null_mut(), len, READ, PRIVATE, 0, 0) };
     if at.addr() == usize::MAX {
-        die("standard input is no file that can be mapped");
+        die("standard input is not a file that can be mapped");
     }
     // SAFETY: `len` bytes that stay mapped and are never written.
     unsafe { slice::from_raw_parts(at.cast(), len) }

@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_default();
     let Some((_, work)) = WORKS.iter().find(|(known, _)| *known == name) else {
-        said::die(&format!("there is no work `{name}`: furlong starts this"));
+        said::die(&format!("there is no work `{name}`: this program is started by furlong"));
     };
     let said = work(&Options::read(arguments));
     println!("{said} malloc={}", block::origin());

@@ -62,7 +62,7 @@ impl Step {
             Kind::End,
         ];
         let Some(kind) = kinds.get(usize::from(bytes[12])) else {
-            die("a step is of no kind: furlong prepares this");
+            die("a step has an unknown kind: furlong prepares this input");
         };
         Self {
             thread: word(0) as usize,
@@ -90,7 +90,7 @@ struct Slot {
 impl Slot {
     fn take(&self) -> (Block, u64) {
         let live = self.live.lock().expect("nobody panics").take();
-        live.unwrap_or_else(|| die("a step is about no block: furlong prepares this"))
+        live.unwrap_or_else(|| die("a step names no block: furlong prepares this input"))
     }
 
     fn put(&self, block: Block, word: u64) {
@@ -103,7 +103,7 @@ pub(crate) fn run(options: &Options) -> Said {
     options.done();
     let (steps, rest) = input().as_chunks::<STEP_BYTES>();
     if steps.is_empty() || !rest.is_empty() {
-        die("standard input has no whole steps: furlong prepares this");
+        die("standard input is truncated: furlong prepares this input");
     }
     let table: Vec<Slot> = (0..slots).map(|_| Slot::default()).collect();
     let barrier = Barrier::new(threads);

@@ -67,8 +67,8 @@ fn limit<L: LookupArm>(workload: &Workload) -> Option<String> {
     let segments = layouts.iter().map(|layout| layout.segments().len()).max()?;
     let top = layouts.iter().map(layout::Layout::top).max()?;
     if segments > L::SEGMENTS_MAX {
-        return Some(format!("at most {} segments", L::SEGMENTS_MAX));
+        return Some(format!("supports at most {} segments", L::SEGMENTS_MAX));
     }
     let gib_max = L::FRAMES_MAX >> (30 - layout::PAGE_BITS);
-    (top > L::FRAMES_MAX).then(|| format!("only below {gib_max} GiB"))
+    (top > L::FRAMES_MAX).then(|| format!("supports frames below {gib_max} GiB only"))
 }

@@ -60,7 +60,7 @@ pub fn experiment() -> Experiment {
 /// Refuses workloads with readers: a tree that changes in place has no readers beside its writer.
 fn without_readers(load: &Workload) -> Option<String> {
     let is_shared = load.name.starts_with("readers-");
-    is_shared.then(|| "it has one owner".to_owned())
+    is_shared.then(|| "it does not support threads".to_owned())
 }
 
 /// Times the arm without counters, or counts without reading the clock.
@@ -101,7 +101,7 @@ fn maple_mut(request: &Request) -> Result<Outcome, Failure> {
     match Shape::of(&request.workload)?.kind {
         Kind::Index(_) if exact => run::<Owned<Tallied>>(request),
         Kind::Index(_) => run::<Owned<Standard>>(request),
-        Kind::Readers => Err(Failure("it has one owner".to_owned())),
+        Kind::Readers => Err(Failure("it does not support threads".to_owned())),
         _ if exact => spaces::count::<Space<Tallied>>(request),
         _ => spaces::time::<Space<Standard>>(request),
     }

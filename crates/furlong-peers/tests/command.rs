@@ -65,7 +65,7 @@ fn every_peer_runs_every_workload_that_it_can() {
             let is_peer = peers.contains(&arm.name.as_str());
             assert_eq!(arm.samples.contains_key("nodes_visited_per_op"), !is_peer);
         }
-        let is_loss = |text: &String| text.contains("belong together");
+        let is_loss = |text: &String| text.contains("for the same inputs");
         assert!(!load.warnings.iter().any(is_loss), "{:?}", load.warnings);
     }
     let why = loads
@@ -73,7 +73,7 @@ fn every_peer_runs_every_workload_that_it_can() {
         .flat_map(|load| &load.arms)
         .filter_map(|arm| arm.na.as_deref());
     assert!(
-        !why.clone().any(|why| why.contains("not known")),
+        !why.clone().any(|why| why.contains("requests are unknown")),
         "{:?}",
         why.collect::<Vec<_>>()
     );

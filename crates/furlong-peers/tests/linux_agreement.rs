@@ -74,11 +74,11 @@ fn what_linux_cannot_be_asked_has_a_reason() {
     let (maple, iova) = ("vmspace-index", "iova-gap");
     is(
         why(maple, "linux-maple", "kernbench"),
-        "it is no address space",
+        "it is not an address space",
     );
     is(
         why(maple, "linux-maple-mut", "readers-1"),
-        "it has one owner",
+        "it does not support threads",
     );
     is(
         why(iova, "linux-iova", "scattered-10k"),

@@ -111,7 +111,7 @@ fn what_is_no_archive_is_refused() {
     fs::write(&file, "no archive\n").expect("it is written");
     let said = home.refuses(2, &file);
     assert!(
-        said.contains("no whole archive of Linux's sources"),
+        said.contains("not a complete archive of Linux's sources"),
         "{said}"
     );
 }
@@ -138,7 +138,7 @@ fn a_file_that_an_archive_lacks_is_named() {
         .filter(|file| *file != "lib/rbtree.c")
         .collect();
     let said = home.refuses(2, &home.archive((6, 1), &all_but_one, ""));
-    assert!(said.contains("lib/rbtree.c is not in it"), "{said}");
+    assert!(said.contains("lib/rbtree.c is missing"), "{said}");
 }
 
 #[test]

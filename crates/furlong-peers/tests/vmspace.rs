@@ -143,9 +143,12 @@ fn what_is_more_than_an_index_is_left_to_the_library() {
         };
         assert_eq!(
             why("readers-1").as_deref(),
-            Some("no readers beside a writer")
+            Some("it does not support readers during writes")
         );
-        assert_eq!(why("kernbench").as_deref(), Some("it is no address space"));
+        assert_eq!(
+            why("kernbench").as_deref(),
+            Some("it is not an address space")
+        );
         let above = (arm.name == "iset").then(|| "no search from above".to_owned());
         assert_eq!((why("gap-low"), why("gap-high")), (None, above));
     }

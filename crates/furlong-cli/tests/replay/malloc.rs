@@ -57,13 +57,16 @@ fn a_packed_trace_that_was_cut_off_is_not_taken_for_another_kind() {
     // So little decodes to nothing, not even to the trace's header.
     for bytes in [whole.len() * 3 / 4, 200] {
         let said = refused(&whole[..bytes]);
-        assert!(said.contains("nothing can be unpacked from it"), "{said}");
+        assert!(said.contains("the zstd data cannot be unpacked"), "{said}");
         assert!(!said.contains("address spaces"), "{said}");
     }
     // An empty frame, and one block of text that is not a trace.
     assert!(refused(b"\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00").contains("it is empty"));
     let said = refused(b"\x28\xb5\x2f\xfd\x20\x02\x11\x00\x00hi");
-    assert!(said.contains("what is packed in it is no trace"), "{said}");
+    assert!(
+        said.contains("the unpacked data is not a known trace"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -150,7 +153,7 @@ fn what_cannot_be_recorded_is_said_in_a_line() {
         (
             &["--events", "1099511627776", "-o", "t", "--", "ls"],
             2,
-            "No space left on device): --events N takes fewer",
+            "No space left on device): record fewer with --events N",
         ),
     ] {
         let (found, said) = record(&home, arguments);

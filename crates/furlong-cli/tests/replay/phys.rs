@@ -29,7 +29,7 @@ fn a_recording_is_run_through_all_arms_and_every_answer_is_right() {
     assert!(row("array ").ends_with(" n/a"), "{page}");
     let why = "array: n/a: at most 32 segments, and the trace asks for `unplug 0x2f8 0x2fe`";
     assert!(page.lines().any(|line| line == why), "{page}");
-    assert!(page.contains("\n6040 answers held against the specification, 0 wrong."));
+    assert!(page.contains("\n6040 answers compared with the specification, 0 wrong."));
     assert!(
         page.lines().all(|line| line.chars().count() <= 100),
         "{page}"
@@ -123,7 +123,7 @@ fn what_stands_before_a_bad_line_is_run_and_shown() {
         page.contains("1 plugs and 0 unplugs, 0 of them to be refused; 1 lookups"),
         "{page}"
     );
-    let said = "furlong: t: line 4: `0x1z` is not a number; what stands before it was run\n";
+    let said = "furlong: t: line 4: `0x1z` is not a number; the lines before it were replayed\n";
     assert_eq!(talk, said);
     let outcome = fs::read_to_string(home.path("r.json")).unwrap();
     let outcome: Value = serde_json::from_str(&outcome).unwrap();
@@ -138,7 +138,7 @@ fn a_trace_that_was_cut_off_is_said_to_be() {
         let home = with(&whole[..cut]);
         let (code, page, talk) = home.output(&["t", "--subject", "direct"], b"");
         let ends_with_a_line = whole[cut - 1] == b'\n';
-        let warned = talk.contains("warning: t: its last line has no end");
+        let warned = talk.contains("warning: t: its last line has no line end");
         assert_eq!(warned, !ends_with_a_line, "{talk}");
         assert!(matches!(code, 0 | 2), "{talk}");
         assert!(!talk.contains("panicked") && !page.is_empty(), "{talk}");
@@ -154,7 +154,7 @@ fn what_is_no_trace_is_refused_in_a_line() {
         "t: line 2: holds a NUL byte; name a text file"
     );
     let unknown = refused(b"12\n13\n");
-    assert!(unknown.starts_with("t: is no trace that is known here: a recording of plugs"));
+    assert!(unknown.starts_with("t: is not a known trace: a recording of plugs"));
     assert!(
         unknown.contains("/proc/iomem") && unknown.contains("devicetree"),
         "{unknown}"
@@ -207,7 +207,7 @@ fn frames_that_no_machine_has_are_refused_and_not_tried() {
         page.contains("2 plugs and 1 unplugs, 2 of them to be refused"),
         "{page}"
     );
-    assert_eq!(page.matches("n/a: it would take ").count(), 5, "{page}");
+    assert_eq!(page.matches("n/a: it would need ").count(), 5, "{page}");
     let home = with(
         b"furlong.plugs/1\nplug 0xfffffffffe 0x10000000000 0\nplug 0xffffffffff 0x10000000001 0\n\
           find 0xffffffffff\nfind 0x10000000000\nfind 0xffffffffffffffff\n",

@@ -113,8 +113,11 @@ fn what_can_be_unpacked_of_a_file_that_was_cut_off_is_run() {
     assert!(page.contains(" 0 wrong."), "{page}");
     let said = talk.trim_end();
     assert!(said.starts_with("furlong: t: line "), "{talk}");
-    assert!(said.ends_with("; what stands before it was run"), "{talk}");
-    assert!(said.contains("cannot be unpacked any further") || said.contains("has no end"));
+    assert!(
+        said.ends_with("; the lines before it were replayed"),
+        "{talk}"
+    );
+    assert!(said.contains("cannot be unpacked any further") || said.contains("has no line end"));
     assert_eq!(talk.lines().count(), 1, "{talk}");
 }
 
@@ -147,7 +150,7 @@ fn a_line_out_of_order_is_named_and_what_stands_before_it_is_run() {
     let said = format!("furlong: t: line {}: ", at + 101);
     assert!(talk.starts_with(&said), "{talk}");
     assert!(
-        talk.ends_with("keep the order of time; what stands before it was run\n"),
+        talk.ends_with("keep the order of time; the lines before it were replayed\n"),
         "{talk}"
     );
 }
@@ -166,7 +169,7 @@ fn lines_that_were_swapped_are_wrong_answers_and_out_of_order() {
         "{talk}"
     );
     assert!(
-        talk.ends_with("; what stands before it was run\n"),
+        talk.ends_with("; the lines before it were replayed\n"),
         "{talk}"
     );
 }
@@ -208,7 +211,7 @@ fn a_fault_without_an_area_or_its_right_is_counted_and_says_why() {
     let faults: Vec<(&Value, &Value)> = faults.map(|kind| (&kind["how"], &kind["lines"])).collect();
     let (one, other) = (Value::from(vec![one + 1]), Value::from(vec![other + 1]));
     let expected = [
-        (&"nothing is mapped there".into(), &one),
+        (&"the address is not mapped".into(), &one),
         (&"the area does not allow this access".into(), &other),
     ];
     assert!(
@@ -282,7 +285,7 @@ fn what_is_no_trace_is_refused_in_a_line() {
     );
     let packed = refused(b"\x28\xb5\x2f\xfdnot packed at all");
     assert!(
-        packed.starts_with("t: is packed with zstd, and nothing can be unpacked from it"),
+        packed.starts_with("t: the zstd data cannot be unpacked"),
         "{packed}"
     );
     let unknown = refused(b"12\n");

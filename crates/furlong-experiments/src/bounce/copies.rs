@@ -130,7 +130,7 @@ impl<O: Order, A: Area, K: Counters> Bench<O, A, K> {
         drop(mapped);
         match buffer.slice() == expected {
             true => Ok(()),
-            false => Err(Failure("bytes came back from the pool changed".to_owned())),
+            false => Err(Failure("the pool changed the data".to_owned())),
         }
     }
 

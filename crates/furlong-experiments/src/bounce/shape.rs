@@ -81,7 +81,7 @@ impl Shape {
                 },
                 blocks: number("part_kib")? / number("block_kib")?,
             }),
-            _ => return Err(Failure(format!("`{name}` is no such workload"))),
+            _ => return Err(Failure(format!("`{name}` is not a workload"))),
         };
         let single = matches!(kind, Kind::Memcpy | Kind::Copies);
         let outstanding = match kind {

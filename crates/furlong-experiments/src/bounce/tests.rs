@@ -132,7 +132,7 @@ fn what_a_workload_cannot_mean_is_refused_by_its_name() {
         assert!(why.contains(&format!("`{name}`")), "{why}");
         why
     };
-    assert!(refused("sideways", &[]).contains("no such workload"));
+    assert!(refused("sideways", &[]).contains("is not a workload"));
     assert!(refused("small-tape", &[]).contains("neither ram nor disk"));
     let alone = ("threads", 1);
     let why = refused("empty-4k", &[("block_kib", 4), alone]);
@@ -182,7 +182,7 @@ fn a_slot_that_is_not_given_back_is_missed() {
     let leaky = Slots::<AreaFirst, LockFree, Off>::new(4).unwrap();
     assert!(leaky.map(4096).is_some());
     let Failure(why) = leaky.finish().unwrap_err();
-    assert_eq!(why, "2046 of 2048 slots are free in the end");
+    assert_eq!(why, "only 2046 of 2048 slots are free at the end");
     let other = Slots::<PoolFirst, Locked<YieldingLock>, Off>::new(4).unwrap();
     let at = other.map(65536).unwrap();
     other.unmap(at, 65536).unwrap();

@@ -110,7 +110,7 @@ fn map_patiently<M: Mapper>(len: usize, mapper: &M) -> Result<M::Mapping, Failur
             return Ok(mapping);
         }
     }
-    Err(Failure(format!("there was no room for {len} bytes")))
+    Err(Failure(format!("the pool had no room for {len} bytes")))
 }
 
 fn extent(at: Iova, len: usize) -> Extent<Iova> {

@@ -118,8 +118,8 @@ fn allocations(args: &MallocArgs) -> Result<ExitCode, Error> {
     if recorded.calls == 0 {
         let program = program.name();
         return Err(Error::failed(format!(
-            "{program} has asked for nothing: a program that is linked statically, or runs with \
-             privileges of its own, does not let anything be preloaded"
+            "{program} made no calls: a statically linked or privileged program does not load \
+             preloaded libraries"
         )));
     }
     let (calls, programs) = (recorded.calls, recorded.programs());
@@ -167,7 +167,7 @@ fn vm(args: &VmArgs) -> Result<ExitCode, Error> {
     if recorded.events.is_empty() {
         let program = program.name();
         return Err(Error::failed(format!(
-            "{means} has seen nothing of {program}"
+            "{means} recorded nothing of {program}"
         )));
     }
     Ok(Exit::Done.into())

@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     if !input.ends_with_a_line() {
         let name = &input.name;
         voice.warn(&format!(
-            "{name}: its last line has no end; it may have been cut off"
+            "{name}: its last line has no line end; the file may be truncated"
         ));
     }
     if json.is_some_and(|json| json.is_stdout()) {
@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
 fn end(outcome: &Outcome) -> Result<ExitCode, Error> {
     let wrong = outcome.wrong();
     let fault = outcome.fault.as_ref();
-    let fault = fault.map(|fault| format!("{fault}; what stands before it was run"));
+    let fault = fault.map(|fault| format!("{fault}; the lines before it were replayed"));
     match fault {
         None if wrong == 0 => Ok(Exit::Done.into()),
         Some(fault) if wrong == 0 => Err(Error::usage(fault)),

@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         if !dir.is_dir() {
             let dir = dir.display();
             return Err(Error::usage(format!(
-                "there is no directory {dir}: name the one that holds the experiments"
+                "there is no directory {dir}: name the directory of the experiments"
             )));
         }
         for left_out in records.add_files(&dir) {

@@ -84,7 +84,7 @@ impl<A: AddressAllocator> Driver<A> {
         random.shuffle(&mut live);
         let grants: Vec<_> = subject.fill(&live)?.into_iter().map(Some).collect();
         if grants.len() != live.len() {
-            return Err(Failure("not everything was reserved beforehand".to_owned()));
+            return Err(Failure("the untimed reservations failed".to_owned()));
         }
         if !shape.is_churn() {
             live.sort_unstable_by_key(Extent::start);
@@ -136,7 +136,7 @@ impl<A: AddressAllocator> Driver<A> {
             } else {
                 let next = self.live.partition_point(|e| e.last() < granted.start());
                 if let Some(owner) = self.live.get(next).filter(|e| e.overlaps(&granted)) {
-                    let text = format!("{granted:?} was granted, {owner:?} is reserved");
+                    let text = format!("{granted:?} was granted although {owner:?} is reserved");
                     return Err(Failure(text));
                 }
             }
@@ -154,7 +154,7 @@ impl<A: AddressAllocator> Driver<A> {
             return Err(Failure("an address was granted twice".to_owned()));
         }
         if joined(self.subject.reserved()?) != joined(self.live.iter().copied()) {
-            let text = "what is reserved is not what was granted";
+            let text = "the reserved extents differ from the granted ones";
             return Err(Failure(text.to_owned()));
         }
         let ends = self.live.iter().flat_map(|e| [e.start(), e.last()]);
@@ -182,13 +182,13 @@ pub fn joined(extents: impl IntoIterator<Item = Extent<Iova>>) -> Vec<Extent<Iov
 /// Returns the granted extent if it satisfies the request.
 fn granted(ask: &Ask, start: u64) -> Result<Extent<Iova>, Failure> {
     if start == NOWHERE {
-        return Err(Failure(format!("no place was found for {ask:?}")));
+        return Err(Failure(format!("no gap was found for {ask:?}")));
     }
     let granted = Extent::from_len(Iova::new(start), ask.size);
     let suits = |extent: &Extent<Iova>| {
         start.is_multiple_of(ask.align) && start >= ask.low && extent.last().raw() <= ask.high
     };
-    let refusal = || Failure(format!("{ask:?} was answered with {start:#x}"));
+    let refusal = || Failure(format!("{ask:?} returned the wrong address {start:#x}"));
     granted.filter(suits).ok_or_else(refusal)
 }
 

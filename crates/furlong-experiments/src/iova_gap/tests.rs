@@ -233,6 +233,6 @@ fn a_wrong_answer_is_a_failure() {
             .0
     };
     assert!(wrong("checkerboard-10k").contains("is reserved"));
-    assert!(wrong("aligned").contains("was answered with"));
+    assert!(wrong("aligned").contains("returned the wrong address"));
     assert!(wrong("churn-top-down").contains("granted"));
 }

@@ -53,7 +53,7 @@ impl Shape {
             "churn-bottom-up" => Kind::ChurnUp,
             "churn-top-down" => Kind::ChurnDown,
             "random-place" => Kind::Random,
-            name => return Err(Failure(format!("`{name}` is no such workload"))),
+            name => return Err(Failure(format!("`{name}` is not a workload"))),
         };
         let extents = workload.params.get("extents").copied().unwrap_or(0);
         if !(2..=1 << 17).contains(&extents) {

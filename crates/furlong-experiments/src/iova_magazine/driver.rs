@@ -41,7 +41,7 @@ enum Kind {
 
 impl Shape {
     fn of(workload: &Workload) -> Result<Self, Failure> {
-        let unknown = || Failure(format!("`{}` is no such workload", workload.name));
+        let unknown = || Failure(format!("`{}` is not a workload", workload.name));
         let (kind, _) = workload.name.rsplit_once('-').ok_or_else(unknown)?;
         let kind = match kind {
             "nic" => Kind::Card,
@@ -104,7 +104,7 @@ pub fn run<A: SharedAllocator>(request: &Request) -> Result<Outcome, Failure> {
     let live = give_back(&domain, workers)?;
     let left = domain.finish()?;
     if !left.is_empty() {
-        return Err(Failure(format!("{} extents were left behind", left.len())));
+        return Err(Failure(format!("{} extents were not released", left.len())));
     }
     let operations = turns * shape.operations_a_turn();
     let per_op = |total: f64| total / operations as f64;
@@ -147,7 +147,7 @@ fn turn<A: SharedAllocator>(
 ) -> impl Fn(&mut Worker<A>) -> Result<(), Failure> {
     move |worker| {
         let done = worker.turn(domain, watch);
-        done.ok_or_else(|| Failure("a request found no place".to_owned()))
+        done.ok_or_else(|| Failure("a reservation failed".to_owned()))
     }
 }
 

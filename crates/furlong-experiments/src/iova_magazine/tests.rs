@@ -119,7 +119,7 @@ fn a_wrong_grant_and_a_lost_one_are_failures() {
         let request = experiment().request(load, 64, false);
         let twice = run::<Erring<TWICE>>(&request).unwrap_err().0;
         assert!(
-            twice.contains("somebody had it") || twice.contains("nobody had it"),
+            twice.contains("already in use") || twice.contains("was not in use"),
             "{twice}"
         );
         let short = run::<Erring<SHORT>>(&request).unwrap_err().0;
@@ -128,5 +128,5 @@ fn a_wrong_grant_and_a_lost_one_are_failures() {
     let lost = run::<Erring<LEAK>>(&experiment().request("nvme-1t", 64, false))
         .unwrap_err()
         .0;
-    assert!(lost.contains("left behind"), "{lost}");
+    assert!(lost.contains("not released"), "{lost}");
 }

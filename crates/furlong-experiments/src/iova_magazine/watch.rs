@@ -74,17 +74,17 @@ impl Watch for Claims {
 
     fn granted(&self, extent: Extent<Iova>, buffer: Buffer) {
         if extent.last().raw() / self.page / 64 >= self.bits.len() as u64 {
-            return self.complain(extent, "lies beyond the space");
+            return self.complain(extent, "is outside the space");
         }
         let is_enough = extent
             .len()
             .is_some_and(|len| len >= buffer.pages() * self.page);
         if !is_enough {
-            self.complain(extent, "is shorter than what was asked for");
+            self.complain(extent, "is shorter than the request");
         }
         for (word, bit) in self.pages(extent) {
             if word.fetch_or(bit, Ordering::SeqCst) & bit != 0 {
-                self.complain(extent, "was granted while somebody had it");
+                self.complain(extent, "was granted although it was already in use");
             }
         }
     }
@@ -92,7 +92,7 @@ impl Watch for Claims {
     fn released(&self, extent: Extent<Iova>) {
         for (word, bit) in self.pages(extent) {
             if word.fetch_and(!bit, Ordering::SeqCst) & bit == 0 {
-                self.complain(extent, "is released and nobody had it");
+                self.complain(extent, "was released although it was not in use");
             }
         }
     }
@@ -136,7 +136,7 @@ mod tests {
             claims.granted(pages(60, 8), PAGE);
             claims.granted(pages(67, 2), PAGE);
         });
-        assert!(said.unwrap().contains("somebody had it"));
+        assert!(said.unwrap().contains("already in use"));
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
             claims.released(pages(3, 1));
             claims.released(pages(3, 1));
         });
-        assert!(twice.unwrap().contains("nobody had it"));
+        assert!(twice.unwrap().contains("was not in use"));
         let two = Buffer {
             size: 8192,
             offset: 0,
@@ -154,6 +154,6 @@ mod tests {
         let short = said(|claims| claims.granted(pages(3, 1), two));
         assert!(short.unwrap().contains("shorter"));
         let beyond = said(|claims| claims.granted(pages(256, 1), PAGE));
-        assert!(beyond.unwrap().contains("beyond"));
+        assert!(beyond.unwrap().contains("is outside the space"));
     }
 }

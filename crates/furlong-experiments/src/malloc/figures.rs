@@ -49,7 +49,7 @@ pub(crate) fn figures(library: &Library, request: &Request) -> Result<Outcome, F
     }
     for (metric, counter) in PER_OP {
         if let Some(why) = event(counter).and_then(Event::missing) {
-            talk::say(&format!("no {metric}: {why}"));
+            talk::say(&format!("{metric} is not counted: {why}"));
         }
     }
     sampled(&program, &work(0)?, &work(request.operations)?)
@@ -91,7 +91,7 @@ fn sampled(program: &Program, idle: &Work<'_>, work: &Work<'_>) -> Result<Outcom
     for (metric, event) in counted {
         let of = |events: &BTreeMap<&str, f64>| events.get(event.metric).copied();
         let (Some(idle), Some(all)) = (of(&before.events), of(&done.events)) else {
-            return Err(Failure(format!("{metric}: the counter was never on")));
+            return Err(Failure(format!("{metric}: the counter never ran")));
         };
         metrics.insert(metric.to_owned(), (all - idle).max(0.0) / operations);
     }

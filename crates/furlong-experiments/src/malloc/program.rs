@@ -69,7 +69,9 @@ impl Program {
     pub(crate) fn new() -> Result<Self, Failure> {
         let lost = |error: io::Error| {
             let why = cause(&error);
-            Failure(format!("no place for a program ({why}): set TMPDIR to one"))
+            Failure(format!(
+                "cannot store a program in a temporary directory ({why}): set TMPDIR to another one"
+            ))
         };
         let home = tempfile::tempdir().map_err(lost)?;
         let path = home.path().join("furlong-malloc-work");
@@ -131,7 +133,7 @@ impl Program {
     fn done(&self, work: &Work<'_>, finished: &Finished) -> Result<Done, Failure> {
         if finished.ending != Ending::Exited(0) {
             let last = finished.last_error_line();
-            let last = last.unwrap_or_else(|| "it said nothing".to_owned());
+            let last = last.unwrap_or_else(|| "it printed nothing".to_owned());
             return Err(Failure(format!("{}: {last}", finished.ending)));
         }
         let line = fs::read_to_string(self.said()).map_err(said)?;
@@ -139,7 +141,7 @@ impl Program {
         if !same_file(Path::new(served), work.preload) {
             let wanted = work.preload.display();
             return Err(Failure(format!(
-                "{wanted} was preloaded, and {served} served"
+                "{wanted} was preloaded, but {served} served the calls"
             )));
         }
         let pairs = line
@@ -156,7 +158,7 @@ impl Program {
         let mut number = |name: &str| numbers.remove(name);
         let (operations, elapsed_ns) = (number("operations"), number("elapsed_ns"));
         let (Some(digest), Some(operations), Some(ns)) = (digest, operations, elapsed_ns) else {
-            return Err(Failure(format!("the program said {:?}", line)));
+            return Err(Failure(format!("the program printed {:?}", line)));
         };
         Ok(Done {
             operations: operations as u64,

@@ -218,7 +218,10 @@ fn once(
     }
     let text = fs::read(&output).map_err(said)?;
     if text.is_empty() {
-        return Err(Failure(format!("{} said nothing", call.program.display())));
+        return Err(Failure(format!(
+            "{} printed nothing",
+            call.program.display()
+        )));
     }
     Ok((finished.usage, fnv1a(&text)))
 }

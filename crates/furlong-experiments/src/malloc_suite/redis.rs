@@ -55,7 +55,7 @@ pub(super) fn once(
         let stopped = client(&socket, &["shutdown", "nosave"]);
         let finished = served
             .join()
-            .map_err(|_| Failure("nobody waited for redis".to_owned()))?;
+            .map_err(|_| Failure("the redis-server process was not awaited".to_owned()))?;
         let finished = finished.map_err(said)?;
         let length = loaded?;
         if finished.ending != Ending::Exited(0) {

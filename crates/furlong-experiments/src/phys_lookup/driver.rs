@@ -184,7 +184,10 @@ mod tests {
             let key = field.queries.source().next_key();
             field.answers[key] += size_of::<Wide>();
             let failure = field.time(&shape, 20).unwrap_err().0;
-            assert!(failure.contains("answered before"), "{failure}");
+            assert!(
+                failure.contains("another answer than the untimed ones"),
+                "{failure}"
+            );
         }
     }
 
@@ -199,7 +202,7 @@ mod tests {
         let look = |frame| answer::<L, D>(segments.view(), frame, memory.find(frame));
         look(hole.start - 1).unwrap();
         let failure = look(hole.end - 1).unwrap_err().0;
-        assert!(failure.contains("right is Some(0)"), "{failure}");
+        assert!(failure.contains("expected Some(0)"), "{failure}");
         // The segment after it begins elsewhere in the list.
         assert!(look(hole.end).is_err());
     }

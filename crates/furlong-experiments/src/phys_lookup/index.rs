@@ -52,7 +52,7 @@ pub fn run_index<I: SegmentIndex>(request: &Request) -> Result<Outcome, Failure>
 #[must_use]
 pub fn index_limit(workload: &Workload) -> Option<String> {
     let lack = match Shape::of(workload).ok()?.kind {
-        Kind::Guard | Kind::Race(_) => "no readers beside a writer",
+        Kind::Guard | Kind::Race(_) => "it does not support readers during writes",
         Kind::Loop => "nothing is looked up",
         Kind::Find | Kind::Frag | Kind::Fleet | Kind::Maps(_) => return None,
     };
@@ -109,7 +109,8 @@ impl<I: SegmentIndex, D: Page> Field<I, D> {
             let right = right.map(|(segment, number)| (segment.start, *number));
             let found = index.find(frame);
             if found != right {
-                let text = format!("frame {frame:#x} was answered with {found:?}, not {right:?}");
+                let text =
+                    format!("the lookup of frame {frame:#x} returned {found:?}, not {right:?}");
                 return Err(Failure(text));
             }
             answers.push(place::<D>(frame, found));
@@ -208,7 +209,7 @@ mod tests {
     #[test]
     fn a_segment_that_is_forgotten_is_missed() {
         let Failure(why) = run_index::<List<true>>(&request("find-1k")).unwrap_err();
-        assert!(why.contains("answered with None"), "{why}");
+        assert!(why.contains("returned None"), "{why}");
     }
 
     #[test]
@@ -222,13 +223,16 @@ mod tests {
         let key = field.queries.source().next_key();
         field.answers[key] += 1;
         let Failure(why) = field.time(&shape, 3).unwrap_err();
-        assert!(why.contains("answered before"), "{why}");
+        assert!(
+            why.contains("another answer than the untimed ones"),
+            "{why}"
+        );
     }
 
     #[test]
     fn what_is_more_than_a_lookup_has_a_reason() {
         let why = |name: &str| index_limit(&request(name).workload);
-        let beside = Some("no readers beside a writer");
+        let beside = Some("it does not support readers during writes");
         assert_eq!(why("plug-race").as_deref(), beside);
         assert_eq!(why("guard").as_deref(), beside);
         assert_eq!(why("loop").as_deref(), Some("nothing is looked up"));

@@ -117,8 +117,8 @@ pub(super) fn answer<L: LookupArm, D: Page>(
     let is_right = page.is_none_or(|page| page.is_of(frame));
     if found != wanted || address(page) != place || !is_right {
         return Err(Failure(format!(
-            "frame {frame:#x} was answered with offset {found:?}, page {:#x}; right is {wanted:?}, \
-             {place:#x}",
+            "the lookup of frame {frame:#x} returned offset {found:?}, page {:#x}; expected \
+             {wanted:?}, {place:#x}",
             address(page)
         )));
     }

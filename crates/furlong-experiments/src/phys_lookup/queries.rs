@@ -74,7 +74,7 @@ pub(super) fn is_sum_of<F: Copy + Into<u64> + TryFrom<u64>>(
     lookups: u64,
 ) -> Result<(), Failure> {
     if sum != queries.source().expect(lookups, answers) {
-        let text = "the lookups on the clock did not all answer what they had answered before";
+        let text = "some timed lookups gave another answer than the untimed ones";
         return Err(Failure(text.to_owned()));
     }
     Ok(())

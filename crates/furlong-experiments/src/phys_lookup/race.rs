@@ -157,8 +157,8 @@ where
         let due = written.elapsed.as_secs_f64() * rate as f64;
         if due >= RATE_FROM && (written.pairs as f64) < RATE_MIN * due {
             return Err(Failure(format!(
-                "the other thread unplugged and plugged {} times where {due:.0} were due: the \
-                 machine is too busy",
+                "the other thread unplugged and plugged {} times instead of {due:.0}: the machine \
+                 is too busy",
                 written.pairs
             )));
         }
@@ -182,7 +182,10 @@ where
                 )
             });
             if let Some(at) = wrong {
-                let text = format!("frame {:#x} was answered wrongly in a race", frames[at]);
+                let text = format!(
+                    "the lookup of frame {:#x} was wrong during a race",
+                    frames[at]
+                );
                 return Err(Failure(text));
             }
             timed += elapsed;

@@ -112,8 +112,8 @@ fn an_arm_says_what_it_cannot_have() {
         let told = arms.filter_map(|arm| Some((arm.name, (arm.na)(&load)?)));
         told.collect::<Vec<_>>()
     };
-    let array = [("array", "at most 32 segments".to_owned())];
-    let flat = [("flat", "only below 256 GiB".to_owned())];
+    let array = [("array", "supports at most 32 segments".to_owned())];
+    let flat = [("flat", "supports frames below 256 GiB only".to_owned())];
     for profile in [Profile::Smoke, Profile::Full] {
         for name in ["frag-1m", "frag-64m", "frag-128m", "frag-256m-rand"] {
             assert_eq!(limits(name, profile), array, "{name}");

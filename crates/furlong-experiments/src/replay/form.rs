@@ -88,18 +88,18 @@ fn unknown(input: &Input) -> Error {
         format!("{name}: is a directory; name a file, or /sys/firmware/memmap itself")
     } else if input.is_packed() && input.beginning(1).is_empty() {
         format!(
-            "{name}: is packed with zstd, and nothing can be unpacked from it: it is empty, cut \
-             off or damaged; copy it again"
+            "{name}: the zstd data cannot be unpacked: it is empty, truncated or damaged; copy it \
+             again"
         )
     } else if input.is_packed() {
         let known = known();
-        format!("{name}: what is packed in it is no trace that is known here: {known}")
+        format!("{name}: the unpacked data is not a known trace: {known}")
     } else if input.bytes.iter().all(u8::is_ascii_whitespace) {
         format!("{name}: is empty")
     } else if input.bytes.contains(&0) {
         format!("{name}: line {line}: holds a NUL byte; name a text file")
     } else {
         let known = known();
-        format!("{name}: is no trace that is known here: {known}")
+        format!("{name}: is not a known trace: {known}")
     })
 }

@@ -56,7 +56,7 @@ impl Input {
         if bytes.len() as u64 > BYTES_MAX {
             let most = BYTES_MAX >> 30;
             return Err(Error::usage(format!(
-                "{name}: has more than {most} GiB, too much to be replayed at once; cut it"
+                "{name}: has more than {most} GiB, too much for one replay; split it"
             )));
         }
         Ok(Input {

@@ -35,13 +35,13 @@ pub fn page(outcome: &Outcome, style: &Style) -> String {
     }
     let answers = outcome.subjects.iter().map(|subject| subject.answers);
     let held = format!(
-        "{} answers held against {}, {} wrong.",
+        "{} answers compared with {}, {} wrong.",
         answers.sum::<u64>(),
         outcome.judge,
         outcome.wrong()
     );
-    let times = "Times are of this one run, lookups with their memory warm: they show what the \
-                 trace does; `furlong run` measures.";
+    let times = "Times are of this one run, with warm caches: they describe the trace. Use \
+                 `furlong run` to measure.";
     page.push('\n');
     page.push_str(&fold(&format!("{held} {times}"), style.width, 0));
     page.push('\n');

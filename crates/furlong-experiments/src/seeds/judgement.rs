@@ -156,7 +156,7 @@ fn variances(document: &Document) -> Option<String> {
     let told: Vec<String> = told.collect();
     (document.claims_less_variance && !told.is_empty()).then(|| {
         format!(
-            "Of its claim that runs differ less with the change an F test says: {}.",
+            "Its claim that runs vary less with the change, by an F test: {}.",
             told.join("; ")
         )
     })
@@ -192,12 +192,11 @@ fn several_tests(document: &Document) -> Option<String> {
         return None;
     }
     let kept = match left.is_empty() {
-        true => "none is left".to_owned(),
-        false => format!("what is left is: {}", left.join("; ")),
+        true => "none remains".to_owned(),
+        false => format!("the remaining ones are: {}", left.join("; ")),
     };
     Some(format!(
-        "{alone} of its {} figures have p < 0.05 by themselves; with all of them counted (Holm) \
-         {kept}.",
+        "{alone} of its {} figures have p < 0.05 on their own; after Holm's correction {kept}.",
         p.len()
     ))
 }
@@ -291,7 +290,7 @@ mod tests {
         let all = documents().unwrap();
         let said = together(all.last().unwrap());
         assert!(said[0].starts_with("2 of its 4 figures"), "{said:?}");
-        assert!(said[0].ends_with("none is left."), "{said:?}");
+        assert!(said[0].ends_with("none remains."), "{said:?}");
         assert!(said[1].contains("71.5 each"), "{said:?}");
         assert!(said[1].contains("at 75 MHz"), "{said:?}");
         for wanted in ["0.18 (F = 4.40)", "0.19 (F = 4.29)", "0.36 (F = 2.69)"] {

@@ -15,12 +15,11 @@ use furlong_lab::report::wording::word;
 pub fn page(documents: &[Document], records: &Records) -> Sheet {
     let mut sheet = Sheet::new("Five documents, their figures and this machine's");
     sheet.text(format!(
-        "Each of the five systems comes from a document that says what a change was worth. Here \
-         its figures stand as they were published, with the lines that they stand on, beside two \
-         things: what a correct test says of them, computed from what the document gives \
-         (difference and 95 % interval by Welch, a verdict at a margin of {} where there are at \
-         least six runs), and what the same change was worth when it was measured with furlong, \
-         out of records that are named under each table.",
+        "Each of the five systems comes from a document that reports the effect of a change. The \
+         tables show its figures as published, with their lines. Beside each figure are the result \
+         of a correct test on the document's data (difference and 95 % interval by Welch, and a \
+         verdict at a margin of {} if there are at least six runs) and the effect of the same \
+         change as measured with furlong. The records are named under each table.",
         chosen_percent(MARGIN_PCT)
     ));
     for document in documents {
@@ -76,7 +75,7 @@ fn document(sheet: &mut Sheet, document: &Document, records: &Records) {
     notes.extend(sources.iter().enumerate().map(numbered));
     notes.extend(missing.iter().map(|(experiment, workloads)| {
         let workloads = workloads.join(",");
-        format!("Not yet: furlong run {experiment} --workloads {workloads}")
+        format!("Not measured yet: furlong run {experiment} --workloads {workloads}")
     }));
     sheet.notes(notes);
 }

@@ -36,7 +36,7 @@ pub fn run<I: AreaIndex>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     let Kind::Index(workload) = shape.kind else {
         let name = &request.workload.name;
-        return Err(Failure(format!("`{name}` is about more than an index")));
+        return Err(Failure(format!("`{name}` needs more than an index")));
     };
     let mut random = Random::new(request.seed);
     let mut driver = Driver::<I> {
@@ -341,9 +341,7 @@ impl<I: AreaIndex> Driver<I> {
             });
             let starts = starts.into_iter().take(now as usize);
             if gap == Gap::None && starts.clone().any(|start| start != u64::MAX) {
-                return Err(Failure(
-                    "there is no such gap, and one was found".to_owned(),
-                ));
+                return Err(Failure("a gap was found where none exists".to_owned()));
             }
             self.score.digest = digest(self.score.digest, starts);
         }

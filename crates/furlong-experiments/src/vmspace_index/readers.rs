@@ -349,7 +349,7 @@ impl<S: SharedIndex + Sync> Race<'_, S> {
             let begin = spans.iter().map(|(begin, _)| *begin).min();
             let end = spans.iter().map(|(_, end)| *end).max();
             let span = begin.zip(end).map(|(begin, end)| end - begin);
-            span.ok_or_else(|| Failure("nobody reads".to_owned()))
+            span.ok_or_else(|| Failure("there is no reader thread".to_owned()))
         })
     }
 }

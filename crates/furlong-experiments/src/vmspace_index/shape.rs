@@ -59,7 +59,7 @@ const AREAS_MAX: u64 = 1 << 24;
 impl Shape {
     pub(super) fn of(load: &Workload) -> Result<Self, Failure> {
         let name = load.name.as_str();
-        let kind = kind(name).ok_or_else(|| Failure(format!("`{name}` is no such workload")))?;
+        let kind = kind(name).ok_or_else(|| Failure(format!("`{name}` is not a workload")))?;
         let number = |key| load.params.get(key).copied();
         let areas = match (kind, number("areas")) {
             (Kind::Build | Kind::Calls(_) | Kind::Faults, _) => 0,
@@ -158,7 +158,11 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_in_a_line() {
-        assert!(said("churn", &[]).unwrap_err().contains("no such workload"));
+        assert!(
+            said("churn", &[])
+                .unwrap_err()
+                .contains("is not a workload")
+        );
         assert!(said("churn-1k", &[]).unwrap_err().contains("`areas`"));
         assert!(
             said("churn-1k", &[("areas", 1)])

@@ -258,7 +258,7 @@ fn a_wrong_answer_is_a_failure() {
     let erased = said(run::<Wrong<FORGETS>>, "erase-random-1k");
     assert!(erased.contains("erased areas"), "{erased}");
     let gap = said(run::<Wrong<FINDS_GAPS>>, "gap-none");
-    assert!(gap.contains("no such gap"), "{gap}");
+    assert!(gap.contains("where none exists"), "{gap}");
     for load in ["fork-100", "bulk-fork"] {
         let copies = said(run::<Wrong<COPIES_LESS>>, load);
         assert!(copies.contains("copies add up to"), "{copies}");

@@ -147,7 +147,7 @@ impl<C: Config<Counters: 'static>> Driver<C> {
         let granted = self.steps.iter().map(|step| &grants[step.place as usize]);
         let starts = granted.map(|grant| grant.as_ref().map(|grant| grant.iova().raw()));
         let starts: Option<Vec<u64>> = starts.collect();
-        let starts = starts.ok_or_else(|| Failure("an extent found no place".to_owned()))?;
+        let starts = starts.ok_or_else(|| Failure("a reservation failed".to_owned()))?;
         self.digest = digest(self.digest, starts);
         Ok(timed)
     }
@@ -189,7 +189,7 @@ impl<C: Config<Counters: 'static>> Driver<C> {
             .map(|owned| owned.extent)
             .eq(live.iter().copied())
         {
-            let text = "what is reserved is not what was granted";
+            let text = "the reserved extents differ from the granted ones";
             return Err(Failure(text.to_owned()));
         }
         let ends = live.iter().flat_map(|e| [e.start(), e.last()]);

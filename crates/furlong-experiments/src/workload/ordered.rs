@@ -210,9 +210,7 @@ impl<S: Ordered> Driver<S> {
         let expected = digest(0, expected.map(|node| node as u64));
         let found = digest(0, self.subject.nodes()?.into_iter().map(u64::from));
         if found != expected {
-            return Err(Failure(
-                "the structure does not hold what was put into it".into(),
-            ));
+            return Err(Failure("the structure has lost or gained elements".into()));
         }
         Ok(expected)
     }

@@ -47,7 +47,7 @@ impl Need {
             Need::Window => "no window",
             Need::Place => "it chooses the place",
             Need::Random => "no random place",
-            Need::Unknown => "not known what it asks for",
+            Need::Unknown => "its requests are unknown",
         };
         lack.to_owned()
     }

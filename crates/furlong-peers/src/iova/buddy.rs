@@ -66,7 +66,7 @@ impl AddressAllocator for Buddy {
 
     fn new(space: Extent<Iova>) -> Result<Self, Failure> {
         let theirs = Self::with_granule(space, PAGE);
-        theirs.ok_or_else(|| Failure("it cannot have the end of 64 bits".to_owned()))
+        theirs.ok_or_else(|| Failure("it cannot represent the last address of 64 bits".to_owned()))
     }
 
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Range<usize>>, Failure> {

@@ -60,7 +60,7 @@ impl AddressAllocator for OffsetAllocator {
 
     fn new(space: Extent<Iova>) -> Result<Self, Failure> {
         let theirs = Self::with_granule(space, PAGE, NODES_MAX);
-        theirs.ok_or_else(|| Failure("it cannot have 2^32 pages".to_owned()))
+        theirs.ok_or_else(|| Failure("it cannot represent 2^32 pages".to_owned()))
     }
 
     /// Reserves gaps and extents in ascending order, since it chooses the place. Then it releases

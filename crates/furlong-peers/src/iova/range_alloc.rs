@@ -39,7 +39,7 @@ impl AddressAllocator for RangeAlloc {
 
     fn new(space: Extent<Iova>) -> Result<Self, Failure> {
         let theirs = Self::with_granule(space, PAGE);
-        theirs.ok_or_else(|| Failure("it cannot have the end of 64 bits".to_owned()))
+        theirs.ok_or_else(|| Failure("it cannot represent the last address of 64 bits".to_owned()))
     }
 
     /// Reserves gaps and extents in ascending order, since it chooses the place. Then it releases

@@ -120,7 +120,7 @@ impl AddressAllocator for RangeMap {
 
     fn new(space: Extent<Iova>) -> Result<Self, Failure> {
         let ours = Self::with_granule(space, PAGE);
-        ours.ok_or_else(|| Failure("it cannot have the end of 64 bits".to_owned()))
+        ours.ok_or_else(|| Failure("it cannot represent the last address of 64 bits".to_owned()))
     }
 
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Range<u64>>, Failure> {

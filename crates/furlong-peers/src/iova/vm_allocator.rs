@@ -37,7 +37,7 @@ impl VmAllocator {
         let saved = serde_json::to_value(&self.0).map_err(|error| Failure(error.to_string()))?;
         let root = saved.pointer("/interval_tree/root").cloned();
         let root: Option<Box<Node>> = serde_json::from_value(root.unwrap_or_default())
-            .map_err(|error| Failure(format!("it is saved in another form: {error}")))?;
+            .map_err(|error| Failure(format!("its saved form is not readable: {error}")))?;
         let mut ranges = Vec::new();
         collect(root.as_deref(), &mut ranges)?;
         let is_ascending = ranges
@@ -66,7 +66,7 @@ impl AddressAllocator for VmAllocator {
     fn new(space: Extent<Iova>) -> Result<Self, Failure> {
         let size = space
             .len()
-            .ok_or_else(|| Failure("it cannot have all of 64 bits".into()))?;
+            .ok_or_else(|| Failure("it cannot represent the whole 64-bit space".into()))?;
         let theirs = vm_allocator::AddressAllocator::new(space.start().raw(), size);
         theirs.map(Self).map_err(|error| Failure(error.to_string()))
     }

@@ -67,13 +67,14 @@ impl Archive {
         let others = others(folder);
         if others.is_empty() {
             return Err(Error::usage(format!(
-                "Linux's sources are not here: `apt-get install linux-source` brings them on \
-                 Debian 12, 140 MB; or give an archive of Linux {VERSION} with --from"
+                "the sources of Linux are not installed: on Debian 12 `apt-get install \
+                 linux-source` installs them (140 MB); or give an archive of Linux {VERSION} with \
+                 --from"
             )));
         }
         Err(Error::usage(format!(
-            "of Linux's sources there is {}, and this builds {VERSION}: on Debian 12 `apt-get \
-             install {PACKAGE}` brings it; or give an archive of it with --from",
+            "the installed sources of Linux are {}, and this builds {VERSION}: on Debian 12 \
+             `apt-get install {PACKAGE}` installs them; or give an archive with --from",
             others.join(", ")
         )))
     }
@@ -100,7 +101,7 @@ impl Archive {
         if let Some(version) = version.as_ref().filter(|found| !is_right(found)) {
             return Err(Error::usage(format!(
                 "{path} is of Linux {version}, and this builds {VERSION}: on Debian 12 `apt-get \
-                 install {PACKAGE}` brings it"
+                 install {PACKAGE}` installs it"
             )));
         }
         let lacks = |file: &&str| !folder.join(file).is_file();
@@ -117,7 +118,7 @@ impl Archive {
                 let said = said.lines().next().unwrap_or_default().trim();
                 let lacking = lacking.unwrap_or(MAKEFILE);
                 Err(Error::usage(format!(
-                    "{path} is no whole archive of Linux's sources: {lacking} is not in it \
+                    "{path} is not a complete archive of Linux's sources: {lacking} is missing \
                      ({said})"
                 )))
             }

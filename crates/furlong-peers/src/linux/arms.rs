@@ -90,12 +90,12 @@ fn has_readers(load: &Workload) -> bool {
 /// The reason that a mere index cannot run a workload.
 fn index_only(load: &Workload) -> Option<String> {
     let is_able = on_index(load) || has_readers(load);
-    (!is_able).then(|| "it is no address space".to_owned())
+    (!is_able).then(|| "it is not an address space".to_owned())
 }
 
 /// The reason that a structure with one owner cannot run a workload.
 fn one_owner(load: &Workload) -> Option<String> {
-    has_readers(load).then(|| "it has one owner".to_owned())
+    has_readers(load).then(|| "it does not support threads".to_owned())
 }
 
 /// The reason that an allocator that chooses the place cannot run a workload, unless there is only

@@ -114,6 +114,6 @@ fn lay(work: &Path) -> io::Result<()> {
 fn first(said: &str, work: &Path) -> String {
     let is_error = |line: &&str| line.contains("error:") || line.contains("undefined reference");
     let line = said.lines().find(is_error).or_else(|| said.lines().next());
-    let line = line.unwrap_or("it says nothing").trim();
+    let line = line.unwrap_or("it printed nothing").trim();
     line.replace(&format!("{}/", work.display()), "")
 }

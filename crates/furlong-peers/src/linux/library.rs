@@ -269,7 +269,7 @@ pub(super) fn library() -> Result<&'static Library, Failure> {
     static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
     let loaded = LIBRARY.get_or_init(|| match place::library() {
         Some(path) => Library::load(&path),
-        None => Err("nothing says where it is".to_owned()),
+        None => Err("its location is unknown".to_owned()),
     });
     let missing = |why: &String| Failure(format!("{why}: `furlong peers linux` builds it"));
     loaded.as_ref().map_err(missing)
@@ -287,5 +287,5 @@ pub fn is_there() -> bool {
 /// The reason that it cannot.
 pub(super) fn try_out(path: &Path) -> Result<(), Error> {
     let loaded = Library::load(path).map(drop);
-    loaded.map_err(|why| Error::failed(format!("what was built does not work: {why}")))
+    loaded.map_err(|why| Error::failed(format!("the built library does not work: {why}")))
 }

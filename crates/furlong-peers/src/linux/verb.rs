@@ -64,13 +64,15 @@ pub fn build(args: &Args) -> Result<ExitCode, Error> {
     let archive = Archive::find(linux.from.as_deref())?;
     let homes = place::dir().zip(place::current());
     let (dir, home) = homes.ok_or_else(|| {
-        Error::usage("neither XDG_CACHE_HOME nor HOME says where the library could be kept")
+        Error::usage(
+            "neither XDG_CACHE_HOME nor HOME is set, so there is no directory for the library",
+        )
     })?;
     let work = Work::new(&dir)?;
     let tree = work.0.join("linux");
     let made = fs::create_dir(&tree);
     made.map_err(|error| Error::failed(format!("{}: {}", tree.display(), cause(&error))))?;
-    talk::Voice::Normal.note("unpacking Linux's sources, some ten seconds");
+    talk::Voice::Normal.note("unpacking Linux's sources, about ten seconds");
     let unpacked = archive.unpack(&tree)?;
     let built = work.0.join(LIBRARY);
     compile(&tree, &work.0, &built)?;

@@ -36,9 +36,9 @@ fn na(load: &Workload) -> Option<String> {
         return goes_through_all(load).then(|| "it goes through all areas for a gap".to_owned());
     }
     let lack = if load.name.starts_with("readers-") {
-        "no readers beside a writer"
+        "it does not support readers during writes"
     } else {
-        "it is no address space"
+        "it is not an address space"
     };
     Some(lack.to_owned())
 }

@@ -59,7 +59,7 @@ impl Means {
         let why = Ring::try_out().err();
         let note = why.map(|why| {
             format!(
-                "without io_uring ({}), so that each job has one transfer under way at a time",
+                "io_uring is not available ({}): each job has one transfer in flight at a time",
                 cause(&why)
             )
         });
@@ -86,7 +86,7 @@ impl Means {
         let ring = Ring::new(file, originals.count());
         match ring {
             Ok(ring) => Ok(Box::new(ring)),
-            Err(error) => Err(Failure(format!("there is no ring: {}", cause(&error)))),
+            Err(error) => Err(Failure(format!("cannot create a ring: {}", cause(&error)))),
         }
     }
 }

@@ -99,7 +99,7 @@ impl<'m, R: Route> Job<'m, R> {
             }
             tries += 1;
             if tries == TRIES {
-                return Err(Failure("there was no room in the pool".to_owned()));
+                return Err(Failure("the pool had no room".to_owned()));
             }
             thread::yield_now();
         }

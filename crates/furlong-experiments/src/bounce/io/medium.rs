@@ -115,7 +115,7 @@ fn direct(dir: &Path, len: u64) -> io::Result<File> {
     let file = nameless(dir, libc::O_DIRECT)?;
     let room = fstatvfs(&file)?;
     if room.f_bavail.saturating_mul(room.f_frsize) < 2 * len {
-        return Err(io::Error::other("has not enough room"));
+        return Err(io::Error::other("has too little space"));
     }
     // Some file systems accept the flag but refuse the block.
     file.write_all_at(Buffer::new(PAGE, 0).slice(), 0)?;
@@ -175,7 +175,7 @@ mod tests {
     fn a_place_without_room_or_without_a_directory_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let full = direct(dir.path(), u64::MAX / 4).unwrap_err();
-        assert!(full.to_string().contains("not enough room"), "{full}");
+        assert!(full.to_string().contains("too little space"), "{full}");
         assert!(direct(&dir.path().join("nowhere"), 1).is_err());
     }
 }

@@ -135,7 +135,7 @@ impl Part {
 /// Reports a block with wrong content.
 pub(super) fn wrong(name: Name) -> Failure {
     Failure(format!(
-        "block {} is not what was written to it the {}. time",
+        "block {} does not hold the data of write {}",
         name.block,
         name.generation + 1
     ))

@@ -91,7 +91,7 @@ impl<'m> Engine<'m> for Ring<'m> {
 
     fn wait(&mut self, done: &mut Vec<usize>) -> Result<(), Failure> {
         let slept = self.sleep();
-        slept.map_err(|error| Failure(format!("the ring does not turn: {error}")))?;
+        slept.map_err(|error| Failure(format!("io_uring_enter failed: {error}")))?;
         while let Some((tag, ended)) = self.next_done() {
             ended?;
             done.push(tag);

@@ -129,7 +129,7 @@ impl<'m> Engine<'m> for Erring<'m> {
 fn a_device_that_loses_a_write_is_seen() {
     for defect in [Defect::Lost, Defect::Astray] {
         let Failure(why) = batches(&Straight, Mover::Erring(defect)).unwrap_err();
-        assert!(why.contains("is not what was written to it"), "{why}");
+        assert!(why.contains("does not hold the data of write"), "{why}");
     }
     let refused = batches(&Straight, Mover::Erring(Defect::Refused));
     assert_eq!(refused, Err(Failure("no".to_owned())));
@@ -157,7 +157,7 @@ impl Route for Forgetful {
 fn a_pool_that_does_not_copy_back_is_seen() {
     let forgetful = Forgetful(Pooled::new().unwrap());
     let Failure(why) = batches(&forgetful, Mover::Plain).unwrap_err();
-    assert!(why.contains("is not what was written to it"), "{why}");
+    assert!(why.contains("does not hold the data of write"), "{why}");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_changed_byte_anywhere_in_a_block_is_seen_in_the_end() {
         buffer.slice()[byte] ^= 1;
         medium.file.write_all_at(buffer.slice(), offset).unwrap();
         let Failure(why) = part.verify(&medium.file).unwrap_err();
-        assert_eq!(why, "block 41 is not what was written to it the 1. time");
+        assert_eq!(why, "block 41 does not hold the data of write 1");
         buffer.slice()[byte] ^= 1;
         medium.file.write_all_at(buffer.slice(), offset).unwrap();
     }

@@ -74,7 +74,7 @@ pub fn run_allocator<A: SlotAllocator>(request: &Request) -> Result<Outcome, Fai
         }
         Kind::Memcpy | Kind::Io(_) => {
             let name = &request.workload.name;
-            Err(Failure(format!("`{name}` is not for allocators of slots")))
+            Err(Failure(format!("`{name}` does not run on slot allocators")))
         }
     }
 }
@@ -140,7 +140,7 @@ impl<A: SlotAllocator, const COUNTS: bool> Mapper for LockedAllocator<A, COUNTS>
     /// Checks that everything is free, by allocating all slots at once.
     fn finish(self) -> Result<(), Failure> {
         let all = self.with(|allocator| allocator.allocate(SLOTS));
-        let missing = || Failure(format!("not all of {SLOTS} slots are free in the end"));
+        let missing = || Failure(format!("some of the {SLOTS} slots are not free at the end"));
         all.map(drop).ok_or_else(missing)
     }
 }
@@ -163,7 +163,7 @@ impl<A: SlotAllocator> Bench<A> {
     #[inline(always)]
     fn pair(&mut self, buffer: &mut [u8], between: impl FnOnce(&mut [u8])) -> Result<(), Failure> {
         let len = buffer.len();
-        let full = || Failure(format!("there was no room for {len} bytes"));
+        let full = || Failure(format!("the pool had no room for {len} bytes"));
         let run = self.shared.map(len).ok_or_else(full)?;
         let from = A::first(run) * SLOT as usize;
         self.memory.slice()[from..from + len].copy_from_slice(buffer);
@@ -182,7 +182,7 @@ impl<A: SlotAllocator> Bench<A> {
         self.pair(buffer.slice(), |buffer| buffer.fill(0xff))?;
         match buffer.slice() == expected {
             true => Ok(()),
-            false => Err(Failure("bytes came back changed".to_owned())),
+            false => Err(Failure("the pool changed the data".to_owned())),
         }
     }
 
@@ -263,10 +263,13 @@ mod tests {
     fn slots_that_are_lost_or_given_twice_are_seen() {
         for name in ["empty-4k-1t", "copy-64k"] {
             let why = sample::<LEAKS>(name).unwrap_err();
-            assert!(why.contains("slots are free in the end"), "{name}: {why}");
+            assert!(
+                why.contains("slots are not free at the end"),
+                "{name}: {why}"
+            );
         }
         let why = sample::<TWICE>("outstanding-16-4k-1t").unwrap_err();
-        assert!(why.contains("while somebody had it"), "{why}");
+        assert!(why.contains("although it was already in use"), "{why}");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub(in crate::bounce) fn drained<M: Memory, C: Config>(pool: &Pool<M, C>) -> Res
     let (free, slots) = (pool.free_slots(), pool.slots());
     if free != slots || slots != BLOCKS * BLOCK_SLOTS {
         return Err(Failure(format!(
-            "{free} of {slots} slots are free in the end"
+            "only {free} of {slots} slots are free at the end"
         )));
     }
     Ok(())

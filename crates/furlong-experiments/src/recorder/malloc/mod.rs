@@ -54,7 +54,8 @@ pub fn record(
     let lost = |error: io::Error| {
         let (place, why) = (place.display(), cause(&error));
         Error::usage(format!(
-            "no room for {events} calls in {place} ({why}): --events N takes fewer, 32 bytes each"
+            "{place} has no room for {events} calls ({why}): record fewer with --events N, 32 \
+             bytes each"
         ))
     };
     let home = tempfile::Builder::new()

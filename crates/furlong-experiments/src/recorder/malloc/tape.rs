@@ -98,11 +98,11 @@ impl Tape {
         };
         say(
             lost,
-            "calls came after the log was full: --events N gives it more room",
+            "calls came after the log was full: enlarge the log with --events N",
         );
         say(
             self.unfinished,
-            "calls were being written when their process was ended",
+            "calls were incomplete when their process ended",
         );
         say(
             self.inherited,

@@ -95,7 +95,7 @@ fn what_was_not_finished_or_had_no_room_is_counted() {
         "{missed:?}"
     );
     assert!(
-        missed[1].starts_with("1 calls were being written"),
+        missed[1].starts_with("1 calls were incomplete"),
         "{missed:?}"
     );
 }

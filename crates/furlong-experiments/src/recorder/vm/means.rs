@@ -96,7 +96,7 @@ pub fn choose() -> Result<(Means, Option<Unable>), Error> {
     match Means::Strace.try_out() {
         Ok(()) => Ok((Means::Strace, Some(perf))),
         Err(strace) => Err(Error::failed(format!(
-            "nothing here can watch a command: perf: {perf}; strace: {strace}"
+            "no tool can trace a command here: perf: {perf}; strace: {strace}"
         ))),
     }
 }

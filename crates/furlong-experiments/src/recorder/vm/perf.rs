@@ -48,7 +48,7 @@ fn perf_record(output: &Path) -> Command {
 pub(super) fn try_out() -> Result<(), Unable> {
     if found(Path::new("perf")).is_none() {
         return Err(Unable {
-            why: "there is no perf".to_owned(),
+            why: "perf is not installed".to_owned(),
             remedy: "install the package linux-perf (on Ubuntu linux-tools-generic)",
         });
     }
@@ -71,7 +71,7 @@ pub(super) fn try_out() -> Result<(), Unable> {
         .find(|line| line.contains("ermi") || line.contains("denied"));
     let why = reason
         .or_else(|| lines.next())
-        .unwrap_or("perf may not trace");
+        .unwrap_or("perf is not allowed to trace");
     Err(unable(why.to_owned()))
 }
 
@@ -104,7 +104,7 @@ pub(super) fn record(program: &Program) -> Result<Recorded, Error> {
     let ended = script.wait().map_err(failed)?;
     if !ended.success() {
         return Err(Error::failed(format!(
-            "perf script cannot read what was recorded: {ended}"
+            "perf script cannot read the recording: {ended}"
         )));
     }
     Ok(Recorded {
@@ -230,7 +230,7 @@ impl Witness {
                 self.lost,
                 "records were lost: the command was faster than perf",
             ),
-            (self.unknown, "lines of perf were not understood"),
+            (self.unknown, "lines of perf could not be parsed"),
         ];
         let some = counts.into_iter().filter(|(count, _)| *count > 0);
         some.map(|(count, what)| format!("{count} {what}"))

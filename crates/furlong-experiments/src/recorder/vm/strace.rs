@@ -53,7 +53,7 @@ fn strace(output: &Path) -> Command {
 pub(super) fn try_out() -> Result<(), Unable> {
     if found(Path::new("strace")).is_none() {
         return Err(Unable {
-            why: "there is no strace".to_owned(),
+            why: "strace is not installed".to_owned(),
             remedy: "install the package strace",
         });
     }
@@ -181,11 +181,11 @@ impl Witness {
 
     fn missed(&self) -> Vec<String> {
         let counts = [
+            (self.unread, "execs whose mappings are unknown"),
             (
-                self.unread,
-                "execs, of which nobody could see what they map",
+                self.lines.unknown,
+                "calls that strace does not show completely",
             ),
-            (self.lines.unknown, "calls that strace does not show whole"),
         ];
         let some = counts.into_iter().filter(|(count, _)| *count > 0);
         some.map(|(count, what)| format!("{count} {what}"))

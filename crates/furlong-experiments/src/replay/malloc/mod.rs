@@ -29,13 +29,15 @@ fn replay(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
     let subjects = choice.of(&SUBJECTS, |subject| subject.name, |_| true)?;
     let (text, cut) = unpacked(&input.bytes, input.is_packed());
     let (script, fault) = parse(&text);
-    let cut = cut.map(|error| format!("is not whole: {}", cause(&error)));
+    let cut = cut.map(|error| format!("is incomplete: {}", cause(&error)));
     let fault = fault.or(cut).map(|why| format!("{}: {why}", input.name));
     if script.steps.is_empty() {
         let why = fault.unwrap_or_else(|| format!("{}: holds no call", input.name));
         return Err(Error::usage(why));
     }
-    let lost = |error: std::io::Error| Error::failed(format!("no place: {}", cause(&error)));
+    let lost = |error: std::io::Error| {
+        Error::failed(format!("cannot create a temporary file: {}", cause(&error)))
+    };
     let home = tempfile::tempdir().map_err(lost)?;
     let steps = home.path().join("steps");
     fs::write(&steps, &script.steps).map_err(lost)?;

@@ -68,15 +68,15 @@ fn what_is_wrong_is_said_with_its_line_and_what_stands_before_is_kept() {
         ("f 7", "block 7 is not live here"),
         ("f 0\nf 0", "line 3: block 0 is not live here"),
         ("r 1 5", "block 1 is not live here"),
-        ("m", "no call that is known"),
-        ("m many", "no number"),
-        ("m -1", "no number"),
-        ("m 8 24", "24 is no alignment"),
-        ("m 8 0", "0 is no alignment"),
-        ("m 8 1099511627776", "is no alignment"),
-        ("m 99999999999999", "more than any block has"),
-        ("jump 3", "no call that is known"),
-        ("\u{0}", "no call that is known"),
+        ("m", "is not a known call"),
+        ("m many", "a number must follow"),
+        ("m -1", "a number must follow"),
+        ("m 8 24", "24 is not an alignment"),
+        ("m 8 0", "0 is not an alignment"),
+        ("m 8 1099511627776", "is not an alignment"),
+        ("m 99999999999999", "exceed the largest block"),
+        ("jump 3", "is not a known call"),
+        ("\u{0}", "is not a known call"),
     ] {
         let (script, fault) = parse(format!("m 5\n{wrong}\nm 6\n").as_bytes());
         let fault = fault.unwrap();
@@ -84,7 +84,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_stands_before_is_kept() {
         assert_eq!(script.totals.allocations, 1, "{wrong}");
     }
     let (_, fault) = parse(b"m 5\n\xff\xfe\n");
-    assert_eq!(fault.as_deref(), Some("line 2: is no text"));
+    assert_eq!(fault.as_deref(), Some("line 2: is not text"));
 }
 
 #[test]

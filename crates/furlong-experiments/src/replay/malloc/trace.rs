@@ -98,7 +98,7 @@ pub(super) fn parse(text: &[u8]) -> (Script, Option<String>) {
     let mut reader = Reader::default();
     let lines = text.split(|byte| *byte == b'\n').enumerate();
     for (number, line) in lines {
-        let line = std::str::from_utf8(line).map_err(|_| "is no text".to_owned());
+        let line = std::str::from_utf8(line).map_err(|_| "is not text".to_owned());
         if let Err(why) = line.and_then(|line| reader.line(line.trim())) {
             let fault = format!("line {}: {why}", number + 1);
             return (reader.end(), Some(fault));
@@ -114,7 +114,7 @@ impl Reader {
             return Ok(());
         };
         let numbers: Option<Vec<u64>> = words.map(|word| word.parse().ok()).collect();
-        let numbers = numbers.ok_or_else(|| format!("`{line}`: what follows is no number"))?;
+        let numbers = numbers.ok_or_else(|| format!("`{line}`: a number must follow"))?;
         match (word, numbers.as_slice()) {
             ("p", []) => {
                 self.end_program();
@@ -143,7 +143,7 @@ impl Reader {
                 self.live(live.bytes, size);
                 self.script.totals.resizes += 1;
             }
-            _ => return Err(format!("`{line}` is no call that is known")),
+            _ => return Err(format!("`{line}` is not a known call")),
         }
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Reader {
         let size = sized(size)?;
         if !align.is_power_of_two() || align > ALIGN_MAX {
             return Err(format!(
-                "{align} is no alignment: a power of two up to 2^30"
+                "{align} is not an alignment: use a power of two up to 2^30"
             ));
         }
         let slot = self.free_slots.pop().unwrap_or_else(|| {
@@ -216,6 +216,6 @@ impl Reader {
 fn sized(size: u64) -> Result<u64, String> {
     match size {
         0..=SIZE_MAX => Ok(size),
-        _ => Err(format!("{size} bytes are more than any block has")),
+        _ => Err(format!("{size} bytes exceed the largest block")),
     }
 }

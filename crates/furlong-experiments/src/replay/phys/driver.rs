@@ -181,7 +181,9 @@ impl Driver {
         if found == expected {
             return Ok(());
         }
-        self.miss(|| format!("`{step}` gave {found:?}, the specification says {expected:?}"));
+        self.miss(|| {
+            format!("`{step}` returned {found:?}, the specification expects {expected:?}")
+        });
         Err(End::Wrong)
     }
 
@@ -267,7 +269,9 @@ impl Driver {
         let wanted = expected.map(|(name, offset)| (self.names.get(name).copied(), offset));
         let found = view.find(pfn).map(|(id, offset)| (Some(id), offset));
         if found != wanted {
-            self.miss(|| format!("find {pfn} gave {found:?}, the specification says {wanted:?}"));
+            self.miss(|| {
+                format!("find {pfn} returned {found:?}, the specification expects {wanted:?}")
+            });
         }
         let page = view.page_of(pfn);
         let is_right = match (page, expected) {
@@ -275,7 +279,9 @@ impl Driver {
             (page, expected) => page.is_none() && expected.is_none(),
         };
         if !is_right {
-            self.miss(|| format!("page {pfn} gave {page:?}, the specification says {expected:?}"));
+            self.miss(|| {
+                format!("page {pfn} returned {page:?}, the specification expects {expected:?}")
+            });
         }
         if let Some(address) = frame.checked_shl(12) {
             self.probes_page += view.probes_of_page(furlong::addr::PhysAddr::new(address));
@@ -316,7 +322,7 @@ fn full(room: usize) -> End {
 }
 
 fn no_memory() -> End {
-    End::NotApplicable("it has no memory for frames so high or so many".to_owned())
+    End::NotApplicable("it has too little memory for frames so high or so many".to_owned())
 }
 
 #[cfg(test)]
@@ -341,7 +347,7 @@ mod tests {
             found
                 .first_wrong
                 .unwrap()
-                .starts_with("find 0xff gave Some(")
+                .starts_with("find 0xff returned Some(")
         );
         let mut other = script();
         let missed = |(_, expected): &&mut Look| expected.is_none();
@@ -364,7 +370,7 @@ mod tests {
         assert_eq!((found.answers, found.wrong), (2, 1));
         let first = found.first_wrong.unwrap();
         assert!(
-            first.starts_with("`plug 0x4 0xc` gave Err(Overlap(0))"),
+            first.starts_with("`plug 0x4 0xc` returned Err(Overlap(0))"),
             "{first}"
         );
     }

@@ -24,7 +24,7 @@ pub(super) fn refusal(bytes: u64) -> Option<String> {
     let most = available() / SHARE;
     (bytes > most).then(|| {
         format!(
-            "it would take {:.1} GiB, and {:.1} may be taken",
+            "it would need {:.1} GiB, and {:.1} are allowed",
             gib(bytes),
             gib(most)
         )

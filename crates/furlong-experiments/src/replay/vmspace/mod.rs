@@ -53,8 +53,8 @@ fn described(script: &Script) -> String {
         script.events, script.spaces
     );
     for (lines, what) in [
-        (&script.no_execs, "execs that are stacks which grow"),
-        (&script.unsaid_execs, "execs that are not said"),
+        (&script.no_execs, "execs as growing stacks"),
+        (&script.unsaid_execs, "execs that were not recorded"),
         (&script.not_asked, "calls that were refused for their files"),
     ] {
         if !lines.is_empty() {

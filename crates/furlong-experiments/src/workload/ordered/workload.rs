@@ -33,7 +33,7 @@ impl Shape {
             "plain" => Kind::Toggle,
             "ins" => Kind::Insert,
             "rem" => Kind::Remove,
-            _ => return Err(Failure(format!("`{}` is no such workload", workload.name))),
+            _ => return Err(Failure(format!("`{}` is not a workload", workload.name))),
         };
         let nodes = workload.params.get("nodes").copied().unwrap_or(0);
         let nodes = u32::try_from(nodes)
