@@ -66,15 +66,18 @@ impl MapError {
 impl fmt::Display for MapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ZeroSize => f.write_str("a mapping has a byte at least"),
+            Self::ZeroSize => f.write_str("the length is 0"),
             Self::TooLarge { len, longest } => {
-                write!(f, "{len} bytes do not fit a segment; {longest} always do")
+                write!(
+                    f,
+                    "{len} bytes do not fit in a segment; {longest} always fit"
+                )
             }
-            Self::Align(mask) => write!(f, "no run starts at a multiple of {mask:#x} + 1"),
+            Self::Align(mask) => write!(f, "no run can start at a multiple of {mask:#x} + 1"),
             Self::CrossesBoundary { len, boundary_mask } => {
                 write!(
                     f,
-                    "{len} bytes cross a multiple of {boundary_mask:#x} + 1 wherever they lie"
+                    "{len} bytes always cross a multiple of {boundary_mask:#x} + 1"
                 )
             }
             Self::Quota {
@@ -84,16 +87,16 @@ impl fmt::Display for MapError {
             } => {
                 write!(
                     f,
-                    "{wanted} slots are too many with {used} of a quota of {quota} in use"
+                    "{wanted} slots exceed the quota: {used} of {quota} are in use"
                 )
             }
-            Self::Unreachable(reach) => write!(f, "no memory of the pool lies up to {reach}"),
+            Self::Unreachable(reach) => write!(f, "the pool has no memory up to {reach}"),
             Self::Full { wanted, free } => {
-                write!(f, "no run of {wanted} slots will do; {free} slots are free")
+                write!(f, "no run of {wanted} slots fits; {free} slots are free")
             }
             Self::NotAdmitted(device) => write!(f, "device {device} may not use this pool"),
-            Self::TooManyWaiters(waiters) => write!(f, "{waiters} maps are waiting already"),
-            Self::TimedOut => f.write_str("there was no room before the time was over"),
+            Self::TooManyWaiters(waiters) => write!(f, "{waiters} maps already wait, the maximum"),
+            Self::TimedOut => f.write_str("the time limit passed before there was room"),
         }
     }
 }
@@ -129,9 +132,13 @@ impl fmt::Display for Misuse {
             Self::Foreign(device) => write!(f, "it was mapped by device {device}"),
             Self::Direction(direction) => write!(f, "it was mapped {direction:?}"),
             Self::Guarded => f.write_str("it belongs to a guard"),
-            Self::Kind => f.write_str("mapped and allocated memory are given back differently"),
-            Self::Original => f.write_str("it has another original, or one of another length"),
-            Self::Unclaimed => f.write_str("nobody has claimed it since the pool was restored"),
+            Self::Kind => {
+                f.write_str("mapped memory must be unmapped, allocated memory must be freed")
+            }
+            Self::Original => f.write_str("the mapping has another original or another length"),
+            Self::Unclaimed => {
+                f.write_str("the mapping was not claimed after the pool was restored")
+            }
         }
     }
 }
@@ -164,7 +171,7 @@ impl fmt::Display for SyncError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Misuse(misuse) => misuse.fmt(f),
-            Self::ZeroSize => f.write_str("a sync has a byte at least"),
+            Self::ZeroSize => f.write_str("the length is 0"),
             Self::Outside { start, len } => {
                 write!(f, "the mapping has {len} bytes at {start}")
             }
@@ -194,12 +201,14 @@ pub enum GrowError {
 impl fmt::Display for GrowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Never => f.write_str("the pool was planned never to grow"),
-            Self::Limit(blocks) => write!(f, "the pool has {blocks} blocks, as many as it may"),
-            Self::NoMemory => f.write_str("there is no memory for a block"),
-            Self::Misplaced => f.write_str("the memory for a block is not where it was asked for"),
+            Self::Never => f.write_str("the plan does not allow the pool to grow"),
+            Self::Limit(blocks) => write!(f, "the pool has {blocks} blocks, the maximum"),
+            Self::NoMemory => f.write_str("out of memory for a block"),
+            Self::Misplaced => {
+                f.write_str("the memory for a block is at another address than requested")
+            }
             Self::NotShared => f.write_str("the memory for a block could not be shared"),
-            Self::Busy => f.write_str("somebody else makes the pool grow"),
+            Self::Busy => f.write_str("another thread is growing the pool"),
         }
     }
 }
@@ -222,7 +231,7 @@ impl fmt::Display for PoolError {
         match self {
             Self::Plan(error) => error.fmt(f),
             Self::Block(error) => error.fmt(f),
-            Self::NoMemory => f.write_str("there is no memory for the tables of a pool"),
+            Self::NoMemory => f.write_str("out of memory for the tables of a pool"),
         }
     }
 }
@@ -264,7 +273,7 @@ pub struct StillMapped {
 impl fmt::Display for StillMapped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (device, mappings) = (self.device.id(), self.mappings);
-        write!(f, "device {device} has {mappings} mappings alive")
+        write!(f, "device {device} still has {mappings} mappings")
     }
 }
 

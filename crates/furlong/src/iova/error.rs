@@ -19,8 +19,10 @@ pub enum GeometryError {
 impl fmt::Display for GeometryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Granule(granule) => write!(f, "a granule of {granule} bytes is no power of two"),
-            Self::Ragged(extent) => write!(f, "{extent:?} is not made of whole granules"),
+            Self::Granule(granule) => {
+                write!(f, "the granule, {granule} bytes, is not a power of two")
+            }
+            Self::Ragged(extent) => write!(f, "{extent:?} does not consist of whole granules"),
         }
     }
 }
@@ -72,31 +74,27 @@ pub enum ReserveError {
 impl fmt::Display for ReserveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ZeroSize => f.write_str("a size of 0 asks for nothing"),
-            Self::Align(align) => write!(f, "an alignment of {align} is no power of two"),
-            Self::Offset(offset) => write!(f, "an offset of {offset} is a granule or more"),
-            Self::Boundary(boundary) => write!(f, "a boundary of {boundary} is no power of two"),
+            Self::ZeroSize => f.write_str("the size is 0"),
+            Self::Align(align) => write!(f, "the alignment, {align}, is not a power of two"),
+            Self::Offset(offset) => write!(f, "the offset, {offset}, must be less than a granule"),
+            Self::Boundary(boundary) => {
+                write!(f, "the boundary, {boundary}, is not a power of two")
+            }
             Self::CrossesBoundary { size, boundary } => {
-                write!(
-                    f,
-                    "{size} bytes cross a multiple of {boundary} wherever they lie"
-                )
+                write!(f, "{size} bytes always cross a multiple of {boundary}")
             }
             Self::Window { low, high } => write!(f, "the window {low}..={high} is reversed"),
             Self::TooLarge(size) => write!(f, "{size} bytes with guards fit no space"),
             Self::NoSpace { wanted, largest } => {
-                write!(
-                    f,
-                    "no gap for {wanted} bytes will do; the largest has {largest}"
-                )
+                write!(f, "no gap fits {wanted} bytes; the largest has {largest}")
             }
             Self::GaveUp(boundary) => {
                 write!(
                     f,
-                    "too many gaps lie across the boundary of {boundary} to look at them all"
+                    "too many gaps cross the boundary of {boundary} to search them all"
                 )
             }
-            Self::NoMemory => f.write_str("there is no memory for another node"),
+            Self::NoMemory => f.write_str("out of memory for another node"),
         }
     }
 }
@@ -119,10 +117,10 @@ pub enum ReserveAtError {
 impl fmt::Display for ReserveAtError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ragged(extent) => write!(f, "{extent:?} is not made of whole granules"),
+            Self::Ragged(extent) => write!(f, "{extent:?} does not consist of whole granules"),
             Self::Outside(space) => write!(f, "the space is {space:?}"),
             Self::Occupied(conflict) => write!(f, "{conflict:?} is reserved"),
-            Self::NoMemory => f.write_str("there is no memory for another node"),
+            Self::NoMemory => f.write_str("out of memory for another node"),
         }
     }
 }
@@ -136,11 +134,7 @@ pub struct Stale(pub Grant);
 
 impl fmt::Display for Stale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:?} is not what this space has granted",
-            self.0.extent()
-        )
+        write!(f, "{:?} was not granted by this space", self.0.extent())
     }
 }
 
@@ -160,9 +154,9 @@ pub enum ReleaseError {
 impl fmt::Display for ReleaseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotReserved => f.write_str("nothing of it is reserved"),
+            Self::NotReserved => f.write_str("no part of it is reserved"),
             Self::Partial(owner) => write!(f, "{owner:?} is reserved as a whole"),
-            Self::Ragged(extent) => write!(f, "{extent:?} is not made of whole granules"),
+            Self::Ragged(extent) => write!(f, "{extent:?} does not consist of whole granules"),
         }
     }
 }

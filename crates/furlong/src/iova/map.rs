@@ -110,7 +110,7 @@ impl<V> fmt::Display for InsertError<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Occupied { conflict, .. } => write!(f, "{conflict:?} has a value"),
-            Self::NoMemory { .. } => f.write_str("there is no memory for another node"),
+            Self::NoMemory { .. } => f.write_str("out of memory for another node"),
         }
     }
 }
@@ -129,7 +129,7 @@ pub enum RemoveError {
 impl fmt::Display for RemoveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Vacant => f.write_str("none of its addresses has a value"),
+            Self::Vacant => f.write_str("no address in it has a value"),
             Self::Partial(entry) => write!(f, "{entry:?} is one entry"),
         }
     }

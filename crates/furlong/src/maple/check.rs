@@ -38,8 +38,11 @@ impl fmt::Display for Broken {
             Self::Shape(at) => write!(f, "I3: the node at {at:#x} has a wrong depth or no child"),
             Self::Count(at) => write!(f, "I4: the leaf at {at:#x} counts its entries wrongly"),
             Self::Begin(at) => write!(f, "I5: the leaf at {at:#x} begins with a gap"),
-            Self::Gap(at) => write!(f, "I6: the largest gap from {at:#x} on is another"),
-            Self::Len(len) => write!(f, "I6: there are {len} entries, and others are noted"),
+            Self::Gap(at) => write!(
+                f,
+                "I6: the noted largest gap of the node at {at:#x} is wrong"
+            ),
+            Self::Len(len) => write!(f, "I6: the noted number of entries is not {len}"),
         }
     }
 }

@@ -45,7 +45,7 @@ impl<A: Address, E> fmt::Display for InsertError<A, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Occupied { .. } => "another entry overlaps the extent",
-            Self::NoMemory { .. } => "there is no memory for nodes",
+            Self::NoMemory { .. } => "out of memory for nodes",
         })
     }
 }
@@ -89,7 +89,7 @@ impl<E> fmt::Debug for StoreError<E> {
 impl<E> fmt::Display for StoreError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoMemory { .. } => "there is no memory for nodes",
+            Self::NoMemory { .. } => "out of memory for nodes",
             Self::NoSplit { .. } => "an entry could not be split",
         })
     }
@@ -109,7 +109,7 @@ pub enum EraseError {
 impl fmt::Display for EraseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoMemory => "there is no memory for nodes",
+            Self::NoMemory => "out of memory for nodes",
             Self::NoSplit => "an entry could not be split",
         })
     }
@@ -133,7 +133,7 @@ impl<A: Address> fmt::Display for ResizeError<A> {
         f.write_str(match self {
             Self::Vacant => "no entry has the index",
             Self::Occupied(_) => "another entry is in the way",
-            Self::NoMemory => "there is no memory for nodes",
+            Self::NoMemory => "out of memory for nodes",
         })
     }
 }

@@ -38,17 +38,17 @@ impl fmt::Display for PlugError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Beyond(frame) => write!(f, "frame {frame} has more than {FRAME_BITS} bits"),
-            Self::Overlap(id) => write!(f, "{id:?} has some of these frames"),
+            Self::Overlap(id) => write!(f, "{id:?} already has some of these frames"),
             Self::Avail { start, end } => {
                 write!(
                     f,
                     "the available frames {start}..{end} are not in the segment"
                 )
             }
-            Self::Full(segments) => write!(f, "the table is full with {segments} segments"),
-            Self::NoMemory => f.write_str("there is no memory for the segment's bookkeeping"),
+            Self::Full(segments) => write!(f, "the table is full: it has {segments} segments"),
+            Self::NoMemory => f.write_str("out of memory for the segment's bookkeeping"),
             Self::TooSmall(bytes) => write!(f, "the bookkeeping needs {bytes} bytes"),
-            Self::NotStarted => f.write_str("the table has not started"),
+            Self::NotStarted => f.write_str("the table was not started"),
         }
     }
 }
@@ -111,16 +111,18 @@ impl fmt::Display for UnplugError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown(frame) => write!(f, "no segment has frame {frame}"),
-            Self::Crosses(id) => write!(f, "the frames go beyond the end of {id:?}"),
+            Self::Crosses(id) => write!(f, "the frames extend beyond the end of {id:?}"),
             Self::LastSegment => f.write_str("the frames are all of the last segment"),
-            Self::Isolated(frames) => write!(f, "{frames:?} are isolated already"),
+            Self::Isolated(frames) => write!(f, "{frames:?} are already isolated"),
             Self::Pinned(frame) => write!(f, "frame {frame} is pinned"),
-            Self::Bookkeeping(frames) => write!(f, "{frames:?} hold the bookkeeping of others"),
-            Self::Readers => f.write_str("readers are inside: isolate, and remove later"),
-            Self::NotStarted => f.write_str("the table has not started: unplug in one step"),
+            Self::Bookkeeping(frames) => {
+                write!(f, "{frames:?} hold the bookkeeping of other segments")
+            }
+            Self::Readers => f.write_str("readers are in a section: isolate now, and remove later"),
+            Self::NotStarted => f.write_str("the table was not started: unplug in one step"),
             Self::StaleToken => StaleToken::SAID.fmt(f),
-            Self::Full(segments) => write!(f, "the table is full with {segments} segments"),
-            Self::NoMemory => f.write_str("there is no memory for a split"),
+            Self::Full(segments) => write!(f, "the table is full: it has {segments} segments"),
+            Self::NoMemory => f.write_str("out of memory for a split"),
         }
     }
 }
@@ -150,7 +152,7 @@ impl Error for RemoveError {}
 pub struct StaleToken(pub super::Isolated);
 
 impl StaleToken {
-    const SAID: &str = "the token is of another table, or a newer one is valid";
+    const SAID: &str = "the token belongs to another table, or a newer one is valid";
 }
 
 impl fmt::Display for StaleToken {
@@ -175,9 +177,9 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Started => f.write_str("the table has started before"),
-            Self::Full(segments) => write!(f, "there is room for {segments} segments only"),
-            Self::NoMemory => f.write_str("there is no memory for descriptors and index"),
+            Self::Started => f.write_str("the table was started before"),
+            Self::Full(segments) => write!(f, "the table supports only {segments} segments"),
+            Self::NoMemory => f.write_str("out of memory for descriptors and index"),
         }
     }
 }
@@ -202,11 +204,11 @@ pub enum StealError {
 impl fmt::Display for StealError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Started => f.write_str("frames are stolen at boot only"),
-            Self::Nothing => f.write_str("there is no frame to be taken"),
-            Self::LastFrame => f.write_str("it is the last frame of all"),
-            Self::NoMemory => f.write_str("there is no room for a split"),
-            Self::Stale(id) => write!(f, "{id:?} is gone"),
+            Self::Started => f.write_str("frames can be stolen only at boot"),
+            Self::Nothing => f.write_str("no frame is available"),
+            Self::LastFrame => f.write_str("the last frame cannot be taken"),
+            Self::NoMemory => f.write_str("the table has no room for a split"),
+            Self::Stale(id) => write!(f, "{id:?} was removed"),
         }
     }
 }
@@ -227,7 +229,7 @@ pub enum SetError {
 impl fmt::Display for SetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stale(id) => write!(f, "{id:?} is gone"),
+            Self::Stale(id) => write!(f, "{id:?} was removed"),
             Self::Avail => f.write_str("the frames are not in the segment, or host bookkeeping"),
             Self::Hint(hint) => write!(f, "hint {hint} is beyond the available frames"),
         }
@@ -249,7 +251,7 @@ impl fmt::Display for MakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown(frame) => write!(f, "no segment with descriptors has frame {frame}"),
-            Self::NoMemory => f.write_str("there is no memory for the index"),
+            Self::NoMemory => f.write_str("out of memory for the index"),
         }
     }
 }
@@ -262,7 +264,7 @@ pub struct Stale(pub SegmentId);
 
 impl fmt::Display for Stale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is gone", self.0)
+        write!(f, "{:?} was removed", self.0)
     }
 }
 
@@ -274,7 +276,7 @@ pub struct NoMemory;
 
 impl fmt::Display for NoMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is no memory")
+        f.write_str("out of memory")
     }
 }
 

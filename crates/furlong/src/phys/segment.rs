@@ -121,7 +121,7 @@ impl From<Extent<Pfn>> for Plug {
 /// [`Segments::isolated`]: super::Segments::isolated
 /// [`Segments::adopt`]: super::Segments::adopt
 #[derive(Debug, PartialEq, Eq)]
-#[must_use = "its frames stay isolated until it is removed or aborted"]
+#[must_use = "the frames stay isolated until the token is removed or aborted"]
 pub struct Isolated {
     pub(super) frames: Extent<Pfn>,
     /// Unique among all isolations of all tables.

@@ -35,10 +35,10 @@ impl<R: fmt::Debug> fmt::Display for Broken<R> {
             Self::RootHasParent(at) => write!(f, "I1: the root {at:?} has a parent"),
             Self::Parent(at) => write!(f, "I2: a child of {at:?} has another parent"),
             Self::Order(at) => write!(f, "I3: the key of {at:?} is not above the one before"),
-            Self::Rank(at) => write!(f, "I4: the two sides of {at:?} give it different ranks"),
+            Self::Rank(at) => write!(f, "I4: the two children of {at:?} imply different ranks"),
             Self::Leaf(at) => write!(f, "I5: the leaf {at:?} has a rank other than 0"),
             Self::Half(at, side) => write!(f, "I6: the {side:?} half of {at:?} is out of date"),
-            Self::Length(found) => write!(f, "I7: {found} nodes are linked"),
+            Self::Length(found) => write!(f, "I7: the count of nodes is not {found}"),
         }
     }
 }

@@ -59,7 +59,7 @@ pub enum InsertError<R> {
 impl<R: fmt::Debug> fmt::Display for InsertError<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Linked => f.write_str("the node is in a tree already"),
+            Self::Linked => f.write_str("the node is already in a tree"),
             Self::Occupied(at) => write!(f, "the node {at:?} has an equal key"),
         }
     }

@@ -143,7 +143,7 @@ impl fmt::Display for BarrierError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::InsideGuard => "a barrier inside a guard would wait for itself",
-            Self::GaveUp => "the barrier was given up before all retired objects were reclaimed",
+            Self::GaveUp => "the barrier timed out before all retired objects were reclaimed",
         })
     }
 }

@@ -135,7 +135,7 @@ impl<C: CurrentCpu, S: SlotStore> PerCpu<C, S> {
 #[cold]
 #[inline(never)]
 fn no_such_cpu(number: usize, slots: usize) -> ! {
-    panic!("CPU {number} has no reader slot: there are {slots}");
+    panic!("CPU {number} has no reader slot: the domain has {slots}");
 }
 
 // SAFETY: as for `Domain`. `CurrentCpu` promises that each slot has one writer at a time, apart

@@ -251,7 +251,7 @@ impl Default for ReaderSlot {
 #[cold]
 #[inline(never)]
 fn too_deep() -> ! {
-    panic!("usize::MAX guards of one reader are open: guards are being forgotten in a loop");
+    panic!("one reader has usize::MAX open guards: a loop calls `mem::forget` on guards");
 }
 
 /// Storage of a domain's slots: an array inside it, memory lent to it for good, or a box.

@@ -12,7 +12,7 @@ pub struct NoMemory;
 
 impl fmt::Display for NoMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is no memory for the index")
+        f.write_str("out of memory for the index")
     }
 }
 
@@ -80,25 +80,26 @@ refusals!(
     /// The reason why nothing was mapped, in the order of the checks; nothing has changed.
     MapError {
         /// The offset into the object is not a multiple of the page size.
-        Offset: Einval, "the offset is not at a page";
+        Offset: Einval, "the offset is not page-aligned";
         /// The length is 0.
-        ZeroLen: Einval, "a length of 0 maps nothing";
+        ZeroLen: Einval, "the length is 0";
         /// The length, in whole pages, exceeds the space.
-        TooLong: Enomem, "the length is more than the space has";
+        TooLong: Enomem, "the length exceeds the space";
         /// The object would end beyond the last possible offset.
-        OffsetOverflow: Eoverflow, "the mapping would go beyond the last offset of its object";
+        OffsetOverflow: Eoverflow, "the mapping would extend beyond the last offset of its object";
         /// The space already has more areas than its limit.
-        TooManyAreas: Enomem, "there are as many areas as there may be";
+        TooManyAreas: Enomem, "the limit on areas is reached";
         /// No gap is large enough.
         NoGap: Enomem, "no gap is large enough";
         /// A fixed place reaches beyond the space.
-        Beyond: Enomem, "the place reaches beyond the space";
+        Beyond: Enomem, "the address range extends beyond the space";
         /// A fixed place does not begin at a page, or the alignment is not a power of two of pages.
-        Unaligned: Einval, "the place is not at a page, or the alignment no power of two";
+        Unaligned: Einval, "the address is not page-aligned, or the alignment is not a power of \
+                            two";
         /// A fixed place lies below the lowest address that may be mapped.
-        BelowLow: Eperm, "the place lies below the lowest address that may be mapped";
+        BelowLow: Eperm, "the address is below the lowest one that may be mapped";
         /// Something is mapped at the place, and must not be replaced.
-        Occupied: Eexist, "something is mapped there";
+        Occupied: Eexist, "the range is already mapped";
         /// Neither shared nor private, or shared and growing, or growing and mapping an object.
         Kind: Einval, "this kind of mapping does not exist";
         /// This kind of mapping or one of its flags is not supported.
@@ -110,9 +111,9 @@ refusals!(
         /// The object cannot be mapped.
         NoDevice: Enodev, "the object cannot be mapped";
         /// The space would have more pages than its limit.
-        TooManyPages: Enomem, "there would be more pages than there may be";
+        TooManyPages: Enomem, "the limit on pages is reached";
         /// Out of memory for the index.
-        NoMemory: Enomem, "there is no memory for the index";
+        NoMemory: Enomem, "out of memory for the index";
     }
 );
 
@@ -120,15 +121,15 @@ refusals!(
     /// The reason why nothing was unmapped; nothing has changed.
     UnmapError {
         /// The start is not at a page.
-        Unaligned: Einval, "the start is not at a page";
+        Unaligned: Einval, "the start is not page-aligned";
         /// The range reaches beyond the space.
-        Beyond: Einval, "the range reaches beyond the space";
+        Beyond: Einval, "the range extends beyond the space";
         /// The length is 0.
-        ZeroLen: Einval, "a length of 0 unmaps nothing";
+        ZeroLen: Einval, "the length is 0";
         /// An area would be cut in two, and the limit of areas is reached.
-        TooManyAreas: Enomem, "there are as many areas as there may be";
+        TooManyAreas: Enomem, "the limit on areas is reached";
         /// Out of memory for the index.
-        NoMemory: Enomem, "there is no memory for the index";
+        NoMemory: Enomem, "out of memory for the index";
     }
 );
 
@@ -137,21 +138,21 @@ refusals!(
     /// [`Linux`](super::Linux).
     ProtectError {
         /// The start is not at a page.
-        Unaligned: Einval, "the start is not at a page";
+        Unaligned: Einval, "the start is not page-aligned";
         /// The end is no address.
         Overflow: Enomem, "the range ends beyond the last address";
         /// The protection is unknown.
         UnknownProt: Einval, "this protection does not exist";
         /// The area there does not grow that way, or both directions are requested.
-        NotGrowing: Einval, "the area does not grow that way";
+        NotGrowing: Einval, "the area does not grow in that direction";
         /// Part of the range is not mapped.
         Hole: Enomem, "part of the range is not mapped";
         /// An area does not allow the protection.
         Access: Eacces, "an area does not allow this protection";
         /// An area would be cut, and the limit of areas is reached.
-        TooManyAreas: Enomem, "there are as many areas as there may be";
+        TooManyAreas: Enomem, "the limit on areas is reached";
         /// Out of memory for the index.
-        NoMemory: Enomem, "there is no memory for the index";
+        NoMemory: Enomem, "out of memory for the index";
     }
 );
 
@@ -160,17 +161,17 @@ refusals!(
     /// [`Linux`](super::Linux).
     AdviseError {
         /// The start is not at a page.
-        Unaligned: Einval, "the start is not at a page";
+        Unaligned: Einval, "the start is not page-aligned";
         /// The end is no address.
         Beyond: Einval, "the range ends beyond the last address";
         /// Part of the range is not mapped.
         Hole: Enomem, "part of the range is not mapped";
         /// Only private anonymous memory can be wiped.
-        Kind: Einval, "the advice is not for such an area";
+        Kind: Einval, "the advice does not apply to this kind of area";
         /// An area would be cut, and the limit of areas is reached.
-        TooManyAreas: Eagain, "there are as many areas as there may be";
+        TooManyAreas: Eagain, "the limit on areas is reached";
         /// Out of memory for the index.
-        NoMemory: Eagain, "there is no memory for the index";
+        NoMemory: Eagain, "out of memory for the index";
     }
 );
 
@@ -179,41 +180,41 @@ refusals!(
     /// [`Linux`](super::Linux).
     RemapError {
         /// The options contradict each other.
-        Options: Einval, "these options do not go together";
+        Options: Einval, "these options exclude each other";
         /// The old or the new start is not at a page.
-        Unaligned: Einval, "the start is not at a page";
+        Unaligned: Einval, "the start is not page-aligned";
         /// The new length is 0, or does not fit 64 bits.
-        ZeroLen: Einval, "a new length of 0 maps nothing";
+        ZeroLen: Einval, "the new length is 0";
         /// Nothing is mapped at the old start.
-        NotMapped: Efault, "nothing is mapped there";
+        NotMapped: Efault, "the address is not mapped";
         /// The new place reaches beyond the space.
-        Beyond: Einval, "the new place reaches beyond the space";
+        Beyond: Einval, "the new range extends beyond the space";
         /// The old and the new place overlap.
-        Overlap: Einval, "the old and the new place overlap";
+        Overlap: Einval, "the old and the new range overlap";
         /// The old range reaches beyond the space and cannot be unmapped.
-        OldBeyond: Einval, "the old range reaches beyond the space";
+        OldBeyond: Einval, "the old range extends beyond the space";
         /// An old length of 0 requests a second mapping, which is possible only for shared memory.
         NotShared: Einval, "only a shared area can be mapped a second time";
         /// The old range reaches beyond its area.
-        AcrossAreas: Efault, "the old range is of more than one area";
+        AcrossAreas: Efault, "the old range covers more than one area";
         /// The object would end beyond the last possible offset.
-        OffsetOverflow: Einval, "the mapping would go beyond the last offset of its object";
+        OffsetOverflow: Einval, "the mapping would extend beyond the last offset of its object";
         /// The area must not be enlarged.
-        NotExpandable: Efault, "the area must not become larger";
+        NotExpandable: Efault, "the area is not allowed to grow";
         /// An area that must not be enlarged cannot leave its old place mapped.
-        NotMovable: Einval, "the area cannot be moved and left behind";
+        NotMovable: Einval, "this area cannot be moved and kept at its old address";
         /// The space would have more pages than its limit.
-        TooManyPages: Enomem, "there would be more pages than there may be";
+        TooManyPages: Enomem, "the limit on pages is reached";
         /// It cannot be enlarged in place, and must not be moved.
-        MayNotMove: Enomem, "there is no room to grow, and it may not be moved";
+        MayNotMove: Enomem, "the area has no room to grow and may not be moved";
         /// No gap is large enough.
         NoGap: Enomem, "no gap is large enough";
         /// The new place lies below the lowest address that may be mapped.
-        BelowLow: Eperm, "the place lies below the lowest address that may be mapped";
+        BelowLow: Eperm, "the address is below the lowest one that may be mapped";
         /// The limit of areas is reached.
-        TooManyAreas: Enomem, "there are as many areas as there may be";
+        TooManyAreas: Enomem, "the limit on areas is reached";
         /// Out of memory for the index.
-        NoMemory: Enomem, "there is no memory for the index";
+        NoMemory: Enomem, "out of memory for the index";
     }
 );
 
@@ -222,21 +223,21 @@ refusals!(
     /// its `brk` returns the present break.
     BrkError {
         /// The break would lie below the start of the heap.
-        BelowStart: Enomem, "the heap begins above";
+        BelowStart: Enomem, "the new end is below the start of the heap";
         /// The heap would lie below the lowest address that may be mapped.
-        BelowLow: Enomem, "the heap would lie below the lowest address that may be mapped";
+        BelowLow: Enomem, "the heap would be below the lowest address that may be mapped";
         /// The heap would reach beyond the space.
-        Beyond: Enomem, "the heap would reach beyond the space";
+        Beyond: Enomem, "the heap would extend beyond the space";
         /// Something else is mapped there, or too close.
-        Occupied: Enomem, "something else is mapped there";
+        Occupied: Enomem, "the range is already mapped";
         /// The part to be unmapped is not mapped.
         NotMapped: Enomem, "the end of the heap is not mapped";
         /// The limit of pages is reached.
-        TooManyPages: Enomem, "there would be more pages than there may be";
+        TooManyPages: Enomem, "the limit on pages is reached";
         /// The limit of areas is reached.
-        TooManyAreas: Enomem, "there are as many areas as there may be";
+        TooManyAreas: Enomem, "the limit on areas is reached";
         /// Out of memory for the index.
-        NoMemory: Enomem, "there is no memory for the index";
+        NoMemory: Enomem, "out of memory for the index";
     }
 );
 
@@ -244,19 +245,19 @@ refusals!(
     /// The reason why a fault was refused; nothing has changed.
     FaultError {
         /// Nothing is mapped there, and no stack can grow down to it.
-        NotMapped: Efault, "nothing is mapped there";
+        NotMapped: Efault, "the address is not mapped";
         /// The area does not allow this access.
         Access: Eacces, "the area does not allow this access";
         /// The stack would grow below the lowest address that may be mapped.
         BelowLow: Eperm, "the stack would grow below the lowest address";
         /// The stack would come too close to the area below it.
-        Guard: Enomem, "the stack would come too close to what is below it";
+        Guard: Enomem, "the stack would come too close to the area below it";
         /// The stack would exceed its limit.
-        TooLarge: Enomem, "the stack would be larger than it may be";
+        TooLarge: Enomem, "the stack would exceed its limit";
         /// The limit of pages is reached.
-        TooManyPages: Enomem, "there would be more pages than there may be";
+        TooManyPages: Enomem, "the limit on pages is reached";
         /// Out of memory for the index.
-        NoMemory: Enomem, "there is no memory for the index";
+        NoMemory: Enomem, "out of memory for the index";
     }
 );
 
@@ -264,8 +265,8 @@ refusals!(
     /// The reason why a layout is invalid.
     LayoutError {
         /// The page size is not a power of two, or is less than two bytes.
-        Page: Einval, "a page is a power of two, and has two bytes at least";
+        Page: Einval, "the page size must be a power of two, at least 2";
         /// An end of the space or of a window is not at a page, or the ends are out of order.
-        Ragged: Einval, "the bounds are not at pages or not in order";
+        Ragged: Einval, "the bounds are not page-aligned or out of order";
     }
 );

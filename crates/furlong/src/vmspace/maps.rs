@@ -65,10 +65,10 @@ pub enum MapsError {
 impl fmt::Display for MapsLineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Range => "a line begins with two addresses in order, `start-end`",
-            Self::Prot => "the second word says what may be done, like `rw-p`",
-            Self::Offset => "the third word is an offset, in hexadecimal",
-            Self::Inode => "the fourth and fifth word are a device and the number of a file",
+            Self::Range => "a line must begin with two ascending addresses, `start-end`",
+            Self::Prot => "the second word must be a protection such as `rw-p`",
+            Self::Offset => "the third word must be an offset, in hexadecimal",
+            Self::Inode => "the fourth and fifth word must be a device and an inode number",
         })
     }
 }

@@ -385,7 +385,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     #[inline(always)]
     #[expect(
         clippy::needless_pass_by_value,
-        reason = "whoever gives a run back has it no more"
+        reason = "a run is given back only once, by its owner"
     )]
     fn give_run(&self, spot: Spot<'_, C>) {
         if C::Zeroing::UNMAPPED {

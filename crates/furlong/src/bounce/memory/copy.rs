@@ -84,7 +84,7 @@ impl Run<'_> {
 #[cold]
 #[inline(never)]
 fn outside(at: usize, len: usize, run: usize) -> ! {
-    panic!("{len} bytes at {at} of {run}");
+    panic!("a copy of {len} bytes at {at} leaves the run of {run} bytes");
 }
 
 #[cfg(test)]

@@ -163,7 +163,7 @@ unsafe fn free(start: NonNull<u8>, layout: Layout) {
         alloc::alloc::dealloc(start.as_ptr(), layout);
     }
     #[cfg(not(feature = "alloc"))]
-    unreachable!("{layout:?} at {start:p} came from no heap");
+    unreachable!("{layout:?} at {start:p} was not allocated by the heap");
 }
 
 /// Values in a store. Its drop frees those on the heap.

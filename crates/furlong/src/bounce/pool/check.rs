@@ -39,7 +39,10 @@ impl fmt::Display for BrokenPool {
                 write!(f, "I1: slot {slot} of block {block} is free and mapped")
             }
             Self::Lost(block, slot) => {
-                write!(f, "I2: slot {slot} of block {block} is taken by no mapping")
+                write!(
+                    f,
+                    "I2: slot {slot} of block {block} is taken but belongs to no mapping"
+                )
             }
             Self::Record(block, slot) => {
                 write!(f, "I3: the record of slot {slot} of block {block} is wrong")
@@ -53,7 +56,7 @@ impl fmt::Display for BrokenPool {
             Self::Blocks(one, other) => {
                 write!(f, "I5: blocks {one} and {other} overlap or are misaligned")
             }
-            Self::Asleep(block) => write!(f, "I6: block {block} sleeps and has a free slot"),
+            Self::Asleep(block) => write!(f, "I6: block {block} has no memory but has a free slot"),
         }
     }
 }

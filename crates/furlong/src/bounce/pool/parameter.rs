@@ -81,9 +81,9 @@ impl fmt::Display for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let form = "write slots[,areas][,force|noforce]";
         match self {
-            Self::Empty => write!(f, "nothing is asked for: {form}"),
-            Self::Part(part) => write!(f, "part {} is not understood: {form}", part + 1),
-            Self::TooLarge(part) => write!(f, "part {} is more than any pool has", part + 1),
+            Self::Empty => write!(f, "the parameter is empty: {form}"),
+            Self::Part(part) => write!(f, "part {} is not valid: {form}", part + 1),
+            Self::TooLarge(part) => write!(f, "part {} is larger than any pool", part + 1),
         }
     }
 }

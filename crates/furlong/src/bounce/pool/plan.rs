@@ -173,8 +173,8 @@ pub enum PlanError {
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("a pool has a slot, an area and a block"),
-            Self::Areas(areas) => write!(f, "{areas} areas are no power of two"),
+            Self::Empty => f.write_str("slots, areas and blocks must be at least 1"),
+            Self::Areas(areas) => write!(f, "the number of areas, {areas}, is not a power of two"),
             Self::Uneven { slots, areas } => {
                 write!(
                     f,
@@ -182,9 +182,9 @@ impl fmt::Display for PlanError {
                 )
             }
             Self::Restricted => {
-                f.write_str("a restricted pool has one area, and neither grows nor has transients")
+                f.write_str("a restricted pool must have one area, no growth and no transients")
             }
-            Self::TooLarge(slots) => write!(f, "{slots} slots are more than can be numbered"),
+            Self::TooLarge(slots) => write!(f, "{slots} slots exceed the range of slot numbers"),
         }
     }
 }

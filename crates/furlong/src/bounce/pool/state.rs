@@ -97,14 +97,17 @@ impl fmt::Display for RestoreError {
         match self {
             Self::Version(found) => {
                 let known = State::VERSION;
-                write!(f, "the state is of version {found}, known is {known}")
+                write!(
+                    f,
+                    "the state has version {found}; this library knows version {known}"
+                )
             }
             Self::Pool(error) => error.fmt(f),
-            Self::TooManyBlocks(blocks) => write!(f, "the plan has no room for {blocks} blocks"),
-            Self::Block(index) => write!(f, "block {index} is none, or overlaps another"),
-            Self::Gone(index) => write!(f, "the memory of block {index} is gone"),
-            Self::Mapping(index) => write!(f, "mapping {index} is none, or overlaps another"),
-            Self::NoMemory(index) => write!(f, "there is no memory for records of block {index}"),
+            Self::TooManyBlocks(blocks) => write!(f, "the plan allows fewer than {blocks} blocks"),
+            Self::Block(index) => write!(f, "block {index} is not valid, or overlaps another"),
+            Self::Gone(index) => write!(f, "the memory of block {index} no longer exists"),
+            Self::Mapping(index) => write!(f, "mapping {index} is not valid, or overlaps another"),
+            Self::NoMemory(index) => write!(f, "out of memory for the records of block {index}"),
         }
     }
 }
@@ -117,7 +120,7 @@ pub struct NoMemory;
 
 impl fmt::Display for NoMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is no memory for the lists of a state")
+        f.write_str("out of memory for the lists of a state")
     }
 }
 

@@ -43,10 +43,10 @@ impl fmt::Display for BrokenDomain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Space(broken) => write!(f, "D1: the space: {broken}"),
-            Self::Unreserved(extent) => write!(f, "D2: {extent:?} is kept and not reserved"),
-            Self::Twice(extent) => write!(f, "D3: {extent:?} is kept twice"),
+            Self::Unreserved(extent) => write!(f, "D2: {extent:?} is cached but not reserved"),
+            Self::Twice(extent) => write!(f, "D3: {extent:?} is cached twice"),
             Self::Askew(order) => write!(f, "D4: an extent of order {order} is not aligned to it"),
-            Self::Depot(order) => write!(f, "D5: the depot of order {order} is not in order"),
+            Self::Depot(order) => write!(f, "D5: the depot of order {order} is inconsistent"),
             Self::Count {
                 outstanding,
                 quarantined,
@@ -54,7 +54,7 @@ impl fmt::Display for BrokenDomain {
                 f,
                 "D6: {quarantined} tokens wait, and {outstanding} are outstanding"
             ),
-            Self::NoMemory => f.write_str("there is no memory to check with"),
+            Self::NoMemory => f.write_str("out of memory for the check"),
         }
     }
 }

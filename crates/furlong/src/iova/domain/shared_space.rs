@@ -177,7 +177,7 @@ impl<F, C: DomainConfig, S: Storage<C::Space>> fmt::Debug for NoDomain<F, C, S> 
 
 impl<F, C: DomainConfig, S: Storage<C::Space>> fmt::Display for NoDomain<F, C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is no memory for the nodes, the quarantines and the depots")
+        f.write_str("out of memory for the nodes, the quarantines and the depots")
     }
 }
 
@@ -250,9 +250,14 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         cpu: C::Cpu,
         cpus: usize,
     ) -> Result<Self, NoDomain<F, C, S>> {
-        const { assert!(C::CLASSES <= CLASSES, "there are no more size classes") };
-        const { assert!(C::MAGAZINE > 0, "a magazine holds an extent") };
-        assert!(cpus > 0, "somebody has to run");
+        const {
+            assert!(
+                C::CLASSES <= CLASSES,
+                "`CLASSES` exceeds the number of size classes"
+            );
+        }
+        const { assert!(C::MAGAZINE > 0, "`MAGAZINE` must be at least 1") };
+        assert!(cpus > 0, "`cpus` must be at least 1");
         let Some((per_cpu, depots)) = Self::try_per_cpu(cpus).zip(Self::try_depots()) else {
             return Err(NoDomain { space, flush, cpu });
         };

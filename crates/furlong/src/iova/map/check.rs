@@ -28,8 +28,11 @@ impl fmt::Display for BrokenMap {
         match self {
             Self::Overlap(at) => write!(f, "{at:?} is reversed or overlaps the one before"),
             Self::Tree(broken) => write!(f, "the tree: {broken}"),
-            Self::Value(at) => write!(f, "{at:?} has no value, or one that it should not have"),
-            Self::Free(listed) => write!(f, "the list of free nodes has {listed} that are free"),
+            Self::Value(at) => write!(f, "{at:?} has no value or an unexpected one"),
+            Self::Free(listed) => write!(
+                f,
+                "the list of free nodes has {listed} nodes, which is wrong"
+            ),
         }
     }
 }

@@ -120,7 +120,11 @@ pub struct StaleToken(pub Token);
 
 impl fmt::Display for StaleToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} was not released here", self.0.extent())
+        write!(
+            f,
+            "{:?} was not released by this quarantine",
+            self.0.extent()
+        )
     }
 }
 
@@ -133,7 +137,7 @@ pub struct StaleSeal(pub Sealed);
 
 impl fmt::Display for StaleSeal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("another quarantine was sealed")
+        f.write_str("another quarantine made the seal")
     }
 }
 
@@ -152,7 +156,11 @@ impl fmt::Display for QuarantineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full(_) => f.write_str("the quarantine is full: a flush is overdue"),
-            Self::Stale(token) => write!(f, "{:?} was not released here", token.extent()),
+            Self::Stale(token) => write!(
+                f,
+                "{:?} was not released by this quarantine",
+                token.extent()
+            ),
         }
     }
 }

@@ -31,7 +31,10 @@ impl fmt::Display for BrokenSpace {
             Self::Tree(broken) => write!(f, "I2: the tree: {broken}"),
             Self::Outside(at) => write!(f, "I3: {at:?} is not in the space"),
             Self::Ends(ends) => write!(f, "I5: {ends:?} are not the first and last node"),
-            Self::Lost(at) => write!(f, "I4: {at:?} is neither reserved nor, once, free"),
+            Self::Lost(at) => write!(
+                f,
+                "I4: {at:?} is not reserved and not exactly once in the free list"
+            ),
         }
     }
 }

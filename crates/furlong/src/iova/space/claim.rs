@@ -27,11 +27,11 @@ pub enum ClaimError {
 impl fmt::Display for ClaimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ragged(extent) => write!(f, "{extent:?} is not made of whole granules"),
-            Self::NotReserved => f.write_str("nothing of it is reserved"),
+            Self::Ragged(extent) => write!(f, "{extent:?} does not consist of whole granules"),
+            Self::NotReserved => f.write_str("no part of it is reserved"),
             Self::Partial(owner) => write!(f, "{owner:?} is reserved as a whole"),
-            Self::Granted => f.write_str("somebody holds its grant"),
-            Self::Fixed => f.write_str("it is a fixed region"),
+            Self::Granted => f.write_str("its grant is still held"),
+            Self::Fixed => f.write_str("it belongs to a fixed region"),
         }
     }
 }

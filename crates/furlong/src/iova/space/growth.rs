@@ -44,7 +44,7 @@ impl<C: Config> VecSpace<C> {
     /// assert!(space.room() >= 100);
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
-    #[must_use = "memory is freed where this is dropped, which should not be under a lock"]
+    #[must_use = "dropping this frees memory; do not drop it under a lock"]
     pub fn grow_into(&mut self, memory: Vec<SpaceNode<C>>) -> Vec<SpaceNode<C>> {
         self.tree.grow_into(memory)
     }

@@ -33,9 +33,9 @@ pub enum RangeError {
 impl fmt::Display for RangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ragged(range) => write!(f, "{range:?} is not made of whole granules"),
+            Self::Ragged(range) => write!(f, "{range:?} does not consist of whole granules"),
             Self::Outside(space) => write!(f, "the space is {space:?}"),
-            Self::NoMemory => f.write_str("there is no memory for more nodes"),
+            Self::NoMemory => f.write_str("out of memory for more nodes"),
         }
     }
 }
@@ -83,10 +83,10 @@ pub enum PartError {
 impl fmt::Display for PartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Stale => "the extent is not what this space has granted",
-            Self::Ragged => "the part is not made of whole granules",
+            Self::Stale => "the extent was not granted by this space",
+            Self::Ragged => "the part does not consist of whole granules",
             Self::NotInside => "the part is not inside the extent",
-            Self::NoMemory => "there is no memory for another node",
+            Self::NoMemory => "out of memory for another node",
         })
     }
 }
@@ -97,7 +97,7 @@ impl fmt::Display for NotReleased {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let extent = self.grant.extent();
         match self.cause {
-            PartError::Stale => write!(f, "{extent:?} is not what this space has granted"),
+            PartError::Stale => write!(f, "{extent:?} was not granted by this space"),
             PartError::NotInside => write!(f, "the part is not inside {extent:?}"),
             cause => cause.fmt(f),
         }

@@ -101,20 +101,26 @@ impl fmt::Display for RestoreError {
         match self {
             Self::Version(found) => {
                 let known = State::VERSION;
-                write!(f, "the state is of version {found}, known is {known}")
+                write!(
+                    f,
+                    "the state has version {found}; this library knows version {known}"
+                )
             }
             Self::NoExtent { start, last } => {
                 write!(f, "the space {start:#x}..={last:#x} is reversed")
             }
             Self::Geometry(error) => error.fmt(f),
-            Self::TooMany(extents) => write!(f, "no space has {extents} extents"),
+            Self::TooMany(extents) => write!(
+                f,
+                "the state has {extents} extents, more than a space can have"
+            ),
             Self::Empty(index) => write!(f, "extent {index} ends before it begins"),
-            Self::Ragged(index) => write!(f, "extent {index} is not made of whole granules"),
+            Self::Ragged(index) => write!(f, "extent {index} does not consist of whole granules"),
             Self::Outside(index) => write!(f, "extent {index} is not in the space"),
             Self::OutOfOrder(index) => write!(f, "extent {index} lies below the one before it"),
             Self::Overlap(index) => write!(f, "extent {index} overlaps the one before it"),
             Self::Kind(index, kind) => write!(f, "extent {index} has the unknown kind {kind}"),
-            Self::NoMemory => f.write_str("there is no memory for the nodes"),
+            Self::NoMemory => f.write_str("out of memory for the nodes"),
         }
     }
 }

@@ -38,11 +38,11 @@ pub enum BrokenMalloc {
 impl fmt::Display for BrokenMalloc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, at) = match self {
-            Self::Unit(at) => ("a unit is free and in use, or neither", at),
-            Self::Count(at) => ("a count is not what is there", at),
-            Self::Words(at) => ("a span's words and numbers do not agree", at),
+            Self::Unit(at) => ("a unit is both free and in use, or neither", at),
+            Self::Count(at) => ("a count does not match the contents", at),
+            Self::Words(at) => ("the words and numbers of a span disagree", at),
             Self::List(at) => ("a span is in the wrong list, or in none", at),
-            Self::Kept(at) => ("a kept block is free in its span, or not there", at),
+            Self::Kept(at) => ("a cached block is free in its span, or missing", at),
         };
         write!(f, "{what}: {at:#x}")
     }

@@ -106,7 +106,7 @@ impl<C: Config> Malloc<C> {
 
     /// The gate of allocation: a block of at least `size` bytes, at a multiple of 16. Null if out
     /// of memory or if `size` is above `isize::MAX`.
-    #[must_use = "nobody else frees the block"]
+    #[must_use = "the block is leaked if the pointer is dropped"]
     #[inline(always)]
     pub fn allocate(&'static self, size: usize) -> *mut u8 {
         C::Gate::enter(|| {
@@ -244,7 +244,7 @@ impl<C: Config> Malloc<C> {
 
     /// As [`allocate`](Self::allocate), at a multiple of `align`. Null also if `align` is not a
     /// power of two.
-    #[must_use = "nobody else frees the block"]
+    #[must_use = "the block is leaked if the pointer is dropped"]
     #[inline]
     pub fn allocate_aligned(&'static self, size: usize, align: usize) -> *mut u8 {
         match Layout::from_size_align(size, align) {
@@ -277,7 +277,7 @@ impl<C: Config> Malloc<C> {
     }
 
     /// As [`allocate_aligned`](Self::allocate_aligned), filled with zeros.
-    #[must_use = "nobody else frees the block"]
+    #[must_use = "the block is leaked if the pointer is dropped"]
     #[inline]
     pub fn allocate_zeroed(&'static self, size: usize, align: usize) -> *mut u8 {
         match Layout::from_size_align(size, align) {
@@ -307,7 +307,7 @@ impl<C: Config> Malloc<C> {
     }
 
     /// As [`allocate_aligned`](Self::allocate_aligned), as an option.
-    #[must_use = "nobody else frees the block"]
+    #[must_use = "the block is leaked if the pointer is dropped"]
     pub fn try_allocate(&'static self, size: usize, align: usize) -> Option<NonNull<u8>> {
         NonNull::new(self.allocate_aligned(size, align))
     }

@@ -221,7 +221,7 @@ impl Misuse {
             Self::Foreign => "pointer was not allocated here",
             Self::WrittenAfterFree => "block written to after it was freed",
             Self::Overrun => "block written to past its end",
-            Self::WrongSize => "block freed with a size that it does not have",
+            Self::WrongSize => "block freed with a wrong size",
         }
     }
 }

@@ -89,7 +89,7 @@ impl<C: Config> Iterator for Slots<'_, C> {
 /// Entries that were only cut keep their rest in the map. Dropping this drops the remaining
 /// entries; if the drop of one panics, the others are still dropped. Forgetting it leaks them and
 /// their nodes; the map no longer has them.
-#[must_use = "what is displaced is dropped with it: take it, and drop it where that suits"]
+#[must_use = "dropping this drops the displaced entries: take them to drop them elsewhere"]
 pub struct Displaced<'a, A: Address, E: Entry, C: Config> {
     pub(in crate::maple) slots: Slots<'a, C>,
     typed: Typed<A, E>,

@@ -70,7 +70,7 @@ impl<E: Retire + fmt::Debug, R: Rcu> fmt::Debug for Unlinked<'_, E, R> {
 ///
 /// Entries that were only cut keep their rest in the map. Dropping this retires the remaining
 /// entries. Forgetting it leaks them and their nodes; the map no longer has them.
-#[must_use = "what was removed is retired with it: take it, if it is wanted"]
+#[must_use = "dropping this retires the removed entry: take it to keep it"]
 pub struct Removed<'w, 'm, A: Address, E: Retire, R: Rcu, C: Config> {
     pub(in crate::maple) slots: Slots<'w, C>,
     pub(in crate::maple) rcu: &'m R,

@@ -18,7 +18,7 @@ pub struct NoMemory;
 
 impl core::fmt::Display for NoMemory {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("there is no memory for another node")
+        f.write_str("out of memory for another node")
     }
 }
 

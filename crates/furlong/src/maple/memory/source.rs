@@ -1,5 +1,5 @@
 //! Memory for nodes.
-#![expect(unsafe_code, reason = "memory is promised by whoever gives it")]
+#![expect(unsafe_code, reason = "the giver of memory promises that it is valid")]
 
 use core::{alloc::Layout, marker::PhantomData, ptr::NonNull};
 

@@ -46,9 +46,9 @@ impl<A: Address, E> fmt::Debug for BulkError<A, E> {
 impl<A: Address, E> fmt::Display for BulkError<A, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Occupied(at, _) => write!(f, "{at:?} is to be loaded, and there are entries"),
-            Self::Order(at, _) => write!(f, "{at:?} does not lie behind the entry before"),
-            Self::NoMemory(at, _) => write!(f, "there is no memory for nodes at {at:?}"),
+            Self::Occupied(at, _) => write!(f, "{at:?} cannot be loaded: the tree is not empty"),
+            Self::Order(at, _) => write!(f, "{at:?} is not after the previous entry"),
+            Self::NoMemory(at, _) => write!(f, "out of memory for nodes at {at:?}"),
         }
     }
 }

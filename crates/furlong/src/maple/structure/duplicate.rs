@@ -44,7 +44,7 @@ impl<X> From<NoMemory> for DuplicateError<X> {
 impl<X> fmt::Display for DuplicateError<X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoMemory => "there is no memory for nodes",
+            Self::NoMemory => "out of memory for nodes",
             Self::Entry(_) => "an entry was not copied",
         })
     }
@@ -97,7 +97,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, 
     /// Moves the whole content of another map into this empty one. Readers see it appear at once.
     #[cfg(feature = "alloc")]
     pub(crate) fn adopt(&mut self, other: Maple<A, E, C>) {
-        debug_assert!(self.view().is_empty(), "what was there would be lost");
+        debug_assert!(self.view().is_empty(), "the previous entries would be lost");
         self.map.tree.take(&other.tree);
         drop(other);
     }

@@ -400,7 +400,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
 impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// Drops the descriptors of all segments, at the end of the table.
     pub(in crate::phys) fn drop_descriptors(&mut self) {
-        debug_assert!(self.is_alone(), "nobody looks at a descriptor any more");
+        debug_assert!(self.is_alone(), "no reader can hold a descriptor");
         let all = Ending(self);
         all.0.drop_some();
     }

@@ -21,7 +21,12 @@ unsafe impl<T: Sync> Sync for RawArray<T> {}
 
 impl<T> RawArray<T> {
     pub(in crate::phys) const fn new() -> Self {
-        const { assert!(!core::mem::needs_drop::<T>(), "nobody drops the values") };
+        const {
+            assert!(
+                !core::mem::needs_drop::<T>(),
+                "the values must not need drop"
+            );
+        }
         Self {
             start: NonNull::dangling(),
             room: 0,

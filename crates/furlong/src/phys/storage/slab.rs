@@ -215,7 +215,7 @@ pub(in crate::phys) fn is_made<D>(slab: *mut (), frame: u64) -> bool {
 }
 
 /// A piece of memory that becomes a slab.
-#[must_use = "its memory is not given back"]
+#[must_use = "the slab's memory is leaked"]
 pub(in crate::phys) struct Blank<D> {
     piece: NonNull<D>,
     parts: Parts,

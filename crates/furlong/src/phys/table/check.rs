@@ -59,8 +59,11 @@ impl fmt::Display for BrokenTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Order(id) => write!(f, "I1: {id:?} is empty, too high, or out of order"),
-            Self::Avail(id) => write!(f, "I2: what is available of {id:?} is not in it"),
-            Self::Entry(index) => write!(f, "I3: entry {index} is neither live nor dead once"),
+            Self::Avail(id) => write!(
+                f,
+                "I2: the available frames of {id:?} are outside the segment"
+            ),
+            Self::Entry(index) => write!(f, "I3: entry {index} is not exactly once live or dead"),
             Self::Isolated(frame) => write!(f, "I4: the isolation from {frame} is out of place"),
             Self::Splits { counted, found } => {
                 write!(f, "I4: {counted} isolations count as splits, {found} are")
@@ -73,7 +76,9 @@ impl fmt::Display for BrokenTable {
             }
             Self::Lookup(frame) => write!(f, "I6: lookups are wrong about frame {frame}"),
             Self::Descriptors(id) => write!(f, "I7: the descriptors of {id:?} are out of place"),
-            Self::Host(frame) => write!(f, "I9: what is hosted from {frame} is not safe there"),
+            Self::Host(frame) => {
+                write!(f, "I9: the bookkeeping hosted at {frame} is not safe there")
+            }
             Self::Slabs {
                 counted,
                 marked,

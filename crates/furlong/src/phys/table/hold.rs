@@ -59,7 +59,7 @@ impl<'a, D, C: Config, const N: usize> Hold<'a, D, C, N> {
     }
 }
 
-const HELD: &str = "whoever lets go of the lock has no access meanwhile";
+const HELD: &str = "releasing the lock gives up access until it is taken again";
 
 impl<D, C: Config, const N: usize> Deref for Hold<'_, D, C, N> {
     type Target = Core<D, C::Lookup, N>;

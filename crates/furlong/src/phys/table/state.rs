@@ -157,20 +157,26 @@ impl fmt::Display for RestoreError {
             Self::Used => f.write_str("the table has been in use"),
             Self::Version(found) => {
                 let known = State::VERSION;
-                write!(f, "the state is of version {found}, known is {known}")
+                write!(
+                    f,
+                    "the state has version {found}; this library knows version {known}"
+                )
             }
             Self::PageBits(bits) => write!(f, "the state has pages of 2^{bits} bytes"),
-            Self::TooMany(handles) => write!(f, "no table has {handles} handles"),
-            Self::Handle(handle) => write!(f, "{handle:?} is there twice or too high"),
-            Self::Generation(handle) => write!(f, "{handle:?} is of the other sort"),
+            Self::TooMany(handles) => write!(
+                f,
+                "the state has {handles} handles, more than a table can have"
+            ),
+            Self::Handle(handle) => write!(f, "{handle:?} occurs twice or is too high"),
+            Self::Generation(handle) => write!(f, "{handle:?} has the other kind"),
             Self::Empty(at) => write!(f, "segment {at} ends before it begins"),
             Self::Beyond(at) => write!(f, "segment {at} needs more than {FRAME_BITS} bits"),
             Self::OutOfOrder(at) => write!(f, "segment {at} begins below the end of the last one"),
-            Self::Avail(at) => write!(f, "what is available of segment {at} is not in it"),
-            Self::Hint(at) => write!(f, "the hint of segment {at} is beyond what is available"),
-            Self::Isolated(at) => write!(f, "isolation {at} is not of one segment, in order"),
-            Self::Full(segments) => write!(f, "there is room for {segments} segments only"),
-            Self::NoMemory => f.write_str("there is no memory for what is to be restored"),
+            Self::Avail(at) => write!(f, "the available frames of segment {at} are outside it"),
+            Self::Hint(at) => write!(f, "the hint of segment {at} is beyond its available frames"),
+            Self::Isolated(at) => write!(f, "isolation {at} is out of order or spans segments"),
+            Self::Full(segments) => write!(f, "the table supports only {segments} segments"),
+            Self::NoMemory => f.write_str("out of memory for the restored table"),
         }
     }
 }

@@ -42,7 +42,7 @@ pub struct Chunks<A: Augment, T = Vec<Chunk<A>>> {
 
 /// Memory for more nodes of [`Chunks`], obtained before a lock is taken. It also carries the unused
 /// rest afterwards, to be freed without the lock.
-#[must_use = "memory is freed where this is dropped, which should not be under a lock"]
+#[must_use = "dropping this frees memory; do not drop it under a lock"]
 pub struct Growth<A: Augment> {
     fresh: Vec<Chunk<A>>,
     /// A table with room for the old and the fresh chunks; empty if the current table has room.

@@ -17,7 +17,7 @@ pub struct NoMemory;
 
 impl fmt::Display for NoMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is no memory for more nodes")
+        f.write_str("out of memory for more nodes")
     }
 }
 

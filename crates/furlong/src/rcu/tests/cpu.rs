@@ -78,7 +78,7 @@ fn a_cpu_without_a_slot_is_refused_and_not_left_pinned() {
     let refused = std::panic::catch_unwind(AssertUnwindSafe(|| drop(rcu.enter())));
     let refused = refused.unwrap_err();
     let said = refused.downcast_ref::<String>().unwrap();
-    assert_eq!(said, "CPU 2 has no reader slot: there are 2");
+    assert_eq!(said, "CPU 2 has no reader slot: the domain has 2");
     assert_eq!(pins(), 0);
 }
 

@@ -19,7 +19,7 @@ pub enum ForkError<E> {
 impl<E: fmt::Display> fmt::Display for ForkError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoMemory => f.write_str("there is no memory for the index"),
+            Self::NoMemory => f.write_str("out of memory for the index"),
             Self::Refused(cause) => write!(f, "an area was not copied: {cause}"),
         }
     }

@@ -33,13 +33,13 @@ impl<B: fmt::Display> fmt::Display for BrokenSpace<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Index(broken) => write!(f, "V1: the index: {broken}"),
-            Self::Overlap(pages) => write!(f, "V2: {pages:?} overlap what is before them"),
+            Self::Overlap(pages) => write!(f, "V2: {pages:?} overlap the area before them"),
             Self::Outside(pages) => write!(f, "V3: {pages:?} are not in the space"),
-            Self::Prot(pages) => write!(f, "V4: {pages:?} have a protection they may not have"),
+            Self::Prot(pages) => write!(f, "V4: {pages:?} have a protection that is not allowed"),
             Self::Usage(usage) => write!(f, "V5: {usage:?} is mapped"),
             Self::Growing(pages) => write!(f, "V6: {pages} pages are of areas that grow"),
-            Self::Withheld(pages) => write!(f, "V8: {pages} pages are not for forks"),
-            Self::Length(areas) => write!(f, "V7: there are {areas} areas"),
+            Self::Withheld(pages) => write!(f, "V8: {pages} pages are marked as not inherited"),
+            Self::Length(areas) => write!(f, "V7: the count of areas is not {areas}"),
         }
     }
 }

@@ -123,18 +123,24 @@ impl fmt::Display for RestoreError {
         match self {
             Self::Version(found) => {
                 let known = State::<()>::VERSION;
-                write!(f, "the state is of version {found}, known is {known}")
+                write!(
+                    f,
+                    "the state has version {found}; this library knows version {known}"
+                )
             }
             Self::Layout(error) => error.fmt(f),
-            Self::AreasMax(areas) => write!(f, "no index has {areas} areas here"),
+            Self::AreasMax(areas) => write!(
+                f,
+                "the state has {areas} areas, more than the index can have"
+            ),
             Self::Heap => f.write_str("the heap ends before it begins"),
-            Self::Ragged(at) => write!(f, "area {at} is not made of whole pages"),
+            Self::Ragged(at) => write!(f, "area {at} does not consist of whole pages"),
             Self::Outside(at) => write!(f, "area {at} is not in the space"),
             Self::OutOfOrder(at) => write!(f, "area {at} begins below the end of the last one"),
-            Self::Prot(at) => write!(f, "area {at} has a protection that it may not have"),
-            Self::Flags(at) => write!(f, "area {at} has flags that do not go together"),
+            Self::Prot(at) => write!(f, "area {at} has a protection that is not allowed"),
+            Self::Flags(at) => write!(f, "area {at} has flags that exclude each other"),
             Self::Offset(at) => write!(f, "area {at} ends beyond the last offset of its object"),
-            Self::NoMemory => f.write_str("there is no memory for the index"),
+            Self::NoMemory => f.write_str("out of memory for the index"),
         }
     }
 }
