@@ -153,7 +153,7 @@ fn a_run_with_the_peers_is_resumed_with_them_only() {
     store.execute(begun, []).unwrap();
     let said = home.refuses(&["run", "--resume", &id]);
     assert!(
-        said.ends_with("begun with --peers: resume it with --peers"),
+        said.ends_with("started with --peers: resume it with --peers"),
         "{said}"
     );
 }

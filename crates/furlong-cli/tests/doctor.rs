@@ -97,7 +97,7 @@ fn what_cannot_be_done_is_one_line() {
             &["--json", "no/such/dir/d.json"][..],
             "--json no/such/dir/d.json",
         ),
-        (&["--seconds", "0"], "more than 0"),
+        (&["--seconds", "0"], "above 0"),
     ] {
         let output = doctor(arguments);
         assert_eq!(output.status.code(), Some(2));

@@ -201,7 +201,7 @@ fn a_misspelt_option_is_one_line_that_says_what_to_do() {
     let home = Home::new();
     let told = home.refuses(&["run", "--blok", "3"]);
     assert!(
-        told.contains("'--blocks'") && told.ends_with("`furlong run --help` shows what there is")
+        told.contains("'--blocks'") && told.ends_with("`furlong run --help` lists the options")
     );
     home.refuses(&["import"]);
     home.refuses(&["prune", "--keep", "some"]);

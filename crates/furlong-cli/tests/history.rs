@@ -90,7 +90,7 @@ fn a_step_is_named_with_its_run_and_noise_is_not() {
     assert!(page.contains(&name(23)), "the runs are listed: {page}");
     // A metric that no run has, and a misspelled experiment, are refused.
     let (_, none) = home.ends(2, &["history", "--metric", "no_such_metric"]);
-    assert!(none.contains("no stored run has such a figure"), "{none}");
+    assert!(none.contains("no stored run has this figure"), "{none}");
     let (_, other) = home.ends(2, &["history", "tree-oder"]);
     assert!(other.contains("`tree-order`"), "{other}");
 }
@@ -143,7 +143,7 @@ fn a_run_that_goes_out_and_comes_in_is_the_same() {
     let (back, _) = home.ends(0, &["export", id, "--db", "other.db"]);
     assert_eq!(back, out);
     let (_, talk) = home.ends(0, &["import", "out.json", "--db", "other.db"]);
-    assert!(talk.contains("is there already"), "{talk}");
+    assert!(talk.contains("is stored already"), "{talk}");
     home.ends(0, &["export", "tag:first", "--to", "."]);
     assert_eq!(
         fs::read_to_string(home.path(&format!("{id}.json"))).unwrap(),
@@ -162,8 +162,12 @@ fn what_contradicts_itself_is_refused_and_nothing_of_it_is_stored() {
         ("schema", |result| {
             result.schema = "furlong.result/2".to_owned();
         }),
-        ("no name", |result| result.run.id = "../up".to_owned()),
-        ("no time", |result| result.run.started = "soon".to_owned()),
+        ("is not a valid name", |result| {
+            result.run.id = "../up".to_owned();
+        }),
+        ("is not a time", |result| {
+            result.run.started = "soon".to_owned();
+        }),
         ("orders", |result| {
             drop(result.experiments[0].workloads[0].order.pop());
         }),
@@ -186,14 +190,14 @@ fn what_contradicts_itself_is_refused_and_nothing_of_it_is_stored() {
         let good = put(&home, &again(2, 1.0));
         let told = home.refuses(&["import", &good, "bad.json"]);
         assert!(
-            told.contains("bad.json contradicts itself") && told.contains(what),
+            told.contains("bad.json is inconsistent") && told.contains(what),
             "{told}"
         );
     }
     fs::write(home.path("bad.json"), "{}").unwrap();
     assert!(
         home.refuses(&["import", "bad.json"])
-            .contains("is no result of furlong")
+            .contains("is not a result of furlong")
     );
     assert!(
         home.refuses(&["import", "gone.json"])
@@ -204,7 +208,7 @@ fn what_contradicts_itself_is_refused_and_nothing_of_it_is_stored() {
     let file = put(&home, &changed);
     assert!(
         home.refuses(&["import", &file])
-            .contains("another run run00000")
+            .contains("already has a different run run00000")
     );
     let (page, _) = home.ends(0, &["history"]);
     assert!(!page.contains(&name(2)), "all or none: {page}");

@@ -189,7 +189,7 @@ fn a_killed_run_goes_on_without_losing_or_repeating_a_block() {
     }
     assert!(
         home.refuses(&["run", "--resume", &whole.run.id])
-            .contains("is finished")
+            .contains("is already finished")
     );
 }
 
@@ -201,7 +201,7 @@ fn ctrl_c_keeps_the_finished_blocks_and_says_how_to_go_on() {
     let id = only_run(&database(&home));
     let blocks = count_blocks(&database(&home)).unwrap();
     let last = stderr.lines().last().unwrap();
-    let goes_on = format!("go on with: furlong run --resume {id}");
+    let goes_on = format!("continue with: furlong run --resume {id}");
     assert!(last.starts_with("furlong: interrupted; "), "{stderr}");
     assert!(
         last.contains(&format!(" {blocks} finished blocks")),
@@ -215,7 +215,7 @@ fn ctrl_c_keeps_the_finished_blocks_and_says_how_to_go_on() {
     assert!(stdout.contains("ins: not reached"), "{stdout}");
     let (shown, told) = home.ends(0, &["show", &id]);
     assert_eq!(shown, stdout.replace(&goes_on, ""));
-    let how = format!("is not complete: interrupted; `--resume {id}` goes on with it");
+    let how = format!("is not complete: interrupted; `--resume {id}` continues it");
     assert!(told.contains(&how), "{told}");
 }
 
@@ -267,7 +267,7 @@ fn a_run_beside_another_is_warned() {
     let mut child = long_run(&home);
     wait_for_blocks(&home, &mut child, 1);
     let warnings = home.smoke(&["--blocks", "1"]).run.warnings;
-    let told = format!("process {} is measuring too", child.id());
+    let told = format!("process {} is measuring at the same time", child.id());
     assert!(
         warnings.iter().any(|warning| warning.starts_with(&told)),
         "{warnings:?}"
@@ -278,7 +278,7 @@ fn a_run_beside_another_is_warned() {
     assert!(
         !warnings
             .iter()
-            .any(|warning| warning.contains("measuring too")),
+            .any(|warning| warning.contains("measuring at the same time")),
         "{warnings:?}"
     );
 }
@@ -296,7 +296,7 @@ fn another_build_or_machine_does_not_go_on() {
     change("UPDATE runs SET binary = 'x' || binary");
     let said = home.refuses(&["run", "--resume", &id]);
     assert!(
-        said.contains("another build of furlong began it: begin a new one"),
+        said.contains("it was started by another build of furlong: begin a new one"),
         "{said}"
     );
     change("UPDATE runs SET binary = substr(binary, 2), version = 'x' || version");
@@ -311,7 +311,7 @@ fn another_build_or_machine_does_not_go_on() {
     );
     let said = home.refuses(&["run", "--resume", &id]);
     assert!(
-        said.contains("begun on farm with Linux 9.9, this is "),
+        said.contains("started on farm with Linux 9.9, and this is "),
         "{said}"
     );
 }

@@ -205,7 +205,7 @@ fn other_tools_files_are_read_for_what_they_are() {
 #[test]
 fn other_tools_files_that_do_not_do_are_one_line() {
     for (args, wanted) in [
-        (&["cut.json"][..], "is no JSON"),
+        (&["cut.json"][..], "is not JSON"),
         (
             &["old", "hf.json"],
             "holds several series; choose one with --series: `a`, `b`",

@@ -94,7 +94,7 @@ fn made_by(sql: &str) -> Vec<u8> {
 fn what_is_no_database_is_left_alone() {
     leaves_alone(
         &b"Dear diary, today I measured nothing at all.\n".repeat(200),
-        "is no database",
+        "is not a database",
     );
 }
 
@@ -160,7 +160,7 @@ fn a_folder_and_a_place_that_takes_no_file_are_told() {
     for database in ["nowhere/runs.db", "/proc/runs.db"] {
         let (_, stderr) = home.ends(0, &smoke(database));
         assert!(
-            stderr.contains("cannot be opened: see that its directory exists"),
+            stderr.contains("cannot be opened: check that its directory exists"),
             "{stderr}"
         );
         let said = home.refuses(&["show", "--db", database]);
@@ -300,7 +300,7 @@ fn without_a_home_a_run_is_told_that_it_is_not_stored() {
     assert_eq!(output.status.code(), Some(0));
     let stderr = text(&output.stderr);
     assert!(
-        stderr.contains("not stored: neither --db, XDG_DATA_HOME nor HOME"),
+        stderr.contains("not stored: set --db, XDG_DATA_HOME or HOME"),
         "{stderr}"
     );
 }

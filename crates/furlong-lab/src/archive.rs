@@ -23,7 +23,7 @@ pub(crate) fn begin(
         return (None, vec![]);
     }
     let Some(location) = options.database.location(options.settings) else {
-        let text = "this run is not stored: neither --db, XDG_DATA_HOME nor HOME says where";
+        let text = "this run is not stored: set --db, XDG_DATA_HOME or HOME to choose a location";
         return (None, vec![text.to_owned()]);
     };
     make_home(&location);
@@ -35,7 +35,10 @@ pub(crate) fn begin(
     match begun {
         Ok((store, others)) => {
             let warnings = others.iter().map(|pid| {
-                format!("process {pid} is measuring too: both runs are noisier; let one wait")
+                format!(
+                    "process {pid} is measuring at the same time: both runs get noisier; run them \
+                     one after the other"
+                )
             });
             (Some(store), warnings.collect())
         }
@@ -69,12 +72,10 @@ pub fn open_database(database: &Database, settings: &Settings) -> Result<Store, 
 /// No location is given, or it was given as `none`.
 pub(crate) fn located(database: &Database, settings: &Settings) -> Result<Location, Error> {
     if database.none(settings) {
-        return Err(Error::usage(
-            "--db none has no stored runs: name the database",
-        ));
+        return Err(Error::usage("--db none stores no runs: name a database"));
     }
     database.location(settings).ok_or_else(|| {
-        Error::usage("neither --db, XDG_DATA_HOME nor HOME says where the stored runs are")
+        Error::usage("the location of the stored runs is unknown: set --db, XDG_DATA_HOME or HOME")
     })
 }
 
@@ -85,10 +86,10 @@ pub(crate) fn located(database: &Database, settings: &Settings) -> Result<Locati
 /// It cannot be created or written, or was given as `none`.
 pub fn make_database(database: &Database, settings: &Settings) -> Result<Store, Error> {
     if database.none(settings) {
-        return Err(Error::usage("--db none keeps nothing: name the database"));
+        return Err(Error::usage("--db none stores nothing: name a database"));
     }
     let location = database.location(settings).ok_or_else(|| {
-        Error::usage("neither --db, XDG_DATA_HOME nor HOME says where the stored runs are")
+        Error::usage("the location of the stored runs is unknown: set --db, XDG_DATA_HOME or HOME")
     })?;
     make_home(&location);
     Store::open(&location).map_err(|fault| Error::usage(fault.to_string()))
@@ -133,7 +134,7 @@ pub fn find(store: &Store, name: &str) -> Result<Brief, Error> {
             let found = store.listed(Some(&host.id), 1).map_err(refuse)?;
             let missing = || {
                 let (path, host) = (store.location(), &host.host);
-                format!("there is no run of {host} in {path} yet: `furlong run` makes one")
+                format!("{path} has no run of {host} yet: `furlong run` makes one")
             };
             let found = found.into_iter().next();
             Some(found.ok_or_else(|| Error::usage(missing()))?.id)
@@ -181,7 +182,7 @@ fn beginning(store: &Store, prefix: &str) -> Result<Brief, Error> {
             let exact = found.iter().position(|run| run.id == prefix);
             exact.map(|place| found.swap_remove(place)).ok_or_else(|| {
                 Error::usage(format!(
-                    "several runs begin with `{prefix}`: {}; give more of the name",
+                    "several runs begin with `{prefix}`: {}; type more of the name",
                     listed(&found)
                 ))
             })
@@ -201,12 +202,12 @@ pub(crate) fn same_conditions(saved: &Saved) -> Result<(), Error> {
     if saved.status == Status::Finished {
         let id = &run.id;
         return Err(Error::usage(format!(
-            "run {id} is finished: `furlong show {id}` shows it"
+            "run {id} is already finished: `furlong show {id}` shows it"
         )));
     }
     if let Some(fleet) = &run.machine.fleet {
         return Err(Error::usage(format!(
-            "run {} is a fleet's: `furlong collect {} --resubmit` goes on with it",
+            "run {} belongs to a fleet: `furlong collect {} --resubmit` continues it",
             run.id, fleet.dir
         )));
     }
@@ -214,24 +215,24 @@ pub(crate) fn same_conditions(saved: &Saved) -> Result<(), Error> {
         let (id, option) = (&run.id, peers::OPTION);
         let how = if peers::are_here() { "without" } else { "with" };
         return Err(Error::usage(format!(
-            "run {id} was begun {how} {option}: resume it {how} {option}"
+            "run {id} was started {how} {option}: resume it {how} {option}"
         )));
     }
     if run.version != build::version() {
         return refuse(format!(
-            "furlong {} began it, this is {}",
+            "it was started by furlong {}, and this is {}",
             run.version,
             build::version()
         ));
     }
     if saved.binary != build::binary() {
-        return refuse("another build of furlong began it".to_owned());
+        return refuse("it was started by another build of furlong".to_owned());
     }
     let here = Files::default().machine();
     if run.machine.id != here.id {
         let (there, kernel) = (&run.machine.host, &run.machine.kernel);
         return refuse(format!(
-            "it was begun on {there} with {kernel}, this is {} with {}",
+            "it was started on {there} with {kernel}, and this is {} with {}",
             here.host, here.kernel
         ));
     }

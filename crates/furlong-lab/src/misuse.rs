@@ -87,7 +87,7 @@ fn line(text: &str, verb: Option<&str>) -> String {
         line = line.replace(technical, plain);
     }
     let verb = verb.map_or_else(String::new, |verb| format!(" {verb}"));
-    format!("{line}; `furlong{verb} --help` shows what there is")
+    format!("{line}; `furlong{verb} --help` lists the options")
 }
 
 #[cfg(test)]
@@ -114,12 +114,12 @@ mod tests {
         assert_eq!(
             said,
             "unexpected argument '--blok' found; a similar argument exists: '--blocks'; \
-             `furlong run --help` shows what there is"
+             `furlong run --help` lists the options"
         );
         let said = refused(&["import"]);
         assert!(said.contains("were not provided: <FILE>"), "{said}");
         assert!(
-            said.ends_with("`furlong import --help` shows what there is"),
+            said.ends_with("`furlong import --help` lists the options"),
             "{said}"
         );
         let said = refused(&["rum"]);
@@ -128,7 +128,7 @@ mod tests {
             "{said}"
         );
         assert!(
-            said.ends_with("; `furlong --help` shows what there is"),
+            said.ends_with("; `furlong --help` lists the options"),
             "{said}"
         );
         let said = refused(&["prune", "--keep", "some"]);
@@ -137,6 +137,6 @@ mod tests {
             "{said}"
         );
         let said = refused(&["run", "--margin", "-1"]);
-        assert!(said.contains("give a number of per cent"), "{said}");
+        assert!(said.contains("give a percentage"), "{said}");
     }
 }

@@ -132,21 +132,20 @@ pub fn rescue(result: &ResultFile, voice: Voice) {
     });
     match written {
         Ok(path) => voice.warn(&format!(
-            "all of this run is in {0}: `furlong import {0}` into another store keeps it",
+            "the whole run was saved to {0}: `furlong import {0}` adds it to a store",
             path.display()
         )),
-        Err(why) => voice.warn(&format!("this run is kept nowhere: {why}")),
+        Err(why) => voice.warn(&format!("this run could not be saved anywhere: {why}")),
     }
 }
 
 /// Returns the path of a result's file in the user's data directory, and creates its directory.
 fn own(dir: &str, option: &str, result: &ResultFile, end: &str) -> Result<PathBuf, String> {
-    let none =
-        || format!("neither XDG_DATA_HOME nor HOME says where: ask for it with {option} FILE");
+    let none = || format!("neither XDG_DATA_HOME nor HOME is set: name a file with {option} FILE");
     let dir = data_dir().ok_or_else(none)?.join(dir);
     fs::create_dir_all(&dir).map_err(|error| {
         let (dir, why) = (dir.display(), cause(&error));
-        format!("{dir} cannot be made ({why}): ask for it with {option} FILE")
+        format!("{dir} cannot be created ({why}): name a file with {option} FILE")
     })?;
     Ok(dir.join(format!("{}.{end}", result.run.id)))
 }

@@ -114,7 +114,7 @@ impl<'a> Session<'a> {
         let finished = blocks(&saved.result);
         let id = &brief.id;
         options.voice.note(&format!(
-            "run {id} goes on: {finished} of {planned} blocks are done"
+            "run {id} continues: {finished} of {planned} blocks are done"
         ));
         let ledger = Ledger::new(saved.result, Some(store), options.voice);
         Ok(Session::of(schedule, ledger, options))
@@ -212,8 +212,8 @@ impl<'a> Session<'a> {
             .and_then(|(began, now)| now.steal_pct(began));
         if let Some(steal) = steal.filter(|steal| *steal > STEAL_MAX_PCT) {
             self.ledger.warn_run(format!(
-                "the hypervisor gave {steal:.1} % of the processors' time to others: repeat the \
-                 run when the host is quieter, or with more blocks"
+                "the hypervisor gave {steal:.1} % of the processor time to other guests: repeat \
+                 the run when the host is quieter, or with more blocks"
             ));
         }
         let status = match end {
@@ -276,7 +276,8 @@ impl<'a> Session<'a> {
         if let Some(dir) = self.fleet() {
             let dir = quoted(Path::new(dir));
             return format!(
-                "{blocks} finished blocks are kept, go on with: furlong collect {dir} --resubmit"
+                "{blocks} finished blocks are stored, continue with: furlong collect {dir} \
+                 --resubmit"
             );
         }
         if !self.ledger.kept() {
@@ -302,8 +303,8 @@ impl<'a> Session<'a> {
         };
         let id = &run.id;
         format!(
-            "{blocks} finished blocks are kept, go on with: \
-             furlong {verb}{peers} --resume {id}{place}"
+            "{blocks} finished blocks are stored, continue with: furlong {verb}{peers} --resume \
+             {id}{place}"
         )
     }
 
@@ -369,8 +370,8 @@ fn spoilers(result: &ResultFile) -> Vec<String> {
     let mut spoilers = vec![];
     if !build::is_release() {
         spoilers.push(
-            "this furlong was built without optimisation: its figures say nothing; build it with \
-             --release"
+            "this furlong was built without optimisation, so its figures are meaningless: build it \
+             with --release"
                 .to_owned(),
         );
     }
@@ -379,8 +380,8 @@ fn spoilers(result: &ResultFile) -> Vec<String> {
         .filter(|load| *load > 0.5 * f64::from(machine.cpus))
     {
         spoilers.push(format!(
-            "other work is running (load {load:.1} on {} processors): stop it, or expect a wide \
-             interval",
+            "other programs are running (load {load:.1} on {} processors): stop them, or expect a \
+             wide interval",
             machine.cpus
         ));
     }

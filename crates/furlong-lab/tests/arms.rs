@@ -181,7 +181,7 @@ fn a_number_that_is_none_is_a_failed_sample() {
 }
 
 fn an_arm_that_talks_on_stdout_is_a_failed_sample() {
-    fails_for("chatty", "it said \"hello");
+    fails_for("chatty", "it printed \"hello");
 }
 
 fn an_arm_without_end_is_a_failed_sample() {

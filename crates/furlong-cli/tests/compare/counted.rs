@@ -39,7 +39,7 @@ fn counters_that_are_there_are_metrics_and_the_others_are_named() {
         let metrics = &result.experiments[0].metrics;
         if missing.contains(&event.metric) {
             assert!(!metrics.contains_key(event.metric), "never zero");
-            assert!(said(&output).contains(&format!("warning: no {}: ", event.metric)));
+            assert!(said(&output).contains(&format!("warning: {} is not counted: ", event.metric)));
             continue;
         }
         let [one, three] = [0, 1].map(|arm| values(&only(&result).arms[arm], event.metric));

@@ -211,7 +211,7 @@ fn a_shell_that_nobody_asked_for_is_said_and_is_for_all() {
     assert!(output.status.success());
     let text = said(&output);
     assert!(
-        text.contains("all commands run through sh, since `true | cat`"),
+        text.contains("all commands run through sh, because `true | cat`"),
         "{text}"
     );
     // The other command can then use shell syntax, too.

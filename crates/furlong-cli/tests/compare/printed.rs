@@ -63,7 +63,7 @@ fn a_figure_that_is_missing_once_loses_that_sample_alone() {
     let (code, line) = refusal(&output);
     assert_eq!(code, Some(1), "{line}");
     assert!(
-        said(&output).contains("gave no value for `value`"),
+        said(&output).contains("reported no value for `value`"),
         "{}",
         said(&output)
     );
@@ -101,12 +101,12 @@ fn a_metric_that_cannot_be_looked_for_is_one_line() {
     for (arguments, wanted) in [
         (
             &["--metric", "bw=("][..],
-            "is no regular expression: unclosed group",
+            "is not a regular expression: unclosed group",
         ),
         (&["--metric", "(?<wall_s>x)"], "wall_s is measured already"),
         (
             &["--metric", "x", "--unit", "s", "--unit", "s"],
-            "--unit is there 2 times for 1",
+            "--unit is given 2 times for 1",
         ),
     ] {
         let (code, line) = refusal(&place.run(&[&["true", "true"], arguments].concat()));

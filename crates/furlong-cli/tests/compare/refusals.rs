@@ -16,16 +16,16 @@ fn bad_input_is_one_line_and_nothing_is_run_or_stored() {
         ),
         (&[log, "/no/such"], "there is no program /no/such"),
         (&[log, "/"], "/ is a directory"),
-        (&[log, "/etc/passwd"], "may not be executed"),
+        (&[log, "/etc/passwd"], "is not executable"),
         (&[log, ""], "command 2 is empty"),
-        (&[log, "echo 'a"], "has a ' without its partner"),
+        (&[log, "echo 'a"], "has an unmatched '"),
         (&[log, "a | b", "--shell=none"], "needs a shell (|)"),
         (&[log, log, "--shell=no-such-shell"], "`no-such-shell`"),
-        (&[log, log, "--names", "a,a"], "`a` is there twice"),
-        (&[log, log, "--names", "a"], "1 for 2 commands"),
+        (&[log, log, "--names", "a,a"], "`a` is given twice"),
+        (&[log, log, "--names", "a"], "--names has 1 of 2 names"),
         (
             &[log, log, "--names", "a,control"],
-            "means the baseline again",
+            "is the name of the control",
         ),
         (&[log, log, "--names", "a,"], "name 2 is empty"),
         (
@@ -46,7 +46,7 @@ fn bad_input_is_one_line_and_nothing_is_run_or_stored() {
         ),
         (
             &[log, log, log, log, log, log, log, log, "--format=ministat"],
-            "--format ministat has room for 7 commands",
+            "--format ministat can show 7 commands",
         ),
     ] {
         let (code, line) = refusal(&place.run(arguments));

@@ -47,7 +47,7 @@ fn a_verdict_that_is_certain_early_ends_the_comparison_and_pays_for_the_looks() 
     assert!(level > 0.9999, "the first of five looks: {level}");
     let ([low, high], [adj_low, adj_high]) = (found.ci95_pct.unwrap(), found.ci_adj_pct.unwrap());
     assert!(adj_low < low && high < adj_high);
-    let biased = |text: &String| text.contains("probably smaller than shown");
+    let biased = |text: &String| text.contains("the true effect is probably smaller");
     assert!(
         workload.warnings.iter().any(biased),
         "{:?}",
@@ -83,7 +83,7 @@ fn a_width_that_takes_more_blocks_than_are_allowed_says_how_many() {
     let workload = only(&result);
     assert_eq!(workload.blocks.len(), 11);
     assert!(!workload.params.contains_key("stopped"));
-    let wider = |text: &String| text.starts_with("the interval is wider than wanted: ");
+    let wider = |text: &String| text.starts_with("the interval is wider than requested: ");
     assert!(
         workload.warnings.iter().any(wider),
         "{:?}",
@@ -103,7 +103,7 @@ fn a_time_limit_ends_a_workload_and_loses_nothing() {
         only(&result)
             .warnings
             .iter()
-            .all(|text| !text.contains("smaller than shown"))
+            .all(|text| !text.contains("the true effect is probably smaller"))
     );
 }
 

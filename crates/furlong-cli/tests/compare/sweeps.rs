@@ -129,7 +129,7 @@ fn what_was_set_up_is_cleaned_up_when_a_command_fails() {
     assert!(output.status.success(), "the figures are as good as before");
     let text = said(&output);
     assert!(
-        text.contains("warning: `--cleanup` failed: exit code 5: no: clean up by hand"),
+        text.contains("warning: `--cleanup` failed: exit code 5: no: clean up manually"),
         "{text}"
     );
     let (code, line) = refusal(&place.run(&["true", "true", "--setup", "echo no >&2; exit 6"]));
@@ -145,9 +145,12 @@ fn a_sweep_that_makes_no_sense_is_one_line() {
     let log = "sh -c 'echo ran >> log'";
     let with = "sh -c 'echo {n} >> log'";
     for (arguments, wanted) in [
-        (&[log, log, "-L", "n", "1,2"][..], "no command has {n}"),
-        (&[with, "-L", "n", "1"], "nothing to be compared with"),
-        (&[with, "-L", "n", "1,1"], "`1` is there twice"),
+        (&[log, log, "-L", "n", "1,2"][..], "no command contains {n}"),
+        (
+            &[with, "-L", "n", "1"],
+            "one command with one value cannot be compared",
+        ),
+        (&[with, "-L", "n", "1,1"], "`1` is given twice"),
         (&[with, "-P", "n", "2", "1"], "ends before it begins"),
         (
             &[with, "-P", "n", "1", "10000"],
@@ -155,7 +158,7 @@ fn a_sweep_that_makes_no_sense_is_one_line() {
         ),
         (
             &[with, "-P", "n", "1", "2", "-L", "n", "3,4"],
-            "the parameter n is there twice",
+            "the parameter n is given twice",
         ),
         (
             &[with, "-P", "n", "1", "2", "-D", "1", "-D", "2"],
@@ -163,11 +166,11 @@ fn a_sweep_that_makes_no_sense_is_one_line() {
         ),
         (
             &[with, "-L", "n", "1,2", "--names", "a"],
-            "--names has 1 for 2 commands",
+            "--names has 1 of 2 names",
         ),
         (
             &[log, log, log, "-p", "a", "-p", "b"],
-            "--prepare is there 2 times for 3 commands",
+            "--prepare is given 2 times for 3 commands",
         ),
     ] {
         let (code, line) = refusal(&place.run(arguments));

@@ -89,12 +89,13 @@ fn a_task_that_is_missing_is_named_and_done_when_it_is_submitted_again() {
     let output = run.env("STAND_IN_SKIPS", "2 5 6").output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    let missing = "3 of 7 blocks are missing: block 2 (no task of it is known), block 5 (no task \
-                   of it is known), block 6 (no task of it is known); 4 finished blocks are kept";
+    let missing = "3 of 7 blocks are missing: block 2 (Slurm knows no task of it), block 5 (Slurm \
+                   knows no task of it), block 6 (Slurm knows no task of it); 4 finished blocks \
+                   are stored";
     assert!(said.contains(missing), "{said}");
     let resume = slurm.0.refuses(&["compare", "--resume", &only_run(&slurm)]);
     assert!(
-        resume.contains("is a fleet's: `furlong collect"),
+        resume.contains("belongs to a fleet: `furlong collect"),
         "{resume}"
     );
     let still = slurm.ends(1, &["collect", "fleet", "--json", "some.json"]);
@@ -157,7 +158,7 @@ fn parts_that_are_empty_cut_off_copied_or_of_another_run_are_named_and_measured_
         "block-4.json is a copy of the part of block 1)",
         "block-5.json is of run another0)",
         "block-6.json is damaged (",
-        "block-9.json is no part of this run: it is left out",
+        "block-9.json is not a part of this run: it is left out",
     ] {
         assert!(said.contains(wanted), "{wanted}\n{said}");
     }
@@ -271,7 +272,7 @@ fn a_block_waits_for_the_preparation_and_says_so() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("block 1 comes after the preparation, which is not done"),
+        said.contains("block 1 needs the preparation, which is not complete"),
         "{said}"
     );
 }

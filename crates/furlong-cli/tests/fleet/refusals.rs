@@ -82,12 +82,12 @@ fn a_fleet_cannot_stop_early_nor_go_on_where_another_began() {
     for more in [&["--early"][..], &["--until", "1"], &["--max-time", "5"]] {
         let said = refused(&slurm, &[&COMPARE[..], more].concat());
         assert!(
-            said.contains("a fleet does all blocks of its plan"),
+            said.contains("a fleet runs all blocks of its plan"),
             "{said}"
         );
     }
     let said = slurm.ends(2, &["compare", "true", "true", "--dir", "x"]);
-    assert!(said.contains("--dir goes with --on slurm"), "{said}");
+    assert!(said.contains("--dir needs --on slurm"), "{said}");
     let said = slurm.ends(2, &["run", "--resume", "abc", "--on", "slurm"]);
     assert!(said.contains("cannot be used with"), "{said}");
 }
@@ -98,7 +98,7 @@ fn a_directory_that_is_there_is_not_written_to() {
     fs::create_dir(slurm.0.path("mine")).unwrap();
     let said = slurm.ends(2, &[&COMPARE[..], &["--dir", "mine"]].concat());
     assert!(
-        said.contains("mine cannot be made (File exists): name another with --dir"),
+        said.contains("mine cannot be created (File exists): name another with --dir"),
         "{said}"
     );
     assert_eq!(fs::read_dir(slurm.0.path("mine")).unwrap().count(), 0);
@@ -115,12 +115,12 @@ fn what_is_no_fleets_directory_is_refused() {
     fs::create_dir(home.path("empty")).unwrap();
     let said = home.refuses(&["collect", "empty"]);
     assert!(
-        said.contains("empty is no fleet's directory: name the directory"),
+        said.contains("empty is not the directory of a fleet: name the directory"),
         "{said}"
     );
     for (text, wanted) in [
-        ("", "is damaged, or another furlong's"),
-        ("{}", "is damaged, or another furlong's"),
+        ("", "is damaged, or written by another furlong"),
+        ("{}", "is damaged, or written by another furlong"),
     ] {
         fs::write(home.path("empty/order.json"), text).unwrap();
         let said = home.refuses(&["collect", "empty"]);

@@ -121,7 +121,7 @@ fn a_killed_head_and_a_requeued_task_cost_nothing() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
-        said.contains(" tasks are under way (--wait waits)"),
+        said.contains(" tasks are pending or running (--wait waits for them)"),
         "{said}"
     );
     go(&cluster);

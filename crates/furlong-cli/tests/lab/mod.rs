@@ -80,7 +80,7 @@ impl Home {
 /// True for a warning about the machine or the build, which no test is about.
 pub(crate) fn is_spoiler(line: &str) -> bool {
     line.starts_with("warning: this furlong was built without")
-        || line.starts_with("warning: other work is running")
+        || line.starts_with("warning: other programs are running")
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {

@@ -22,7 +22,7 @@ fn a_file_that_is_taken_away_is_told_and_read_again_when_it_is_back() {
     for _ in 0..8 {
         let reply = server.get("/");
         assert_eq!((reply.status, reply.header("retry-after")), (503, "5"));
-        assert!(reply.body.contains("cannot be read just now"));
+        assert!(reply.body.contains("cannot be read now"));
         assert!(!reply.body.contains("runs.db"), "{}", reply.body);
     }
     assert!(!path.exists(), "it made a file of its own");
@@ -59,7 +59,7 @@ fn a_file_that_becomes_nonsense_is_told() {
     assert_eq!(server.get("/").status, 503);
     assert_eq!(server.get("/style.css").status, 200);
     let (_, said) = server.end(Signal::TERM);
-    assert!(said.contains("is no database"), "{said}");
+    assert!(said.contains("is not a database"), "{said}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn beyond_this_machine_it_is_open_only_when_told_and_says_so() {
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines.len(), 1, "{said}");
     assert!(
-        lines[0].starts_with("warning: whoever reaches 0.0.0.0:"),
+        lines[0].starts_with("warning: everyone who can reach 0.0.0.0:"),
         "{said}"
     );
 }

@@ -161,7 +161,7 @@ fn lists_are_turned_page_by_page_and_narrowed() {
         assert!(
             server
                 .page("/experiments/steady?tag=nothing")
-                .contains("No run fits")
+                .contains("No run matches")
         );
         let first = server.page("/");
         assert!(first.contains("Does it last?") && first.contains("lab-2"));
@@ -187,7 +187,7 @@ fn a_step_of_a_figure_is_told_and_drawn_and_stands_in_the_table() {
         assert!(server.get(path).statements() <= 22);
         let base = server.page("/metric?experiment=steady&workload=plain&arm=a&last=5");
         assert_eq!(base.matches("<use ").count(), 5);
-        assert!(base.contains("Nowhere by more than the margin."));
+        assert!(base.contains("None by more than the margin."));
     });
 }
 

@@ -130,7 +130,7 @@ fn slow_clients_keep_nobody_waiting() {
 fn what_cannot_be_served_is_told_in_a_line() {
     let home = Home::new();
     let refused = |arguments: &[&str]| home.refuses(&[&["serve"], arguments].concat());
-    assert!(refused(&["--db", "none"]).contains("name the database"));
+    assert!(refused(&["--db", "none"]).contains("name a database"));
     assert!(refused(&["--db", "nowhere.db"]).contains("there is no database at nowhere.db"));
     assert!(refused(&["--listen", "here"]).contains("--listen"));
     std::fs::write(
@@ -138,10 +138,10 @@ fn what_cannot_be_served_is_told_in_a_line() {
         "no database, but a text of some length",
     )
     .unwrap();
-    assert!(refused(&["--db", "text.db"]).contains("is no database"));
+    assert!(refused(&["--db", "text.db"]).contains("is not a database"));
     let location = Location::File(home.path("runs.db"));
     crowd::fill(&location, 5, 2);
-    assert!(refused(&["--db", "runs.db", "--listen", "192.0.2.1:0"]).contains("is no address"));
+    assert!(refused(&["--db", "runs.db", "--listen", "192.0.2.1:0"]).contains("is not an address"));
     let server = Started::over(&location, &[]);
     let told = refused(&["--db", "runs.db", "--listen", &server.address]);
     assert!(

@@ -121,7 +121,7 @@ fn a_server_that_is_not_there_is_told_without_the_password() {
         "{said}"
     );
     assert!(
-        said.contains("see that its server runs") && !said.contains("s3cret"),
+        said.contains("check that its server runs") && !said.contains("s3cret"),
         "{said}"
     );
     assert_eq!(said.lines().count(), 1, "{said}");

@@ -221,7 +221,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             (Session::begin(schedule, tag, note, options)?, Some(ready))
         }
     };
-    let ready = ready.ok_or_else(|| Error::failed("the stored run was not looked at"))?;
+    let ready = ready.ok_or_else(|| Error::failed("the stored run was not checked"))?;
     let comparison = Rc::clone(&ready.comparison);
     let ended = session.measure(&mut Timed(ready.comparison), ready.passes, &interrupt);
     for failure in comparison.leave() {
@@ -254,7 +254,7 @@ fn better(text: &str) -> Result<Better, String> {
     match text {
         "lower" => Ok(Better::Lower),
         "higher" => Ok(Better::Higher),
-        _ => Err("say lower or higher".to_owned()),
+        _ => Err("give lower or higher".to_owned()),
     }
 }
 
@@ -348,7 +348,10 @@ impl Args {
         let (lists, _) = self.parameter_list.as_chunks::<2>();
         let steps = &self.parameter_step_size;
         if steps.len() > scans.len() {
-            return Err("there are more steps (-D) than ranges (-P): give one a range".to_owned());
+            return Err(
+                "there are more steps (-D) than ranges (-P): give at most one step per range"
+                    .to_owned(),
+            );
         }
         let mut parameters = vec![];
         for (place, [name, min, max]) in scans.iter().enumerate() {
@@ -369,7 +372,7 @@ impl Args {
         for (option, count) in [("--unit", self.unit.len()), ("--better", self.better.len())] {
             if count > metrics {
                 return Err(Error::usage(format!(
-                    "{option} is there {count} times for {metrics} --metric: give one a metric"
+                    "{option} is given {count} times for {metrics} --metric: give one per metric"
                 )));
             }
         }

@@ -70,7 +70,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let (before, after) = (load(&args.before)?.result, load(&args.after)?.result);
     if before.run.id == after.run.id {
         let id = &before.run.id;
-        return Err(Error::usage(format!("run {id} is both of them: name two")));
+        return Err(Error::usage(format!(
+            "both runs are {id}: name two different runs"
+        )));
     }
     let (here, there) = (&before.run.machine, &after.run.machine);
     if here.id != there.id {
@@ -80,7 +82,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         );
         if !args.across_machines {
             return Err(Error::usage(format!(
-                "{text}: the machines would be compared; say --across-machines if that is meant"
+                "{text}: the comparison would show the difference between the machines; use \
+                 --across-machines to compare them anyway"
             )));
         }
         Voice::Normal.warn(&text);

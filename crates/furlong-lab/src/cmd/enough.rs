@@ -64,5 +64,5 @@ fn width(text: &str) -> Result<f64, String> {
     percent(text)
         .ok()
         .filter(|pct| *pct > 0.0)
-        .ok_or_else(|| "give a number of per cent above 0, for example 0.5".to_owned())
+        .ok_or_else(|| "give a percentage above 0, for example 0.5".to_owned())
 }

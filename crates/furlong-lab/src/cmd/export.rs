@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let refuse = |fault: Fault| Error::usage(fault.to_string());
     if args.to.is_none() && args.runs.len() > 1 {
         return Err(Error::usage(
-            "several runs do not fit into one file: name a directory with --to",
+            "one file holds one run: name a directory with --to",
         ));
     }
     let store = open_database(&args.database, &settings)?;

@@ -107,7 +107,7 @@ impl Args {
         }
         match history.experiments.is_empty() && (history.runs.is_empty() || self.is_choosy()) {
             true => Err(Error::usage(
-                "no stored run has such a figure: `furlong history` shows what there is",
+                "no stored run has this figure: `furlong history` lists the figures",
             )),
             false => Ok(history),
         }
@@ -155,7 +155,7 @@ fn machine(store: &Store, named: Option<&str>) -> Result<Machine, Error> {
     };
     let Some(latest) = all.first() else {
         return Err(Error::usage(format!(
-            "there is no run in {} yet: `furlong run` makes one",
+            "{} has no run yet: `furlong run` makes one",
             store.location()
         )));
     };
@@ -166,7 +166,8 @@ fn machine(store: &Store, named: Option<&str>) -> Result<Machine, Error> {
         }
         let host = &latest.machine.host;
         Voice::Normal.note(&format!(
-            "no run of this machine is here: showing {host}; --machine names one of: {}",
+            "this store has no run of this machine: showing {host}; choose with --machine one of: \
+             {}",
             list()
         ));
         return Ok(latest.machine.clone());
@@ -177,11 +178,11 @@ fn machine(store: &Store, named: Option<&str>) -> Result<Machine, Error> {
     match (fitting.next(), fitting.next()) {
         (Some(found), None) => Ok(found.machine.clone()),
         (None, _) => Err(Error::usage(format!(
-            "no machine `{name}` has runs here; these have: {}",
+            "machine `{name}` has no runs here; these have: {}",
             list()
         ))),
         (Some(_), Some(_)) => Err(Error::usage(format!(
-            "several machines are `{name}`: give the beginning of an identifier: {}",
+            "several machines are named `{name}`: give the beginning of an identifier: {}",
             list()
         ))),
     }

@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         let id = &result.run.id;
         match import(&mut store, result)? {
             true => voice.note(&format!("run {id} of {} is stored", result.run.started)),
-            false => voice.note(&format!("run {id} is there already")),
+            false => voice.note(&format!("run {id} is stored already")),
         }
     }
     Ok(Exit::Done.into())
@@ -72,10 +72,10 @@ fn read(path: &Path) -> Result<ResultFile, Error> {
     }
     let result: ResultFile = serde_json::from_str(&text).map_err(|error| {
         Error::usage(format!(
-            "{name} is no result of furlong ({error}): {WRITTEN}"
+            "{name} is not a result of furlong ({error}): {WRITTEN}"
         ))
     })?;
-    agrees(&result).map_err(|what| Error::usage(format!("{name} contradicts itself: {what}")))?;
+    agrees(&result).map_err(|what| Error::usage(format!("{name} is inconsistent: {what}")))?;
     Ok(result)
 }
 
@@ -90,7 +90,7 @@ fn import(store: &mut Store, result: &ResultFile) -> Result<bool, Error> {
         return match same {
             true => Ok(false),
             false => Err(Error::usage(format!(
-                "another run {id} is in {} already: import this one into another with --db",
+                "{} already has a different run {id}: import this one into another store with --db",
                 store.location()
             ))),
         };

@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     }
     let voice = args.talk.voice(&settings);
     if going.is_empty() {
-        voice.note("no run fits: nothing is removed");
+        voice.note("no run matches: nothing is removed");
         return Ok(Exit::Done.into());
     }
     let verb = if args.dry_run { "would go" } else { "removed" };

@@ -201,8 +201,8 @@ impl Args {
         let of_everything = blocks_of_everything(profile, names, peers::are_here());
         if let (None, Some(few)) = (blocks, of_everything) {
             voice.note(&format!(
-                "{few} blocks of each workload, since everything runs beside its peers: more with \
-                 --blocks, or where an experiment is named"
+                "only {few} blocks of each workload, because all experiments run with their peers: \
+                 ask for more with --blocks, or name an experiment"
             ));
         }
         let selection = Selection {
@@ -243,7 +243,7 @@ fn blocks_of_everything(profile: Profile, names: [&[String]; 3], with_peers: boo
 fn check_built(schedule: &Schedule, experiments: &[Experiment]) -> Result<(), Error> {
     if !schedule.subject.is_null() {
         return Err(Error::usage(
-            "`furlong compare` began this run: resume it with that",
+            "this run was started by `furlong compare`: resume it with that command",
         ));
     }
     let names: Vec<&str> = experiments

@@ -112,7 +112,7 @@ fn die_with(parent: u32) -> Result<(), Error> {
     if parent_id() == parent {
         Ok(())
     } else {
-        Err(Error::failed("the run that began it is gone"))
+        Err(Error::failed("the run that started it has ended"))
     }
 }
 
@@ -122,7 +122,7 @@ fn say_panics_in_a_line() {
         let place = panic
             .location()
             .map_or_else(String::new, |at| format!(" at {at}"));
-        let text = panic.payload_as_str().unwrap_or("a value that is no text");
+        let text = panic.payload_as_str().unwrap_or("a value that is not text");
         talk::say(&format!("panicked{place}: {}", text.replace('\n', " ")));
     }));
 }

@@ -95,8 +95,8 @@ mod served {
     fn warn(address: SocketAddr, voice: Voice) {
         if !address.ip().is_loopback() {
             voice.warn(&format!(
-                "whoever reaches {address} reads every run, its notes and what it tells of its \
-             machine: nobody is asked for a password and nothing is encrypted"
+                "everyone who can reach {address} can read every run, its notes and the \
+                 description of its machine: there is no password and no encryption"
             ));
         }
     }
@@ -104,14 +104,14 @@ mod served {
     fn refused(address: SocketAddr, error: &std::io::Error) -> Error {
         Error::usage(match error.kind() {
             ErrorKind::AddrInUse => format!(
-                "{address} is in use, perhaps by another `furlong serve`: --listen names another \
-                 port"
+                "{address} is in use, perhaps by another `furlong serve`: choose another port with \
+                 --listen"
             ),
             ErrorKind::AddrNotAvailable => {
-                format!("{address} is no address of this machine: --listen names one that is")
+                format!("{address} is not an address of this machine: choose one with --listen")
             }
             ErrorKind::PermissionDenied => format!(
-                "{address} is not this user's to listen on: --listen with a port from 1024 on is"
+                "this user may not listen on {address}: choose a port from 1024 on with --listen"
             ),
             _ => format!("cannot listen on {address} ({})", cause(error)),
         })

@@ -55,9 +55,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             .next()
             .ok_or_else(|| {
                 let path = store.location();
-                Error::usage(format!(
-                    "there is no run in {path} yet: `furlong run` makes one"
-                ))
+                Error::usage(format!("{path} has no run yet: `furlong run` makes one"))
             })?,
     };
     let saved = store.load(&brief.id).map_err(refuse)?;
@@ -78,7 +76,7 @@ fn incomplete(id: &str, status: Status) -> String {
         Status::Failed | Status::Finished => (status.name(), false),
     };
     let rest = if goes_on {
-        format!("; `--resume {id}` goes on with it")
+        format!("; `--resume {id}` continues it")
     } else {
         String::new()
     };

@@ -229,7 +229,7 @@ fn check_pairs(sets: &[Set]) -> Result<(), Failure> {
     {
         None => Ok(()),
         Some(other) => Err(Failure::usage(format!(
-            "--test paired: {} has {} values and {} has {}; give a value of each for every run",
+            "--test paired: {} has {} values and {} has {}; give one value of each for every run",
             shown(base.name.as_encoded_bytes()),
             base.values.len(),
             shown(other.name.as_encoded_bytes()),

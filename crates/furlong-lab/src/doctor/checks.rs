@@ -49,10 +49,10 @@ fn frequency(machine: &Machine) -> Finding {
         Some(governor @ ("performance" | "userspace")) => Finding::good(SUBJECT, governor),
         Some(governor) => Finding::bad(
             SUBJECT,
-            format!("{governor}, so that the frequency follows the load"),
+            format!("{governor}: the frequency follows the load"),
             "cpupower frequency-set -g performance",
         ),
-        None => Finding::unknown(SUBJECT, "a guest cannot: set it on the host"),
+        None => Finding::unknown(SUBJECT, "a guest cannot change it: set it on the host"),
     }
 }
 
@@ -61,11 +61,11 @@ fn turbo(machine: &Machine) -> Finding {
         Some(false) => Finding::good("turbo", "off"),
         Some(true) => Finding::bad(
             "turbo",
-            "on, so that the frequency depends on heat and on the other processors",
+            "on: the frequency depends on the temperature and on the other processors",
             "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > \
              /sys/devices/system/cpu/cpufreq/boost",
         ),
-        None => Finding::unknown("turbo", "a guest cannot: turn it off on the host"),
+        None => Finding::unknown("turbo", "a guest cannot change it: turn it off on the host"),
     }
 }
 
@@ -75,7 +75,7 @@ fn threads(machine: &Machine) -> Finding {
         Some(false) => Finding::good(SUBJECT, "off"),
         Some(true) => Finding::bad(
             SUBJECT,
-            "on, so that a neighbour shares the units of a core",
+            "on: two threads share the execution units of a core",
             "echo off > /sys/devices/system/cpu/smt/control, or keep the other thread of the core \
              idle",
         ),
@@ -86,10 +86,10 @@ fn threads(machine: &Machine) -> Finding {
 fn addresses(machine: &Machine) -> Finding {
     const SUBJECT: &str = "address randomisation";
     match machine.aslr {
-        Some(2) => Finding::good(SUBJECT, "on: each process is one of many layouts"),
+        Some(2) => Finding::good(SUBJECT, "on: each process gets a random memory layout"),
         Some(level) => Finding::bad(
             SUBJECT,
-            format!("{level}, so that every process has one layout, which may be a lucky one"),
+            format!("{level}: every process has the same memory layout, which may favour one arm"),
             "sysctl kernel.randomize_va_space=2",
         ),
         None => Finding::unknown(SUBJECT, "read kernel.randomize_va_space as root"),
@@ -101,7 +101,7 @@ fn huge_pages(machine: &Machine) -> Finding {
     match machine.thp.as_deref() {
         Some("always") => Finding::bad(
             SUBJECT,
-            "always: whether a process gets one is a matter of luck",
+            "always: chance decides which processes get huge pages",
             "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
         ),
         Some(mode) => Finding::good(SUBJECT, mode),
@@ -115,7 +115,7 @@ fn load(machine: &Machine) -> Finding {
     };
     let text = format!("{load:.2} on {} processors", machine.cpus);
     if load > LOAD_MAX * f64::from(machine.cpus) {
-        Finding::bad("load", text, "stop what else runs (top shows it)")
+        Finding::bad("load", text, "stop other programs (top shows them)")
     } else {
         Finding::good("load", text)
     }
@@ -140,7 +140,8 @@ fn steal(files: &Files, since: Option<CpuTime>) -> Finding {
 /// Checks the limits of a container, in both versions of control groups.
 fn limits(files: &Files, machine: &Machine) -> Finding {
     const SUBJECT: &str = "container limits";
-    const REMEDY: &str = "give the container whole processors (--cpuset-cpus), no share of time";
+    const REMEDY: &str = "give the container whole processors (--cpuset-cpus) instead of a share \
+                          of time";
     let quota_of = |text: &str| -> Option<f64> {
         let (quota, period) = text.split_once(char::is_whitespace)?;
         Some(quota.parse::<f64>().ok()? / period.trim().parse::<f64>().ok()?)
@@ -154,7 +155,7 @@ fn limits(files: &Files, machine: &Machine) -> Finding {
     match quota.filter(|quota| *quota > 0.0) {
         Some(quota) => Finding::bad(
             SUBJECT,
-            format!("the time of {quota:.2} processors, then everything stands still"),
+            format!("the time of {quota:.2} processors; beyond it, every process is stopped"),
             REMEDY,
         ),
         None => Finding::good(SUBJECT, format!("none; {} processors", machine.cpus)),
@@ -168,7 +169,7 @@ fn clock(files: &Files) -> Finding {
         Some(clock) if FAST_CLOCKS.contains(&clock.as_str()) => Finding::good(SUBJECT, clock),
         Some(clock) => Finding::bad(
             SUBJECT,
-            format!("{clock}, which takes a call of the kernel to read"),
+            format!("{clock}: reading it takes a system call"),
             format!("echo tsc > /{path}, or boot with clocksource=tsc"),
         ),
         None => Finding::unknown(SUBJECT, "look at dmesg | grep clocksource"),
@@ -182,7 +183,7 @@ fn optimised(is_release: bool) -> Finding {
     } else {
         Finding::bad(
             SUBJECT,
-            "built without optimisation: what its own experiments measure says nothing",
+            "built without optimisation: the figures of its own experiments are meaningless",
             "cargo build --release",
         )
     }

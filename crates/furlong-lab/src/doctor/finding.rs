@@ -47,7 +47,7 @@ impl Finding {
     /// Returns a finding of a condition that the machine does not report.
     #[must_use]
     pub fn unknown(subject: &str, remedy: &str) -> Self {
-        let text = "this machine does not say".to_owned();
+        let text = "this machine does not report it".to_owned();
         Self::new(subject, State::Unknown, text, Some(remedy.to_owned()))
     }
 

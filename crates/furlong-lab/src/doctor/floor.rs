@@ -71,7 +71,7 @@ impl Floor {
             match finished.ending {
                 Ending::Exited(0) => Ok(finished.usage.wall_s),
                 ending => Err(Error::failed(format!(
-                    "a sample of furlong's own failed: {ending}"
+                    "a sample of furlong itself failed: {ending}"
                 ))),
             }
         };
@@ -121,11 +121,11 @@ impl Floor {
     pub fn finding(&self) -> Finding {
         const SUBJECT: &str = "noise floor";
         let text = format!(
-            "{:.2} % (A/A, {} blocks of {:.2} s samples); ten blocks find {:.1} % and more",
+            "{:.2} % (A/A, {} blocks of {:.2} s samples); ten blocks can detect {:.1} % or more",
             self.floor_pct, self.blocks, self.sample_s, self.found_pct
         );
         if self.floor_pct > MARGIN_PCT {
-            let remedy = "mend what is bad above, measure longer samples, or take more blocks";
+            let remedy = "fix the bad findings above, measure longer samples, or use more blocks";
             Finding::bad(SUBJECT, text, remedy)
         } else {
             Finding::good(SUBJECT, text)

@@ -87,13 +87,13 @@ pub(super) fn spoilers(nodes: &BTreeMap<String, Machine>) -> Vec<String> {
         node.load_1m.is_some_and(|load| load > limit)
     });
     let loaded = loaded.map(|names| {
-        format!("other work was running on {names}: see that jobs get nodes to themselves")
+        format!("other programs were running on {names}: make Slurm give each job its own node")
     });
     let stolen = named(|node| node.steal_pct.is_some_and(|steal| steal > STEAL_MAX_PCT));
     let stolen = stolen.map(|names| {
         format!(
-            "the hypervisor gave more than {STEAL_MAX_PCT} % of the time of {names} to others: \
-             leave those nodes out (--slurm=--exclude=..), or repeat the run"
+            "the hypervisor gave more than {STEAL_MAX_PCT} % of the time of {names} to other \
+             guests: leave those nodes out (--slurm=--exclude=..), or repeat the run"
         )
     });
     loaded.into_iter().chain(stolen).collect()

@@ -45,6 +45,6 @@ fn why(gather: &Gather<'_>, step: Step, task: Option<&Task>) -> String {
     match (gather.excuse(step), state) {
         (Some(excuse), Some(state)) => format!("{state}: {excuse}"),
         (Some(said), None) | (None, Some(said)) => said,
-        (None, None) => "no task of it is known".to_owned(),
+        (None, None) => "Slurm knows no task of it".to_owned(),
     }
 }

@@ -63,7 +63,7 @@ impl Where {
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((option, _)) if self.on == On::Local => {
-                Err(Error::usage(format!("{option} goes with --on slurm")))
+                Err(Error::usage(format!("{option} needs --on slurm")))
             }
             _ => Ok(()),
         }
@@ -108,8 +108,8 @@ pub fn submit(
     }
     let shown = quoted(dir.path());
     voice.note(&format!(
-        "{} tasks are submitted; if this ends before them, go on with: furlong collect {shown} \
-         --wait",
+        "{} tasks are submitted; if this command ends before them, continue with: furlong collect \
+         {shown} --wait",
         steps.len()
     ));
     if place.detach {

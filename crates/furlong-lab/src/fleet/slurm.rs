@@ -130,8 +130,8 @@ pub(super) fn check(options: &[String]) -> Result<(), Error> {
             None => complaint(&String::from_utf8_lossy(&pinged.stderr)),
         };
         return Err(Error::usage(format!(
-            "Slurm does not answer ({why}): start slurmctld and munged, or say with SLURM_CONF \
-             where its configuration is"
+            "Slurm does not answer ({why}): start slurmctld and munged, or set SLURM_CONF to the \
+             path of its configuration"
         )));
     }
     let mut test = Command::new("sbatch");

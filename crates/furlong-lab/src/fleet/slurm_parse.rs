@@ -146,7 +146,7 @@ pub fn complaint(stderr: &str) -> String {
         .find(|line| line.contains("Did you start munged"));
     about_munge
         .or(lines.first())
-        .map_or("it does not say why", |line| *line)
+        .map_or("it gives no reason", |line| *line)
         .to_owned()
 }
 
@@ -216,6 +216,6 @@ a line of another kind
                      squeue: error: Munge encode failed: Failed to access \"/run/x\" (Did you \
                      start munged?)\nslurm_load_jobs error: Protocol authentication error\n";
         assert!(complaint(munge).starts_with("Munge encode failed"));
-        assert_eq!(complaint(" \n"), "it does not say why");
+        assert_eq!(complaint(" \n"), "it gives no reason");
     }
 }

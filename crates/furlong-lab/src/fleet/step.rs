@@ -92,8 +92,8 @@ pub fn obstacle(schedule: &Schedule) -> Option<&'static str> {
     facts
         .any(|fact| fact == STOPPING || fact == MAX_TIME_S)
         .then_some(
-            "a fleet does all blocks of its plan: say how many with --blocks, and leave \
-                    --early, --until and --max-time out",
+            "a fleet runs all blocks of its plan: set their number with --blocks, and leave \
+             --early, --until and --max-time out",
         )
 }
 

@@ -119,7 +119,7 @@ pub(super) fn watch(
     watch.progress.finish();
     let ledger = session.ledger();
     for stray in watch.gather.strays() {
-        let text = format!("{stray} is no part of this run: it is left out");
+        let text = format!("{stray} is not a part of this run: it is left out");
         watch.voice.warn(&text);
     }
     settle(dir, &watch.gather, ledger);
@@ -261,7 +261,7 @@ impl Watch<'_> {
             return;
         }
         if let Err(why) = self.slurm.cancel() {
-            self.voice.warn(&format!("the tasks go on: {why}"));
+            self.voice.warn(&format!("the tasks continue: {why}"));
             return;
         }
         let began = Instant::now();
@@ -284,7 +284,7 @@ impl Watch<'_> {
         match missing(&self.gather, &self.tasks) {
             None => End::Finished,
             Some(missing) if active > 0 => End::Fatal(format!(
-                "{missing}; {active} tasks are under way (--wait waits)"
+                "{missing}; {active} tasks are pending or running (--wait waits for them)"
             )),
             Some(missing) => End::Fatal(missing),
         }

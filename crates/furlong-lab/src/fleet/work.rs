@@ -79,7 +79,7 @@ pub fn work(dir: &Dir, step: Step, at_work: AtWork<'_>) -> Result<ExitCode, Erro
     if order.binary != build::binary() {
         let program = dir.program();
         return Err(Error::usage(format!(
-            "this is not the furlong that the run began with: {} is",
+            "this is not the furlong that started the run: use {}",
             program.display()
         )));
     }
@@ -151,7 +151,7 @@ fn tell_preparation(
     let found = found.map_err(|flaw| Error::failed(format!("{} {}", path.display(), flaw.0)))?;
     let Some(part) = found.filter(Part::is_whole) else {
         return Err(Error::failed(format!(
-            "{step} comes after the preparation, which is not done: {} is not whole",
+            "{step} needs the preparation, which is not complete: {} is incomplete",
             path.display()
         )));
     };
@@ -165,7 +165,7 @@ fn desk(dir: &Dir, order: &Order, step: Step, ledger: &mut Ledger) -> Option<Des
     let part = Part::read(&path, order, step).unwrap_or_else(|flaw| {
         let aside = match set_aside(&path) {
             Ok(aside) => format!("it is kept as {}", aside.display()),
-            Err(error) => format!("it cannot be put aside: {}", cause(&error)),
+            Err(error) => format!("it cannot be moved aside: {}", cause(&error)),
         };
         talk::say(&format!("warning: {} {}: {aside}", path.display(), flaw.0));
         None

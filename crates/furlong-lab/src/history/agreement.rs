@@ -14,13 +14,13 @@ pub fn agrees(result: &ResultFile) -> Result<(), String> {
     }
     let id = &result.run.id;
     if id.is_empty() || !id.chars().all(|letter| letter.is_ascii_alphanumeric()) {
-        return Err(format!("`{id}` is no name of a run"));
+        return Err(format!("`{id}` is not a valid name of a run"));
     }
     if result.run.machine.id.is_empty() {
-        return Err("it does not say on which machine it was measured".to_owned());
+        return Err("it does not name the machine that it was measured on".to_owned());
     }
     if result.run.started.parse::<jiff::Timestamp>().is_err() {
-        return Err(format!("`{}` is no time", result.run.started));
+        return Err(format!("`{}` is not a time", result.run.started));
     }
     for experiment in &result.experiments {
         if twice(experiment.workloads.iter().map(|one| &one.name)) {
@@ -54,7 +54,7 @@ fn of_workload(experiment: &ExperimentResult, workload: &WorkloadResult) -> Resu
     for arm in &workload.arms {
         for (name, values) in &arm.samples {
             let metric = experiment.metrics.get(name);
-            let metric = metric.ok_or_else(|| format!("`{name}` is no metric of it"))?;
+            let metric = metric.ok_or_else(|| format!("`{name}` is not one of its metrics"))?;
             let wanted = match metric.kind {
                 Kind::Exact => 1,
                 Kind::Sampled => blocks,

@@ -86,7 +86,7 @@ impl Differences {
             return self.left_out.push(text);
         };
         if conditions(old) != conditions(workload) {
-            let text = format!("{place}: run with other parameters");
+            let text = format!("{place}: the two runs used different parameters");
             return self.left_out.push(text);
         }
         let named = later.named();

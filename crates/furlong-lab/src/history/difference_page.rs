@@ -45,11 +45,11 @@ pub(crate) fn found(sheet: &mut Sheet, all: &Differences) {
         rest = others;
     }
     if all.found.is_empty() {
-        sheet.text("The two runs have nothing in common that could be compared.");
+        sheet.text("The two runs have no figure in common.");
     } else {
         sheet.text(
-            "The baseline is shown as it was measured: between two runs that also changes with \
-             the machine. The others are shown as ratios to the baseline of the same blocks, which \
+            "The baseline is shown as it was measured, and its value also changes with the \
+             machine. The other arms are shown as ratios to the baseline in the same blocks, which \
              do not.",
         );
     }

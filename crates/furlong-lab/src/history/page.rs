@@ -88,9 +88,9 @@ pub fn experiment(sheet: &mut Sheet, name: &str, question: &str, series: &[Serie
     sheet.notes(notes);
     if sampled > 0 {
         sheet.text(format!(
-            "A step is a change of level by more than the metric's margin. Of series that are \
-             nothing but noise fewer than one in a hundred show one: here are {sampled} that are \
-             long enough."
+            "A step is a change of level by more than the metric's margin. Fewer than one in a \
+             hundred series of pure noise show a step; {sampled} series here are long enough to \
+             show one."
         ));
     }
 }

@@ -419,7 +419,7 @@ fn shortfall(entry: &ScheduledExperiment, arm: &str) -> usize {
 fn complete(outcome: Outcome, metrics: &[String]) -> Result<Outcome, String> {
     let missing = |name: &&String| !outcome.metrics.get(*name).is_some_and(|v| v.is_finite());
     match metrics.iter().find(missing) {
-        Some(name) => Err(format!("it gave no value for `{name}`")),
+        Some(name) => Err(format!("it reported no value for `{name}`")),
         None => Ok(outcome),
     }
 }

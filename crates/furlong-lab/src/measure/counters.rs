@@ -40,7 +40,7 @@ pub fn events(counters: Counters) -> Result<(Vec<&'static Event>, Vec<String>), 
     for event in &EVENTS {
         match event.missing() {
             None => there.push(event),
-            Some(why) => notes.push(format!("no {}: {why}", event.metric)),
+            Some(why) => notes.push(format!("{} is not counted: {why}", event.metric)),
         }
     }
     if there.is_empty() {

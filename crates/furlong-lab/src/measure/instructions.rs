@@ -163,7 +163,7 @@ impl SampleCounts {
     /// Counts one process: the operations that it did, and its instructions.
     fn count(&self, job: &Job<'_>, operations: u64) -> Result<(u64, u64), SampleError> {
         let lost = |error: std::io::Error| {
-            SampleError::Failed(format!("there is no place: {}", cause(&error)))
+            SampleError::Failed(format!("cannot create a temporary file: {}", cause(&error)))
         };
         let place = tempfile::tempdir().map_err(lost)?;
         let said = place.path().join("said");
@@ -189,7 +189,7 @@ impl SampleCounts {
         }
         let line = fs::read_to_string(&said).map_err(lost)?;
         let outcome: Outcome = serde_json::from_str(line.trim()).map_err(|_| {
-            SampleError::Failed("it said no line of JSON under callgrind".to_owned())
+            SampleError::Failed("it printed no line of JSON under callgrind".to_owned())
         })?;
         Ok((outcome.operations, count.instructions))
     }
@@ -203,9 +203,7 @@ impl Sampler for SampleCounts {
         let more = self.count(job, fewer.0.saturating_mul(2))?;
         let value = per_operation(fewer, more).ok_or_else(|| {
             let (fewer, more) = (fewer.0, more.0);
-            SampleError::Failed(format!(
-                "it did {more} operations where {fewer} were to be doubled"
-            ))
+            SampleError::Failed(format!("it did {more} operations instead of twice {fewer}"))
         })?;
         Ok(outcome(INSTRUCTIONS_PER_OP, value))
     }

@@ -222,7 +222,7 @@ fn outcome(remains: &Remains) -> Result<Outcome, SampleError> {
     let last = last_line(&remains.stderr);
     if !remains.status.success() {
         let last = if last.is_empty() {
-            "it said nothing"
+            "it printed nothing"
         } else {
             &last
         };
@@ -233,7 +233,7 @@ fn outcome(remains: &Remains) -> Result<Outcome, SampleError> {
     serde_json::from_str(line).map_err(|_| {
         let start: String = line.chars().take(60).collect();
         SampleError::Failed(format!(
-            "it said {start:?} where one line of JSON belongs; {last}"
+            "it printed {start:?} instead of one line of JSON; {last}"
         ))
     })
 }
@@ -362,7 +362,7 @@ mod tests {
     fn a_nonzero_exit_shows_the_last_line_of_stderr() {
         let why = failure_of("echo first >&2; echo last >&2; echo >&2; exit 3");
         assert_eq!(why, "exit status: 3: last");
-        assert_eq!(failure_of("exit 4"), "exit status: 4: it said nothing");
+        assert_eq!(failure_of("exit 4"), "exit status: 4: it printed nothing");
     }
 
     #[test]
@@ -382,10 +382,10 @@ mod tests {
         let why = failure_of("echo nonsense; echo reason >&2");
         assert_eq!(
             why,
-            "it said \"nonsense\" where one line of JSON belongs; reason"
+            "it printed \"nonsense\" instead of one line of JSON; reason"
         );
         assert!(failure_of(&format!("{GOOD}; echo more")).contains("one line of JSON"));
-        assert!(failure_of("true").contains("it said \"\""));
+        assert!(failure_of("true").contains("it printed \"\""));
         assert!(failure_of(r"printf '\377\376\000'").contains("one line of JSON"));
     }
 

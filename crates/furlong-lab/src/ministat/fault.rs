@@ -93,14 +93,14 @@ impl fmt::Display for InputError {
             Fault::Word { line, word, why } => {
                 write!(f, "line {line}: `{word}` {why}; ")?;
                 f.write_str(match why {
-                    NumberError::Malformed => "begin a heading with #, choose a column with -C",
+                    NumberError::Malformed => "begin a heading with #, or choose a column with -C",
                     _ => "correct or remove the line",
                 })
             }
             Fault::LongWord { line } => write!(
                 f,
-                "line {line}: a word of more than {WORD_BYTES_MAX} bytes is no number; \
-                 say with -d how columns are separated"
+                "line {line}: a word of more than {WORD_BYTES_MAX} bytes is not a number; set the \
+                 separator of columns with -d"
             ),
             Fault::NoValues { lines: 0 } => write!(f, "is empty; write one number a line"),
             Fault::NoValues { lines } => write!(
@@ -109,8 +109,8 @@ impl fmt::Display for InputError {
             ),
             Fault::NoColumn { column, lines } => write!(
                 f,
-                "no line of {lines} has a column {column}; \
-                 choose one with -C, say with -d how columns are separated"
+                "no line of {lines} has a column {column}; choose another with -C, or set the \
+                 separator with -d"
             ),
             Fault::Foreign(what) => f.write_str(what),
             Fault::TooFew { found } => write!(

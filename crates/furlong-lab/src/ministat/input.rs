@@ -177,7 +177,7 @@ mod tests {
             (
                 &first,
                 b"1\n\n\nnan\n",
-                "f: line 4: `nan` is not a number to",
+                "f: line 4: `nan` is not a finite number",
             ),
             (&first, b"1\n2\n-inf", "f: line 3: `-inf` is not finite;"),
             (&first, b"1\n1e999\n", "f: line 2: `1e999` is too large"),

@@ -61,7 +61,7 @@ fn on_outliers(outliers: Outliers, n: usize) -> String {
         severe => format!(" ({severe} beyond 3)"),
     };
     if n < MANY {
-        return format!("{far} beyond 1.5 interquartile ranges{severe}: kept, look at why");
+        return format!("{far} beyond 1.5 interquartile ranges{severe}: kept; find the cause");
     }
     let share = 100.0 * outliers.mild as f64 / n as f64;
     format!(
@@ -83,7 +83,9 @@ fn on_order(values: &[f64]) -> Option<String> {
         return None;
     }
     if values.is_sorted() || values.iter().rev().is_sorted() {
-        return Some("sorted, so that a drift cannot be seen; keep the order of the runs".into());
+        return Some(
+            "the values are sorted, which hides any drift; keep the order of the runs".into(),
+        );
     }
     let trend = (values.len() <= SERIES_MAX).then(|| mann_kendall(values));
     if let Some(trend) = trend.flatten().filter(|trend| trend.p < ALARM_P) {
@@ -97,7 +99,8 @@ fn on_order(values: &[f64]) -> Option<String> {
     let neighbours = lag1(values).filter(|r| *r > 0.0)?;
     ljung_box_p(values, 1).filter(|p| *p < ALARM_P)?;
     Some(format!(
-        "neighbours resemble each other (r = {neighbours:.2}): worth some {:.0} independent values",
+        "neighbouring values are correlated (r = {neighbours:.2}): they are worth about {:.0} \
+         independent values",
         n_effective(values.len(), neighbours)
     ))
 }
@@ -122,9 +125,10 @@ pub(crate) fn on_comparison(
 }
 
 fn on_no_variance(found: &Comparison) -> Option<String> {
-    found.welch.is_none().then(|| {
-        "neither varies: the difference is what it is, and there is nothing to test".to_string()
-    })
+    found
+        .welch
+        .is_none()
+        .then(|| "neither set varies: the difference is exact, and no test is needed".to_string())
 }
 
 fn on_few_values(found: &Comparison, na: usize, nb: usize, alpha: f64) -> Option<String> {
@@ -149,8 +153,8 @@ fn on_spread(found: &Comparison, alpha: f64) -> Option<String> {
         (&found.name, &found.base)
     };
     Some(format!(
-        "{more} varies more than {less} (p = {}): Student's line assumes that it does not, \
-         Welch's does not mind",
+        "{more} varies more than {less} (p = {}): Student's test assumes equal variances, Welch's \
+         does not",
         p_text(variance.p)
     ))
 }
@@ -161,7 +165,8 @@ fn on_student(found: &Comparison, alpha: f64) -> Option<String> {
         return None;
     }
     Some(format!(
-        "Student (p = {}) and Welch (p = {}) disagree; Welch's holds with unequal spreads too",
+        "Student (p = {}) and Welch (p = {}) disagree; Welch's test is valid with unequal \
+         variances too",
         p_text(student),
         p_text(welch)
     ))
@@ -183,7 +188,7 @@ fn on_ranks(found: &Comparison, alpha: f64) -> Option<String> {
 fn on_base(found: &Comparison, mean: f64) -> Option<String> {
     if found.ratio_interval.is_none() {
         return Some(format!(
-            "the mean of {} cannot be told from zero: a ratio to it has no interval",
+            "the mean of {} is not distinguishable from zero: a ratio to it has no interval",
             found.base
         ));
     }
@@ -226,10 +231,18 @@ mod tests {
     #[test]
     fn sorted_drifting_and_clinging_values_are_each_called_what_they_are() {
         let sorted: Vec<f64> = (0..10).map(f64::from).collect();
-        assert!(on_order(&sorted).unwrap().starts_with("sorted"));
+        assert!(
+            on_order(&sorted)
+                .unwrap()
+                .starts_with("the values are sorted")
+        );
         let drifting: Vec<f64> = (0..30).map(|i| f64::from(i + i * 7 % 5)).collect();
         assert!(on_order(&drifting).unwrap().contains("rise along"));
         let clinging: Vec<f64> = (0..40).map(|i| (f64::from(i) * 0.4).sin()).collect();
-        assert!(on_order(&clinging).unwrap().starts_with("neighbours"));
+        assert!(
+            on_order(&clinging)
+                .unwrap()
+                .starts_with("neighbouring values")
+        );
     }
 }

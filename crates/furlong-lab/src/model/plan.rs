@@ -158,7 +158,7 @@ impl Plan {
         let names = |kind: &str, names: Vec<&str>| {
             let mut seen = BTreeSet::new();
             match names.iter().find(|name| !seen.insert(**name)) {
-                Some(twice) => Err(format!("{kind} `{twice}` is there twice")),
+                Some(twice) => Err(format!("{kind} `{twice}` is declared twice")),
                 None if names.is_empty() => Err(format!("there are no {kind}s")),
                 None => Ok(()),
             }
@@ -189,7 +189,7 @@ impl Plan {
         }
         if self.arms.iter().any(|arm| arm == CONTROL) {
             return Err(format!(
-                "`{CONTROL}` is the baseline again and no name for an arm"
+                "`{CONTROL}` is the name of the control: give the arm another name"
             ));
         }
         let known = [Profile::Smoke, Profile::Quick, Profile::Full].map(Profile::name);
@@ -198,7 +198,7 @@ impl Plan {
             .keys()
             .find(|name| !known.contains(&name.as_str()))
         {
-            return Err(format!("batch_s names no profile with `{name}`"));
+            return Err(format!("`{name}` in batch_s is not a profile"));
         }
         if !self
             .batch_s
@@ -215,7 +215,10 @@ impl Plan {
             .iter()
             .find(|workload| workload.operations == Some(0))
         {
-            return Err(format!("workload `{}` has no operation", workload.name));
+            return Err(format!(
+                "workload `{}` has `operations = 0`: it must be at least 1",
+                workload.name
+            ));
         }
         Ok(())
     }
@@ -365,7 +368,7 @@ mod tests {
             assert!(GOOD.contains(from));
             Plan::parse(&GOOD.replace(from, to)).unwrap_err()
         };
-        assert!(wrong(r#"["a", "b"]"#, r#"["a", "a"]"#).contains("arm `a` is there twice"));
+        assert!(wrong(r#"["a", "b"]"#, r#"["a", "a"]"#).contains("arm `a` is declared twice"));
         assert!(wrong(r#"["a", "b"]"#, "[]").contains("there are no arms"));
         let said = wrong("quick = true", r#"quick = true, metrics = ["time"]"#);
         assert!(
@@ -375,7 +378,9 @@ mod tests {
         assert!(wrong(r#"["a", "b"]"#, r#"["a", "control"]"#).contains("`control`"));
         assert!(wrong("quick = 0.1", "quik = 0.1").contains("`quik`"));
         assert!(wrong("quick = 0.1", "quick = -1.0").contains("more than 0"));
-        assert!(wrong("operations = 60", "operations = 0").contains("`counted` has no operation"));
+        assert!(
+            wrong("operations = 60", "operations = 0").contains("`counted` has `operations = 0`")
+        );
         assert!(wrong("full_blocks = 64", "full_blocks = 0").contains("at least 1"));
         assert!(wrong("full_blocks", "fool_blocks").contains("fool_blocks"));
     }

@@ -203,7 +203,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
     match number.parse::<f64>() {
         Ok(value) if (0.0..=PERCENT_MAX).contains(&value) => Ok(value),
         _ => Err(format!(
-            "give a number of per cent from 0 to {PERCENT_MAX}, for example 0.5"
+            "give a percentage from 0 to {PERCENT_MAX}, for example 0.5"
         )),
     }
 }
@@ -219,7 +219,7 @@ pub(crate) const SECONDS_MAX: f64 = 1e9;
 pub fn seconds(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('s').parse::<f64>() {
         Ok(value) if value > 0.0 && value <= SECONDS_MAX => Ok(value),
-        _ => Err("give a number of seconds that is more than 0, for example 30".to_owned()),
+        _ => Err("give a number of seconds above 0, for example 30".to_owned()),
     }
 }
 

@@ -34,7 +34,7 @@ fn clean_workload(workload: &mut WorkloadResult) {
             if lost > 0 {
                 warnings.push(format!(
                     "{}: {lost} samples of {metric} are not finite numbers and count as missing: \
-                     look at what the arm prints.",
+                     check the output of the arm.",
                     arm.name
                 ));
             }

@@ -26,7 +26,7 @@ pub(super) fn meaning(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Keep => "better by more than the margin",
         Verdict::Revert => "worse by more than the margin",
-        Verdict::Equivalent => "shown to be within the margin on either side",
+        Verdict::Equivalent => "proven to be within the margin on either side",
         Verdict::Inconclusive => "this run cannot tell",
     }
 }
@@ -236,7 +236,10 @@ fn on_nodes(by_node: &ByNode) -> String {
                 test.p
             )
         }
-        Some(test) => format!(": alike but for chance (F test, p = {:.2})", test.p),
+        Some(test) => format!(
+            ": no difference between nodes detected (F test, p = {:.2})",
+            test.p
+        ),
     };
     format!("on {}{alike}", all.join(", "))
 }
@@ -272,17 +275,17 @@ pub(super) fn blocks(n: u64) -> String {
 pub(super) fn outlook(c: &Comparison) -> Option<String> {
     // A larger effect without a verdict lacks something else, which `reason` names.
     let seen = c.mde_pct.filter(|mde| *mde > c.effect_pct.abs());
-    let seen = seen.map(|mde| format!("it would have seen {} or more", percent(mde)));
+    let seen = seen.map(|mde| format!("this run could detect {} or more", percent(mde)));
     // With enough blocks, something else is missing, which `reason` names.
     let needed = c.n_needed.filter(|n| (*n as usize) > c.n).map(|n| match n {
         BLOCKS_CAP.. => format!(
-            "more than {} blocks would be needed",
+            "a verdict needs more than {} blocks",
             count(BLOCKS_CAP.into())
         ),
-        n => format!("about {} would do", blocks(u64::from(n))),
+        n => format!("about {} would give a verdict", blocks(u64::from(n))),
     });
     match (seen, needed) {
-        (Some(seen), Some(needed)) => Some(format!("{seen}, {needed}")),
+        (Some(seen), Some(needed)) => Some(format!("{seen}; {needed}")),
         (seen, needed) => seen.or(needed),
     }
 }
@@ -452,16 +455,18 @@ mod tests {
             open.contains("inconclusive: this run cannot tell"),
             "{open}"
         );
-        assert!(open.ends_with("it would have seen 3.2 % or more, about 45 blocks would do"));
-        assert!(!same.contains("would do"));
+        assert!(open.ends_with(
+            "this run could detect 3.2 % or more; about 45 blocks would give a verdict"
+        ));
+        assert!(!same.contains("could detect") && !same.contains("give a verdict"));
     }
 
     #[test]
-    fn the_cap_of_needed_blocks_is_not_told_as_a_number_that_would_do() {
+    fn the_cap_of_needed_blocks_is_not_reported_as_a_number_of_blocks() {
         let mut c = compared(0.9, [-4.0, 6.0], Verdict::Inconclusive);
         c.n_needed = Some(10_000);
         assert!(
-            outlook(&c).is_some_and(|o| o.ends_with("more than 10,000 blocks would be needed"))
+            outlook(&c).is_some_and(|o| o.ends_with("a verdict needs more than 10,000 blocks"))
         );
         c.n_needed = None;
         c.mde_pct = None;

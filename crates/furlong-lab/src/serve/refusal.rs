@@ -57,14 +57,14 @@ impl Refusal {
 
     fn title(&self) -> &'static str {
         match self {
-            Refusal::Parameter(_) => "This address makes no sense",
+            Refusal::Parameter(_) => "This address is not valid",
             Refusal::Missing(_) => "Not here",
-            Refusal::Method => "Only reading is possible here",
-            Refusal::Host(_) => "Asked for under another name",
+            Refusal::Method => "This server is read-only",
+            Refusal::Host(_) => "Unknown host name",
             Refusal::Long => "The address is too long",
-            Refusal::Store(_) => "The runs cannot be read just now",
+            Refusal::Store(_) => "The runs cannot be read now",
             Refusal::Busy => "Too many pages at once",
-            Refusal::Broken => "furlong has made a mistake",
+            Refusal::Broken => "furlong has a bug",
         }
     }
 
@@ -73,19 +73,19 @@ impl Refusal {
     fn words(&self) -> String {
         match self {
             Refusal::Parameter(what) | Refusal::Missing(what) => plain(what),
-            Refusal::Method => "Ask with GET or HEAD: this server changes nothing.".to_owned(),
+            Refusal::Method => "Use GET or HEAD: this server changes nothing.".to_owned(),
             Refusal::Host(name) => format!(
-                "This server is not known as “{}”: ask for it by its address or as localhost, or \
+                "This server does not answer to the name “{}”: use its address or localhost, or \
                  start it with --host and that name.",
                 plain(name)
             ),
-            Refusal::Long => "No page of this server has such an address.".to_owned(),
-            Refusal::Store(_) => "Where furlong serve was started it says why. As soon as the \
-                 database can be read again, so can this page."
+            Refusal::Long => "No page of this server has an address this long.".to_owned(),
+            Refusal::Store(_) => "The terminal of furlong serve shows the reason. This page works \
+                                  again as soon as the database can be read."
                 .to_owned(),
-            Refusal::Busy => "Ask again in a moment.".to_owned(),
+            Refusal::Busy => "Try again in a moment.".to_owned(),
             Refusal::Broken => {
-                "Where furlong serve was started it says which. The other pages still work."
+                "The terminal of furlong serve shows the error. The other pages still work."
                     .to_owned()
             }
         }

@@ -138,7 +138,7 @@ impl Route {
     pub(super) fn of(path: &str, query: &str) -> Result<Route, Refusal> {
         let decode = |segment: &str| match percent_decode_str(segment).decode_utf8() {
             Ok(text) => Ok(text.into_owned()),
-            Err(_) => Err(Refusal::Parameter("The address is no UTF-8.".to_owned())),
+            Err(_) => Err(Refusal::Parameter("The address is not UTF-8.".to_owned())),
         };
         let segments: Result<Vec<String>, Refusal> = path.split('/').map(decode).collect();
         let segments = segments?;
@@ -155,7 +155,7 @@ impl Route {
             ["", "metric"] => figure(query).map(Route::Series),
             ["", "style.css"] => Ok(Route::Style),
             ["", "icon.svg"] => Ok(Route::Icon),
-            _ => Err(Refusal::Missing("There is no such page.".to_owned())),
+            _ => Err(Refusal::Missing("This page does not exist.".to_owned())),
         }
     }
 }
@@ -171,7 +171,7 @@ fn experiment(name: &str, query: &str) -> Result<Route, Refusal> {
         ("", Some(name)) => name,
         ("", None) => return Err(Refusal::Parameter("Which experiment?".to_owned())),
         (name, None) => name.to_owned(),
-        (_, Some(_)) => return Err(Refusal::Parameter("The name is there twice.".to_owned())),
+        (_, Some(_)) => return Err(Refusal::Parameter("The name is given twice.".to_owned())),
     };
     let before = said.some("before").map(|text| cursor(&text)).transpose()?;
     Ok(Route::Experiment {
@@ -191,7 +191,7 @@ fn run(name: &str, query: &str) -> Result<Route, Refusal> {
     };
     let known = || {
         let endings = Form::ALL.map(Form::ending).join(", ");
-        Refusal::Missing(format!("A run can be had as {endings}."))
+        Refusal::Missing(format!("A run is available as {endings}."))
     };
     let form = Form::ends(ending).ok_or_else(known)?;
     let id = id.to_owned();
@@ -205,7 +205,7 @@ fn pair(query: &str) -> Result<Pair, Refusal> {
         Some("yes") => true,
         Some(_) => {
             return Err(Refusal::Parameter(
-                "“across” is “yes” or not there.".to_owned(),
+                "“across” must be “yes” or absent.".to_owned(),
             ));
         }
     };
@@ -223,7 +223,7 @@ fn figure(query: &str) -> Result<Figure, Refusal> {
     let last = said.some("last").map(|text| match text.parse::<u32>() {
         Ok(count) if (2..=LAST.1).contains(&count) => Ok(count),
         _ => Err(Refusal::Parameter(format!(
-            "“last” is a number of runs from 2 to {}.",
+            "“last” must be a number of runs from 2 to {}.",
             LAST.1
         ))),
     });
@@ -238,7 +238,7 @@ fn figure(query: &str) -> Result<Figure, Refusal> {
 }
 
 fn cursor(text: &str) -> Result<Cursor, Refusal> {
-    let wrong = || Refusal::Parameter("“before” is no place in this list.".to_owned());
+    let wrong = || Refusal::Parameter("“before” is not a position in this list.".to_owned());
     let (began, number) = text.split_once('.').ok_or_else(wrong)?;
     Ok(Cursor {
         began_ms: began.parse().map_err(|_| wrong())?,

@@ -64,7 +64,9 @@ impl WorkerPool {
             thread::Builder::new()
                 .name("pages".to_owned())
                 .spawn(move || common.work(reader))
-                .map_err(|error| Error::failed(format!("no thread: {}", cause(&error))))?;
+                .map_err(|error| {
+                    Error::failed(format!("cannot start a thread: {}", cause(&error)))
+                })?;
         }
         Ok(WorkerPool(sender))
     }

@@ -19,8 +19,9 @@ pub(crate) fn crowded<'a>(
         many => format!("{} and {} more", crowded[..NAMED].join(", "), many - NAMED),
     };
     Some(format!(
-        "more threads than processors that furlong may use ({cpus}), so that they take turns, in: \
-         {named}; allow it more (`taskset`, a container's limit), or leave these out"
+        "some workloads use more threads than the processors that furlong may use ({cpus}): \
+         {named}; allow more processors (`taskset`, a container's limit), or leave these workloads \
+         out"
     ))
 }
 
@@ -34,7 +35,7 @@ mod tests {
         assert_eq!(crowded(loads.into_iter(), 4), None);
         let said = crowded(loads.into_iter(), 1).unwrap();
         assert!(
-            said.contains("(1)") && said.contains("in: two, four;"),
+            said.contains("(1)") && said.contains(": two, four;"),
             "{said}"
         );
     }
@@ -43,6 +44,6 @@ mod tests {
     fn of_many_workloads_the_first_are_named_and_the_others_counted() {
         let loads = ["a", "b", "c", "d", "e"].map(|name| (name, 2));
         let said = crowded(loads.into_iter(), 1).unwrap();
-        assert!(said.contains("in: a, b, c and 2 more;"), "{said}");
+        assert!(said.contains(": a, b, c and 2 more;"), "{said}");
     }
 }

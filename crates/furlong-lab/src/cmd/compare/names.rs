@@ -12,7 +12,8 @@ pub(super) fn arms(suggested: &[String], names: &[String]) -> Result<Vec<String>
     if !names.is_empty() && names.len() != suggested.len() {
         let (names, commands) = (names.len(), suggested.len());
         return Err(Error::usage(format!(
-            "--names has {names} for {commands} commands: give one name a command, with commas"
+            "--names has {names} of {commands} names: give one name per command, \
+             separated by commas"
         )));
     }
     let mut arms: Vec<String> = vec![];
@@ -24,9 +25,9 @@ pub(super) fn arms(suggested: &[String], names: &[String]) -> Result<Vec<String>
                 number + 1
             )));
         } else if name == CONTROL {
-            return wrong("means the baseline again: choose another name");
+            return wrong("is the name of the control: choose another name");
         } else if arms.contains(name) {
-            return wrong("is there twice: give each command its own name");
+            return wrong("is given twice: give each command its own name");
         }
         arms.push(name.clone());
     }

@@ -73,7 +73,7 @@ impl Subject {
     pub(super) fn of(schedule: &Schedule) -> Result<Self, Error> {
         if schedule.subject.is_null() {
             return Err(Error::usage(
-                "`furlong run` began this run: resume it with that",
+                "this run was started by `furlong run`: resume it with that command",
             ));
         }
         serde_json::from_value(schedule.subject.clone())
@@ -129,8 +129,8 @@ impl Subject {
         let (prepare, commands) = (self.prepare.len(), self.commands.len());
         if prepare > 1 && prepare != commands {
             return Err(Error::usage(format!(
-                "--prepare is there {prepare} times for {commands} commands: give one for all, or \
-                 one a command"
+                "--prepare is given {prepare} times for {commands} commands: give one for all, or \
+                 one per command"
             )));
         }
         let texts = || {
@@ -140,13 +140,13 @@ impl Subject {
         let unused = |parameter: &&Parameter| !texts().any(|text| takes(text, &parameter.name));
         if let Some(Parameter { name, .. }) = self.parameters.iter().find(unused) {
             return Err(Error::usage(format!(
-                "no command has {{{name}}}: write it where its values belong"
+                "no command contains {{{name}}}: write it in the place of the value"
             )));
         }
         let sweeps = self.parameters.iter().any(|one| one.values.len() > 1);
         if commands == 1 && !sweeps {
             return Err(Error::usage(
-                "one command with one value has nothing to be compared with: give more values",
+                "one command with one value cannot be compared: give more values",
             ));
         }
         Ok(())
@@ -161,7 +161,7 @@ impl Subject {
             let name = pattern.metric.name.clone();
             if known.contains(&name) && name != "value" {
                 return Err(Error::usage(format!(
-                    "--metric `{}`: {name} is measured already: name its group otherwise",
+                    "--metric `{}`: {name} is measured already: give the group another name",
                     printed.regex
                 )));
             }

@@ -26,8 +26,8 @@ impl Dir {
     pub fn make(path: &Path) -> Result<Self, Error> {
         let refuse = |error: &io::Error| {
             Error::usage(format!(
-                "the fleet's directory {} cannot be made ({}): name another with --dir, one that \
-                 every node sees",
+                "the fleet's directory {} cannot be created ({}): name another with --dir that \
+                 every node can reach",
                 path.display(),
                 cause(error)
             ))
@@ -53,7 +53,7 @@ impl Dir {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let refuse = |why: &str| {
             Error::usage(format!(
-                "{} {why}: name the directory that `--on slurm` has made",
+                "{} {why}: name the directory that `--on slurm` created",
                 path.display()
             ))
         };
@@ -64,7 +64,7 @@ impl Dir {
         if dir.order().exists() {
             Ok(dir)
         } else {
-            Err(refuse("is no fleet's directory"))
+            Err(refuse("is not the directory of a fleet"))
         }
     }
 

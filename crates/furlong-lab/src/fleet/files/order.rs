@@ -78,8 +78,11 @@ impl Order {
             |why: String| Error::usage(format!("{} {why}: begin a new run", path.display()));
         let text = fs::read_to_string(&path)
             .map_err(|error| refuse(format!("cannot be read ({})", cause(&error))))?;
-        let order: Self = serde_json::from_str(&text)
-            .map_err(|error| refuse(format!("is damaged, or another furlong's ({error})")))?;
+        let order: Self = serde_json::from_str(&text).map_err(|error| {
+            refuse(format!(
+                "is damaged, or written by another furlong ({error})"
+            ))
+        })?;
         if order.schema != SCHEMA {
             return Err(refuse(format!("is `{}`, not {SCHEMA}", order.schema)));
         }

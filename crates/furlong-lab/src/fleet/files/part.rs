@@ -112,7 +112,9 @@ impl Part {
         if self.lines().all(|(_, line)| belongs(line)) {
             Ok(())
         } else {
-            Err(Flaw(format!("has what is not of {step}")))
+            Err(Flaw(format!(
+                "contains samples that do not belong to {step}"
+            )))
         }
     }
 

@@ -64,8 +64,8 @@ impl Campaign<'_> {
         }
         self.ledger.note(place, STOPPED, stopped.name().into());
         if stopped == Stopped::Verdict {
-            let text = "stopped as soon as the verdict was certain: its size is probably smaller \
-                        than shown, since a run stops where chance favours it";
+            let text = "stopped as soon as the verdict was certain: the true effect is probably \
+                        smaller, because a run stops when chance favours the verdict";
             self.ledger.warn(place, text.to_owned());
         }
     }
@@ -77,8 +77,8 @@ impl Campaign<'_> {
         let wanted = self.wanted(place, Stopping::of(workload));
         if let Some(wanted) = wanted.filter(|wanted| *wanted > blocks) {
             let text = format!(
-                "the interval is wider than wanted: {wanted} blocks would do (--blocks {wanted} \
-                 allows them)"
+                "the interval is wider than requested: {wanted} blocks would be enough (--blocks \
+                 {wanted} allows them)"
             );
             self.ledger.warn(place, text);
         }

@@ -213,7 +213,7 @@ impl CommandComparison {
                 Ok((ending, finished)) => format!("{ending}: {}", last_words(&finished)),
                 Err(why) => why,
             };
-            Some(format!("`--cleanup` failed: {why}: clean up by hand"))
+            Some(format!("`--cleanup` failed: {why}: clean up manually"))
         };
         self.rules.workloads[place]
             .cleanup
@@ -235,8 +235,10 @@ impl CommandComparison {
         run: impl FnOnce(&Launcher, &PipeReader) -> T,
     ) -> Result<T, SampleError> {
         let done = watched(&self.interrupt, |stop| run(&self.launcher, stop));
-        done.map_err(|error| SampleError::Fatal(format!("there is no pipe: {}", cause(&error))))?
-            .ok_or(SampleError::Interrupted)
+        done.map_err(|error| {
+            SampleError::Fatal(format!("cannot create a pipe: {}", cause(&error)))
+        })?
+        .ok_or(SampleError::Interrupted)
     }
 
     /// Checks that a command's end is a valid one.
@@ -308,7 +310,7 @@ impl CommandComparison {
         self.accept(job.arm, &finished, self.rules.failures)?;
         if finished.left_behind {
             self.notice(format!(
-                "`{}` leaves processes running when it ends: they disturb the samples that follow",
+                "`{}` leaves processes running when it ends: they disturb the next samples",
                 job.arm
             ));
         }
@@ -318,8 +320,8 @@ impl CommandComparison {
             metrics.insert(metric.to_owned(), value);
             if count.share < 1.0 {
                 self.notice(format!(
-                    "{metric} took turns with other counters and is scaled: count fewer, or stop \
-                     what else counts (perf, a watchdog)"
+                    "{metric} shared a hardware counter and is scaled: count fewer metrics, or \
+                     stop other users of the counters (perf, a watchdog)"
                 ));
             }
         }

@@ -103,5 +103,5 @@ impl Outputs {
 }
 
 fn unreadable(error: &io::Error) -> String {
-    format!("what it printed cannot be read: {}", cause(error))
+    format!("its output cannot be read: {}", cause(error))
 }

@@ -28,16 +28,14 @@ impl Parameter {
     pub fn range(name: &str, min: &str, max: &str, step: Option<&str>) -> Result<Self, String> {
         let number = |text: &str| {
             Decimal::parse(text)
-                .ok_or_else(|| format!("-P {name}: `{text}` is no number such as 4 or 0.25"))
+                .ok_or_else(|| format!("-P {name}: `{text}` is not a number such as 4 or 0.25"))
         };
         let (min, max) = (number(min)?, number(max)?);
         let step = match step {
             Some(step) => number(step)?,
             None if min.places == 0 && max.places == 0 => Decimal::ONE,
             None => {
-                return Err(format!(
-                    "-P {name}: give its step with -D, since it has decimals"
-                ));
+                return Err(format!("-P {name}: it has decimals: give its step with -D"));
             }
         };
         let places = min.places.max(max.places).max(step.places);
@@ -83,12 +81,14 @@ impl Parameter {
 
     fn new(option: &str, name: &str, values: Vec<String>) -> Result<Self, String> {
         if name.is_empty() || name.contains(['{', '}', '=', ',']) {
-            return Err(format!("{option}: `{name}` is no name for a parameter"));
+            return Err(format!(
+                "{option}: `{name}` is not a valid name of a parameter"
+            ));
         }
         let twice = |place: &usize| values[..*place].contains(&values[*place]);
         match (0..values.len()).find(twice) {
             Some(place) => Err(format!(
-                "{option} {name}: `{}` is there twice",
+                "{option} {name}: `{}` is given twice",
                 values[place]
             )),
             None => Ok(Self {
@@ -117,13 +117,14 @@ pub fn combinations(parameters: &[Parameter]) -> Result<Vec<Setting>, String> {
         let name = &parameter.name;
         if parameters[..place].iter().any(|other| other.name == *name) {
             return Err(format!(
-                "the parameter {name} is there twice: give it all its values once"
+                "the parameter {name} is given twice: list all its values in one option"
             ));
         }
         let count = all.len().saturating_mul(parameter.values.len());
         if count > COMBINATIONS_MAX {
             return Err(format!(
-                "the parameters have {count} combinations and more: at most {COMBINATIONS_MAX}"
+                "the parameters have {count} combinations or more: at most {COMBINATIONS_MAX} are \
+                 allowed"
             ));
         }
         let with = |setting: Setting| {
@@ -266,9 +267,9 @@ mod tests {
             ("1", "5", Some("0"), "must be more than 0"),
             ("1", "5", Some("-1"), "must be more than 0"),
             ("1", "2.5", None, "give its step with -D"),
-            ("1", "x", None, "`x` is no number"),
-            ("", "1", None, "`` is no number"),
-            ("1", "1e9", None, "`1e9` is no number"),
+            ("1", "x", None, "`x` is not a number"),
+            ("", "1", None, "`` is not a number"),
+            ("1", "1e9", None, "`1e9` is not a number"),
             ("0", "9999", None, "10000 values are too many"),
             (
                 "0",
@@ -288,7 +289,7 @@ mod tests {
         assert_eq!(list(r"a\,b,c\\,d\n"), ["a,b", r"c\", r"d\n"]);
         assert_eq!(list(",x"), ["", "x"]);
         let twice = Parameter::list("n", "a,b,a").expect_err("it is there twice");
-        assert_eq!(twice, "-L n: `a` is there twice");
+        assert_eq!(twice, "-L n: `a` is given twice");
         assert!(Parameter::list("a{b", "1").is_err());
     }
 

@@ -45,7 +45,7 @@ impl Pattern {
             // The last line holds the message; the lines before it draw the place.
             let last = whole.lines().last().unwrap_or_default();
             let last = last.trim_start_matches("error: ");
-            format!("--metric `{text}` is no regular expression: {last}")
+            format!("--metric `{text}` is not a regular expression: {last}")
         })?;
         let named = regex.capture_names().enumerate();
         let named = named.filter_map(|(group, name)| Some((group, name?.to_owned())));
@@ -60,7 +60,7 @@ impl Pattern {
                 better: printed.better,
                 kind: Kind::Sampled,
                 margin_pct: MARGIN_PCT,
-                about: format!("what `{text}` finds in the output"),
+                about: format!("the match of `{text}` in the output"),
             },
         })
     }
@@ -83,7 +83,7 @@ impl Pattern {
         match number.filter(|value| value.is_finite()) {
             Some(value) => Ok(Some(value)),
             None => Err(format!(
-                "`{}` is no number: what --metric finds must be one",
+                "`{}` is not a number: --metric must match a number",
                 text.escape_debug().take(40).collect::<String>()
             )),
         }
@@ -126,10 +126,10 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_said() {
-        let said = found("bw=(.*)", "bw=fast\u{7}").expect_err("no number");
+        let said = found("bw=(.*)", "bw=fast\u{7}").expect_err("not a number");
         assert_eq!(
             said,
-            "`fast\\u{7}` is no number: what --metric finds must be one"
+            "`fast\\u{7}` is not a number: --metric must match a number"
         );
         assert!(found("bw=(.*)", "bw=inf").is_err());
         assert!(found("(x)?y", "y").is_err());
@@ -140,7 +140,7 @@ mod tests {
         let said = pattern("bw=(").expect_err("unclosed");
         assert_eq!(
             said,
-            "--metric `bw=(` is no regular expression: unclosed group"
+            "--metric `bw=(` is not a regular expression: unclosed group"
         );
     }
 }

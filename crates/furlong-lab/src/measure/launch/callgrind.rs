@@ -66,16 +66,16 @@ impl fmt::Display for CallgrindError {
             Self::Launch(error) => error.fmt(f),
             Self::UnknownInstruction(program) => write!(
                 f,
-                "{} uses an instruction that this valgrind does not know (AVX-512, as a rule): \
-                 build it for an older processor (no -march=native or target-cpu=native), or \
-                 install a newer valgrind",
+                "{} uses an instruction that this valgrind does not know (usually AVX-512): build \
+                 it for an older processor (no -march=native or target-cpu=native), or install a \
+                 newer valgrind",
                 program.display()
             ),
             Self::Failed(ending, line) => {
-                let line = line.as_deref().unwrap_or("it said nothing");
+                let line = line.as_deref().unwrap_or("it printed nothing");
                 write!(f, "under callgrind: {ending}: {line}")
             }
-            Self::NoCount(why) => write!(f, "callgrind left no count: {why}"),
+            Self::NoCount(why) => write!(f, "callgrind wrote no count: {why}"),
         }
     }
 }
@@ -171,7 +171,7 @@ impl Callgrind {
                 .iter()
                 .map(|file| total(file, events))
                 .collect();
-            let missing = || format!("a file of it has no total of {}", events.join(" and "));
+            let missing = || format!("one of its files has no total of {}", events.join(" and "));
             let counts = counts.ok_or_else(|| CallgrindError::NoCount(missing()))?;
             Ok(counts.iter().sum())
         };

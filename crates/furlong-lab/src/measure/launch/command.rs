@@ -81,10 +81,7 @@ impl fmt::Display for CommandError {
         match self {
             Self::Empty(number) => write!(f, "command {number} is empty: give it a program"),
             Self::Unclosed(text, quote) => {
-                write!(
-                    f,
-                    "command `{text}` has a {quote} without its partner: close it"
-                )
+                write!(f, "command `{text}` has an unmatched {quote}: close it")
             }
             Self::NeedsShell(text, what) => write!(
                 f,
@@ -97,7 +94,7 @@ impl fmt::Display for CommandError {
             Self::Missing(name) => write!(
                 f,
                 "there is no program `{name}` in PATH: install it or give its path (for a shell's \
-                 builtin or alias say --shell)"
+                 builtin or alias use --shell)"
             ),
             Self::NoProgram(path, why) => write!(f, "{} {why}", path.display()),
         }
@@ -129,8 +126,8 @@ impl Commands {
                 }
                 Line::NeedsShell(what) => {
                     let note = format!(
-                        "all commands run through sh, since `{text}` needs a shell ({}); its \
-                         start-up is part of every sample",
+                        "all commands run through sh, because `{text}` needs a shell ({}); the \
+                         shell's start-up is part of every sample",
                         what.escape_debug()
                     );
                     return Self::through("sh", texts, Some(note));
@@ -221,9 +218,9 @@ pub fn find(name: &str) -> Result<PathBuf, CommandError> {
 /// Returns the reason why a file is not a program; `None` if it is one.
 fn why_no_program(path: &Path) -> Option<&'static str> {
     if path.is_dir() {
-        Some("is a directory: give it a program")
+        Some("is a directory: give a program in it")
     } else if access(path, Access::EXEC_OK).is_err() {
-        Some("may not be executed: chmod +x it, or name what runs it")
+        Some("is not executable: use chmod +x, or name its interpreter")
     } else {
         None
     }
@@ -299,19 +296,19 @@ pub fn metrics() -> Vec<MetricPlan> {
             "minor_faults",
             "1",
             0.1,
-            "pages that came without a read from a device",
+            "page faults without a read from a device",
         ),
         metric(
             "major_faults",
             "1",
             0.1,
-            "pages that had to be read from a device",
+            "page faults with a read from a device",
         ),
         metric(
             "context_switches",
             "1",
             0.1,
-            "times it waited or something else was let run",
+            "context switches, voluntary and involuntary",
         ),
         metric(
             "fs_inputs",
@@ -418,7 +415,7 @@ mod tests {
             message(&["true", " "], &Shell::AsNeeded),
             "command 2 is empty: give it a program"
         );
-        assert!(message(&["echo 'a", "true"], &Shell::AsNeeded).contains("has a ' without"));
+        assert!(message(&["echo 'a", "true"], &Shell::AsNeeded).contains("has an unmatched '"));
         assert!(message(&["'' a", "true"], &Shell::AsNeeded).contains("no program ``"));
         let shell = Shell::Always("no-such-shell".to_owned());
         assert!(message(&["a", "b"], &shell).contains("`no-such-shell`"));

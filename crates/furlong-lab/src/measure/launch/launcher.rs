@@ -111,20 +111,21 @@ impl fmt::Display for LaunchError {
         match self {
             Self::Unsupported => write!(
                 f,
-                "this furlong has no launcher for {}: commands run on x86_64 and aarch64 Linux",
+                "this furlong has no launcher for {}: commands can be measured on x86_64 and \
+                 aarch64 Linux",
                 env::consts::ARCH
             ),
             Self::NoPlace(error) => write!(
                 f,
-                "there is nowhere to run the launcher from ({}): set TMPDIR to a directory \
-                 that may hold programs",
+                "the launcher cannot be stored in a temporary directory ({}): set TMPDIR to one \
+                 that allows programs",
                 cause(error)
             ),
             Self::NoLauncher(error) => write!(f, "the launcher failed: {}", cause(error)),
             Self::NotExecuted(program, error) if error.raw_os_error() == Some(8) => write!(
                 f,
-                "{} is no program that the kernel knows (a script without a `#!` line?): say \
-                 --shell",
+                "{} is not in a format that the kernel can run (a script without a `#!` line?): \
+                 use --shell",
                 program.display()
             ),
             Self::NotExecuted(program, error) => {
@@ -138,7 +139,7 @@ impl fmt::Display for LaunchError {
             Self::NoInput(path, error) | Self::NoOutput(path, error) => {
                 write!(f, "{} cannot be opened: {}", path.display(), cause(error))
             }
-            Self::Interrupted => f.write_str("the command was interrupted from outside"),
+            Self::Interrupted => f.write_str("the command was interrupted by another process"),
         }
     }
 }
@@ -219,7 +220,7 @@ impl Launcher {
         tail.drain(..tail.len().saturating_sub(ERROR_TAIL_BYTES));
         let failed = |error| Err(LaunchError::NoLauncher(error));
         let Some(record) = Record::decode(&record) else {
-            return failed(io::Error::other("it ended without a word"));
+            return failed(io::Error::other("it ended without a message"));
         };
         match record.what {
             What::Ended(ending) => Ok(Finished {

@@ -50,7 +50,7 @@ pub struct Event {
 pub const EVENTS: [Event; 6] = [
     Event {
         metric: "hw_instructions",
-        about: "instructions that ended, outside the kernel",
+        about: "retired instructions, outside the kernel",
         source: Source::Hardware(Hardware::INSTRUCTIONS),
     },
     Event {
@@ -60,17 +60,17 @@ pub const EVENTS: [Event; 6] = [
     },
     Event {
         metric: "cache_misses",
-        about: "requests that the last cache could not answer, outside the kernel",
+        about: "misses of the last-level cache, outside the kernel",
         source: Source::Hardware(Hardware::CACHE_MISSES),
     },
     Event {
         metric: "branch_misses",
-        about: "branches that went another way than expected, outside the kernel",
+        about: "mispredicted branches, outside the kernel",
         source: Source::Hardware(Hardware::BRANCH_MISSES),
     },
     Event {
         metric: "cpu_migrations",
-        about: "times it went on on another processor",
+        about: "migrations to another processor",
         source: Source::Software(Software::CPU_MIGRATIONS),
     },
     Event {

@@ -12,7 +12,7 @@ pub(super) fn is_json(text: &str) -> bool {
 
 pub(super) fn read(text: &str) -> Result<(Tool, Vec<Series>), String> {
     let json: Value = serde_json::from_str(text)
-        .map_err(|error| format!("is no JSON: {error}; write it again"))?;
+        .map_err(|error| format!("is not JSON: {error}; write it again"))?;
     if let Some(results) = json.get("results").and_then(Value::as_array) {
         let all = results.iter().map(command).collect::<Result<_, _>>()?;
         return Ok((Tool::Hyperfine, all));
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str) -> Result<(Tool, Vec<Series>), String> {
     match (json.get("iters"), json.get("times")) {
         (Some(iterations), Some(times)) => Ok((Tool::Criterion, vec![sample(iterations, times)?])),
         _ => Err(
-            "is JSON of no tool that is known here; give what hyperfine --export-json writes, or \
+            "is JSON of an unknown tool; give the output of hyperfine --export-json, or \
              criterion's sample.json"
                 .to_owned(),
         ),
@@ -43,7 +43,7 @@ fn command(result: &Value) -> Result<Series, String> {
 
 /// A benchmark of criterion's: each sample is a number of iterations and their nanoseconds.
 fn sample(iterations: &Value, times: &Value) -> Result<Series, String> {
-    let wrong = || "has no sample of criterion's; give its sample.json".to_owned();
+    let wrong = || "has no sample of criterion; give its sample.json".to_owned();
     let iterations = numbers(iterations).ok_or_else(wrong)?;
     let times = numbers(times).ok_or_else(wrong)?;
     if iterations.len() != times.len() || iterations.iter().any(|count| *count <= 0.0) {

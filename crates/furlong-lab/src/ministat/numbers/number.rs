@@ -20,7 +20,7 @@ impl fmt::Display for NumberError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Malformed => "is not a number",
-            Self::Nan => "is not a number to compute with",
+            Self::Nan => "is not a finite number",
             Self::Infinite => "is not finite",
             Self::TooLarge => "is too large for a double",
         })

@@ -75,8 +75,8 @@ impl Fault {
     pub(super) fn older(path: &Path) -> Fault {
         let path = path.display();
         Fault::new(format!(
-            "the database {path} was written by an older furlong and cannot be brought up to date \
-             where it is: copy it to a place that can be written and name that with --db FILE"
+            "the database {path} was written by an older furlong and cannot be updated in its \
+             place: copy it to a writable place and name that with --db FILE"
         ))
     }
 
@@ -90,7 +90,7 @@ impl Fault {
     pub(super) fn missing(path: &Path) -> Fault {
         let path = path.display();
         Fault::new(format!(
-            "there is no database at {path} yet: `furlong run` makes it, or {ANOTHER}"
+            "there is no database at {path} yet: `furlong run` creates it, or {ANOTHER}"
         ))
     }
 
@@ -107,15 +107,15 @@ impl Fault {
         let code = error.sqlite_error_code();
         let text = match code {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => format!(
-                "the database {path} is locked by another program: wait until that has ended, or \
-                 {ANOTHER}"
+                "the database {path} is locked by another program: wait until that program ends, \
+                 or {ANOTHER}"
             ),
             Some(ErrorCode::NotADatabase) => {
-                format!("{path} is no database: move it away, or {ANOTHER}")
+                format!("{path} is not a database: move it away, or {ANOTHER}")
             }
             Some(ErrorCode::DatabaseCorrupt) => format!(
-                "the database {path} is damaged: move it away (`sqlite3 FILE .recover` saves what \
-                 can be saved), or {ANOTHER}"
+                "the database {path} is damaged: move it away (`sqlite3 FILE .recover` recovers \
+                 its contents if possible), or {ANOTHER}"
             ),
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
                 format!(
@@ -123,14 +123,14 @@ impl Fault {
                 )
             }
             Some(ErrorCode::CannotOpen) => format!(
-                "the database {path} cannot be opened: see that its directory exists and can be \
-                 written, or {ANOTHER}"
+                "the database {path} cannot be opened: check that its directory exists and is \
+                 writable, or {ANOTHER}"
             ),
             Some(ErrorCode::DiskFull) => {
-                format!("the disk of the database {path} is full: make room, or {ANOTHER}")
+                format!("the disk of the database {path} is full: free some space, or {ANOTHER}")
             }
             Some(ErrorCode::SystemIoFailure) => format!(
-                "the database {path} cannot be read or written ({error}): see to its disk, or \
+                "the database {path} cannot be read or written ({error}): check its disk, or \
                  {ANOTHER}"
             ),
             _ => format!("the database {path}: {error}: {ANOTHER}"),

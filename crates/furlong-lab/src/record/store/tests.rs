@@ -38,7 +38,7 @@ fn a_full_disk_is_told_once_and_the_run_goes_on() {
     assert_eq!(result.experiments[0].workloads[0].blocks.len(), 300);
     assert_eq!(result.run.warnings.len(), 2);
     assert!(
-        result.run.warnings[1].contains("is full: make room"),
+        result.run.warnings[1].contains("is full: free some space"),
         "{:?}",
         result.run.warnings
     );

@@ -427,7 +427,7 @@ fn workload_id(
 /// Executes a statement that returns one number.
 fn number(store: &dyn Engine, sql: &str, values: &[Value]) -> Result<i64, Fault> {
     let rows = store.run(sql, values)?;
-    let nothing = || Odd("it has lost what this run wrote to it".to_owned());
+    let nothing = || Odd("it has lost the data of this run".to_owned());
     let found = rows.first().ok_or_else(nothing).and_then(|row| row.get(0));
     found.map_err(|odd| store.odd(&odd))
 }

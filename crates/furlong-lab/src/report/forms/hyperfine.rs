@@ -48,8 +48,8 @@ pub(super) fn render(file: &ResultFile) -> Result<String, String> {
     for experiment in &file.experiments {
         if !experiment.metrics.contains_key("wall_s") {
             return Err(format!(
-                "--format hyperfine-json: `{}` has no wall_s: it shows what `furlong compare` \
-                 measured",
+                "--format hyperfine-json: `{}` has no wall_s: this format needs a run of `furlong \
+                 compare`",
                 plain(&experiment.name)
             ));
         }

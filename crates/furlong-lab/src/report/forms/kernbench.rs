@@ -34,8 +34,8 @@ pub(super) fn render(file: &ResultFile) -> Result<String, String> {
             .find(|name| !experiment.metrics.contains_key(**name))
         {
             return Err(format!(
-                "--format kernbench: `{}` has no {missing}: it shows what `furlong compare` \
-                 measured",
+                "--format kernbench: `{}` has no {missing}: this format needs a run of `furlong \
+                 compare`",
                 plain(&experiment.name)
             ));
         }

@@ -49,7 +49,7 @@ fn page(w: &WorkloadResult, metric: &str) -> Result<String, String> {
     if sets.len() > SYMBOLS.len() {
         let (sets, most) = (sets.len(), SYMBOLS.len());
         return Err(format!(
-            "--format ministat: {sets} arms are too many for it: at most {most}"
+            "--format ministat: {sets} arms are too many; it can show at most {most}"
         ));
     }
     if let Some(few) = sets.iter().find(|set| set.values.len() < VALUES_MIN) {

@@ -55,10 +55,10 @@ impl Form {
     pub fn check(self, arms: usize, blocks: u32) -> Result<(), String> {
         match self {
             Self::Ministat if (blocks as usize) < VALUES_MIN => Err(format!(
-                "--format ministat needs {VALUES_MIN} runs: say --blocks {VALUES_MIN} or more"
+                "--format ministat needs {VALUES_MIN} runs: use --blocks {VALUES_MIN} or more"
             )),
             Self::Ministat if arms > SYMBOLS.len() => Err(format!(
-                "--format ministat has room for {} commands: leave some out, or --format",
+                "--format ministat can show {} commands: leave some out, or omit --format",
                 SYMBOLS.len()
             )),
             _ => Ok(()),

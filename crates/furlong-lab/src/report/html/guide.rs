@@ -24,24 +24,24 @@ pub(super) fn section() -> Markup {
                     dd { (super::capital(wording::meaning(one))) "." }
                 }
                 dt { "block" }
-                dd { "Every arm once, in a random order, each in a process of its own. What is \
-                    compared is compared within a block, so that drift of the machine cancels." }
+                dd { "Every arm once, in a random order, each in its own process. Arms are \
+                      compared within a block, so drift of the machine cancels." }
                 dt { "control" }
-                dd { "The baseline once more in every block. What it differs from the baseline is \
-                    noise; the noise floor is how much of it this run had. If the control itself \
-                    fails, no verdict is better than inconclusive." }
+                dd { "The baseline once more in every block. Its difference from the baseline is \
+                      noise; the noise floor is the amount of noise in this run. If the control \
+                      fails, every verdict is inconclusive." }
                 dt { "change" }
-                dd { "Of the metric against the baseline: −26 % is a quarter less. For times, \
-                    “26 % faster” means that it takes 26 % less time." }
+                dd { "The change of the metric against the baseline: −26 % is about a quarter \
+                      less. For times, “26 % faster” means 26 % less time." }
                 dt { "interval" }
-                dd { "Where the true change lies, with 95 % confidence. A verdict needs the whole \
-                    interval, widened where several claims are made at once, beyond the margin \
-                    or within it." }
+                dd { "The range of the true change, with 95 % confidence. For a verdict, the whole \
+                      interval must lie beyond the margin or within it. It is widened if several \
+                      claims are made at once." }
                 dt { "margin" }
-                dd { "The least change that matters, chosen before the run." }
+                dd { "The smallest change that matters, chosen before the run." }
                 dt { "exact" }
-                dd { "A count that is the same in every process: compared as a number, without \
-                    a test." }
+                dd { "A count that is the same in every process. It is compared as a number, \
+                      without a test." }
             }
         }
     }

@@ -160,7 +160,7 @@ pub(super) fn tests(w: &WorkloadResult) -> Markup {
         "Mann-Whitney p",
         "Variance ratio",
         "p",
-        "Could have seen",
+        "Could detect",
         "Blocks needed",
     ];
     let content = html! {

@@ -86,7 +86,7 @@ fn figures(id: &str, e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_
                     order::draw(&format!("{id}o"), w, primary),
                     "In the order of the run.",
                     "Distance of each value from the arm's own median; the line is the running \
-                     median, from twelve values on. A slope is drift, a step or a burst a \
+                     median, from twelve values on. A slope is drift; a step or a burst is a \
                      disturbance.",
                 ))
                 (figure(
@@ -99,7 +99,7 @@ fn figures(id: &str, e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_
                 (figure(
                     strip::draw(&format!("{id}s"), w, primary),
                     "Every value.",
-                    "One dot a process. Shaded: the middle half; line and number: the median.",
+                    "One dot is one process. Shaded: the middle half; line and number: the median.",
                 ))
                 (ministat(w, primary))
             }
@@ -145,7 +145,7 @@ fn ministat(w: &WorkloadResult, (name, _): Named<'_>) -> Markup {
     html! {
         figure {
             figcaption {
-                b { "As ministat draws it." } " "
+                b { "The same values, drawn by ministat." } " "
                 @for (i, (symbol, arm)) in drawn.legend.iter().enumerate() {
                     @if i > 0 { ", " }
                     (arms::key(place(arm), false)) code { (symbol) } " " (Name(arm))

@@ -27,7 +27,7 @@ impl Parameters {
                 )));
             }
             if found.insert(name.to_string(), value.into_owned()).is_some() {
-                return Err(Refusal::Parameter(format!("“{name}” is there twice.")));
+                return Err(Refusal::Parameter(format!("“{name}” is given twice.")));
             }
         }
         Ok(Parameters(found))

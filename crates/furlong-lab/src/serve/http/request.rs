@@ -33,7 +33,7 @@ fn check_host<B>(request: &Request<B>, hosts: &Hosts) -> Result<(), Refusal> {
     let named = said.next().map(|host| host.to_str().unwrap_or_default());
     if said.next().is_some() {
         return Err(Refusal::Parameter(
-            "It says twice whom it means.".to_owned(),
+            "The request names its host twice.".to_owned(),
         ));
     }
     // A host in the request line takes precedence over the header.
@@ -45,7 +45,7 @@ fn check_host<B>(request: &Request<B>, hosts: &Hosts) -> Result<(), Refusal> {
         Some(host) if hosts.has(host) => Ok(()),
         Some(host) => Err(Refusal::Host(host.to_owned())),
         None => Err(Refusal::Parameter(
-            "It does not say whom it means.".to_owned(),
+            "The request does not name its host.".to_owned(),
         )),
     }
 }

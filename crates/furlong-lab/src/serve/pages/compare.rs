@@ -32,7 +32,7 @@ pub(super) fn page(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
     };
     if base == with {
         return Err(Refusal::Parameter(format!(
-            "Run “{base}” is both of them: name two."
+            "Both runs are “{base}”: name two different runs."
         )));
     }
     let (before, after) = (load(store, base)?.result, load(store, with)?.result);
@@ -45,7 +45,8 @@ pub(super) fn page(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
         let all = differences(&before, &after, pair.metric.as_deref());
         html! {
             @if here.id != there.id {
-                p.warning { "The runs are of different machines: most of what differs is the "
+                p.warning { "The runs are of different machines: most of the differences are \
+                             between the "
                     "machines." }
             }
             (runs(&before.run, &after.run))
@@ -71,8 +72,8 @@ fn choice(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
     let mut page = Page::new("Compare two runs");
     page.crumb("Experiments", &Route::home());
     page.content = html! {
-        p { "One run is held against another, workload by workload. The lists of an experiment's "
-            "runs offer the same with two clicks." }
+        p { "Compares one run with another, workload by workload. The lists of an experiment's "
+            "runs offer the same comparison with two clicks." }
         form.filter action=(Route::Compare(Pair::default())) method="get" {
             (field("base", "Base", &pair.base))
             (field("with", "Against it", &pair.with))
@@ -100,7 +101,7 @@ fn elsewhere(before: &Run, after: &Run, pair: &Pair) -> Markup {
         p.warning { "These runs are of different machines: what would be compared is the "
             "machines." }
         (runs(before, after))
-        p { a href=(across) { "Compare them all the same" } }
+        p { a href=(across) { "Compare them anyway" } }
     }
 }
 
@@ -180,7 +181,7 @@ fn distributions(
                     ("w", "With", draw("w", new, old)),
                 ] {
                     figure id=(format!("{id}{side}")) {
-                        figcaption { b { (role) "." } " One dot a process; the line and the "
+                        figcaption { b { (role) "." } " One dot is one process; the line and the "
                             "number: the median. Both on one axis." }
                         @match drawn {
                             Some(drawn) => (drawn),

@@ -95,7 +95,10 @@ fn form(name: &str, filter: &Filter, places: &[Place]) -> Markup {
 fn list(name: &str, filter: &Filter, before: Option<Cursor>, runs: &[(Cursor, Listed)]) -> Markup {
     if runs.is_empty() {
         return html! {
-            p { "No run fits. " a href=(Route::experiment(name)) { "All runs of this experiment" } }
+            p {
+                "No run matches. "
+                a href=(Route::experiment(name)) { "All runs of this experiment" }
+            }
         };
     }
     let caption = match (
@@ -104,8 +107,8 @@ fn list(name: &str, filter: &Filter, before: Option<Cursor>, runs: &[(Cursor, Li
     ) {
         (false, false) => "The latest runs",
         (false, true) => "Earlier runs",
-        (true, false) => "The latest runs that fit",
-        (true, true) => "Earlier runs that fit",
+        (true, false) => "The latest runs that match",
+        (true, true) => "Earlier runs that match",
     };
     let rows = html! {
         thead {

@@ -68,12 +68,12 @@ fn content(told: &[Told], first: &str, next: Option<String>) -> Markup {
     };
     html! {
         @if told.is_empty() && first.is_empty() {
-            p { "There is no run here yet: " code { "furlong run" } " makes one." }
+            p { "This store has no run yet: " code { "furlong run" } " makes one." }
         } @else if told.is_empty() {
             p { "There are no more experiments." }
         } @else {
             p { "Every experiment that has runs here, on each machine. Runs of different machines "
-                "are never put together. " a href=(Route::Compare(Pair::default())) {
+                "are never combined. " a href=(Route::Compare(Pair::default())) {
                     "Compare two runs" } "." }
             (boxed("Experiments and their latest runs", &rows))
         }

@@ -75,7 +75,7 @@ fn signs(saved: &Saved, others: &Others) -> Markup {
 fn taking(id: &str) -> Markup {
     html! {
         p.links {
-            "Take it along as "
+            "Download it as "
             @for (i, form) in Form::ALL.into_iter().enumerate() {
                 @if i > 0 { ", " }
                 @let file = Route::File { id: id.to_owned(), form };

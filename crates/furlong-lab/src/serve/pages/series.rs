@@ -267,9 +267,9 @@ impl Subject<'_> {
                 figcaption {
                     b { bdi { (plain(&what(series))) } ", from run to run." } " "
                     @if let Some(baseline) = &series.baseline {
-                        "One dot a run: the ratio to " (Name(baseline)) " in the same blocks. "
+                        "One dot is one run: the ratio to " (Name(baseline)) " in the same blocks. "
                     } @else {
-                        "One dot a run: the median. "
+                        "One dot is one run: the median. "
                     }
                     "The lines are the levels between two steps."
                 }
@@ -306,11 +306,11 @@ fn levels(series: &Series, steps: &[Step]) -> Vec<(usize, f64)> {
 fn changes(series: &Series, steps: &[Step]) -> Markup {
     html! {
         section aria-labelledby="steps" {
-            h2 id="steps" { "Where it changed" }
+            h2 id="steps" { "Changes of level" }
             @if steps.is_empty() {
-                p { "Nowhere by more than the margin."
+                p { "None by more than the margin."
                     @if series.about.kind == Kind::Sampled && series.points.len() < 6 {
-                        " There are too few runs to tell."
+                        " There are too few runs to detect one."
                     }
                 }
             } @else {

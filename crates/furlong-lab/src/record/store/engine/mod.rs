@@ -85,7 +85,7 @@ impl Row {
         let value = self.0.get(column).unwrap_or(&Value::Null);
         T::from_value(value).ok_or_else(|| {
             Odd(format!(
-                "{value:?} stands where no furlong writes such a thing"
+                "it contains {value:?}, which furlong never writes there"
             ))
         })
     }

@@ -60,7 +60,7 @@ impl Postgres {
         let mut store = Postgres::connect(url)?;
         match store.version()? {
             None => Err(Fault::new(format!(
-                "there are no runs in {} yet: `furlong run` with this --db begins, or {ANOTHER}",
+                "{} has no runs yet: `furlong run` with this --db makes one, or {ANOTHER}",
                 store.shown
             ))),
             Some(version) if version < schema::VERSION => store.migrate().map(|()| store),
@@ -72,7 +72,8 @@ impl Postgres {
         let shown = redacted(url);
         let mut config = Config::from_str(url).map_err(|error| {
             Fault::new(format!(
-                "{shown} is no address of a server ({error}): write postgres://USER@HOST:PORT/NAME"
+                "{shown} is not an address of a server ({error}): write \
+                 postgres://USER@HOST:PORT/NAME"
             ))
         })?;
         if config.get_password().is_none()
@@ -229,27 +230,27 @@ fn fault(shown: &str, error: &postgres::Error) -> Fault {
             )
         }
         Some(&SqlState::INVALID_CATALOG_NAME) => {
-            plain(&format!("is not there ({why}): `createdb` makes it"))
+            plain(&format!("does not exist ({why}): `createdb` creates it"))
         }
         Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
             plain(&format!(
-                "refuses the user ({why}): see to the name, and to the password in PGPASSWORD"
+                "refuses the user ({why}): check the name, and the password in PGPASSWORD"
             ))
         }
-        Some(&SqlState::DISK_FULL) => plain(&format!("is full ({why}): make room")),
+        Some(&SqlState::DISK_FULL) => plain(&format!("is full ({why}): free some space")),
         Some(
             &SqlState::ADMIN_SHUTDOWN | &SqlState::CRASH_SHUTDOWN | &SqlState::CANNOT_CONNECT_NOW,
         ) => lost(shown, &why),
         Some(_) => Fault::new(format!("the database {shown}: {why}: {ANOTHER}")),
         None if error.is_closed() || is_transport(error) => lost(shown, &why),
-        None => plain(&format!("cannot be used ({why}): see to its address")),
+        None => plain(&format!("cannot be used ({why}): check its address")),
     }
 }
 
 /// Returns the fault of a server that is unreachable or was lost.
 fn lost(shown: &str, why: &str) -> Fault {
     let text = format!(
-        "the database {shown} cannot be reached ({why}): see that its server runs, or {ANOTHER}"
+        "the database {shown} cannot be reached ({why}): check that its server runs, or {ANOTHER}"
     );
     Fault::of_kind(Kind::Lost, text)
 }

@@ -79,7 +79,9 @@ impl Sqlite {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         if fs::metadata(log).is_ok_and(|log| log.len() > 0) {
-            return Err(Fault::new("its last changes are in a log beside it"));
+            return Err(Fault::new(
+                "its last changes are in a write-ahead log next to it",
+            ));
         }
         let wrong = |error| Fault::of(path, &error);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;

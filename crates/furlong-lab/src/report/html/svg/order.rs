@@ -74,8 +74,8 @@ pub(in crate::report::html) fn draw(id: &str, w: &WorkloadResult, m: Named<'_>) 
         (label("tick", 0.0, bottom + 17.0, "block"))
     };
     let title = format!("{} in the order of the run", shorten(name, 60));
-    let about = "One panel an arm: the distance of each value from the arm's own median, block by \
-                 block. A slope is drift of the machine, a step or a burst a disturbance.";
+    let about = "One panel per arm: the distance of each value from the arm's own median, block by \
+                 block. A slope is drift of the machine; a step or a burst is a disturbance.";
     Some(figure(
         id,
         bottom + axis::HEIGHT - 12.0,
