@@ -149,7 +149,8 @@ fn a_panic_under_a_latch_gives_it_back() {
     with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
         assert!(!malloc.allocate(100).is_null());
         let heap = OfThread::get();
-        let latches = [&malloc.pool.latch, &heap.latch];
+        let central = &malloc.central;
+        let latches = [&central.pool.latch, &heap.latch];
         let left = |under: &dyn Fn()| {
             let caught = catch_unwind(AssertUnwindSafe(under));
             assert!(caught.is_err(), "it panics");
@@ -158,13 +159,13 @@ fn a_panic_under_a_latch_gives_it_back() {
             latches.into_iter().for_each(Latch::reset);
             left
         };
-        let of_pool = left(&|| malloc.with_pool(|_| panic!("under the pool's latch")));
+        let of_pool = left(&|| central.with_pool(|_| panic!("under the pool's latch")));
         let of_heap = left(&|| {
-            let _held = malloc.hold_heap(heap);
+            let _held = central.hold_heap(heap);
             panic!("under the heap's latch");
         });
         let of_all = left(&|| {
-            let _held = malloc.hold_all();
+            let _held = central.hold_all();
             panic!("under all latches");
         });
         assert_eq!([of_pool, of_heap, of_all], [[false; 2]; 3]);
