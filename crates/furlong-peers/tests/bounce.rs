@@ -4,7 +4,6 @@
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::Request;
-use furlong_experiments;
 use furlong_experiments::bounce::SlotAllocator;
 use furlong_lab::model::{Arm, Profile};
 use furlong_peers::bounce::{Bitmap, BuddyFrames, BuddyHeap, EXPERIMENT, Offsets, arms};

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "2 bytes at 11 of 12")]
+    #[should_panic(expected = "2 bytes at 11 leaves the run of 12 bytes")]
     fn a_copy_beyond_the_run_is_not_made() {
         let mut memory = [9_u8; 16];
         let start = NonNull::from(&mut memory).cast();

@@ -85,7 +85,7 @@ use leaf::Block;
 use root::block;
 pub(in crate::phys) use root::{Private, Root};
 
-/// The arm; see the [module](super)'s list of arms.
+/// The arm; see the list of arms in the documentation of the trait [`Lookup`](crate::phys::Lookup).
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 

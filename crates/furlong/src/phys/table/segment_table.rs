@@ -20,7 +20,7 @@ use crate::rcu::Rcu;
 use crate::sync::SpinLock;
 use crate::sync::{Lock, RawLock};
 
-/// Physical segments and the descriptors of their frames; see the [module](super).
+/// Physical segments and the descriptors of their frames; see the [module](crate::phys).
 ///
 /// The first `N` segments (a power of two) need no allocation.
 ///
