@@ -4,10 +4,10 @@
 
 use crate::block::Bytes;
 use crate::clock::timed;
-use crate::threads::on_threads;
 use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
+use crate::threads::on_threads;
 
 pub(crate) fn run(options: &Options) -> Said {
     let (threads, slots) = (options.size("threads"), options.size("slots"));

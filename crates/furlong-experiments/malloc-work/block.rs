@@ -182,9 +182,7 @@ impl Block {
                 let at = unsafe { found.byte_add(place) };
                 // SAFETY: a whole word inside the block, written by the allocator.
                 if unsafe { at.cast::<u64>().read_unaligned() } != 0 {
-                    die(&format!(
-                        "a block of {len} bytes from calloc is not zeroed"
-                    ));
+                    die(&format!("a block of {len} bytes from calloc is not zeroed"));
                 }
             }
         }

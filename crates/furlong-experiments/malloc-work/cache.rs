@@ -12,9 +12,9 @@ use std::sync::Mutex;
 
 use crate::block::{Bytes, Marked};
 use crate::clock::timed;
-use crate::threads::on_threads;
 use crate::options::Options;
 use crate::said::Said;
+use crate::threads::on_threads;
 
 pub(crate) fn run(options: &Options) -> Said {
     let threads = options.size("threads");

@@ -8,10 +8,10 @@ use std::thread;
 
 use crate::block::Marked;
 use crate::clock::timed;
-use crate::threads::on_threads;
 use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
+use crate::threads::on_threads;
 
 /// Work of one thread.
 #[derive(Clone, Copy)]

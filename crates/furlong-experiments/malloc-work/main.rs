@@ -13,7 +13,6 @@ mod block;
 mod cache;
 mod cfrac;
 mod clock;
-mod threads;
 mod espresso;
 mod larson;
 mod mixed;
@@ -25,6 +24,7 @@ mod replay;
 mod returns;
 mod said;
 mod sh;
+mod threads;
 
 use std::process::ExitCode;
 
@@ -56,7 +56,9 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_default();
     let Some((_, work)) = WORKS.iter().find(|(known, _)| *known == name) else {
-        said::die(&format!("there is no work `{name}`: this program is started by furlong"));
+        said::die(&format!(
+            "there is no work `{name}`: this program is started by furlong"
+        ));
     };
     let said = work(&Options::read(arguments));
     println!("{said} malloc={}", block::origin());

@@ -8,10 +8,10 @@
 
 use crate::block::{Block, Source};
 use crate::clock::timed;
-use crate::threads::on_threads;
 use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
+use crate::threads::on_threads;
 
 /// Added to the seed for the untimed part.
 const WARM_UP: u32 = 0xdead_beef;

@@ -7,10 +7,10 @@ use std::sync::Mutex;
 
 use crate::block::Marked;
 use crate::clock::timed;
-use crate::threads::on_threads;
 use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
+use crate::threads::on_threads;
 
 /// Places shared by all threads.
 const PLACES: usize = 1000;

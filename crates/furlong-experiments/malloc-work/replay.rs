@@ -20,9 +20,9 @@ use std::thread;
 
 use crate::block::{Block, input};
 use crate::clock::timed;
-use crate::threads::on_threads;
 use crate::options::Options;
 use crate::said::{Said, die};
+use crate::threads::on_threads;
 
 /// Bytes of a step.
 const STEP_BYTES: usize = 24;

@@ -8,10 +8,10 @@ use std::sync::{Barrier, Mutex};
 
 use crate::block::Marked;
 use crate::clock::timed;
-use crate::threads::on_threads;
 use crate::options::Options;
 use crate::random::Random;
 use crate::said::Said;
+use crate::threads::on_threads;
 
 /// Blocks that a thread allocates in one turn.
 const BATCH: usize = 3000;
