@@ -131,3 +131,38 @@ fn a_number_of_entries_that_is_noted_wrongly_is_found() {
     map.tree.set_len(1);
     assert_eq!(map.check(), Err(Broken::Len(0)));
 }
+
+#[test]
+fn the_end_of_an_entry_is_cut_alone_or_not_at_all() {
+    let mut map = map();
+    let cut = |map: &mut Map, start, last| {
+        let at = Extent::from_last(VirtAddr::new(start), VirtAddr::new(last)).unwrap();
+        map.cut_end(at)
+            .map(|(old, _)| old)
+            .map_err(|first| first.map(|(old, _)| old))
+    };
+    let extent = |index| Extent::from_len(VirtAddr::new(index), 5).unwrap();
+    // The whole entry, its middle, and the beginning of the next one as well: nothing is cut.
+    for (start, last) in [(10, 14), (12, 13), (12, 20), (12, 25)] {
+        assert_eq!(
+            cut(&mut map, start, last),
+            Err(Some(extent(10))),
+            "{start} to {last}"
+        );
+        assert_eq!(map.load(VirtAddr::new(14)), Some(1));
+        assert_eq!(map.load(VirtAddr::new(20)), Some(2));
+    }
+    // Up to the entry's end, and up to the beginning of the next one.
+    assert_eq!(cut(&mut map, 13, 14), Ok(extent(10)));
+    assert_eq!(cut(&mut map, 22, 29), Ok(extent(20)));
+    for (index, value) in [
+        (12, Some(1)),
+        (13, None),
+        (21, Some(2)),
+        (22, None),
+        (30, Some(3)),
+    ] {
+        assert_eq!(map.load(VirtAddr::new(index)), value, "{index}");
+    }
+    assert_eq!(map.check(), Ok(()));
+}

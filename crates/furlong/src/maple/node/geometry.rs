@@ -131,7 +131,7 @@ pub(in crate::maple) const fn spare(capacity: usize) -> usize {
 mod tests {
     use alloc::vec::Vec;
 
-    use super::{Geometry, sealed};
+    use super::{Geometry, half_full, sealed};
     use crate::addr::{Extent, VirtAddr};
     use crate::check::Check;
     use crate::maple::{BulkError, Custom, Heap, InsertError, Maple, NoMemory, RcuMaple};
@@ -166,6 +166,13 @@ mod tests {
         let (up, down) = (1..41, (1..41).rev());
         let inwards = up.clone().zip(down.clone()).flat_map(|(a, b)| [a, b]);
         [up.collect(), down.collect(), inwards.take(40).collect()]
+    }
+
+    #[test]
+    fn half_full_nodes_multiply_by_half_a_node_a_level() {
+        assert_eq!([0, 1, 2, 5].map(|depth| half_full(3, depth)), [1, 2, 4, 32]);
+        assert_eq!(half_full(16, 3), 512);
+        assert_eq!(half_full(16, 100), u64::MAX);
     }
 
     #[test]

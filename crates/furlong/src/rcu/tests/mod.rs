@@ -3,6 +3,7 @@
 mod barrier;
 #[cfg(feature = "alloc")]
 mod cell;
+mod contract;
 mod cpu;
 mod domain;
 #[cfg(feature = "alloc")]
