@@ -1230,7 +1230,8 @@ int furlong_phys_remove(const struct furlong_phys *phys,
  * Returns 0, -EINVAL (phys is NULL) or -ENOENT (frame is not isolated).
  * Threads: concurrent.
  */
-int furlong_phys_abort(const struct furlong_phys *phys, uint64_t frame);
+int furlong_phys_abort(const struct furlong_phys *phys,
+                       uint64_t frame);
 
 /**
  * Makes a reader of a table, on the heap.
