@@ -3,6 +3,7 @@
 mod barrier;
 #[cfg(feature = "alloc")]
 mod cell;
+#[cfg(feature = "alloc")]
 mod contract;
 mod cpu;
 mod domain;
