@@ -24,12 +24,14 @@
 //! # Files
 //! - `bencher.rs`: the loop that is timed
 //! - `run.rs`: blocks, and a process for each sample; `options.rs`: the command line
+//! - `calibrate.rs`: the length of a sample
 //! - `report.rs`: the lines on the terminal
 //! - `machine.rs`, `build.rs`, `hash.rs`: properties of machine and binary, for the record
 #![forbid(unsafe_code)]
 
 mod bencher;
 pub mod build;
+pub mod calibrate;
 pub mod hash;
 pub mod machine;
 mod options;

@@ -18,7 +18,7 @@ Runs the groups whose name contains a FILTER, or all.
 
 `furlong import FILE` takes a result into the history.";
 
-/// What to do.
+/// The options of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Options {
     pub mode: Mode,

@@ -58,7 +58,10 @@ fn sentence(compared: &Comparison) -> String {
     );
     match compared.verdict {
         Verdict::Keep | Verdict::Revert => figure,
-        Verdict::Equivalent => format!("the same within {} %: {figure}", compared.margin_pct),
+        Verdict::Equivalent => {
+            let margin = compared.margin_pct;
+            format!("the same within {margin} % [{:.1}, {:.1}]", ends.0, ends.1)
+        }
         Verdict::Inconclusive if low > 0.0 || high < 0.0 => {
             format!("{direction}, size open: {figure}")
         }
@@ -107,7 +110,93 @@ pub(crate) fn date(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{date, time};
+    use std::collections::BTreeMap;
+
+    use furlong_stats::judge;
+    use furlong_stats::value::{ArmResult, Better, Control, Kind, Metric, WorkloadResult};
+
+    use super::{date, group, time};
+
+    /// The lines on a group whose arms take so many nanoseconds, each eight times with a spread of
+    /// `spread` per cent.
+    fn lines(arms: &[(&str, f64)], spread: f64) -> Vec<String> {
+        let values = |ns: f64, turn: usize| -> Vec<Option<f64>> {
+            let off = |at: usize| ((at * 5 + turn * 3) % 8) as f64 / 3.5 - 1.0;
+            (0..8)
+                .map(|at| Some(ns * (1.0 + off(at) * spread / 100.0)))
+                .collect()
+        };
+        let metric = Metric {
+            unit: "ns".to_owned(),
+            better: Better::Lower,
+            kind: Kind::Sampled,
+            primary: true,
+            margin_pct: Some(1.0),
+            about: String::new(),
+        };
+        let mut control = Control::blank();
+        control.samples = values(arms[0].1, 7);
+        let arm = |(turn, (name, ns)): (usize, &(&str, f64))| ArmResult {
+            name: (*name).to_owned(),
+            na: None,
+            samples: BTreeMap::from([("time".to_owned(), values(*ns, turn))]),
+            summary: BTreeMap::new(),
+        };
+        let mut result = WorkloadResult {
+            name: "group".to_owned(),
+            params: BTreeMap::new(),
+            blocks: (1..=8).collect(),
+            order: vec![],
+            arms: arms.iter().enumerate().map(arm).collect(),
+            control: BTreeMap::from([("time".to_owned(), control)]),
+            comparisons: vec![],
+            warnings: vec![],
+        };
+        let metrics = BTreeMap::from([("time".to_owned(), metric)]);
+        judge(&mut result, &metrics, &["time".to_owned()], None);
+        let page = group(&result, "time");
+        page.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn each_line_says_which_is_faster_and_how_sure_that_is() {
+        let arms = [
+            ("old", 100.0),
+            ("half", 50.0),
+            ("twice", 200.0),
+            ("alike", 100.0),
+        ];
+        let said = lines(&arms, 0.1);
+        assert_eq!(said[0], "group");
+        assert!(
+            said[1].starts_with("  old") && said[1].ends_with("baseline"),
+            "{said:?}"
+        );
+        assert!(said[2].contains("50.0 % faster [50.0, 50.0]"), "{said:?}");
+        assert!(
+            said[3].contains("% slower [") && !said[3].contains("cannot"),
+            "{said:?}"
+        );
+        assert!(
+            said[4].contains("the same within 1 % [-0.1, 0.1]"),
+            "{said:?}"
+        );
+    }
+
+    #[test]
+    fn a_noisy_group_cannot_tell() {
+        let said = lines(&[("old", 100.0), ("new", 101.0)], 30.0);
+        assert!(said[2].contains("cannot tell: "), "{said:?}");
+    }
+
+    #[test]
+    fn a_benchmark_alone_is_compared_with_nothing() {
+        let said = lines(&[("old", 1500.0)], 0.1);
+        assert!(
+            said[1].contains("1.50 µs") && !said[1].contains("baseline"),
+            "{said:?}"
+        );
+    }
 
     #[test]
     fn dates_are_those_of_the_calendar() {

@@ -16,6 +16,7 @@ use furlong_stats::value::{
 };
 
 use crate::bencher::{Bencher, Outcome};
+use crate::calibrate::calibrate;
 use crate::hash::fnv1a;
 use crate::machine::Files;
 use crate::options::{HELP, Mode, Options};
@@ -24,16 +25,9 @@ use crate::{Arm, Group, report};
 /// The metric.
 const TIME: &str = "time_ns_per_op";
 
-/// The variable that makes this program take a sample: group, benchmark, operations and seed, one
-/// a line.
+/// The variable that makes this program take a sample: group, benchmark, operations and seed, as
+/// JSON.
 const SAMPLE: &str = "FURLONG_BENCH_SAMPLE";
-
-/// Operations of the first try of a calibration, and the most of any.
-const FIRST: u64 = 16;
-const OPERATIONS_MAX: f64 = 1e13;
-
-/// Maximum growth of a try, so that a slow first operation cannot mislead it far.
-const GROWTH_MAX: f64 = 64.0;
 
 pub(crate) fn main(groups: &[Group]) -> ExitCode {
     if let Ok(asked) = env::var(SAMPLE) {
@@ -46,6 +40,10 @@ pub(crate) fn main(groups: &[Group]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Err(wrong) = check(groups) {
+        eprintln!("furlong-bench: {wrong}");
+        return ExitCode::from(2);
+    }
     let chosen: Vec<&Group> = groups
         .iter()
         .filter(|group| is_chosen(group, &options))
@@ -56,6 +54,24 @@ pub(crate) fn main(groups: &[Group]) -> ExitCode {
         Mode::Test => ended(test(&chosen)),
         Mode::Measure => ended(measure(&chosen, &options)),
     }
+}
+
+/// Refuses benchmarks that could not be told apart.
+fn check(groups: &[Group]) -> Result<(), String> {
+    for group in groups {
+        for (at, arm) in group.arms.iter().enumerate() {
+            let (group_name, name) = (&group.name, &arm.name);
+            if group.arms[..at].iter().any(|other| other.name == *name) {
+                return Err(format!("the group {group_name} has two benchmarks {name}"));
+            }
+            if name == CONTROL {
+                return Err(format!(
+                    "{group_name}: {CONTROL} is the name of the repeated baseline"
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn is_chosen(group: &Group, options: &Options) -> bool {
@@ -122,10 +138,9 @@ fn same_answers(group: &Group, arm: &str, one: u64, other: u64) -> Result<(), St
 
 /// Takes the sample that a parent process asked for.
 fn sample(groups: &[Group], asked: &str) -> Result<(), String> {
-    let words: Vec<&str> = asked.split('\n').collect();
-    let [group, arm, operations, seed] = words[..] else {
-        return Err(format!("{SAMPLE} has not four lines"));
-    };
+    let asked: (String, String, u64, u64) =
+        serde_json::from_str(asked).map_err(|error| format!("{SAMPLE}: {error}"))?;
+    let (group, arm, operations, seed) = asked;
     let group = groups
         .iter()
         .find(|one| one.name == group)
@@ -135,15 +150,15 @@ fn sample(groups: &[Group], asked: &str) -> Result<(), String> {
         .iter()
         .find(|one| one.name == arm)
         .ok_or("no such benchmark")?;
-    let number = |text: &str| text.parse::<u64>().map_err(|error| error.to_string());
-    let outcome = once(group, arm, number(operations)?, number(seed)?)?;
+    let outcome = once(group, arm, operations, seed)?;
     write(&serde_json::to_string(&outcome).map_err(|error| error.to_string())?)
 }
 
 /// Takes a sample in a process of its own.
 fn spawn(group: &Group, arm: &Arm, operations: u64, seed: u64) -> Result<Outcome, String> {
     let program = env::current_exe().map_err(|error| format!("this program: {error}"))?;
-    let asked = format!("{}\n{}\n{operations}\n{seed}", group.name, arm.name);
+    let asked = serde_json::to_string(&(&group.name, &arm.name, operations, seed));
+    let asked = asked.map_err(|error| error.to_string())?;
     let child = Command::new(program)
         .env(SAMPLE, asked)
         .stderr(Stdio::inherit())
@@ -163,21 +178,6 @@ fn spawn(group: &Group, arm: &Arm, operations: u64, seed: u64) -> Result<Outcome
     })
 }
 
-/// The number of operations of the baseline that takes about the wanted time.
-fn calibrate(group: &Group, wanted_s: f64, seed: u64) -> Result<u64, String> {
-    let mut operations = FIRST;
-    loop {
-        let outcome = spawn(group, &group.arms[0], operations, seed)?;
-        let ratio = wanted_s / outcome.elapsed_s.max(1e-9);
-        let scaled = |factor: f64| (operations as f64 * factor).clamp(1.0, OPERATIONS_MAX) as u64;
-        if ratio <= 2.0 || operations as f64 >= OPERATIONS_MAX {
-            return Ok(scaled(ratio));
-        }
-        // Aims a little short of the target: the last step is a division, not another try.
-        operations = scaled((0.8 * ratio).min(GROWTH_MAX)).max(operations + 1);
-    }
-}
-
 fn measure(groups: &[&Group], options: &Options) -> Result<(), String> {
     let metric = Metric {
         unit: "ns".to_owned(),
@@ -188,39 +188,53 @@ fn measure(groups: &[&Group], options: &Options) -> Result<(), String> {
         about: "time of one operation".to_owned(),
     };
     let metrics = BTreeMap::from([(TIME.to_owned(), metric)]);
-    let mut workloads = vec![];
+    let name = program_name();
+    let mut file = ResultFile {
+        schema: SCHEMA.to_owned(),
+        run: this_run(options),
+        experiments: vec![ExperimentResult {
+            question: format!("Benchmarks of {name}"),
+            name,
+            metrics: metrics.clone(),
+            metric_order: vec![TIME.to_owned()],
+            workloads: vec![],
+            left_out: vec![],
+        }],
+    };
+    // Written before anything is measured, so that a bad path is told at once, and after every
+    // group, so that nothing measured is lost.
+    save(&file, options)?;
     for group in groups.iter().filter(|group| !group.arms.is_empty()) {
         let mut result = run_group(group, options)?;
         judge(&mut result, &metrics, &[TIME.to_owned()], None);
         write(&report::group(&result, TIME))?;
-        workloads.push(result);
+        file.experiments[0].workloads.push(result);
+        save(&file, options)?;
     }
+    Ok(())
+}
+
+/// Writes the result where the user asked for it: whole under another name, then renamed.
+fn save(file: &ResultFile, options: &Options) -> Result<(), String> {
     let Some(path) = &options.json else {
         return Ok(());
     };
-    let name = program_name();
-    let experiment = ExperimentResult {
-        question: format!("Benchmarks of {name}"),
-        name,
-        metrics,
-        metric_order: vec![TIME.to_owned()],
-        workloads,
-        left_out: vec![],
-    };
-    let file = ResultFile {
-        schema: SCHEMA.to_owned(),
-        run: this_run(options),
-        experiments: vec![experiment],
-    };
-    let text = serde_json::to_string_pretty(&file).map_err(|error| error.to_string())?;
-    std::fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
+    let text = serde_json::to_string_pretty(file).map_err(|error| error.to_string())?;
+    let mut whole = path.clone().into_os_string();
+    whole.push(".new");
+    let written = std::fs::write(&whole, text + "\n").and_then(|()| std::fs::rename(&whole, path));
+    written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Measures a group: all its blocks.
 fn run_group(group: &Group, options: &Options) -> Result<WorkloadResult, String> {
     let key = options.seed ^ fnv1a(group.name.as_bytes());
     let mut random = Random::new(key);
-    let operations = calibrate(group, options.time_s, random.bits())?;
+    let seed = random.bits();
+    let operations = calibrate(options.time_s, 1, |operations| {
+        let outcome = spawn(group, &group.arms[0], operations, seed)?;
+        Ok::<_, String>((outcome.operations, outcome.elapsed_s))
+    })?;
     let places = group.arms.len() + 1;
     let mut values: Vec<Vec<Option<f64>>> = vec![vec![]; places];
     let mut order = vec![];

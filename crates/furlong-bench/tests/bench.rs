@@ -26,9 +26,9 @@ fn main() -> ExitCode {
     let Ok(name) = env::var(AS) else {
         for test in [
             measures_every_benchmark_of_every_group,
-            finds_what_is_slower_and_what_is_the_same,
             refuses_other_answers,
             a_failed_sample_ends_the_run,
+            what_was_measured_is_kept_and_a_bad_path_is_told_at_once,
             runs_each_benchmark_once_in_a_test,
             builds_an_input_once_where_the_benchmark_does,
         ] {
@@ -42,6 +42,7 @@ fn main() -> ExitCode {
     match name.as_str() {
         "liar" => sum.bench("twice", |b| b.iter_with(number, |n| *n + 2)),
         "panics" => sum.bench("twice", |_| panic!("as it was told")),
+        "twin" => sum.bench("once", |b| b.iter_with(number, |n| *n + 1)),
         "idle" => sum.bench("twice", |_| {}),
         _ => sum.bench("twice", |b| {
             b.iter_with(number, |n| (0..2).fold(*n, |n, _| n + 1) - 1);
@@ -60,6 +61,11 @@ fn main() -> ExitCode {
         }
         b.iter(|| built.iter().sum::<u64>());
     });
+    if name == "late" {
+        bench
+            .group("broken")
+            .bench("panics", |_| panic!("as it was told"));
+    }
     bench.main()
 }
 
@@ -121,16 +127,6 @@ fn measures_every_benchmark_of_every_group() {
     );
 }
 
-fn finds_what_is_slower_and_what_is_the_same() {
-    let (said, file) = measured(&["spin", "--blocks=8", "--time=0.01", "--margin=30"]);
-    let spins = &file.experiments[0].workloads[0];
-    let of = |arm: &str| spins.comparisons.iter().find(|one| one.arm == arm).unwrap();
-    assert!(of("long").effect_pct > 50.0, "{said}");
-    assert_ne!(of("same").verdict, Verdict::Keep, "{said}");
-    assert_ne!(of("long").verdict, Verdict::Equivalent, "{said}");
-    assert!(said.contains(" slower"), "{said}");
-}
-
 fn refuses_other_answers() {
     let home = tempfile::tempdir().unwrap();
     for arguments in [&["--bench", "sum"][..], &["sum"]] {
@@ -150,8 +146,38 @@ fn a_failed_sample_ends_the_run() {
     let output = bench(home.path(), "idle", &["sum"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("sum/twice calls no loop"), "{said}");
-    let output = bench(home.path(), "honest", &["--bench", "--blok"]);
-    assert_eq!(output.status.code(), Some(2));
+    for (name, arguments) in [
+        ("honest", &["--bench", "--blok"][..]),
+        ("twin", &["--bench"]),
+    ] {
+        let output = bench(home.path(), name, arguments);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+    }
+}
+
+fn what_was_measured_is_kept_and_a_bad_path_is_told_at_once() {
+    let home = tempfile::tempdir().unwrap();
+    let short = ["--bench", "--blocks=2", "--time=0.0001", "--json"];
+    let output = bench(home.path(), "late", &[&short[..], &["r.json"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let text = fs::read_to_string(home.path().join("r.json")).unwrap();
+    let kept: ResultFile = serde_json::from_str(&text).unwrap();
+    let names = kept.experiments[0]
+        .workloads
+        .iter()
+        .map(|one| one.name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["sum", "spin", "alone"]);
+    let output = bench(
+        home.path(),
+        "honest",
+        &[&short[..], &["no/such/r.json"]].concat(),
+    );
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        output.stdout.is_empty() && said.contains("no/such/r.json"),
+        "{said}"
+    );
 }
 
 fn runs_each_benchmark_once_in_a_test() {

@@ -7,11 +7,11 @@ mod exact;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use furlong_bench::calibrate::calibrate;
 use serde::{Deserialize, Serialize};
 
 use self::ending::Clock;
 use super::block_order::BlockOrder;
-use super::calibrate::calibrate;
 use super::progress::Progress;
 use super::sampler::{Job, Pass, SampleError, Sampler};
 use crate::model::Outcome;
@@ -19,6 +19,9 @@ use crate::model::result::{CONTROL, Kind};
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::record::ledger::{Ledger, Place};
 use crate::record::measured::{Block, Sample};
+
+/// Operations of the first try of a calibration.
+const FIRST: u64 = 256;
 
 /// Blocks in a row in which an arm may fail before the workload is given up.
 const FAILURES_MAX: usize = 3;
@@ -131,7 +134,7 @@ impl<'a> Campaign<'a> {
                     entry.name, scheduled.workload.name
                 ));
                 let timeout = self.schedule.long_patience();
-                calibrate(wanted_s, |operations| {
+                calibrate(wanted_s, FIRST, |operations| {
                     let job = Job {
                         experiment: &entry.name,
                         workload: &scheduled.workload,

@@ -11,7 +11,6 @@
 //! - `block_order.rs`: a block's order, input and padding, from the seed.
 //! - `sampler.rs`: the interface between the campaign and the processes.
 //! - `process.rs`: one process per sample.
-//! - `calibrate.rs`: the number of operations for a sample of the wanted length.
 //! - `campaign.rs`: the work of a schedule; `exact.rs` in it: the pass that counts instead of
 //!   timing; `ending.rs` in it: the end of a workload.
 //! - `launch`: other programs, run and measured.
@@ -22,7 +21,6 @@
 #![forbid(unsafe_code)]
 
 pub mod block_order;
-pub mod calibrate;
 pub mod campaign;
 pub mod commands;
 pub mod counters;

@@ -20,7 +20,7 @@
 //! - *wide*: a table with frames from 2^28 (1 TiB) on has the words of all frames in *pages* of 32,
 //!   which exist where there is memory. Above them are *middle tables* of 2,048 pages, and a *top*.
 //!   Low frames take the same way: two ways would mean a branch that the processor mispredicts.
-//!   Where there is no memory, the way leads through an empty page to the empty cell.
+//!   In a hole of memory, the way leads through an empty page to the empty cell.
 //!
 //! A page lookup loads the limit and the way, and then the cell, or valid and base. A null base
 //! means that segments of one block have descriptors in different slabs or have none. The lookup
