@@ -1,4 +1,4 @@
-//! How the kernel is linked: by its own script, with nothing of the host's.
+//! Links the kernel by its own script, with nothing of the host's.
 #![forbid(unsafe_code)]
 
 use std::env;

@@ -67,7 +67,7 @@ fn keep_a_guests_secrets() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Where there is no room, whoever can wait stands in line.
+/// Without room, callers that can wait form a queue.
 fn wait_for_room() -> Result<(), Box<dyn Error>> {
     let pool = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(8, 2))?;
     let disk = Device::new(3, Limits::new())?;

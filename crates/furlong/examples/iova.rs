@@ -41,7 +41,7 @@ fn place_registers() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What invalidates the card's TLB; here it only counts.
+/// Stands for the invalidation of the card's TLB; it only counts.
 #[derive(Default)]
 struct Iommu {
     flushes: AtomicU64,

@@ -28,7 +28,7 @@ thread_heap!(Thread, static MALLOC: Malloc<Program> = Linux);
 #[global_allocator]
 static GLOBAL: Global<Program> = Global::new(&MALLOC);
 
-/// How often each number of divisors occurs below a limit.
+/// The numbers below a limit, by their number of divisors.
 fn divisors(limit: u64) -> BTreeMap<usize, Vec<u64>> {
     let mut by_count: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
     for number in 1..limit {

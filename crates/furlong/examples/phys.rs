@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use furlong::addr::{Extent, Pfn, PhysAddr};
 use furlong::phys::{Descriptor, Node, Plug, SegmentTable};
 
-/// What this kernel keeps about a frame.
+/// The descriptor of a frame in this kernel.
 struct Page {
     frame: Pfn,
     users: AtomicU64,

@@ -12,7 +12,7 @@ use furlong::vmspace::{
     Space, Value,
 };
 
-/// What is mapped: a file, or memory.
+/// The object behind an area: a file, or memory.
 #[derive(Clone, Debug, PartialEq)]
 enum Backing {
     File(Arc<str>),

@@ -1,4 +1,4 @@
-//! What stands for what, by system: for who has one already.
+//! Migration guides, one per system.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]

@@ -14,7 +14,7 @@ pub type Input = [u64; 5];
 pub struct Property {
     /// The module, and the function that states the property.
     pub name: &'static str,
-    /// Whether the property holds for these words.
+    /// True if the property holds for these words.
     pub holds: fn(&Input) -> bool,
     /// The values that each word is tried with one by one, counted from 0; 0 stands for all values
     /// at once. Division by a word that is not known is out of a solver's reach.

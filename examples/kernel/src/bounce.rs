@@ -72,7 +72,7 @@ fn open() -> Iova {
     at
 }
 
-/// What a device would find at an address of the bus.
+/// The bytes that a device finds at an address of the bus.
 fn on_the_bus(at: Iova, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     // SAFETY: the bytes of a mapping, in which nobody writes now.

@@ -11,7 +11,7 @@ use furlong::addr::{Address, PhysAddr};
 /// Bytes of a page.
 pub(crate) const PAGE: u64 = 4096;
 
-/// Where the CPU finds a byte of memory.
+/// The pointer by which the CPU reaches a byte of memory.
 pub(crate) fn pointer(at: PhysAddr) -> NonNull<u8> {
     let pointer = ptr::with_exposed_provenance_mut(at.raw() as usize);
     NonNull::new(pointer).expect("nobody is given address 0")

@@ -54,7 +54,7 @@ fn text(of: &str, sector: usize) -> String {
     format!("{line:<511}\n")
 }
 
-/// What sectors from `first` on hold.
+/// The expected contents of the sectors from `first` on.
 fn texts(of: &str, first: usize) -> Vec<u8> {
     let sectors = first..first + AT_ONCE;
     sectors
@@ -82,7 +82,7 @@ fn judge(disk: &mut Disk, of: &str, first: usize) {
     }
 }
 
-/// Reads what is there, writes as much behind it, and reads that.
+/// Reads the prepared sectors, writes as many behind them, and reads those.
 pub(crate) fn run() {
     let mut disk = find();
     assert_eq!(

@@ -128,7 +128,7 @@ static TASK_STATE: Words<u32, TASK_WORDS> = Words(UnsafeCell::new([0; TASK_WORDS
 /// None, the code's as at boot, and two words for the task state segment's.
 static DESCRIPTORS: Words<u64, 4> = Words(UnsafeCell::new([0, 0x00af_9b00_0000_ffff, 0, 0]));
 
-/// What `lidt` and `lgdt` read.
+/// The operand of `lidt` and `lgdt`.
 #[repr(C, packed)]
 struct Pointer {
     last: u16,

@@ -4,10 +4,10 @@ use core::arch::asm;
 
 use crate::port;
 
-/// Where boot.sh puts the device.
+/// The port at which boot.sh puts the device.
 const DEVICE: u16 = 0xf4;
 
-/// How it went. QEMU ends with twice this number and one more: 33 or 35.
+/// The result. QEMU ends with twice this number and one more: 33 or 35.
 #[derive(Clone, Copy)]
 pub(crate) enum Ending {
     /// Everything was as it should be.

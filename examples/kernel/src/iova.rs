@@ -1,4 +1,4 @@
-//! The bus: who has which addresses of it.
+//! The bus: allocation of its addresses.
 //!
 //! There is no IOMMU here. What a device puts on the bus is an address of memory, so that the space
 //! of device addresses is also the one of pages that are free: whatever is not memory that anyone
@@ -28,7 +28,7 @@ const NODES: usize = 4096;
 
 /// First and last address.
 type Window = (Iova, Iova);
-/// What a device with 32 address lines reaches.
+/// The addresses that a device with 32 address lines reaches.
 pub(crate) const LOW: Window = (Iova::new(0), Iova::new(0xffff_ffff));
 /// All others.
 pub(crate) const HIGH: Window = (Iova::new(1 << 32), Iova::new(u64::MAX));
@@ -64,7 +64,7 @@ pub(crate) fn open() {
     *BUS.lock() = Some(bus);
 }
 
-/// Whether the bus has the memory that anyone may have.
+/// True once the free memory belongs to the bus.
 pub(crate) fn is_open() -> bool {
     BUS.lock().is_some()
 }

@@ -67,7 +67,7 @@ unsafe impl CurrentHeap for OneCpu {
     fn pin() {}
 
     fn get() -> &'static Heap {
-        // SAFETY: what is there came from `set`, and lives for good.
+        // SAFETY: the pointer came from `set`, and its heap lives for ever.
         unsafe { HEAP.load(Ordering::SeqCst).as_ref() }.unwrap_or(Heap::vacant())
     }
 
@@ -134,7 +134,7 @@ pub(crate) fn unused<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Whether all of it is where it should be, and has the byte that was written.
+/// True if the block lies above 4 GiB and every byte is the written one.
 fn holds(block: &[u8], byte: u8) -> bool {
     block.as_ptr().addr() as u64 >= iova::HIGH.0.raw() && block.iter().all(|found| *found == byte)
 }

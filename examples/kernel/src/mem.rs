@@ -1,5 +1,5 @@
-//! What compilers call for copies: where there is a C library it has these functions, and the
-//! precompiled core library for such a target leaves them to it.
+//! The functions that compilers call for copies. A C library would have them, and the precompiled
+//! core library for such a target leaves them to it.
 //!
 //! String instructions: no loop here can be made a call of the function that it is in.
 
@@ -71,7 +71,7 @@ unsafe extern "C" fn memcmp(one: *const u8, other: *const u8, len: usize) -> i32
     0
 }
 
-/// Whether `len` bytes differ.
+/// Returns non-zero if the first `len` bytes differ.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn bcmp(one: *const u8, other: *const u8, len: usize) -> i32 {
     // SAFETY: the caller's promise.

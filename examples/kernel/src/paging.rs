@@ -15,7 +15,8 @@ const NO_EXECUTE: u64 = 1 << 63;
 const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 
 const ENTRIES: u64 = 512;
-/// What an entry of a table maps, by the table's level, from the pages up.
+/// Logarithm of the bytes that an entry of a table maps, by the level of the table, from the
+/// pages up.
 const SHIFTS: [u32; 4] = [12, 21, 30, 39];
 const GIB: u64 = 1 << 30;
 /// The memory that is mapped since boot.
@@ -80,7 +81,7 @@ impl Table {
     }
 }
 
-/// What a page allows, in the bits of an entry.
+/// The permissions of a page as bits of an entry.
 fn rights(prot: Prot) -> u64 {
     let writable = if prot.contains(Prot::WRITE) {
         WRITABLE

@@ -16,7 +16,7 @@ use crate::serial::say;
 use crate::start_info::MemoryMap;
 use crate::{boot, iova, paging};
 
-/// What is kept about a frame.
+/// The descriptor of a frame.
 pub(crate) struct Frame {
     number: Pfn,
     /// Pages of the address space that it is behind.
@@ -38,7 +38,7 @@ impl Descriptor for Frame {
 
 static MEMORY: SegmentTable<Frame> = SegmentTable::new();
 
-/// What devices with 32 address lines reach, and what they do not.
+/// Memory that devices with 32 address lines reach, and memory that they do not.
 const LOW: Node = Node(0);
 const HIGH: Node = Node(1);
 
@@ -313,7 +313,7 @@ pub(crate) fn last_byte() -> u64 {
     start_of(highest).raw() + (PAGE - 1)
 }
 
-/// Whether these bytes are memory that anyone may have.
+/// True if these bytes are available memory.
 pub(crate) fn is_available(first: u64, last: u64) -> bool {
     let memory = MEMORY.lock();
     let (first, last) = (Pfn::new(first / PAGE), Pfn::new(last / PAGE));
@@ -341,7 +341,7 @@ pub(crate) fn use_frame(at: PhysAddr, by: i32) -> u32 {
 pub(crate) fn page() -> PhysAddr {
     let at = iova::take(PAGE, PAGE, iova::HIGH).expect("there is memory");
     let at = PhysAddr::new(at.raw());
-    // SAFETY: it is the caller's, who has no reference yet.
+    // SAFETY: it belongs to the caller, and no reference exists yet.
     unsafe { direct::zero(at, PAGE) };
     at
 }

@@ -1,4 +1,4 @@
-//! What the loader tells: the map of memory. PVH's `hvm_start_info`, version 1.
+//! The map of memory that the loader passes: PVH's `hvm_start_info`, version 1.
 
 use core::ptr;
 
@@ -46,7 +46,7 @@ impl Range {
         reserved: 0,
     };
 
-    /// Whether it is memory, not a device's and not the firmware's.
+    /// True if it is memory, neither a device's nor the firmware's.
     pub(crate) fn is_ram(&self) -> bool {
         self.kind == RAM
     }

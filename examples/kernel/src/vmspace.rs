@@ -60,8 +60,8 @@ fn pages(extent: Extent<VirtAddr>) -> impl Iterator<Item = VirtAddr> {
         .map(VirtAddr::new)
 }
 
-/// What a fault of the CPU is answered. The lock is taken for addresses of the space only: whoever
-/// faults elsewhere may hold it.
+/// Serves a page fault of the CPU. It takes the lock for addresses of the space only: a fault
+/// elsewhere may happen under that lock.
 pub(crate) fn serve(at: VirtAddr, access: Access) -> Result<(), FaultError> {
     if !(START..=LAST).contains(&at.raw()) {
         return Err(FaultError::NotMapped);
