@@ -35,13 +35,13 @@ fn interrupted<T>(handler: Handler, work: impl FnOnce() -> T) -> (T, u64) {
     (done, signal::INTERRUPTS.load(Ordering::SeqCst) - before)
 }
 
-#[test]
-fn a_reader_that_is_interrupted_anywhere_finds_only_what_is_true() {
+/// One race beside interrupts. True if enough happened in it.
+fn is_enough(seed: u64) -> bool {
     let race = Race {
         lookups: 300_000,
         lookups_per_table: 100_000,
         readers: 1,
-        seed: 100,
+        seed,
     };
     let meddling = Meddling {
         at_start: signal::may_interrupt_this_thread,
@@ -49,9 +49,15 @@ fn a_reader_that_is_interrupted_anywhere_finds_only_what_is_true() {
     };
     let (tally, interrupts) = interrupted(Handler::Linger, || race.run_with(meddling));
     let tally = tally.unwrap_or_else(|wrong| panic!("{wrong}"));
-    assert!(interrupts > 100, "{interrupts} interrupts: {tally}");
-    assert!(tally.lookups.raced > 100, "{tally}");
-    assert!(tally.changes.unplugged > 100, "{tally}");
+    interrupts > 100 && tally.lookups.raced > 100 && tally.changes.unplugged > 100
+}
+
+/// A wrong answer fails at once. On a busy machine one side of a race may hardly run, so enough may
+/// take several races.
+#[test]
+fn a_reader_that_is_interrupted_anywhere_finds_only_what_is_true() {
+    let met = (100..150).any(is_enough);
+    assert!(met, "too little happened in each of 50 races");
 }
 
 #[test]
