@@ -16,9 +16,9 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     pub fn steal(&mut self, id: SegmentId) -> Result<Pfn, StealError> {
         let (frames, avail) = self.stealable(id)?;
         if avail.start == frames.start {
-            self.take_frame(frames, avail.start)
+            self.take_frame(id, avail.start)
         } else if avail.end == frames.end {
-            self.take_frame(frames, avail.end - 1)
+            self.take_frame(id, avail.end - 1)
         } else {
             Err(StealError::Nothing)
         }
@@ -30,8 +30,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// # Errors
     /// [`StealError`]; nothing has changed.
     pub fn steal_forced(&mut self, id: SegmentId) -> Result<Pfn, StealError> {
-        let (frames, avail) = self.stealable(id)?;
-        self.take_frame(frames, avail.start)
+        let (_, avail) = self.stealable(id)?;
+        self.take_frame(id, avail.start)
     }
 
     /// Takes a frame from the first free list that has one: from an edge if possible, otherwise
@@ -74,19 +74,19 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok((entry.frames(), entry.avail()))
     }
 
-    fn take_frame(&mut self, whole: Frames, frame: u64) -> Result<Pfn, StealError> {
-        if whole.len() == 1 && self.len() == 1 {
+    fn take_frame(&mut self, id: SegmentId, frame: u64) -> Result<Pfn, StealError> {
+        if self.all.get(id.index).frames().len() == 1 && self.len() == 1 {
             return Err(StealError::LastFrame);
         }
         let one = Frames {
             start: frame,
             end: frame + 1,
         };
-        let is_middle = whole.start < one.start && one.end < whole.end;
-        if is_middle && self.reserve_entries(1).is_err() {
+        let splits = self.splits(id.index, one);
+        if splits && self.reserve_entries(1).is_err() {
             return Err(StealError::NoMemory);
         }
-        self.cut(one);
+        self.cut(id.index, one);
         Ok(Pfn::new(frame))
     }
 }

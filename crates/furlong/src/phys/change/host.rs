@@ -50,7 +50,7 @@ where
     /// [`HostError`] with the memory; nothing has changed.
     ///
     /// # Cost
-    /// O(log n), a move of four bytes for each higher segment, and a word per section.
+    /// O(log n), and a word per section.
     pub fn plug_hosted(
         &mut self,
         plug: impl Into<Plug>,
@@ -145,11 +145,11 @@ where
         let core = &mut *self.core;
         let snapshot = Snapshot {
             all,
-            order: core.order.as_slice(),
+            order: core.order,
             hidden: core.hidden.as_slice(),
         };
-        let shares = snapshot.overlapping(section).iter().filter_map(|index| {
-            let share = all.get(*index).share();
+        let shares = snapshot.overlapping(section).filter_map(|index| {
+            let share = all.get(index).share();
             let share = share.filter(|share| share.slab() == slab)?;
             Some(share.part(share.frames.meet(section)))
         });

@@ -38,7 +38,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// descriptors made so far are dropped, once.
     ///
     /// # Cost
-    /// O(log n), a move of four bytes for each higher segment, and a word for each 4,096 frames.
+    /// O(log n), and a word for each 4,096 frames.
     /// Without the lock: a descriptor made for each frame. If the descriptors come from a shared
     /// slab: a search of its bitmap, 64 places at a time.
     pub fn plug(&mut self, plug: impl Into<Plug>) -> Result<SegmentId, PlugError> {
@@ -92,10 +92,9 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
 
     /// Free descriptors that continue those of a neighbour, or else any.
     fn take_descriptors(&mut self, frames: Frames) -> Result<Run<D>, NoMemory> {
-        let above = self.snapshot().position(frames.start);
-        for position in [above.checked_sub(1), Some(above)].into_iter().flatten() {
-            let index = self.core.order.as_slice().get(position);
-            let share = index.and_then(|index| self.all.get(*index).share());
+        let beside = self.core.order.around(self.all, frames.start);
+        for index in beside.into_iter().flatten() {
+            let share = self.all.get(index).share();
             let beside = |share| self.core.slabs.take_beside(share, frames);
             if let Some(run) = share.and_then(beside) {
                 return Ok(run);
@@ -119,8 +118,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     pub(in crate::phys) fn judge(&self, plug: Plug) -> Result<Wanted, PlugError> {
         let frames = Frames::new(plug.frames);
         let frames = frames.ok_or(PlugError::Beyond(plug.frames.last()))?;
-        if let Some(index) = self.snapshot().overlapping(frames).first() {
-            return Err(PlugError::Overlap(self.all.id(*index)));
+        if let Some(index) = self.snapshot().overlapping(frames).next() {
+            return Err(PlugError::Overlap(self.all.id(index)));
         }
         let avail = plug.avail.map_or(frames, |(start, end)| Frames {
             start: start.raw(),
@@ -141,7 +140,6 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
 
     /// Adds the segment to the table, with its descriptors.
     pub(in crate::phys) fn link(&mut self, wanted: Wanted, share: Option<Share<D>>) -> SegmentId {
-        let position = self.snapshot().position(wanted.frames.start);
         let index = self.take_entry();
         let entry = self.all.get(index);
         entry.set_frames(wanted.frames);
@@ -155,7 +153,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             entry.set_pages(share.pages(), share.slab());
             self.core.managed += wanted.avail.len();
         }
-        self.core.order.insert(position, index);
+        self.core.order.insert(self.all, index);
         self.all.id(index)
     }
 }

@@ -8,6 +8,7 @@ use crate::phys::index::snapshot::Snapshot;
 use crate::phys::segment::Frames;
 use crate::phys::storage::construct::{Made, Run};
 use crate::phys::storage::slab::Slabs;
+use crate::phys::table::order::above;
 use crate::phys::table::writer::Segments;
 use crate::phys::{Config, Descriptor};
 
@@ -68,12 +69,13 @@ impl<'s, 'a, D: Descriptor, C: Config, const N: usize> Starting<'s, 'a, D, C, N>
         }
         self.segments.core.slabs.note_skipped(&run);
         // The highest segment first, so that the index grows once.
-        if let Some(last) = self.segments.core.order.as_slice().last() {
-            let frames = self.segments.all.get(*last).frames();
+        if let Some(last) = self.segments.core.order.last() {
+            let frames = self.segments.all.get(last).frames();
             C::Lookup::prepare(&mut self.segments.site(), frames, Change::Refresh)?;
         }
-        for position in 0..self.segments.len() {
-            let index = self.segments.core.order.as_slice()[position];
+        let mut next = self.segments.core.order.first();
+        while let Some(index) = next {
+            next = above(self.segments.all, index);
             let frames = self.segments.all.get(index).frames();
             C::Lookup::prepare(&mut self.segments.site(), frames, Change::Refresh)?;
             C::Lookup::update(&mut self.segments.site(), frames);
@@ -85,12 +87,12 @@ impl<'s, 'a, D: Descriptor, C: Config, const N: usize> Starting<'s, 'a, D, C, N>
     /// Makes the descriptors, and publishes them to lookups.
     pub(in crate::phys) fn open(mut self) {
         let snapshot = self.segments.snapshot();
-        let share = |index: &u32| snapshot.all.get(*index).share();
-        Made::make(snapshot.order.iter().filter_map(share)).keep();
+        let share = |index| snapshot.all.get(index).share();
+        Made::make(snapshot.order.iter(snapshot.all).filter_map(share)).keep();
         self.run = None;
         let Segments { all, core, .. } = &mut *self.segments;
-        let avail = |index: &u32| all.get(*index).avail().len();
-        core.managed = core.order.as_slice().iter().map(avail).sum();
+        let avail = |index| all.get(index).avail().len();
+        core.managed = core.order.iter(*all).map(avail).sum();
         core.started = true;
         C::Lookup::open(&mut self.segments.site());
     }
@@ -102,8 +104,9 @@ impl<D, C: Config, const N: usize> Drop for Starting<'_, '_, D, C, N> {
             return;
         }
         C::Lookup::clear(&mut self.segments.site());
-        for position in 0..self.segments.len() {
-            let index = self.segments.core.order.as_slice()[position];
+        let mut next = self.segments.core.order.first();
+        while let Some(index) = next {
+            next = above(self.segments.all, index);
             let entry = self.segments.all.get(index);
             if let Some(share) = entry.share() {
                 let core = &mut *self.segments.core;
@@ -121,8 +124,8 @@ impl<D, C: Config, const N: usize> Drop for Starting<'_, '_, D, C, N> {
 /// are free for others.
 fn places<D>(snapshot: Snapshot<'_, D>) -> impl Iterator<Item = (u32, Frames, u64)> {
     let mut below: Option<(Frames, u64)> = None;
-    snapshot.order.iter().map(move |index| {
-        let frames = snapshot.all.get(*index).frames();
+    snapshot.order.iter(snapshot.all).map(move |index| {
+        let frames = snapshot.all.get(index).frames();
         let at = below.map_or(0, |(below, at)| {
             let shares_block = (below.end - 1) / BLOCK_FRAMES == frames.start / BLOCK_FRAMES;
             let gap = if shares_block {
@@ -133,6 +136,6 @@ fn places<D>(snapshot: Snapshot<'_, D>) -> impl Iterator<Item = (u32, Frames, u6
             at + below.len() + gap
         });
         below = Some((frames, at));
-        (*index, frames, at)
+        (index, frames, at)
     })
 }

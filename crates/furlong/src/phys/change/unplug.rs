@@ -30,7 +30,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// [`UnplugError`]; nothing has changed. [`UnplugError::Readers`] if a reader is inside.
     ///
     /// # Cost
-    /// O(log n), a move of four bytes for each higher segment, and a word for each 4,096 frames.
+    /// O(log n), and a word for each 4,096 frames.
     /// Without the lock: a descriptor queried and dropped for each frame. If others have
     /// descriptors in the same slab: a bit for each frame, 64 at a time.
     pub fn unplug(&mut self, frames: Extent<Pfn>) -> Result<(), UnplugError> {
@@ -62,8 +62,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if self.core.started {
             return self.unplug(extent);
         }
-        self.reserve_entries(usize::from(self.splits(judged.frames)))?;
-        self.cut(judged.frames);
+        self.reserve_entries(usize::from(self.splits(judged.index, judged.frames)))?;
+        self.cut(judged.index, judged.frames);
         Ok(())
     }
 
@@ -95,7 +95,11 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             return Err(UnplugError::Isolated(isolated));
         }
         let host = host.map(|(_, at)| at);
-        Ok(Judged { frames, host })
+        Ok(Judged {
+            index,
+            frames,
+            host,
+        })
     }
 
     /// The first phase: no lookup that begins from now on finds the frames. Readers that are inside
@@ -117,7 +121,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             judged = self.judge_unplug(frames)?;
         }
         self.close_host(judged.host, true);
-        match self.hide(judged.frames) {
+        match self.hide(judged.index, judged.frames) {
             Ok(serial) => Ok(Isolated { frames, serial }),
             Err(refusal) => {
                 self.close_host(judged.host, false);
@@ -127,8 +131,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 
     /// Hides these frames of a segment from lookups. Returns the isolation's serial number.
-    pub(in crate::phys) fn hide(&mut self, frames: Frames) -> Result<u64, Refusal> {
-        if let Err(refusal) = self.prepare_isolation(frames) {
+    pub(in crate::phys) fn hide(&mut self, index: u32, frames: Frames) -> Result<u64, Refusal> {
+        if let Err(refusal) = self.prepare_isolation(index, frames) {
             self.settle();
             return Err(refusal);
         }
@@ -141,7 +145,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             is_leaving: false,
             period: None,
         };
-        let whole = self.whole(frames);
+        let whole = self.all.get(index).frames();
         self.core.splits -= self.snapshot().splits(whole);
         self.core.hidden.insert(position, fresh);
         self.core.splits += self.snapshot().splits(whole);
@@ -153,8 +157,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 
     /// Allocates for an isolation of these frames, and for its removal.
-    fn prepare_isolation(&mut self, frames: Frames) -> Result<(), Refusal> {
-        self.reserve_entries(usize::from(self.splits(frames)))?;
+    fn prepare_isolation(&mut self, index: u32, frames: Frames) -> Result<(), Refusal> {
+        self.reserve_entries(usize::from(self.splits(index, frames)))?;
         let core = &mut *self.core;
         core.hidden.reserve(&mut core.memory, 1)?;
         C::Lookup::prepare(&mut self.site(), frames, Change::Isolate)
@@ -165,15 +169,6 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if let Some(host) = host {
             self.core.memory.set_closed(host, closed);
         }
-    }
-
-    /// All frames of the segment that has these.
-    fn whole(&self, frames: Frames) -> Frames {
-        let index = self
-            .snapshot()
-            .find(frames.start)
-            .expect("a segment has them");
-        self.all.get(index).frames()
     }
 
     /// The second phase: removes the frames from the table once no reader has them, and drops their
@@ -214,7 +209,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
 
     /// Takes the frames out of their segment. Returns their share of a slab.
     fn take_out(&mut self, isolated: &Isolated) -> Result<Option<Share<D>>, UnplugError> {
-        let (_, share) = self.removable(isolated)?;
+        let Removable { share, .. } = self.removable(isolated)?;
         if let Some(share) = share {
             let asking = Asking::new(self, isolated);
             // SAFETY: frames that are about to leave cannot be removed or aborted by other calls.
@@ -226,18 +221,16 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             }
         }
         // Check again: others may have removed all other segments.
-        let (position, share) = self.removable(isolated)?;
-        let frames = self.core.hidden.as_slice()[position].frames;
-        let whole = self.whole(frames);
+        let removable = self.removable(isolated)?;
+        let Removable {
+            position, index, ..
+        } = removable;
+        let whole = self.all.get(index).frames();
         self.core.splits -= self.snapshot().splits(whole);
-        self.core.hidden.remove(position);
-        let index = self
-            .snapshot()
-            .find(frames.start)
-            .expect("a segment has them");
-        let changed = self.cut(frames);
+        let frames = self.core.hidden.remove(position).frames;
+        let Cut { changed, tail } = self.cut(index, frames);
         C::Lookup::update(&mut self.site(), changed);
-        for part in [index, self.snapshot().find(frames.end).unwrap_or(index)] {
+        for part in [Some(index), tail].into_iter().flatten() {
             let entry = self.all.get(part);
             let left = if entry.is_live() {
                 entry.frames()
@@ -245,12 +238,9 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
                 Frames::NONE
             };
             C::Lookup::shrunk(&mut self.site(), part, left);
+            self.core.splits += self.snapshot().splits(left);
         }
-        let snapshot = self.snapshot();
-        let parts = snapshot.overlapping(whole).iter();
-        let splits = parts.map(|part| snapshot.splits(snapshot.all.get(*part).frames()));
-        self.core.splits += splits.sum::<usize>();
-        Ok(share)
+        Ok(removable.share)
     }
 
     fn hidden_position(&self, isolated: &Isolated) -> Option<usize> {
@@ -261,8 +251,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         hidden.get(position).filter(is_it).map(|_| position)
     }
 
-    /// The position of an isolation that can be removed now, and its share of a slab.
-    fn removable(&self, isolated: &Isolated) -> Result<(usize, Option<Share<D>>), UnplugError> {
+    /// An isolation that can be removed now.
+    fn removable(&self, isolated: &Isolated) -> Result<Removable<D>, UnplugError> {
         let position = self.hidden_position(isolated);
         let position = position.ok_or(UnplugError::StaleToken)?;
         let Hidden { frames, period, .. } = self.core.hidden.as_slice()[position];
@@ -276,7 +266,11 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if !self.is_alone() && !period.is_some_and(|period| self.is_over(period)) {
             return Err(UnplugError::Readers);
         }
-        Ok((position, self.share_of(index, frames)))
+        Ok(Removable {
+            position,
+            index,
+            share: self.share_of(index, frames),
+        })
     }
 
     fn set_leaving(&mut self, isolated: &Isolated, is_leaving: bool) {
@@ -309,14 +303,12 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             return Err(StaleToken(isolated));
         };
         let frames = self.core.hidden.as_slice()[position].frames;
-        let whole = self.whole(frames);
+        let index = self.snapshot().find(frames.start);
+        let index = index.expect("a segment has them");
+        let whole = self.all.get(index).frames();
         self.core.splits -= self.snapshot().splits(whole);
         self.core.hidden.remove(position);
         self.core.splits += self.snapshot().splits(whole);
-        let index = self
-            .snapshot()
-            .find(frames.start)
-            .expect("a segment has them");
         let host = self.host_in(index, frames).map(|(_, host)| host);
         self.close_host(host, false);
         C::Lookup::update(&mut self.site(), frames);
@@ -343,11 +335,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         Some(Isolated { frames, serial })
     }
 
-    /// Removes frames from their segment. Returns the frames whose lookups must change. There must
-    /// be an entry for the part above.
-    pub(super) fn cut(&mut self, frames: Frames) -> Frames {
-        let position = self.snapshot().position(frames.start);
-        let index = self.core.order.as_slice()[position];
+    /// Removes frames from their segment. There must be an entry for the part above.
+    pub(super) fn cut(&mut self, index: u32, frames: Frames) -> Cut {
         let entry = self.all.get(index);
         let (whole, avail) = (entry.frames(), entry.avail());
         if self.core.started {
@@ -361,39 +350,32 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             start: frames.end,
             end: whole.end,
         };
+        let (mut changed, mut tail) = (frames, None);
         match (below.is_empty(), above.is_empty()) {
             (true, true) => {
-                self.core.order.remove(position);
+                self.core.order.remove(self.all, index);
                 self.bury_entry(index);
-                frames
             }
-            (true, false) => {
-                entry.shrink(above);
-                frames
-            }
-            (false, true) => {
-                entry.shrink(below);
-                frames
-            }
+            (true, false) => entry.shrink(above),
+            (false, true) => entry.shrink(below),
             (false, false) => {
-                self.split(position, below, above);
-                Frames {
-                    start: frames.start,
-                    end: whole.end,
-                }
+                tail = Some(self.split(index, below, above));
+                changed.end = whole.end;
             }
         }
+        Cut { changed, tail }
     }
 
-    fn split(&mut self, position: usize, below: Frames, above: Frames) {
-        let index = self.core.order.as_slice()[position];
+    /// Splits a segment. Returns the index of the part above.
+    fn split(&mut self, index: u32, below: Frames, above: Frames) -> u32 {
         let entry = self.all.get(index);
-        let tail = self.take_entry();
-        self.core.order.insert(position + 1, tail);
-        let tail = self.all.get(tail);
+        let at = self.take_entry();
+        let tail = self.all.get(at);
         tail.copy_from(entry);
         tail.shrink(above);
         entry.shrink(below);
+        self.core.order.insert(self.all, at);
+        at
     }
 }
 
@@ -407,7 +389,8 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
 
     /// Drops all descriptors, unless one panics.
     fn drop_some(&mut self) {
-        while let Some(index) = self.core.order.pop() {
+        while let Some(index) = self.core.order.last() {
+            self.core.order.remove(self.all, index);
             let entry = self.all.get(index);
             let Some(share) = entry.share() else {
                 continue;
@@ -431,8 +414,25 @@ impl<D, C: Config, const N: usize> Drop for Ending<'_, '_, D, C, N> {
     }
 }
 
-/// A valid unplug: its frames, and the host that leaves with them.
+/// The result of a cut.
+pub(super) struct Cut {
+    /// The frames whose lookups must change.
+    changed: Frames,
+    /// The index of the part above, if the segment was split.
+    tail: Option<u32>,
+}
+
+/// An isolation that can be removed: its position in the list, the index of its segment, and its
+/// share of a slab.
+struct Removable<D> {
+    position: usize,
+    index: u32,
+    share: Option<Share<D>>,
+}
+
+/// A valid unplug: the index of its segment, its frames, and the host that leaves with them.
 struct Judged {
+    index: u32,
     frames: Frames,
     host: Option<Host>,
 }

@@ -97,7 +97,7 @@ impl Arm for Flat {
         };
         let mut from = frames.start;
         for index in site.snapshot.overlapping(frames) {
-            for piece in site.snapshot.pieces_of(*index) {
+            for piece in site.snapshot.pieces_of(index) {
                 let part = piece.frames.meet(frames);
                 if part.is_empty() {
                     continue;

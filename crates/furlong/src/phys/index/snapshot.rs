@@ -4,6 +4,7 @@
 use crate::phys::segment::Frames;
 use crate::phys::storage::pages::Pages;
 use crate::phys::table::entry::All;
+use crate::phys::table::order::{Order, upwards};
 use crate::rcu::Period;
 
 /// An isolation.
@@ -29,8 +30,7 @@ impl Hidden {
 /// The segments and the isolations.
 pub(in crate::phys) struct Snapshot<'a, D> {
     pub(in crate::phys) all: All<'a, D>,
-    /// Indices of live entries, in the order of their frames.
-    pub(in crate::phys) order: &'a [u32],
+    pub(in crate::phys) order: Order,
     /// In the order of their frames.
     pub(in crate::phys) hidden: &'a [Hidden],
 }
@@ -69,34 +69,21 @@ impl<D> Piece<D> {
 }
 
 impl<'a, D> Snapshot<'a, D> {
-    /// The position of the first segment that ends above `frame`.
-    pub(in crate::phys) fn position(self, frame: u64) -> usize {
-        self.order
-            .partition_point(|index| self.all.get(*index).frames().end <= frame)
-    }
-
-    /// The position of the segment with `frame`.
-    pub(super) fn position_of(self, frame: u64) -> Option<usize> {
-        let position = self.position(frame);
-        let index = *self.order.get(position)?;
-        self.all
-            .get(index)
-            .frames()
-            .contains(frame)
-            .then_some(position)
-    }
-
     /// The segment with `frame`.
     pub(in crate::phys) fn find(self, frame: u64) -> Option<u32> {
-        Some(self.order[self.position_of(frame)?])
+        let index = self.order.ending_above(self.all, frame)?;
+        let frames = self.all.get(index).frames();
+        frames.contains(frame).then_some(index)
     }
 
-    /// The segments that have some of `frames`.
-    pub(in crate::phys) fn overlapping(self, frames: Frames) -> &'a [u32] {
-        let from = self.position(frames.start);
-        let rest = &self.order[from..];
-        let count = rest.partition_point(|index| self.all.get(*index).start() < frames.end);
-        &rest[..count]
+    /// The segments that have some of `frames`, in order.
+    pub(in crate::phys) fn overlapping(
+        self,
+        frames: Frames,
+    ) -> impl Iterator<Item = u32> + Clone + use<'a, D> {
+        let first = self.order.ending_above(self.all, frames.start);
+        let is_in = move |index: &u32| self.all.get(*index).start() < frames.end;
+        upwards(self.all, first).take_while(is_in)
     }
 
     /// The number of isolations that will split the segment with exactly these frames.
@@ -129,8 +116,8 @@ impl<'a, D> Snapshot<'a, D> {
     /// # Cost
     /// O(n).
     pub(super) fn pieces_to_come(self, more: Option<Frames>) -> usize {
-        let of_one = |index: &u32| {
-            let whole = self.all.get(*index).frames();
+        let of_one = |index: u32| {
+            let whole = self.all.get(index).frames();
             let hidden = self.hidden_in(whole);
             let more = more.filter(|more| whole.covers(*more));
             let below = more.map_or(0, |more| {
@@ -154,7 +141,7 @@ impl<'a, D> Snapshot<'a, D> {
             }
             count + usize::from(from < whole.end)
         };
-        self.order.iter().map(of_one).sum()
+        self.order.iter(self.all).map(of_one).sum()
     }
 
     /// An upper bound of [`pieces_to_come`](Self::pieces_to_come) with one more segment or
@@ -216,7 +203,7 @@ pub(super) fn rebuild<D, S>(
         hull.end = hull.end.max(taken.end);
     }
     for index in snapshot.overlapping(hull) {
-        for piece in snapshot.pieces_of(*index) {
+        for piece in snapshot.pieces_of(index) {
             if piece.frames.overlaps(hull) {
                 while take(into, piece.frames).is_some() {}
                 put(into, piece);

@@ -1,11 +1,12 @@
 //! A search tree of items by address. Each item has a number, its room. The lowest item with enough
 //! room and the item at an address are found in O(log n).
 //!
-//! The tree is a treap whose links are inside the items, so it takes no memory. An item's priority
-//! is a hash of its address; O(log n) is therefore an average.
+//! The links are inside the items, so the tree takes no memory.
 
 use core::cell::Cell;
 use core::ptr::NonNull;
+
+use super::avl::{Avl, HIGH, LOW};
 
 /// The links of an item.
 pub(super) struct Links<T> {
@@ -14,10 +15,8 @@ pub(super) struct Links<T> {
     room: Cell<usize>,
     /// Summary: the largest room in the subtree of this item.
     most: Cell<usize>,
+    height: Cell<u8>,
 }
-
-const LOW: usize = 0;
-const HIGH: usize = 1;
 
 impl<T> Links<T> {
     /// Links of an item with this room, in no tree.
@@ -26,6 +25,7 @@ impl<T> Links<T> {
             sides: [const { Cell::new(None) }; 2],
             room: Cell::new(room),
             most: Cell::new(room),
+            height: Cell::new(1),
         }
     }
 
@@ -56,9 +56,30 @@ impl<T> ByAddress<T> {
     }
 }
 
-fn priority<T>(at: NonNull<T>) -> u64 {
-    let mixed = (at.addr().get() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+impl<T: Placed> Avl for ByAddress<T> {
+    type At = NonNull<T>;
+    const HAS_SUMMARY: bool = true;
+
+    fn side(&self, at: NonNull<T>, side: usize) -> Place<T> {
+        self.at(at).links().sides[side].get()
+    }
+
+    fn height(&self, at: NonNull<T>) -> u8 {
+        self.at(at).links().height.get()
+    }
+
+    fn set(&mut self, at: NonNull<T>, sides: [Place<T>; 2], height: u8) {
+        let most = sides.map(|side| self.most(side));
+        let links = self.at(at).links();
+        links.sides[LOW].set(sides[LOW]);
+        links.sides[HIGH].set(sides[HIGH]);
+        links.most.set(most[LOW].max(most[HIGH]).max(links.room()));
+        links.height.set(height);
+    }
+
+    fn is_after(&self, at: NonNull<T>, other: NonNull<T>) -> bool {
+        at > other
+    }
 }
 
 impl<T: Placed> ByAddress<T> {
@@ -74,106 +95,26 @@ impl<T: Placed> ByAddress<T> {
         at.map_or(0, |at| self.at(at).links().most.get())
     }
 
-    fn side(&self, at: NonNull<T>, side: usize) -> Place<T> {
-        self.at(at).links().sides[side].get()
-    }
-
-    /// Sets a child of `at` and updates its summary.
-    fn set_side(&self, at: NonNull<T>, side: usize, below: Place<T>) {
-        let links = self.at(at).links();
-        links.sides[side].set(below);
-        let sides = [LOW, HIGH].map(|side| self.most(links.sides[side].get()));
-        links
-            .most
-            .set(sides[LOW].max(sides[HIGH]).max(links.room()));
-    }
-
     /// Inserts an item.
     ///
     /// # Safety
     /// The item is in no tree. It stays in place until it is removed, and nobody makes a unique
     /// reference to its links before that.
-    pub(in crate::phys) unsafe fn insert(&mut self, thing: NonNull<T>) {
-        self.set_side(thing, LOW, None);
-        self.set_side(thing, HIGH, None);
-        self.root = Some(self.inserted(self.root, thing));
-    }
-
-    fn inserted(&self, top: Place<T>, thing: NonNull<T>) -> NonNull<T> {
-        let Some(top) = top else { return thing };
-        if priority(thing) > priority(top) {
-            let (low, high) = self.split(Some(top), thing);
-            self.set_side(thing, LOW, low);
-            self.set_side(thing, HIGH, high);
-            return thing;
-        }
-        let side = usize::from(thing > top);
-        let below = self.inserted(self.side(top, side), thing);
-        self.set_side(top, side, Some(below));
-        top
-    }
-
-    /// Splits a subtree into the items below an address and those at or above it.
-    fn split(&self, top: Place<T>, by: NonNull<T>) -> (Place<T>, Place<T>) {
-        let Some(top) = top else { return (None, None) };
-        if top < by {
-            let (low, high) = self.split(self.side(top, HIGH), by);
-            self.set_side(top, HIGH, low);
-            (Some(top), high)
-        } else {
-            let (low, high) = self.split(self.side(top, LOW), by);
-            self.set_side(top, LOW, high);
-            (low, Some(top))
-        }
-    }
-
-    /// Merges two trees; all items of `low` are below those of `high`.
-    fn join(&self, low: Place<T>, high: Place<T>) -> Place<T> {
-        let (Some(under), Some(over)) = (low, high) else {
-            return low.or(high);
-        };
-        if priority(under) > priority(over) {
-            let rest = self.join(self.side(under, HIGH), high);
-            self.set_side(under, HIGH, rest);
-            low
-        } else {
-            let rest = self.join(low, self.side(over, LOW));
-            self.set_side(over, LOW, rest);
-            high
-        }
+    pub(in crate::phys) unsafe fn insert(&mut self, item: NonNull<T>) {
+        self.root = Some(self.with(self.root, item));
     }
 
     /// Removes an item; does nothing if it is not in the tree.
-    pub(in crate::phys) fn remove(&mut self, thing: NonNull<T>) {
-        self.root = self.changed(self.root, thing, &|at| {
-            self.join(self.side(at, LOW), self.side(at, HIGH))
-        });
+    pub(in crate::phys) fn remove(&mut self, item: NonNull<T>) {
+        self.root = self.without(self.root, item);
     }
 
     /// Sets the room of an item in the tree.
-    pub(super) fn set_room(&mut self, thing: NonNull<T>, room: usize) {
-        self.root = self.changed(self.root, thing, &|at| {
-            self.at(at).links().room.set(room);
-            self.set_side(at, LOW, self.side(at, LOW));
-            Some(at)
-        });
-    }
-
-    /// The subtree of `top` with `thing` replaced by the result of `change`.
-    fn changed(
-        &self,
-        top: Place<T>,
-        thing: NonNull<T>,
-        change: &dyn Fn(NonNull<T>) -> Place<T>,
-    ) -> Place<T> {
-        let top = top?;
-        if top == thing {
-            return change(top);
+    pub(super) fn set_room(&mut self, item: NonNull<T>, room: usize) {
+        self.at(item).links().room.set(room);
+        if let Some(root) = self.root {
+            self.refresh(root, item);
         }
-        let side = usize::from(thing > top);
-        let below = self.changed(self.side(top, side), thing, change);
-        self.set_side(top, side, below);
-        Some(top)
     }
 
     /// The largest room of all items.
@@ -221,7 +162,7 @@ pub(in crate::phys) mod tests {
     use core::cell::Cell;
     use core::ptr::NonNull;
 
-    use super::{ByAddress, Links, Placed, priority};
+    use super::{Avl, ByAddress, Links, Placed};
 
     std::thread_local! {
         /// The number of items that this thread has visited.
@@ -236,22 +177,13 @@ pub(in crate::phys) mod tests {
         }
     }
 
-    /// The depth of a subtree.
-    fn depth(tree: &ByAddress<Thing>, at: Option<NonNull<Thing>>) -> usize {
-        at.map_or(0, |at| {
-            let deeper = [0, 1].map(|side| depth(tree, tree.side(at, side)));
-            1 + deeper[0].max(deeper[1])
-        })
-    }
-
-    /// Asserts the heap order, which keeps the tree shallow: no item has a lower priority than its
-    /// children.
-    fn assert_heap(tree: &ByAddress<Thing>, at: Option<NonNull<Thing>>) {
-        let Some(at) = at else { return };
-        for below in [0, 1].map(|side| tree.side(at, side)) {
-            assert!(below.is_none_or(|below| priority(below) <= priority(at)));
-            assert_heap(tree, below);
-        }
+    /// Asserts that a subtree is balanced and knows its height. Returns the height.
+    fn assert_balanced(tree: &ByAddress<Thing>, at: Option<NonNull<Thing>>) -> u8 {
+        let Some(at) = at else { return 0 };
+        let [low, high] = [0, 1].map(|side| assert_balanced(tree, tree.side(at, side)));
+        assert!(low.abs_diff(high) <= 1, "{low} and {high}");
+        assert_eq!(tree.height(at), 1 + low.max(high));
+        tree.height(at)
     }
 
     #[test]
@@ -262,12 +194,11 @@ pub(in crate::phys) mod tests {
             // SAFETY: the things outlive the tree.
             unsafe { tree.insert(NonNull::from(thing)) };
         }
-        assert_heap(&tree, tree.root);
+        assert_balanced(&tree, tree.root);
         for thing in &things[..1000] {
             tree.remove(NonNull::from(thing));
         }
-        assert_heap(&tree, tree.root);
-        assert!(depth(&tree, tree.root) <= 40);
+        assert_balanced(&tree, tree.root);
         assert!(tree.iter().eq(things[1000..].iter().map(NonNull::from)));
     }
 
@@ -303,8 +234,6 @@ pub(in crate::phys) mod tests {
         }
         assert!(tree.iter().eq(model.keys().map(|at| place(*at))));
         assert_eq!(tree.most_room(), *model.values().max().unwrap());
-        assert_heap(&tree, tree.root);
-        let depth = depth(&tree, tree.root);
-        assert!(depth <= 40, "{depth} for {}", model.len());
+        assert_balanced(&tree, tree.root);
     }
 }

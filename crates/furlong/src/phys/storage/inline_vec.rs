@@ -108,13 +108,6 @@ impl<T: Copy, const N: usize> InlineVec<T, N> {
         value
     }
 
-    /// Removes the last value.
-    pub(in crate::phys) fn pop(&mut self) -> Option<T> {
-        let last = *self.as_slice().last()?;
-        self.len -= 1;
-        Some(last)
-    }
-
     /// Removes the first `count` values.
     pub(super) fn remove_first(&mut self, count: usize) {
         self.as_mut_slice().copy_within(count.., 0);

@@ -85,6 +85,7 @@ impl Wish {
     /// Allocates the block.
     pub(in crate::phys) fn grant(self) -> Option<Block> {
         [self.more, self.need].into_iter().find_map(|size| {
+            let size = size.checked_next_multiple_of(GRAIN)?;
             let layout = Layout::from_size_align(size, GRAIN).ok()?;
             // SAFETY: the size is not zero.
             let start = NonNull::new(unsafe { alloc::alloc::alloc(layout) })?;
@@ -144,8 +145,9 @@ impl Memory {
     /// Takes memory over for as long as the table lives. A fragment that is too small stays unused.
     pub(in crate::phys) fn donate(&mut self, memory: &'static mut [MaybeUninit<u8>]) {
         let len = memory.len();
+        let start = NonNull::from(memory).cast();
         // SAFETY: the memory is ours alone, for ever.
-        unsafe { self.own.add_region(NonNull::from(memory).cast(), len, None) };
+        unsafe { self.own.add_region(start, len, false) };
     }
 
     /// Allocates uninitialised memory: from its own, or else from any host.
@@ -293,7 +295,7 @@ impl Memory {
         let Block { start, layout } = block;
         core::mem::forget(block);
         // SAFETY: the block is fresh from the heap, and has no other user.
-        unsafe { self.own.add_region(start, layout.size(), Some(layout)) };
+        unsafe { self.own.add_region(start, layout.size(), true) };
     }
 
     #[cfg(not(feature = "alloc"))]
@@ -336,7 +338,7 @@ impl Memory {
         // SAFETY: the memory is longer than its head.
         let rest = unsafe { start.add(head) };
         // SAFETY: the memory behind the head is ours alone until it is taken back, with the pool.
-        unsafe { home.pool.add_region(rest, len - head, None) };
+        unsafe { home.pool.add_region(rest, len - head, false) };
         // SAFETY: the memory is longer.
         let host = Host(unsafe { start.add(skip) }.cast());
         // SAFETY: the memory is ours, aligned, and long enough.

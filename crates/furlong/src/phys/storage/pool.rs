@@ -25,8 +25,8 @@ struct Region {
     len: usize,
     /// Bytes of allocated large pieces and chunks.
     live: usize,
-    /// The layout of its heap allocation, if it came from the heap.
-    heap: Option<Layout>,
+    /// True if it is a block of the heap, aligned to `GRAIN`.
+    is_heap: bool,
 }
 
 /// Header of a free stretch of a region. It is at the stretch's start; the room in its links is the
@@ -51,7 +51,7 @@ impl Placed for Hole {
 /// Header of an empty region that goes back to the heap.
 struct Gone {
     next: Option<NonNull<Gone>>,
-    layout: Layout,
+    len: usize,
 }
 
 /// Regions that go back to the heap when this is dropped, which must be without a lock.
@@ -71,8 +71,8 @@ impl Drop for Released {
             // SAFETY: regions in the list belong to it, each with a header at its start.
             let header = unsafe { gone.read() };
             next = header.next;
-            // SAFETY: nothing uses the region any more, and it came from the heap with this layout.
-            unsafe { to_heap(gone.cast(), header.layout) };
+            // SAFETY: nothing uses the region any more, and it came from the heap with this length.
+            unsafe { to_heap(gone.cast(), header.len) };
         }
     }
 }
@@ -163,18 +163,13 @@ impl Pool {
         count.div_ceil(CHUNK / Self::footprint(layout)) * CHUNK
     }
 
-    /// Takes over `len` bytes at `start`; too few bytes stay unused. Memory from the heap, with
-    /// layout `heap`, goes back to the heap.
+    /// Takes over `len` bytes at `start`; too few bytes stay unused. A block of the heap goes back
+    /// there.
     ///
     /// # Safety
-    /// The bytes belong to this pool alone from now on, and stay valid as long as it lives. Bytes
-    /// from the heap are aligned to `GRAIN`.
-    pub(super) unsafe fn add_region(
-        &mut self,
-        start: NonNull<u8>,
-        len: usize,
-        heap: Option<Layout>,
-    ) {
+    /// The bytes belong to this pool alone from now on, and stay valid as long as it lives. A block
+    /// of the heap was allocated with this length, a multiple of `GRAIN`, and that alignment.
+    pub(super) unsafe fn add_region(&mut self, start: NonNull<u8>, len: usize, is_heap: bool) {
         let skip = start.align_offset(GRAIN);
         let Some(len) = len.checked_sub(skip).map(|len| len & !(GRAIN - 1)) else {
             return;
@@ -188,7 +183,7 @@ impl Pool {
             links: Links::new(0),
             len,
             live: 0,
-            heap,
+            is_heap,
         };
         // SAFETY: the bytes are ours, aligned, and enough for a header.
         unsafe { region.write(header) };
@@ -235,7 +230,7 @@ impl Pool {
         // SAFETY: the caller's promise.
         unsafe { self.put_hole(piece, len, region) };
         let header = self.regions.at(region);
-        if header.live == 0 && header.heap.is_some() {
+        if header.live == 0 && header.is_heap {
             let idle = self.idle.replace(region);
             idle.filter(|idle| *idle != region)
                 .into_iter()
@@ -246,9 +241,10 @@ impl Pool {
     /// Moves a region to the released ones if it is empty: all of it is one hole.
     fn release(&mut self, gone: NonNull<Region>) {
         let header = self.regions.at(gone);
-        let (0, Some(layout)) = (header.live, header.heap) else {
+        if header.live > 0 || !header.is_heap {
             return;
-        };
+        }
+        let len = header.len;
         let first = gone.addr().get() + GRAIN;
         if let [Some(hole), _] = self.holes.around(first) {
             debug_assert_eq!(hole.addr().get(), first, "all of a region is free");
@@ -258,7 +254,7 @@ impl Pool {
         let gone = gone.cast::<Gone>();
         let next = self.released.0.replace(gone);
         // SAFETY: nothing in it is allocated, and no tree has it any more.
-        unsafe { gone.write(Gone { next, layout }) };
+        unsafe { gone.write(Gone { next, len }) };
     }
 
     fn take_small(&mut self, layout: Layout) -> Option<NonNull<u8>> {
@@ -372,9 +368,9 @@ impl Drop for Pool {
             let header = unsafe { region.read() };
             self.regions.remove(region);
             next = self.regions.around(0)[1];
-            if let Some(layout) = header.heap {
+            if header.is_heap {
                 // SAFETY: nothing uses it any more.
-                unsafe { to_heap(region, layout) };
+                unsafe { to_heap(region, header.len) };
             }
         }
     }
@@ -383,16 +379,18 @@ impl Drop for Pool {
 /// Frees the heap block of a region.
 ///
 /// # Safety
-/// The region was allocated there with this layout, and nobody uses it any more.
+/// The region was allocated there with this length, and nobody uses it any more.
 #[cfg(feature = "alloc")]
-unsafe fn to_heap(region: NonNull<Region>, layout: Layout) {
+unsafe fn to_heap(region: NonNull<Region>, len: usize) {
+    // SAFETY: the block was allocated with this layout.
+    let layout = unsafe { Layout::from_size_align_unchecked(len, GRAIN) };
     // SAFETY: a region starts where its block does, because the block is aligned to the grain; the
     // caller's promise.
     unsafe { alloc::alloc::dealloc(region.as_ptr().cast(), layout) };
 }
 
 #[cfg(not(feature = "alloc"))]
-unsafe fn to_heap(_: NonNull<Region>, _: Layout) {
+unsafe fn to_heap(_: NonNull<Region>, _: usize) {
     unreachable!("there is no heap");
 }
 
@@ -409,7 +407,7 @@ mod tests {
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc::alloc::alloc(block) }).unwrap();
         // SAFETY: the block is fresh from the heap.
-        unsafe { pool.add_region(start, len, Some(block)) };
+        unsafe { pool.add_region(start, len, true) };
     }
 
     #[test]

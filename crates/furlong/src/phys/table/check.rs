@@ -4,6 +4,7 @@
 use core::error::Error;
 use core::fmt;
 
+use super::order::below;
 use super::segment_table::NO_ENTRY;
 use crate::addr::Pfn;
 use crate::check::Check;
@@ -111,8 +112,8 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// Checks I1 and I2.
     fn check_order(&self) -> Result<(), BrokenTable> {
         let mut end = 0;
-        for index in self.core.order.as_slice() {
-            let (id, entry) = (self.all.id(*index), self.all.get(*index));
+        for index in self.core.order.iter(self.all) {
+            let (id, entry) = (self.all.id(index), self.all.get(index));
             let (frames, avail) = (entry.frames(), entry.avail());
             if frames.start < end || frames.is_empty() || frames.end > 1 << FRAME_BITS {
                 return Err(BrokenTable::Order(id));
@@ -123,15 +124,17 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
             }
             end = frames.end;
         }
-        Ok(())
+        let order = self.core.order.check(self.all);
+        order.map_err(|index| BrokenTable::Order(self.all.id(index)))
     }
 
     /// Checks I3: every entry in use is once in the order or once in the free list.
     fn check_entries(&self) -> Result<(), BrokenTable> {
-        let order = self.core.order.as_slice();
+        let order = self.core.order;
         let dead = self.core.dead_len as usize;
-        if let Some(index) = order.iter().find(|index| !self.all.get(**index).is_live()) {
-            return Err(BrokenTable::Entry(*index));
+        let mut indices = order.iter(self.all);
+        if let Some(index) = indices.find(|index| !self.all.get(*index).is_live()) {
+            return Err(BrokenTable::Entry(index));
         }
         let mut next = self.core.dead;
         for _ in 0..dead {
@@ -158,8 +161,8 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
             }
             end = frames.end;
         }
-        let order = self.core.order.as_slice().iter();
-        let splits = order.map(|index| self.snapshot().splits(self.all.get(*index).frames()));
+        let order = self.core.order.iter(self.all);
+        let splits = order.map(|index| self.snapshot().splits(self.all.get(index).frames()));
         let found = splits.sum();
         let counted = self.core.splits;
         if counted == found {
@@ -171,20 +174,22 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
 
     /// Checks I5, I7 and I8.
     fn check_counts(&self) -> Result<(), BrokenTable> {
-        let order = self.core.order.as_slice();
-        let avail = order.iter().map(|index| self.all.get(*index).avail().len());
+        let order = self.core.order;
+        let avail = order
+            .iter(self.all)
+            .map(|index| self.all.get(index).avail().len());
         let found = if self.core.started { avail.sum() } else { 0 };
         let counted = self.core.managed;
         if counted != found {
             return Err(BrokenTable::Managed { counted, found });
         }
         let mut found = self.core.between;
-        for index in order {
-            let entry = self.all.get(*index);
+        for index in order.iter(self.all) {
+            let entry = self.all.get(index);
             let share = entry.share();
             let in_place = share.is_some_and(|share| self.core.slabs.has(&share));
             if in_place != self.core.started {
-                return Err(BrokenTable::Descriptors(self.all.id(*index)));
+                return Err(BrokenTable::Descriptors(self.all.id(index)));
             }
             found += if in_place { entry.frames().len() } else { 0 };
         }
@@ -226,13 +231,12 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// it.
     fn check_lookups(&self) -> Result<(), BrokenTable> {
         let mut done = 0;
-        for (position, index) in self.core.order.as_slice().iter().enumerate() {
-            let frames = self.all.get(*index).frames();
+        let order = self.core.order;
+        for index in order.iter(self.all) {
+            let frames = self.all.get(index).frames();
             let edges = [frames.start, frames.end];
-            let below = position.checked_sub(1).map(|position| {
-                let below = self.core.order.as_slice()[position];
-                self.all.get(below).frames().end
-            });
+            let below = below(self.all, index);
+            let below = below.map(|below| self.all.get(below).frames().end);
             for edge in edges {
                 done = self.check_around(edge, done)?;
             }

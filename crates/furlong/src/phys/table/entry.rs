@@ -4,6 +4,7 @@
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
+use super::order::Links;
 use crate::addr::{Extent, Pfn};
 use crate::phys::error::NoMemory;
 use crate::phys::segment::Frames;
@@ -34,6 +35,8 @@ pub(in crate::phys) struct Entry<D> {
     slab: AtomicPtr<()>,
     /// Words for the lookup structure.
     marks: [AtomicPtr<()>; 2],
+    /// The place in the order of the segments.
+    links: Links,
 }
 
 impl<D> Entry<D> {
@@ -52,6 +55,7 @@ impl<D> Entry<D> {
                     AtomicPtr::new(core::ptr::null_mut()),
                     AtomicPtr::new(core::ptr::null_mut()),
                 ],
+                links: Links::new(),
                 node: AtomicU32::new(0),
                 generation: AtomicU32::new(0),
             }
@@ -186,6 +190,10 @@ impl<D> Entry<D> {
     pub(in crate::phys) fn forget_pages(&self) {
         // Relaxed: no index leads here.
         self.slab.store(core::ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    pub(super) fn links(&self) -> &Links {
+        &self.links
     }
 
     pub(in crate::phys) fn mark(&self, which: usize) -> *mut () {

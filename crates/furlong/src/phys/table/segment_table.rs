@@ -4,6 +4,7 @@
 use core::fmt;
 
 use super::entry::{All, Entries};
+use super::order::Order;
 use super::view::View;
 use super::writer::Segments;
 use crate::phys::index::lookup::{Arm, Site};
@@ -65,8 +66,7 @@ pub struct SegmentTable<D, C: Config = Standard, const N: usize = 32> {
 
 /// The data under the lock.
 pub(in crate::phys) struct Core<D, L: Lookup, const N: usize> {
-    /// Indices of live entries, in the order of their frames.
-    pub(in crate::phys) order: InlineVec<u32, N>,
+    pub(in crate::phys) order: Order,
     /// In the order of their frames.
     pub(in crate::phys) hidden: InlineVec<Hidden, 2>,
     /// The number of isolations that will split their segment when they are removed.
@@ -94,7 +94,7 @@ pub(super) const NO_ENTRY: u32 = u32::MAX;
 impl<D, L: Lookup, const N: usize> Core<D, L, N> {
     const fn new(index: L::Private<D>) -> Self {
         Self {
-            order: InlineVec::new(0),
+            order: Order::EMPTY,
             hidden: InlineVec::new(Hidden::NONE),
             splits: 0,
             used: 0,
@@ -113,7 +113,7 @@ impl<D, L: Lookup, const N: usize> Core<D, L, N> {
     pub(in crate::phys) fn snapshot<'a>(&'a self, all: All<'a, D>) -> Snapshot<'a, D> {
         Snapshot {
             all,
-            order: self.order.as_slice(),
+            order: self.order,
             hidden: self.hidden.as_slice(),
         }
     }
@@ -130,7 +130,7 @@ impl<D, L: Lookup, const N: usize> Core<D, L, N> {
             deferred: &mut self.deferred,
             snapshot: Snapshot {
                 all,
-                order: self.order.as_slice(),
+                order: self.order,
                 hidden: self.hidden.as_slice(),
             },
         }

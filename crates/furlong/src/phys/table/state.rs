@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::error::Error;
 use core::fmt;
 
+use super::order::Order;
 use super::segment_table::NO_ENTRY;
 use super::writer::Segments;
 use crate::phys::change::start::Starting;
@@ -299,10 +300,10 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
             index,
             generation: self.all.get(index).generation(),
         };
-        let segment = |index: &u32| {
-            let entry = self.all.get(*index);
+        let segment = |index| {
+            let entry = self.all.get(index);
             SavedSegment {
-                handle: handle(*index),
+                handle: handle(index),
                 frames: entry.frames().into(),
                 avail: entry.avail().into(),
                 node: entry.node().0,
@@ -310,7 +311,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
                 user: entry.user(),
             }
         };
-        let order = self.core.order.as_slice();
+        let order = self.core.order;
         let hidden = self.core.hidden.as_slice();
         let next = |index: &u32| Some(self.all.get(*index).user() as u32);
         let gone = core::iter::successors(Some(self.core.dead), next);
@@ -318,7 +319,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
             version: State::VERSION,
             page_bits: C::PAGE_BITS,
             started: self.core.started,
-            segments: list(order.iter().map(segment), order.len())?,
+            segments: list(order.iter(self.all).map(segment), order.len())?,
             gone: list(gone.map(handle), self.core.dead_len as usize)?,
             isolated: list(
                 hidden.iter().map(|hidden| hidden.frames.into()),
@@ -348,7 +349,10 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if state.started {
             let starting = Starting::new(undo.0)?;
             for isolated in &state.isolated {
-                starting.segments.hide(isolated.frames())?;
+                let frames = isolated.frames();
+                let index = starting.segments.snapshot().find(frames.start);
+                let index = index.expect("it was validated");
+                starting.segments.hide(index, frames)?;
             }
             starting.open();
         }
@@ -366,7 +370,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
             entry.set_user(saved.user);
             entry.set_node(Node(saved.node));
             entry.set_generation(saved.handle.generation);
-            self.core.order.push(saved.handle.index);
+            self.core.order.insert(self.all, saved.handle.index);
         }
         for handle in state.gone.iter().rev() {
             let entry = self.all.get(handle.index);
@@ -388,7 +392,7 @@ impl<D, C: Config, const N: usize> Drop for Undo<'_, '_, D, C, N> {
         for index in 0..core.used {
             all.get(index).set_generation(0);
         }
-        core.order.clear();
+        core.order = Order::EMPTY;
         core.hidden.clear();
         core.splits = 0;
         (core.used, core.dead, core.dead_len) = (0, NO_ENTRY, 0);

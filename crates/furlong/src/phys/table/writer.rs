@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 
 use super::entry::{All, segment};
 use super::hold::Hold;
+use super::order::{above, below};
 use super::segment_table::NO_ENTRY;
 use super::view::View;
 use crate::addr::{Address, Extent, Pfn};
@@ -116,18 +117,18 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
 
     /// All stretches of frames that host bookkeeping, in order.
     pub fn hosted(&self) -> impl Iterator<Item = Extent<Pfn>> {
-        let order = self.core.order.as_slice().iter();
-        order.filter_map(|index| self.hosting(*index))
+        let order = self.core.order.iter(self.all);
+        order.filter_map(|index| self.hosting(index))
     }
 
     /// The number of segments.
     pub fn len(&self) -> usize {
-        self.core.order.as_slice().len()
+        self.core.order.len()
     }
 
     /// True if there are no segments.
     pub fn is_empty(&self) -> bool {
-        self.core.order.as_slice().is_empty()
+        self.len() == 0
     }
 
     /// True if the table has started: frames have descriptors, and lookups find them.
@@ -167,20 +168,14 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
 
     /// The lowest segment.
     pub fn first(&self) -> Option<SegmentId> {
-        self.core
-            .order
-            .as_slice()
-            .first()
-            .map(|index| self.all.id(*index))
+        let first = self.core.order.first()?;
+        Some(self.all.id(first))
     }
 
     /// The highest segment.
     pub fn last(&self) -> Option<SegmentId> {
-        self.core
-            .order
-            .as_slice()
-            .last()
-            .map(|index| self.all.id(*index))
+        let last = self.core.order.last()?;
+        Some(self.all.id(last))
     }
 
     /// The segment above; `None` above the highest one.
@@ -189,9 +184,11 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
     /// [`Stale`] if `id` is gone.
     ///
     /// # Cost
-    /// O(log n).
+    /// O(1).
     pub fn next(&self, id: SegmentId) -> Result<Option<SegmentId>, Stale> {
-        Ok(self.beside(self.position(id)?.checked_add(1)))
+        self.all.resolve(id).ok_or(Stale(id))?;
+        let above = above(self.all, id.index);
+        Ok(above.map(|index| self.all.id(index)))
     }
 
     /// The segment below; `None` below the lowest one.
@@ -200,43 +197,32 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
     /// [`Stale`] if `id` is gone.
     ///
     /// # Cost
-    /// O(log n).
+    /// O(1).
     pub fn prev(&self, id: SegmentId) -> Result<Option<SegmentId>, Stale> {
-        Ok(self.beside(self.position(id)?.checked_sub(1)))
-    }
-
-    fn beside(&self, position: Option<usize>) -> Option<SegmentId> {
-        let index = self.core.order.as_slice().get(position?)?;
-        Some(self.all.id(*index))
-    }
-
-    fn position(&self, id: SegmentId) -> Result<usize, Stale> {
-        let entry = self.all.resolve(id).ok_or(Stale(id))?;
-        Ok(self.snapshot().position(entry.start()))
+        self.all.resolve(id).ok_or(Stale(id))?;
+        let below = below(self.all, id.index);
+        Ok(below.map(|index| self.all.id(index)))
     }
 
     /// All segments, in the order of their frames.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Segment> + ExactSizeIterator {
-        let order = self.core.order.as_slice();
-        order.iter().map(|index| segment(self.all, *index))
+        let order = self.core.order.iter(self.all);
+        order.map(|index| segment(self.all, index))
     }
 
     /// The highest frame of all segments.
     pub fn highest_frame(&self) -> Option<Pfn> {
-        let last = self.core.order.as_slice().last()?;
-        Some(Pfn::new(self.all.get(*last).frames().end - 1))
+        let last = self.core.order.last()?;
+        Some(Pfn::new(self.all.get(last).frames().end - 1))
     }
 
     /// The lowest and the highest available frame of all segments.
     pub fn avail_edges(&self) -> Option<(Pfn, Pfn)> {
-        let order = self.core.order.as_slice();
-        let avail = |index: &u32| self.all.get(*index).avail();
-        let first = order.iter().map(avail).find(|avail| !avail.is_empty())?;
-        let last = order
-            .iter()
-            .rev()
-            .map(avail)
-            .find(|avail| !avail.is_empty())?;
+        let order = self.core.order.iter(self.all);
+        let avail = order.map(|index| self.all.get(index).avail());
+        let mut avail = avail.filter(|avail| !avail.is_empty());
+        let first = avail.next()?;
+        let last = avail.next_back().unwrap_or(first);
         Some((Pfn::new(first.start), Pfn::new(last.end - 1)))
     }
 
@@ -327,15 +313,13 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
                 .grow(&mut core.memory)
                 .map_err(|NoMemory| refusal)?;
         }
-        let room = core.order.reserve(&mut core.memory, wanted);
-        room.map_err(|NoMemory| refusal)
+        Ok(())
     }
 
     /// True if the segment has frames both below and above these.
-    pub(in crate::phys) fn splits(&self, frames: Frames) -> bool {
-        let index = self.snapshot().find(frames.start);
-        let whole = index.map(|index| self.all.get(index).frames());
-        whole.is_some_and(|whole| whole.start < frames.start && frames.end < whole.end)
+    pub(in crate::phys) fn splits(&self, index: u32, frames: Frames) -> bool {
+        let whole = self.all.get(index).frames();
+        whole.start < frames.start && frames.end < whole.end
     }
 
     /// Takes an unused entry, for which there must be room.
@@ -424,7 +408,6 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         let parts = [
             C::Lookup::footprint(self.shared, &core.index, frames, held),
             core.deferred.footprint(),
-            core.order.footprint(1 + core.splits),
             core.hidden.footprint(1),
             entries,
             SLACK,

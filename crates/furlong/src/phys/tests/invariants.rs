@@ -6,7 +6,7 @@ use crate::addr::Pfn;
 use crate::check::Check;
 use crate::phys::index::snapshot::{Hidden, Piece};
 use crate::phys::segment::Frames;
-use crate::phys::{Branchless, BrokenTable, Custom, Direct, Segments};
+use crate::phys::{Branchless, BrokenTable, Custom, Direct, SegmentId, Segments};
 
 type Writer<'a> = Segments<'a, Page, Custom<Direct>, 4>;
 
@@ -32,7 +32,19 @@ fn hidden(start: u64, end: u64) -> Hidden {
 
 #[test]
 fn segments_out_of_order_break_i1() {
-    let broken = broken_by(|segments| segments.core.order.as_mut_slice().swap(0, 1));
+    let above = Frames { start: 50, end: 60 };
+    let broken = broken_by(|segments| {
+        segments.all.get(0).set_frames(above);
+        segments.all.get(0).set_avail(above);
+    });
+    assert_eq!(
+        broken,
+        BrokenTable::Order(SegmentId {
+            index: 1,
+            generation: 1
+        })
+    );
+    let broken = broken_by(|segments| segments.core.order.turn(segments.all));
     assert!(matches!(broken, BrokenTable::Order(_)), "{broken}");
 }
 

@@ -15,6 +15,7 @@ use crate::phys::segment::Frames;
 use crate::phys::storage::deferred::Deferred;
 use crate::phys::storage::pages::Pages;
 use crate::phys::table::entry::Entry;
+use crate::phys::table::order::{above, upwards};
 use crate::sync::atomic::Ordering;
 
 /// The most leaves that one change takes: for the sections at its two ends. Near frames need none.
@@ -170,7 +171,7 @@ enum Want {
 fn want<D>(snapshot: Snapshot<'_, D>, whole: Frames) -> Want {
     let mut only = None;
     for index in snapshot.overlapping(whole) {
-        let part = snapshot.all.get(*index).frames().meet(whole);
+        let part = snapshot.all.get(index).frames().meet(whole);
         let mut from = part.start;
         let hidden = snapshot.hidden_in(part).iter().map(|hidden| hidden.frames);
         let behind = Frames {
@@ -182,7 +183,7 @@ fn want<D>(snapshot: Snapshot<'_, D>, whole: Frames) -> Want {
                 start: from,
                 end: start,
             };
-            if !stretch.is_empty() && only.replace((*index, stretch)).is_some() {
+            if !stretch.is_empty() && only.replace((index, stretch)).is_some() {
                 return Want::Leaf;
             }
             from = end;
@@ -310,9 +311,9 @@ struct Wanted<D> {
     runs: List,
 }
 
-/// The required words of the block from `start` on. `near` are the indices of segments from there
-/// on; the second result is the number of them that end in this block or below it.
-fn wanted<D>(snapshot: Snapshot<'_, D>, near: &[u32], start: u64) -> (Wanted<D>, usize) {
+/// The required words of the block from `start` on. `near` is the first segment that ends above
+/// `start`, and becomes that of the next block.
+fn wanted<D>(snapshot: Snapshot<'_, D>, near: &mut Option<u32>, start: u64) -> Wanted<D> {
     let whole = Frames {
         start,
         end: start + BLOCK_FRAMES,
@@ -325,16 +326,18 @@ fn wanted<D>(snapshot: Snapshot<'_, D>, near: &[u32], start: u64) -> (Wanted<D>,
         }
     };
     let mask = |part: Frames| (u64::MAX >> (BLOCK_FRAMES - part.len())) << part.start;
-    let (mut valid, mut runs, mut base, mut done) = (0, List::new(), None, 0);
-    for index in near {
-        let entry = snapshot.all.get(*index);
+    let (mut valid, mut runs, mut base) = (0, List::new(), None);
+    for index in upwards(snapshot.all, *near) {
+        let entry = snapshot.all.get(index);
         let frames = entry.frames();
         if frames.start >= whole.end {
             break;
         }
-        done += usize::from(frames.end <= whole.end);
+        if frames.end <= whole.end {
+            *near = above(snapshot.all, index);
+        }
         valid |= mask(part(frames));
-        runs.push(part(frames), *index);
+        runs.push(part(frames), index);
         let its = base_of(entry.pages_at(start));
         base = Some(match base {
             Some(base) if base != its => Base::elsewhere(),
@@ -347,17 +350,16 @@ fn wanted<D>(snapshot: Snapshot<'_, D>, near: &[u32], start: u64) -> (Wanted<D>,
         }
     }
     let base = base.unwrap_or(Base::unused());
-    (Wanted { valid, base, runs }, done)
+    Wanted { valid, base, runs }
 }
 
 /// Updates the blocks that have some of `frames`, in a leaf whose first frame is `first`.
 fn update_blocks<D>(site: &mut Site<'_, Direct, D>, leaf: Leaf<D>, first: u64, frames: Frames) {
     let start = frames.start & !(BLOCK_FRAMES - 1);
     let end = frames.end.next_multiple_of(BLOCK_FRAMES);
-    let mut near = site.snapshot.overlapping(Frames { start, end });
+    let mut near = site.snapshot.order.ending_above(site.snapshot.all, start);
     for start in (start..end).step_by(BLOCK_FRAMES as usize) {
-        let (want, done) = wanted(site.snapshot, near, start);
-        near = &near[done..];
+        let want = wanted(site.snapshot, &mut near, start);
         update_block(site, &leaf.all()[block_of(start - first)], &want);
     }
 }
@@ -401,8 +403,8 @@ pub(super) fn shrunk<D>(site: &mut Site<'_, Direct, D>, index: u32, left: Frames
 
 /// Frees the shared cells of all segments. Nothing may lead to them any more.
 pub(super) fn free_shared<D>(site: &mut Site<'_, Direct, D>) {
-    for index in site.snapshot.order {
-        let entry = site.snapshot.all.get(*index);
+    for index in site.snapshot.order.iter(site.snapshot.all) {
+        let entry = site.snapshot.all.get(index);
         for cell in (0..SHARED).filter_map(|which| mark(entry, which)) {
             // SAFETY: there are no readers, and the words that led to it are gone.
             unsafe { cell.free(site.memory) };
