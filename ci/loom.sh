@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the loom models of sync, rcu and the systems: every interleaving with up to two preemptions,
 # and with three in `ci/full.sh loom`.
-# `ci/loom.sh NAME` runs the models whose names contain NAME.
+# `ci/loom.sh SYSTEM` runs those of one system, `ci/loom.sh NAME` the models whose names contain NAME.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,7 +14,13 @@ export CARGO_PROFILE_RELEASE_LTO=off
 export CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 export CARGO_PROFILE_RELEASE_DEBUG=false
 
-exec cargo test --release --package furlong --test loom --test loom_iova --test loom_phys \
-    --test loom_phys_table --test loom_maple --test loom_vmspace --test loom_bounce \
-    --test loom_malloc \
-    -- --test-threads "$(nproc)" "$@"
+tests=()
+for file in crates/furlong/tests/loom*"${1:-}"*.rs; do
+  [ -e "$file" ] && tests+=(--test "$(basename "$file" .rs)")
+done
+if [ "${#tests[@]}" -gt 0 ]; then
+  set --
+else
+  tests=(--test 'loom*')
+fi
+exec cargo test --release --package furlong "${tests[@]}" -- --test-threads "$(nproc)" "$@"
