@@ -21,12 +21,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     wait_for_room()
 }
 
-/// A pool as a command line asks for it, and a disk that is mapped through it.
+/// A pool of the size that a kernel command line requests, and a disk that uses it.
 fn read_a_disk() -> Result<(), Box<dyn Error>> {
     let parameter: Parameter = "512,4,force".parse()?;
     let plan = parameter.plan(1).growth(Growth::Inline).blocks(4);
     let pool = Pool::new(HeapMemory::new(), OneCpu, &plan)?;
-    // NVMe: what is at an offset in its page has to stay there.
+    // NVMe: data must keep its offset within a page.
     let disk = Device::new(1, Limits::new().min_align_mask(0xfff))?;
 
     let mut block = vec![0; 64 * 1024];
@@ -46,8 +46,8 @@ fn read_a_disk() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// In a confidential guest all that is in the pool can be read by the host: nothing stays there,
-/// and a ring of descriptors is shared on purpose.
+/// In a confidential guest the host can read the pool, so unmapped data is zeroed. A ring of
+/// descriptors is shared with the host on purpose.
 fn keep_a_guests_secrets() -> Result<(), Box<dyn Error>> {
     type Guest = Custom<AreaFirst, LockFree, ZeroUnmapped>;
     let pool: Pool<_, Guest> =
@@ -67,7 +67,7 @@ fn keep_a_guests_secrets() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Without room, callers that can wait form a queue.
+/// Callers that can wait form a queue while the pool is full.
 fn wait_for_room() -> Result<(), Box<dyn Error>> {
     let pool = Pool::new(HeapMemory::new(), OneCpu, &Plan::new(8, 2))?;
     let disk = Device::new(3, Limits::new())?;

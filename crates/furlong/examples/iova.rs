@@ -23,8 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     translate()
 }
 
-/// A virtual machine monitor places the registers of devices in a guest below 4 GiB: each bank at
-/// a multiple of its size, none where firmware already is.
+/// A virtual machine monitor places device registers in a guest below 4 GiB. Each bank is at a
+/// multiple of its size, and none overlaps the firmware.
 fn place_registers() -> Result<(), Box<dyn Error>> {
     let hole = Extent::from_end(Iova::new(0xc000_0000), Iova::new(0x1_0000_0000));
     let mut space = VecSpace::new(hole.ok_or("a hole has a size")?, PAGE, Vec::new())?;
@@ -41,7 +41,7 @@ fn place_registers() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Stands for the invalidation of the card's TLB; it only counts.
+/// Counts the invalidations of the card's TLB, in place of a real one.
 #[derive(Default)]
 struct Iommu {
     flushes: AtomicU64,
@@ -53,10 +53,10 @@ impl Flush for Iommu {
     }
 }
 
-/// A card with 32 address lines. Its driver maps a buffer a packet; an address is used again only
-/// after the card has forgotten it.
+/// A card with 32 address lines. Its driver maps one buffer per packet. An address is reused only
+/// after the card's TLB was flushed.
 fn run_a_network_card() -> Result<(), Box<dyn Error>> {
-    // Without page 0 nobody is ever given address 0, which drivers take for none.
+    // The space starts after page 0, because drivers take address 0 for "none".
     let below_4g = Extent::from_last(Iova::new(PAGE), Iova::new(0xffff_ffff));
     let space = VecSpace::new(below_4g.ok_or("a window has a size")?, PAGE, Vec::new())?;
     let domain = Domain::new(space, Iommu::default(), OneCpu, 1)?;
@@ -68,8 +68,8 @@ fn run_a_network_card() -> Result<(), Box<dyn Error>> {
             domain.flush();
         }
     }
-    // A descriptor ring wants guards beside it, and is released alone: the token is what is left of
-    // the grant until the flush, and only it makes the addresses free.
+    // A descriptor ring has guards beside it, and is released by itself. Its release gives a token:
+    // the addresses are free only once the token is redeemed after the flush.
     let ring = domain.reserve(&Request::new(65_536).guard(Guard::ONE), Highest)?;
     let token = domain.release(ring)?;
     domain.flusher().flush();
@@ -80,7 +80,7 @@ fn run_a_network_card() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An IOMMU in software: from a device's address to the guest's memory, with a hint a queue.
+/// An IOMMU in software: translates a device's address to guest memory, with a hint per queue.
 fn translate() -> Result<(), Box<dyn Error>> {
     let mut iotlb = VecMap::new(Vec::new());
     for page in 0..1000 {

@@ -1,4 +1,4 @@
-//! A program that has this allocator for everything, and asks it afterwards.
+//! A program with this global allocator, which prints its statistics at the end.
 //!
 //! ```text
 //! cargo run -p furlong --features std --example malloc
@@ -13,7 +13,7 @@ use furlong::malloc::{
     Batched, Checked, Config, Global, Inlined, Linux, ObjectCache, Profile, thread_heap,
 };
 
-/// The parts: pages of Linux, checks that cost next to nothing, gates inside their callers.
+/// The configuration: pages from Linux, cheap checks, entry functions inlined in their callers.
 struct Program;
 
 impl Config for Program {
@@ -39,10 +39,10 @@ fn divisors(limit: u64) -> BTreeMap<usize, Vec<u64>> {
 }
 
 fn main() {
-    // Less memory for a little more work, from here on.
+    // From here on, less memory for slightly more work.
     MALLOC.follow(&Profile::CONSERVATIVE);
 
-    // Each thread has a heap of its own; what others allocated is freed here.
+    // Each thread has a heap of its own. Blocks that other threads allocated are freed here.
     let workers: Vec<_> = (1..4)
         .map(|part| thread::spawn(move || divisors(part * 500)))
         .collect();
@@ -52,7 +52,7 @@ fn main() {
         println!("{count} divisors: {numbers:?}");
     }
 
-    // Objects of one type in memory of their own, which goes with the cache.
+    // Objects of one type, in memory that is freed with the cache.
     let squares = ObjectCache::new(&MALLOC).expect("there is memory");
     let pairs: Vec<_> = (0..100_u64)
         .flat_map(|n| squares.make((n, n * n)))

@@ -43,7 +43,7 @@ fn frames(start: u64, end: u64) -> Result<Extent<Pfn>, &'static str> {
     Extent::from_end(Pfn::new(start), Pfn::new(end)).ok_or("a segment has frames")
 }
 
-/// Before there is an allocator: segments, and frames stolen from them for the first page tables.
+/// Before an allocator exists: plugs segments, and steals frames for the first page tables.
 fn boot() -> Result<(), Box<dyn Error>> {
     let mut memory = MEMORY.lock();
     let low = Plug::new(frames(0x1, 0x9f)?).node(Node(1));
@@ -67,7 +67,7 @@ fn boot() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A virtual machine gives memory back while an interrupt handler looks its pages up.
+/// A virtual machine returns memory while an interrupt handler looks up its pages.
 fn unplug_beside_a_reader() -> Result<(), Box<dyn Error>> {
     let reader = MEMORY.rcu().register()?;
     let guard = reader.enter();

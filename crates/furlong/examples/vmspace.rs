@@ -20,7 +20,7 @@ enum Backing {
 }
 
 impl Value for Backing {
-    /// The space asks this where protection and flags are equal and the offsets go on.
+    /// Called only for neighbours with equal protection and flags and consecutive offsets.
     fn merges(&self, next: &Self) -> bool {
         self == next
     }
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let scratch = space.map(Request::anonymous(0x3000, RW, Backing::Memory), drop)?;
     assert_eq!(space.len(), 4);
 
-    // A fault one page below the stack lets it grow; one in the text may not write.
+    // A fault one page below the stack makes it grow. A write fault in the text is refused.
     let below = VirtAddr::new(0x7ffc_ffff_f000);
     assert_eq!(space.fault(below, Access::Write)?.extent.start(), below);
     let refused = space.fault(text, Access::Write).unwrap_err();
@@ -51,20 +51,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         (FaultError::Access, Errno::Eacces)
     );
 
-    // A child gets all but the scratch memory, which is taken out of the middle of nothing.
+    // A child gets all areas except the scratch memory.
     space.advise(scratch, 0x3000, Advice::DontFork, drop)?;
     let copy = |area: Area<'_, Backing>| Ok::<_, Errno>(area.value.clone());
     let child = space.fork(copy)?;
     assert_eq!((child.len(), space.len()), (3, 4));
 
-    // What is unmapped is handed back: here its page tables would be emptied, and there, after the
-    // lock, the file is closed.
+    // The callback gets each unmapped piece; a kernel would clear its page tables there. Dropping
+    // the pieces closes the file, after the lock is released.
     let mut freed: Vec<Freed<Backing>> = Vec::with_capacity(2);
     space.unmap(text, 0x2000, |piece| freed.push(piece))?;
     println!("{freed:?}");
     drop(freed);
 
-    // The same space for many threads: faults look areas up under a guard, not under the lock.
+    // The same space for many threads: a fault looks up its area under a guard, without the lock.
     let shared = Shared::<Backing, _, _>::new(*space.layout(), Domain::new(), SpinLock::new())?;
     shared.lock().copy_from(&space, copy)?;
     let reader = shared.rcu().register()?;
