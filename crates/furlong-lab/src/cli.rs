@@ -30,7 +30,7 @@ Exit codes:
   128+N  signal N ended it; what was finished is kept
   (stat --ministat ends as ministat does)";
 
-/// Shows whether a change to memory management is a win, honestly, on this machine.
+/// Measures whether a change is an improvement: two commands, files of numbers, or experiments.
 #[derive(Debug, Parser)]
 #[command(name = "furlong", version = VERSION.as_str(), disable_help_subcommand = true)]
 #[command(arg_required_else_help = true, max_term_width = 100, after_help = EXAMPLES)]
