@@ -11,7 +11,7 @@ use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use furlong::addr::{Address, Extent, Iova, Pfn, PhysAddr};
-use furlong::iova::{Hint, VecMap};
+use furlong::maple::Maple;
 use furlong::phys::{Descriptor, Plug, SegmentTable};
 use furlong_adapters::vm_allocator::AddressAllocator;
 use vm_allocator::AllocPolicy;
@@ -100,13 +100,12 @@ impl Memory {
 
 /// The guest memory that a device may access, by device address.
 struct Device {
-    translations: VecMap<u64>,
-    queue: Hint,
+    translations: Maple<Iova, Box<u64>>,
 }
 
 impl Device {
     fn write(&mut self, memory: &mut Memory, at: Iova, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
-        let found = self.translations.lookup(at, &mut self.queue);
+        let found = self.translations.view().get(at);
         let (mapped, guest) = found.ok_or("the device may not write there")?;
         let guest = guest + (at.raw() - mapped.start().raw());
         memory.write(PhysAddr::new(guest), bytes)
@@ -129,11 +128,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let mut disk = Device {
-        translations: VecMap::new(Vec::new()),
-        queue: Hint::default(),
+        translations: Maple::new(),
     };
     let buffer = Extent::from_len(Iova::new(0x10_0000), 4 * PAGE as u64).ok_or("a buffer")?;
-    disk.translations.insert(buffer, 4 * GIB + 0x3000)?;
+    disk.translations
+        .insert(buffer, Box::new(4 * GIB + 0x3000))?;
     disk.write(&mut memory, Iova::new(0x10_1200), b"sector")?;
     let refused = disk.write(&mut memory, Iova::new(0x20_0000), b"sector");
     println!(

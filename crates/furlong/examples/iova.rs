@@ -10,9 +10,8 @@ use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use furlong::addr::{Extent, Iova};
-use furlong::iova::{
-    Domain, Flush, Guard, Highest, Hint, Level, Lowest, OneCpu, Request, VecMap, VecSpace,
-};
+use furlong::iova::{Domain, Flush, Guard, Highest, Level, Lowest, OneCpu, Request, VecSpace};
+use furlong::maple::Maple;
 
 const PAGE: u64 = 4096;
 const MIB: u64 = 1 << 20;
@@ -80,16 +79,15 @@ fn run_a_network_card() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An IOMMU in software: translates a device's address to guest memory, with a hint per queue.
+/// An IOMMU in software: translates a device's address to guest memory.
 fn translate() -> Result<(), Box<dyn Error>> {
-    let mut iotlb = VecMap::new(Vec::new());
+    let mut iotlb: Maple<Iova, Box<u64>> = Maple::new();
     for page in 0..1000 {
         let extent = Extent::from_len(Iova::new(page * 2 * PAGE), PAGE).ok_or("a page")?;
-        iotlb.insert(extent, 0x7000_0000 + page * PAGE)?;
+        iotlb.insert(extent, Box::new(0x7000_0000 + page * PAGE))?;
     }
-    let mut queue = Hint::default();
     let address = Iova::new(42 * 2 * PAGE + 0x123);
-    let (extent, memory) = iotlb.lookup(address, &mut queue).ok_or("it is mapped")?;
+    let (extent, memory) = iotlb.view().get(address).ok_or("it is mapped")?;
     println!("translation: {address} is in {extent:?}, backed at {memory:#x}");
     Ok(())
 }

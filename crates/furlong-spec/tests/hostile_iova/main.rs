@@ -5,7 +5,6 @@
 mod cuts;
 mod domain;
 mod flushes;
-mod map;
 mod space;
 mod user;
 
@@ -43,13 +42,6 @@ fn a_flush_that_comes_back_to_its_domain_finds_no_lock_held_and_frees_nothing_ea
     flushes::come_back_and_panic::<1>(&mut ledger);
     flushes::come_back_and_panic::<2>(&mut ledger);
     ledger.report(6_000);
-}
-
-#[test]
-fn a_panic_at_any_call_leaves_a_map_whose_values_are_dropped_once() {
-    let mut ledger = Ledger::new();
-    map::interrupt_every_operation(&mut ledger);
-    ledger.report(4_000);
 }
 
 #[test]

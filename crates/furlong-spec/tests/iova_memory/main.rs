@@ -2,7 +2,6 @@
 //! changes; and what was prepared suffices.
 #![forbid(unsafe_code)]
 
-mod map;
 mod tight;
 
 use furlong::addr::{Extent, Iova};

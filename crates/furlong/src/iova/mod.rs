@@ -13,9 +13,11 @@
 //!    beforehand. Alternatively [`VecSpace::grow_into`] and [`ChunkSpace::grow_with`] take memory
 //!    that was obtained before a lock was taken. A reservation takes one node, a release none, a
 //!    release of a part of an extent one.
-//! 3. [`Token`], [`Quarantine`]: a released extent cannot be reserved again until the device's TLB
-//!    has been flushed and its token redeemed.
-//! 4. [`Domain`]: all of it behind the caller's lock, with magazines of freed extents for each CPU.
+//! 3. [`Domain`]: all of it behind the caller's lock, with magazines of freed extents for each CPU,
+//!    and a quarantine. A released extent cannot be reserved again until the device's TLB has been
+//!    flushed and its [`Token`] redeemed.
+//!
+//! An IOTLB, values at extents, is a [`Maple<Iova, T>`](crate::maple::Maple).
 //!
 //! # Words
 //! - **granule**: the smallest unit that a space hands out, a power of two of bytes. The code
@@ -47,7 +49,6 @@
 //!   refusals.
 //! - `space`: the type and its operations, a space as data, and the invariants.
 //! - `search`: the descent to a gap, the choice among places, and the measures of gaps.
-//! - `map`: an IOTLB, values at extents.
 //! - `quarantine`: released extents that wait for a flush of the device's TLB.
 //! - `domain`: the shared [`Domain`], with magazines.
 //!
@@ -64,7 +65,6 @@ mod config;
 mod domain;
 mod error;
 mod grant;
-mod map;
 #[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
 mod quarantine;
@@ -83,14 +83,9 @@ pub use domain::{
 pub use error::{GeometryError, ReleaseError, ReserveAtError, ReserveError, Stale};
 pub use grant::{Grant, Kind, Owned};
 #[cfg(feature = "alloc")]
-pub use map::VecMap;
-pub use map::{
-    BrokenMap, CUT_RANGE_NODES, Entries, Entry, Hint, InsertError, Map, MapNode, RemoveError,
-    Straddles,
-};
-pub use quarantine::flush_queue::Quarantine;
-pub use quarantine::ring::{Level, TokenSlot};
-pub use quarantine::token::{QuarantineError, Sealed, StaleSeal, StaleToken, Token};
+pub use quarantine::ring::Level;
+#[cfg(feature = "alloc")]
+pub use quarantine::token::{Sealed, StaleSeal, StaleToken, Token};
 pub use request::{Guard, Request, Split};
 pub use search::boundary::Boundary;
 pub use search::counts::Counts;
@@ -98,7 +93,7 @@ pub use search::policy::{Best, Highest, LOOKS, Lowest, Near, PATIENCE, Policy, S
 pub use search::query::Need;
 pub use search::random::{ATTEMPTS, Random};
 pub use search::runs::Runs;
-pub use search::summary::{GapHalf, GapSummary, Gaps, Measure, Ranged, Reserved};
+pub use search::summary::{GapHalf, GapSummary, Gaps, Measure, Reserved};
 #[cfg(feature = "alloc")]
 pub use space::allocator::{ChunkSpace, VecSpace};
 pub use space::allocator::{Space, SpaceNode};

@@ -250,29 +250,16 @@ fn parts_of_maple() -> Rows {
 }
 
 fn iova_types() -> Rows {
-    type Of<V> = iova::VecMap<V>;
     vec![
         (row!("iova::Boundary", iova::Boundary<20>), BOTH),
         (row!("iova::Counts", iova::Counts<4>), BOTH),
         (row!("iova::Custom", iova::Custom<u64>), BOTH),
         (row!("iova::Domain", iova::Domain<iova::NoTlb>), BOTH),
-        (row!("iova::Entries", iova::Entries<Both>), BOTH),
-        (row!("iova::Entry", iova::Entry<Both>), BOTH),
-        (row!("iova::Entry", iova::Entry<None>), NEITHER),
         (row!("iova::GapHalf", iova::GapHalf), BOTH),
         (row!("iova::GapSummary", iova::GapSummary), BOTH),
         (row!("iova::Gaps", iova::Gaps), BOTH),
-        (row!("iova::InsertError", iova::InsertError<None>), NEITHER),
-        (row!("iova::Map", Of<Both>), BOTH),
-        (row!("iova::Map", Of<Sent>), SEND),
-        (row!("iova::Map", Of<Seen>), SYNC),
-        (row!("iova::Map", Of<None>), NEITHER),
         (
             row!("iova::NoDomain", iova::NoDomain<iova::NoTlb, iova::Shared>),
-            BOTH,
-        ),
-        (
-            row!("iova::Quarantine", iova::Quarantine<Vec<iova::TokenSlot>>),
             BOTH,
         ),
         (row!("iova::Random", iova::Random<Both>), BOTH),

@@ -1,13 +1,12 @@
 //! A CPU's data in a domain, and batches of tokens that leave it for the tree.
 #![forbid(unsafe_code)]
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::class::{CLASSES, Class, Wanted};
 use super::magazine::{Entry, Shelf};
 use super::traffic::{DomainCounters, Event};
-use crate::iova::quarantine::ring::{Ring, TokenSlot};
+use crate::iova::quarantine::ring::Ring;
 use crate::iova::quarantine::token::{Parked, Token};
 
 /// Keeps a value in cache lines of its own: two lines, since some processors fetch them in pairs.
@@ -28,7 +27,7 @@ pub(super) enum Sink {
 #[derive(Debug)]
 pub(super) struct PerCpu<K> {
     pub(super) shelves: [Shelf; CLASSES],
-    pub(super) ring: Ring<Box<[TokenSlot]>>,
+    pub(super) ring: Ring,
     /// Tokens issued and redeemed on this CPU; only the sums over all CPUs are meaningful.
     pub(super) issued: u64,
     pub(super) redeemed: u64,
@@ -40,7 +39,7 @@ impl<K: DomainCounters> PerCpu<K> {
     pub(super) fn try_new(quarantine: usize, high_water: usize) -> Option<Self> {
         let mut slots = Vec::new();
         slots.try_reserve_exact(quarantine).ok()?;
-        slots.resize(quarantine, TokenSlot::EMPTY);
+        slots.resize(quarantine, Parked::EMPTY);
         Some(Self {
             shelves: [const { Shelf::EMPTY }; CLASSES],
             ring: Ring::new(slots.into_boxed_slice(), high_water),
@@ -97,14 +96,14 @@ const BATCH: usize = 32;
 /// A few tokens on the stack, on their way from a CPU's lock to the tree's lock.
 #[derive(Debug)]
 pub(super) struct Batch {
-    tokens: [TokenSlot; BATCH],
+    tokens: [Parked; BATCH],
     len: usize,
 }
 
 impl Batch {
     pub(super) const fn new() -> Self {
         Self {
-            tokens: [TokenSlot::EMPTY; BATCH],
+            tokens: [Parked::EMPTY; BATCH],
             len: 0,
         }
     }
@@ -115,11 +114,11 @@ impl Batch {
 
     /// Adds a token; there must be room.
     pub(super) fn add(&mut self, token: Token) {
-        self.tokens[self.len] = TokenSlot::of(token);
+        self.tokens[self.len] = token.into_parked();
         self.len += 1;
     }
 
     pub(super) fn parked(&self) -> impl Iterator<Item = &Parked> {
-        self.tokens[..self.len].iter().map(TokenSlot::parked)
+        self.tokens[..self.len].iter()
     }
 }

@@ -1,41 +1,9 @@
 //! A bounded queue of tokens that counts all tokens ever taken.
 #![forbid(unsafe_code)]
 
-use core::ops::DerefMut;
+use alloc::boxed::Box;
 
-use super::tag::Tag;
 use super::token::{Parked, Token};
-use crate::addr::Iova;
-use crate::rbtree::NodeId;
-
-/// Storage for one [`Token`], for arrays that the caller provides.
-#[derive(Clone, Copy, Debug)]
-pub struct TokenSlot(Parked);
-
-impl TokenSlot {
-    /// An empty slot.
-    pub const EMPTY: Self = {
-        let Some(at) = NodeId::from_index(0) else {
-            panic!("an arena can have a first node")
-        };
-        Self(Parked {
-            at,
-            tag: Tag::NONE,
-            start: Iova::new(0),
-            last: Iova::new(0),
-        })
-    };
-
-    #[inline]
-    pub(in crate::iova) fn of(token: Token) -> Self {
-        Self(token.into_parked())
-    }
-
-    #[inline]
-    pub(in crate::iova) fn parked(&self) -> &Parked {
-        &self.0
-    }
-}
 
 /// Fill level of a quarantine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +15,11 @@ pub enum Level {
     High,
 }
 
-/// A queue of tokens over the caller's array. Tokens are numbered in the order of their pushes, so
+/// A queue of tokens over an array. Tokens are numbered in the order of their pushes, so
 /// one number identifies all tokens queued at some time, however many are pushed later.
 #[derive(Clone, Debug)]
-pub(in crate::iova) struct Ring<M> {
-    slots: M,
+pub(in crate::iova) struct Ring {
+    slots: Box<[Parked]>,
     /// Index of the oldest token.
     first: usize,
     len: usize,
@@ -60,8 +28,8 @@ pub(in crate::iova) struct Ring<M> {
     high_water: usize,
 }
 
-impl<M: DerefMut<Target = [TokenSlot]>> Ring<M> {
-    pub(in crate::iova) fn new(slots: M, high_water: usize) -> Self {
+impl Ring {
+    pub(in crate::iova) fn new(slots: Box<[Parked]>, high_water: usize) -> Self {
         Self {
             slots,
             first: 0,
@@ -88,7 +56,7 @@ impl<M: DerefMut<Target = [TokenSlot]>> Ring<M> {
             return Err(token);
         }
         let at = self.wrapped(self.first + self.len);
-        self.slots[at] = TokenSlot::of(token);
+        self.slots[at] = token.into_parked();
         self.len += 1;
         Ok(if self.len < self.high_water {
             Level::Low
@@ -103,7 +71,7 @@ impl<M: DerefMut<Target = [TokenSlot]>> Ring<M> {
         if self.len == 0 || self.taken >= end {
             return None;
         }
-        let token = Token::from_parked(*self.slots[self.first].parked());
+        let token = Token::from_parked(self.slots[self.first]);
         self.first = self.wrapped(self.first + 1);
         self.len -= 1;
         self.taken += 1;
@@ -111,9 +79,8 @@ impl<M: DerefMut<Target = [TokenSlot]>> Ring<M> {
     }
 
     /// The contents of the queued tokens, oldest first.
-    #[cfg(feature = "alloc")]
     pub(in crate::iova) fn parked(&self) -> impl Iterator<Item = &Parked> {
-        (0..self.len).map(|n| self.slots[self.wrapped(self.first + n)].parked())
+        (0..self.len).map(|n| &self.slots[self.wrapped(self.first + n)])
     }
 
     #[inline]

@@ -18,15 +18,14 @@ use crate::rbtree::NodeId;
 ///
 /// ```compile_fail,E0382
 /// # use furlong::addr::{Extent, Iova};
-/// # use furlong::iova::{Lowest, Quarantine, Request, TokenSlot, VecSpace};
+/// # use furlong::iova::{Domain, Lowest, NoTlb, Request};
 /// # let all = Extent::from_last(Iova::new(0), Iova::new(u64::MAX)).unwrap();
-/// # let mut space = VecSpace::new(all, 4096, Vec::new()).unwrap();
-/// # let mut quarantine = Quarantine::new(vec![TokenSlot::EMPTY; 256], 192);
+/// # let domain: Domain<NoTlb> = Domain::new(all, 4096, 1, NoTlb).unwrap();
 /// # fn map(_: Iova) {}
-/// let grant = space.reserve(&Request::new(4096), Lowest).unwrap();
-/// let token = quarantine.release(grant).unwrap();
+/// let grant = domain.reserve(&Request::new(4096), Lowest).unwrap();
+/// let token = domain.release(grant).unwrap();
 /// map(grant.iova()); // the grant has moved into the token
-/// # quarantine.redeem(token, &mut space).unwrap();
+/// # domain.redeem(token).unwrap();
 /// ```
 ///
 /// It is not `Copy`, so an extent is not freed twice. A dropped token leaks its extent, which stays
@@ -35,7 +34,7 @@ use crate::rbtree::NodeId;
 #[must_use = "an extent whose token is dropped is never free again"]
 pub struct Token(Parked);
 
-/// The contents of a token.
+/// The contents of a token; the slot of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::iova) struct Parked {
     pub(in crate::iova) at: NodeId,
@@ -68,7 +67,7 @@ impl Token {
     }
 
     #[inline]
-    pub(super) fn into_parked(self) -> Parked {
+    pub(in crate::iova) fn into_parked(self) -> Parked {
         self.0
     }
 
@@ -80,6 +79,19 @@ impl Token {
 }
 
 impl Parked {
+    /// The content of an unused slot.
+    pub(in crate::iova) const EMPTY: Self = {
+        let Some(at) = NodeId::from_index(0) else {
+            panic!("an arena can have a first node")
+        };
+        Self {
+            at,
+            tag: Tag::NONE,
+            start: Iova::new(0),
+            last: Iova::new(0),
+        }
+    };
+
     #[inline]
     pub(in crate::iova) fn extent(&self) -> Extent<Iova> {
         Extent::from_last(self.start, self.last).expect("it was an extent")
@@ -98,71 +110,41 @@ impl Parked {
     }
 }
 
-/// Identifies the tokens in a quarantine at the time of the seal. A flush that begins later allows
-/// their redemption.
+/// Identifies the tokens in a CPU's quarantine at the time of the seal. A flush that begins later
+/// allows their redemption.
 ///
 /// Dropping it changes nothing: the tokens stay in the quarantine.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "flush the device's TLB, then redeem it"]
 pub struct Sealed {
-    /// Tag of the quarantine.
+    /// Tag of the domain.
     pub(in crate::iova) tag: Tag,
-    /// Index of the domain's CPU; 0 for a plain quarantine.
+    /// Index of the domain's CPU.
     pub(in crate::iova) cpu: usize,
     /// Total number of tokens pushed before the seal.
     pub(in crate::iova) end: u64,
 }
 
-/// The token belongs to another quarantine, or its extent was released or cut by its address
-/// meanwhile. The token is returned; nothing has changed.
+/// The token belongs to another domain. The token is returned; nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StaleToken(pub Token);
 
 impl fmt::Display for StaleToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:?} was not released by this quarantine",
-            self.0.extent()
-        )
+        write!(f, "{:?} was not released by this domain", self.0.extent())
     }
 }
 
 impl Error for StaleToken {}
 
-/// Another quarantine made the seal, or its tokens belong to another space. The seal is returned;
-/// nothing has changed.
+/// Another domain made the seal. The seal is returned; nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StaleSeal(pub Sealed);
 
 impl fmt::Display for StaleSeal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("another quarantine made the seal")
+        f.write_str("another domain made the seal")
     }
 }
 
 impl Error for StaleSeal {}
-
-/// Reason why a token was not quarantined. The token is returned; nothing has changed.
-#[derive(Debug, PartialEq, Eq)]
-pub enum QuarantineError {
-    /// No slot is free: seal, flush, redeem.
-    Full(Token),
-    /// Another quarantine or domain made it.
-    Stale(Token),
-}
-
-impl fmt::Display for QuarantineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Full(_) => f.write_str("the quarantine is full: a flush is overdue"),
-            Self::Stale(token) => write!(
-                f,
-                "{:?} was not released by this quarantine",
-                token.extent()
-            ),
-        }
-    }
-}
-
-impl Error for QuarantineError {}

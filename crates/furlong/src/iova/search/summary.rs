@@ -7,18 +7,9 @@ use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 
 use super::query::Need;
-use crate::iova::space::spare::Link;
 #[cfg(feature = "alloc")]
 use crate::rbtree::Blank;
 use crate::rbtree::{Augment, Side};
-
-/// An item at `start..=last`. Both must stay constant while it is in a tree.
-pub trait Ranged {
-    /// First address.
-    fn start(&self) -> u64;
-    /// Last address, at least `start`.
-    fn last(&self) -> u64;
-}
 
 /// A reserved extent, in granules of a device's address space. It stores the last granule instead
 /// of the end, because an extent may reach the last granule of 64 bits.
@@ -30,31 +21,9 @@ pub struct Reserved {
     pub last: u64,
 }
 
-impl Ranged for Reserved {
-    #[inline(always)]
-    fn start(&self) -> u64 {
-        self.start
-    }
-
-    #[inline(always)]
-    fn last(&self) -> u64 {
-        self.last
-    }
-}
-
 #[cfg(feature = "alloc")]
 impl Blank for Reserved {
     const BLANK: Self = Self { start: 0, last: 0 };
-}
-
-impl Link for Reserved {
-    #[inline(always)]
-    fn link(next: u64) -> Self {
-        Self {
-            start: next,
-            last: u64::MAX,
-        }
-    }
 }
 
 /// Summary of a set of gaps. Measures form a commutative monoid: `NONE` is neutral, `join` is
@@ -157,7 +126,7 @@ pub(in crate::iova) const LONGEST: u64 = u64::MAX >> 1;
 /// Orders extents by their last address. Each subtree's summary holds its first address, its last
 /// address and the measure of the gaps between neighbours in it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Gaps<M = u64, T = Reserved>(PhantomData<(M, T)>);
+pub struct Gaps<M = u64>(PhantomData<M>);
 
 /// Data that a node keeps about one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,33 +148,33 @@ pub struct GapSummary<M = u64> {
     pub gap: M,
 }
 
-impl<M: Measure, T: Ranged> Augment for Gaps<M, T> {
-    type Item = T;
+impl<M: Measure> Augment for Gaps<M> {
+    type Item = Reserved;
     type Key = u64;
     type Half = GapHalf<M>;
     type Summary = GapSummary<M>;
 
     #[inline(always)]
-    fn key(item: &T) -> u64 {
-        item.last()
+    fn key(item: &Reserved) -> u64 {
+        item.last
     }
 
     #[inline(always)]
-    fn empty(item: &T, side: Side) -> GapHalf<M> {
+    fn empty(item: &Reserved, side: Side) -> GapHalf<M> {
         let edge = match side {
-            Side::Left => item.start(),
-            Side::Right => item.last(),
+            Side::Left => item.start,
+            Side::Right => item.last,
         };
         GapHalf { edge, gap: M::NONE }
     }
 
     #[inline(always)]
-    fn half(item: &T, side: Side, below: &GapSummary<M>) -> GapHalf<M> {
+    fn half(item: &Reserved, side: Side, below: &GapSummary<M>) -> GapHalf<M> {
         // Selected, not branched: a walk would mispredict every second branch on the side.
         let is_left = matches!(side, Side::Left);
         let edge = select_unpredictable(is_left, below.first, below.last);
-        let before = select_unpredictable(is_left, below.last, item.last());
-        let end = select_unpredictable(is_left, item.start(), below.first);
+        let before = select_unpredictable(is_left, below.last, item.last);
+        let end = select_unpredictable(is_left, item.start, below.first);
         // Wrapping: `check` reports a tree out of order; this must not panic on one.
         let len = end.wrapping_sub(before).wrapping_sub(1);
         GapHalf {
@@ -215,7 +184,7 @@ impl<M: Measure, T: Ranged> Augment for Gaps<M, T> {
     }
 
     #[inline(always)]
-    fn join(_: &T, left: &GapHalf<M>, right: &GapHalf<M>) -> GapSummary<M> {
+    fn join(_: &Reserved, left: &GapHalf<M>, right: &GapHalf<M>) -> GapSummary<M> {
         GapSummary {
             first: left.edge,
             last: right.edge,
