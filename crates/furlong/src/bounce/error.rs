@@ -1,8 +1,9 @@
 //! Refusals, one type per operation. After a refusal nothing has changed.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
 use core::fmt;
+
+use thiserror::Error;
 
 use super::mapping::device::Device;
 use super::mapping::direction::Direction;
@@ -10,11 +11,13 @@ use super::pool::plan::PlanError;
 use crate::addr::Iova;
 
 /// Error of a map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum MapError {
     /// The size is 0.
+    #[error("the length is 0")]
     ZeroSize,
     /// The bytes do not fit in a segment with the device's alignment.
+    #[error("{len} bytes do not fit in a segment; {longest} always fit")]
     TooLarge {
         /// Bytes.
         len: usize,
@@ -22,8 +25,10 @@ pub enum MapError {
         longest: u64,
     },
     /// The device's alignment is larger than a segment.
+    #[error("no run can start at a multiple of {0:#x} + 1")]
     Align(u64),
     /// The run is longer than the device's boundary.
+    #[error("{len} bytes always cross a multiple of {boundary_mask:#x} + 1")]
     CrossesBoundary {
         /// Bytes.
         len: usize,
@@ -31,6 +36,7 @@ pub enum MapError {
         boundary_mask: u64,
     },
     /// The device's quota has too few slots left.
+    #[error("{wanted} slots exceed the quota: {used} of {quota} are in use")]
     Quota {
         /// The quota in slots.
         quota: u32,
@@ -40,8 +46,10 @@ pub enum MapError {
         wanted: u32,
     },
     /// The device reaches no block, and growth cannot help. It has this last address.
+    #[error("the pool has no memory up to {0}")]
     Unreachable(Iova),
     /// No area has such a run.
+    #[error("no run of {wanted} slots fits; {free} slots are free")]
     Full {
         /// Slots of the run.
         wanted: u32,
@@ -49,10 +57,13 @@ pub enum MapError {
         free: usize,
     },
     /// The pool is restricted and has not admitted this device, or another pool has admitted it.
+    #[error("device {0} may not use this pool")]
     NotAdmitted(u32),
     /// The limit of waiting maps has been reached.
+    #[error("{0} maps already wait, the maximum")]
     TooManyWaiters(usize),
     /// There was no room before the deadline.
+    #[error("the time limit passed before there was room")]
     TimedOut,
 }
 
@@ -63,96 +74,46 @@ impl MapError {
     }
 }
 
-impl fmt::Display for MapError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ZeroSize => f.write_str("the length is 0"),
-            Self::TooLarge { len, longest } => {
-                write!(
-                    f,
-                    "{len} bytes do not fit in a segment; {longest} always fit"
-                )
-            }
-            Self::Align(mask) => write!(f, "no run can start at a multiple of {mask:#x} + 1"),
-            Self::CrossesBoundary { len, boundary_mask } => {
-                write!(
-                    f,
-                    "{len} bytes always cross a multiple of {boundary_mask:#x} + 1"
-                )
-            }
-            Self::Quota {
-                quota,
-                used,
-                wanted,
-            } => {
-                write!(
-                    f,
-                    "{wanted} slots exceed the quota: {used} of {quota} are in use"
-                )
-            }
-            Self::Unreachable(reach) => write!(f, "the pool has no memory up to {reach}"),
-            Self::Full { wanted, free } => {
-                write!(f, "no run of {wanted} slots fits; {free} slots are free")
-            }
-            Self::NotAdmitted(device) => write!(f, "device {device} may not use this pool"),
-            Self::TooManyWaiters(waiters) => write!(f, "{waiters} maps already wait, the maximum"),
-            Self::TimedOut => f.write_str("the time limit passed before there was room"),
-        }
-    }
-}
-
-impl Error for MapError {}
-
 /// Error of a call on a mapping: it was not found by its address, or is not the caller's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Misuse {
     /// Nothing is mapped at this address, or not any more.
+    #[error("nothing is mapped at {0}")]
     NotMapped(Iova),
     /// The mapping begins at another address, this one.
+    #[error("the mapping begins at {0}")]
     NotStart(Iova),
     /// The mapping belongs to another device, the one with this number.
+    #[error("it was mapped by device {0}")]
     Foreign(u32),
     /// The mapping has another direction, this one.
+    #[error("it was mapped {0:?}")]
     Direction(Direction),
     /// The mapping belongs to a guard.
+    #[error("it belongs to a guard")]
     Guarded,
     /// The mapping has an original where none is expected, or none, or was mapped by another call.
+    #[error("mapped memory must be unmapped, allocated memory must be freed")]
     Kind,
     /// The mapping has another original than the caller's.
+    #[error("the mapping has another original or another length")]
     Original,
     /// The mapping is unclaimed since the pool was restored.
+    #[error("the mapping was not claimed after the pool was restored")]
     Unclaimed,
 }
 
-impl fmt::Display for Misuse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotMapped(at) => write!(f, "nothing is mapped at {at}"),
-            Self::NotStart(start) => write!(f, "the mapping begins at {start}"),
-            Self::Foreign(device) => write!(f, "it was mapped by device {device}"),
-            Self::Direction(direction) => write!(f, "it was mapped {direction:?}"),
-            Self::Guarded => f.write_str("it belongs to a guard"),
-            Self::Kind => {
-                f.write_str("mapped memory must be unmapped, allocated memory must be freed")
-            }
-            Self::Original => f.write_str("the mapping has another original or another length"),
-            Self::Unclaimed => {
-                f.write_str("the mapping was not claimed after the pool was restored")
-            }
-        }
-    }
-}
-
-impl Error for Misuse {}
-
 /// Error of a sync; nothing was copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SyncError {
     /// The mapping was not found, or is not the caller's.
+    #[error("{0}")]
     Misuse(Misuse),
     /// The size is 0.
+    #[error("the length is 0")]
     ZeroSize,
     /// Some of the bytes lie outside the mapping.
+    #[error("the mapping has {len} bytes at {start}")]
     Outside {
         /// The device address of the mapping.
         start: Iova,
@@ -167,78 +128,46 @@ impl From<Misuse> for SyncError {
     }
 }
 
-impl fmt::Display for SyncError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Misuse(misuse) => misuse.fmt(f),
-            Self::ZeroSize => f.write_str("the length is 0"),
-            Self::Outside { start, len } => {
-                write!(f, "the mapping has {len} bytes at {start}")
-            }
-        }
-    }
-}
-
-impl Error for SyncError {}
-
 /// Error of growth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum GrowError {
     /// The plan does not allow growth.
+    #[error("the plan does not allow the pool to grow")]
     Never,
     /// The pool has the most blocks that it may have.
+    #[error("the pool has {0} blocks, the maximum")]
     Limit(usize),
     /// No memory, not even for the smallest block.
+    #[error("out of memory for a block")]
     NoMemory,
     /// The memory obtained is misaligned, too small, out of reach or in use.
+    #[error("the memory for a block is at another address than requested")]
     Misplaced,
     /// The memory could not be shared with devices.
+    #[error("the memory for a block could not be shared")]
     NotShared,
     /// Another CPU is growing the pool.
+    #[error("another thread is growing the pool")]
     Busy,
 }
 
-impl fmt::Display for GrowError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Never => f.write_str("the plan does not allow the pool to grow"),
-            Self::Limit(blocks) => write!(f, "the pool has {blocks} blocks, the maximum"),
-            Self::NoMemory => f.write_str("out of memory for a block"),
-            Self::Misplaced => {
-                f.write_str("the memory for a block is at another address than requested")
-            }
-            Self::NotShared => f.write_str("the memory for a block could not be shared"),
-            Self::Busy => f.write_str("another thread is growing the pool"),
-        }
-    }
-}
-
-impl Error for GrowError {}
-
 /// Error of making a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PoolError {
     /// The plan is invalid.
+    #[error("{0}")]
     Plan(PlanError),
     /// The pool got no first block.
+    #[error("{0}")]
     Block(GrowError),
     /// No memory for the pool's tables.
+    #[error("out of memory for the tables of a pool")]
     NoMemory,
 }
 
-impl fmt::Display for PoolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Plan(error) => error.fmt(f),
-            Self::Block(error) => error.fmt(f),
-            Self::NoMemory => f.write_str("out of memory for the tables of a pool"),
-        }
-    }
-}
-
-impl Error for PoolError {}
-
 /// A pool could not be made; the error returns its memory source.
+#[derive(Error)]
+#[error("{cause}")]
 pub struct NoPool<M> {
     /// The reason.
     pub cause: PoolError,
@@ -253,28 +182,12 @@ impl<M> fmt::Debug for NoPool<M> {
     }
 }
 
-impl<M> fmt::Display for NoPool<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.cause.fmt(f)
-    }
-}
-
-impl<M> Error for NoPool<M> {}
-
 /// The device still has mappings. The error returns it; nothing has changed.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("device {} still has {mappings} mappings", .device.id())]
 pub struct StillMapped {
     /// The device.
     pub device: Device,
     /// The number of its mappings.
     pub mappings: usize,
 }
-
-impl fmt::Display for StillMapped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (device, mappings) = (self.device.id(), self.mappings);
-        write!(f, "device {device} still has {mappings} mappings")
-    }
-}
-
-impl Error for StillMapped {}

@@ -1,15 +1,17 @@
 //! The errors of changes. After each of them nothing has changed.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
 use core::fmt;
+
+use thiserror::Error;
 
 use crate::addr::{Address, Extent, debug_without_value};
 
 /// The reason why an entry was not inserted. The entry comes back; nothing has changed.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 pub enum InsertError<A: Address, E> {
     /// Its extent overlaps that of another entry.
+    #[error("another entry overlaps the extent")]
     Occupied {
         /// The extent of the first one that it overlaps.
         conflict: Extent<A>,
@@ -17,6 +19,7 @@ pub enum InsertError<A: Address, E> {
         entry: E,
     },
     /// Out of memory for nodes.
+    #[error("out of memory for nodes")]
     NoMemory {
         /// The entry.
         entry: E,
@@ -41,26 +44,17 @@ impl<A: Address, E> fmt::Debug for InsertError<A, E> {
     }
 }
 
-impl<A: Address, E> fmt::Display for InsertError<A, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Occupied { .. } => "another entry overlaps the extent",
-            Self::NoMemory { .. } => "out of memory for nodes",
-        })
-    }
-}
-
-impl<A: Address, E> Error for InsertError<A, E> {}
-
 /// The reason why an entry was not stored. The entry comes back; nothing has changed.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 pub enum StoreError<E> {
     /// Out of memory for nodes.
+    #[error("out of memory for nodes")]
     NoMemory {
         /// The entry.
         entry: E,
     },
     /// It lies in the middle of an entry that could not be split.
+    #[error("an entry could not be split")]
     NoSplit {
         /// The entry.
         entry: E,
@@ -86,56 +80,27 @@ impl<E> fmt::Debug for StoreError<E> {
     }
 }
 
-impl<E> fmt::Display for StoreError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoMemory { .. } => "out of memory for nodes",
-            Self::NoSplit { .. } => "an entry could not be split",
-        })
-    }
-}
-
-impl<E> Error for StoreError<E> {}
-
 /// The reason why a range was not erased; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EraseError {
     /// Out of memory for nodes.
+    #[error("out of memory for nodes")]
     NoMemory,
     /// It lies in the middle of an entry that could not be split.
+    #[error("an entry could not be split")]
     NoSplit,
 }
 
-impl fmt::Display for EraseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoMemory => "out of memory for nodes",
-            Self::NoSplit => "an entry could not be split",
-        })
-    }
-}
-
-impl Error for EraseError {}
-
 /// The reason why an entry was not resized; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ResizeError<A: Address> {
     /// No entry contains the index.
+    #[error("no entry has the index")]
     Vacant,
     /// The new extent does not contain the index, or it overlaps the entry with this extent.
+    #[error("another entry is in the way")]
     Occupied(Extent<A>),
     /// Out of memory for nodes.
+    #[error("out of memory for nodes")]
     NoMemory,
 }
-
-impl<A: Address> fmt::Display for ResizeError<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Vacant => "no entry has the index",
-            Self::Occupied(_) => "another entry is in the way",
-            Self::NoMemory => "out of memory for nodes",
-        })
-    }
-}
-
-impl<A: Address> Error for ResizeError<A> {}

@@ -1,7 +1,7 @@
 //! `check()`: verifies every invariant and returns the broken one.
 #![forbid(unsafe_code)]
 
-use core::fmt;
+use thiserror::Error;
 
 use crate::check::Check;
 
@@ -10,40 +10,31 @@ use super::{Config, Nodes, RbTree, Side};
 
 /// A broken invariant of a tree, numbered as in the module's documentation, and the node at which
 /// it was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Broken<R> {
     /// I1: the root has a parent.
+    #[error("I1: the root {0:?} has a parent")]
     RootHasParent(R),
     /// I2: a child's place is not its parent and its side.
+    #[error("I2: a child of {0:?} has another parent")]
     Parent(R),
     /// I3: keys do not ascend.
+    #[error("I3: the key of {0:?} is not above the one before")]
     Order(R),
     /// I4: rank differences do not add up to one rank for the node.
+    #[error("I4: the two children of {0:?} imply different ranks")]
     Rank(R),
     /// I5: a leaf has a rank other than 0.
+    #[error("I5: the leaf {0:?} has a rank other than 0")]
     Leaf(R),
     /// I6: a half is not the value computed from its child's subtree.
+    #[error("I6: the {1:?} half of {0:?} is out of date")]
     Half(R, Side),
     /// I7: the number of linked nodes is not the tree's length.
+    #[error("I7: the count of nodes is not {0}")]
     Length(usize),
 }
-
-impl<R: fmt::Debug> fmt::Display for Broken<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RootHasParent(at) => write!(f, "I1: the root {at:?} has a parent"),
-            Self::Parent(at) => write!(f, "I2: a child of {at:?} has another parent"),
-            Self::Order(at) => write!(f, "I3: the key of {at:?} is not above the one before"),
-            Self::Rank(at) => write!(f, "I4: the two children of {at:?} imply different ranks"),
-            Self::Leaf(at) => write!(f, "I5: the leaf {at:?} has a rank other than 0"),
-            Self::Half(at, side) => write!(f, "I6: the {side:?} half of {at:?} is out of date"),
-            Self::Length(found) => write!(f, "I7: the count of nodes is not {found}"),
-        }
-    }
-}
-
-impl<R: fmt::Debug> core::error::Error for Broken<R> {}
 
 impl<N: Nodes, C: Config> Check for RbTree<N, C> {
     type Broken = Broken<N::Ref>;

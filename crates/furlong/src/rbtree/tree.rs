@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use thiserror::Error;
+
 use super::augment::Summary;
 use super::balance::work::{Head, Work};
 use super::storage::nodes::INTERNAL;
@@ -48,36 +50,20 @@ pub struct RbTree<N: Nodes, C: Config = Standard> {
 }
 
 /// Reason why a node was not inserted; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InsertError<R> {
     /// The node is in a tree already.
+    #[error("the node is already in a tree")]
     Linked,
     /// Another node has an equal key.
+    #[error("the node {0:?} has an equal key")]
     Occupied(R),
 }
 
-impl<R: fmt::Debug> fmt::Display for InsertError<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Linked => f.write_str("the node is already in a tree"),
-            Self::Occupied(at) => write!(f, "the node {at:?} has an equal key"),
-        }
-    }
-}
-
-impl<R: fmt::Debug> core::error::Error for InsertError<R> {}
-
 /// The node is in no tree; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the node is in no tree")]
 pub struct NotLinked;
-
-impl fmt::Display for NotLinked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the node is in no tree")
-    }
-}
-
-impl core::error::Error for NotLinked {}
 
 /// Message for a node that belongs to another tree.
 const ELSEWHERE: &str = "the node is in another tree";

@@ -1,6 +1,8 @@
 //! The contract between structures that retire and callers that reclaim.
 
-use core::{error::Error, fmt, ops::ControlFlow};
+use core::ops::ControlFlow;
+
+use thiserror::Error;
 
 use super::retire::batch::Batch;
 
@@ -131,24 +133,15 @@ pub enum Progress {
 }
 
 /// Reason why a barrier did not complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BarrierError {
     /// The caller is a reader and inside a guard: it would wait for itself. Nothing has changed.
+    #[error("a barrier inside a guard would wait for itself")]
     InsideGuard,
     /// `pause` returned `Break`.
+    #[error("the barrier timed out before all retired objects were reclaimed")]
     GaveUp,
 }
-
-impl fmt::Display for BarrierError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::InsideGuard => "a barrier inside a guard would wait for itself",
-            Self::GaveUp => "the barrier timed out before all retired objects were reclaimed",
-        })
-    }
-}
-
-impl Error for BarrierError {}
 
 // SAFETY: everything is forwarded, and the promises concern calls and guards, not the type that
 // forwards them.

@@ -1,6 +1,8 @@
 //! The domain: readers with slots of their own, and their retired objects.
 
-use core::{error::Error, fmt, ops::ControlFlow};
+use core::{fmt, ops::ControlFlow};
+
+use thiserror::Error;
 
 use super::contract::{BarrierError, Period, Progress, Rcu};
 use super::grace_period::Core;
@@ -198,16 +200,9 @@ impl<S: SlotStore> fmt::Debug for Domain<S> {
 }
 
 /// All slots of the domain are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("all {} reader slots of the domain are taken", .slots)]
 pub struct NoFreeSlot {
     /// Number of slots.
     pub slots: usize,
 }
-
-impl fmt::Display for NoFreeSlot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "all {} reader slots of the domain are taken", self.slots)
-    }
-}
-
-impl Error for NoFreeSlot {}

@@ -4,19 +4,14 @@
 use core::error::Error;
 use core::fmt;
 
+use thiserror::Error;
+
 use super::Errno;
 
 /// Out of memory for the index; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("out of memory for the index")]
 pub struct NoMemory;
-
-impl fmt::Display for NoMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("out of memory for the index")
-    }
-}
-
-impl Error for NoMemory {}
 
 impl NoMemory {
     /// The error number that Linux returns.

@@ -1,8 +1,9 @@
 //! `/proc/PID/maps`: parsing of its lines, a space from them, and the output of a space.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
 use core::fmt;
+
+use thiserror::Error;
 
 use super::{
     Area, At, Config, Flags, Hold, Layout, LayoutError, MapError, Owned, Prot, Request, Space,
@@ -39,53 +40,35 @@ pub struct MapsLine<'a> {
 }
 
 /// The reason why a line was not parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum MapsLineError {
     /// The line does not begin with two addresses in order, `start-end`.
+    #[error("a line must begin with two ascending addresses, `start-end`")]
     Range,
     /// The second word does not have the form `rw-p`.
+    #[error("the second word must be a protection such as `rw-p`")]
     Prot,
     /// The third word is not an offset.
+    #[error("the third word must be an offset, in hexadecimal")]
     Offset,
     /// The fourth word is not a device, or the fifth not an inode number.
+    #[error("the fourth and fifth word must be a device and an inode number")]
     Inode,
 }
 
 /// The reason why a listing was not turned into a space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum MapsError {
     /// The layout is invalid.
+    #[error("{0}")]
     Layout(LayoutError),
     /// This line, counted from one, cannot be parsed.
+    #[error("line {0}: {1}")]
     Line(usize, MapsLineError),
     /// The area of this line cannot be mapped.
+    #[error("line {0}: {1}")]
     Map(usize, MapError),
 }
-
-impl fmt::Display for MapsLineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Range => "a line must begin with two ascending addresses, `start-end`",
-            Self::Prot => "the second word must be a protection such as `rw-p`",
-            Self::Offset => "the third word must be an offset, in hexadecimal",
-            Self::Inode => "the fourth and fifth word must be a device and an inode number",
-        })
-    }
-}
-
-impl Error for MapsLineError {}
-
-impl fmt::Display for MapsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Layout(error) => error.fmt(f),
-            Self::Line(line, error) => write!(f, "line {line}: {error}"),
-            Self::Map(line, error) => write!(f, "line {line}: {error}"),
-        }
-    }
-}
-
-impl Error for MapsError {}
 
 fn hex(word: &str) -> Option<u64> {
     // `from_str_radix` accepts a sign, which no listing has.

@@ -1,8 +1,7 @@
 //! A device: the addresses that it reaches, the rules for its buffers, and its quota.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
-use core::fmt;
+use thiserror::Error;
 
 use crate::addr::{Address, Iova};
 use crate::bounce::slot::SLOT;
@@ -96,35 +95,21 @@ impl Default for Limits {
 }
 
 /// Error of a device's limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LimitsError {
     /// The mask of minimum alignment is not a power of two less one.
+    #[error("min_align_mask {0:#x} is not 2^n - 1")]
     MinAlignMask(u64),
     /// The mask of alignment is not a power of two less one.
+    #[error("align_mask {0:#x} is not 2^n - 1")]
     AlignMask(u64),
     /// The mask of the boundary is not a power of two less one, or the boundary is below a slot.
+    #[error("boundary_mask {0:#x} is not 2^n - 1 of at least a slot")]
     BoundaryMask(u64),
     /// The quota is 0: nothing could ever be mapped.
+    #[error("a quota of 0 slots lets the device map nothing")]
     NoQuota,
 }
-
-impl fmt::Display for LimitsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::MinAlignMask(mask) => write!(f, "min_align_mask {mask:#x} is not 2^n - 1"),
-            Self::AlignMask(mask) => write!(f, "align_mask {mask:#x} is not 2^n - 1"),
-            Self::BoundaryMask(mask) => {
-                write!(
-                    f,
-                    "boundary_mask {mask:#x} is not 2^n - 1 of at least a slot"
-                )
-            }
-            Self::NoQuota => f.write_str("a quota of 0 slots lets the device map nothing"),
-        }
-    }
-}
-
-impl Error for LimitsError {}
 
 /// A device that maps through a pool.
 ///

@@ -1,8 +1,8 @@
 //! The source of bounce memory, and access to the originals of raw mappings.
 
-use core::error::Error;
-use core::fmt;
 use core::ptr::NonNull;
+
+use thiserror::Error;
 
 use crate::addr::{Address, Extent, Iova, PhysAddr};
 use crate::bounce::slot::SLOT;
@@ -55,16 +55,9 @@ pub enum Haste {
 }
 
 /// Error of a conversion between private and shared: it is unknown who can see the memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the memory was not converted")]
 pub struct NotConverted;
-
-impl fmt::Display for NotConverted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the memory was not converted")
-    }
-}
-
-impl Error for NotConverted {}
 
 /// The source of bounce memory, with access to the originals of raw mappings.
 ///

@@ -1,8 +1,7 @@
 //! `check()`: walks every invariant of a pool and names the broken one.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
-use core::fmt;
+use thiserror::Error;
 
 use super::block::Block;
 use super::bounce_pool::Pool;
@@ -15,53 +14,28 @@ use crate::check::Check;
 
 /// A broken invariant of a pool, numbered as in the module's documentation. Slot numbers count from
 /// the start of the block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BrokenPool {
     /// I1: the slot is free and part of a mapping.
+    #[error("I1: slot {1} of block {0} is free and mapped")]
     FreeAndMapped(usize, usize),
     /// I2: the slot is taken, but no mapping has it.
+    #[error("I2: slot {1} of block {0} is taken but belongs to no mapping")]
     Lost(usize, usize),
     /// I3: the record at this slot does not describe its run.
+    #[error("I3: the record of slot {1} of block {0} is wrong")]
     Record(usize, usize),
     /// I4: the run that begins at this slot crosses a segment.
+    #[error("I4: the run at slot {1} of block {0} crosses a segment")]
     Crosses(usize, usize),
     /// I5: these blocks overlap, or one of them is misaligned.
+    #[error("I5: blocks {0} and {1} overlap or are misaligned")]
     Blocks(usize, usize),
     /// I6: the block sleeps, and one of its slots is free.
+    #[error("I6: block {0} has no memory but has a free slot")]
     Asleep(usize),
 }
-
-impl fmt::Display for BrokenPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::FreeAndMapped(block, slot) => {
-                write!(f, "I1: slot {slot} of block {block} is free and mapped")
-            }
-            Self::Lost(block, slot) => {
-                write!(
-                    f,
-                    "I2: slot {slot} of block {block} is taken but belongs to no mapping"
-                )
-            }
-            Self::Record(block, slot) => {
-                write!(f, "I3: the record of slot {slot} of block {block} is wrong")
-            }
-            Self::Crosses(block, slot) => {
-                write!(
-                    f,
-                    "I4: the run at slot {slot} of block {block} crosses a segment"
-                )
-            }
-            Self::Blocks(one, other) => {
-                write!(f, "I5: blocks {one} and {other} overlap or are misaligned")
-            }
-            Self::Asleep(block) => write!(f, "I6: block {block} has no memory but has a free slot"),
-        }
-    }
-}
-
-impl Error for BrokenPool {}
 
 impl<M: Memory, C: Config> Check for Pool<M, C> {
     type Broken = BrokenPool;

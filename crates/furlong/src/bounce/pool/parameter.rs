@@ -1,8 +1,7 @@
 //! The command line: `slots[,areas][,force|noforce]`.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
-use core::fmt;
+use thiserror::Error;
 
 use super::plan::{BLOCK_MIN, Plan};
 use crate::addr::Iova;
@@ -67,28 +66,18 @@ pub struct Parameter {
 }
 
 /// Error of parsing a parameter. A field is the number of the part, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ParameterError {
     /// The parameter is empty.
+    #[error("the parameter is empty: write slots[,areas][,force|noforce]")]
     Empty,
     /// The part is neither a number of slots or areas nor a mode, or it is out of place.
+    #[error("part {} is not valid: write slots[,areas][,force|noforce]", .0 + 1)]
     Part(usize),
     /// The number is larger than any pool.
+    #[error("part {} is larger than any pool", .0 + 1)]
     TooLarge(usize),
 }
-
-impl fmt::Display for ParameterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let form = "write slots[,areas][,force|noforce]";
-        match self {
-            Self::Empty => write!(f, "the parameter is empty: {form}"),
-            Self::Part(part) => write!(f, "part {} is not valid: {form}", part + 1),
-            Self::TooLarge(part) => write!(f, "part {} is larger than any pool", part + 1),
-        }
-    }
-}
-
-impl Error for ParameterError {}
 
 /// The largest number of slots: 2 TiB.
 const LARGEST: usize = 1 << 30;

@@ -1,8 +1,7 @@
 //! The size of a pool, and the limits of its growth.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
-use core::fmt;
+use thiserror::Error;
 
 use crate::addr::Iova;
 use crate::bounce::area::contract::Shape;
@@ -150,14 +149,17 @@ impl Plan {
 }
 
 /// Error of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
     /// There is no slot, no area, or no block.
+    #[error("slots, areas and blocks must be at least 1")]
     Empty,
     /// The number of areas is not a power of two.
+    #[error("the number of areas, {0}, is not a power of two")]
     Areas(usize),
     /// An area does not have whole segments. Each of several areas must have a power of two of
     /// slots; a single one a multiple of [`SEGMENT`] or a smaller power of two.
+    #[error("{slots} slots in {areas} areas are not whole segments of {}", SEGMENT)]
     Uneven {
         /// Slots.
         slots: usize,
@@ -165,31 +167,12 @@ pub enum PlanError {
         areas: usize,
     },
     /// A restricted pool must have one area, no growth and no transient blocks.
+    #[error("a restricted pool must have one area, no growth and no transients")]
     Restricted,
     /// There are more slots than slot numbers.
+    #[error("{0} slots exceed the range of slot numbers")]
     TooLarge(usize),
 }
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("slots, areas and blocks must be at least 1"),
-            Self::Areas(areas) => write!(f, "the number of areas, {areas}, is not a power of two"),
-            Self::Uneven { slots, areas } => {
-                write!(
-                    f,
-                    "{slots} slots in {areas} areas are not whole segments of {SEGMENT}"
-                )
-            }
-            Self::Restricted => {
-                f.write_str("a restricted pool must have one area, no growth and no transients")
-            }
-            Self::TooLarge(slots) => write!(f, "{slots} slots exceed the range of slot numbers"),
-        }
-    }
-}
-
-impl Error for PlanError {}
 
 /// The shape of each of `areas` areas with `slots` slots in total.
 pub(in crate::bounce) fn shape(

@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
-use core::error::Error;
-use core::fmt;
+
+use thiserror::Error;
 
 use super::block::segment;
 use super::bounce_pool::Pool;
@@ -73,73 +73,47 @@ pub struct SavedMapping {
 }
 
 /// Error of a restore. A `usize` for a block or a mapping is its index in the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The state has this version, which is not supported.
+    #[error(
+        "the state has version {0}; this library knows version {known}",
+        known = State::VERSION
+    )]
     Version(u32),
     /// The pool could not be made.
+    #[error("{0}")]
     Pool(PoolError),
     /// There are more blocks than the plan has.
+    #[error("the plan allows fewer than {0} blocks")]
     TooManyBlocks(usize),
     /// The block is invalid, or overlaps one before it.
+    #[error("block {0} is not valid, or overlaps another")]
     Block(usize),
     /// The memory of the block is no longer available.
+    #[error("the memory of block {0} no longer exists")]
     Gone(usize),
     /// The mapping is invalid, or overlaps one before it.
+    #[error("mapping {0} is not valid, or overlaps another")]
     Mapping(usize),
     /// No memory for the records of the block.
+    #[error("out of memory for the records of block {0}")]
     NoMemory(usize),
 }
 
-impl fmt::Display for RestoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Version(found) => {
-                let known = State::VERSION;
-                write!(
-                    f,
-                    "the state has version {found}; this library knows version {known}"
-                )
-            }
-            Self::Pool(error) => error.fmt(f),
-            Self::TooManyBlocks(blocks) => write!(f, "the plan allows fewer than {blocks} blocks"),
-            Self::Block(index) => write!(f, "block {index} is not valid, or overlaps another"),
-            Self::Gone(index) => write!(f, "the memory of block {index} no longer exists"),
-            Self::Mapping(index) => write!(f, "mapping {index} is not valid, or overlaps another"),
-            Self::NoMemory(index) => write!(f, "out of memory for the records of block {index}"),
-        }
-    }
-}
-
-impl Error for RestoreError {}
-
 /// Error of a save: no memory for the lists of a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("out of memory for the lists of a state")]
 pub struct NoMemory;
 
-impl fmt::Display for NoMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("out of memory for the lists of a state")
-    }
-}
-
-impl Error for NoMemory {}
-
 /// Error of saving a pool for good: no memory for the lists of its state. The pool continues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{}", NoMemory)]
 pub struct NotSaved<P> {
     /// The pool.
     pub pool: P,
 }
-
-impl<P> fmt::Display for NotSaved<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        NoMemory.fmt(f)
-    }
-}
-
-impl<P: fmt::Debug> Error for NotSaved<P> {}
 
 impl State {
     /// The version that is saved, and the only one that is restored.

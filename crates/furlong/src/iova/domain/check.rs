@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
-use core::error::Error;
-use core::fmt;
+
+use thiserror::Error;
 
 use super::class::Class;
 use super::flush::Flush;
@@ -15,20 +15,26 @@ use crate::iova::quarantine::token::Parked;
 use crate::iova::{BrokenSpace, ChunkSpace};
 
 /// A broken invariant of a domain, numbered as in the module's documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BrokenDomain {
     /// D1: the space is broken.
+    #[error("D1: the space: {0}")]
     Space(BrokenSpace),
     /// D2: this extent is in a magazine or in quarantine, but its node does not reserve it.
+    #[error("D2: {0:?} is cached but not reserved")]
     Unreserved(Extent<Iova>),
     /// D3: this extent is in magazines or in quarantine twice.
+    #[error("D3: {0:?} is cached twice")]
     Twice(Extent<Iova>),
     /// D4: an extent in a magazine of this order does not start at a multiple of its length.
+    #[error("D4: an extent of order {0} is not aligned to it")]
     Askew(usize),
     /// D5: the depot of this order exceeds its limit, or has a magazine on the wrong stack.
+    #[error("D5: the depot of order {0} is inconsistent")]
     Depot(usize),
     /// D6: fewer tokens are outstanding than are in quarantine.
+    #[error("D6: {quarantined} tokens wait, and {outstanding} are outstanding")]
     Count {
         /// Tokens that were issued and not redeemed.
         outstanding: u64,
@@ -36,30 +42,9 @@ pub enum BrokenDomain {
         quarantined: u64,
     },
     /// Out of memory for the check itself.
+    #[error("out of memory for the check")]
     NoMemory,
 }
-
-impl fmt::Display for BrokenDomain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Space(broken) => write!(f, "D1: the space: {broken}"),
-            Self::Unreserved(extent) => write!(f, "D2: {extent:?} is cached but not reserved"),
-            Self::Twice(extent) => write!(f, "D3: {extent:?} is cached twice"),
-            Self::Askew(order) => write!(f, "D4: an extent of order {order} is not aligned to it"),
-            Self::Depot(order) => write!(f, "D5: the depot of order {order} is inconsistent"),
-            Self::Count {
-                outstanding,
-                quarantined,
-            } => write!(
-                f,
-                "D6: {quarantined} tokens wait, and {outstanding} are outstanding"
-            ),
-            Self::NoMemory => f.write_str("out of memory for the check"),
-        }
-    }
-}
-
-impl Error for BrokenDomain {}
 
 impl<F: Flush, C: DomainConfig> Check for Domain<F, C> {
     type Broken = BrokenDomain;

@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
+use thiserror::Error;
+
 use super::class::{CLASSES, Class};
 use super::depot::Depot;
 use super::flush::Flush;
@@ -157,6 +159,8 @@ pub(super) struct Store<C: DomainConfig> {
 }
 
 /// Error of [`Domain::new`]: out of memory. Returns the arguments.
+#[derive(Error)]
+#[error("out of memory for the nodes, the quarantines and the depots")]
 pub struct NoDomain<F, C: DomainConfig, S = Vec<SpaceNode<<C as DomainConfig>::Space>>>
 where
     S: Storage<C::Space>,
@@ -174,14 +178,6 @@ impl<F, C: DomainConfig, S: Storage<C::Space>> fmt::Debug for NoDomain<F, C, S> 
         f.debug_struct("NoDomain").finish_non_exhaustive()
     }
 }
-
-impl<F, C: DomainConfig, S: Storage<C::Space>> fmt::Display for NoDomain<F, C, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("out of memory for the nodes, the quarantines and the depots")
-    }
-}
-
-impl<F, C: DomainConfig, S: Storage<C::Space>> core::error::Error for NoDomain<F, C, S> {}
 
 /// A locked data of a CPU.
 pub(super) type PerCpuGuard<'a, C> =

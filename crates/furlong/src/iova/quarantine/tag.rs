@@ -13,6 +13,7 @@ pub(in crate::iova) struct Tag(pub(in crate::iova) u32);
 
 impl Tag {
     /// No owner.
+    #[cfg(feature = "alloc")]
     pub(in crate::iova) const NONE: Self = Self(0);
     /// Value of the class bits in tags made by a space itself.
     pub(in crate::iova) const OF_SPACE: u32 = (1 << CLASS_BITS) - 1;

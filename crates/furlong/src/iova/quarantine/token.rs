@@ -1,8 +1,7 @@
 //! The states of an extent after its grant: released, sealed for a flush, free.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
-use core::fmt;
+use thiserror::Error;
 
 use super::tag::Tag;
 use crate::addr::{Extent, Iova};
@@ -126,25 +125,11 @@ pub struct Sealed {
 }
 
 /// The token belongs to another domain. The token is returned; nothing has changed.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Error)]
+#[error("{:?} was not released by this domain", .0.extent())]
 pub struct StaleToken(pub Token);
 
-impl fmt::Display for StaleToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} was not released by this domain", self.0.extent())
-    }
-}
-
-impl Error for StaleToken {}
-
 /// Another domain made the seal. The seal is returned; nothing has changed.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Error)]
+#[error("another domain made the seal")]
 pub struct StaleSeal(pub Sealed);
-
-impl fmt::Display for StaleSeal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("another domain made the seal")
-    }
-}
-
-impl Error for StaleSeal {}

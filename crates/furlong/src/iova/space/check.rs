@@ -1,45 +1,32 @@
 //! `check()`: verifies every invariant of a space and returns the broken one.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
-use core::fmt;
+use thiserror::Error;
 
 use crate::check::Check;
 use crate::iova::{Config, Space, Storage};
 use crate::rbtree::{self, NodeId};
 
 /// A broken invariant of a space, numbered as in the module's documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BrokenSpace {
     /// I1: this extent ends before it begins, or overlaps the one before.
+    #[error("I1: {0:?} is reversed or overlaps the one before")]
     Overlap(NodeId),
     /// I2: the tree is broken.
+    #[error("I2: the tree: {0}")]
     Tree(rbtree::Broken<NodeId>),
     /// I3: this extent is not in the space.
+    #[error("I3: {0:?} is not in the space")]
     Outside(NodeId),
     /// I4: this node is not exactly once in either the tree or the free list.
+    #[error("I4: {0:?} is not reserved and not exactly once in the free list")]
     Lost(NodeId),
     /// I5: these are not the first and the last node.
+    #[error("I5: {0:?} are not the first and last node")]
     Ends(Option<[NodeId; 2]>),
 }
-
-impl fmt::Display for BrokenSpace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Overlap(at) => write!(f, "I1: {at:?} is reversed or overlaps the one before"),
-            Self::Tree(broken) => write!(f, "I2: the tree: {broken}"),
-            Self::Outside(at) => write!(f, "I3: {at:?} is not in the space"),
-            Self::Ends(ends) => write!(f, "I5: {ends:?} are not the first and last node"),
-            Self::Lost(at) => write!(
-                f,
-                "I4: {at:?} is not reserved and not exactly once in the free list"
-            ),
-        }
-    }
-}
-
-impl Error for BrokenSpace {}
 
 impl<C: Config, S: Storage<C>> Check for Space<C, S> {
     type Broken = BrokenSpace;

@@ -1,8 +1,7 @@
 //! Extents whose grant is lost: claimed again, or found to be leaks.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
-use core::fmt;
+use thiserror::Error;
 
 use crate::addr::{Extent, Iova};
 use crate::iova::search::query::whole;
@@ -10,33 +9,24 @@ use crate::iova::{Config, Grant, Kind, Owned, ReleaseError, Space, Storage};
 use crate::rbtree::NodeId;
 
 /// Reason why an extent was not claimed; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ClaimError {
     /// It is not made of whole granules.
+    #[error("{0:?} does not consist of whole granules")]
     Ragged(Extent<Iova>),
     /// None of it is reserved.
+    #[error("no part of it is reserved")]
     NotReserved,
     /// This extent overlaps it, but is not equal to it.
+    #[error("{0:?} is reserved as a whole")]
     Partial(Extent<Iova>),
     /// Its grant is outstanding.
+    #[error("its grant is still held")]
     Granted,
     /// It is a fixed region.
+    #[error("it belongs to a fixed region")]
     Fixed,
 }
-
-impl fmt::Display for ClaimError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ragged(extent) => write!(f, "{extent:?} does not consist of whole granules"),
-            Self::NotReserved => f.write_str("no part of it is reserved"),
-            Self::Partial(owner) => write!(f, "{owner:?} is reserved as a whole"),
-            Self::Granted => f.write_str("its grant is still held"),
-            Self::Fixed => f.write_str("it belongs to a fixed region"),
-        }
-    }
-}
-
-impl Error for ClaimError {}
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
     /// Returns the grant of an [`Unclaimed`](Kind::Unclaimed) extent, which becomes

@@ -5,6 +5,8 @@
 use core::error::Error;
 use core::fmt;
 
+use thiserror::Error;
+
 use super::allocator::Tree;
 use crate::addr::{Address, Extent, Iova};
 use crate::iova::search::query::{Gap, whole};
@@ -20,27 +22,18 @@ pub const RESERVE_NODES: usize = 1;
 pub const RELEASE_RANGE_NODES: usize = 1;
 
 /// Reason why an operation on a range was refused; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RangeError {
     /// It is not made of whole granules.
+    #[error("{0:?} does not consist of whole granules")]
     Ragged(Extent<Iova>),
     /// Part of it lies outside the space, which is given here.
+    #[error("the space is {0:?}")]
     Outside(Extent<Iova>),
     /// Out of memory for the nodes that it needs.
+    #[error("out of memory for more nodes")]
     NoMemory,
 }
-
-impl fmt::Display for RangeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ragged(range) => write!(f, "{range:?} does not consist of whole granules"),
-            Self::Outside(space) => write!(f, "the space is {space:?}"),
-            Self::NoMemory => f.write_str("out of memory for more nodes"),
-        }
-    }
-}
-
-impl Error for RangeError {}
 
 impl From<NoMemory> for RangeError {
     fn from(_: NoMemory) -> Self {
@@ -68,30 +61,21 @@ pub struct NotReleased {
 }
 
 /// Reason why no part of an extent was released.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PartError {
     /// The grant belongs to another space, or its extent has been released or cut by its address.
+    #[error("the extent was not granted by this space")]
     Stale,
     /// The part is not made of whole granules.
+    #[error("the part does not consist of whole granules")]
     Ragged,
     /// The part is not inside the extent.
+    #[error("the part is not inside the extent")]
     NotInside,
     /// Out of memory for the node that a cut in the middle needs.
+    #[error("out of memory for another node")]
     NoMemory,
 }
-
-impl fmt::Display for PartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Stale => "the extent was not granted by this space",
-            Self::Ragged => "the part does not consist of whole granules",
-            Self::NotInside => "the part is not inside the extent",
-            Self::NoMemory => "out of memory for another node",
-        })
-    }
-}
-
-impl Error for PartError {}
 
 impl fmt::Display for NotReleased {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

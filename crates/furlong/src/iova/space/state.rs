@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
-use core::error::Error;
-use core::fmt;
+
+use thiserror::Error;
 
 use crate::addr::{Address, Extent, Iova};
 use crate::iova::search::query::Gap;
@@ -64,12 +64,17 @@ pub struct SavedExtent {
 }
 
 /// Reason why a state was not restored. Variants about an extent contain its index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// It was saved with an unknown version.
+    #[error(
+        "the state has version {0}; this library knows version {known}",
+        known = State::VERSION
+    )]
     Version(u32),
     /// The space ends before it begins.
+    #[error("the space {start:#x}..={last:#x} is reversed")]
     NoExtent {
         /// First byte.
         start: u64,
@@ -77,55 +82,33 @@ pub enum RestoreError {
         last: u64,
     },
     /// No space can have this geometry.
+    #[error("{0}")]
     Geometry(GeometryError),
     /// It has more extents than a space can hold.
+    #[error("the state has {0} extents, more than a space can have")]
     TooMany(usize),
     /// The extent ends before it begins.
+    #[error("extent {0} ends before it begins")]
     Empty(usize),
     /// The extent is not made of whole granules.
+    #[error("extent {0} does not consist of whole granules")]
     Ragged(usize),
     /// Part of the extent lies outside the space.
+    #[error("extent {0} is not in the space")]
     Outside(usize),
     /// The extent lies below the one before it.
+    #[error("extent {0} lies below the one before it")]
     OutOfOrder(usize),
     /// The extent overlaps the one before it.
+    #[error("extent {0} overlaps the one before it")]
     Overlap(usize),
     /// The kind has an unknown number.
+    #[error("extent {0} has the unknown kind {1}")]
     Kind(usize, u8),
     /// Out of memory for the nodes.
+    #[error("out of memory for the nodes")]
     NoMemory,
 }
-
-impl fmt::Display for RestoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Version(found) => {
-                let known = State::VERSION;
-                write!(
-                    f,
-                    "the state has version {found}; this library knows version {known}"
-                )
-            }
-            Self::NoExtent { start, last } => {
-                write!(f, "the space {start:#x}..={last:#x} is reversed")
-            }
-            Self::Geometry(error) => error.fmt(f),
-            Self::TooMany(extents) => write!(
-                f,
-                "the state has {extents} extents, more than a space can have"
-            ),
-            Self::Empty(index) => write!(f, "extent {index} ends before it begins"),
-            Self::Ragged(index) => write!(f, "extent {index} does not consist of whole granules"),
-            Self::Outside(index) => write!(f, "extent {index} is not in the space"),
-            Self::OutOfOrder(index) => write!(f, "extent {index} lies below the one before it"),
-            Self::Overlap(index) => write!(f, "extent {index} overlaps the one before it"),
-            Self::Kind(index, kind) => write!(f, "extent {index} has the unknown kind {kind}"),
-            Self::NoMemory => f.write_str("out of memory for the nodes"),
-        }
-    }
-}
-
-impl Error for RestoreError {}
 
 impl State {
     /// The version that is saved, and the only one that can be restored.

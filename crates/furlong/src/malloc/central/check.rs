@@ -3,7 +3,7 @@
 //! before.
 #![forbid(unsafe_code)]
 
-use core::fmt;
+use thiserror::Error;
 
 use crate::sync::atomic::Ordering;
 
@@ -20,35 +20,25 @@ use super::{
 };
 
 /// A broken invariant of an allocator, and the address of the unit or block concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BrokenMalloc {
     /// I1: a unit is both free and in use, or neither.
+    #[error("a unit is both free and in use, or neither: {0:#x}")]
     Unit(usize),
     /// I2: a count of an arena or of the pool is wrong.
+    #[error("a count does not match the contents: {0:#x}")]
     Count(usize),
     /// I3: a span's words, summary and counts disagree.
+    #[error("the words and numbers of a span disagree: {0:#x}")]
     Words(usize),
     /// I4: a span is not in its heap's list exactly if it has blocks left to give.
+    #[error("a span is in the wrong list, or in none: {0:#x}")]
     List(usize),
     /// I5: a block in a heap's stack is also free in its span, or is not a block of the heap.
+    #[error("a cached block is free in its span, or missing: {0:#x}")]
     Kept(usize),
 }
-
-impl fmt::Display for BrokenMalloc {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, at) = match self {
-            Self::Unit(at) => ("a unit is both free and in use, or neither", at),
-            Self::Count(at) => ("a count does not match the contents", at),
-            Self::Words(at) => ("the words and numbers of a span disagree", at),
-            Self::List(at) => ("a span is in the wrong list, or in none", at),
-            Self::Kept(at) => ("a cached block is free in its span, or missing", at),
-        };
-        write!(f, "{what}: {at:#x}")
-    }
-}
-
-impl core::error::Error for BrokenMalloc {}
 
 fn hold(so: bool, broken: BrokenMalloc) -> Result<(), BrokenMalloc> {
     if so { Ok(()) } else { Err(broken) }

@@ -3,6 +3,8 @@
 
 use core::{marker::PhantomData, mem::offset_of, ptr::NonNull};
 
+use thiserror::Error;
+
 use super::block::{Kind, Run, dispose};
 use super::source::Source;
 use crate::maple::node::geometry::Geometry;
@@ -13,16 +15,9 @@ use crate::maple::node::tree::Tree;
 use crate::rcu::{Batch, RcuHead};
 
 /// Out of memory for a node; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("out of memory for another node")]
 pub struct NoMemory;
-
-impl core::fmt::Display for NoMemory {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("out of memory for another node")
-    }
-}
-
-impl core::error::Error for NoMemory {}
 
 /// Numbers of nodes of both kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

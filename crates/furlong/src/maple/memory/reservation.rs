@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use thiserror::Error;
+
 use super::pool::{NoMemory, Nodes, Pool};
 use crate::maple::config::Config;
 use crate::maple::node::geometry::Geometry;
@@ -21,19 +23,12 @@ pub struct Reservation<C: Config> {
 }
 
 /// A reservation is too small for its number of changes, because the tree has grown since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a tree of {} levels may need more nodes", .levels)]
 pub struct NotEnough {
     /// The levels that the tree has now.
     pub levels: usize,
 }
-
-impl fmt::Display for NotEnough {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a tree of {} levels may need more nodes", self.levels)
-    }
-}
-
-impl core::error::Error for NotEnough {}
 
 impl<C: Config> Reservation<C> {
     /// Obtains nodes for `changes` changes of a tree with `levels` levels, including the leaves.

@@ -1,8 +1,9 @@
 //! Loading of sorted entries into an empty tree.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
 use core::fmt;
+
+use thiserror::Error;
 
 use crate::addr::{Address, Extent, debug_without_value};
 use crate::maple::config::Config;
@@ -22,13 +23,16 @@ use crate::sync::RawLock;
 
 /// The reason why entries were not loaded. The entry at which loading stopped comes back. Those
 /// before it have been dropped, as they are if the iterator panics.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 pub enum BulkError<A: Address, E> {
     /// The map was not empty; this is the first of the new entries. Nothing has changed.
+    #[error("{0:?} cannot be loaded: the tree is not empty")]
     Occupied(Extent<A>, E),
     /// The entry does not lie behind the one before.
+    #[error("{0:?} is not after the previous entry")]
     Order(Extent<A>, E),
     /// Out of memory for nodes.
+    #[error("out of memory for nodes at {0:?}")]
     NoMemory(Extent<A>, E),
 }
 
@@ -42,18 +46,6 @@ impl<A: Address, E> fmt::Debug for BulkError<A, E> {
         debug_without_value(f, name, Some(*at))
     }
 }
-
-impl<A: Address, E> fmt::Display for BulkError<A, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Occupied(at, _) => write!(f, "{at:?} cannot be loaded: the tree is not empty"),
-            Self::Order(at, _) => write!(f, "{at:?} is not after the previous entry"),
-            Self::NoMemory(at, _) => write!(f, "out of memory for nodes at {at:?}"),
-        }
-    }
-}
-
-impl<A: Address, E> Error for BulkError<A, E> {}
 
 impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// A map of entries in ascending order. One place stays free in each node, so that one more

@@ -3,8 +3,8 @@
 
 #[cfg(feature = "alloc")]
 use core::any::Any;
-use core::error::Error;
-use core::fmt;
+
+use thiserror::Error;
 
 use crate::addr::{Address, Extent};
 use crate::maple::config::Config;
@@ -27,11 +27,13 @@ use crate::rcu::Rcu;
 use crate::sync::RawLock;
 
 /// The reason why a tree was not duplicated. The copied part is dropped, as it is if `copy` panics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DuplicateError<X> {
     /// Out of memory for nodes.
+    #[error("out of memory for nodes")]
     NoMemory,
     /// `copy` refused an entry.
+    #[error("an entry was not copied")]
     Entry(X),
 }
 
@@ -40,17 +42,6 @@ impl<X> From<NoMemory> for DuplicateError<X> {
         Self::NoMemory
     }
 }
-
-impl<X> fmt::Display for DuplicateError<X> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoMemory => "out of memory for nodes",
-            Self::Entry(_) => "an entry was not copied",
-        })
-    }
-}
-
-impl<X: fmt::Debug> Error for DuplicateError<X> {}
 
 impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// Duplicates the map, node by node; `copy` makes the entries.

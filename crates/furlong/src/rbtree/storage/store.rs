@@ -1,8 +1,9 @@
 //! Arrays of nodes, fixed or growable.
 #![forbid(unsafe_code)]
 
-use core::fmt;
 use core::ops::DerefMut;
+
+use thiserror::Error;
 
 #[cfg(feature = "alloc")]
 use alloc::{boxed::Box, vec::Vec};
@@ -12,16 +13,9 @@ use crate::rbtree::NodeId;
 use crate::rbtree::{Augment, Node};
 
 /// Out of memory for more nodes; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("out of memory for more nodes")]
 pub struct NoMemory;
-
-impl fmt::Display for NoMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("out of memory for more nodes")
-    }
-}
-
-impl core::error::Error for NoMemory {}
 
 mod sealed {
     pub trait Sealed<A> {}

@@ -1,31 +1,21 @@
 //! Forks: copies of a space.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
-use core::fmt;
+use thiserror::Error;
 
 use crate::vmspace::space::address_space::State;
 use crate::vmspace::{Area, Config, Entry, Errno, Flags, Hold, Index, Space, Value};
 
 /// The reason why there is no child.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ForkError<E> {
     /// Out of memory for the index.
+    #[error("out of memory for the index")]
     NoMemory,
     /// The caller refused an area.
+    #[error("an area was not copied: {0}")]
     Refused(E),
 }
-
-impl<E: fmt::Display> fmt::Display for ForkError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoMemory => f.write_str("out of memory for the index"),
-            Self::Refused(cause) => write!(f, "an area was not copied: {cause}"),
-        }
-    }
-}
-
-impl<E: fmt::Debug + fmt::Display> Error for ForkError<E> {}
 
 impl<E: Into<Errno>> ForkError<E> {
     /// The error number that Linux returns, or that of the caller's refusal.

@@ -1,6 +1,8 @@
 //! Requests for mappings.
 #![forbid(unsafe_code)]
 
+use thiserror::Error;
+
 use crate::addr::{Address, VirtAddr};
 use crate::vmspace::{Errno, Flags, MapError, Prot};
 
@@ -140,7 +142,8 @@ impl<A> Request<A> {
 }
 
 /// A refused request. Its value comes back, and nothing has changed.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
+#[error("{cause}")]
 pub struct Refused<A> {
     /// The reason.
     pub cause: MapError,
@@ -154,14 +157,6 @@ impl<A> core::fmt::Debug for Refused<A> {
         shown.field("cause", &self.cause).finish_non_exhaustive()
     }
 }
-
-impl<A> core::fmt::Display for Refused<A> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        self.cause.fmt(f)
-    }
-}
-
-impl<A> core::error::Error for Refused<A> {}
 
 impl<A> Refused<A> {
     /// The error number that Linux returns.

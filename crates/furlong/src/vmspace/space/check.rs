@@ -1,50 +1,40 @@
 //! `check()`: walks every invariant of a space and names the one that is broken.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
-use core::fmt;
+use thiserror::Error;
 
 use crate::check::Check;
 use crate::vmspace::{Config, Flags, Hold, Index, Pages, Space, Usage, Value};
 
 /// A broken invariant of a space, numbered as in the module's documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BrokenSpace<B> {
     /// V1: the index reports a broken invariant.
+    #[error("V1: the index: {0}")]
     Index(B),
     /// V2: this area is reversed, or overlaps the one before.
+    #[error("V2: {0:?} overlap the area before them")]
     Overlap(Pages),
     /// V3: this area is outside the space, or below its lowest address.
+    #[error("V3: {0:?} are not in the space")]
     Outside(Pages),
     /// V4: this area has an unknown protection, or one that it may not have.
+    #[error("V4: {0:?} have a protection that is not allowed")]
     Prot(Pages),
     /// V5: these are the mapped pages, but other numbers were counted.
+    #[error("V5: {0:?} is mapped")]
     Usage(Usage),
     /// V6: so many pages are in areas that grow, but another number was counted.
+    #[error("V6: {0} pages are of areas that grow")]
     Growing(u64),
     /// V8: so many pages are in areas that a fork does not copy, but another number was counted.
+    #[error("V8: {0} pages are marked as not inherited")]
     Withheld(u64),
     /// V7: so many areas were found, but the index reports another number.
+    #[error("V7: the count of areas is not {0}")]
     Length(usize),
 }
-
-impl<B: fmt::Display> fmt::Display for BrokenSpace<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Index(broken) => write!(f, "V1: the index: {broken}"),
-            Self::Overlap(pages) => write!(f, "V2: {pages:?} overlap the area before them"),
-            Self::Outside(pages) => write!(f, "V3: {pages:?} are not in the space"),
-            Self::Prot(pages) => write!(f, "V4: {pages:?} have a protection that is not allowed"),
-            Self::Usage(usage) => write!(f, "V5: {usage:?} is mapped"),
-            Self::Growing(pages) => write!(f, "V6: {pages} pages are of areas that grow"),
-            Self::Withheld(pages) => write!(f, "V8: {pages} pages are marked as not inherited"),
-            Self::Length(areas) => write!(f, "V7: the count of areas is not {areas}"),
-        }
-    }
-}
-
-impl<B: Error> Error for BrokenSpace<B> {}
 
 impl<A: Value, C: Config, H: Hold> Check for Space<A, C, H> {
     type Broken = BrokenSpace<<C::Index<A> as Index<A>>::Broken>;

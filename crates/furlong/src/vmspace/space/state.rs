@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
-use core::error::Error;
-use core::fmt;
+
+use thiserror::Error;
 
 use super::address_space::Heap;
 use super::layout::Grid;
@@ -91,61 +91,46 @@ pub struct SavedArea<A> {
 }
 
 /// The reason why a state was not restored. Errors about an area contain its position in the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The state has an unknown version.
+    #[error(
+        "the state has version {0}; this library knows version {known}",
+        known = State::<()>::VERSION
+    )]
     Version(u32),
     /// The layout is invalid.
+    #[error("{0}")]
     Layout(LayoutError),
     /// This machine cannot count so many areas.
+    #[error("the state has {0} areas, more than the index can have")]
     AreasMax(u64),
     /// The heap ends before it begins.
+    #[error("the heap ends before it begins")]
     Heap,
     /// The area ends before it begins, or not at pages.
+    #[error("area {0} does not consist of whole pages")]
     Ragged(usize),
     /// The area is outside the space, or below its lowest address.
+    #[error("area {0} is not in the space")]
     Outside(usize),
     /// The area lies below the one before it, or overlaps it.
+    #[error("area {0} begins below the end of the last one")]
     OutOfOrder(usize),
     /// The protection is unknown, or exceeds the accesses that may be allowed.
+    #[error("area {0} has a protection that is not allowed")]
     Prot(usize),
     /// A flag is unknown, or the flags contradict each other.
+    #[error("area {0} has flags that exclude each other")]
     Flags(usize),
     /// The area ends beyond the last possible offset of its object.
+    #[error("area {0} ends beyond the last offset of its object")]
     Offset(usize),
     /// Out of memory for the index.
+    #[error("out of memory for the index")]
     NoMemory,
 }
-
-impl fmt::Display for RestoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Version(found) => {
-                let known = State::<()>::VERSION;
-                write!(
-                    f,
-                    "the state has version {found}; this library knows version {known}"
-                )
-            }
-            Self::Layout(error) => error.fmt(f),
-            Self::AreasMax(areas) => write!(
-                f,
-                "the state has {areas} areas, more than the index can have"
-            ),
-            Self::Heap => f.write_str("the heap ends before it begins"),
-            Self::Ragged(at) => write!(f, "area {at} does not consist of whole pages"),
-            Self::Outside(at) => write!(f, "area {at} is not in the space"),
-            Self::OutOfOrder(at) => write!(f, "area {at} begins below the end of the last one"),
-            Self::Prot(at) => write!(f, "area {at} has a protection that is not allowed"),
-            Self::Flags(at) => write!(f, "area {at} has flags that exclude each other"),
-            Self::Offset(at) => write!(f, "area {at} ends beyond the last offset of its object"),
-            Self::NoMemory => f.write_str("out of memory for the index"),
-        }
-    }
-}
-
-impl Error for RestoreError {}
 
 impl From<&Layout> for SavedLayout {
     fn from(layout: &Layout) -> Self {
