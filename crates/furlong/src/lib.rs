@@ -32,6 +32,7 @@ pub mod addr;
 #[cfg(target_has_atomic = "64")]
 pub mod bounce;
 pub mod check;
+mod error;
 #[cfg(any(doc, doctest))]
 pub mod guides;
 pub mod iova;

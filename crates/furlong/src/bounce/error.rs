@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::mapping::device::Device;
 use super::mapping::direction::Direction;
@@ -11,13 +11,11 @@ use super::pool::plan::PlanError;
 use crate::addr::Iova;
 
 /// Error of a map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapError {
     /// The size is 0.
-    #[error("the length is 0")]
     ZeroSize,
     /// The bytes do not fit in a segment with the device's alignment.
-    #[error("{len} bytes do not fit in a segment; {longest} always fit")]
     TooLarge {
         /// Bytes.
         len: usize,
@@ -25,10 +23,8 @@ pub enum MapError {
         longest: u64,
     },
     /// The device's alignment is larger than a segment.
-    #[error("no run can start at a multiple of {0:#x} + 1")]
     Align(u64),
     /// The run is longer than the device's boundary.
-    #[error("{len} bytes always cross a multiple of {boundary_mask:#x} + 1")]
     CrossesBoundary {
         /// Bytes.
         len: usize,
@@ -36,7 +32,6 @@ pub enum MapError {
         boundary_mask: u64,
     },
     /// The device's quota has too few slots left.
-    #[error("{wanted} slots exceed the quota: {used} of {quota} are in use")]
     Quota {
         /// The quota in slots.
         quota: u32,
@@ -46,10 +41,8 @@ pub enum MapError {
         wanted: u32,
     },
     /// The device reaches no block, and growth cannot help. It has this last address.
-    #[error("the pool has no memory up to {0}")]
     Unreachable(Iova),
     /// No area has such a run.
-    #[error("no run of {wanted} slots fits; {free} slots are free")]
     Full {
         /// Slots of the run.
         wanted: u32,
@@ -57,14 +50,26 @@ pub enum MapError {
         free: usize,
     },
     /// The pool is restricted and has not admitted this device, or another pool has admitted it.
-    #[error("device {0} may not use this pool")]
     NotAdmitted(u32),
     /// The limit of waiting maps has been reached.
-    #[error("{0} maps already wait, the maximum")]
     TooManyWaiters(usize),
     /// There was no room before the deadline.
-    #[error("the time limit passed before there was room")]
     TimedOut,
+}
+
+messages! { MapError:
+    Self::ZeroSize => "the length is 0";
+    Self::TooLarge { len, longest } => "{len} bytes do not fit in a segment; {longest} always fit";
+    Self::Align(n) => "no run can start at a multiple of {n:#x} + 1";
+    Self::CrossesBoundary { len, boundary_mask } =>
+        "{len} bytes always cross a multiple of {boundary_mask:#x} + 1";
+    Self::Quota { quota, used, wanted } =>
+        "{wanted} slots exceed the quota: {used} of {quota} are in use";
+    Self::Unreachable(it) => "the pool has no memory up to {it}";
+    Self::Full { wanted, free } => "no run of {wanted} slots fits; {free} slots are free";
+    Self::NotAdmitted(n) => "device {n} may not use this pool";
+    Self::TooManyWaiters(n) => "{n} maps already wait, the maximum";
+    Self::TimedOut => "the time limit passed before there was room";
 }
 
 impl MapError {
@@ -75,51 +80,57 @@ impl MapError {
 }
 
 /// Error of a call on a mapping: it was not found by its address, or is not the caller's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misuse {
     /// Nothing is mapped at this address, or not any more.
-    #[error("nothing is mapped at {0}")]
     NotMapped(Iova),
     /// The mapping begins at another address, this one.
-    #[error("the mapping begins at {0}")]
     NotStart(Iova),
     /// The mapping belongs to another device, the one with this number.
-    #[error("it was mapped by device {0}")]
     Foreign(u32),
     /// The mapping has another direction, this one.
-    #[error("it was mapped {0:?}")]
     Direction(Direction),
     /// The mapping belongs to a guard.
-    #[error("it belongs to a guard")]
     Guarded,
     /// The mapping has an original where none is expected, or none, or was mapped by another call.
-    #[error("mapped memory must be unmapped, allocated memory must be freed")]
     Kind,
     /// The mapping has another original than the caller's.
-    #[error("the mapping has another original or another length")]
     Original,
     /// The mapping is unclaimed since the pool was restored.
-    #[error("the mapping was not claimed after the pool was restored")]
     Unclaimed,
 }
 
+messages! { Misuse:
+    Self::NotMapped(it) => "nothing is mapped at {it}";
+    Self::NotStart(it) => "the mapping begins at {it}";
+    Self::Foreign(n) => "it was mapped by device {n}";
+    Self::Direction(it) => "it was mapped {it:?}";
+    Self::Guarded => "it belongs to a guard";
+    Self::Kind => "mapped memory must be unmapped, allocated memory must be freed";
+    Self::Original => "the mapping has another original or another length";
+    Self::Unclaimed => "the mapping was not claimed after the pool was restored";
+}
+
 /// Error of a sync; nothing was copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncError {
     /// The mapping was not found, or is not the caller's.
-    #[error("{0}")]
     Misuse(Misuse),
     /// The size is 0.
-    #[error("the length is 0")]
     ZeroSize,
     /// Some of the bytes lie outside the mapping.
-    #[error("the mapping has {len} bytes at {start}")]
     Outside {
         /// The device address of the mapping.
         start: Iova,
         /// Bytes of the mapping.
         len: usize,
     },
+}
+
+messages! { SyncError:
+    Self::Misuse(it) => "{it}";
+    Self::ZeroSize => "the length is 0";
+    Self::Outside { start, len } => "the mapping has {len} bytes at {start}";
 }
 
 impl From<Misuse> for SyncError {
@@ -129,50 +140,58 @@ impl From<Misuse> for SyncError {
 }
 
 /// Error of growth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrowError {
     /// The plan does not allow growth.
-    #[error("the plan does not allow the pool to grow")]
     Never,
     /// The pool has the most blocks that it may have.
-    #[error("the pool has {0} blocks, the maximum")]
     Limit(usize),
     /// No memory, not even for the smallest block.
-    #[error("out of memory for a block")]
     NoMemory,
     /// The memory obtained is misaligned, too small, out of reach or in use.
-    #[error("the memory for a block is at another address than requested")]
     Misplaced,
     /// The memory could not be shared with devices.
-    #[error("the memory for a block could not be shared")]
     NotShared,
     /// Another CPU is growing the pool.
-    #[error("another thread is growing the pool")]
     Busy,
 }
 
+messages! { GrowError:
+    Self::Never => "the plan does not allow the pool to grow";
+    Self::Limit(n) => "the pool has {n} blocks, the maximum";
+    Self::NoMemory => "out of memory for a block";
+    Self::Misplaced => "the memory for a block is at another address than requested";
+    Self::NotShared => "the memory for a block could not be shared";
+    Self::Busy => "another thread is growing the pool";
+}
+
 /// Error of making a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolError {
     /// The plan is invalid.
-    #[error("{0}")]
     Plan(PlanError),
     /// The pool got no first block.
-    #[error("{0}")]
     Block(GrowError),
     /// No memory for the pool's tables.
-    #[error("out of memory for the tables of a pool")]
     NoMemory,
 }
 
+messages! { PoolError:
+    Self::Plan(it) => "{it}";
+    Self::Block(it) => "{it}";
+    Self::NoMemory => "out of memory for the tables of a pool";
+}
+
 /// A pool could not be made; the error returns its memory source.
-#[derive(Error)]
-#[error("{cause}")]
 pub struct NoPool<M> {
     /// The reason.
     pub cause: PoolError,
     /// The memory source.
     pub memory: M,
+}
+
+messages! { NoPool<M> where [M]:
+    Self { cause, .. } => "{cause}";
 }
 
 impl<M> fmt::Debug for NoPool<M> {
@@ -183,11 +202,14 @@ impl<M> fmt::Debug for NoPool<M> {
 }
 
 /// The device still has mappings. The error returns it; nothing has changed.
-#[derive(Debug, Error)]
-#[error("device {} still has {mappings} mappings", .device.id())]
+#[derive(Debug)]
 pub struct StillMapped {
     /// The device.
     pub device: Device,
     /// The number of its mappings.
     pub mappings: usize,
+}
+
+messages! { StillMapped:
+    Self { device, mappings } => "device {} still has {mappings} mappings", device.id();
 }

@@ -1,7 +1,7 @@
 //! `check()`: walks every invariant and names the one that is broken.
 #![forbid(unsafe_code)]
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::node::geometry::Geometry;
 use super::node::inner::Inner;
@@ -11,30 +11,33 @@ use super::node::tree::Tree;
 
 /// A broken invariant of a tree, numbered as in the module's documentation, with the first index of
 /// the node or the slot that breaks it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Broken {
     /// I1: an extent is reversed, overlaps the one before, or leaves its leaf.
-    #[error("I1: the extent at {0:#x} is out of order")]
     Order(u64),
     /// I2: a pivot does not ascend, or leaves its node, or the last one is not MAX.
-    #[error("I2: a pivot of the node at {0:#x} is out of order")]
     Pivot(u64),
     /// I3: two leaves have different depths, an inner node has no child, or the root has only one.
-    #[error("I3: the node at {0:#x} has a wrong depth or no child")]
     Shape(u64),
     /// I4: a leaf has no entry, counts its entries wrongly, or an unused slot is not empty.
-    #[error("I4: the leaf at {0:#x} counts its entries wrongly")]
     Count(u64),
     /// I5: a leaf that is not the first does not begin with an entry.
-    #[error("I5: the leaf at {0:#x} begins with a gap")]
     Begin(u64),
     /// I6: the largest gap noted for a child or for the tree is wrong.
-    #[error("I6: the noted largest gap of the node at {0:#x} is wrong")]
     Gap(u64),
     /// I6: the noted number of entries is wrong; this is the right one.
-    #[error("I6: the noted number of entries is not {0}")]
     Len(u64),
+}
+
+messages! { Broken:
+    Self::Order(n) => "I1: the extent at {n:#x} is out of order";
+    Self::Pivot(n) => "I2: a pivot of the node at {n:#x} is out of order";
+    Self::Shape(n) => "I3: the node at {n:#x} has a wrong depth or no child";
+    Self::Count(n) => "I4: the leaf at {n:#x} counts its entries wrongly";
+    Self::Begin(n) => "I5: the leaf at {n:#x} begins with a gap";
+    Self::Gap(n) => "I6: the noted largest gap of the node at {n:#x} is wrong";
+    Self::Len(n) => "I6: the noted number of entries is not {n}";
 }
 
 /// The facts about a subtree that was walked.

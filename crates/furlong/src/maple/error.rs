@@ -3,15 +3,14 @@
 
 use core::fmt;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::addr::{Address, Extent, debug_without_value};
 
 /// The reason why an entry was not inserted. The entry comes back; nothing has changed.
-#[derive(Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum InsertError<A: Address, E> {
     /// Its extent overlaps that of another entry.
-    #[error("another entry overlaps the extent")]
     Occupied {
         /// The extent of the first one that it overlaps.
         conflict: Extent<A>,
@@ -19,11 +18,15 @@ pub enum InsertError<A: Address, E> {
         entry: E,
     },
     /// Out of memory for nodes.
-    #[error("out of memory for nodes")]
     NoMemory {
         /// The entry.
         entry: E,
     },
+}
+
+messages! { InsertError<A, E> where [A: Address, E]:
+    Self::Occupied { .. } => "another entry overlaps the extent";
+    Self::NoMemory { .. } => "out of memory for nodes";
 }
 
 impl<A: Address, E> InsertError<A, E> {
@@ -45,20 +48,23 @@ impl<A: Address, E> fmt::Debug for InsertError<A, E> {
 }
 
 /// The reason why an entry was not stored. The entry comes back; nothing has changed.
-#[derive(Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum StoreError<E> {
     /// Out of memory for nodes.
-    #[error("out of memory for nodes")]
     NoMemory {
         /// The entry.
         entry: E,
     },
     /// It lies in the middle of an entry that could not be split.
-    #[error("an entry could not be split")]
     NoSplit {
         /// The entry.
         entry: E,
     },
+}
+
+messages! { StoreError<E> where [E]:
+    Self::NoMemory { .. } => "out of memory for nodes";
+    Self::NoSplit { .. } => "an entry could not be split";
 }
 
 impl<E> StoreError<E> {
@@ -81,26 +87,32 @@ impl<E> fmt::Debug for StoreError<E> {
 }
 
 /// The reason why a range was not erased; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EraseError {
     /// Out of memory for nodes.
-    #[error("out of memory for nodes")]
     NoMemory,
     /// It lies in the middle of an entry that could not be split.
-    #[error("an entry could not be split")]
     NoSplit,
 }
 
+messages! { EraseError:
+    Self::NoMemory => "out of memory for nodes";
+    Self::NoSplit => "an entry could not be split";
+}
+
 /// The reason why an entry was not resized; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResizeError<A: Address> {
     /// No entry contains the index.
-    #[error("no entry has the index")]
     Vacant,
     /// The new extent does not contain the index, or it overlaps the entry with this extent.
-    #[error("another entry is in the way")]
     Occupied(Extent<A>),
     /// Out of memory for nodes.
-    #[error("out of memory for nodes")]
     NoMemory,
+}
+
+messages! { ResizeError<A> where [A: Address + fmt::Debug]:
+    Self::Vacant => "no entry has the index";
+    Self::Occupied(..) => "another entry is in the way";
+    Self::NoMemory => "out of memory for nodes";
 }

@@ -4,23 +4,20 @@
 use core::fmt;
 use core::mem::MaybeUninit;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::SegmentId;
 use super::segment::FRAME_BITS;
 use crate::addr::{Extent, Pfn};
 
 /// Error of a plug; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlugError {
     /// A frame beyond 2^40, which no 52-bit address reaches.
-    #[error("frame {0} has more than {bits} bits", bits = FRAME_BITS)]
     Beyond(Pfn),
     /// This segment already has some of the frames.
-    #[error("{0:?} already has some of these frames")]
     Overlap(SegmentId),
     /// The available frames are reversed or not all in the segment.
-    #[error("the available frames {start}..{end} are not in the segment")]
     Avail {
         /// The first available frame.
         start: Pfn,
@@ -28,23 +25,27 @@ pub enum PlugError {
         end: Pfn,
     },
     /// The arm has room for this number of segments, and it is full.
-    #[error("the table is full: it has {0} segments")]
     Full(usize),
     /// No memory for the segment's bookkeeping.
-    #[error("out of memory for the segment's bookkeeping")]
     NoMemory,
     /// The hosting memory is too small, or reaches beyond the range: this number of bytes is
     /// needed.
-    #[error("the bookkeeping needs {0} bytes")]
     TooSmall(usize),
     /// A range can host its bookkeeping only after the start.
-    #[error("the table was not started")]
     NotStarted,
 }
 
+messages! { PlugError:
+    Self::Beyond(frame) => "frame {frame} has more than {FRAME_BITS} bits";
+    Self::Overlap(id) => "{id:?} already has some of these frames";
+    Self::Avail { start, end } => "the available frames {start}..{end} are not in the segment";
+    Self::Full(n) => "the table is full: it has {n} segments";
+    Self::NoMemory => "out of memory for the segment's bookkeeping";
+    Self::TooSmall(n) => "the bookkeeping needs {n} bytes";
+    Self::NotStarted => "the table was not started";
+}
+
 /// Error of a plug with hosted bookkeeping; nothing has changed.
-#[derive(Error)]
-#[error("{cause}")]
 pub struct HostError {
     /// The reason.
     pub cause: PlugError,
@@ -54,6 +55,10 @@ pub struct HostError {
     pub memory: Option<&'static mut [MaybeUninit<u8>]>,
 }
 
+messages! { HostError:
+    Self { cause, .. } => "{cause}";
+}
+
 impl fmt::Debug for HostError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("HostError").field(&self.cause).finish()
@@ -61,47 +66,49 @@ impl fmt::Debug for HostError {
 }
 
 /// Error of an unplug or isolation; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnplugError {
     /// No segment has this frame.
-    #[error("no segment has frame {0}")]
     Unknown(Pfn),
     /// The frames begin in this segment and go beyond its end.
-    #[error("the frames extend beyond the end of {0:?}")]
     Crosses(SegmentId),
     /// They are all frames of the only segment.
-    #[error("the frames are all of the last segment")]
     LastSegment,
     /// Some of them are already isolated.
-    #[error("{0:?} are already isolated")]
     Isolated(Extent<Pfn>),
     /// This frame's descriptor is pinned.
-    #[error("frame {0} is pinned")]
     Pinned(Pfn),
     /// These frames hold bookkeeping: descriptors of frames that would stay, or parts of the index
     /// that had no other memory.
-    #[error("{0:?} hold the bookkeeping of other segments")]
     Bookkeeping(Extent<Pfn>),
     /// Readers are inside: isolate, and remove later.
-    #[error("readers are in a section: isolate now, and remove later")]
     Readers,
     /// The table has not started: unplug in one step instead.
-    #[error("the table was not started: unplug in one step")]
     NotStarted,
     /// The frames were isolated in another table, or a newer token exists for them.
-    #[error("{}", StaleToken::SAID)]
     StaleToken,
     /// A hole in the middle needs a second segment, and all of this number of segments are in use.
-    #[error("the table is full: it has {0} segments")]
     Full(usize),
     /// No memory for the second segment that a hole in the middle needs.
-    #[error("out of memory for a split")]
     NoMemory,
 }
 
+messages! { UnplugError:
+    Self::Unknown(frame) => "no segment has frame {frame}";
+    Self::Crosses(id) => "the frames extend beyond the end of {id:?}";
+    Self::LastSegment => "the frames are all of the last segment";
+    Self::Isolated(frames) => "{frames:?} are already isolated";
+    Self::Pinned(frame) => "frame {frame} is pinned";
+    Self::Bookkeeping(frames) => "{frames:?} hold the bookkeeping of other segments";
+    Self::Readers => "readers are in a section: isolate now, and remove later";
+    Self::NotStarted => "the table was not started: unplug in one step";
+    Self::StaleToken => "{}", StaleToken::SAID;
+    Self::Full(n) => "the table is full: it has {n} segments";
+    Self::NoMemory => "out of memory for a split";
+}
+
 /// Error of a removal, with the token. The frames stay isolated.
-#[derive(Debug, PartialEq, Eq, Error)]
-#[error("{cause}")]
+#[derive(Debug, PartialEq, Eq)]
 pub struct RemoveError {
     /// The reason.
     pub cause: UnplugError,
@@ -109,84 +116,109 @@ pub struct RemoveError {
     pub frames: super::Isolated,
 }
 
+messages! { RemoveError:
+    Self { cause, .. } => "{cause}";
+}
+
 /// Error of an abort, with the token: the frames were isolated in another table, or a newer token
 /// exists for them. Nothing has changed.
-#[derive(Debug, PartialEq, Eq, Error)]
-#[error("{}", Self::SAID)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct StaleToken(pub super::Isolated);
+
+messages! { StaleToken:
+    Self(..) => "{}", Self::SAID;
+}
 
 impl StaleToken {
     const SAID: &str = "the token belongs to another table, or a newer one is valid";
 }
 
 /// Error of a start; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartError {
     /// The table has already started.
-    #[error("the table was started before")]
     Started,
     /// The arm has room for this number of segments, and there are more.
-    #[error("the table supports only {0} segments")]
     Full(usize),
     /// No memory for descriptors and index.
-    #[error("out of memory for descriptors and index")]
     NoMemory,
+}
+
+messages! { StartError:
+    Self::Started => "the table was started before";
+    Self::Full(n) => "the table supports only {n} segments";
+    Self::NoMemory => "out of memory for descriptors and index";
 }
 
 /// Error of a steal; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StealError {
     /// The table has started: its frames belong to the page allocator.
-    #[error("frames can be stolen only at boot")]
     Started,
     /// There is no frame to take.
-    #[error("no frame is available")]
     Nothing,
     /// It would be the last frame of the last segment.
-    #[error("the last frame cannot be taken")]
     LastFrame,
     /// No room for the second segment that a hole in the middle needs.
-    #[error("the table has no room for a split")]
     NoMemory,
     /// The handle is stale.
-    #[error("{0:?} was removed")]
     Stale(SegmentId),
+}
+
+messages! { StealError:
+    Self::Started => "frames can be stolen only at boot";
+    Self::Nothing => "no frame is available";
+    Self::LastFrame => "the last frame cannot be taken";
+    Self::NoMemory => "the table has no room for a split";
+    Self::Stale(id) => "{id:?} was removed";
 }
 
 /// Error of a change to a segment's properties; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetError {
     /// The handle is stale.
-    #[error("{0:?} was removed")]
     Stale(SegmentId),
     /// The available frames are reversed, not all in the segment, or host bookkeeping.
-    #[error("the frames are not in the segment, or host bookkeeping")]
     Avail,
     /// The hint is beyond the available frames.
-    #[error("hint {0} is beyond the available frames")]
     Hint(u64),
 }
 
+messages! { SetError:
+    Self::Stale(id) => "{id:?} was removed";
+    Self::Avail => "the frames are not in the segment, or host bookkeeping";
+    Self::Hint(n) => "hint {n} is beyond the available frames";
+}
+
 /// Error of a request to make descriptors; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MakeError {
     /// No segment with descriptors has this frame.
-    #[error("no segment with descriptors has frame {0}")]
     Unknown(Pfn),
     /// No memory for the index.
-    #[error("out of memory for the index")]
     NoMemory,
 }
 
+messages! { MakeError:
+    Self::Unknown(frame) => "no segment with descriptors has frame {frame}";
+    Self::NoMemory => "out of memory for the index";
+}
+
 /// The segment is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{:?} was removed", .0)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stale(pub SegmentId);
 
+messages! { Stale:
+    Self(id) => "{:?} was removed", id;
+}
+
 /// Out of memory; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("out of memory")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory;
+
+messages! { NoMemory:
+    Self => "out of memory";
+}
 
 /// Reasons for which an index refuses a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! `check()`: verifies every invariant and returns the broken one.
 #![forbid(unsafe_code)]
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::check::Check;
 
@@ -10,30 +10,33 @@ use super::{Config, Nodes, RbTree, Side};
 
 /// A broken invariant of a tree, numbered as in the module's documentation, and the node at which
 /// it was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Broken<R> {
     /// I1: the root has a parent.
-    #[error("I1: the root {0:?} has a parent")]
     RootHasParent(R),
     /// I2: a child's place is not its parent and its side.
-    #[error("I2: a child of {0:?} has another parent")]
     Parent(R),
     /// I3: keys do not ascend.
-    #[error("I3: the key of {0:?} is not above the one before")]
     Order(R),
     /// I4: rank differences do not add up to one rank for the node.
-    #[error("I4: the two children of {0:?} imply different ranks")]
     Rank(R),
     /// I5: a leaf has a rank other than 0.
-    #[error("I5: the leaf {0:?} has a rank other than 0")]
     Leaf(R),
     /// I6: a half is not the value computed from its child's subtree.
-    #[error("I6: the {1:?} half of {0:?} is out of date")]
     Half(R, Side),
     /// I7: the number of linked nodes is not the tree's length.
-    #[error("I7: the count of nodes is not {0}")]
     Length(usize),
+}
+
+messages! { Broken<R> where [R: core::fmt::Debug]:
+    Self::RootHasParent(it) => "I1: the root {it:?} has a parent";
+    Self::Parent(it) => "I2: a child of {it:?} has another parent";
+    Self::Order(it) => "I3: the key of {it:?} is not above the one before";
+    Self::Rank(it) => "I4: the two children of {it:?} imply different ranks";
+    Self::Leaf(it) => "I5: the leaf {it:?} has a rank other than 0";
+    Self::Half(it_0, it) => "I6: the {it:?} half of {it_0:?} is out of date";
+    Self::Length(n) => "I7: the count of nodes is not {n}";
 }
 
 impl<N: Nodes, C: Config> Check for RbTree<N, C> {

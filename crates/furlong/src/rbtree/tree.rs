@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::augment::Summary;
 use super::balance::work::{Head, Work};
@@ -50,20 +50,26 @@ pub struct RbTree<N: Nodes, C: Config = Standard> {
 }
 
 /// Reason why a node was not inserted; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsertError<R> {
     /// The node is in a tree already.
-    #[error("the node is already in a tree")]
     Linked,
     /// Another node has an equal key.
-    #[error("the node {0:?} has an equal key")]
     Occupied(R),
 }
 
+messages! { InsertError<R> where [R: fmt::Debug]:
+    Self::Linked => "the node is already in a tree";
+    Self::Occupied(it) => "the node {it:?} has an equal key";
+}
+
 /// The node is in no tree; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the node is in no tree")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotLinked;
+
+messages! { NotLinked:
+    Self => "the node is in no tree";
+}
 
 /// Message for a node that belongs to another tree.
 const ELSEWHERE: &str = "the node is in another tree";

@@ -2,7 +2,7 @@
 
 use core::ops::ControlFlow;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::retire::batch::Batch;
 
@@ -133,14 +133,17 @@ pub enum Progress {
 }
 
 /// Reason why a barrier did not complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierError {
     /// The caller is a reader and inside a guard: it would wait for itself. Nothing has changed.
-    #[error("a barrier inside a guard would wait for itself")]
     InsideGuard,
     /// `pause` returned `Break`.
-    #[error("the barrier timed out before all retired objects were reclaimed")]
     GaveUp,
+}
+
+messages! { BarrierError:
+    Self::InsideGuard => "a barrier inside a guard would wait for itself";
+    Self::GaveUp => "the barrier timed out before all retired objects were reclaimed";
 }
 
 // SAFETY: everything is forwarded, and the promises concern calls and guards, not the type that

@@ -2,7 +2,7 @@
 
 use core::{fmt, ops::ControlFlow};
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::contract::{BarrierError, Period, Progress, Rcu};
 use super::grace_period::Core;
@@ -200,9 +200,12 @@ impl<S: SlotStore> fmt::Debug for Domain<S> {
 }
 
 /// All slots of the domain are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("all {} reader slots of the domain are taken", .slots)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoFreeSlot {
     /// Number of slots.
     pub slots: usize,
+}
+
+messages! { NoFreeSlot:
+    Self { slots } => "all {} reader slots of the domain are taken", slots;
 }

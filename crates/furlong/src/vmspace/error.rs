@@ -4,14 +4,17 @@
 use core::error::Error;
 use core::fmt;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::Errno;
 
 /// Out of memory for the index; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("out of memory for the index")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory;
+
+messages! { NoMemory:
+    Self => "out of memory for the index";
+}
 
 impl NoMemory {
     /// The error number that Linux returns.

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::{
     Area, At, Config, Flags, Hold, Layout, LayoutError, MapError, Owned, Prot, Request, Space,
@@ -40,34 +40,40 @@ pub struct MapsLine<'a> {
 }
 
 /// The reason why a line was not parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapsLineError {
     /// The line does not begin with two addresses in order, `start-end`.
-    #[error("a line must begin with two ascending addresses, `start-end`")]
     Range,
     /// The second word does not have the form `rw-p`.
-    #[error("the second word must be a protection such as `rw-p`")]
     Prot,
     /// The third word is not an offset.
-    #[error("the third word must be an offset, in hexadecimal")]
     Offset,
     /// The fourth word is not a device, or the fifth not an inode number.
-    #[error("the fourth and fifth word must be a device and an inode number")]
     Inode,
 }
 
+messages! { MapsLineError:
+    Self::Range => "a line must begin with two ascending addresses, `start-end`";
+    Self::Prot => "the second word must be a protection such as `rw-p`";
+    Self::Offset => "the third word must be an offset, in hexadecimal";
+    Self::Inode => "the fourth and fifth word must be a device and an inode number";
+}
+
 /// The reason why a listing was not turned into a space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapsError {
     /// The layout is invalid.
-    #[error("{0}")]
     Layout(LayoutError),
     /// This line, counted from one, cannot be parsed.
-    #[error("line {0}: {1}")]
     Line(usize, MapsLineError),
     /// The area of this line cannot be mapped.
-    #[error("line {0}: {1}")]
     Map(usize, MapError),
+}
+
+messages! { MapsError:
+    Self::Layout(it) => "{it}";
+    Self::Line(n, it) => "line {n}: {it}";
+    Self::Map(n, it) => "line {n}: {it}";
 }
 
 fn hex(word: &str) -> Option<u64> {

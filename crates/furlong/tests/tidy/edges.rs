@@ -23,8 +23,9 @@ const LIBRARY: Layered = Layered {
     low: &[
         ("addr", &["check", "proofs"]),
         ("check", &[]),
+        ("error", &[]),
         ("sync", &[]),
-        ("rcu", &["check", "sync"]),
+        ("rcu", &["check", "error", "sync"]),
         // For tests and proofs alone: the definition of a property, and the list of all of them.
         ("proofs", &["addr", "bounce", "iova", "malloc", "phys"]),
     ],

@@ -1,7 +1,7 @@
 //! A device: the addresses that it reaches, the rules for its buffers, and its quota.
 #![forbid(unsafe_code)]
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::addr::{Address, Iova};
 use crate::bounce::slot::SLOT;
@@ -95,20 +95,23 @@ impl Default for Limits {
 }
 
 /// Error of a device's limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitsError {
     /// The mask of minimum alignment is not a power of two less one.
-    #[error("min_align_mask {0:#x} is not 2^n - 1")]
     MinAlignMask(u64),
     /// The mask of alignment is not a power of two less one.
-    #[error("align_mask {0:#x} is not 2^n - 1")]
     AlignMask(u64),
     /// The mask of the boundary is not a power of two less one, or the boundary is below a slot.
-    #[error("boundary_mask {0:#x} is not 2^n - 1 of at least a slot")]
     BoundaryMask(u64),
     /// The quota is 0: nothing could ever be mapped.
-    #[error("a quota of 0 slots lets the device map nothing")]
     NoQuota,
+}
+
+messages! { LimitsError:
+    Self::MinAlignMask(n) => "min_align_mask {n:#x} is not 2^n - 1";
+    Self::AlignMask(n) => "align_mask {n:#x} is not 2^n - 1";
+    Self::BoundaryMask(n) => "boundary_mask {n:#x} is not 2^n - 1 of at least a slot";
+    Self::NoQuota => "a quota of 0 slots lets the device map nothing";
 }
 
 /// A device that maps through a pool.

@@ -2,7 +2,7 @@
 
 use core::ptr::NonNull;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::addr::{Address, Extent, Iova, PhysAddr};
 use crate::bounce::slot::SLOT;
@@ -55,9 +55,12 @@ pub enum Haste {
 }
 
 /// Error of a conversion between private and shared: it is unknown who can see the memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the memory was not converted")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotConverted;
+
+messages! { NotConverted:
+    Self => "the memory was not converted";
+}
 
 /// The source of bounce memory, with access to the originals of raw mappings.
 ///

@@ -1,7 +1,7 @@
 //! `check()`: walks every invariant of a pool and names the broken one.
 #![forbid(unsafe_code)]
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::block::Block;
 use super::bounce_pool::Pool;
@@ -14,27 +14,30 @@ use crate::check::Check;
 
 /// A broken invariant of a pool, numbered as in the module's documentation. Slot numbers count from
 /// the start of the block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BrokenPool {
     /// I1: the slot is free and part of a mapping.
-    #[error("I1: slot {1} of block {0} is free and mapped")]
     FreeAndMapped(usize, usize),
     /// I2: the slot is taken, but no mapping has it.
-    #[error("I2: slot {1} of block {0} is taken but belongs to no mapping")]
     Lost(usize, usize),
     /// I3: the record at this slot does not describe its run.
-    #[error("I3: the record of slot {1} of block {0} is wrong")]
     Record(usize, usize),
     /// I4: the run that begins at this slot crosses a segment.
-    #[error("I4: the run at slot {1} of block {0} crosses a segment")]
     Crosses(usize, usize),
     /// I5: these blocks overlap, or one of them is misaligned.
-    #[error("I5: blocks {0} and {1} overlap or are misaligned")]
     Blocks(usize, usize),
     /// I6: the block sleeps, and one of its slots is free.
-    #[error("I6: block {0} has no memory but has a free slot")]
     Asleep(usize),
+}
+
+messages! { BrokenPool:
+    Self::FreeAndMapped(n_0, n) => "I1: slot {n} of block {n_0} is free and mapped";
+    Self::Lost(n_0, n) => "I2: slot {n} of block {n_0} is taken but belongs to no mapping";
+    Self::Record(n_0, n) => "I3: the record of slot {n} of block {n_0} is wrong";
+    Self::Crosses(n_0, n) => "I4: the run at slot {n} of block {n_0} crosses a segment";
+    Self::Blocks(n_0, n) => "I5: blocks {n_0} and {n} overlap or are misaligned";
+    Self::Asleep(n) => "I6: block {n} has no memory but has a free slot";
 }
 
 impl<M: Memory, C: Config> Check for Pool<M, C> {

@@ -1,7 +1,7 @@
 //! The command line: `slots[,areas][,force|noforce]`.
 #![forbid(unsafe_code)]
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::plan::{BLOCK_MIN, Plan};
 use crate::addr::Iova;
@@ -66,17 +66,20 @@ pub struct Parameter {
 }
 
 /// Error of parsing a parameter. A field is the number of the part, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterError {
     /// The parameter is empty.
-    #[error("the parameter is empty: write slots[,areas][,force|noforce]")]
     Empty,
     /// The part is neither a number of slots or areas nor a mode, or it is out of place.
-    #[error("part {} is not valid: write slots[,areas][,force|noforce]", .0 + 1)]
     Part(usize),
     /// The number is larger than any pool.
-    #[error("part {} is larger than any pool", .0 + 1)]
     TooLarge(usize),
+}
+
+messages! { ParameterError:
+    Self::Empty => "the parameter is empty: write slots[,areas][,force|noforce]";
+    Self::Part(n) => "part {} is not valid: write slots[,areas][,force|noforce]", n + 1;
+    Self::TooLarge(n) => "part {} is larger than any pool", n + 1;
 }
 
 /// The largest number of slots: 2 TiB.

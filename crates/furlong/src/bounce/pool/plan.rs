@@ -1,7 +1,7 @@
 //! The size of a pool, and the limits of its growth.
 #![forbid(unsafe_code)]
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::addr::Iova;
 use crate::bounce::area::contract::Shape;
@@ -149,17 +149,14 @@ impl Plan {
 }
 
 /// Error of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanError {
     /// There is no slot, no area, or no block.
-    #[error("slots, areas and blocks must be at least 1")]
     Empty,
     /// The number of areas is not a power of two.
-    #[error("the number of areas, {0}, is not a power of two")]
     Areas(usize),
     /// An area does not have whole segments. Each of several areas must have a power of two of
     /// slots; a single one a multiple of [`SEGMENT`] or a smaller power of two.
-    #[error("{slots} slots in {areas} areas are not whole segments of {}", SEGMENT)]
     Uneven {
         /// Slots.
         slots: usize,
@@ -167,11 +164,18 @@ pub enum PlanError {
         areas: usize,
     },
     /// A restricted pool must have one area, no growth and no transient blocks.
-    #[error("a restricted pool must have one area, no growth and no transients")]
     Restricted,
     /// There are more slots than slot numbers.
-    #[error("{0} slots exceed the range of slot numbers")]
     TooLarge(usize),
+}
+
+messages! { PlanError:
+    Self::Empty => "slots, areas and blocks must be at least 1";
+    Self::Areas(n) => "the number of areas, {n}, is not a power of two";
+    Self::Uneven { slots, areas } =>
+        "{slots} slots in {areas} areas are not whole segments of {}", SEGMENT;
+    Self::Restricted => "a restricted pool must have one area, no growth and no transients";
+    Self::TooLarge(n) => "{n} slots exceed the range of slot numbers";
 }
 
 /// The shape of each of `areas` areas with `slots` slots in total.

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::block::segment;
 use super::bounce_pool::Pool;
@@ -73,46 +73,52 @@ pub struct SavedMapping {
 }
 
 /// Error of a restore. A `usize` for a block or a mapping is its index in the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The state has this version, which is not supported.
-    #[error(
-        "the state has version {0}; this library knows version {known}",
-        known = State::VERSION
-    )]
     Version(u32),
     /// The pool could not be made.
-    #[error("{0}")]
     Pool(PoolError),
     /// There are more blocks than the plan has.
-    #[error("the plan allows fewer than {0} blocks")]
     TooManyBlocks(usize),
     /// The block is invalid, or overlaps one before it.
-    #[error("block {0} is not valid, or overlaps another")]
     Block(usize),
     /// The memory of the block is no longer available.
-    #[error("the memory of block {0} no longer exists")]
     Gone(usize),
     /// The mapping is invalid, or overlaps one before it.
-    #[error("mapping {0} is not valid, or overlaps another")]
     Mapping(usize),
     /// No memory for the records of the block.
-    #[error("out of memory for the records of block {0}")]
     NoMemory(usize),
 }
 
+messages! { RestoreError:
+    Self::Version(n) => "the state has version {n}; this library knows version {}", State::VERSION;
+    Self::Pool(it) => "{it}";
+    Self::TooManyBlocks(n) => "the plan allows fewer than {n} blocks";
+    Self::Block(n) => "block {n} is not valid, or overlaps another";
+    Self::Gone(n) => "the memory of block {n} no longer exists";
+    Self::Mapping(n) => "mapping {n} is not valid, or overlaps another";
+    Self::NoMemory(n) => "out of memory for the records of block {n}";
+}
+
 /// Error of a save: no memory for the lists of a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("out of memory for the lists of a state")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory;
 
+messages! { NoMemory:
+    Self => "out of memory for the lists of a state";
+}
+
 /// Error of saving a pool for good: no memory for the lists of its state. The pool continues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{}", NoMemory)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotSaved<P> {
     /// The pool.
     pub pool: P,
+}
+
+messages! { NotSaved<P> where [P: core::fmt::Debug]:
+    Self { .. } => "{}", NoMemory;
 }
 
 impl State {

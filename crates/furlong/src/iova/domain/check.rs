@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::class::Class;
 use super::flush::Flush;
@@ -15,26 +15,20 @@ use crate::iova::quarantine::token::Parked;
 use crate::iova::{BrokenSpace, ChunkSpace};
 
 /// A broken invariant of a domain, numbered as in the module's documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BrokenDomain {
     /// D1: the space is broken.
-    #[error("D1: the space: {0}")]
     Space(BrokenSpace),
     /// D2: this extent is in a magazine or in quarantine, but its node does not reserve it.
-    #[error("D2: {0:?} is cached but not reserved")]
     Unreserved(Extent<Iova>),
     /// D3: this extent is in magazines or in quarantine twice.
-    #[error("D3: {0:?} is cached twice")]
     Twice(Extent<Iova>),
     /// D4: an extent in a magazine of this order does not start at a multiple of its length.
-    #[error("D4: an extent of order {0} is not aligned to it")]
     Askew(usize),
     /// D5: the depot of this order exceeds its limit, or has a magazine on the wrong stack.
-    #[error("D5: the depot of order {0} is inconsistent")]
     Depot(usize),
     /// D6: fewer tokens are outstanding than are in quarantine.
-    #[error("D6: {quarantined} tokens wait, and {outstanding} are outstanding")]
     Count {
         /// Tokens that were issued and not redeemed.
         outstanding: u64,
@@ -42,8 +36,18 @@ pub enum BrokenDomain {
         quarantined: u64,
     },
     /// Out of memory for the check itself.
-    #[error("out of memory for the check")]
     NoMemory,
+}
+
+messages! { BrokenDomain:
+    Self::Space(it) => "D1: the space: {it}";
+    Self::Unreserved(it) => "D2: {it:?} is cached but not reserved";
+    Self::Twice(it) => "D3: {it:?} is cached twice";
+    Self::Askew(n) => "D4: an extent of order {n} is not aligned to it";
+    Self::Depot(n) => "D5: the depot of order {n} is inconsistent";
+    Self::Count { outstanding, quarantined } =>
+        "D6: {quarantined} tokens wait, and {outstanding} are outstanding";
+    Self::NoMemory => "out of memory for the check";
 }
 
 impl<F: Flush, C: DomainConfig> Check for Domain<F, C> {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::class::{CLASSES, Class};
 use super::depot::Depot;
@@ -159,8 +159,6 @@ pub(super) struct Store<C: DomainConfig> {
 }
 
 /// Error of [`Domain::new`]: out of memory. Returns the arguments.
-#[derive(Error)]
-#[error("out of memory for the nodes, the quarantines and the depots")]
 pub struct NoDomain<F, C: DomainConfig, S = Vec<SpaceNode<<C as DomainConfig>::Space>>>
 where
     S: Storage<C::Space>,
@@ -171,6 +169,10 @@ where
     pub flush: F,
     /// The source of CPU numbers.
     pub cpu: C::Cpu,
+}
+
+messages! { NoDomain<F, C, S> where [F, C: DomainConfig, S: Storage<C::Space>]:
+    Self { .. } => "out of memory for the nodes, the quarantines and the depots";
 }
 
 impl<F, C: DomainConfig, S: Storage<C::Space>> fmt::Debug for NoDomain<F, C, S> {

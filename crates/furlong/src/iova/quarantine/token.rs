@@ -1,7 +1,7 @@
 //! The states of an extent after its grant: released, sealed for a flush, free.
 #![forbid(unsafe_code)]
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::tag::Tag;
 use crate::addr::{Extent, Iova};
@@ -125,11 +125,17 @@ pub struct Sealed {
 }
 
 /// The token belongs to another domain. The token is returned; nothing has changed.
-#[derive(Debug, PartialEq, Eq, Error)]
-#[error("{:?} was not released by this domain", .0.extent())]
+#[derive(Debug, PartialEq, Eq)]
 pub struct StaleToken(pub Token);
 
+messages! { StaleToken:
+    Self(it) => "{:?} was not released by this domain", it.extent();
+}
+
 /// Another domain made the seal. The seal is returned; nothing has changed.
-#[derive(Debug, PartialEq, Eq, Error)]
-#[error("another domain made the seal")]
+#[derive(Debug, PartialEq, Eq)]
 pub struct StaleSeal(pub Sealed);
+
+messages! { StaleSeal:
+    Self(..) => "another domain made the seal";
+}

@@ -1,7 +1,7 @@
 //! Extents whose grant is lost: claimed again, or found to be leaks.
 #![forbid(unsafe_code)]
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::addr::{Extent, Iova};
 use crate::iova::search::query::whole;
@@ -9,23 +9,26 @@ use crate::iova::{Config, Grant, Kind, Owned, ReleaseError, Space, Storage};
 use crate::rbtree::NodeId;
 
 /// Reason why an extent was not claimed; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimError {
     /// It is not made of whole granules.
-    #[error("{0:?} does not consist of whole granules")]
     Ragged(Extent<Iova>),
     /// None of it is reserved.
-    #[error("no part of it is reserved")]
     NotReserved,
     /// This extent overlaps it, but is not equal to it.
-    #[error("{0:?} is reserved as a whole")]
     Partial(Extent<Iova>),
     /// Its grant is outstanding.
-    #[error("its grant is still held")]
     Granted,
     /// It is a fixed region.
-    #[error("it belongs to a fixed region")]
     Fixed,
+}
+
+messages! { ClaimError:
+    Self::Ragged(it) => "{it:?} does not consist of whole granules";
+    Self::NotReserved => "no part of it is reserved";
+    Self::Partial(it) => "{it:?} is reserved as a whole";
+    Self::Granted => "its grant is still held";
+    Self::Fixed => "it belongs to a fixed region";
 }
 
 impl<C: Config, S: Storage<C>> Space<C, S> {

@@ -5,7 +5,7 @@
 use core::error::Error;
 use core::fmt;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::allocator::Tree;
 use crate::addr::{Address, Extent, Iova};
@@ -22,17 +22,20 @@ pub const RESERVE_NODES: usize = 1;
 pub const RELEASE_RANGE_NODES: usize = 1;
 
 /// Reason why an operation on a range was refused; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeError {
     /// It is not made of whole granules.
-    #[error("{0:?} does not consist of whole granules")]
     Ragged(Extent<Iova>),
     /// Part of it lies outside the space, which is given here.
-    #[error("the space is {0:?}")]
     Outside(Extent<Iova>),
     /// Out of memory for the nodes that it needs.
-    #[error("out of memory for more nodes")]
     NoMemory,
+}
+
+messages! { RangeError:
+    Self::Ragged(it) => "{it:?} does not consist of whole granules";
+    Self::Outside(it) => "the space is {it:?}";
+    Self::NoMemory => "out of memory for more nodes";
 }
 
 impl From<NoMemory> for RangeError {
@@ -61,20 +64,23 @@ pub struct NotReleased {
 }
 
 /// Reason why no part of an extent was released.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartError {
     /// The grant belongs to another space, or its extent has been released or cut by its address.
-    #[error("the extent was not granted by this space")]
     Stale,
     /// The part is not made of whole granules.
-    #[error("the part does not consist of whole granules")]
     Ragged,
     /// The part is not inside the extent.
-    #[error("the part is not inside the extent")]
     NotInside,
     /// Out of memory for the node that a cut in the middle needs.
-    #[error("out of memory for another node")]
     NoMemory,
+}
+
+messages! { PartError:
+    Self::Stale => "the extent was not granted by this space";
+    Self::Ragged => "the part does not consist of whole granules";
+    Self::NotInside => "the part is not inside the extent";
+    Self::NoMemory => "out of memory for another node";
 }
 
 impl fmt::Display for NotReleased {

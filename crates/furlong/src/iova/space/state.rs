@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::addr::{Address, Extent, Iova};
 use crate::iova::search::query::Gap;
@@ -64,17 +64,12 @@ pub struct SavedExtent {
 }
 
 /// Reason why a state was not restored. Variants about an extent contain its index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// It was saved with an unknown version.
-    #[error(
-        "the state has version {0}; this library knows version {known}",
-        known = State::VERSION
-    )]
     Version(u32),
     /// The space ends before it begins.
-    #[error("the space {start:#x}..={last:#x} is reversed")]
     NoExtent {
         /// First byte.
         start: u64,
@@ -82,32 +77,37 @@ pub enum RestoreError {
         last: u64,
     },
     /// No space can have this geometry.
-    #[error("{0}")]
     Geometry(GeometryError),
     /// It has more extents than a space can hold.
-    #[error("the state has {0} extents, more than a space can have")]
     TooMany(usize),
     /// The extent ends before it begins.
-    #[error("extent {0} ends before it begins")]
     Empty(usize),
     /// The extent is not made of whole granules.
-    #[error("extent {0} does not consist of whole granules")]
     Ragged(usize),
     /// Part of the extent lies outside the space.
-    #[error("extent {0} is not in the space")]
     Outside(usize),
     /// The extent lies below the one before it.
-    #[error("extent {0} lies below the one before it")]
     OutOfOrder(usize),
     /// The extent overlaps the one before it.
-    #[error("extent {0} overlaps the one before it")]
     Overlap(usize),
     /// The kind has an unknown number.
-    #[error("extent {0} has the unknown kind {1}")]
     Kind(usize, u8),
     /// Out of memory for the nodes.
-    #[error("out of memory for the nodes")]
     NoMemory,
+}
+
+messages! { RestoreError:
+    Self::Version(n) => "the state has version {n}; this library knows version {}", State::VERSION;
+    Self::NoExtent { start, last } => "the space {start:#x}..={last:#x} is reversed";
+    Self::Geometry(it) => "{it}";
+    Self::TooMany(n) => "the state has {n} extents, more than a space can have";
+    Self::Empty(n) => "extent {n} ends before it begins";
+    Self::Ragged(n) => "extent {n} does not consist of whole granules";
+    Self::Outside(n) => "extent {n} is not in the space";
+    Self::OutOfOrder(n) => "extent {n} lies below the one before it";
+    Self::Overlap(n) => "extent {n} overlaps the one before it";
+    Self::Kind(n_0, n) => "extent {n_0} has the unknown kind {n}";
+    Self::NoMemory => "out of memory for the nodes";
 }
 
 impl State {

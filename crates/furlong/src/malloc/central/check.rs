@@ -3,7 +3,7 @@
 //! before.
 #![forbid(unsafe_code)]
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::sync::atomic::Ordering;
 
@@ -20,24 +20,27 @@ use super::{
 };
 
 /// A broken invariant of an allocator, and the address of the unit or block concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BrokenMalloc {
     /// I1: a unit is both free and in use, or neither.
-    #[error("a unit is both free and in use, or neither: {0:#x}")]
     Unit(usize),
     /// I2: a count of an arena or of the pool is wrong.
-    #[error("a count does not match the contents: {0:#x}")]
     Count(usize),
     /// I3: a span's words, summary and counts disagree.
-    #[error("the words and numbers of a span disagree: {0:#x}")]
     Words(usize),
     /// I4: a span is not in its heap's list exactly if it has blocks left to give.
-    #[error("a span is in the wrong list, or in none: {0:#x}")]
     List(usize),
     /// I5: a block in a heap's stack is also free in its span, or is not a block of the heap.
-    #[error("a cached block is free in its span, or missing: {0:#x}")]
     Kept(usize),
+}
+
+messages! { BrokenMalloc:
+    Self::Unit(n) => "a unit is both free and in use, or neither: {n:#x}";
+    Self::Count(n) => "a count does not match the contents: {n:#x}";
+    Self::Words(n) => "the words and numbers of a span disagree: {n:#x}";
+    Self::List(n) => "a span is in the wrong list, or in none: {n:#x}";
+    Self::Kept(n) => "a cached block is free in its span, or missing: {n:#x}";
 }
 
 fn hold(so: bool, broken: BrokenMalloc) -> Result<(), BrokenMalloc> {

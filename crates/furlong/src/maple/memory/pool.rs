@@ -3,7 +3,7 @@
 
 use core::{marker::PhantomData, mem::offset_of, ptr::NonNull};
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::block::{Kind, Run, dispose};
 use super::source::Source;
@@ -15,9 +15,12 @@ use crate::maple::node::tree::Tree;
 use crate::rcu::{Batch, RcuHead};
 
 /// Out of memory for a node; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("out of memory for another node")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory;
+
+messages! { NoMemory:
+    Self => "out of memory for another node";
+}
 
 /// Numbers of nodes of both kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::pool::{NoMemory, Nodes, Pool};
 use crate::maple::config::Config;
@@ -23,11 +23,14 @@ pub struct Reservation<C: Config> {
 }
 
 /// A reservation is too small for its number of changes, because the tree has grown since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("a tree of {} levels may need more nodes", .levels)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotEnough {
     /// The levels that the tree has now.
     pub levels: usize,
+}
+
+messages! { NotEnough:
+    Self { levels } => "a tree of {} levels may need more nodes", levels;
 }
 
 impl<C: Config> Reservation<C> {

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::addr::{Address, Extent, debug_without_value};
 use crate::maple::config::Config;
@@ -23,17 +23,20 @@ use crate::sync::RawLock;
 
 /// The reason why entries were not loaded. The entry at which loading stopped comes back. Those
 /// before it have been dropped, as they are if the iterator panics.
-#[derive(Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BulkError<A: Address, E> {
     /// The map was not empty; this is the first of the new entries. Nothing has changed.
-    #[error("{0:?} cannot be loaded: the tree is not empty")]
     Occupied(Extent<A>, E),
     /// The entry does not lie behind the one before.
-    #[error("{0:?} is not after the previous entry")]
     Order(Extent<A>, E),
     /// Out of memory for nodes.
-    #[error("out of memory for nodes at {0:?}")]
     NoMemory(Extent<A>, E),
+}
+
+messages! { BulkError<A, E> where [A: Address, E]:
+    Self::Occupied(it_0, _) => "{it_0:?} cannot be loaded: the tree is not empty";
+    Self::Order(it_0, _) => "{it_0:?} is not after the previous entry";
+    Self::NoMemory(it_0, _) => "out of memory for nodes at {it_0:?}";
 }
 
 impl<A: Address, E> fmt::Debug for BulkError<A, E> {

@@ -4,7 +4,7 @@
 #[cfg(feature = "alloc")]
 use core::any::Any;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::addr::{Address, Extent};
 use crate::maple::config::Config;
@@ -27,14 +27,17 @@ use crate::rcu::Rcu;
 use crate::sync::RawLock;
 
 /// The reason why a tree was not duplicated. The copied part is dropped, as it is if `copy` panics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateError<X> {
     /// Out of memory for nodes.
-    #[error("out of memory for nodes")]
     NoMemory,
     /// `copy` refused an entry.
-    #[error("an entry was not copied")]
     Entry(X),
+}
+
+messages! { DuplicateError<X> where [X: core::fmt::Debug]:
+    Self::NoMemory => "out of memory for nodes";
+    Self::Entry(..) => "an entry was not copied";
 }
 
 impl<X> From<NoMemory> for DuplicateError<X> {

@@ -3,7 +3,7 @@
 
 use core::ops::DerefMut;
 
-use thiserror::Error;
+use crate::error::messages;
 
 #[cfg(feature = "alloc")]
 use alloc::{boxed::Box, vec::Vec};
@@ -13,9 +13,12 @@ use crate::rbtree::NodeId;
 use crate::rbtree::{Augment, Node};
 
 /// Out of memory for more nodes; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("out of memory for more nodes")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory;
+
+messages! { NoMemory:
+    Self => "out of memory for more nodes";
+}
 
 mod sealed {
     pub trait Sealed<A> {}

@@ -1,20 +1,23 @@
 //! Forks: copies of a space.
 #![forbid(unsafe_code)]
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::vmspace::space::address_space::State;
 use crate::vmspace::{Area, Config, Entry, Errno, Flags, Hold, Index, Space, Value};
 
 /// The reason why there is no child.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForkError<E> {
     /// Out of memory for the index.
-    #[error("out of memory for the index")]
     NoMemory,
     /// The caller refused an area.
-    #[error("an area was not copied: {0}")]
     Refused(E),
+}
+
+messages! { ForkError<E> where [E: core::error::Error]:
+    Self::NoMemory => "out of memory for the index";
+    Self::Refused(it) => "an area was not copied: {it}";
 }
 
 impl<E: Into<Errno>> ForkError<E> {

@@ -1,7 +1,7 @@
 //! Requests for mappings.
 #![forbid(unsafe_code)]
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::addr::{Address, VirtAddr};
 use crate::vmspace::{Errno, Flags, MapError, Prot};
@@ -142,13 +142,16 @@ impl<A> Request<A> {
 }
 
 /// A refused request. Its value comes back, and nothing has changed.
-#[derive(Clone, Copy, PartialEq, Eq, Error)]
-#[error("{cause}")]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Refused<A> {
     /// The reason.
     pub cause: MapError,
     /// The value that the area would have had.
     pub value: A,
+}
+
+messages! { Refused<A> where [A]:
+    Self { cause, .. } => "{cause}";
 }
 
 impl<A> core::fmt::Debug for Refused<A> {

@@ -1,39 +1,42 @@
 //! `check()`: walks every invariant of a space and names the one that is broken.
 #![forbid(unsafe_code)]
 
-use thiserror::Error;
+use crate::error::messages;
 
 use crate::check::Check;
 use crate::vmspace::{Config, Flags, Hold, Index, Pages, Space, Usage, Value};
 
 /// A broken invariant of a space, numbered as in the module's documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BrokenSpace<B> {
     /// V1: the index reports a broken invariant.
-    #[error("V1: the index: {0}")]
     Index(B),
     /// V2: this area is reversed, or overlaps the one before.
-    #[error("V2: {0:?} overlap the area before them")]
     Overlap(Pages),
     /// V3: this area is outside the space, or below its lowest address.
-    #[error("V3: {0:?} are not in the space")]
     Outside(Pages),
     /// V4: this area has an unknown protection, or one that it may not have.
-    #[error("V4: {0:?} have a protection that is not allowed")]
     Prot(Pages),
     /// V5: these are the mapped pages, but other numbers were counted.
-    #[error("V5: {0:?} is mapped")]
     Usage(Usage),
     /// V6: so many pages are in areas that grow, but another number was counted.
-    #[error("V6: {0} pages are of areas that grow")]
     Growing(u64),
     /// V8: so many pages are in areas that a fork does not copy, but another number was counted.
-    #[error("V8: {0} pages are marked as not inherited")]
     Withheld(u64),
     /// V7: so many areas were found, but the index reports another number.
-    #[error("V7: the count of areas is not {0}")]
     Length(usize),
+}
+
+messages! { BrokenSpace<B> where [B: core::error::Error]:
+    Self::Index(it) => "V1: the index: {it}";
+    Self::Overlap(it) => "V2: {it:?} overlap the area before them";
+    Self::Outside(it) => "V3: {it:?} are not in the space";
+    Self::Prot(it) => "V4: {it:?} have a protection that is not allowed";
+    Self::Usage(it) => "V5: {it:?} is mapped";
+    Self::Growing(n) => "V6: {n} pages are of areas that grow";
+    Self::Withheld(n) => "V8: {n} pages are marked as not inherited";
+    Self::Length(n) => "V7: the count of areas is not {n}";
 }
 
 impl<A: Value, C: Config, H: Hold> Check for Space<A, C, H> {

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use thiserror::Error;
+use crate::error::messages;
 
 use super::address_space::Heap;
 use super::layout::Grid;
@@ -91,45 +91,46 @@ pub struct SavedArea<A> {
 }
 
 /// The reason why a state was not restored. Errors about an area contain its position in the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The state has an unknown version.
-    #[error(
-        "the state has version {0}; this library knows version {known}",
-        known = State::<()>::VERSION
-    )]
     Version(u32),
     /// The layout is invalid.
-    #[error("{0}")]
     Layout(LayoutError),
     /// This machine cannot count so many areas.
-    #[error("the state has {0} areas, more than the index can have")]
     AreasMax(u64),
     /// The heap ends before it begins.
-    #[error("the heap ends before it begins")]
     Heap,
     /// The area ends before it begins, or not at pages.
-    #[error("area {0} does not consist of whole pages")]
     Ragged(usize),
     /// The area is outside the space, or below its lowest address.
-    #[error("area {0} is not in the space")]
     Outside(usize),
     /// The area lies below the one before it, or overlaps it.
-    #[error("area {0} begins below the end of the last one")]
     OutOfOrder(usize),
     /// The protection is unknown, or exceeds the accesses that may be allowed.
-    #[error("area {0} has a protection that is not allowed")]
     Prot(usize),
     /// A flag is unknown, or the flags contradict each other.
-    #[error("area {0} has flags that exclude each other")]
     Flags(usize),
     /// The area ends beyond the last possible offset of its object.
-    #[error("area {0} ends beyond the last offset of its object")]
     Offset(usize),
     /// Out of memory for the index.
-    #[error("out of memory for the index")]
     NoMemory,
+}
+
+messages! { RestoreError:
+    Self::Version(n) =>
+        "the state has version {n}; this library knows version {}", State::<()>::VERSION;
+    Self::Layout(it) => "{it}";
+    Self::AreasMax(n) => "the state has {n} areas, more than the index can have";
+    Self::Heap => "the heap ends before it begins";
+    Self::Ragged(n) => "area {n} does not consist of whole pages";
+    Self::Outside(n) => "area {n} is not in the space";
+    Self::OutOfOrder(n) => "area {n} begins below the end of the last one";
+    Self::Prot(n) => "area {n} has a protection that is not allowed";
+    Self::Flags(n) => "area {n} has flags that exclude each other";
+    Self::Offset(n) => "area {n} ends beyond the last offset of its object";
+    Self::NoMemory => "out of memory for the index";
 }
 
 impl From<&Layout> for SavedLayout {

@@ -1,0 +1,20 @@
+//! Messages of errors: [`messages!`], the one way to give an error its text.
+#![forbid(unsafe_code)]
+
+/// Implements `Display` and `Error` for a type: a message for each pattern of its values.
+macro_rules! messages {
+    ($error:ty $(where [$($generics:tt)*])?:
+        $($pattern:pat => $message:literal $(, $value:expr)*;)+
+    ) => {
+        impl $(<$($generics)*>)? ::core::fmt::Display for $error {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                match self {
+                    $($pattern => ::core::write!(f, $message $(, $value)*),)+
+                }
+            }
+        }
+
+        impl $(<$($generics)*>)? ::core::error::Error for $error {}
+    };
+}
+pub(crate) use messages;
