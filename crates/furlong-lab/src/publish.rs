@@ -14,7 +14,7 @@ use crate::record::build;
 use crate::record::place::data_dir;
 use crate::report::sheet::Sheet;
 use crate::report::terminal::{self, Style};
-use crate::report::{Form, Target, Targets, json};
+use crate::report::{Target, Targets, json};
 use crate::talk::{self, Voice};
 
 /// Refuses reports that could not be written, before anything is measured.
@@ -22,34 +22,25 @@ use crate::talk::{self, Voice};
 /// # Errors
 ///
 /// The first such report, with a remedy.
-pub fn check(targets: &Targets, form: Form) -> Result<(), Error> {
-    if form != Form::Table && targets.uses_stdout() {
-        return Err(Error::usage(
-            "--format and a report to `-` both want standard output: give the report a file",
-        ));
-    }
+pub fn check(targets: &Targets) -> Result<(), Error> {
     targets
         .check()
         .map_err(|error| Error::usage(error.to_string()))
 }
 
-/// Shows a result and writes the reports. The table goes to stdout, or to stderr if a report or a
-/// machine-readable form goes to stdout.
+/// Shows a result and writes the reports. The table goes to stdout, or to stderr if a report goes
+/// to stdout.
 ///
 /// # Errors
 ///
-/// The form does not fit the result, or reports could not be written. Everything else is shown and
-/// written.
-pub fn publish(result: &ResultFile, form: Form, targets: &Targets) -> Result<(), Error> {
-    let formed = form.render(result).map_err(Error::usage);
-    let shown = if targets.uses_stdout() || form.is_for_programs() {
+/// Reports could not be written. Everything else is shown and written.
+pub fn publish(result: &ResultFile, targets: &Targets) -> Result<(), Error> {
+    let shown = if targets.uses_stdout() {
         talk::say(terminal::render(result, &style(false)).trim_end());
-        talk::data(formed.as_deref().unwrap_or(""))
+        Ok(())
     } else {
-        let table = terminal::render(result, &style(talk::colour()));
-        talk::data(&format!("{}{table}", formed.as_deref().unwrap_or("")))
+        talk::data(&terminal::render(result, &style(talk::colour())))
     };
-    let shown = shown.and(formed.map(drop));
     let written = targets.write(result).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         Error::failed(lines.join("; "))
@@ -69,7 +60,7 @@ pub fn check_pages(pages: &Pages) -> Result<(), Error> {
         html: pages.html.clone(),
         ..Targets::default()
     };
-    check(&targets, Form::Table)
+    check(&targets)
 }
 
 /// Shows a page, and writes it and its figures to the requested files. The terminal's page goes to

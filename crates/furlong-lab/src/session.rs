@@ -166,7 +166,7 @@ impl<'a> Session<'a> {
         if self.ledger.is_torn() {
             publish::rescue(&result, self.options.voice);
         }
-        let published = publish::publish(&result, self.options.form, &self.options.targets);
+        let published = publish::publish(&result, &self.options.targets);
         if self.options.page && self.options.targets.html.is_none() {
             publish::keep_page(&result, self.options.voice);
         }

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod counted;
-mod forms;
+mod formats;
 mod place;
 mod printed;
 mod refusals;

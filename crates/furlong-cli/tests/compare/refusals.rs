@@ -36,18 +36,6 @@ fn bad_input_is_one_line_and_nothing_is_run_or_stored() {
             &[log, log, "--json", "no/such/dir/r.json"],
             "--json no/such/dir/r.json",
         ),
-        (
-            &[log, log, "--format", "benchstat", "--csv", "-"],
-            "--format and a report to `-` both want standard output",
-        ),
-        (
-            &[log, log, "--format", "ministat", "--blocks", "2"],
-            "--format ministat needs 3 runs",
-        ),
-        (
-            &[log, log, log, log, log, log, log, log, "--format=ministat"],
-            "--format ministat can show 7 commands",
-        ),
     ] {
         let (code, line) = refusal(&place.run(arguments));
         assert_eq!(code, Some(2), "{arguments:?}: {line}");

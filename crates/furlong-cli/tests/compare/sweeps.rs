@@ -1,7 +1,7 @@
 //! Parameters, and commands that run once around a comparison.
 #![forbid(unsafe_code)]
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::place::{Place, only, refusal, said};
 
@@ -10,10 +10,7 @@ fn one_command_with_a_parameter_has_an_arm_a_value() {
     let place = Place::new();
     let command = "sh -c 'echo {n}-{w} >> log'";
     let sweep = ["-P", "n", "1", "2", "-L", "w", "x,y", "--blocks", "2"];
-    let options = ["--json", "r.json", "--format", "hyperfine-json", "--quiet"];
-    let output = place.run(&[&[command][..], &sweep, &options].concat());
-    assert!(output.status.success(), "{}", said(&output));
-    let result = place.read("r.json");
+    let result = place.result(&[&[command][..], &sweep].concat());
     let workload = only(&result);
     let arms: Vec<&str> = workload.arms.iter().map(|arm| arm.name.as_str()).collect();
     assert_eq!(arms, ["n=1,w=x", "n=1,w=y", "n=2,w=x", "n=2,w=y"]);
@@ -28,11 +25,8 @@ fn one_command_with_a_parameter_has_an_arm_a_value() {
         place.lines("log"),
         ran.iter().map(printed).collect::<Vec<_>>()
     );
-    let export: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(
-        export["results"][3]["parameters"],
-        json!({"n": "2", "w": "y"})
-    );
+    let settings = &workload.params["parameters"];
+    assert_eq!(settings["n=2,w=y"], json!({"n": "2", "w": "y"}));
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub struct Args {
     /// Exit with 3 if an arm gets this verdict in the primary metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// Form of the result.
+    /// Source and destinations of the result.
     #[command(flatten)]
     pub showing: Showing,
 }
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         page: !showing.reports.no_html(&settings),
         ..showing.options(&settings, &args.fail_on)
     };
-    publish::check(&options.targets, options.form)?;
+    publish::check(&options.targets)?;
     let dir = Dir::open(&args.dir)?;
     let order = Order::read(&dir)?;
     let patience = match (args.resubmit, args.wait) {

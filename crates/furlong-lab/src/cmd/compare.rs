@@ -28,8 +28,6 @@ use crate::model::{Profile, Workload};
 use crate::options::Settings;
 use crate::options::{FailOn, Showing, percent, seconds};
 use crate::publish;
-use crate::report::Form;
-use crate::report::forms::{IGNORE_FAILURE, PARAMETERS};
 use crate::session::{Session, new_seed};
 use crate::talk::Voice;
 use subject::{Filled, Ready, Subject, counted};
@@ -40,8 +38,11 @@ const EXPERIMENT: &str = "compare";
 /// Default number of blocks.
 const BLOCKS: u32 = 10;
 
-/// The same for kernel builds, which are usually run three times.
-const KERNBENCH_BLOCKS: u32 = 3;
+/// Fact about a workload: a sweep's values for its commands, by arm.
+const PARAMETERS: &str = "parameters";
+
+/// Fact about a workload whose commands may fail.
+const IGNORE_FAILURE: &str = "ignore_failure";
 
 /// Commands to compare, the amount of measuring, and the destinations of the result.
 #[derive(Debug, clap::Args)]
@@ -53,8 +54,8 @@ pub struct Args {
     /// A name for each command [default: the command itself]
     #[arg(short, long, value_name = "A,B,..", value_delimiter = ',')]
     pub names: Vec<String>,
-    /// Runs of each command, or their maximum; a verdict needs 6 [default: 10, for kernbench 3,
-    /// with --early at most 30, with --until at most 1000]
+    /// Runs of each command, or their maximum; a verdict needs 6 [default: 10, with
+    /// --early at most 30, with --until at most 1000]
     #[arg(long, visible_alias = "runs", value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub blocks: Option<u32>,
@@ -136,7 +137,7 @@ pub struct Args {
     /// Exit with 3 if a command gets this verdict in wall time, or in the first --metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// Form of the result.
+    /// Source and destinations of the result.
     #[command(flatten)]
     pub showing: Showing,
     /// Place of measurement.
@@ -153,7 +154,7 @@ Examples:
   furlong compare -P jobs 1 8 -D 7 'xz -T{jobs} -c big' --until 0.5
   furlong compare -L level 1,9 --setup 'cp big copy' 'gzip -{level} -c copy' 'zstd -{level} -c copy'
   furlong compare --metric '(?<mb_per_s>[0-9.]+) MB/s' --unit MB/s --better higher './io a' './io b'
-  furlong compare --format kernbench --prepare 'make clean' 'make -j8' 'make -j16'";
+  furlong compare --blocks 6 --prepare 'make clean' 'make -j8' 'make -j16'";
 
 /// Options that are fixed when the comparison begins, so that a resumed one cannot differ.
 const DECIDED: [&str; 26] = [
@@ -193,7 +194,7 @@ const DECIDED: [&str; 26] = [
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let options = args.showing.options(&settings, &args.fail_on);
-    publish::check(&options.targets, options.form)?;
+    publish::check(&options.targets)?;
     let voice = options.voice;
     args.place.check()?;
     if args.place.on == On::Slurm {
@@ -267,7 +268,6 @@ impl Args {
     }
 
     fn schedule(&self, settings: &Settings) -> Result<Schedule, Error> {
-        let form = settings.form(self.showing.format);
         let counters = self.counters.or(settings.counters).unwrap_or_default();
         let subject = self.subject(counters)?;
         let filled = subject.filled()?;
@@ -275,13 +275,8 @@ impl Args {
         let suggested: Vec<String> = arms.iter().map(|arm| arm.suggested.clone()).collect();
         let names = names::arms(&suggested, &self.names)?;
         let blocks = self.blocks.or(settings.blocks);
-        let blocks = blocks
-            .or(self.enough.customary_blocks())
-            .unwrap_or(match form {
-                Form::Kernbench => KERNBENCH_BLOCKS,
-                _ => BLOCKS,
-            });
-        form.check(names.len(), blocks).map_err(Error::usage)?;
+        let blocks = blocks.or(self.enough.customary_blocks());
+        let blocks = blocks.unwrap_or(BLOCKS);
         let listed: Vec<String> = match &self.commands[..] {
             [one] => vec![format!("`{one}`: {}", names.join(" or "))],
             all => {

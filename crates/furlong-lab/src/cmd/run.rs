@@ -14,12 +14,10 @@ use crate::measure::sampler::{Pass, Sampler};
 use crate::measure::select::Selection;
 use crate::model::{Counters, Experiment, Profile, Schedule};
 use crate::nearest::unknown;
-use crate::options::Options;
 use crate::options::Settings;
-use crate::options::{Database, FailOn, Reports, Talk, percent, seconds};
+use crate::options::{FailOn, Showing, percent, seconds};
 use crate::peers;
 use crate::publish;
-use crate::report::Form;
 use crate::session::{Session, new_seed};
 use crate::talk::Voice;
 use furlong_stats::verdict::BLOCKS_MIN;
@@ -87,15 +85,9 @@ pub struct Args {
     /// Exit with 3 if an arm gets this verdict in the primary metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// Location of the record.
+    /// Source and destinations of the result.
     #[command(flatten)]
-    pub database: Database,
-    /// Amount of messages.
-    #[command(flatten)]
-    pub talk: Talk,
-    /// Destinations of the reports.
-    #[command(flatten)]
-    pub reports: Reports,
+    pub showing: Showing,
     /// Place of measurement.
     #[command(flatten)]
     pub place: Where,
@@ -128,8 +120,8 @@ const DECIDED: [&str; 16] = [
 /// Bad input, before anything is measured; afterwards the failure.
 pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
-    let options = args.options(&settings);
-    publish::check(&options.targets, options.form)?;
+    let options = args.showing.options(&settings, &args.fail_on);
+    publish::check(&options.targets)?;
     let voice = options.voice;
     args.place.check()?;
     if args.place.on == On::Slurm {
@@ -169,18 +161,6 @@ pub(crate) fn at_work(
 }
 
 impl Args {
-    fn options<'a>(&'a self, settings: &'a Settings) -> Options<'a> {
-        Options {
-            settings,
-            database: &self.database,
-            form: Form::Table,
-            targets: self.reports.targets(settings),
-            page: !self.reports.no_html(settings) && !self.database.none(settings),
-            fail_on: settings.fail_on(&self.fail_on),
-            voice: self.talk.voice(settings),
-        }
-    }
-
     /// Returns the tag and the note.
     fn words(&self, settings: &Settings) -> (Option<String>, Option<String>) {
         let tag = self.tag.clone().or_else(|| settings.tag.clone());

@@ -16,7 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   furlong show
   furlong show tag:before --html before.html
-  furlong show latest --format benchstat";
+  furlong show latest --csv -";
 
 /// A run, and the destinations of its reports.
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,7 @@ pub struct Args {
     /// A prefix of the run's name, `latest` for this machine's, `pinned` or `tag:NAME` [default:
     /// the latest run of any machine]
     pub run: Option<String>,
-    /// Form of the result.
+    /// Source and destinations of the result.
     #[command(flatten)]
     pub showing: Showing,
 }
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         page: false,
         ..args.showing.options(&settings, &[])
     };
-    publish::check(&options.targets, options.form)?;
+    publish::check(&options.targets)?;
     let store = open(&options)?;
     let refuse = |error: crate::record::store::Fault| Error::usage(error.to_string());
     let brief = match &args.run {
@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         options.voice.warn(&text);
     }
     let result = judged(&saved.result, saved.margin_pct);
-    publish::publish(&result, options.form, &options.targets)?;
+    publish::publish(&result, &options.targets)?;
     Ok(Exit::Done.into())
 }
 

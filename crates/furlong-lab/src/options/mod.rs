@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::record::place::data_dir;
 use crate::record::store::Location;
-use crate::report::{Form, Targets};
+use crate::report::Targets;
 use crate::talk::Voice;
 pub use settings::Settings;
 
@@ -20,8 +20,6 @@ pub struct Options<'a> {
     pub settings: &'a Settings,
     /// Location of the record.
     pub database: &'a Database,
-    /// Form of the result on standard output.
-    pub form: Form,
     /// Destinations of the reports.
     pub targets: Targets,
     /// True if a page is written to the user's data directory.
@@ -81,12 +79,9 @@ impl Reports {
     }
 }
 
-/// Options for the form, source and destination of a result.
+/// Options for the source and the destinations of a result.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Showing {
-    /// Form of the result on standard output [default: table]
-    #[arg(long, value_name = "FORM")]
-    pub format: Option<Form>,
     /// Location of the record.
     #[command(flatten)]
     pub database: Database,
@@ -106,7 +101,6 @@ impl Showing {
         Options {
             settings,
             database: &self.database,
-            form: settings.form(self.format),
             targets: self.reports.targets(settings),
             page: !self.reports.no_html(settings) && !self.database.none(settings),
             fail_on: settings.fail_on(fail_on),

@@ -12,7 +12,6 @@ use crate::error::{Error, cause};
 use crate::model::Counters;
 use crate::model::Profile;
 use crate::record::store::is_url;
-use crate::report::Form;
 
 /// Name of the file.
 const NAME: &str = "furlong.toml";
@@ -49,8 +48,6 @@ pub struct Settings {
     pub tag: Option<String>,
     /// `--note`.
     pub note: Option<String>,
-    /// `--format`.
-    pub format: Option<Form>,
     /// `--fail-on`.
     pub fail_on: Option<Vec<FailOn>>,
     /// `--quiet`.
@@ -93,12 +90,6 @@ impl Settings {
             }
         }
         Ok(Settings::default())
-    }
-
-    /// Returns the form of the output: the option, else the default here, else the table.
-    #[must_use]
-    pub fn form(&self, option: Option<Form>) -> Form {
-        option.or(self.format).unwrap_or_default()
     }
 
     /// Returns the verdicts that fail a command: the option, else the default here.
@@ -171,8 +162,6 @@ mod tests {
 
     use super::Settings;
     use crate::model::Profile;
-    use crate::report::Form;
-
     fn parsed(text: &str) -> Result<Settings, String> {
         Settings::parse(text, Path::new("/home/me/furlong.toml")).map_err(|error| error.message)
     }
@@ -205,20 +194,9 @@ mod tests {
         assert_eq!(settings.json.as_deref(), Some(Path::new("-")));
         assert_eq!(settings.html.as_deref(), Some(Path::new("none")));
         assert_eq!(settings.csv.as_deref(), Some(Path::new("/tmp/a.csv")));
-    }
-
-    #[test]
-    fn an_option_goes_before_the_form_that_stands_here() {
-        let settings = parsed("format = 'hyperfine-json'").unwrap();
-        assert_eq!(settings.form(None), Form::HyperfineJson);
-        assert_eq!(settings.form(Some(Form::Fio)), Form::Fio);
-        assert_eq!(Settings::default().form(None), Form::Table);
-        let server = parsed("db = 'postgres://lab@db/furlong'").unwrap();
-        assert_eq!(
-            server.db.as_deref(),
-            Some(Path::new("postgres://lab@db/furlong"))
-        );
-        assert!(parsed("format = 'pdf'").unwrap_err().contains("line 1"));
+        let server = "postgres://lab@db/furlong";
+        let settings = parsed(&format!("db = '{server}'")).unwrap();
+        assert_eq!(settings.db.as_deref(), Some(Path::new(server)));
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! - `terminal`: tables, pictures and verdicts for a terminal
 //! - `html`: the same for a browser
 //! - `export`: the same as a document and as data
-//! - `forms`: the same in other tools' formats
 //! - `targets`: destinations of the reports
 //! - `wording`: the sentences; `quantity`: the numbers; `text`: safe display of names
 //! - `overview`: all workloads at a glance; `geomean`: one ratio per arm
@@ -14,7 +13,6 @@
 
 pub mod export;
 mod finite;
-pub mod forms;
 mod geomean;
 pub mod html;
 pub(crate) mod outline;
@@ -29,5 +27,4 @@ pub mod wording;
 
 pub use export::{csv, json, junit, markdown};
 pub use finite::finite;
-pub use forms::Form;
 pub use targets::{Target, TargetError, Targets};

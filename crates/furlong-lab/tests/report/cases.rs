@@ -1,9 +1,8 @@
-//! Arms and workloads as test programs and cases: JUnit XML, and the terminal's listing.
+//! Arms and workloads as test cases: JUnit XML.
 #![forbid(unsafe_code)]
 
 use furlong_lab::model::result::ResultFile;
 use furlong_lab::report::junit;
-use furlong_lab::report::terminal::{Style, render};
 use roxmltree::{Document, Node};
 use serde_json::json;
 
@@ -126,68 +125,4 @@ fn a_case_takes_as_long_as_its_sample_or_as_the_documents_calls() {
     metric.unit = "MiB/s".to_owned();
     let text = junit::render(&file);
     assert!(!text.contains("<testcase time") && !text.contains("\" time=\"0.6"));
-}
-
-/// The listing, without the text before and after it.
-fn listing(file: &ResultFile) -> Vec<String> {
-    let text = render(file, &Style::default());
-    let lines = text.lines().skip_while(|line| !line.contains("test case"));
-    let mut listing = vec![];
-    for line in lines {
-        listing.push(line.to_owned());
-        if line.contains("skipped test case") {
-            break;
-        }
-    }
-    listing
-}
-
-#[test]
-fn the_documents_cases_are_listed_as_it_lists_them() {
-    let mut file = odd::named("not-applicable");
-    assert!(listing(&file).is_empty(), "the document made no such calls");
-    let w = &mut file.experiments[0].workloads[0];
-    w.name = "find-10m".to_owned();
-    w.params.insert("calls".to_owned(), json!(10_000_000));
-    let e = &mut file.experiments[0];
-    e.name = "phys-lookup".to_owned();
-    let w = &mut e.workloads[0];
-    for (arm, ns) in w.arms.iter_mut().zip([95.427, 0.0, 0.75]) {
-        for samples in arm.samples.values_mut() {
-            samples.iter_mut().for_each(|sample| *sample = Some(ns));
-        }
-        if let Some(summary) = arm.summary.get_mut("time_ns_per_op") {
-            summary.median = ns;
-        }
-    }
-    let names: Vec<String> = w.arms.iter().map(|arm| arm.name.clone()).collect();
-    let expected = format!(
-        "phys-lookup/{} (1/3): 1 test case
-    find-10m: [0.954270s] Passed.
-[0.954270s]
-
-phys-lookup/{} (2/3): 1 test case
-    find-10m: Skipped: at most 32 segments.
-[0.000000s]
-
-phys-lookup/{} (3/3): 1 test case
-    find-10m: [0.007500s] Passed.
-[0.007500s]
-
-Summary for 3 test programs:
-    2 passed test cases.
-    0 failed test cases.
-    0 expected failed test cases.
-    1 skipped test case.",
-        names[0], names[1], names[2]
-    );
-    assert_eq!(listing(&file).join("\n"), expected);
-    let samples = &mut file.experiments[0].workloads[0].arms[2].samples;
-    samples.get_mut("time_ns_per_op").unwrap()[3] = None;
-    let failed = listing(&file).join(" ");
-    assert!(
-        failed.contains("Failed: time_ns_per_op: 1 of 10 samples are missing"),
-        "{failed}"
-    );
-    assert!(failed.contains("1 failed test case."), "{failed}");
 }

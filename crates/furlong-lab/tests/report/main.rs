@@ -11,4 +11,3 @@ mod page;
 mod schema;
 mod screen;
 mod targets;
-mod variation;

@@ -5,14 +5,29 @@
 //! (`--fail-on` makes that fail).
 #![forbid(unsafe_code)]
 
-use std::fmt::Write as _;
+use maud::{Markup, PreEscaped, html};
 
-use super::cases::{Case, Status, programs, total};
-use crate::model::result::{ExperimentResult, ResultFile};
+use crate::model::result::{ArmResult, ExperimentResult, Kind, ResultFile, WorkloadResult};
+use crate::record::ledger::OPERATIONS;
 use crate::report::finite::finite;
 use crate::report::outline;
 use crate::report::quantity::Scale;
 use crate::report::text::{command_line, plain};
+
+/// The parameter with the number of calls that a case of the measured document made.
+const CALLS: &str = "calls";
+
+/// An arm on a workload.
+struct Case<'a> {
+    experiment: &'a ExperimentResult,
+    workload: &'a WorkloadResult,
+    arm: &'a ArmResult,
+    /// Reason why it failed: samples are missing.
+    failure: Option<String>,
+    /// Seconds of the document's calls if it has their number, otherwise of a sample. `None` if the
+    /// primary metric is neither a time nor a rate, or has no value.
+    seconds: Option<f64>,
+}
 
 /// The whole result as one suite.
 ///
@@ -22,46 +37,23 @@ use crate::report::text::{command_line, plain};
 #[must_use]
 pub fn render(file: &ResultFile) -> String {
     let file = finite(file);
-    let cases: Vec<(&ExperimentResult, Vec<_>)> = file
-        .experiments
-        .iter()
-        .map(|e| {
-            (
-                e,
-                programs(e)
-                    .into_iter()
-                    .flat_map(|program| program.cases)
-                    .collect(),
-            )
-        })
-        .collect();
-    let all = || cases.iter().flat_map(|(_, cases)| cases);
-    let count = |is: fn(&Status) -> bool| all().filter(|case| is(&case.status)).count();
-    let mut xml = Xml(String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"));
-    xml.open(
-        "testsuite",
-        &[
-            ("name", "furlong"),
-            ("tests", &all().count().to_string()),
-            (
-                "failures",
-                &count(|s| matches!(s, Status::Failed(_))).to_string(),
-            ),
-            ("errors", "0"),
-            (
-                "skipped",
-                &count(|s| matches!(s, Status::Skipped(_))).to_string(),
-            ),
-            ("time", &time(total(all()))),
-            ("timestamp", &file.run.started),
-        ],
-    );
-    xml.properties(&file);
-    for (experiment, cases) in &cases {
-        cases.iter().for_each(|case| xml.case(experiment, case));
-    }
-    xml.0.push_str("</testsuite>\n");
-    xml.0
+    let cases: Vec<Case<'_>> = file.experiments.iter().flat_map(cases).collect();
+    let failed = cases.iter().filter(|case| case.failure.is_some()).count();
+    let skipped = cases.iter().filter(|case| case.arm.na.is_some()).count();
+    let seconds = cases.iter().filter_map(|case| case.seconds);
+    // The sum of nothing would be -0.
+    let seconds = seconds.fold(0.0, |sum, seconds| sum + seconds);
+    let suite = html! {
+        (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
+        testsuite name="furlong" tests=(cases.len()) failures=(failed) errors="0"
+            skipped=(skipped) time=(time(seconds)) timestamp=(xml(&file.run.started)) {
+            (line())
+            (properties(&file))
+            @for case in &cases { (case.render()) (line()) }
+        }
+        (line())
+    };
+    suite.into_string()
 }
 
 /// Seconds with the digits of a microsecond.
@@ -69,113 +61,139 @@ fn time(seconds: f64) -> String {
     format!("{seconds:.6}")
 }
 
-/// The markup so far.
-struct Xml(String);
+fn line() -> PreEscaped<&'static str> {
+    PreEscaped("\n")
+}
 
-impl Xml {
-    /// A start tag with its attributes, on a line of its own.
-    fn open(&mut self, name: &str, attributes: &[(&str, &str)]) {
-        self.tag(name, attributes, ">\n");
-    }
-
-    fn tag(&mut self, name: &str, attributes: &[(&str, &str)], end: &str) {
-        let _ = write!(self.0, "<{name}");
-        for (name, value) in attributes {
-            let _ = write!(self.0, " {name}=\"{}\"", escape(&plain(value)));
-        }
-        self.0.push_str(end);
-    }
-
-    fn empty(&mut self, name: &str, attributes: &[(&str, &str)]) {
-        self.tag(name, attributes, "/>\n");
-    }
-
-    /// An element with text; every line of the text is kept.
-    fn text(&mut self, name: &str, text: &str) {
-        let lines: Vec<String> = text.lines().map(|line| escape(&plain(line))).collect();
-        let _ = writeln!(self.0, "<{name}>{}\n</{name}>", lines.join("\n"));
-    }
-
-    fn properties(&mut self, file: &ResultFile) {
-        let run = &file.run;
-        let seed = run.seed.to_string();
-        let command = command_line(&run.command);
-        self.open("properties", &[]);
-        for (name, value) in [
-            ("run", Some(run.id.as_str())),
-            ("command", Some(command.as_str())),
-            ("profile", Some(run.profile.as_str())),
-            ("seed", Some(seed.as_str())),
-            ("version", Some(run.version.as_str())),
-            ("tag", run.tag.as_deref()),
-            ("note", run.note.as_deref()),
-            ("host", Some(run.machine.host.as_str())),
-            ("cpu", run.machine.cpu.as_deref()),
-            ("kernel", Some(run.machine.kernel.as_str())),
-        ] {
-            if let Some(value) = value {
-                self.empty("property", &[("name", name), ("value", value)]);
+fn properties(file: &ResultFile) -> Markup {
+    let run = &file.run;
+    let seed = run.seed.to_string();
+    let command = command_line(&run.command);
+    let known = [
+        ("run", Some(run.id.as_str())),
+        ("command", Some(command.as_str())),
+        ("profile", Some(run.profile.as_str())),
+        ("seed", Some(seed.as_str())),
+        ("version", Some(run.version.as_str())),
+        ("tag", run.tag.as_deref()),
+        ("note", run.note.as_deref()),
+        ("host", Some(run.machine.host.as_str())),
+        ("cpu", run.machine.cpu.as_deref()),
+        ("kernel", Some(run.machine.kernel.as_str())),
+    ];
+    html! {
+        properties {
+            (line())
+            @for (name, value) in known {
+                @if let Some(value) = value {
+                    property name=(name) value=(xml(value)) {}
+                    (line())
+                }
             }
         }
-        self.0.push_str("</properties>\n");
-    }
-
-    fn case(&mut self, e: &ExperimentResult, case: &Case<'_>) {
-        let class = format!("{}.{}", e.name, case.arm.name);
-        let seconds = case.seconds.map(time);
-        let mut attributes = vec![
-            ("classname", class.as_str()),
-            ("name", case.workload.name.as_str()),
-        ];
-        attributes.extend(seconds.as_deref().map(|seconds| ("time", seconds)));
-        self.open("testcase", &attributes);
-        match &case.status {
-            Status::Passed => {}
-            Status::Failed(why) => self.empty("failure", &[("message", why)]),
-            Status::Skipped(why) => self.empty("skipped", &[("message", why)]),
-        }
-        let figures = figures(e, case);
-        if !figures.is_empty() {
-            self.text("system-out", &figures);
-        }
-        if !case.workload.warnings.is_empty() {
-            self.text("system-err", &case.workload.warnings.join("\n"));
-        }
-        self.0.push_str("</testcase>\n");
+        (line())
     }
 }
 
-/// One line per metric: its typical value, and the number of samples behind that median.
-fn figures(e: &ExperimentResult, case: &Case<'_>) -> String {
-    let mut lines = vec![];
-    for (name, metric) in outline::metrics(e) {
-        let Some(value) = outline::typical(case.arm, name) else {
-            continue;
-        };
-        let value = Scale::of(&metric.unit, [value]).show(value);
-        let n = outline::values(case.arm, name).len();
-        lines.push(match metric.kind {
-            crate::model::result::Kind::Exact => format!("{name}: {value}, exact"),
-            crate::model::result::Kind::Sampled => format!("{name}: {value}, median of {n}"),
+/// The cases of an experiment: all workloads of an arm, as its first workload orders the arms.
+fn cases(e: &ExperimentResult) -> Vec<Case<'_>> {
+    let of = |arm: &str| {
+        let cases = e.workloads.iter().filter_map(|workload| {
+            let arm = workload.arms.iter().find(|known| known.name == arm)?;
+            Some(Case {
+                experiment: e,
+                workload,
+                arm,
+                failure: failure(e, workload, arm),
+                seconds: seconds(e, workload, arm),
+            })
         });
-    }
-    lines.join("\n")
+        cases.collect::<Vec<_>>()
+    };
+    outline::arms(e).into_iter().flat_map(of).collect()
 }
 
-/// Text without markup and without the characters that XML 1.0 cannot hold, even escaped.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&apos;"),
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c if c.is_control() => out.push('\u{fffd}'),
-            c => out.push(c),
+fn failure(e: &ExperimentResult, w: &WorkloadResult, arm: &ArmResult) -> Option<String> {
+    if arm.na.is_some() {
+        return None;
+    }
+    let mut whys = vec![];
+    for (name, _) in outline::metrics(e) {
+        let samples = arm.samples.get(name).map_or(&[][..], Vec::as_slice);
+        let missing = samples.iter().filter(|value| value.is_none()).count();
+        if missing > 0 {
+            let all = samples.len();
+            whys.push(format!("{name}: {missing} of {all} samples are missing"));
         }
     }
-    out
+    let primary = outline::primary(e, w);
+    if !primary.is_some_and(|(name, _)| arm.samples.contains_key(name)) {
+        whys.push("nothing was measured".to_owned());
+    }
+    let given_up = w
+        .warnings
+        .iter()
+        .filter(|text| text.starts_with("given up"));
+    (!whys.is_empty()).then(|| {
+        whys.extend(given_up.cloned());
+        whys.join("; ")
+    })
+}
+
+fn seconds(e: &ExperimentResult, w: &WorkloadResult, arm: &ArmResult) -> Option<f64> {
+    let (name, metric) = outline::primary(e, w)?;
+    let value = outline::typical(arm, name)?;
+    let param = |name| w.params.get(name).and_then(serde_json::Value::as_f64);
+    let times = param(CALLS).or_else(|| param(OPERATIONS)).unwrap_or(1.0);
+    let seconds = match metric.unit.as_str() {
+        "ns" => times * value * 1e-9,
+        "us" | "µs" => times * value * 1e-6,
+        "ms" => times * value * 1e-3,
+        "s" => times * value,
+        "ops/s" | "1/s" => times / value,
+        _ => return None,
+    };
+    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
+}
+
+impl Case<'_> {
+    fn render(&self) -> Markup {
+        let class = format!("{}.{}", self.experiment.name, self.arm.name);
+        let figures = self.figures();
+        let warnings = &self.workload.warnings;
+        html! {
+            testcase classname=(xml(&class)) name=(xml(&self.workload.name))
+                time=[self.seconds.map(time)] {
+                @if let Some(why) = &self.failure { failure message=(xml(why)) {} }
+                @if let Some(why) = &self.arm.na { skipped message=(xml(why)) {} }
+                @if !figures.is_empty() { system-out { (lines(&figures)) } }
+                @if !warnings.is_empty() { system-err { (lines(warnings)) } }
+            }
+        }
+    }
+
+    /// One line per metric: its typical value, and the number of samples behind that median.
+    fn figures(&self) -> Vec<String> {
+        let metrics = outline::metrics(self.experiment).into_iter();
+        let figure = metrics.filter_map(|(name, metric)| {
+            let value = outline::typical(self.arm, name)?;
+            let value = Scale::of(&metric.unit, [value]).show(value);
+            let n = outline::values(self.arm, name).len();
+            Some(match metric.kind {
+                Kind::Exact => format!("{name}: {value}, exact"),
+                Kind::Sampled => format!("{name}: {value}, median of {n}"),
+            })
+        });
+        figure.collect()
+    }
+}
+
+/// Several texts, each on its line.
+fn lines(texts: &[String]) -> String {
+    texts.iter().map(|text| xml(text) + "\n").collect()
+}
+
+/// Text without the characters that XML 1.0 cannot hold, even escaped.
+fn xml(text: &str) -> String {
+    plain(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }

@@ -3,10 +3,9 @@
 //! # Files
 //! - `markdown.rs`: a document
 //! - `csv.rs`, `json.rs`: data
-//! - `junit.rs`: test cases; `cases.rs`: a result as test programs
+//! - `junit.rs`: test cases
 #![forbid(unsafe_code)]
 
-pub(crate) mod cases;
 pub mod csv;
 pub mod json;
 pub mod junit;

@@ -1,7 +1,6 @@
 //! A result on a terminal: tables, pictures, verdicts.
 #![forbid(unsafe_code)]
 
-mod atf;
 pub mod columns;
 mod overview;
 pub(in crate::report) mod paint;
@@ -9,7 +8,6 @@ mod summary;
 mod table;
 
 use super::finite::finite;
-use super::forms::fio::of_devices;
 use super::outline::{self, Named};
 use super::picture::{Picture, picture};
 use super::quantity::{Scale, count};
@@ -84,14 +82,6 @@ impl Page {
         self.raw(&fold(text, self.style.width, indent));
     }
 
-    /// A paragraph with every line indented by four columns.
-    fn indented(&mut self, text: &str) {
-        let room = self.style.width - 4;
-        for line in fold(text, room, 2).lines() {
-            self.raw(&format!("    {line}"));
-        }
-    }
-
     /// Lines as they are, without their trailing blanks.
     fn raw(&mut self, text: &str) {
         for line in text.lines() {
@@ -150,9 +140,6 @@ impl Page {
             self.gap();
         }
         overview::write(self, e);
-        atf::write(self, e);
-        // The measured document's own format.
-        self.raw(&of_devices(e, self.style.width));
         for what in &e.left_out {
             self.line(&format!("left out: {}", plain(what)), 2);
         }
