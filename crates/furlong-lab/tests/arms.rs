@@ -173,7 +173,7 @@ fn a_panic_is_a_failed_sample_told_in_a_line() {
 }
 
 fn a_refusal_is_a_failed_sample() {
-    fails_for("fail", "exit status: 1: furlong: no memory is left");
+    fails_for("fail", "exit code 1: furlong: no memory is left");
 }
 
 fn a_number_that_is_none_is_a_failed_sample() {

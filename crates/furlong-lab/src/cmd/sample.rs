@@ -1,11 +1,8 @@
 //! `furlong sample`: one sample of one arm, for the lab itself. Prints a line of JSON on stdout.
 #![forbid(unsafe_code)]
 
-use std::os::unix::process::parent_id;
 use std::panic;
 use std::process::ExitCode;
-
-use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::error::{Error, Exit};
 use crate::model::{Experiment, Outcome, Profile, Request};
@@ -36,9 +33,6 @@ pub struct Args {
     /// Print no times: the instructions that print a time vary with it, and they are being counted
     #[arg(long)]
     pub untimed: bool,
-    /// Process id of the parent: when it ends, this process ends too
-    #[arg(long, value_name = "PID")]
-    pub parent: Option<u32>,
 }
 
 /// Takes the sample in this process.
@@ -47,9 +41,6 @@ pub struct Args {
 ///
 /// An unknown name, or the arm's own failure.
 pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
-    if let Some(parent) = args.parent {
-        die_with(parent)?;
-    }
     say_panics_in_a_line();
     let names: Vec<&str> = experiments
         .iter()
@@ -101,18 +92,6 @@ fn line(outcome: &Outcome) -> Result<String, Error> {
         Err(error) => Err(Error::failed(format!(
             "the outcome cannot be written: {error}"
         ))),
-    }
-}
-
-/// Ties this process to its parent, so that it does not measure on after the run was killed.
-fn die_with(parent: u32) -> Result<(), Error> {
-    set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| Error::failed(format!("cannot be tied to its parent: {error}")))?;
-    // The parent may have ended before the call above.
-    if parent_id() == parent {
-        Ok(())
-    } else {
-        Err(Error::failed("the run that started it has ended"))
     }
 }
 

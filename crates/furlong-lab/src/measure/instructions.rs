@@ -7,8 +7,6 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs;
 use std::io::PipeReader;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -17,9 +15,10 @@ use super::commands::comparison::{CommandComparison, Failures, watched};
 use super::interrupt::Interrupt;
 use super::launch::callgrind::{Callgrind, CallgrindError, Count, per_operation};
 use super::launch::finished::Ending;
-use super::launch::launcher::{LaunchError, Launcher, Output, Task};
+use super::launch::launcher::{LaunchError, Launcher};
+use super::process::{no_file, outcome as read, task};
 use super::sampler::{Job, Pass, SampleError, Sampler};
-use crate::error::{Error, cause};
+use crate::error::Error;
 use crate::model::result::{Better, Kind};
 use crate::model::{MetricPlan, Outcome, Profile};
 use crate::record::build;
@@ -162,23 +161,11 @@ struct SampleCounts {
 impl SampleCounts {
     /// Counts one process: the operations that it did, and its instructions.
     fn count(&self, job: &Job<'_>, operations: u64) -> Result<(u64, u64), SampleError> {
-        let lost = |error: std::io::Error| {
-            SampleError::Failed(format!("cannot create a temporary file: {}", cause(&error)))
-        };
+        let lost = |error: std::io::Error| SampleError::Failed(no_file(&error));
         let place = tempfile::tempdir().map_err(lost)?;
         let said = place.path().join("said");
-        let mut task = Task::new(&self.program, &["sample", job.experiment]);
-        let options = [
-            job.workload.name.clone(),
-            job.arm.to_owned(),
-            format!("--profile={}", self.profile.name()),
-            format!("--seed={}", job.seed),
-            format!("--operations={operations}"),
-            "--untimed".to_owned(),
-        ];
-        task.arguments.extend(options.map(OsString::from));
-        task.output = Output::File(said.clone());
-        task.limit = Some(job.timeout);
+        let mut task = task(&self.program, self.profile, job, operations, &said);
+        task.arguments.push("--untimed".into());
         let run = |stop: &PipeReader| self.callgrind.count(&self.launcher, &task, Some(stop));
         let count = watched(&self.interrupt, run)
             .map_err(lost)?
@@ -187,11 +174,8 @@ impl SampleCounts {
         if count.finished.ending != Ending::Exited(0) {
             return Err(missed(failed(&count)));
         }
-        let line = fs::read_to_string(&said).map_err(lost)?;
-        let outcome: Outcome = serde_json::from_str(line.trim()).map_err(|_| {
-            SampleError::Failed("it printed no line of JSON under callgrind".to_owned())
-        })?;
-        Ok((outcome.operations, count.instructions))
+        let done = read(&said, &count.finished)?.operations;
+        Ok((done, count.instructions))
     }
 }
 

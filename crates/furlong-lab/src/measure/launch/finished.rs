@@ -38,7 +38,8 @@ impl Finished {
 
 /// True if the line is only a Rust program's hint about its backtrace.
 fn is_hint(line: &str) -> bool {
-    line.starts_with("note: ") && line.contains("`RUST_BACKTRACE=")
+    line.starts_with("skipping backtrace")
+        || line.starts_with("note: ") && line.contains("`RUST_BACKTRACE=")
 }
 
 /// The end of a command.
