@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod arms;
-mod digest;
 pub(crate) mod frame;
 mod guide;
 mod machine;
@@ -12,7 +11,10 @@ mod tables;
 mod verdicts;
 mod workload;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as BASE64;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest as _, Sha256};
 
 use super::finite::finite;
 use super::text::{called, plain, shorten};
@@ -64,9 +66,9 @@ pub(crate) fn sections(file: &ResultFile) -> Markup {
 
 /// A whole page around its content.
 pub(super) fn page(title: &str, version: &str, body: &Markup) -> String {
+    let style = BASE64.encode(Sha256::digest(STYLE));
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        digest::sha256_base64(STYLE)
+        "default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'"
     );
     let page = html! {
         (DOCTYPE)
