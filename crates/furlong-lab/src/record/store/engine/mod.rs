@@ -12,6 +12,7 @@ pub(super) mod postgres;
 mod schema;
 pub(super) mod sqlite;
 
+use rusqlite::types::{FromSql, ValueRef};
 use serde::de::DeserializeOwned;
 
 use super::Fault;
@@ -81,9 +82,9 @@ pub(in crate::record::store) struct Odd(pub(in crate::record::store) String);
 
 impl Row {
     /// Returns the value of a column.
-    pub(in crate::record::store) fn get<T: FromValue>(&self, column: usize) -> Result<T, Odd> {
+    pub(in crate::record::store) fn get<T: FromSql>(&self, column: usize) -> Result<T, Odd> {
         let value = self.0.get(column).unwrap_or(&Value::Null);
-        T::from_value(value).ok_or_else(|| {
+        T::column_result(value.borrowed()).map_err(|_| {
             Odd(format!(
                 "it contains {value:?}, which furlong never writes there"
             ))
@@ -100,49 +101,14 @@ impl Row {
     }
 }
 
-/// A type that a column's value converts to.
-pub(in crate::record::store) trait FromValue: Sized {
-    fn from_value(value: &Value) -> Option<Self>;
-}
-
-impl FromValue for i64 {
-    fn from_value(value: &Value) -> Option<i64> {
-        match value {
-            Value::Integer(number) => Some(*number),
-            _ => None,
-        }
-    }
-}
-
-impl FromValue for u32 {
-    fn from_value(value: &Value) -> Option<u32> {
-        i64::from_value(value)?.try_into().ok()
-    }
-}
-
-impl FromValue for f64 {
-    fn from_value(value: &Value) -> Option<f64> {
-        match value {
-            Value::Real(number) => Some(*number),
-            _ => None,
-        }
-    }
-}
-
-impl FromValue for String {
-    fn from_value(value: &Value) -> Option<String> {
-        match value {
-            Value::Text(text) => Some(text.clone()),
-            _ => None,
-        }
-    }
-}
-
-impl<T: FromValue> FromValue for Option<T> {
-    fn from_value(value: &Value) -> Option<Option<T>> {
-        match value {
-            Value::Null => Some(None),
-            _ => T::from_value(value).map(Some),
+impl Value {
+    /// Returns the value as SQLite's, whose conversions to Rust's types serve both engines.
+    fn borrowed(&self) -> ValueRef<'_> {
+        match self {
+            Value::Null => ValueRef::Null,
+            Value::Integer(number) => ValueRef::Integer(*number),
+            Value::Real(number) => ValueRef::Real(*number),
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
         }
     }
 }

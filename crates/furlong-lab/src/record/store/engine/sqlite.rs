@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::types::ValueRef;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, ToSql, params_from_iter};
 
 use super::schema::{self, Standing};
@@ -136,13 +136,8 @@ impl Engine for Sqlite {
 }
 
 impl ToSql for Value {
-    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
-        match self {
-            Value::Null => rusqlite::types::Null.to_sql(),
-            Value::Integer(number) => number.to_sql(),
-            Value::Real(number) => number.to_sql(),
-            Value::Text(text) => text.to_sql(),
-        }
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(self.borrowed()))
     }
 }
 
