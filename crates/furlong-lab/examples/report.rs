@@ -51,10 +51,7 @@ fn write(folder: &Path, name: &str, file: &ResultFile) -> Result<(), String> {
         junit: path("xml"),
     };
     targets.check().map_err(|e| e.to_string())?;
-    targets.write(file).map_err(|failed| {
-        let lines: Vec<String> = failed.iter().map(ToString::to_string).collect();
-        lines.join("\n")
-    })?;
+    targets.write(file).map_err(|e| e.to_string())?;
     let text = folder.join(format!("{name}.txt"));
     fs::write(&text, terminal::render(file, &Style::default()))
         .map_err(|e| format!("{}: {e}", text.display()))

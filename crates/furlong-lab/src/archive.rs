@@ -10,7 +10,7 @@ use crate::options::{Database, Options, Settings, default_database};
 use crate::peers;
 use crate::record::build;
 use crate::record::machine::Files;
-use crate::record::store::{Brief, Fault, Location, Saved, Status, Store};
+use crate::record::store::{Brief, Location, Saved, Status, Store};
 
 /// Opens the store and begins the run in it. Returns the store, or none if it cannot be used, and
 /// the warnings.
@@ -62,7 +62,7 @@ pub fn open(options: &Options<'_>) -> Result<Store, Error> {
 /// It does not exist, cannot be read, or was given as `none`.
 pub fn open_database(database: &Database, settings: &Settings) -> Result<Store, Error> {
     let location = located(database, settings)?;
-    Store::open_existing(&location).map_err(|fault| Error::usage(fault.to_string()))
+    Ok(Store::open_existing(&location)?)
 }
 
 /// Returns the location of a database that must exist.
@@ -92,7 +92,7 @@ pub fn make_database(database: &Database, settings: &Settings) -> Result<Store, 
         Error::usage("the location of the stored runs is unknown: set --db, XDG_DATA_HOME or HOME")
     })?;
     make_home(&location);
-    Store::open(&location).map_err(|fault| Error::usage(fault.to_string()))
+    Ok(Store::open(&location)?)
 }
 
 /// Creates the directory of the default database.
@@ -122,16 +122,15 @@ const TAG: &str = "tag:";
 /// There is none, or there are several.
 pub fn find(store: &Store, name: &str) -> Result<Brief, Error> {
     let here = || Files::default().machine();
-    let refuse = |fault: Fault| Error::usage(fault.to_string());
     let id = match name.strip_prefix(TAG) {
         Some(tag) => {
-            let found = store.tagged(tag, 1).map_err(refuse)?.into_iter().next();
+            let found = store.tagged(tag, 1)?.into_iter().next();
             let missing = || format!("no run has the tag `{tag}`: `furlong history` lists them");
             Some(found.ok_or_else(|| Error::usage(missing()))?.id)
         }
         None if name == LATEST => {
             let host = here();
-            let found = store.listed(Some(&host.id), 1).map_err(refuse)?;
+            let found = store.listed(Some(&host.id), 1)?;
             let missing = || {
                 let (path, host) = (store.location(), &host.host);
                 format!("{path} has no run of {host} yet: `furlong run` makes one")
@@ -141,7 +140,7 @@ pub fn find(store: &Store, name: &str) -> Result<Brief, Error> {
         }
         None if name == PINNED => {
             let host = here();
-            let found = store.pinned(&host.id).map_err(refuse)?;
+            let found = store.pinned(&host.id)?;
             let missing = || {
                 let host = &host.host;
                 format!("no run of {host} is pinned: `furlong mark RUN --pin` pins one")
@@ -155,8 +154,7 @@ pub fn find(store: &Store, name: &str) -> Result<Brief, Error> {
 
 /// Finds the one run whose name has this prefix.
 fn beginning(store: &Store, prefix: &str) -> Result<Brief, Error> {
-    let refuse = |fault: Fault| Error::usage(fault.to_string());
-    let mut found = store.runs(prefix).map_err(refuse)?;
+    let mut found = store.runs(prefix)?;
     let listed = |runs: &[Brief]| {
         let lines = runs
             .iter()
@@ -167,7 +165,7 @@ fn beginning(store: &Store, prefix: &str) -> Result<Brief, Error> {
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => {
-            let all = store.runs("").map_err(refuse)?;
+            let all = store.runs("")?;
             let there = if all.is_empty() {
                 "none yet".to_owned()
             } else {
@@ -257,6 +255,6 @@ pub(crate) fn take_up(
     };
     match store.claim(id) {
         Ok(()) => Ok(Some((saved.result, store))),
-        Err(fault) => Err(Error::usage(fault.to_string())),
+        Err(fault) => Err(fault.into()),
     }
 }

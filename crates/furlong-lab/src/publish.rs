@@ -14,7 +14,7 @@ use crate::record::build;
 use crate::record::place::data_dir;
 use crate::report::sheet::Sheet;
 use crate::report::terminal::{self, Style};
-use crate::report::{Target, Targets, json};
+use crate::report::{Target, Targets, html, json};
 use crate::talk::{self, Voice};
 
 /// Refuses reports that could not be written, before anything is measured.
@@ -23,9 +23,7 @@ use crate::talk::{self, Voice};
 ///
 /// The first such report, with a remedy.
 pub fn check(targets: &Targets) -> Result<(), Error> {
-    targets
-        .check()
-        .map_err(|error| Error::usage(error.to_string()))
+    targets.check()
 }
 
 /// Shows a result and writes the reports. The table goes to stdout, or to stderr if a report goes
@@ -41,10 +39,8 @@ pub fn publish(result: &ResultFile, targets: &Targets) -> Result<(), Error> {
     } else {
         talk::data(&terminal::render(result, &style(talk::colour())))
     };
-    let written = targets.write(result).map_err(|errors| {
-        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Error::failed(lines.join("; "))
-    });
+    // Written even if nothing can be shown.
+    let written = targets.write(result);
     shown.and(written)
 }
 
@@ -86,42 +82,25 @@ pub fn sheet(sheet: &Sheet, figures: &impl Serialize, pages: &Pages) -> Result<(
     } else {
         talk::data(&sheet.terminal(&style(talk::colour())))?;
     }
-    for (target, text) in made {
-        let put = target.put(text.as_bytes());
-        put.map_err(|error| Error::failed(error.to_string()))?;
-    }
-    Ok(())
+    made.iter()
+        .try_for_each(|(target, text)| target.put(text.as_bytes()))
 }
 
 /// Writes the page that every run leaves in the user's data directory, and prints its path. A
 /// failure is only a warning, because the page was not requested.
 pub fn keep_page(result: &ResultFile, voice: Voice) {
-    match page(result) {
+    let name = format!("{}.html", result.run.id);
+    match own("reports", "--html", &name, &html::render(result)) {
         Ok(path) => voice.note(&format!("report: {}", path.display())),
         Err(why) => voice.warn(&format!("no HTML report: {why}")),
     }
 }
 
-fn page(result: &ResultFile) -> Result<PathBuf, String> {
-    let path = own("reports", "--html", result, "html")?;
-    let targets = Targets {
-        html: Some(path.clone()),
-        ..Targets::default()
-    };
-    write(&targets, result).map(|()| path)
-}
-
 /// Writes a run to the user's data directory after the store lost a part of it, so that it can be
 /// imported.
 pub fn rescue(result: &ResultFile, voice: Voice) {
-    let written = own("rescued", "--json", result, "json").and_then(|path| {
-        let targets = Targets {
-            json: Some(path.clone()),
-            ..Targets::default()
-        };
-        write(&targets, result).map(|()| path)
-    });
-    match written {
+    let name = format!("{}.json", result.run.id);
+    match own("rescued", "--json", &name, &json::render(result)) {
         Ok(path) => voice.warn(&format!(
             "the whole run was saved to {0}: `furlong import {0}` adds it to a store",
             path.display()
@@ -130,22 +109,21 @@ pub fn rescue(result: &ResultFile, voice: Voice) {
     }
 }
 
-/// Returns the path of a result's file in the user's data directory, and creates its directory.
-fn own(dir: &str, option: &str, result: &ResultFile, end: &str) -> Result<PathBuf, String> {
+/// Writes a file in the user's data directory, and returns its path.
+fn own(dir: &str, option: &'static str, name: &str, text: &str) -> Result<PathBuf, String> {
     let none = || format!("neither XDG_DATA_HOME nor HOME is set: name a file with {option} FILE");
     let dir = data_dir().ok_or_else(none)?.join(dir);
     fs::create_dir_all(&dir).map_err(|error| {
         let (dir, why) = (dir.display(), cause(&error));
         format!("{dir} cannot be created ({why}): name a file with {option} FILE")
     })?;
-    Ok(dir.join(format!("{}.{end}", result.run.id)))
-}
-
-fn write(targets: &Targets, result: &ResultFile) -> Result<(), String> {
-    targets.write(result).map_err(|errors| {
-        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        lines.join("; ")
-    })
+    let path = dir.join(name);
+    let target = Target {
+        option,
+        path: &path,
+    };
+    target.put(text.as_bytes()).map_err(|error| error.message)?;
+    Ok(path)
 }
 
 /// Returns the style of the terminal: its width, or that of `COLUMNS`, and the use of colour.

@@ -25,7 +25,7 @@ use crate::record::build;
 use crate::record::judged::{deciding, judged};
 use crate::record::ledger::Ledger;
 use crate::record::machine::{CpuTime, Files};
-use crate::record::store::{Fault, Status, redacted};
+use crate::record::store::{Status, redacted};
 use crate::talk::{self, Voice};
 use chance::new_id;
 pub use chance::new_seed;
@@ -98,14 +98,13 @@ impl<'a> Session<'a> {
         options: Options<'a>,
         fits: impl FnOnce(&Schedule) -> Result<(), Error>,
     ) -> Result<Session<'a>, Error> {
-        let refuse = |fault: Fault| Error::usage(fault.to_string());
         let mut store = archive::open(&options)?;
         let brief = archive::find(&store, id)?;
-        let saved = store.load(&brief.id).map_err(refuse)?;
+        let saved = store.load(&brief.id)?;
         archive::same_conditions(&saved)?;
-        let schedule = store.schedule(&brief.id).map_err(refuse)?;
+        let schedule = store.schedule(&brief.id)?;
         fits(&schedule)?;
-        store.claim(&brief.id).map_err(refuse)?;
+        store.claim(&brief.id)?;
         let planned = schedule
             .experiments
             .iter()

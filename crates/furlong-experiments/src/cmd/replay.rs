@@ -52,8 +52,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         path,
     });
     if let Some(json) = json {
-        json.check()
-            .map_err(|error| Error::usage(error.to_string()))?;
+        json.check()?;
     }
     let input = Input::read(&args.trace)?;
     let choice = Choice {
@@ -72,8 +71,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         talk::data(&page(&outcome, &publish::style(talk::colour())))?;
     }
     if let Some(json) = json {
-        let put = json.put(outcome.json().as_bytes());
-        put.map_err(|error| Error::failed(error.to_string()))?;
+        json.put(outcome.json().as_bytes())?;
     }
     end(&outcome)
 }

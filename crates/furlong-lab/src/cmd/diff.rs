@@ -64,8 +64,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let store = open_database(&args.database, &settings)?;
     let load = |name: &str| -> Result<Saved, Error> {
         let brief = find(&store, name)?;
-        let loaded = store.load(&brief.id);
-        loaded.map_err(|fault| Error::usage(fault.to_string()))
+        Ok(store.load(&brief.id)?)
     };
     let (before, after) = (load(&args.before)?.result, load(&args.after)?.result);
     if before.run.id == after.run.id {

@@ -92,9 +92,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         .as_deref()
         .map(|path: &Path| Target { option, path });
     if let Some(target) = target {
-        target
-            .check()
-            .map_err(|error| Error::usage(error.to_string()))?;
+        target.check()?;
     }
     let files = Files::default();
     let since = files.cpu_time();

@@ -9,7 +9,6 @@ use crate::error::{Error, Exit};
 use crate::options::Settings;
 use crate::options::{Database, Talk};
 use crate::record::judged::judged;
-use crate::record::store::Fault;
 use crate::report::{Target, json};
 use crate::talk;
 
@@ -46,7 +45,6 @@ pub struct Args {
 /// A run does not exist, or cannot be read or written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
-    let refuse = |fault: Fault| Error::usage(fault.to_string());
     if args.to.is_none() && args.runs.len() > 1 {
         return Err(Error::usage(
             "one file holds one run: name a directory with --to",
@@ -55,7 +53,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let store = open_database(&args.database, &settings)?;
     let ids: Vec<String> = match args.all {
         true => {
-            let all = store.runs("").map_err(refuse)?;
+            let all = store.runs("")?;
             all.into_iter().map(|run| run.id).collect()
         }
         false => {
@@ -65,7 +63,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     };
     let voice = args.talk.voice(&settings);
     for id in &ids {
-        let saved = store.load(id).map_err(refuse)?;
+        let saved = store.load(id)?;
         let text = json::render(&judged(&saved.result, saved.margin_pct));
         match &args.to {
             None => talk::data(&text)?,
@@ -75,8 +73,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
                     option: "--to",
                     path: &path,
                 };
-                let put = target.put(text.as_bytes());
-                put.map_err(|error| Error::failed(error.to_string()))?;
+                target.put(text.as_bytes())?;
                 voice.note(&format!("{}", path.display()));
             }
         }

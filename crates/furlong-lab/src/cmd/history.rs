@@ -14,7 +14,7 @@ use crate::options::Settings;
 use crate::options::{Database, Pages};
 use crate::publish;
 use crate::record::machine::Files;
-use crate::record::store::{Fault, Saved, Store};
+use crate::record::store::{Saved, Store};
 use crate::talk::Voice;
 
 const EXAMPLES: &str = "\
@@ -75,9 +75,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
 
 impl Args {
     fn history(&self, store: &Store) -> Result<History, Error> {
-        let refuse = |fault: Fault| Error::usage(fault.to_string());
         let machine = machine(store, self.machine.as_deref())?;
-        let known = store.experiments_of(&machine.id).map_err(refuse)?;
+        let known = store.experiments_of(&machine.id)?;
         let names: Vec<&str> = known.iter().map(String::as_str).collect();
         for name in &self.experiments {
             if !known.contains(name) {
@@ -93,7 +92,7 @@ impl Args {
             false => Ok(vec![]),
         };
         let mut history = History {
-            runs: runs.map_err(refuse)?,
+            runs: runs?,
             experiments: vec![],
             machine,
         };
@@ -102,7 +101,7 @@ impl Args {
             .filter(|name| self.experiments.is_empty() || self.experiments.contains(name));
         for name in wanted {
             let past = store.past(&history.machine.id, name, self.last);
-            let experiment = self.series(name, &past.map_err(refuse)?);
+            let experiment = self.series(name, &past?);
             history.experiments.extend(experiment);
         }
         match history.experiments.is_empty() && (history.runs.is_empty() || self.is_choosy()) {
@@ -141,9 +140,7 @@ impl Args {
 /// Returns the selected machine. If none is named and this one has no runs, it is the machine with
 /// the latest run, with a note.
 fn machine(store: &Store, named: Option<&str>) -> Result<Machine, Error> {
-    let all = store
-        .machines()
-        .map_err(|fault| Error::usage(fault.to_string()))?;
+    let all = store.machines()?;
     let list = || {
         let told = all.iter().map(|one| {
             let Machine {

@@ -13,7 +13,7 @@ use crate::model::result::ResultFile;
 use crate::options::Settings;
 use crate::options::{Database, Talk};
 use crate::record::judged::judged;
-use crate::record::store::{Fault, Store};
+use crate::record::store::Store;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -81,11 +81,10 @@ fn read(path: &Path) -> Result<ResultFile, Error> {
 
 /// Adds a result to the store; false if it was there already.
 fn import(store: &mut Store, result: &ResultFile) -> Result<bool, Error> {
-    let refuse = |fault: Fault| Error::usage(fault.to_string());
     let id = &result.run.id;
-    let there = store.runs(id).map_err(refuse)?;
+    let there = store.runs(id)?;
     if there.iter().any(|run| run.id == *id) {
-        let saved = store.load(id).map_err(refuse)?;
+        let saved = store.load(id)?;
         let same = judged(&saved.result, saved.margin_pct).run.started == result.run.started;
         return match same {
             true => Ok(false),
@@ -95,6 +94,6 @@ fn import(store: &mut Store, result: &ResultFile) -> Result<bool, Error> {
             ))),
         };
     }
-    store.import(result).map_err(refuse)?;
+    store.import(result)?;
     Ok(true)
 }

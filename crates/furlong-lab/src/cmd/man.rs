@@ -48,8 +48,7 @@ pub fn run(args: &Args, mut command: clap::Command) -> Result<ExitCode, Error> {
                 option: "--to",
                 path: &path,
             };
-            let put = target.put(&roff(page)?);
-            put.map_err(|error| Error::failed(error.to_string()))?;
+            target.put(&roff(page)?)?;
         }
         return Ok(Exit::Done.into());
     }

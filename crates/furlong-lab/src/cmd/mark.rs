@@ -7,7 +7,6 @@ use crate::archive::{find, open_database};
 use crate::error::{Error, Exit};
 use crate::options::Settings;
 use crate::options::{Database, Talk};
-use crate::record::store::Fault;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,17 +48,14 @@ pub struct Args {
 /// The run does not exist or cannot be changed.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
-    let refuse = |fault: Fault| Error::usage(fault.to_string());
     let mut store = open_database(&args.database, &settings)?;
     let id = find(&store, &args.run)?.id;
-    store
-        .mark(&id, args.tag.as_deref(), args.note.as_deref())
-        .map_err(refuse)?;
+    store.mark(&id, args.tag.as_deref(), args.note.as_deref())?;
     if args.pin {
-        store.pin(&id).map_err(refuse)?;
+        store.pin(&id)?;
     }
     if args.unpin {
-        store.unpin(&id).map_err(refuse)?;
+        store.unpin(&id)?;
     }
     args.talk
         .voice(&settings)

@@ -11,7 +11,7 @@ use crate::history::page;
 use crate::options::Settings;
 use crate::options::{Database, Talk};
 use crate::publish::style;
-use crate::record::store::{Fault, Listed, Status};
+use crate::record::store::{Listed, Status};
 use crate::report::sheet::Sheet;
 use crate::talk;
 
@@ -56,13 +56,12 @@ pub struct Args {
 /// The store cannot be read or changed.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
-    let refuse = |fault: Fault| Error::usage(fault.to_string());
     let mut store = open_database(&args.database, &settings)?;
-    let machines = store.machines().map_err(refuse)?;
+    let machines = store.machines()?;
     let mut going = vec![];
     for machine in &machines {
         let listed = store.listed(Some(&machine.machine.id), u32::MAX);
-        going.extend(args.fitting(listed.map_err(refuse)?)?);
+        going.extend(args.fitting(listed?)?);
     }
     let voice = args.talk.voice(&settings);
     if going.is_empty() {
@@ -72,9 +71,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let verb = if args.dry_run { "would go" } else { "removed" };
     if !args.dry_run {
         for run in &going {
-            store.remove(&run.id).map_err(refuse)?;
+            store.remove(&run.id)?;
         }
-        store.compact().map_err(refuse)?;
+        store.compact()?;
     }
     let mut sheet = Sheet::new(format!("{} runs: {verb}", going.len()));
     sheet.table(page::runs(&going));

@@ -71,8 +71,7 @@ mod served {
         let voice = args.talk.voice(&settings);
         let location = located(&args.database, &settings)?;
         // Opened once here, so that a fault is reported now and an old database is migrated.
-        let store =
-            Store::open_existing(&location).map_err(|fault| Error::usage(fault.to_string()))?;
+        let store = Store::open_existing(&location)?;
         drop(store);
         let listener =
             TcpListener::bind(args.listen).map_err(|error| refused(args.listen, &error))?;

@@ -45,20 +45,14 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     };
     publish::check(&options.targets)?;
     let store = open(&options)?;
-    let refuse = |error: crate::record::store::Fault| Error::usage(error.to_string());
     let brief = match &args.run {
         Some(prefix) => find(&store, prefix)?,
-        None => store
-            .runs("")
-            .map_err(refuse)?
-            .into_iter()
-            .next()
-            .ok_or_else(|| {
-                let path = store.location();
-                Error::usage(format!("{path} has no run yet: `furlong run` makes one"))
-            })?,
+        None => store.runs("")?.into_iter().next().ok_or_else(|| {
+            let path = store.location();
+            Error::usage(format!("{path} has no run yet: `furlong run` makes one"))
+        })?,
     };
-    let saved = store.load(&brief.id).map_err(refuse)?;
+    let saved = store.load(&brief.id)?;
     if saved.status != Status::Finished {
         let text = incomplete(&brief.id, saved.status);
         options.voice.warn(&text);

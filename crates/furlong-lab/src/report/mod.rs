@@ -27,4 +27,4 @@ pub mod wording;
 
 pub use export::{csv, json, junit, markdown};
 pub use finite::finite;
-pub use targets::{Target, TargetError, Targets};
+pub use targets::{Target, Targets};

@@ -2,14 +2,16 @@
 //! at all.
 #![forbid(unsafe_code)]
 
-use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::NamedTempFile;
 
 use super::export::{csv, json, junit, markdown};
 use super::html;
+use crate::error::{Error, cause};
 use crate::model::result::ResultFile;
 
 /// The requested reports; `-` is standard output.
@@ -26,63 +28,6 @@ pub struct Targets {
     /// `--junit`.
     pub junit: Option<PathBuf>,
 }
-
-/// A report that cannot be written: a line with the option, the reason and a remedy.
-#[derive(Debug)]
-pub struct TargetError {
-    option: &'static str,
-    path: PathBuf,
-    reason: Reason,
-}
-
-#[derive(Debug)]
-enum Reason {
-    NoFolder(PathBuf),
-    Folder,
-    Twice(&'static str),
-    Links,
-    Io(io::Error),
-}
-
-impl fmt::Display for TargetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            option,
-            path,
-            reason,
-        } = self;
-        let path = path.display();
-        match reason {
-            Reason::NoFolder(folder) => write!(
-                f,
-                "{option} {path}: there is no folder {}: make it, or name another file",
-                folder.display()
-            ),
-            Reason::Folder => {
-                write!(f, "{option} {path}: this is a folder: name a file in it")
-            }
-            Reason::Twice(other) => {
-                write!(
-                    f,
-                    "{option} {path}: {other} goes there already: name another file"
-                )
-            }
-            Reason::Links => {
-                write!(
-                    f,
-                    "{option} {path}: its links lead in a circle: name another file"
-                )
-            }
-            Reason::Io(error) => write!(
-                f,
-                "{option} {path}: cannot be written ({}): name a file that can",
-                crate::error::cause(error)
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TargetError {}
 
 /// A file named by an option; `-` is standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,26 +49,22 @@ impl Target<'_> {
     ///
     /// # Errors
     /// It could not be written.
-    pub fn check(&self) -> Result<(), TargetError> {
+    pub fn check(&self) -> Result<(), Error> {
         let tried = Place::of(self.path).and_then(|place| place.try_out());
-        tried.map_err(|reason| self.error(reason))
+        tried.map_err(|why| Error::usage(self.told(&why)))
     }
 
     /// Writes all of it or nothing. A closed standard output is not a failure.
     ///
     /// # Errors
     /// It could not be written.
-    pub fn put(&self, bytes: &[u8]) -> Result<(), TargetError> {
+    pub fn put(&self, bytes: &[u8]) -> Result<(), Error> {
         let put = Place::of(self.path).and_then(|place| place.put(bytes));
-        put.map_err(|reason| self.error(reason))
+        put.map_err(|why| Error::failed(self.told(&why)))
     }
 
-    fn error(&self, reason: Reason) -> TargetError {
-        TargetError {
-            option: self.option,
-            path: self.path.to_owned(),
-            reason,
-        }
+    fn told(&self, why: &str) -> String {
+        format!("{} {}: {why}", self.option, self.path.display())
     }
 }
 
@@ -157,14 +98,15 @@ impl Targets {
     ///
     /// # Errors
     /// The first target that could not be written, or that is named twice.
-    pub fn check(&self) -> Result<(), TargetError> {
+    pub fn check(&self) -> Result<(), Error> {
         let mut seen: Vec<(&'static str, PathBuf)> = vec![];
         for (target, _) in self.each() {
             target.check()?;
-            let place = Place::of(target.path).map_err(|reason| target.error(reason))?;
-            let key = place.key();
+            let key = Place::of(target.path).map(|place| place.key());
+            let key = key.map_err(|why| Error::usage(target.told(&why)))?;
             if let Some((other, _)) = seen.iter().find(|(_, known)| *known == key) {
-                return Err(target.error(Reason::Twice(other)));
+                let why = format!("{other} goes there already: name another file");
+                return Err(Error::usage(target.told(&why)));
             }
             seen.push((target.option, key));
         }
@@ -176,15 +118,13 @@ impl Targets {
     ///
     /// # Errors
     /// All targets that could not be written.
-    pub fn write(&self, file: &ResultFile) -> Result<(), Vec<TargetError>> {
-        let mut failed = vec![];
-        for (target, render) in self.each() {
-            failed.extend(target.put(render(file).as_bytes()).err());
-        }
-        if failed.is_empty() {
-            Ok(())
-        } else {
-            Err(failed)
+    pub fn write(&self, file: &ResultFile) -> Result<(), Error> {
+        let put = |(target, render): (Target<'_>, Render)| target.put(render(file).as_bytes());
+        let failed: Vec<Error> = self.each().filter_map(|one| put(one).err()).collect();
+        let lines: Vec<&str> = failed.iter().map(|error| error.message.as_str()).collect();
+        match lines.is_empty() {
+            true => Ok(()),
+            false => Err(Error::failed(lines.join("; "))),
         }
     }
 }
@@ -206,10 +146,11 @@ enum Place {
 const LINKS_MAX: usize = 40;
 
 impl Place {
-    fn of(path: &Path) -> Result<Self, Reason> {
+    fn of(path: &Path) -> Result<Self, String> {
         if is_stdout(path) {
             return Ok(Self::Stdout);
         }
+        let is_folder = || Err("this is a folder: name a file in it".to_owned());
         let mut path = path.to_owned();
         for _ in 0..LINKS_MAX {
             if path.starts_with("/dev/fd") || path.starts_with("/proc") {
@@ -217,23 +158,27 @@ impl Place {
             }
             match fs::symlink_metadata(&path) {
                 Ok(meta) if meta.is_symlink() => {
-                    let target = fs::read_link(&path).map_err(Reason::Io)?;
+                    let target = fs::read_link(&path).map_err(|error| unwritable(&error))?;
                     path = folder(&path).join(target);
                 }
-                Ok(meta) if meta.is_dir() => return Err(Reason::Folder),
+                Ok(meta) if meta.is_dir() => return is_folder(),
                 Ok(meta) if !meta.is_file() => return Ok(Self::Stream(path)),
                 Ok(_) => return Ok(Self::File(path)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return match (folder(&path), path.file_name()) {
-                        (_, None) => Err(Reason::Folder),
-                        (folder, _) if !folder.is_dir() => Err(Reason::NoFolder(folder)),
-                        _ => Ok(Self::File(path)),
+                    let folder = folder(&path);
+                    return match path.file_name() {
+                        None => is_folder(),
+                        Some(_) if !folder.is_dir() => Err(format!(
+                            "there is no folder {}: make it, or name another file",
+                            folder.display()
+                        )),
+                        Some(_) => Ok(Self::File(path)),
                     };
                 }
-                Err(error) => return Err(Reason::Io(error)),
+                Err(error) => return Err(unwritable(&error)),
             }
         }
-        Err(Reason::Links)
+        Err("its links lead in a circle: name another file".to_owned())
     }
 
     /// Equal for two paths that would overwrite each other.
@@ -251,49 +196,44 @@ impl Place {
     }
 
     /// Tests as much as is possible without changing anything.
-    fn try_out(&self) -> Result<(), Reason> {
-        match self {
+    fn try_out(&self) -> Result<(), String> {
+        let tried = match self {
             Self::Stdout => Ok(()),
             // Opening a pipe would wait for its reader.
-            Self::Stream(path) => fs::metadata(path).map(drop).map_err(Reason::Io),
-            Self::File(path) => match Beside::create(path) {
-                Ok(beside) => {
-                    drop(beside);
-                    open_existing(path).map_or_else(not_there_is_fine, |_| Ok(()))
-                }
-                Err(error) => open_existing(path).map(drop).map_err(|_| Reason::Io(error)),
+            Self::Stream(path) => fs::metadata(path).map(drop),
+            Self::File(path) => match (beside(path), open_existing(path)) {
+                (_, Ok(_)) => Ok(()),
+                (Ok(_), Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                (Ok(_), Err(error)) | (Err(error), Err(_)) => Err(error),
             },
-        }
+        };
+        tried.map_err(|error| unwritable(&error))
     }
 
-    fn put(&self, bytes: &[u8]) -> Result<(), Reason> {
-        match self {
+    fn put(&self, bytes: &[u8]) -> Result<(), String> {
+        let put = match self {
             Self::Stdout => match write_out(&mut io::stdout().lock(), bytes) {
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
                 other => other,
             },
-            Self::Stream(path) => OpenOptions::new()
-                .append(true)
-                .open(path)
-                .and_then(|mut stream| write_out(&mut stream, bytes)),
-            Self::File(path) => match Beside::create(path) {
-                Ok(beside) => beside.become_file(path, bytes),
+            Self::Stream(path) => {
+                open_existing(path).and_then(|mut stream| write_out(&mut stream, bytes))
+            }
+            Self::File(path) => match beside(path) {
+                Ok(beside) => replace(path, beside, bytes),
                 Err(error) => overwrite(path, bytes).map_err(|_| error),
             },
-        }
-        .map_err(Reason::Io)
+        };
+        put.map_err(|error| unwritable(&error))
     }
 }
 
-fn not_there_is_fine(error: io::Error) -> Result<(), Reason> {
-    if error.kind() == io::ErrorKind::NotFound {
-        Ok(())
-    } else {
-        Err(Reason::Io(error))
-    }
+fn unwritable(error: &io::Error) -> String {
+    let why = cause(error);
+    format!("cannot be written ({why}): name a file that can")
 }
 
-/// Opens an existing file for writing, without changing it.
+/// Opens something that exists for writing, without changing it.
 fn open_existing(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).open(path)
 }
@@ -317,44 +257,25 @@ fn folder(path: &Path) -> PathBuf {
     }
 }
 
-/// A file beside the destination. It is removed again unless it replaces that.
-struct Beside {
-    file: File,
-    path: PathBuf,
+/// Makes a file beside the destination. It is removed again unless it replaces that.
+fn beside(wanted: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(".furlong-")
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder(wanted))
 }
 
-static NEXT: AtomicU32 = AtomicU32::new(0);
-
-impl Beside {
-    fn create(wanted: &Path) -> io::Result<Self> {
-        // Relaxed: only uniqueness matters; it publishes no data.
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = folder(wanted).join(format!(".furlong-{}-{number}.tmp", std::process::id()));
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&path)?;
-        Ok(Self { file, path })
+/// Replaces `wanted`, and keeps its permissions if it exists.
+fn replace(wanted: &Path, mut beside: NamedTempFile, bytes: &[u8]) -> io::Result<()> {
+    write_out(&mut beside, bytes)?;
+    if let Ok(meta) = fs::metadata(wanted) {
+        beside.as_file().set_permissions(meta.permissions())?;
     }
-
-    /// Replaces `wanted`, and keeps its permissions if it exists.
-    fn become_file(mut self, wanted: &Path, bytes: &[u8]) -> io::Result<()> {
-        write_out(&mut self.file, bytes)?;
-        if let Ok(meta) = fs::metadata(wanted) {
-            self.file.set_permissions(meta.permissions())?;
-        }
-        self.file.sync_all()?;
-        match fs::rename(&self.path, wanted) {
-            // A file that is a mount point cannot be replaced, only overwritten.
-            Err(error) => overwrite(wanted, bytes).map_err(|_| error),
-            done => done,
-        }
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // Already gone if it was renamed; another failure could not be reported anyway.
-        let _ = fs::remove_file(&self.path);
+    beside.as_file().sync_all()?;
+    match beside.persist(wanted) {
+        // A file that is a mount point cannot be replaced, only overwritten.
+        Err(refused) => overwrite(wanted, bytes).map_err(|_| refused.error),
+        Ok(_) => Ok(()),
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 
 use super::engine::Odd;
+use crate::error::Error;
 
 /// A problem with a database and a remedy, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,12 @@ pub(super) const ANOTHER: &str = "name another with --db FILE";
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Error {
+        Error::usage(fault.text)
     }
 }
 
