@@ -236,7 +236,7 @@ fn marks_find_runs_and_keep_them() {
     assert!(line(2).contains("pinned"), "{page}");
     let (would, _) = home.ends(0, &["prune", "--keep", "1", "--dry-run"]);
     assert!(
-        would.contains("would go") && would.contains(&name(0)),
+        would.contains("would be removed") && would.contains(&name(0)),
         "{would}"
     );
     home.ends(0, &["prune", "--keep", "1"]);

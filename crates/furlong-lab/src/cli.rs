@@ -23,8 +23,8 @@ Examples:
   furlong history
 
 Exit codes:
-  0      done, also where only the store could not be written
-  1      a subject gave a wrong answer, or a run failed
+  0      done, even if the run could not be stored
+  1      a subject returned a wrong result, or a run failed
   2      bad usage or bad input: nothing was done
   3      a condition of --fail-on holds
   128+N  signal N ended it; what was finished is kept
@@ -48,7 +48,7 @@ pub struct Cli<X: Subcommand> {
 pub enum Verb<X: Subcommand> {
     /// List every experiment: its question, arms, workloads and last verdict
     List(list::Args),
-    /// Run experiments: all of them when none is named
+    /// Run the named experiments, or all of them
     Run(Box<run::Args>),
     /// Compare any commands, by the same method as experiments
     Compare(Box<compare::Args>),
@@ -56,7 +56,7 @@ pub enum Verb<X: Subcommand> {
     Collect(collect::Args),
     /// Show a stored run again
     Show(show::Args),
-    /// Show the runs so far, and the points where their figures changed
+    /// Show all stored runs, and the points where their figures changed
     History(history::Args),
     /// Compare two stored runs
     Diff(diff::Args),
@@ -81,10 +81,10 @@ pub enum Verb<X: Subcommand> {
     Completions(completions::Args),
     /// Print the manual, a page for each verb
     Man(man::Args),
-    /// Take one sample, for the lab itself
+    /// Take one sample (the lab calls this itself)
     #[command(hide = true)]
     Sample(sample::Args),
-    /// Do one task of a fleet, for the lab itself
+    /// Do one task of a fleet (the lab calls this itself)
     #[command(hide = true)]
     Task(task::Args),
 }

@@ -62,7 +62,10 @@ fn keep_a_guests_secrets() -> Result<(), Box<dyn Error>> {
         packet.address(),
         ring.address()
     );
-    println!("the card has {:?} slots of 64", nic.used());
+    println!(
+        "the card uses {} slots of 64",
+        nic.used().unwrap_or_default()
+    );
     drop(packet);
     Ok(())
 }

@@ -79,7 +79,7 @@ fn unplug_beside_a_reader() -> Result<(), Box<dyn Error>> {
 
     let isolated = MEMORY.lock().isolate(frames(0x2000, 0x3000)?)?;
     println!(
-        "isolated: found by nobody any more, {}",
+        "after isolation, lookups find nothing: {}",
         view.find(Pfn::new(0x2000)).is_none()
     );
     let refused = MEMORY

@@ -1,4 +1,8 @@
 //! A process from exec to exit: its image, heap and stack, a fork, and a fault without a lock.
+//!
+//! ```text
+//! cargo run --example vmspace
+//! ```
 #![forbid(unsafe_code)]
 
 use std::error::Error;

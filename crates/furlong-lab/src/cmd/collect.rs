@@ -14,9 +14,9 @@ use crate::publish;
 
 const EXAMPLES: &str = "\
 Examples:
-  furlong collect furlong-3mzk9a2c                what has arrived so far
-  furlong collect furlong-3mzk9a2c --wait         what is under way too
-  furlong collect furlong-3mzk9a2c --resubmit     what is missing again, and wait for it";
+  furlong collect furlong-3mzk9a2c                shows the parts that have arrived
+  furlong collect furlong-3mzk9a2c --wait         waits for the running tasks
+  furlong collect furlong-3mzk9a2c --resubmit     submits missing tasks again, and waits";
 
 /// A fleet, the patience with its tasks, and the destinations of the result.
 #[derive(Debug, clap::Args)]

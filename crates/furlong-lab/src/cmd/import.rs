@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
 }
 
 /// Hint about the source of results.
-const WRITTEN: &str = "--json of run, compare and show writes one";
+const WRITTEN: &str = "write one with the option --json of run, compare or show";
 
 fn read(path: &Path) -> Result<ResultFile, Error> {
     let name = path.display();

@@ -16,7 +16,7 @@ use crate::report::sheet::Sheet;
 use crate::talk;
 
 const EXAMPLES: &str = "\
-Pinned and tagged runs are kept, and what is being measured now.
+Pinned runs, tagged runs and runs in progress are kept.
 
 Examples:
   furlong prune --smoke --dry-run
@@ -68,7 +68,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         voice.note("no run matches: nothing is removed");
         return Ok(Exit::Done.into());
     }
-    let verb = if args.dry_run { "would go" } else { "removed" };
+    let verb = if args.dry_run {
+        "would be removed"
+    } else {
+        "removed"
+    };
     if !args.dry_run {
         for run in &going {
             store.remove(&run.id)?;
