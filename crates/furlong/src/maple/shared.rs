@@ -51,7 +51,7 @@ type Locked<L, C> = Lock<L, Pool<<C as Config>::Geometry, <C as Config>::Source>
 /// assert_eq!(AREAS.read(&guard).load(VirtAddr::new(0x1234)), None);
 /// drop(guard);
 ///
-/// // After the lock, or in an idle loop: only now is the entry dropped.
+/// // After the lock is released, or in an idle loop: now the entry is dropped.
 /// RCU.poll(usize::MAX);
 /// assert_eq!(RCU.pending(), 0);
 /// # Ok::<(), Box<dyn core::error::Error>>(())

@@ -48,7 +48,7 @@ pub unsafe trait CurrentCpu {
 ///
 /// struct ThisCpu;
 ///
-/// /// Preemption is off as long as this lives; it nests.
+/// /// Preemption is off while this exists. Pins may nest.
 /// struct Pinned;
 ///
 /// impl Drop for Pinned {
@@ -57,8 +57,8 @@ pub unsafe trait CurrentCpu {
 ///     }
 /// }
 ///
-/// // SAFETY: while preemption is off nothing else runs with this CPU's number but handlers, which
-/// // have dropped their guards when they return; and a CPU sees what it did before.
+/// // SAFETY: while preemption is off, only interrupt handlers also run with this CPU's number, and
+/// // they drop their guards before they return. A CPU sees its own earlier writes.
 /// unsafe impl CurrentCpu for ThisCpu {
 ///     type Pin = Pinned;
 ///
@@ -81,7 +81,7 @@ pub unsafe trait CurrentCpu {
 /// static MEMORY: SegmentTable<Page, Custom<Direct, SpinLock, Readers>> =
 ///     SegmentTable::with_parts(SpinLock::new(), PerCpu::new(ThisCpu, ReaderSlot::array()));
 ///
-/// // Nobody registers: whoever runs here goes inside.
+/// // No CPU registers. A guard makes the current CPU a reader.
 /// let guard = MEMORY.rcu().enter();
 /// let page = MEMORY.read(&guard).page_of(Pfn::new(7));
 /// assert!(page.is_none_or(|page| page.0 == Pfn::new(7)));

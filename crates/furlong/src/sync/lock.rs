@@ -34,7 +34,7 @@ use super::{MutPtr, UnsafeCell};
 /// # fn save_and_disable_interrupts() -> Flags { Flags }
 /// # fn restore_interrupts(_: Flags) {}
 ///
-/// /// Spins with interrupts off, and puts them back as they were.
+/// /// Spins with interrupts off, and restores their state on unlock.
 /// struct IrqLock(SpinLock);
 ///
 /// // SAFETY: SpinLock excludes and orders; interrupts are off before it is taken and until it has

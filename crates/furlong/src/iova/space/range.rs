@@ -191,7 +191,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// let extent = |start, len| Extent::from_len(Iova::new(start), len).unwrap();
     /// let mut space = VecSpace::new(extent(0, 1 << 32), 4096, Vec::new())?;
     /// let doorbell = space.reserve_at(extent(0xfee0_1000, 0x1000))?;
-    /// // Nothing else goes where interrupts are sent.
+    /// // Reserve the addresses of interrupt messages.
     /// let mut rest = Vec::new();
     /// space.fill(extent(0xfee0_0000, 1 << 20), |grant| rest.push(grant))?;
     /// assert_eq!(rest[0].extent(), extent(0xfee0_0000, 0x1000));

@@ -29,7 +29,7 @@ use crate::rbtree::{NoMemory, NodeId};
 ///
 /// let mut new = Space::restore(&state, Vec::new())?;
 /// let ring = new.claim(ring)?;
-/// // What nobody has claimed by now is a leak.
+/// // Extents that are still unclaimed are leaks.
 /// let mut leaks = Vec::new();
 /// new.release_unclaimed(|leak| leaks.push(leak.extent));
 /// assert_eq!(leaks, [lost]);

@@ -140,7 +140,7 @@ unsafe impl<C: Config> Allocator for Global<C> {
 /// let mut rows = Vec::new_in(&query);
 /// rows.extend((0..100).map(|row| Box::new_in([row; 9], &query)));
 /// assert_eq!(rows[42][0], 42);
-/// // Nobody visits the rows: they go with the zone.
+/// // The rows are not freed one by one: they are freed with the zone.
 /// core::mem::forget(rows);
 /// drop(query);
 /// assert_eq!(MALLOC.statistics().used_blocks, 0);

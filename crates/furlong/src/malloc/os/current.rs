@@ -29,7 +29,7 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 /// const LEN: usize = 32 << 20;
 /// static MEMORY: Memory = Memory(UnsafeCell::new([0; LEN]));
 ///
-/// /// What has not been given out is zeros. A kernel's page allocator takes it back, too.
+/// /// Zeroed pages, handed out once. The page allocator of a kernel also takes pages back.
 /// struct Boot(AtomicUsize);
 ///
 /// unsafe impl PageSource for Boot {

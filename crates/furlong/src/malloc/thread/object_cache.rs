@@ -49,7 +49,7 @@ use super::zone::Zone;
 /// inode.links += 1;
 /// assert_eq!((inode.number, cache.len()), (7, 1));
 ///
-/// // Under a lock nothing may fail: what is needed is there already.
+/// // Reserve objects beforehand, so that nothing can fail under a lock.
 /// let mut reserve = cache.reserve::<2>().expect("there is memory");
 /// let root = reserve.make(Inode { number: 1, links: 2 }).ok().expect("it has two");
 /// assert_eq!((root.number, reserve.left()), (1, 1));

@@ -41,7 +41,7 @@ use crate::sync::{Lock, RawLock};
 ///
 /// static TABLE: SegmentTable<Page> = SegmentTable::new();
 ///
-/// // At boot: what the firmware says.
+/// // At boot: the ranges that the firmware reports.
 /// let frames = Extent::from_len(Pfn::new(0x100), 0x1000).unwrap();
 /// let low = TABLE.lock().plug(frames).unwrap();
 ///

@@ -38,7 +38,7 @@ use crate::vmspace::{
 /// assert_eq!(space.fault(text, Access::Execute)?.offset, 0);
 /// assert_eq!(space.fault(text, Access::Write), Err(FaultError::Access));
 ///
-/// // The middle goes; what is left are two areas of the same object.
+/// // Unmap the middle: two areas of the same object remain.
 /// space.unmap(VirtAddr::new(0x40_1000), 0x1000, drop)?;
 /// let offsets: Vec<u64> = space.areas().map(|area| area.offset).collect();
 /// assert_eq!(offsets, [0, 0x2000]);

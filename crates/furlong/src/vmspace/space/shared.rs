@@ -55,11 +55,11 @@ use crate::vmspace::{
 /// assert!(seen.is_current());
 ///
 /// space.lock().unmap(start, 0x4000, drop)?;
-/// assert!(!seen.is_current()); // what was filled has to be taken out again
+/// assert!(!seen.is_current()); // the filled page table entry must be cleared again
 /// assert_eq!(*seen.area().value, 7); // though it stays until the guard is dropped
 /// drop(guard);
 ///
-/// // After the lock, or in an idle loop: only now is its record freed.
+/// // After the lock is released, or in an idle loop: now its record is freed.
 /// RCU.poll(usize::MAX);
 /// assert_eq!(RCU.pending(), 0);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
