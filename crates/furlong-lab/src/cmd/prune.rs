@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         return Ok(Exit::Done.into());
     }
     let verb = if args.dry_run {
-        "would be removed"
+        "that would be removed"
     } else {
         "removed"
     };
@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         }
         store.compact()?;
     }
-    let mut sheet = Sheet::new(format!("{} runs: {verb}", going.len()));
+    let mut sheet = Sheet::new(format!("Runs {verb}: {}", going.len()));
     sheet.table(page::runs(&going));
     talk::data(&sheet.terminal(&style(talk::colour())))?;
     Ok(Exit::Done.into())
