@@ -18,8 +18,11 @@
 //! baseline; a group of one is measured without a comparison.
 //!
 //! `cargo bench` runs each sample in a process of its own. In each block every benchmark of the
-//! group runs once, in random order, and the baseline twice. `cargo bench -- FILTER` selects
-//! groups; `cargo bench -- --help` lists the options. `cargo test` runs each benchmark once.
+//! group runs once, in random order, and the baseline twice.
+//!
+//! - `cargo bench --bench NAME -- FILTER` selects groups.
+//! - `cargo bench --bench NAME -- --help` lists the options.
+//! - `cargo test --benches` runs each benchmark once.
 //!
 //! # Files
 //! - `bencher.rs`: the loop that is timed

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 pub(crate) const HELP: &str = "\
-Usage: cargo bench [--bench NAME] -- [FILTER].. [OPTION]..
+Usage: cargo bench --bench NAME -- [FILTER].. [OPTION]..
 
 Runs the groups whose name contains a FILTER, or all.
 
@@ -14,7 +14,7 @@ Runs the groups whose name contains a FILTER, or all.
   --seed S        decides every order and every input [default: 1]
   --json FILE     write the result there (furlong.result/1)
   --list          list the benchmarks
-  --test          run each benchmark once; `cargo test` does this
+  --test          run each benchmark once, as `cargo test --benches`
 
 `furlong import FILE` takes a result into the history.";
 
