@@ -51,9 +51,12 @@ impl<C: Config> ArenaTree<C> {
     }
 
     fn remove_from(&mut self, key: u64, count: usize) -> Outcome {
-        let mut cursor = self.tree.cursor(None);
-        cursor.seek(key);
-        let removed = (0..count).map_while(|_| cursor.remove());
+        let mut next = self.tree.lower_bound(key);
+        let removed = (0..count).map_while(|_| {
+            let at = next?;
+            next = self.tree.next(at);
+            self.tree.remove(at).ok().map(|()| at)
+        });
         Outcome::Nodes(removed.map(NodeId::index).collect())
     }
 }

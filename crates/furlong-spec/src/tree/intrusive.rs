@@ -147,9 +147,13 @@ impl<C: Config> IntrusiveTree<C> {
     }
 
     fn remove_from(&mut self, key: u64, count: usize) -> Outcome {
-        let mut cursor = self.tree.cursor(None);
-        cursor.seek(key);
-        let removed: Vec<Name> = (0..count).map_while(|_| cursor.remove()).collect();
+        let mut next = self.tree.lower_bound(key);
+        let removed = (0..count).map_while(|_| {
+            let at = next?;
+            next = self.tree.next(at);
+            self.tree.remove(at).ok().map(|()| at)
+        });
+        let removed: Vec<Name> = removed.collect();
         self.nodes(removed.into_iter())
     }
 

@@ -36,7 +36,7 @@
 //! - `augment`: the user's trait. `side`: left and right.
 //! - `balance`: insertion, removal, the walk after them, and the seam of propagation.
 //! - `storage`: the link trait, the two kinds of node storage, and arrays that may grow.
-//! - `search`, `iter`, `cursor`: searching and moving; `check`: the invariants.
+//! - `search`, `iter`: searching and moving; `check`: the invariants.
 //!
 //! # Sources
 //! - B. Haeupler, S. Sen, R. E. Tarjan, "Rank-Balanced Trees", ACM Transactions on Algorithms
@@ -56,7 +56,6 @@ mod balance;
 mod check;
 mod config;
 mod counters;
-mod cursor;
 mod iter;
 mod search;
 mod side;
@@ -71,7 +70,6 @@ pub use balance::ranks::Ranks;
 pub use check::Broken;
 pub use config::{Config, Custom, Standard};
 pub use counters::{Counters, Off, Tally};
-pub use cursor::Cursor;
 pub use iter::Iter;
 pub use side::Side;
 #[cfg(feature = "alloc")]

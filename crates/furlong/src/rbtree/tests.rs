@@ -324,27 +324,6 @@ fn an_arena_tells_whether_it_has_nodes() {
 }
 
 #[test]
-fn a_cursor_goes_round_by_the_place_beside_all_nodes() {
-    let mut tree = full();
-    let mut cursor = tree.cursor(None);
-    assert_eq!((cursor.at(), cursor.item()), (None, None));
-    for index in 0..7 {
-        assert_eq!(cursor.move_next(), Some(id(index)));
-        assert_eq!(cursor.at(), Some(id(index)));
-        assert_eq!(cursor.item(), Some(&(index as u64)));
-    }
-    assert_eq!((cursor.move_next(), cursor.at()), (None, None));
-    for index in (0..7).rev() {
-        assert_eq!(cursor.move_prev(), Some(id(index)));
-        assert_eq!(cursor.at(), Some(id(index)));
-    }
-    assert_eq!((cursor.move_prev(), cursor.at()), (None, None));
-    assert_eq!((cursor.seek(4), cursor.at()), (Some(id(4)), Some(id(4))));
-    assert_eq!((cursor.remove(), cursor.at()), (Some(id(4)), Some(id(5))));
-    assert_eq!(tree.cursor(Some(id(4))).at(), None, "it is in no tree");
-}
-
-#[test]
 fn a_tree_that_is_restored_has_the_counts_of_then() {
     let mut tree: RbTree<VecArena<Count>, Custom<Checked, Tally>> =
         RbTree::with_config((0..8).collect());

@@ -101,7 +101,7 @@ impl<T> Pinned<T> {
     ///
     /// A name is a pointer that safe code may copy, keep, and pass to any function. So the maker of
     /// a name decides which code can see it: every search, step and iteration of the tree returns
-    /// names, and so do [`Iter`](crate::rbtree::Iter) and [`Cursor`](crate::rbtree::Cursor).
+    /// names, and so does an [`Iter`](crate::rbtree::Iter).
     ///
     /// # Safety
     /// The caller promises all of this for the struct at `item`. It holds until no copy of the name
