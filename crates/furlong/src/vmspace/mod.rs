@@ -37,8 +37,7 @@
 //! - `space`: the type and look-ups, its bounds, its shared form, and the invariants.
 //! - `operation`: requests, the choice of a place, and the operations.
 //! - `index`: the seam of the ordered set of areas, and its two arms.
-//! - `maps`: the format of `/proc/PID/maps`, read and written; `linux`: the numbers of system
-//!   calls.
+//! - `linux`: the numbers of system calls.
 //!
 //! # Sources
 //! - Linux 6.12, `mm/mmap.c`, `mm/vma.c`, `mm/mprotect.c`, `mm/mremap.c`, `mm/madvise.c`,
@@ -65,7 +64,6 @@ mod errno;
 mod error;
 mod index;
 pub mod linux;
-mod maps;
 mod operation;
 mod pages;
 mod space;
@@ -84,7 +82,6 @@ pub use index::maple_index::MapleIndex;
 pub use index::ranges::{Copied, Ranges, Record};
 pub use index::ranges_owned::OwnedRanges;
 pub use index::tree::{Node, TreeIndex};
-pub use maps::{Maps, MapsError, MapsLine, MapsLineError};
 pub use operation::brk::BRK_CHANGES;
 pub use operation::change::Advice;
 pub use operation::fork::ForkError;

@@ -145,10 +145,6 @@ fn trees() -> Rows {
         (row!("rbtree::Growth", rbtree::Growth<Summed>), BOTH),
         (row!("rbtree::Broken", rbtree::Broken<rbtree::NodeId>), BOTH),
         (
-            row!("rbtree::Cursor", rbtree::Cursor<'static, Tree, Config>),
-            BOTH,
-        ),
-        (
             row!("rbtree::Custom", rbtree::Custom<rbtree::Checked>),
             BOTH,
         ),
@@ -385,11 +381,6 @@ fn vmspace_types() -> Rows {
             ),
             BOTH,
         ),
-        (
-            row!("vmspace::Maps", vmspace::Maps<'static, Both, Config>),
-            BOTH,
-        ),
-        (row!("vmspace::MapsLine", vmspace::MapsLine<'static>), BOTH),
         (row!("vmspace::Node", vmspace::Node<Held>), SEND),
         (
             row!("vmspace::OwnedRanges", vmspace::OwnedRanges<Held, Index>),

@@ -169,8 +169,6 @@ pub(crate) const ROWS: &[Row] = &[
     row!("vmspace::Half", furlong::vmspace::Half),
     row!("vmspace::Layout", furlong::vmspace::Layout),
     row!("vmspace::Linux", furlong::vmspace::Linux),
-    row!("vmspace::MapsError", furlong::vmspace::MapsError),
-    row!("vmspace::MapsLineError", furlong::vmspace::MapsLineError),
     row!("vmspace::NoMemory", furlong::vmspace::NoMemory),
     row!("vmspace::Owned", furlong::vmspace::Owned),
     row!("vmspace::Pages", furlong::vmspace::Pages),

@@ -11,13 +11,12 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use furlong::addr::Address as _;
-use furlong::vmspace::MapsLine;
 use furlong_spec::vmspace::trace::What;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::call::Lines;
+use super::maps::Line;
 use super::means::{CALLS, Unable};
 use super::{Recorded, Tape};
 use crate::recorder::Program;
@@ -197,12 +196,12 @@ impl Witness {
 fn images(task: u32) -> Vec<What> {
     let text = fs::read(format!("/proc/{task}/maps")).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let lines = text.lines().filter_map(|line| MapsLine::parse(line).ok());
-    let mut lines: Vec<MapsLine<'_>> = lines.filter(|line| line.name != "[vsyscall]").collect();
+    let lines = text.lines().filter_map(Line::parse);
+    let mut lines: Vec<Line<'_>> = lines.filter(|line| line.name != "[vsyscall]").collect();
     lines.sort_by_key(|line| line.name != "[stack]");
-    let image = |line: &MapsLine<'_>| What::Image {
-        start: line.extent.start().raw(),
-        len: line.extent.len().unwrap_or(u64::MAX),
+    let image = |line: &Line<'_>| What::Image {
+        start: line.start,
+        len: line.end - line.start,
         prot: u64::from(line.prot.bits()),
         name: name(line).into(),
     };
@@ -210,7 +209,7 @@ fn images(task: u32) -> Vec<What> {
 }
 
 /// An area's name in a trace.
-fn name<'a>(line: &MapsLine<'a>) -> &'a str {
+fn name<'a>(line: &Line<'a>) -> &'a str {
     match line.name {
         "[stack]" => "[stack]",
         _ if line.is_anonymous() => "anon",
