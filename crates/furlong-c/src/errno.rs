@@ -7,7 +7,8 @@
 use core::ffi::c_int;
 
 use furlong::addr::Address;
-use furlong::{bounce, iova, maple, phys, rbtree, rcu};
+use furlong::error::NoMemory;
+use furlong::{bounce, iova, maple, phys, rcu};
 
 /// The number of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +79,8 @@ impl<A: Address> From<maple::ResizeError<A>> for Errno {
     }
 }
 
-impl From<maple::NoMemory> for Errno {
-    fn from(_: maple::NoMemory) -> Self {
+impl From<NoMemory> for Errno {
+    fn from(_: NoMemory) -> Self {
         Self::NO_MEMORY
     }
 }
@@ -87,12 +88,6 @@ impl From<maple::NoMemory> for Errno {
 impl<X> From<maple::DuplicateError<X>> for Errno {
     fn from(_: maple::DuplicateError<X>) -> Self {
         // Words are copied: only memory for nodes can be missing.
-        Self::NO_MEMORY
-    }
-}
-
-impl From<rbtree::NoMemory> for Errno {
-    fn from(_: rbtree::NoMemory) -> Self {
         Self::NO_MEMORY
     }
 }

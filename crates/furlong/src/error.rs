@@ -1,4 +1,4 @@
-//! Messages of errors: [`messages!`], the one way to give an error its text.
+//! The error that every module has, and `messages!`, the one way to give an error its text.
 #![forbid(unsafe_code)]
 
 /// Implements `Display` and `Error` for a type: a message for each pattern of its values.
@@ -18,3 +18,11 @@ macro_rules! messages {
     };
 }
 pub(crate) use messages;
+
+/// Out of memory; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoMemory;
+
+messages! { NoMemory:
+    Self => "out of memory";
+}

@@ -1,9 +1,9 @@
 //! Memory ranges for kernels, hypervisors, drivers and runtimes: `no_std`, measured.
 //!
-//! Layer 0, which every system may use: [`addr`], [`check`], [`sync`], [`rcu`]. Above it are two
-//! ordered structures: [`rbtree`], augmented trees, and [`maple`], ranges in a B-tree whose readers
-//! never wait. Above those are the systems. Already using an equivalent of one? Begin with its
-//! guide:
+//! Layer 0, which every system may use: [`addr`], [`check`], [`error`], [`sync`], [`rcu`]. Above it
+//! are two ordered structures: [`rbtree`], augmented trees, and [`maple`], ranges in a B-tree whose
+//! readers never wait. Above those are the systems. Already using an equivalent of one? Begin with
+//! its guide:
 //!
 //! | system | what it is | replacement table |
 //! |---|---|---|
@@ -32,7 +32,7 @@ pub mod addr;
 #[cfg(target_has_atomic = "64")]
 pub mod bounce;
 pub mod check;
-mod error;
+pub mod error;
 #[cfg(any(doc, doctest))]
 pub mod guides;
 pub mod iova;

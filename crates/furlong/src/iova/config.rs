@@ -14,21 +14,11 @@ pub trait Config: crate::rbtree::Config {
 }
 
 /// The largest gap as measure, [`Checked`] propagation, no counters.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Standard;
-
-impl crate::rbtree::Config for Standard {
-    type Propagation = Checked;
-    type Counters = Off;
-}
-
-impl Config for Standard {
-    type Measure = u64;
-}
+pub type Standard = Custom;
 
 /// Any measure, any propagation and any counters.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Custom<M, P = Checked, K = Off>(PhantomData<(M, P, K)>);
+pub struct Custom<M = u64, P = Checked, K = Off>(PhantomData<(M, P, K)>);
 
 impl<M, P: Propagation, K: Counters> crate::rbtree::Config for Custom<M, P, K> {
     type Propagation = P;

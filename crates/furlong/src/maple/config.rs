@@ -16,18 +16,11 @@ pub trait Config: 'static {
 }
 
 /// The default: leaves of 15 slots, inner nodes of 32 children, nodes on the heap, no counters.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Standard;
-
-impl Config for Standard {
-    type Geometry = Wide;
-    type Source = Heap;
-    type Counters = Off;
-}
+pub type Standard = Custom;
 
 /// Any source with any geometry and any counters.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Custom<G, S, K = Off>(PhantomData<(G, S, K)>);
+pub struct Custom<G = Wide, S = Heap, K = Off>(PhantomData<(G, S, K)>);
 
 impl<G: Geometry, S: Source, K: Counters + 'static> Config for Custom<G, S, K> {
     type Geometry = G;

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::error::messages;
+use crate::error::{NoMemory, messages};
 
 use crate::addr::{Address, Extent, debug_without_value};
 
@@ -93,6 +93,12 @@ pub enum EraseError {
     NoMemory,
     /// It lies in the middle of an entry that could not be split.
     NoSplit,
+}
+
+impl From<NoMemory> for EraseError {
+    fn from(NoMemory: NoMemory) -> Self {
+        Self::NoMemory
+    }
 }
 
 messages! { EraseError:

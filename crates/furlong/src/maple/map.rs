@@ -8,7 +8,7 @@ use super::check::Broken;
 use super::config::Config;
 use super::counters::Off;
 use super::edit::displaced::{Displaced, Slots};
-use super::edit::refusal::{not_erased, not_inserted, not_resized, not_stored};
+use super::edit::refusal::{not_inserted, not_resized, not_stored};
 use super::edit::write::{self, Write};
 use super::error::{EraseError, InsertError, ResizeError, StoreError};
 use super::memory::pool::{NoMemory, Nodes, Pool};
@@ -332,7 +332,7 @@ impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
             Ok(()) => Ok(self.displaced(start, last, displaced)),
             Err(refused) => {
                 self.end();
-                Err(not_erased(refused))
+                Err(refused)
             }
         }
     }

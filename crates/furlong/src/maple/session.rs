@@ -5,7 +5,7 @@ use core::{fmt, marker::PhantomData};
 
 use super::config::Config;
 use super::edit::displaced::Slots;
-use super::edit::refusal::{not_erased, not_inserted, not_resized, not_stored};
+use super::edit::refusal::{not_inserted, not_resized, not_stored};
 use super::edit::removed::{Removed, Unlinked};
 use super::edit::write::{Displaced, Write};
 use super::error::{EraseError, InsertError, ResizeError, StoreError};
@@ -188,7 +188,7 @@ impl<'m, A: Address, E: Retire + Split, R: Rcu, L: RawLock, C: Config> Session<'
         let mut write = self.write();
         let erased = write.store(start, last, None, Words::<A, E>::split);
         let displaced = write.displaced;
-        erased.map_err(not_erased)?;
+        erased?;
         Ok(self.removed(start, last, displaced))
     }
 }

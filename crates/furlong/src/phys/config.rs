@@ -20,19 +20,13 @@ pub trait Config {
 }
 
 /// [`Direct`], a spin lock, an own domain for 64 readers, pages of 4 KiB.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Standard;
-
-impl Config for Standard {
-    type Lookup = Direct;
-    type Lock = SpinLock;
-    type Rcu = Domain;
-    const PAGE_BITS: u32 = 12;
-}
+pub type Standard = Custom;
 
 /// Any lookup with any lock, any RCU and any page size.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Custom<L, K = SpinLock, R = Domain, const PAGE_BITS: u32 = 12>(PhantomData<(L, K, R)>);
+pub struct Custom<L = Direct, K = SpinLock, R = Domain, const PAGE_BITS: u32 = 12>(
+    PhantomData<(L, K, R)>,
+);
 
 impl<L: Lookup, K: RawLock, R: Rcu, const PAGE_BITS: u32> Config for Custom<L, K, R, PAGE_BITS> {
     type Lookup = L;

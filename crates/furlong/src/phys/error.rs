@@ -4,11 +4,11 @@
 use core::fmt;
 use core::mem::MaybeUninit;
 
-use crate::error::messages;
-
 use super::SegmentId;
 use super::segment::FRAME_BITS;
 use crate::addr::{Extent, Pfn};
+pub use crate::error::NoMemory;
+use crate::error::messages;
 
 /// Error of a plug; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,14 +210,6 @@ pub struct Stale(pub SegmentId);
 
 messages! { Stale:
     Self(id) => "{:?} was removed", id;
-}
-
-/// Out of memory; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoMemory;
-
-messages! { NoMemory:
-    Self => "out of memory";
 }
 
 /// Reasons for which an index refuses a change.

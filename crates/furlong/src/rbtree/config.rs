@@ -14,17 +14,11 @@ pub trait Config {
 }
 
 /// [`Checked`] propagation, no counters.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Standard;
-
-impl Config for Standard {
-    type Propagation = Checked;
-    type Counters = Off;
-}
+pub type Standard = Custom;
 
 /// Any propagation with any counters.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Custom<P, K = Off>(PhantomData<(P, K)>);
+pub struct Custom<P = Checked, K = Off>(PhantomData<(P, K)>);
 
 impl<P: Propagation, K: Counters> Config for Custom<P, K> {
     type Propagation = P;

@@ -20,13 +20,7 @@ pub trait Config {
 ///
 /// `Space<A, Custom<Rbtree>>` uses a red-black tree of areas, [`Rbtree`]. The guide of this module
 /// says which calls take less time there. A [`Shared`](super::Shared) space always uses the B-tree.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Standard;
-
-impl Config for Standard {
-    type Index<A: Value> = <Maple as Structure>::Index<A>;
-    type Mode = Atomic;
-}
+pub type Standard = Custom;
 
 /// The choices that may differ between two [`Shared`](super::Shared) spaces. They always use the
 /// B-tree, the only index that can have readers beside a writer.
@@ -37,11 +31,6 @@ pub trait SharedConfig: 'static {
     type Mode: Mode;
 }
 
-impl SharedConfig for Standard {
-    type Tree = maple::Standard;
-    type Mode = Atomic;
-}
-
 impl<T: maple::Config, M: Mode + 'static> SharedConfig for Custom<Maple<T>, M> {
     type Tree = T;
     type Mode = M;
@@ -49,7 +38,7 @@ impl<T: maple::Config, M: Mode + 'static> SharedConfig for Custom<Maple<T>, M> {
 
 /// Any index in any mode.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Custom<I, M = Atomic>(PhantomData<(I, M)>);
+pub struct Custom<I = Maple, M = Atomic>(PhantomData<(I, M)>);
 
 impl<I: Structure, M: Mode> Config for Custom<I, M> {
     type Index<A: Value> = I::Index<A>;

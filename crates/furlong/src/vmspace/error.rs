@@ -4,29 +4,12 @@
 use core::error::Error;
 use core::fmt;
 
-use crate::error::messages;
-
 use super::Errno;
-
-/// Out of memory for the index; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoMemory;
-
-messages! { NoMemory:
-    Self => "out of memory for the index";
-}
-
-impl NoMemory {
-    /// The error number that Linux returns.
-    #[must_use]
-    pub const fn errno(self) -> Errno {
-        Errno::Enomem
-    }
-}
+pub use crate::error::NoMemory;
 
 impl From<NoMemory> for Errno {
-    fn from(error: NoMemory) -> Self {
-        error.errno()
+    fn from(_: NoMemory) -> Self {
+        Self::Enomem
     }
 }
 

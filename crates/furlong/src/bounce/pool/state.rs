@@ -3,8 +3,6 @@
 
 use alloc::vec::Vec;
 
-use crate::error::messages;
-
 use super::block::segment;
 use super::bounce_pool::Pool;
 use super::plan::{self, Plan};
@@ -17,6 +15,8 @@ use crate::bounce::mapping::record::{Entry, Kind};
 use crate::bounce::memory::source::{Backing, Memory};
 use crate::bounce::memory::store::Store;
 use crate::bounce::slot::{SLOT, SLOT_SHIFT};
+pub use crate::error::NoMemory;
+use crate::error::messages;
 use crate::sync::atomic::Ordering;
 
 /// A saved pool: plain numbers, in whatever format the caller stores them. With the feature
@@ -100,14 +100,6 @@ messages! { RestoreError:
     Self::Gone(n) => "the memory of block {n} no longer exists";
     Self::Mapping(n) => "mapping {n} is not valid, or overlaps another";
     Self::NoMemory(n) => "out of memory for the records of block {n}";
-}
-
-/// Error of a save: no memory for the lists of a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoMemory;
-
-messages! { NoMemory:
-    Self => "out of memory for the lists of a state";
 }
 
 /// Error of saving a pool for good: no memory for the lists of its state. The pool continues.

@@ -1,7 +1,7 @@
 //! The slots that a change replaces, and their replacement.
 #![forbid(unsafe_code)]
 
-use super::write::Refused;
+use crate::maple::error::EraseError;
 use crate::maple::node::geometry::Geometry;
 use crate::maple::node::leaf::{Slot, Word};
 use crate::maple::node::tree::Spot;
@@ -60,9 +60,9 @@ impl Cut {
     pub(in crate::maple) fn split(
         &mut self,
         split: impl FnOnce(Word) -> Option<Word>,
-    ) -> Result<(), Refused> {
-        let upper = self.pieces[2].as_mut().ok_or(Refused::NoSplit)?;
-        upper.word = split(upper.word).ok_or(Refused::NoSplit)?;
+    ) -> Result<(), EraseError> {
+        let upper = self.pieces[2].as_mut().ok_or(EraseError::NoSplit)?;
+        upper.word = split(upper.word).ok_or(EraseError::NoSplit)?;
         self.splits = false;
         Ok(())
     }

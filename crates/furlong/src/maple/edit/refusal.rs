@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::resize::NotResized;
-use super::write::{NotInserted, Refused};
+use super::write::NotInserted;
 use crate::addr::Address;
 use crate::maple::error::{EraseError, InsertError, ResizeError, StoreError};
 use crate::maple::node::typed::extent;
@@ -20,17 +20,10 @@ pub(in crate::maple) fn not_inserted<A: Address, E>(
     }
 }
 
-pub(in crate::maple) fn not_stored<E>(refused: Refused, entry: E) -> StoreError<E> {
+pub(in crate::maple) fn not_stored<E>(refused: EraseError, entry: E) -> StoreError<E> {
     match refused {
-        Refused::NoMemory => StoreError::NoMemory { entry },
-        Refused::NoSplit => StoreError::NoSplit { entry },
-    }
-}
-
-pub(in crate::maple) fn not_erased(refused: Refused) -> EraseError {
-    match refused {
-        Refused::NoMemory => EraseError::NoMemory,
-        Refused::NoSplit => EraseError::NoSplit,
+        EraseError::NoMemory => StoreError::NoMemory { entry },
+        EraseError::NoSplit => StoreError::NoSplit { entry },
     }
 }
 

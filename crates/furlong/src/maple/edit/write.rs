@@ -5,6 +5,7 @@ use super::cut::Cut;
 use super::update_gaps::Free;
 use crate::maple::config::Config;
 use crate::maple::counters::{Counters, Event};
+use crate::maple::error::EraseError;
 use crate::maple::memory::pool::{NoMemory, Nodes, Pool, Stack};
 use crate::maple::node::geometry::{Geometry, least, spare};
 use crate::maple::node::leaf::{Kind, Leaf, Slot, Word};
@@ -37,21 +38,6 @@ impl<C: Config> Displaced<C> {
     }
 }
 
-/// The reason why nothing was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::maple) enum Refused {
-    /// Out of memory for nodes.
-    NoMemory,
-    /// An entry could not be split.
-    NoSplit,
-}
-
-impl From<NoMemory> for Refused {
-    fn from(NoMemory: NoMemory) -> Self {
-        Self::NoMemory
-    }
-}
-
 /// The reason why an entry was not inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::maple) enum NotInserted {
@@ -75,11 +61,11 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         last: u64,
         word: Option<Word>,
         split: impl FnOnce(Word) -> Option<Word>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), EraseError> {
         let new = word.map(|word| Slot { start, last, word });
         let mut left = Spot::new();
         if !self.tree.descend_to(start, &mut left, self.count) {
-            return self.plant(new).map_err(Refused::from);
+            return self.plant(new).map_err(EraseError::from);
         }
         if last <= left.max {
             let at = left.leaf().rank(start);
@@ -102,7 +88,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     /// Removes the entry that contains `index`.
     #[inline]
-    pub(in crate::maple) fn erase(&mut self, index: u64) -> Result<Option<Slot>, Refused> {
+    pub(in crate::maple) fn erase(&mut self, index: u64) -> Result<Option<Slot>, EraseError> {
         let mut spot = Spot::new();
         if !self.tree.descend_to(index, &mut spot, self.count) {
             return Ok(None);
@@ -173,7 +159,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         right: &Spot<'a, C::Geometry>,
         cut: &mut Cut,
         split: impl FnOnce(Word) -> Option<Word>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), EraseError> {
         let one = left.leaf().is(right.leaf());
         if one && cut.from == cut.to && cut.len() == 0 {
             return Ok(());
@@ -193,7 +179,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         right: &Spot<'a, C::Geometry>,
         cut: &mut Cut,
         split: impl FnOnce(Word) -> Option<Word>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), EraseError> {
         let one = left.leaf().is(right.leaf());
         let is_alone = one && !self.is_to_merge(left, cut);
         if is_alone && !cut.splits {
@@ -213,7 +199,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
         }
         let plan = self.plan(left, right, cut);
         if left.height == C::Geometry::DEPTH && plan.may_add_level(left, right) {
-            return Err(Refused::NoMemory);
+            return Err(EraseError::NoMemory);
         }
         self.pool.ensure(plan.need())?;
         if cut.splits {

@@ -3,24 +3,15 @@
 
 use core::{marker::PhantomData, mem::offset_of, ptr::NonNull};
 
-use crate::error::messages;
-
 use super::block::{Kind, Run, dispose};
 use super::source::Source;
+pub use crate::error::NoMemory;
 use crate::maple::node::geometry::Geometry;
 use crate::maple::node::inner::Inner;
 use crate::maple::node::leaf::Leaf;
 use crate::maple::node::link::{Node, Ptr};
 use crate::maple::node::tree::Tree;
 use crate::rcu::{Batch, RcuHead};
-
-/// Out of memory for a node; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoMemory;
-
-messages! { NoMemory:
-    Self => "out of memory for another node";
-}
 
 /// Numbers of nodes of both kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,22 +3,13 @@
 
 use core::ops::DerefMut;
 
-use crate::error::messages;
-
 #[cfg(feature = "alloc")]
 use alloc::{boxed::Box, vec::Vec};
 
 #[cfg(feature = "alloc")]
+pub use crate::error::NoMemory;
 use crate::rbtree::NodeId;
 use crate::rbtree::{Augment, Node};
-
-/// Out of memory for more nodes; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoMemory;
-
-messages! { NoMemory:
-    Self => "out of memory for more nodes";
-}
 
 mod sealed {
     pub trait Sealed<A> {}

@@ -227,7 +227,7 @@ impl<A: Value, K: Counters> Index<A> for TreeIndex<A, K> {
     fn prepare(&mut self, changes: usize) -> Result<(), NoMemory> {
         let nodes = changes.checked_mul(CHANGE_NODES).ok_or(NoMemory)?;
         let more = nodes.saturating_sub(self.free_count);
-        self.tree.try_reserve(more).map_err(|_| NoMemory)
+        self.tree.try_reserve(more)
     }
 
     fn prepare_over(&mut self, _over: Pages) -> Result<(), NoMemory> {

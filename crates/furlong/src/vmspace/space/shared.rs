@@ -141,7 +141,7 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
     pub fn lock_prepared(&self, changes: usize) -> Result<Locked<'_, A, R, L, C>, NoMemory> {
         let wanted = changes.checked_mul(CHANGE_RECORDS).ok_or(NoMemory)?;
         loop {
-            let session = self.tree.lock_prepared(changes).map_err(|_| NoMemory)?;
+            let session = self.tree.lock_prepared(changes)?;
             let missing = wanted.saturating_sub(session.spares());
             if missing == 0 {
                 return Ok(self.locked(session));
