@@ -60,7 +60,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<E, X>,
     ) -> Result<Self, DuplicateError<X>> {
         let new = Self::with_config();
-        Copying::<C, _>::new(&new.tree, &new.count, words::<A, E, E, X>(copy)).run(&self.tree)?;
+        Copying::<C, _>::new(&new.tree, &new.count, words::<A, E, X>(copy)).run(&self.tree)?;
         Ok(new)
     }
 }
@@ -81,8 +81,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, 
         copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<E, X>,
     ) -> Result<RcuMaple<A, E, Q, M, C>, DuplicateError<X>> {
         let new = RcuMaple::with_config(rcu, lock);
-        Copying::<C, _>::new(&new.tree, &new.count, words::<A, E, E, X>(copy))
-            .run(&self.map.tree)?;
+        Copying::<C, _>::new(&new.tree, &new.count, words::<A, E, X>(copy)).run(&self.map.tree)?;
         Ok(new)
     }
 }
@@ -98,26 +97,29 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'_, A, E, R, 
 }
 
 #[cfg(feature = "alloc")]
-impl<A: Address, E: Entry, C: Config> View<'_, A, E, C> {
+impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
     /// Duplicates the tree with entries of another type, node by node. Returns `None` if the nodes
     /// of `D` have another geometry. Nobody may change the tree meanwhile.
     #[cfg(feature = "alloc")]
     pub(crate) fn duplicate<F: Entry, D: Config, X>(
         self,
-        copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<F, X>,
+        mut copy: impl FnMut(Extent<A>, E::Ref<'a>) -> Result<F, X>,
     ) -> Option<Result<Maple<A, F, D>, DuplicateError<X>>> {
         let tree: &dyn Any = self.tree;
         let tree = tree.downcast_ref::<Tree<D::Geometry>>()?;
         let new = Maple::with_config();
-        let copy = words::<A, E, F, X>(copy);
+        let copy = |slot| {
+            let (at, entry) = Words::<A, E>::lend(slot);
+            copy(at, entry).map(Entry::into_word)
+        };
         let copied = Copying::<D, _>::new(&new.tree, &new.count, copy).run(tree);
         Some(copied.map(|()| new))
     }
 }
 
 /// Turns a function from entry to entry into one from slot to word.
-fn words<A: Address, E: Entry, F: Entry, X>(
-    copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<F, X>,
+fn words<A: Address, E: Entry, X>(
+    copy: impl FnMut(Extent<A>, E::Ref<'_>) -> Result<E, X>,
 ) -> impl FnMut(Slot) -> Result<Word, X> {
     let mut copy = copy;
     move |slot| {

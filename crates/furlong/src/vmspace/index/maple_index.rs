@@ -174,34 +174,40 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
 
     #[inline]
     fn len(&self) -> usize {
-        self.tree.len()
+        self.tree.view().len()
     }
 
     #[inline]
     fn get(&self, page: u64) -> Option<Entry<'_, A>> {
-        self.tree.get(page)
+        let found = self.tree.view().get(VirtAddr::new(page));
+        found.map(|found| self.tree.area(found))
     }
 
     #[inline]
     fn at_or_after(&self, page: u64) -> Option<Entry<'_, A>> {
-        self.tree.find(page)
+        let found = self.tree.view().find(VirtAddr::new(page));
+        found.map(|found| self.tree.area(found))
     }
 
     #[inline]
     fn before(&self, page: u64) -> Option<Entry<'_, A>> {
-        self.tree.find_back(page.checked_sub(1)?)
+        let page = VirtAddr::new(page.checked_sub(1)?);
+        let found = self.tree.view().find_back(page);
+        found.map(|found| self.tree.area(found))
     }
 
     #[inline]
     fn beside(&self, page: u64) -> [Option<Entry<'_, A>>; 2] {
-        self.tree.beside(page)
+        let both = self.tree.view().beside(VirtAddr::new(page));
+        both.map(|found| found.map(|found| self.tree.area(found)))
     }
 
     fn iter<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
     where
         A: 'a,
     {
-        self.tree.range(pages)
+        let found = self.tree.view().range(extent(pages));
+        found.map(|found| self.tree.area(found))
     }
 
     fn lowest(&self, window: Pages, len: u64) -> Option<Pages> {
@@ -303,9 +309,10 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
 
     fn duplicate<F: maple::Entry, D: Config, X>(
         &self,
-        copy: impl FnMut(Entry<'_, A>) -> Result<F, X>,
+        mut copy: impl FnMut(Entry<'_, A>) -> Result<F, X>,
     ) -> Copied<F, D, X> {
-        self.tree.duplicate(copy)
+        let copy = |at, found| copy(self.tree.area((at, found)));
+        self.tree.view().duplicate(copy)
     }
 
     fn clear(&mut self, removed: impl FnMut(Piece<A>)) {

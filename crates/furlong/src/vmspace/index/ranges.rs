@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::addr::{Address, Extent, VirtAddr};
-use crate::maple::{self, Broken, DuplicateError, Maple};
+use crate::maple::{self, Broken, DuplicateError, Maple, View};
 use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 
 /// The attributes and the value of an area. Beside readers it never changes.
@@ -43,44 +43,28 @@ pub(in crate::vmspace) fn entry<A>((at, record): (Extent<VirtAddr>, &Record<A>))
 /// A copy of a tree with entries `F`; `None` if its nodes have another geometry.
 pub type Copied<F, D, X> = Option<Result<Maple<VirtAddr, F, D>, DuplicateError<X>>>;
 
+/// An entry of the tree that was found, and its extent.
+pub(super) type Found<'a, E> = (Extent<VirtAddr>, <E as maple::Entry>::Ref<'a>);
+
 /// A tree that can be changed, with the records of its areas.
 pub trait Ranges<A: Value> {
     /// A record outside of the tree.
     type Record;
 
+    /// An entry of the tree.
+    type Entry: maple::Entry;
+
+    /// The configuration of the tree.
+    type Tree: maple::Config;
+
     /// True if replacing an entry by another one with the same extent never takes a node.
     const REPLACES_IN_PLACE: bool;
 
-    /// The number of areas.
-    fn len(&self) -> usize;
+    /// The tree, to read it.
+    fn view(&self) -> View<'_, VirtAddr, Self::Entry, Self::Tree>;
 
-    /// True if there are no areas.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The area that contains `page`.
-    fn get(&self, page: u64) -> Option<Entry<'_, A>>;
-
-    /// The first area that contains `page` or lies behind it.
-    fn find(&self, page: u64) -> Option<Entry<'_, A>>;
-
-    /// The last area that contains `page` or lies before it.
-    fn find_back(&self, page: u64) -> Option<Entry<'_, A>>;
-
-    /// See [`View::beside`](maple::View::beside).
-    fn beside(&self, page: u64) -> [Option<Entry<'_, A>>; 2];
-
-    /// The areas that contain any of `pages`, in order.
-    fn range<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
-    where
-        A: 'a;
-
-    /// Duplicates the tree, node by node.
-    fn duplicate<F: maple::Entry, D: maple::Config, X>(
-        &self,
-        copy: impl FnMut(Entry<'_, A>) -> Result<F, X>,
-    ) -> Copied<F, D, X>;
+    /// The area of an entry of the tree.
+    fn area<'a>(&'a self, found: Found<'a, Self::Entry>) -> Entry<'a, A>;
 
     /// Reserves memory for `records` records and `steps` changes of the tree.
     ///

@@ -1,11 +1,11 @@
 //! A tree of ranges that one owner changes in place, with its records in one array.
 #![forbid(unsafe_code)]
 
-use super::ranges::{Copied, Ranges, entry, extent};
+use super::ranges::{Found, Ranges, entry, extent};
 use super::slab::{Number, Slab};
 use crate::addr::{Extent, VirtAddr};
 use crate::check::Check;
-use crate::maple::{self, Broken, Config, DuplicateError, InsertError, Maple};
+use crate::maple::{Broken, Config, DuplicateError, InsertError, Maple, View};
 use crate::vmspace::space::unwind::hand_out;
 use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 
@@ -30,11 +30,6 @@ impl<A: Value, C: Config> OwnedRanges<A, C> {
         self.tree.counters()
     }
 
-    #[inline(always)]
-    fn entry(&self, (at, number): (Extent<VirtAddr>, Number)) -> Entry<'_, A> {
-        entry((at, self.records.get(number)))
-    }
-
     /// A tree over the first areas of `source`, whose values are in `records`.
     fn of_part<S: Index<A>>(source: &S, records: Slab<A>) -> Result<Self, NoMemory> {
         let mut records = records;
@@ -50,57 +45,23 @@ impl<A: Value, C: Config> OwnedRanges<A, C> {
 
 impl<A: Value, C: Config> Ranges<A> for OwnedRanges<A, C> {
     type Record = Number;
+    type Entry = Number;
+    type Tree = C;
     const REPLACES_IN_PLACE: bool = true;
 
-    fn len(&self) -> usize {
-        self.tree.len()
+    #[inline(always)]
+    fn view(&self) -> View<'_, VirtAddr, Number, C> {
+        self.tree.view()
     }
 
-    #[inline]
-    fn get(&self, page: u64) -> Option<Entry<'_, A>> {
-        let found = self.tree.view().get(VirtAddr::new(page));
-        found.map(|found| self.entry(found))
-    }
-
-    #[inline]
-    fn find(&self, page: u64) -> Option<Entry<'_, A>> {
-        let found = self.tree.find(VirtAddr::new(page));
-        found.map(|found| self.entry(found))
-    }
-
-    #[inline]
-    fn find_back(&self, page: u64) -> Option<Entry<'_, A>> {
-        let found = self.tree.find_back(VirtAddr::new(page));
-        found.map(|found| self.entry(found))
-    }
-
-    #[inline]
-    fn beside(&self, page: u64) -> [Option<Entry<'_, A>>; 2] {
-        let both = self.tree.view().beside(VirtAddr::new(page));
-        both.map(|found| found.map(|found| self.entry(found)))
-    }
-
-    #[inline]
-    fn range<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
-    where
-        A: 'a,
-    {
-        let found = self.tree.range(extent(pages));
-        found.map(|found| self.entry(found))
-    }
-
-    fn duplicate<F: maple::Entry, D: Config, X>(
-        &self,
-        copy: impl FnMut(Entry<'_, A>) -> Result<F, X>,
-    ) -> Copied<F, D, X> {
-        let mut copy = copy;
-        let copy = |at, number| copy(self.entry((at, number)));
-        self.tree.view().duplicate(copy)
+    #[inline(always)]
+    fn area<'a>(&'a self, (at, number): Found<'a, Number>) -> Entry<'a, A> {
+        entry((at, self.records.get(number)))
     }
 
     fn prepare(&mut self, records: usize, steps: usize) -> Result<(), NoMemory> {
         self.records.reserve(records)?;
-        self.tree.prepare(steps).map_err(|_| NoMemory)
+        self.tree.prepare(steps)
     }
 
     #[inline]
@@ -178,7 +139,7 @@ impl<A: Value, C: Config> Ranges<A> for OwnedRanges<A, C> {
             self.records.set_attr(number, attr);
             return Ok(());
         }
-        Err(self.entry((at, number)))
+        Err(self.area((at, number)))
     }
 
     fn copy_from<E, S: Index<A>>(

@@ -3,9 +3,9 @@
 
 use alloc::vec::Vec;
 
-use super::ranges::{Copied, Ranges, Record, entry, extent, pages};
+use super::ranges::{Found, Ranges, Record, entry, extent, pages};
 use crate::addr::{Extent, VirtAddr};
-use crate::maple::{self, Broken, Config, DuplicateError, InsertError, Reservation, Session};
+use crate::maple::{Broken, Config, DuplicateError, InsertError, Reservation, Session, View};
 use crate::rcu::{Rcu, RcuBox, RcuHead};
 use crate::sync::RawLock;
 use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
@@ -66,47 +66,18 @@ where
     C: Config,
 {
     type Record = Boxed<A>;
+    type Entry = Boxed<A>;
+    type Tree = C;
     const REPLACES_IN_PLACE: bool = false;
 
-    fn len(&self) -> usize {
-        self.view().len()
+    #[inline(always)]
+    fn view(&self) -> View<'_, VirtAddr, Boxed<A>, C> {
+        Self::view(self)
     }
 
-    #[inline]
-    fn get(&self, page: u64) -> Option<Entry<'_, A>> {
-        self.view().get(VirtAddr::new(page)).map(entry)
-    }
-
-    #[inline]
-    fn find(&self, page: u64) -> Option<Entry<'_, A>> {
-        self.view().find(VirtAddr::new(page)).map(entry)
-    }
-
-    #[inline]
-    fn find_back(&self, page: u64) -> Option<Entry<'_, A>> {
-        self.view().find_back(VirtAddr::new(page)).map(entry)
-    }
-
-    #[inline]
-    fn beside(&self, page: u64) -> [Option<Entry<'_, A>>; 2] {
-        let both = self.view().beside(VirtAddr::new(page));
-        both.map(|one| one.map(entry))
-    }
-
-    #[inline]
-    fn range<'a>(&'a self, pages: Pages) -> impl Iterator<Item = Entry<'a, A>>
-    where
-        A: 'a,
-    {
-        self.view().range(extent(pages)).map(entry)
-    }
-
-    fn duplicate<F: maple::Entry, D: Config, X>(
-        &self,
-        mut copy: impl FnMut(Entry<'_, A>) -> Result<F, X>,
-    ) -> Copied<F, D, X> {
-        self.view()
-            .duplicate(|at, record| copy(entry((at, record))))
+    #[inline(always)]
+    fn area<'a>(&'a self, found: Found<'a, Boxed<A>>) -> Entry<'a, A> {
+        entry(found)
     }
 
     fn prepare(&mut self, records: usize, steps: usize) -> Result<(), NoMemory> {
@@ -114,7 +85,7 @@ where
             self.keep(blank_record()?);
         }
         let levels = self.view().levels();
-        let nodes = |steps| Reservation::new(steps, levels).map_err(|_| NoMemory);
+        let nodes = |steps| Reservation::new(steps, levels);
         // The nodes left of earlier reservations may suffice.
         if self.supply(&mut nodes(0)?, steps).is_ok() {
             return Ok(());
@@ -188,7 +159,8 @@ where
 
     #[inline]
     fn revise(&mut self, pages: Pages, _attr: Attr) -> Result<(), Entry<'_, A>> {
-        Err(Ranges::get(self, pages.first).expect("the pages are mapped"))
+        let found = self.view().get(VirtAddr::new(pages.first));
+        Err(entry(found.expect("the pages are mapped")))
     }
 
     fn copy_from<E, S: Index<A>>(
