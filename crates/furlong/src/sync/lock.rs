@@ -1,13 +1,8 @@
 //! The caller's lock: a raw lock of two methods, its guard, and a value under it.
 
-use core::{
-    fmt,
-    marker::PhantomData,
-    mem::ManuallyDrop,
-    ops::{Deref, DerefMut},
-};
+use core::{fmt, marker::PhantomData, mem::ManuallyDrop};
 
-use super::{MutPtr, UnsafeCell};
+use super::{UnsafeCell, guard::Guard};
 
 /// A lock without a value.
 ///
@@ -170,10 +165,9 @@ impl<L: RawLock, T> Lock<L, T> {
     #[inline]
     pub fn lock(&self) -> LockGuard<'_, L, T> {
         let held = Held::lock(&self.raw);
-        LockGuard {
-            value: self.value.get_mut(),
-            held,
-        }
+        // SAFETY: the cell lives in this lock, which `held` borrows, and while it is held (I1)
+        // nobody else reaches the value.
+        unsafe { Guard::new(self.value.get_mut(), held) }
     }
 }
 
@@ -184,42 +178,7 @@ impl<L, T> fmt::Debug for Lock<L, T> {
 }
 
 /// Access to the value of a [`Lock`]; dropping it releases the lock.
-#[must_use = "the lock is released as soon as this is dropped"]
-pub struct LockGuard<'a, L: RawLock, T> {
-    // Fields are dropped in this order: the access ends before the lock is released.
-    value: MutPtr<T>,
-    #[expect(dead_code, reason = "held for its drop")]
-    held: Held<'a, L>,
-}
-
-impl<L: RawLock, T> Deref for LockGuard<'_, L, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        self.value.with(|value| {
-            // SAFETY: the cell lives in the lock that `held` borrows, and while it is held (I1)
-            // only this guard makes references to the value, shared ones from `&self`.
-            unsafe { &*value }
-        })
-    }
-}
-
-impl<L: RawLock, T> DerefMut for LockGuard<'_, L, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        self.value.with(|value| {
-            // SAFETY: as in `deref`; `&mut self` excludes other references through this guard.
-            unsafe { &mut *value }
-        })
-    }
-}
-
-impl<L: RawLock, T: fmt::Debug> fmt::Debug for LockGuard<'_, L, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("LockGuard").field(&**self).finish()
-    }
-}
+pub type LockGuard<'a, L, T> = Guard<T, Held<'a, L>>;
 
 #[cfg(all(feature = "std", not(loom)))]
 // SAFETY: a std mutex excludes and orders. Its guard is the token: dropping it unlocks, and it is

@@ -31,6 +31,7 @@
 //! - `atomic.rs`: atomics, fences and the spin hint, of `core` or of loom.
 //! - `cell.rs`: the cell whose accesses loom tracks.
 //! - `cpu.rs`: the number of the current CPU.
+//! - `guard.rs`: exclusive access to a value while a lock is held.
 //! - `line.rs`: padding to separate cache lines.
 //! - `lock.rs`: the raw-lock trait, its guard, and a value under a lock.
 //! - `serial.rs`: unique numbers.
@@ -61,6 +62,7 @@ pub(crate) use const_unless_loom;
 pub mod atomic;
 mod cell;
 mod cpu;
+mod guard;
 #[cfg(target_has_atomic = "64")]
 mod line;
 mod lock;
@@ -80,6 +82,7 @@ pub use self::lock_api::LockApi;
 pub use atomic::{compiler_fence, fence, spin_loop};
 pub use cell::{MutPtr, UnsafeCell};
 pub use cpu::{Cpu, OneCpu};
+pub use guard::Guard;
 #[cfg(target_has_atomic = "64")]
 pub(crate) use line::{LINE, Padded};
 pub use lock::{Held, Lock, LockGuard, RawLock};

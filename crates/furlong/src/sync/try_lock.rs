@@ -1,13 +1,11 @@
 //! A lock that is never waited for.
 
-use core::{
-    fmt,
-    ops::{Deref, DerefMut},
-};
+use core::fmt;
 
 use super::{
-    MutPtr, UnsafeCell,
+    UnsafeCell,
     atomic::{AtomicBool, Ordering},
+    guard::Guard,
 };
 
 /// A value that one caller at a time may use; every other caller finds it taken.
@@ -60,10 +58,10 @@ impl<T> TryLock<T> {
         self.taken
             .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
             .ok()?;
-        Some(TryGuard {
-            value: self.value.get_mut(),
-            hold: Hold(&self.taken),
-        })
+        let hold = Hold(&self.taken);
+        // SAFETY: the cell lives in this lock, which `hold` borrows; while that is taken nobody
+        // else reaches the value.
+        Some(unsafe { Guard::new(self.value.get_mut(), hold) })
     }
 
     /// The value, without locking: the exclusive borrow shows that the lock is free.
@@ -82,49 +80,14 @@ impl<T> fmt::Debug for TryLock<T> {
 }
 
 /// Access to the value of a [`TryLock`]; dropping it releases the lock.
-#[must_use = "the lock is given back as soon as this is dropped"]
-pub struct TryGuard<'a, T> {
-    // Fields are dropped in this order: the access ends before the lock is released.
-    value: MutPtr<T>,
-    #[expect(dead_code, reason = "held for its drop")]
-    hold: Hold<'a>,
-}
+pub type TryGuard<'a, T> = Guard<T, Hold<'a>>;
 
-struct Hold<'a>(&'a AtomicBool);
+pub struct Hold<'a>(&'a AtomicBool);
 
 impl Drop for Hold<'_> {
     #[inline]
     fn drop(&mut self) {
         // Release, `try-unlock`: pairs with the exchange in `try_lock`.
         self.0.store(false, Ordering::Release);
-    }
-}
-
-impl<T> Deref for TryGuard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        self.value.with(|value| {
-            // SAFETY: the cell lives in the lock that `hold` borrows; while that is taken only this
-            // guard makes references to the value, shared ones from `&self`.
-            unsafe { &*value }
-        })
-    }
-}
-
-impl<T> DerefMut for TryGuard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        self.value.with(|value| {
-            // SAFETY: as in `deref`; `&mut self` excludes other references through this guard.
-            unsafe { &mut *value }
-        })
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for TryGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TryGuard").field(&**self).finish()
     }
 }

@@ -1,12 +1,8 @@
 //! A value protected by a lock elsewhere.
 
-use core::{
-    fmt,
-    marker::PhantomData,
-    ops::{Deref, DerefMut},
-};
+use core::marker::PhantomData;
 
-use super::{MutPtr, UnsafeCell};
+use super::{UnsafeCell, guard::Guard};
 
 /// A value for the holder of a certain lock, which is stored elsewhere.
 pub(crate) struct Under<T>(UnsafeCell<T>);
@@ -29,44 +25,10 @@ impl<T> Under<T> {
     /// result before it releases the lock.
     #[inline]
     pub(crate) unsafe fn lend(&self) -> Lent<'_, T> {
-        Lent {
-            value: self.0.get_mut(),
-            of: PhantomData,
-        }
+        // SAFETY: the cell is borrowed; the caller keeps everybody else from the value.
+        unsafe { Guard::new(self.0.get_mut(), PhantomData) }
     }
 }
 
 /// A value that is lent while a lock is held.
-pub struct Lent<'a, T> {
-    value: MutPtr<T>,
-    of: PhantomData<&'a Under<T>>,
-}
-
-impl<T> Deref for Lent<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        self.value.with(|value| {
-            // SAFETY: while the lock is held only this makes references to the value, by the
-            // contract of `lend`, shared ones from `&self`.
-            unsafe { &*value }
-        })
-    }
-}
-
-impl<T> DerefMut for Lent<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        self.value.with(|value| {
-            // SAFETY: as in `deref`; `&mut self` excludes other references through this.
-            unsafe { &mut *value }
-        })
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Lent<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lent").field(&**self).finish()
-    }
-}
+pub type Lent<'a, T> = Guard<T, PhantomData<&'a ()>>;

@@ -34,8 +34,8 @@ fn layer_0() -> Rows {
     vec![
         (row!("addr::Extent", Extent<Iova>), BOTH),
         (row!("sync::Held", sync::Held<'static, SpinLock>), NEITHER),
-        (row!("sync::Lent", sync::Lent<'static, Both>), NEITHER),
-        (row!("sync::Lent", sync::Lent<'static, None>), NEITHER),
+        (row!("sync::Guard", sync::Lent<'static, Both>), NEITHER),
+        (row!("sync::Guard", sync::Lent<'static, None>), NEITHER),
         (row!("sync::Lock", sync::Lock<SpinLock, Both>), BOTH),
         (row!("sync::Lock", sync::Lock<SpinLock, Sent>), BOTH),
         (row!("sync::Lock", sync::Lock<SpinLock, Seen>), NEITHER),
@@ -43,22 +43,16 @@ fn layer_0() -> Rows {
         (row!("sync::LockApi", sync::LockApi<Both>), BOTH),
         (row!("sync::LockApi", sync::LockApi<None>), NEITHER),
         (
-            row!("sync::LockGuard", sync::LockGuard<'static, SpinLock, Both>),
+            row!("sync::Guard", sync::LockGuard<'static, SpinLock, Both>),
             NEITHER,
         ),
         (
-            row!("sync::LockGuard", sync::LockGuard<'static, SpinLock, Sent>),
+            row!("sync::Guard", sync::LockGuard<'static, SpinLock, Sent>),
             NEITHER,
         ),
         (row!("sync::MutPtr", sync::MutPtr<Both>), NEITHER),
-        (
-            row!("sync::TryGuard", sync::TryGuard<'static, Both>),
-            NEITHER,
-        ),
-        (
-            row!("sync::TryGuard", sync::TryGuard<'static, Sent>),
-            NEITHER,
-        ),
+        (row!("sync::Guard", sync::TryGuard<'static, Both>), NEITHER),
+        (row!("sync::Guard", sync::TryGuard<'static, Sent>), NEITHER),
         (row!("sync::TryLock", sync::TryLock<Both>), BOTH),
         (row!("sync::TryLock", sync::TryLock<Sent>), BOTH),
         (row!("sync::TryLock", sync::TryLock<Seen>), NEITHER),

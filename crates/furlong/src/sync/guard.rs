@@ -1,0 +1,56 @@
+//! Exclusive access to a value in a cell, for as long as something is held.
+
+use core::{
+    fmt,
+    ops::{Deref, DerefMut},
+};
+
+use super::MutPtr;
+
+/// Exclusive access to a value, with what ensures it: a lock that is held.
+#[must_use = "the lock is released as soon as this is dropped"]
+pub struct Guard<T, H> {
+    // Fields are dropped in this order: the access ends before the lock is released.
+    value: MutPtr<T>,
+    #[expect(dead_code, reason = "held for its drop")]
+    held: H,
+}
+
+impl<T, H> Guard<T, H> {
+    /// Access to a value.
+    ///
+    /// # Safety
+    /// While `held` lives, the value exists and only this guard makes references to it.
+    #[inline]
+    pub(super) unsafe fn new(value: MutPtr<T>, held: H) -> Self {
+        Self { value, held }
+    }
+}
+
+impl<T, H> Deref for Guard<T, H> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value.with(|value| {
+            // SAFETY: the contract of `new`; shared references come from `&self`.
+            unsafe { &*value }
+        })
+    }
+}
+
+impl<T, H> DerefMut for Guard<T, H> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        self.value.with(|value| {
+            // SAFETY: as in `deref`; `&mut self` excludes other references through this guard.
+            unsafe { &mut *value }
+        })
+    }
+}
+
+impl<T: fmt::Debug, H> fmt::Debug for Guard<T, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Guard").field(&**self).finish()
+    }
+}
