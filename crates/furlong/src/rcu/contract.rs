@@ -146,86 +146,53 @@ messages! { BarrierError:
     Self::GaveUp => "the barrier timed out before all retired objects were reclaimed";
 }
 
-// SAFETY: everything is forwarded, and the promises concern calls and guards, not the type that
-// forwards them.
-unsafe impl<R: Rcu> Rcu for &R {
-    type Guard<'r> = R::Guard<'r>;
+/// Implements [`Rcu`] for a pointer to one.
+macro_rules! forwarded {
+    ($pointer:ty) => {
+        // SAFETY: everything is forwarded, and the promises concern calls and guards, not the type
+        // that forwards them.
+        unsafe impl<R: Rcu> Rcu for $pointer {
+            type Guard<'r> = R::Guard<'r>;
 
-    fn covers(&self, guard: &Self::Guard<'_>) -> bool {
-        R::covers(self, guard)
-    }
+            fn covers(&self, guard: &Self::Guard<'_>) -> bool {
+                R::covers(self, guard)
+            }
 
-    fn retire(&self, batch: Batch) {
-        R::retire(self, batch);
-    }
+            fn retire(&self, batch: Batch) {
+                R::retire(self, batch);
+            }
 
-    fn snapshot(&self) -> Period {
-        R::snapshot(self)
-    }
+            fn snapshot(&self) -> Period {
+                R::snapshot(self)
+            }
 
-    fn elapsed(&self, period: Period) -> bool {
-        R::elapsed(self, period)
-    }
+            fn elapsed(&self, period: Period) -> bool {
+                R::elapsed(self, period)
+            }
 
-    fn is_quiet(&self) -> bool {
-        R::is_quiet(self)
-    }
+            fn is_quiet(&self) -> bool {
+                R::is_quiet(self)
+            }
 
-    fn advance(&self) -> Progress {
-        R::advance(self)
-    }
+            fn advance(&self) -> Progress {
+                R::advance(self)
+            }
 
-    fn reclaim(&self, max: usize) -> usize {
-        R::reclaim(self, max)
-    }
+            fn reclaim(&self, max: usize) -> usize {
+                R::reclaim(self, max)
+            }
 
-    fn barrier(&self, pause: impl FnMut() -> ControlFlow<()>) -> Result<(), BarrierError> {
-        R::barrier(self, pause)
-    }
+            fn barrier(&self, pause: impl FnMut() -> ControlFlow<()>) -> Result<(), BarrierError> {
+                R::barrier(self, pause)
+            }
 
-    fn pending(&self) -> usize {
-        R::pending(self)
-    }
+            fn pending(&self) -> usize {
+                R::pending(self)
+            }
+        }
+    };
 }
 
+forwarded!(&R);
 #[cfg(feature = "alloc")]
-// SAFETY: as for a reference.
-unsafe impl<R: Rcu> Rcu for alloc::sync::Arc<R> {
-    type Guard<'r> = R::Guard<'r>;
-
-    fn covers(&self, guard: &Self::Guard<'_>) -> bool {
-        R::covers(self, guard)
-    }
-
-    fn retire(&self, batch: Batch) {
-        R::retire(self, batch);
-    }
-
-    fn snapshot(&self) -> Period {
-        R::snapshot(self)
-    }
-
-    fn elapsed(&self, period: Period) -> bool {
-        R::elapsed(self, period)
-    }
-
-    fn is_quiet(&self) -> bool {
-        R::is_quiet(self)
-    }
-
-    fn advance(&self) -> Progress {
-        R::advance(self)
-    }
-
-    fn reclaim(&self, max: usize) -> usize {
-        R::reclaim(self, max)
-    }
-
-    fn barrier(&self, pause: impl FnMut() -> ControlFlow<()>) -> Result<(), BarrierError> {
-        R::barrier(self, pause)
-    }
-
-    fn pending(&self) -> usize {
-        R::pending(self)
-    }
-}
+forwarded!(alloc::sync::Arc<R>);

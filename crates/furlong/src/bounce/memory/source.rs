@@ -130,79 +130,49 @@ pub unsafe trait Memory: Send + Sync {
     fn wants_tending(&self) {}
 }
 
-// SAFETY: everything is forwarded, and the guarantees are about the memory.
-unsafe impl<M: Memory> Memory for &M {
-    fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
-        M::obtain(self, wanted)
-    }
+/// Implements [`Memory`] for a pointer to one.
+macro_rules! forwarded {
+    ($pointer:ty) => {
+        // SAFETY: everything is forwarded, and the guarantees are about the memory.
+        unsafe impl<M: Memory> Memory for $pointer {
+            fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
+                M::obtain(self, wanted)
+            }
 
-    fn adopt(&self, device: Iova, len: usize) -> Option<Backing> {
-        M::adopt(self, device, len)
-    }
+            fn adopt(&self, device: Iova, len: usize) -> Option<Backing> {
+                M::adopt(self, device, len)
+            }
 
-    unsafe fn free(&self, backing: Backing) {
-        // SAFETY: the caller keeps the contract of this same method.
-        unsafe { M::free(self, backing) }
-    }
+            unsafe fn free(&self, backing: Backing) {
+                // SAFETY: the caller keeps the contract of this same method.
+                unsafe { M::free(self, backing) }
+            }
 
-    fn share(&self, backing: &Backing) -> Result<(), NotConverted> {
-        M::share(self, backing)
-    }
+            fn share(&self, backing: &Backing) -> Result<(), NotConverted> {
+                M::share(self, backing)
+            }
 
-    fn unshare(&self, backing: &Backing) -> Result<(), NotConverted> {
-        M::unshare(self, backing)
-    }
+            fn unshare(&self, backing: &Backing) -> Result<(), NotConverted> {
+                M::unshare(self, backing)
+            }
 
-    unsafe fn read(&self, from: PhysAddr, to: NonNull<u8>, len: usize) {
-        // SAFETY: the caller keeps the contract of this same method.
-        unsafe { M::read(self, from, to, len) }
-    }
+            unsafe fn read(&self, from: PhysAddr, to: NonNull<u8>, len: usize) {
+                // SAFETY: the caller keeps the contract of this same method.
+                unsafe { M::read(self, from, to, len) }
+            }
 
-    unsafe fn write(&self, to: PhysAddr, from: NonNull<u8>, len: usize) {
-        // SAFETY: the caller keeps the contract of this same method.
-        unsafe { M::write(self, to, from, len) }
-    }
+            unsafe fn write(&self, to: PhysAddr, from: NonNull<u8>, len: usize) {
+                // SAFETY: the caller keeps the contract of this same method.
+                unsafe { M::write(self, to, from, len) }
+            }
 
-    fn wants_tending(&self) {
-        M::wants_tending(self);
-    }
+            fn wants_tending(&self) {
+                M::wants_tending(self);
+            }
+        }
+    };
 }
 
+forwarded!(&M);
 #[cfg(feature = "alloc")]
-// SAFETY: as for a reference.
-unsafe impl<M: Memory> Memory for alloc::sync::Arc<M> {
-    fn obtain(&self, wanted: &Wanted) -> Option<Backing> {
-        M::obtain(self, wanted)
-    }
-
-    fn adopt(&self, device: Iova, len: usize) -> Option<Backing> {
-        M::adopt(self, device, len)
-    }
-
-    unsafe fn free(&self, backing: Backing) {
-        // SAFETY: the caller keeps the contract of this same method.
-        unsafe { M::free(self, backing) }
-    }
-
-    fn share(&self, backing: &Backing) -> Result<(), NotConverted> {
-        M::share(self, backing)
-    }
-
-    fn unshare(&self, backing: &Backing) -> Result<(), NotConverted> {
-        M::unshare(self, backing)
-    }
-
-    unsafe fn read(&self, from: PhysAddr, to: NonNull<u8>, len: usize) {
-        // SAFETY: the caller keeps the contract of this same method.
-        unsafe { M::read(self, from, to, len) }
-    }
-
-    unsafe fn write(&self, to: PhysAddr, from: NonNull<u8>, len: usize) {
-        // SAFETY: the caller keeps the contract of this same method.
-        unsafe { M::write(self, to, from, len) }
-    }
-
-    fn wants_tending(&self) {
-        M::wants_tending(self);
-    }
-}
+forwarded!(alloc::sync::Arc<M>);
