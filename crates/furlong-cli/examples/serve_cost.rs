@@ -5,7 +5,7 @@
 //! has the time of the whole page and of its statements, from the server's own header.
 #![forbid(unsafe_code)]
 
-#[path = "../tests/serve/client.rs"]
+#[path = "../tests/cli/serve/client.rs"]
 mod client;
 #[path = "../../furlong-lab/src/serve/tests/crowd.rs"]
 mod crowd;

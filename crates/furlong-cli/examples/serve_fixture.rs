@@ -5,9 +5,9 @@
 
 #[path = "../../furlong-lab/src/serve/tests/crowd.rs"]
 mod crowd;
-#[path = "../tests/serve/hostile.rs"]
+#[path = "../tests/cli/serve/hostile.rs"]
 mod hostile;
-#[path = "../tests/serve/names.rs"]
+#[path = "../tests/cli/serve/names.rs"]
 mod names;
 
 use std::path::Path;

@@ -1,0 +1,160 @@
+//! Instruction counts of real programs. Without valgrind, only the error is tested; the rest is
+//! skipped with a note.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use furlong_lab::measure::launch::callgrind::{Callgrind, CallgrindError, Count};
+use furlong_lab::measure::launch::finished::Ending;
+use furlong_lab::measure::launch::launcher::{Launcher, Task};
+use furlong_lab::model::result::Kind;
+
+use crate::lab::{Home, read, says, words};
+
+/// Counts a task's instructions; `None` without valgrind.
+fn count(task: &Task) -> Option<Result<Count, CallgrindError>> {
+    let Ok(callgrind) = Callgrind::new() else {
+        eprintln!("there is no valgrind: nothing is tested here");
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "valgrind is to be installed there"
+        );
+        return None;
+    };
+    Some(callgrind.count(&Launcher::new().expect("a launcher"), task, None))
+}
+
+/// Builds a program with only the given instructions.
+fn program(directory: &Path, name: &str, instructions: &str) -> PathBuf {
+    let source = directory.join(format!("{name}.c"));
+    let text = format!("int main(void) {{ __asm__ volatile(\"{instructions}\"); return 0; }}\n");
+    fs::write(&source, text).expect("written");
+    let path = directory.join(name);
+    let built = Command::new("cc")
+        .arg("-O1")
+        .arg("-o")
+        .arg(&path)
+        .arg(&source)
+        .status();
+    assert!(built.expect("a C compiler").success());
+    path
+}
+
+#[test]
+fn counts_are_identical_in_repeated_passes_and_one_more_instruction_is_seen() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let one = Task::new(program(directory.path(), "one", "nop"), &[]);
+    let two = Task::new(program(directory.path(), "two", "nop\\n nop"), &[]);
+    let Some(first) = count(&one) else { return };
+    let first = first.expect("a count").instructions;
+    for pass in 0..2 {
+        let again = count(&one)
+            .expect("valgrind")
+            .expect("a count")
+            .instructions;
+        assert_eq!(again, first, "pass {pass}");
+        let other = count(&two)
+            .expect("valgrind")
+            .expect("a count")
+            .instructions;
+        assert_eq!(other, first + 1, "pass {pass}");
+    }
+}
+
+#[test]
+fn a_count_does_not_depend_on_the_environment() {
+    let mut task = Task::new("/bin/true", &[]);
+    let Some(first) = count(&task) else { return };
+    task.environment = vec![("LONG".into(), "x".repeat(3000).into())];
+    let other = count(&task).expect("valgrind").expect("a count");
+    assert_eq!(other.instructions, first.expect("a count").instructions);
+}
+
+#[test]
+fn the_processes_that_a_command_starts_are_counted_too() {
+    let script = |text| count(&Task::new("/bin/sh", &["-c", text]));
+    let Some(one) = script("/bin/true; exit 5") else {
+        return;
+    };
+    let one = one.expect("a count");
+    assert_eq!((one.processes, one.finished.ending), (2, Ending::Exited(5)));
+    let two = script("/bin/true; /bin/true; exit 5")
+        .expect("valgrind")
+        .expect("a count");
+    assert_eq!(two.processes, 3);
+    let alone = count(&Task::new("/bin/true", &[]))
+        .expect("valgrind")
+        .expect("a count");
+    assert!(
+        two.instructions > one.instructions + alone.instructions,
+        "{one:?} {two:?}"
+    );
+}
+
+#[test]
+fn an_instruction_that_no_processor_knows_is_said() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let unknown = if cfg!(target_arch = "x86_64") {
+        "ud2"
+    } else {
+        "udf #0"
+    };
+    let path = program(directory.path(), "unknown", unknown);
+    match count(&Task::new(&path, &[])) {
+        None => {}
+        Some(Err(CallgrindError::UnknownInstruction(program))) => assert_eq!(program, path),
+        Some(other) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_command_that_does_not_end_is_stopped() {
+    let mut task = Task::new("/bin/sleep", &["1000"]);
+    task.limit = Some(Duration::from_millis(300));
+    match count(&task) {
+        None => {}
+        Some(Err(error @ CallgrindError::Failed(Ending::TimedOut, _))) => {
+            assert!(error.to_string().contains("time limit"), "{error}");
+        }
+        Some(other) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_missing_valgrind_is_said_with_the_command_that_installs_it() {
+    let text = CallgrindError::Missing.to_string();
+    says(&text, &["apt-get install valgrind"]);
+    assert_eq!(text.lines().count(), 1);
+}
+
+#[test]
+fn an_experiment_has_its_instructions_per_operation_and_they_are_exact() {
+    if Callgrind::new().is_err() {
+        return;
+    }
+    let home = Home::new();
+    let counted = || {
+        let run = words(
+            "run tree-order --workloads plain --profile smoke --blocks 1 --seed 4 --counters \
+             callgrind --db none --json result.json",
+        );
+        home.ends(0, &run);
+        let result = read(&home.path("result.json"));
+        let experiment = &result.experiments[0];
+        assert_eq!(experiment.metrics["instructions_per_op"].kind, Kind::Exact);
+        let arms = experiment.workloads[0].arms.iter();
+        arms.map(|arm| arm.samples["instructions_per_op"].clone())
+            .collect::<Vec<_>>()
+    };
+    let first = counted();
+    for values in &first {
+        assert!(
+            matches!(values[..], [Some(count)] if count > 1.0),
+            "{first:?}"
+        );
+    }
+    assert_eq!(counted(), first);
+}

@@ -1,0 +1,186 @@
+//! Every command in the examples of a `--help` runs.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::help::{examples, is_of_a_fleet};
+use crate::lab::{FURLONG, Home, read, says, send, text};
+use clap::CommandFactory;
+use furlong_lab::cli::Cli;
+use furlong_lab::model::result::ResultFile;
+use rustix::process::Signal;
+
+/// Programs of the examples that are made in the home, and found on the path.
+const PROGRAMS: [&str; 11] = [
+    "server-old",
+    "server-new",
+    "a.out",
+    "b.out",
+    "io",
+    "jq",
+    "gojq",
+    "xz",
+    "zstd",
+    "make",
+    "gzip",
+];
+
+/// Committed records for a history.
+const RECORDS: [&str; 2] = [
+    "iova-gap/results/2026-11-22-aa07094-peers.json",
+    "tree-order/results/2026-11-22-aa07094.json",
+];
+
+/// Programs that an example needs and that a machine may lack.
+const NEEDS: [(&str, &str); 3] = [
+    ("callgrind", "valgrind"),
+    ("record vm", "strace"),
+    ("ls.vmtrace", "strace"),
+];
+
+/// A home with everything that the examples mention, and with settings for short runs.
+fn furnished() -> Home {
+    let home = Home::new();
+    let settings = "profile = 'smoke'\nblocks = 3\ntimeout = 60\n";
+    home.write("furlong.toml", settings);
+    fs::create_dir(home.path("bin")).unwrap();
+    for program in PROGRAMS {
+        for path in [home.path(program), home.path("bin").join(program)] {
+            fs::write(&path, "#!/bin/sh\necho 5.5 MB/s\n").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+    let numbers: String = (0..40).map(|n| format!("{}\n", n * 7 % 40)).collect();
+    for file in ["big.txt", "big", "before.txt", "after.txt", "data.json"] {
+        home.write(file, &numbers);
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let trace = root.join("traces/phys/laptop.klog");
+    fs::copy(trace, home.path("laptop.klog")).unwrap();
+    let before = home.smoke(&["--tag", "before"]);
+    home.ends(0, &["mark", "latest", "--pin"]);
+    home.smoke(&["--tag", "after"]);
+    for record in RECORDS {
+        let mut result: ResultFile = read(&root.join("experiments").join(record));
+        result.run.machine = before.run.machine.clone();
+        home.put("record.json", &result);
+        home.ends(0, &["import", "record.json"]);
+    }
+    home.ends(0, &["export", "latest", "-q", "--to", "."]);
+    home.ends(0, &["import", "result.json", "--db", "old.db"]);
+    home
+}
+
+fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap();
+    std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
+}
+
+/// Every experiment: `ci/smoke.sh` runs it in the form of README.md, and checks all its output.
+const ALL: &str = "furlong run";
+
+/// True if the machine has the programs of the example; a skipped example is reported. Examples
+/// with a fleet are tested by the fleet's own tests, and `furlong peers` by those of the crate with
+/// the peers.
+fn can_run(example: &str) -> bool {
+    if is_of_a_fleet(example) || example == ALL || example.starts_with("furlong peers") {
+        return false;
+    }
+    let lacks = |(word, program): &&(&str, &str)| example.contains(word) && !is_there(program);
+    let lacking = NEEDS.iter().find(lacks);
+    if let Some((_, program)) = lacking {
+        // Not `eprintln!`, which the harness captures: a skipped example must be visible.
+        let _ = writeln!(io::stderr(), "left out, there is no {program}: {example}");
+    }
+    lacking.is_none()
+}
+
+/// Tests an example that runs until it is stopped. It uses a free port: that of the example may be
+/// in use.
+fn serves(home: &Home, example: &str) {
+    let words = example.split_whitespace().skip(1);
+    let mut words: Vec<String> = words.map(str::to_owned).collect();
+    match words.iter().position(|word| word == "--listen") {
+        Some(option) => {
+            let (address, _) = words[option + 1].rsplit_once(':').unwrap();
+            words[option + 1] = format!("{address}:0");
+        }
+        None => words.extend(["--listen", "127.0.0.1:0"].map(str::to_owned)),
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut server = home.furlong(&words).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    let mut out = BufReader::new(server.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    send(&server, Signal::TERM);
+    assert!(server.wait().unwrap().success(), "{example}");
+    assert!(line.starts_with("http://"), "{example}: {line}");
+}
+
+#[test]
+fn every_example_of_a_help_runs() {
+    let home = furnished();
+    let found = std::env::var("PATH").unwrap();
+    let dir = Path::new(FURLONG).parent().unwrap().display();
+    let path = format!("{}:{dir}:{found}", home.path("bin").display());
+    let all = examples(&Cli::<furlong_experiments::Verb>::command());
+    assert!(all.len() > 40, "{all:?}");
+    assert!(all.iter().any(|example| example == ALL), "{all:?}");
+    for example in all.iter().filter(|example| can_run(example)) {
+        if example.starts_with("furlong serve") {
+            serves(&home, example);
+            continue;
+        }
+        let mut shell = home.command("sh");
+        shell.args(["-c", example]).env("PATH", &path);
+        let output = shell.output().unwrap();
+        let wanted = match example.contains("--fail-on") {
+            true => &[0, 3][..],
+            false => &[0],
+        };
+        let code = output.status.code().unwrap_or(-1);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(
+            wanted.contains(&code),
+            "{example}\nexit {code}\n{out}\n{err}"
+        );
+    }
+}
+
+#[test]
+fn every_verb_has_an_example_completions_and_a_page_of_the_manual() {
+    let home = Home::new();
+    for verb in Cli::<furlong_experiments::Verb>::command()
+        .get_subcommands()
+        .filter(|verb| !verb.is_hide_set())
+    {
+        assert!(!examples(verb).is_empty(), "{} has none", verb.get_name());
+        let (page, _) = home.ends(0, &["man", verb.get_name()]);
+        says(&page, &[".TH", "SYNOPSIS"]);
+    }
+    home.ends(0, &["man", "--to", "."]);
+    assert!(home.path("furlong.1").exists() && home.path("furlong-run.1").exists());
+    says(&home.refuses(&["man", "runn"]), &["`run`"]);
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (page, _) = home.ends(0, &["completions", shell]);
+        assert!(
+            page.contains("history") && page.contains("furlong"),
+            "{shell}"
+        );
+    }
+}
+
+#[test]
+fn a_misspelt_option_is_one_line_that_says_what_to_do() {
+    let home = Home::new();
+    let told = home.refuses(&["run", "--blok", "3"]);
+    assert!(
+        told.contains("'--blocks'") && told.ends_with("`furlong run --help` lists the options")
+    );
+    home.refuses(&["import"]);
+    home.refuses(&["prune", "--keep", "some"]);
+}

@@ -1,0 +1,241 @@
+//! The history from a user's view: steps are found and noise is not, machines are kept apart, and
+//! runs are imported, exported and removed without loss.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::lab::{EXPERIMENT, Home, read, says};
+use furlong_lab::model::result::ResultFile;
+use furlong_stats::random::Random;
+
+/// A committed record of the experiment.
+const RECORD: &str = "../../experiments/tree-order/results/2026-11-22-aa07094.json";
+
+/// An arm other than the baseline.
+const ARM: &str = "checked";
+
+fn record() -> ResultFile {
+    read(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(RECORD))
+}
+
+/// The id of a test's run.
+fn name(number: usize) -> String {
+    format!("run{number:05}")
+}
+
+/// The record as if measured again on a later day: all figures differ slightly, and the arm's also
+/// by a factor.
+fn again(number: usize, factor: f64) -> ResultFile {
+    let mut result = record();
+    result.run.id = name(number);
+    result.run.started = format!(
+        "2026-01-{:02}T{:02}:00:00+00:00",
+        1 + number / 24,
+        number % 24
+    );
+    let mut random = Random::new(number as u64);
+    for experiment in &mut result.experiments {
+        for workload in &mut experiment.workloads {
+            let day = 1.0 + 0.01 * random.normal();
+            for arm in &mut workload.arms {
+                let own = if arm.name == ARM { factor } else { 1.0 };
+                let noise = 1.0 + 0.002 * random.normal();
+                for value in arm.samples.values_mut().flatten().flatten() {
+                    *value *= day * noise * own;
+                }
+            }
+            for control in workload.control.values_mut() {
+                control
+                    .samples
+                    .iter_mut()
+                    .flatten()
+                    .for_each(|value| *value *= day);
+            }
+        }
+    }
+    result
+}
+
+fn put(home: &Home, result: &ResultFile) -> String {
+    let file = format!("{}.json", result.run.id);
+    home.put(&file, result);
+    file
+}
+
+fn import(home: &Home, results: impl Iterator<Item = ResultFile>) {
+    let files: Vec<String> = results.map(|result| put(home, &result)).collect();
+    let mut arguments = vec!["import", "-q"];
+    arguments.extend(files.iter().map(String::as_str));
+    home.ends(0, &arguments);
+}
+
+#[test]
+fn a_step_is_named_with_its_run_and_noise_is_not() {
+    let home = Home::new();
+    let factor = |number| if number < 15 { 1.0 } else { 1.05 };
+    import(&home, (0..24).map(|number| again(number, factor(number))));
+    let (page, _) = home.ends(0, &["history", EXPERIMENT, "--workloads", "plain"]);
+    let found: Vec<&str> = page.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(found.len(), 1, "{page}");
+    assert!(found[0].contains(&format!("plain, {ARM} / ")), "{page}");
+    let named = [name(14), name(15), name(16)];
+    assert!(
+        named.iter().any(|run| page.contains(run.as_str())),
+        "{page}"
+    );
+    let (page, _) = home.ends(0, &["history"]);
+    says(&page, &[&name(23)]);
+    // A metric that no run has, and a misspelled experiment, are refused.
+    let (_, none) = home.ends(2, &["history", "--metric", "no_such_metric"]);
+    says(&none, &["no stored run has this figure"]);
+    let (_, other) = home.ends(2, &["history", "tree-oder"]);
+    says(&other, &["`tree-order`"]);
+}
+
+#[test]
+fn machines_are_never_put_together() {
+    let home = Home::new();
+    let mut elsewhere = again(1, 3.0);
+    elsewhere.run.machine.id = "ffff".to_owned();
+    elsewhere.run.machine.host = "elsewhere".to_owned();
+    import(&home, [again(0, 1.0), elsewhere].into_iter());
+    let (page, _) = home.ends(0, &["history", EXPERIMENT, "--machine", "elsewhere"]);
+    let plain = page.lines().find(|line| line.starts_with("plain"));
+    assert!(plain.unwrap().contains(" 1 "), "one run alone: {page}");
+    let told = home.refuses(&["history", "--machine", "nowhere"]);
+    says(&told, &["elsewhere with"]);
+    let both = [&name(0)[..], &name(1)];
+    let told = home.refuses(&["diff", both[0], both[1]]);
+    says(&told, &["--across-machines"]);
+    let (_, talk) = home.ends(0, &["diff", both[0], both[1], "--across-machines"]);
+    says(&talk, &["of elsewhere"]);
+}
+
+#[test]
+fn a_difference_has_its_verdict_and_can_fail_a_build() {
+    let home = Home::new();
+    import(&home, [again(0, 1.0), again(1, 1.3)].into_iter());
+    let (before, after) = (&name(0)[..], &name(1)[..]);
+    let compare = ["diff", before, after];
+    let (page, _) = home.ends(0, &compare);
+    let line = page
+        .lines()
+        .find(|line| line.contains(&format!("{ARM} / ")));
+    assert!(line.unwrap().contains("revert"), "{page}");
+    home.ends(3, &["diff", before, after, "--fail-on", "revert"]);
+    home.ends(0, &["diff", after, before, "--fail-on", "revert"]);
+    let told = home.refuses(&["diff", before, before]);
+    says(&told, &["name two"]);
+    home.refuses(&["diff"]);
+}
+
+#[test]
+fn a_run_that_goes_out_and_comes_in_is_the_same() {
+    let home = Home::new();
+    let smoke = home.smoke(&["--tag", "first", "--note", "a remark"]);
+    let id = smoke.run.id.as_str();
+    let (out, _) = home.ends(0, &["export", "latest"]);
+    home.write("out.json", &out);
+    home.ends(0, &["import", "out.json", "--db", "other.db"]);
+    let (back, _) = home.ends(0, &["export", id, "--db", "other.db"]);
+    assert_eq!(back, out);
+    let (_, talk) = home.ends(0, &["import", "out.json", "--db", "other.db"]);
+    says(&talk, &["is stored already"]);
+    home.ends(0, &["export", "tag:first", "--to", "."]);
+    assert_eq!(
+        fs::read_to_string(home.path(&format!("{id}.json"))).unwrap(),
+        out
+    );
+}
+
+/// A change to a result that makes it contradict itself.
+type Break = fn(&mut ResultFile);
+
+#[test]
+fn what_contradicts_itself_is_refused_and_nothing_of_it_is_stored() {
+    let home = Home::new();
+    import(&home, [again(0, 1.0)].into_iter());
+    let breaks: [(&str, Break); 6] = [
+        ("schema", |result| {
+            result.schema = "furlong.result/2".to_owned();
+        }),
+        ("is not a valid name", |result| {
+            result.run.id = "../up".to_owned();
+        }),
+        ("is not a time", |result| {
+            result.run.started = "soon".to_owned();
+        }),
+        ("orders", |result| {
+            drop(result.experiments[0].workloads[0].order.pop());
+        }),
+        ("not in order", |result| {
+            result.experiments[0].workloads[0].blocks.reverse();
+        }),
+        ("twice", |result| {
+            let first = result.experiments[0].clone();
+            result.experiments.push(first);
+        }),
+    ];
+    for (what, spoil) in breaks {
+        let mut result = again(1, 1.0);
+        spoil(&mut result);
+        home.put("bad.json", &result);
+        let good = put(&home, &again(2, 1.0));
+        let told = home.refuses(&["import", &good, "bad.json"]);
+        says(&told, &["bad.json is inconsistent", what]);
+    }
+    home.write("bad.json", "{}");
+    says(
+        &home.refuses(&["import", "bad.json"]),
+        &["is not a result of furlong"],
+    );
+    says(
+        &home.refuses(&["import", "gone.json"]),
+        &["cannot read gone.json"],
+    );
+    let mut changed = again(0, 1.0);
+    changed.run.started = "2026-02-01T00:00:00Z".to_owned();
+    let file = put(&home, &changed);
+    says(
+        &home.refuses(&["import", &file]),
+        &["already has a different run run00000"],
+    );
+    let (page, _) = home.ends(0, &["history"]);
+    assert!(!page.contains(&name(2)), "all or none: {page}");
+}
+
+#[test]
+fn marks_find_runs_and_keep_them() {
+    let home = Home::new();
+    import(&home, (0..5).map(|number| again(number, 1.0)));
+    home.ends(
+        0,
+        &["mark", &name(1), "--tag", "release", "--note", "shipped"],
+    );
+    home.ends(0, &["mark", &name(2), "--pin"]);
+    let (page, _) = home.ends(0, &["history"]);
+    let line = |number| {
+        page.lines()
+            .find(|line| line.starts_with(&name(number)))
+            .unwrap()
+    };
+    assert!(
+        line(1).contains("release") && line(1).contains("shipped"),
+        "{page}"
+    );
+    assert!(line(2).contains("pinned"), "{page}");
+    let (would, _) = home.ends(0, &["prune", "--keep", "1", "--dry-run"]);
+    says(&would, &["would be removed", &name(0)]);
+    home.ends(0, &["prune", "--keep", "1"]);
+    let (page, _) = home.ends(0, &["history"]);
+    let kept: Vec<bool> = (0..5).map(|number| page.contains(&name(number))).collect();
+    assert_eq!(kept, [false, true, true, false, true], "{page}");
+    home.ends(0, &["mark", "tag:release", "--tag", ""]);
+    says(
+        &home.refuses(&["show", "tag:release"]),
+        &["no run has the tag"],
+    );
+    home.refuses(&["mark", &name(4)]);
+    home.refuses(&["prune"]);
+}

@@ -1,0 +1,26 @@
+//! The command from a user's view. One program holds all tests: it is linked once.
+#![forbid(unsafe_code)]
+
+mod adversity;
+mod callgrind;
+mod compare;
+mod databases;
+mod doctor;
+mod examples;
+mod figures;
+mod fleet;
+mod help;
+mod history;
+mod lab;
+mod ministat_vectors;
+mod peers;
+mod record;
+mod replay;
+mod resume;
+mod run;
+mod seeds;
+mod serve;
+mod stat;
+mod stat_inputs;
+mod store;
+mod store_suite;

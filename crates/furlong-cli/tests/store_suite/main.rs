@@ -1,8 +1,0 @@
-//! The store on each engine: the same suite, and tests that kill a client or a server.
-#![forbid(unsafe_code)]
-
-mod databases;
-#[path = "../../../furlong-lab/src/record/store/fixture.rs"]
-mod fixture;
-mod killed;
-mod same;
