@@ -8,22 +8,16 @@ use std::process::ExitCode;
 
 use clap::ArgAction::SetTrue;
 
-use crate::error::cause;
-use crate::ministat::classic::{self, Classic, Refusal};
+use crate::error::{Error, cause};
+use crate::ministat::classic::{self, Classic};
 use crate::ministat::comparison::Test;
-use crate::ministat::fault::shown;
-use crate::ministat::input::{Fault, InputError, Reading, Set};
-use crate::ministat::options::{self, OptionError};
+use crate::ministat::fault::{shown, unusable};
+use crate::ministat::input::{Reading, Set};
+use crate::ministat::options;
 use crate::ministat::picture::{Picture, SYMBOLS};
-use crate::ministat::report::{OutOfRange, Report};
+use crate::ministat::report::Report;
 use crate::ministat::source::{self, Source};
 use crate::nearest::nearest;
-
-/// Exit code for bad usage and bad input.
-const BAD_INPUT: u8 = 2;
-
-/// Exit code if the output cannot be written; also ministat's for a file that cannot be opened.
-const FAILED: u8 = 1;
 
 /// Default width of the picture.
 const WIDTH: usize = 74;
@@ -106,54 +100,6 @@ pub struct Args {
     pub json: Option<OsString>,
 }
 
-/// Reason why there is no output: the exit code and one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// Exit code of the process.
-    pub code: u8,
-    /// The problem and a remedy.
-    pub message: String,
-}
-
-impl Failure {
-    fn usage(message: impl Into<String>) -> Self {
-        Self {
-            code: BAD_INPUT,
-            message: message.into(),
-        }
-    }
-
-    fn input(error: &InputError, args: &Args) -> Self {
-        let unopenable = matches!(error.fault, Fault::Open(_));
-        Self {
-            code: if args.ministat && unopenable {
-                FAILED
-            } else {
-                BAD_INPUT
-            },
-            message: error.to_string(),
-        }
-    }
-}
-
-impl From<OptionError> for Failure {
-    fn from(error: OptionError) -> Self {
-        Self::usage(error.0)
-    }
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self::usage(refusal.0)
-    }
-}
-
-impl From<OutOfRange> for Failure {
-    fn from(refused: OutOfRange) -> Self {
-        Self::usage(refused.to_string())
-    }
-}
-
 /// Executes the verb, with data on standard output and errors on standard error.
 #[must_use]
 pub fn run(args: &Args) -> ExitCode {
@@ -162,12 +108,12 @@ pub fn run(args: &Args) -> ExitCode {
         Err(failure) => {
             // If standard error is closed too, the failure cannot be reported.
             let _ = writeln!(io::stderr(), "furlong stat: {}", failure.message);
-            ExitCode::from(failure.code)
+            failure.exit.into()
         }
     }
 }
 
-fn perform(args: &Args, out: &mut impl Write) -> Result<(), Failure> {
+fn perform(args: &Args, out: &mut impl Write) -> Result<(), Error> {
     let picture = picture(args)?;
     let level = options::confidence(&args.confidence, args.ministat)?;
     let sets = rebased(read_all(args)?, args.baseline.as_deref())?;
@@ -196,7 +142,7 @@ fn perform(args: &Args, out: &mut impl Write) -> Result<(), Failure> {
 }
 
 /// Returns the sets with the baseline first.
-fn rebased(mut sets: Vec<Set>, baseline: Option<&str>) -> Result<Vec<Set>, Failure> {
+fn rebased(mut sets: Vec<Set>, baseline: Option<&str>) -> Result<Vec<Set>, Error> {
     let Some(wanted) = baseline else {
         return Ok(sets);
     };
@@ -209,7 +155,7 @@ fn rebased(mut sets: Vec<Set>, baseline: Option<&str>) -> Result<Vec<Set>, Failu
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         let guess =
             nearest(wanted, &known).map_or(String::new(), |name| format!("; did you mean {name}?"));
-        return Err(Failure::usage(format!(
+        return Err(Error::usage(format!(
             "--baseline: there is no `{wanted}`{guess}"
         )));
     };
@@ -219,7 +165,7 @@ fn rebased(mut sets: Vec<Set>, baseline: Option<&str>) -> Result<Vec<Set>, Failu
 }
 
 /// Checks that the sets have the same number of values, as pairs need.
-fn check_pairs(sets: &[Set]) -> Result<(), Failure> {
+fn check_pairs(sets: &[Set]) -> Result<(), Error> {
     let Some((base, others)) = sets.split_first() else {
         return Ok(());
     };
@@ -228,7 +174,7 @@ fn check_pairs(sets: &[Set]) -> Result<(), Failure> {
         .find(|set| set.values.len() != base.values.len())
     {
         None => Ok(()),
-        Some(other) => Err(Failure::usage(format!(
+        Some(other) => Err(Error::usage(format!(
             "--test paired: {} has {} values and {} has {}; give one value of each for every run",
             shown(base.name.as_encoded_bytes()),
             base.values.len(),
@@ -244,20 +190,13 @@ fn write_json(report: &Report, out: &mut impl Write) -> io::Result<()> {
     out.flush()
 }
 
-fn save_json(report: &Report, name: &OsStr) -> Result<(), Failure> {
+fn save_json(report: &Report, name: &OsStr) -> Result<(), Error> {
     let saved = File::create(name).and_then(|f| write_json(report, &mut BufWriter::new(f)));
-    saved.map_err(|error| Failure {
-        code: BAD_INPUT,
-        message: format!(
-            "{}: cannot be written: {}",
-            shown(name.as_encoded_bytes()),
-            cause(&error)
-        ),
-    })
+    saved.map_err(|error| unusable(name, format!("cannot be written: {}", cause(&error))))
 }
 
 /// Returns the requested picture. A bad width is refused even if there is no picture.
-fn picture(args: &Args) -> Result<Option<Picture>, Failure> {
+fn picture(args: &Args) -> Result<Option<Picture>, Error> {
     let width = match &args.width {
         Some(word) => options::width(word, args.ministat)?,
         None => terminal_width(args.ministat).unwrap_or(WIDTH),
@@ -291,7 +230,7 @@ fn terminal_width(classic: bool) -> Option<usize> {
     (classic || width >= 2).then_some(width)
 }
 
-fn read_all(args: &Args) -> Result<Vec<Set>, Failure> {
+fn read_all(args: &Args) -> Result<Vec<Set>, Error> {
     let reading = Reading {
         column: options::column(&args.column)?,
         delimiters: match &args.delimiters {
@@ -307,7 +246,7 @@ fn read_all(args: &Args) -> Result<Vec<Set>, Failure> {
         args.files.as_slice()
     };
     if files.len() > SYMBOLS.len() {
-        return Err(Failure::usage(format!(
+        return Err(Error::usage(format!(
             "{} files are too many; compare at most {} at once",
             files.len(),
             SYMBOLS.len()
@@ -319,9 +258,9 @@ fn read_all(args: &Args) -> Result<Vec<Set>, Failure> {
         foreign: !args.ministat && args.delimiters.is_none() && args.column.trim() == "1",
         series: args.series.as_deref(),
     };
-    let sets = source::read_all(files, &source).map_err(|e| Failure::input(&e, args))?;
+    let sets = source::read_all(files, &source)?;
     if sets.len() > SYMBOLS.len() {
-        return Err(Failure::usage(format!(
+        return Err(Error::usage(format!(
             "{} series are too many; compare at most {} at once: choose with --series",
             sets.len(),
             SYMBOLS.len()
@@ -332,12 +271,11 @@ fn read_all(args: &Args) -> Result<Vec<Set>, Failure> {
 
 /// Translates a failed write. A reader that is gone (`furlong stat f | head -1`) is not a failure;
 /// a full disk is.
-fn written(outcome: io::Result<()>) -> Result<(), Failure> {
+fn written(outcome: io::Result<()>) -> Result<(), Error> {
     match outcome {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure {
-            code: FAILED,
-            message: format!("cannot write: {}", cause(&error)),
-        }),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::failed(format!("cannot write: {}", cause(&error))))
+        }
         _ => Ok(()),
     }
 }

@@ -10,11 +10,12 @@ use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-use super::fault::shown;
+use super::fault::unusable;
 use super::general::general;
 use super::input::Set;
 use super::options::CLASSIC_CONFIDENCES;
 use super::picture::{Drawing, Figure, Picture, SYMBOLS, Undrawable};
+use crate::error::Error;
 use furlong_stats::distribution::{normal_upper, t_upper};
 
 /// Probability above the quantile, for each of [`CLASSIC_CONFIDENCES`]. The last is ministat's
@@ -37,10 +38,6 @@ pub struct Options {
     /// True to compare each set with the first.
     pub tests: bool,
 }
-
-/// The reason why ministat's output cannot be given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(pub String);
 
 /// ministat's statistics of a set.
 #[derive(Clone, Copy, Debug)]
@@ -106,17 +103,17 @@ impl Classic {
     /// # Errors
     /// A standard deviation, a percentage or a picture that is not a number, or a range that no
     /// picture can show.
-    pub fn new(sets: Vec<Set>, options: Options) -> Result<Self, Refusal> {
+    pub fn new(sets: Vec<Set>, options: Options) -> Result<Self, Error> {
         let (names, mut values): (Vec<_>, Vec<_>) =
             sets.into_iter().map(|s| (s.name, s.values)).unzip();
         let vitals: Vec<Vitals> = values.iter_mut().map(|v| Vitals::of(v)).collect();
         for (name, vitals) in names.iter().zip(&vitals) {
             if vitals.variance.sqrt().is_nan() {
-                return Err(Refusal(format!(
-                    "{}: ministat's one-pass variance has no square root; \
-                     without --ministat it is computed in two passes",
-                    shown(name.as_encoded_bytes())
-                )));
+                return Err(unusable(
+                    name,
+                    "ministat's one-pass variance has no square root; without --ministat it is \
+                     computed in two passes",
+                ));
             }
         }
         let drawing = match options.picture {
@@ -168,7 +165,7 @@ fn draw(
     picture: &Picture,
     values: &[Vec<f64>],
     vitals: &[Vitals],
-) -> Result<Result<Drawing, Undrawable>, Refusal> {
+) -> Result<Result<Drawing, Undrawable>, Error> {
     let figures: Vec<Figure<'_>> = SYMBOLS
         .into_iter()
         .zip(values.iter().zip(vitals))
@@ -183,12 +180,11 @@ fn draw(
         })
         .collect();
     match Drawing::new(picture, &figures) {
-        Err(Undrawable::Range) if picture.width == 1 => Err(Refusal(
-            "-w 1: ministat cannot draw a single column; take 2 or more".to_string(),
+        Err(Undrawable::Range) if picture.width == 1 => Err(Error::usage(
+            "-w 1: ministat cannot draw a single column; take 2 or more",
         )),
-        Err(Undrawable::Range) => Err(Refusal(
-            "ministat cannot draw so wide or narrow a range; leave the picture out with -A"
-                .to_string(),
+        Err(Undrawable::Range) => Err(Error::usage(
+            "ministat cannot draw so wide or narrow a range; leave the picture out with -A",
         )),
         drawn => Ok(drawn),
     }
@@ -212,7 +208,7 @@ fn quantile(confidence: f64, df: usize) -> f64 {
     (exact * 1000.0).round() / 1000.0
 }
 
-fn compare(base: &Vitals, set: &Vitals, confidence: f64) -> Result<String, Refusal> {
+fn compare(base: &Vitals, set: &Vitals, confidence: f64) -> Result<String, Error> {
     let (n, m) = (base.n as f64, set.n as f64);
     let df = base.n + set.n - 2;
     let pooled =
@@ -230,10 +226,9 @@ fn compare(base: &Vitals, set: &Vitals, confidence: f64) -> Result<String, Refus
     let percent = difference * 100.0 / base.average;
     let percent_error = error * 100.0 / base.average;
     if percent.is_nan() || percent_error.is_nan() {
-        return Err(Refusal(
+        return Err(Error::usage(
             "the first set is all zeros: no difference has a percentage of it; \
-             leave --ministat off"
-                .to_string(),
+             leave --ministat off",
         ));
     }
     let [difference, error, percent, percent_error, pooled] =
@@ -275,7 +270,9 @@ mod tests {
 
     fn refusal(sets: &[&[f64]], width: Option<usize>) -> Option<String> {
         let sets = sets.iter().map(|values| set(values)).collect();
-        Classic::new(sets, classic(width)).err().map(|r| r.0)
+        Classic::new(sets, classic(width))
+            .err()
+            .map(|error| error.message)
     }
 
     #[test]

@@ -5,11 +5,11 @@
 #![forbid(unsafe_code)]
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::BufRead;
 
-pub use super::fault::{Fault, InputError};
+use super::fault::unusable;
 use super::scanner::Scanner;
+use crate::error::Error;
 
 /// Fewest values of a set: fewer say nothing about their spread.
 pub const VALUES_MIN: usize = 3;
@@ -55,50 +55,22 @@ pub struct Skipped {
     pub first_line: u64,
 }
 
-/// Reads one file, or standard input if its name is `-`.
+/// Reads values from any reader.
 ///
 /// # Errors
 /// The first error in it, with the line if there is one.
 ///
 /// # Cost
 /// O(bytes) time; eight bytes of memory per value, twice that while the list grows.
-pub fn read(name: &OsStr, reading: &Reading) -> Result<Set, InputError> {
-    if name == "-" {
-        return read_from(OsStr::new("<stdin>"), io::stdin().lock(), reading);
-    }
-    let refuse = |fault| InputError {
-        name: name.to_os_string(),
-        fault,
-    };
-    let file = File::open(name).map_err(|e| refuse(Fault::Open(e)))?;
-    if file.metadata().is_ok_and(|m| m.is_dir()) {
-        return Err(refuse(Fault::Directory));
-    }
-    read_from(name, BufReader::with_capacity(1 << 16, file), reading)
-}
-
-/// Reads values from any reader.
-///
-/// # Errors
-/// As for [`read`].
-pub fn read_from(
-    name: &OsStr,
-    mut source: impl BufRead,
-    reading: &Reading,
-) -> Result<Set, InputError> {
+pub fn read_from(name: &OsStr, mut source: impl BufRead, reading: &Reading) -> Result<Set, Error> {
     let mut scanner = Scanner::new(reading);
     let outcome = scanner.drain(&mut source).and_then(|()| scanner.finish());
-    match outcome {
-        Ok(()) => Ok(Set {
-            name: name.to_os_string(),
-            values: scanner.values,
-            skipped: scanner.skipped,
-        }),
-        Err(fault) => Err(InputError {
-            name: name.to_os_string(),
-            fault,
-        }),
-    }
+    outcome.map_err(|why| unusable(name, why))?;
+    Ok(Set {
+        name: name.to_os_string(),
+        values: scanner.values,
+        skipped: scanner.skipped,
+    })
 }
 
 #[cfg(test)]
@@ -106,9 +78,10 @@ mod tests {
     use std::ffi::OsStr;
     use std::io::{self, BufReader, Read};
 
-    use super::{Fault, InputError, Reading, Set, Skipped, read_from};
+    use super::{Reading, Set, Skipped, read_from};
+    use crate::error::Error;
 
-    fn read_as(reading: &Reading, text: &[u8]) -> Result<Set, InputError> {
+    fn read_as(reading: &Reading, text: &[u8]) -> Result<Set, Error> {
         read_from(OsStr::new("f"), text, reading)
     }
 
@@ -219,8 +192,8 @@ mod tests {
         let set = read_as(&classic, b"1\n2\n3 \0x\n\0 4\n5\n").unwrap();
         assert_eq!(set.values, [1.0, 2.0, 3.0, 5.0]);
         let comment = format!("1\n2\n#{}\n4\n", "x".repeat(10_000));
-        let found = read_as(&classic, comment.as_bytes()).unwrap_err().fault;
-        assert!(matches!(found, Fault::Word { line: 4, .. }), "{found:?}");
+        let found = message(&classic, comment.as_bytes());
+        assert!(found.starts_with("f: line 4: `"), "{found}");
     }
 
     #[test]

@@ -40,6 +40,6 @@ pub mod source;
 pub use numbers::{general, number};
 
 pub use classic::Classic;
-pub use input::{InputError, Reading, Set};
+pub use input::{Reading, Set};
 pub use picture::Picture;
 pub use report::Report;

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::number::{is_space, parse};
+use crate::error::Error;
 
 /// ministat's levels of confidence, in per cent.
 pub const CLASSIC_CONFIDENCES: [f64; 6] = [80.0, 90.0, 95.0, 98.0, 99.0, 99.5];
@@ -12,27 +13,15 @@ const CLASSIC_WIDTH_MAX: i64 = 1_000_000;
 /// Narrowest and widest corrected picture.
 const WIDTHS: std::ops::RangeInclusive<i64> = 2..=10_000;
 
-/// An unusable value of an option: the error and a remedy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OptionError(pub String);
-
-impl std::fmt::Display for OptionError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for OptionError {}
-
-fn refuse<T>(message: String) -> Result<T, OptionError> {
-    Err(OptionError(message))
+fn refuse<T>(message: String) -> Result<T, Error> {
+    Err(Error::usage(message))
 }
 
 /// `-c`: a confidence in per cent.
 ///
 /// # Errors
 /// Under `classic`, everything but ministat's six levels; otherwise, everything outside [50, 100).
-pub fn confidence(word: &str, classic: bool) -> Result<f64, OptionError> {
+pub fn confidence(word: &str, classic: bool) -> Result<f64, Error> {
     let found = parse(word.as_bytes());
     match found {
         Ok(level) if classic && CLASSIC_CONFIDENCES.contains(&level) => Ok(level),
@@ -50,7 +39,7 @@ pub fn confidence(word: &str, classic: bool) -> Result<f64, OptionError> {
 ///
 /// # Errors
 /// Everything but a whole number of at least one.
-pub fn column(word: &str) -> Result<usize, OptionError> {
+pub fn column(word: &str) -> Result<usize, Error> {
     whole(word)
         .filter(|&n| n > 0)
         .and_then(|n| usize::try_from(n).ok())
@@ -64,7 +53,7 @@ pub fn column(word: &str) -> Result<usize, OptionError> {
 ///
 /// # Errors
 /// Everything but a whole number of a useful size; `classic` takes 0 and 1 as ministat does.
-pub fn width(word: &str, classic: bool) -> Result<usize, OptionError> {
+pub fn width(word: &str, classic: bool) -> Result<usize, Error> {
     let found = match whole(word) {
         Some(n) if classic => (0..=CLASSIC_WIDTH_MAX).contains(&n).then_some(n),
         Some(n) => WIDTHS.contains(&n).then_some(n),
@@ -90,7 +79,7 @@ pub fn width(word: &str, classic: bool) -> Result<usize, OptionError> {
 ///
 /// # Errors
 /// An empty list.
-pub fn delimiters(bytes: &[u8]) -> Result<Vec<u8>, OptionError> {
+pub fn delimiters(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     if bytes.is_empty() {
         return refuse("-d needs at least one character, such as -d ,".to_string());
     }

@@ -1,18 +1,18 @@
 //! The report of `furlong stat` on its files, as data and as text.
 #![forbid(unsafe_code)]
 
-use std::fmt;
 use std::io::{self, Write};
 
 use serde::Serialize;
 
 use super::classic::HEADER;
 use super::comparison::{Comparison, Pairs, Side, Test, compare_all};
-use super::fault::shown;
+use super::fault::{shown, unusable};
 use super::general::general;
 use super::input::{Set, Skipped};
 use super::picture::{Drawing, Figure, Picture, SYMBOLS, overlap_symbol};
 use super::remark::{on_set, p_text};
+use crate::error::Error;
 use crate::model::result::{Student, Summary, TTest, VarianceTest};
 use furlong_stats::outliers::outliers;
 use furlong_stats::{Moments, describe};
@@ -53,44 +53,23 @@ pub struct Described {
     pub notes: Vec<String>,
 }
 
-/// The variance of the named set is outside the range of a double.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OutOfRange {
-    /// It is not finite: the values are too large.
-    Large(String),
-    /// It is 0 although the values differ: they are too small.
-    Small(String),
-}
-
-impl fmt::Display for OutOfRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, size, becomes, way) = match self {
-            Self::Large(name) => (name, "large", "overflows", "down"),
-            Self::Small(name) => (name, "small", "underflows", "up"),
-        };
-        write!(
-            f,
-            "{name}: the variance of such {size} values {becomes}; scale them {way}"
-        )
-    }
-}
-
-impl std::error::Error for OutOfRange {}
-
 impl Report {
     /// Describes the sets and, if a test is requested, compares each with the first.
     ///
     /// # Errors
     /// The first set with a variance that is infinite or underflows.
-    pub fn new(sets: &[Set], confidence_pct: f64, test: Option<Test>) -> Result<Self, OutOfRange> {
+    pub fn new(sets: &[Set], confidence_pct: f64, test: Option<Test>) -> Result<Self, Error> {
         let described: Vec<Described> = sets
             .iter()
             .zip(SYMBOLS)
             .map(|(set, symbol)| {
                 let name = shown(set.name.as_encoded_bytes());
+                let refuse = |why| Err(unusable(&set.name, why));
                 match describe_set(&name, symbol, &set.values, set.skipped) {
-                    None => Err(OutOfRange::Large(name)),
-                    Some(set) if is_lost(&set.summary) => Err(OutOfRange::Small(name)),
+                    None => refuse("the variance of such large values overflows; scale them down"),
+                    Some(set) if is_lost(&set.summary) => {
+                        refuse("the variance of such small values underflows; scale them up")
+                    }
                     Some(set) => Ok(set),
                 }
             })

@@ -3,12 +3,13 @@
 
 use std::io::{self, BufRead};
 
-use super::fault::{Fault, shortened};
+use super::fault::shortened;
 use super::input::{Reading, Skipped, VALUES_MIN};
-use super::number::{is_space, parse};
+use super::number::{NumberError, is_space, parse};
+use crate::error::cause;
 
 /// Length limit of a word; no number needs it.
-pub(super) const WORD_BYTES_MAX: usize = 4096;
+const WORD_BYTES_MAX: usize = 4096;
 
 /// ministat splits longer lines.
 const CLASSIC_LINE_BYTES: usize = 8191;
@@ -74,15 +75,18 @@ impl<'a> Scanner<'a> {
         self.lines + 1
     }
 
-    pub(super) fn drain(&mut self, source: &mut impl BufRead) -> Result<(), Fault> {
+    fn refuse(&self, what: &str) -> Result<(), String> {
+        Err(format!("line {}: {what}", self.line()))
+    }
+
+    pub(super) fn drain(&mut self, source: &mut impl BufRead) -> Result<(), String> {
         loop {
             let chunk = match source.fill_buf() {
                 Ok([]) => break,
                 Ok(chunk) => chunk,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    let line = self.line();
-                    return Err(Fault::Read { line, error });
+                    return self.refuse(&format!("cannot be read: {}", cause(&error)));
                 }
             };
             for &byte in chunk {
@@ -97,14 +101,14 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn byte(&mut self, byte: u8) -> Result<(), Fault> {
+    fn byte(&mut self, byte: u8) -> Result<(), String> {
         self.length += 1;
         if byte == b'\n' {
             return self.end_line();
         }
         if byte == 0 {
             if !self.reading.classic {
-                return Err(Fault::Binary { line: self.line() });
+                return self.refuse("holds a NUL byte; name a text file of numbers");
             }
             self.end_text()?;
             self.place = Place::Rest;
@@ -117,7 +121,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn text(&mut self, byte: u8) -> Result<(), Fault> {
+    fn text(&mut self, byte: u8) -> Result<(), String> {
         let delimiter = self.is_delimiter[usize::from(byte)];
         let comment = byte == b'#' && self.place == Place::Gap;
         self.inked |= !(delimiter || comment || self.place == Place::Rest || is_space(byte));
@@ -148,7 +152,10 @@ impl<'a> Scanner<'a> {
             }
             Place::Wanted => {
                 if self.word.len() == WORD_BYTES_MAX && !self.reading.classic {
-                    return Err(Fault::LongWord { line: self.line() });
+                    return self.refuse(&format!(
+                        "a word of more than {WORD_BYTES_MAX} bytes is not a number; set the \
+                         separator of columns with -d"
+                    ));
                 }
                 self.word.push(byte);
             }
@@ -157,7 +164,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Handles the end of a line's text: white space there never counts.
-    fn end_text(&mut self) -> Result<(), Fault> {
+    fn end_text(&mut self) -> Result<(), String> {
         if matches!(self.place, Place::Wanted | Place::Behind) {
             let kept = self.word.iter().rposition(|&b| !is_space(b));
             self.word.truncate(kept.map_or(0, |last| last + 1));
@@ -168,7 +175,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<(), Fault> {
+    fn end_line(&mut self) -> Result<(), String> {
         self.end_text()?;
         if self.inked && !self.found {
             if self.skipped.count == 0 {
@@ -186,31 +193,41 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn value(&mut self) -> Result<(), Fault> {
+    fn value(&mut self) -> Result<(), String> {
         self.found = true;
         match parse(&self.word) {
             Ok(value) => self.values.push(value),
             Err(why) => {
-                return Err(Fault::Word {
-                    line: self.line(),
-                    word: shortened(&self.word),
-                    why,
-                });
+                let word = shortened(&self.word);
+                let remedy = match why {
+                    NumberError::Malformed => "begin a heading with #, or choose a column with -C",
+                    _ => "correct or remove the line",
+                };
+                return self.refuse(&format!("`{word}` {why}; {remedy}"));
             }
         }
         self.word.clear();
         Ok(())
     }
 
-    pub(super) fn finish(&mut self) -> Result<(), Fault> {
+    pub(super) fn finish(&mut self) -> Result<(), String> {
         let lines = self.lines;
         match self.values.len() {
-            0 if self.skipped.count > 0 => Err(Fault::NoColumn {
-                column: self.reading.column,
-                lines,
-            }),
-            0 => Err(Fault::NoValues { lines }),
-            found if found < VALUES_MIN => Err(Fault::TooFew { found }),
+            0 if self.skipped.count > 0 => Err(format!(
+                "no line of {lines} has a column {}; choose another with -C, or set the separator \
+                 with -d",
+                self.reading.column
+            )),
+            0 if lines == 0 => Err("is empty; write one number a line".to_owned()),
+            0 => Err(format!(
+                "holds no number in {lines} lines, only comments and blanks; write one a line"
+            )),
+            found if found < VALUES_MIN => {
+                let plural = if found == 1 { "" } else { "s" };
+                Err(format!(
+                    "holds {found} value{plural}; at least {VALUES_MIN} are needed"
+                ))
+            }
             _ => {
                 self.values.shrink_to_fit();
                 Ok(())
