@@ -18,7 +18,7 @@ use crate::measure::commands::pattern::{Pattern, Printed};
 use crate::measure::counters;
 use crate::measure::instructions;
 use crate::measure::interrupt::Interrupt;
-use crate::measure::launch::command::{self, Command, CommandError, Commands, Shell, in_shell};
+use crate::measure::launch::command::{self, Command, Commands, Shell, in_shell};
 use crate::measure::launch::pmu::{self, Event};
 use crate::measure::sampler::Pass;
 use crate::model::schedule::Schedule;
@@ -207,7 +207,7 @@ impl Subject {
         let filled = self.filled()?;
         let arms = filled.iter().flat_map(|one| &one.arms);
         let texts: Vec<String> = arms.map(|arm| arm.command.clone()).collect();
-        let commands = Commands::new(&texts, &self.shell).map_err(|error| refused(&error))?;
+        let commands = Commands::new(&texts, &self.shell)?;
         let mut list = commands.list.into_iter();
         let names = schedule.experiments.iter().flat_map(|entry| &entry.arms);
         let names: Vec<&String> = names.collect();
@@ -224,7 +224,7 @@ impl Subject {
                 workload.arms.push(CommandArm {
                     name: (*name).clone(),
                     command,
-                    prepare: prepare.transpose().map_err(|error| refused(&error))?,
+                    prepare: prepare.transpose()?,
                 });
             }
             workloads.push(workload);
@@ -240,9 +240,7 @@ impl Subject {
             let filled = text.map(|text| fill(text, &arm.setting));
             texts.extend(filled.filter(|text| !texts.contains(text)));
         }
-        let steps = texts
-            .iter()
-            .map(|text| in_shell("sh", text).map_err(|error| refused(&error)));
+        let steps = texts.iter().map(|text| in_shell("sh", text));
         steps.collect()
     }
 }
@@ -252,10 +250,6 @@ pub(super) fn counted(counters: Counters) -> Result<(Vec<String>, Vec<String>), 
     let (there, notes) = counters::events(counters)?;
     let metrics = there.iter().map(|event| event.metric.to_owned());
     Ok((metrics.collect(), notes))
-}
-
-fn refused(error: &CommandError) -> Error {
-    Error::usage(error.to_string())
 }
 
 /// Everything that runs the commands of a schedule.

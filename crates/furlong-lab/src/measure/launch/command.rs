@@ -6,15 +6,16 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
+use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::{env, fmt};
 
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
 use super::finished::Usage;
 use super::shell_words::{Line, split};
+use crate::error::Error;
 use crate::model::MetricPlan;
 use crate::model::result::{Better, Kind};
 
@@ -60,48 +61,9 @@ pub struct Commands {
     pub note: Option<String>,
 }
 
-/// Reason why a command cannot be run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CommandError {
-    /// It has no words. Holds its number, from 1.
-    Empty(usize),
-    /// A quotation mark has no partner.
-    Unclosed(String, char),
-    /// Only a shell can run it, and a shell is forbidden. Holds the command and the part that needs
-    /// a shell.
-    NeedsShell(String, String),
-    /// There is no such program.
-    Missing(String),
-    /// The file is not a program. Holds the file and the reason.
-    NoProgram(PathBuf, &'static str),
+fn refuse<T>(message: String) -> Result<T, Error> {
+    Err(Error::usage(message))
 }
-
-impl fmt::Display for CommandError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty(number) => write!(f, "command {number} is empty: give it a program"),
-            Self::Unclosed(text, quote) => {
-                write!(f, "command `{text}` has an unmatched {quote}: close it")
-            }
-            Self::NeedsShell(text, what) => write!(
-                f,
-                "command `{text}` needs a shell ({}): leave out --shell=none, or quote it",
-                what.escape_debug()
-            ),
-            Self::Missing(name) if name.contains('/') => {
-                write!(f, "there is no program {name}: check the path")
-            }
-            Self::Missing(name) => write!(
-                f,
-                "there is no program `{name}` in PATH: install it or give its path (for a shell's \
-                 builtin or alias use --shell)"
-            ),
-            Self::NoProgram(path, why) => write!(f, "{} {why}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for CommandError {}
 
 impl Commands {
     /// Prepares commands.
@@ -109,10 +71,10 @@ impl Commands {
     /// # Errors
     ///
     /// The first command that cannot be run, with the reason.
-    pub fn new(texts: &[String], shell: &Shell) -> Result<Self, CommandError> {
+    pub fn new(texts: &[String], shell: &Shell) -> Result<Self, Error> {
         let lines: Vec<Line> = texts.iter().map(|text| split(text)).collect();
         if let Some(empty) = texts.iter().position(|text| text.trim().is_empty()) {
-            return Err(CommandError::Empty(empty + 1));
+            return refuse(format!("command {} is empty: give it a program", empty + 1));
         }
         if let Shell::Always(shell) = shell {
             return Self::through(shell, texts, None);
@@ -122,7 +84,10 @@ impl Commands {
             match line {
                 Line::Words(words) => list.push(direct(&words)),
                 Line::NeedsShell(what) if *shell == Shell::Never => {
-                    return Err(CommandError::NeedsShell(text.clone(), what));
+                    return refuse(format!(
+                        "command `{text}` needs a shell ({}): leave out --shell=none, or quote it",
+                        what.escape_debug()
+                    ));
                 }
                 Line::NeedsShell(what) => {
                     let note = format!(
@@ -132,8 +97,15 @@ impl Commands {
                     );
                     return Self::through("sh", texts, Some(note));
                 }
-                Line::Unclosed(quote) => return Err(CommandError::Unclosed(text.clone(), quote)),
-                Line::Empty => return Err(CommandError::Empty(list.len() + 1)),
+                Line::Unclosed(quote) => {
+                    return refuse(format!(
+                        "command `{text}` has an unmatched {quote}: close it"
+                    ));
+                }
+                Line::Empty => {
+                    let number = list.len() + 1;
+                    return refuse(format!("command {number} is empty: give it a program"));
+                }
             }
         }
         let list = list.into_iter().collect::<Result<_, _>>()?;
@@ -145,7 +117,7 @@ impl Commands {
     }
 
     /// Prepares all commands for one shell.
-    fn through(shell: &str, texts: &[String], note: Option<String>) -> Result<Self, CommandError> {
+    fn through(shell: &str, texts: &[String], note: Option<String>) -> Result<Self, Error> {
         let list = texts
             .iter()
             .map(|text| in_shell(shell, text))
@@ -163,7 +135,7 @@ impl Commands {
 /// # Errors
 ///
 /// There is no such shell.
-pub fn in_shell(shell: &str, text: &str) -> Result<Command, CommandError> {
+pub fn in_shell(shell: &str, text: &str) -> Result<Command, Error> {
     let arguments = [shell, "-c", text].map(OsString::from).to_vec();
     Ok(Command {
         program: find(shell)?,
@@ -172,7 +144,7 @@ pub fn in_shell(shell: &str, text: &str) -> Result<Command, CommandError> {
 }
 
 /// Prepares a command that needs no shell.
-fn direct(words: &[String]) -> Result<Command, CommandError> {
+fn direct(words: &[String]) -> Result<Command, Error> {
     let name = words.first().map_or("", String::as_str);
     let arguments = words.iter().map(OsString::from).collect();
     Ok(Command {
@@ -185,15 +157,17 @@ fn direct(words: &[String]) -> Result<Command, CommandError> {
 ///
 /// # Errors
 ///
-/// [`CommandError::Missing`] and [`CommandError::NoProgram`].
-pub fn find(name: &str) -> Result<PathBuf, CommandError> {
-    let missing = || CommandError::Missing(name.to_owned());
+/// There is no such file, or it cannot be run.
+pub fn find(name: &str) -> Result<PathBuf, Error> {
+    let unfit = |path: &Path, why: &str| refuse(format!("{} {why}", path.display()));
     if name.contains('/') {
         let path = Path::new(name);
         return match why_no_program(path) {
             None => Ok(path.to_owned()),
-            Some(_) if !path.exists() => Err(missing()),
-            Some(why) => Err(CommandError::NoProgram(path.to_owned(), why)),
+            Some(_) if !path.exists() => {
+                refuse(format!("there is no program {name}: check the path"))
+            }
+            Some(why) => unfit(path, why),
         };
     }
     let path = env::var_os("PATH").unwrap_or_default();
@@ -210,8 +184,11 @@ pub fn find(name: &str) -> Result<PathBuf, CommandError> {
         .filter(|_| !name.is_empty())
         .find(|place| place.is_file());
     match almost.and_then(|place| Some((place, why_no_program(place)?))) {
-        Some((place, why)) => Err(CommandError::NoProgram(place.clone(), why)),
-        None => Err(missing()),
+        Some((place, why)) => unfit(place, why),
+        None => refuse(format!(
+            "there is no program `{name}` in PATH: install it or give its path (for a shell's \
+             builtin or alias use --shell)"
+        )),
     }
 }
 
@@ -256,10 +233,86 @@ pub fn clean_environment() -> Vec<(OsString, OsString)> {
     environment
 }
 
+/// A metric of commands: name, unit, margin in per cent, meaning, and value.
+type Metric = (
+    &'static str,
+    &'static str,
+    f64,
+    &'static str,
+    fn(&Usage) -> f64,
+);
+
+/// The metrics of a command, the primary one first.
+const METRICS: [Metric; 9] = [
+    (
+        "wall_s",
+        "s",
+        1.0,
+        "time from the start of the command's process to its end",
+        |usage| usage.wall_s,
+    ),
+    (
+        "user_s",
+        "s",
+        1.0,
+        "processor time outside the kernel, of all its processes",
+        |usage| usage.user_s,
+    ),
+    (
+        "sys_s",
+        "s",
+        1.0,
+        "processor time inside the kernel, of all its processes",
+        |usage| usage.sys_s,
+    ),
+    (
+        "maxrss_kib",
+        "KiB",
+        2.0,
+        "most memory that one of its processes had resident",
+        |usage| usage.maxrss_kib as f64,
+    ),
+    (
+        "minor_faults",
+        "1",
+        0.1,
+        "page faults without a read from a device",
+        |usage| usage.minor_faults as f64,
+    ),
+    (
+        "major_faults",
+        "1",
+        0.1,
+        "page faults with a read from a device",
+        |usage| usage.major_faults as f64,
+    ),
+    (
+        "context_switches",
+        "1",
+        0.1,
+        "context switches, voluntary and involuntary",
+        |usage| (usage.voluntary_switches + usage.involuntary_switches) as f64,
+    ),
+    (
+        "fs_inputs",
+        "1",
+        5.0,
+        "reads from devices, units of 512 bytes",
+        |usage| usage.blocks_in as f64,
+    ),
+    (
+        "fs_outputs",
+        "1",
+        5.0,
+        "writes to devices, units of 512 bytes",
+        |usage| usage.blocks_out as f64,
+    ),
+];
+
 /// Returns the metrics of a command, the primary one first.
 #[must_use]
 pub fn metrics() -> Vec<MetricPlan> {
-    let metric = |name: &str, unit: &str, margin_pct, about: &str| MetricPlan {
+    let metric = |(name, unit, margin_pct, about, _): Metric| MetricPlan {
         name: name.to_owned(),
         unit: unit.to_owned(),
         better: Better::Lower,
@@ -267,93 +320,25 @@ pub fn metrics() -> Vec<MetricPlan> {
         margin_pct,
         about: about.to_owned(),
     };
-    vec![
-        metric(
-            "wall_s",
-            "s",
-            1.0,
-            "time from the start of the command's process to its end",
-        ),
-        metric(
-            "user_s",
-            "s",
-            1.0,
-            "processor time outside the kernel, of all its processes",
-        ),
-        metric(
-            "sys_s",
-            "s",
-            1.0,
-            "processor time inside the kernel, of all its processes",
-        ),
-        metric(
-            "maxrss_kib",
-            "KiB",
-            2.0,
-            "most memory that one of its processes had resident",
-        ),
-        metric(
-            "minor_faults",
-            "1",
-            0.1,
-            "page faults without a read from a device",
-        ),
-        metric(
-            "major_faults",
-            "1",
-            0.1,
-            "page faults with a read from a device",
-        ),
-        metric(
-            "context_switches",
-            "1",
-            0.1,
-            "context switches, voluntary and involuntary",
-        ),
-        metric(
-            "fs_inputs",
-            "1",
-            5.0,
-            "reads from devices, units of 512 bytes",
-        ),
-        metric(
-            "fs_outputs",
-            "1",
-            5.0,
-            "writes to devices, units of 512 bytes",
-        ),
-    ]
+    METRICS.map(metric).into()
 }
 
 /// Returns the values of a command's metrics, by name.
 #[must_use]
 pub fn metrics_of(usage: &Usage) -> BTreeMap<String, f64> {
-    let count = |count: u64| count as f64;
-    let switches = usage.voluntary_switches + usage.involuntary_switches;
-    [
-        ("wall_s", usage.wall_s),
-        ("user_s", usage.user_s),
-        ("sys_s", usage.sys_s),
-        ("maxrss_kib", count(usage.maxrss_kib)),
-        ("minor_faults", count(usage.minor_faults)),
-        ("major_faults", count(usage.major_faults)),
-        ("context_switches", count(switches)),
-        ("fs_inputs", count(usage.blocks_in)),
-        ("fs_outputs", count(usage.blocks_out)),
-    ]
-    .into_iter()
-    .map(|(name, value)| (name.to_owned(), value))
-    .collect()
+    METRICS
+        .map(|(name, .., value)| (name.to_owned(), value(usage)))
+        .into()
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use super::{Command, CommandError, Commands, Shell, find, in_shell, metrics, metrics_of};
-    use crate::measure::launch::finished::Usage;
+    use super::{Command, Commands, Shell, find, in_shell};
+    use crate::error::Error;
 
-    fn commands(texts: &[&str], shell: &Shell) -> Result<Commands, CommandError> {
+    fn commands(texts: &[&str], shell: &Shell) -> Result<Commands, Error> {
         let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
         Commands::new(&texts, shell)
     }
@@ -427,15 +412,11 @@ mod tests {
         let path = directory.path().join("script");
         fs::write(&path, "#!/bin/sh\n").expect("written");
         let name = path.to_str().expect("text");
-        assert!(matches!(find(name), Err(CommandError::NoProgram(found, _)) if found == path));
-    }
-
-    #[test]
-    fn every_metric_that_is_declared_has_a_value_and_no_other_has() {
-        let mut declared: Vec<String> = metrics().into_iter().map(|metric| metric.name).collect();
-        declared.sort();
-        let measured: Vec<String> = metrics_of(&Usage::default()).into_keys().collect();
-        assert_eq!(declared, measured);
+        let refused = find(name).expect_err("it is not executable").message;
+        assert!(
+            refused.starts_with(&format!("{name} is not executable")),
+            "{refused}"
+        );
     }
 
     #[test]
