@@ -26,7 +26,7 @@ use crate::model::result::Better;
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::model::{Profile, Workload};
 use crate::options::Settings;
-use crate::options::{FailOn, Showing, percent, seconds};
+use crate::options::{FailOn, Marks, RESUME, Showing, percent, seconds};
 use crate::publish;
 use crate::session::{Session, new_seed};
 use crate::talk::Voice;
@@ -49,91 +49,90 @@ const IGNORE_FAILURE: &str = "ignore_failure";
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Two or more commands, or one with a parameter; the first is the baseline of the others
-    #[arg(value_name = "COMMAND")]
+    #[arg(value_name = "COMMAND", conflicts_with = RESUME)]
     pub commands: Vec<String>,
     /// A name for each command [default: the command itself]
-    #[arg(short, long, value_name = "A,B,..", value_delimiter = ',')]
+    #[arg(short, long, value_name = "A,B,..", value_delimiter = ',', conflicts_with = RESUME)]
     pub names: Vec<String>,
     /// Runs of each command, or their maximum; a verdict needs 6 [default: 10, with
     /// --early at most 30, with --until at most 1000]
-    #[arg(long, visible_alias = "runs", value_name = "N")]
+    #[arg(long, visible_alias = "runs", value_name = "N", conflicts_with = RESUME)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub blocks: Option<u32>,
     /// Run each command this many times before the first run that counts
-    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    #[arg(short, long, value_name = "N", default_value_t = 0, conflicts_with = RESUME)]
     pub warmup: u32,
     /// Run this (by sh) before every run of a command; once for all, or once for each
-    #[arg(short, long, value_name = "COMMAND")]
+    #[arg(short, long, value_name = "COMMAND", conflicts_with = RESUME)]
     pub prepare: Vec<String>,
     /// Run this (by sh) once before everything else
-    #[arg(short, long, value_name = "COMMAND")]
+    #[arg(short, long, value_name = "COMMAND", conflicts_with = RESUME)]
     pub setup: Option<String>,
     /// Run this (by sh) once after everything else, even if that failed
-    #[arg(short, long, value_name = "COMMAND")]
+    #[arg(short, long, value_name = "COMMAND", conflicts_with = RESUME)]
     pub cleanup: Option<String>,
     /// Replace {NAME} by every number from MIN to MAX: each is a workload or, with a single
     /// command, an arm
     #[arg(short = 'P', long, num_args = 3, value_names = ["NAME", "MIN", "MAX"])]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, conflicts_with = RESUME)]
     pub parameter_scan: Vec<String>,
     /// Step of -P [default: 1]
     #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan")]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, conflicts_with = RESUME)]
     pub parameter_step_size: Vec<String>,
     /// Replace {NAME} by every value of a list
     #[arg(short = 'L', long, num_args = 2, value_names = ["NAME", "A,B,.."])]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, conflicts_with = RESUME)]
     pub parameter_list: Vec<String>,
     /// Find a figure in the output of the commands: a group of this regular expression, whose name
     /// it gets, or the whole match; the last match counts, and the first --metric decides the
     /// verdict
-    #[arg(short, long, value_name = "REGEX", allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "REGEX", allow_hyphen_values = true, conflicts_with = RESUME)]
     pub metric: Vec<String>,
     /// Unit of the figure of --metric
-    #[arg(long, value_name = "UNIT", requires = "metric")]
+    #[arg(long, value_name = "UNIT", requires = "metric", conflicts_with = RESUME)]
     pub unit: Vec<String>,
     /// Better direction of --metric: lower or higher [default: lower]
     #[arg(long, value_name = "WAY", requires = "metric", value_parser = better)]
+    #[arg(conflicts_with = RESUME)]
     pub better: Vec<Better>,
     /// Require the same output from all commands; a difference ends the comparison
-    #[arg(long)]
+    #[arg(long, conflicts_with = RESUME)]
     pub same_output: bool,
     /// Conditions under which it ends.
     #[command(flatten)]
     pub enough: Enough,
     /// Run the commands by a shell, sh if none is named; `none` forbids it [default: sh, for all
     /// commands, if one of them needs a shell]
-    #[arg(short = 'S', long, value_name = "SHELL")]
+    #[arg(short = 'S', long, value_name = "SHELL", conflicts_with = RESUME)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "sh")]
     pub shell: Option<String>,
     /// File to use as the standard input of the commands
-    #[arg(long, value_name = "FILE", default_value = "/dev/null")]
+    #[arg(long, value_name = "FILE", default_value = "/dev/null", conflicts_with = RESUME)]
     pub input: PathBuf,
     /// Stop a command that takes longer, as failed [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<f64>,
     /// Count runs that end with an exit code other than 0, or by a signal
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with = RESUME)]
     pub ignore_failure: bool,
     /// Seed of the order of the commands in every block [default: a random one]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", conflicts_with = RESUME)]
     pub seed: Option<u64>,
     /// Margin: a difference within this many per cent does not matter [default: 1, of memory 2, of
     /// counts 0.1]
     #[arg(long, value_name = "PCT", value_parser = percent, allow_hyphen_values = true)]
+    #[arg(conflicts_with = RESUME)]
     pub margin: Option<f64>,
     /// Counters besides the system's own figures of every process
-    #[arg(long, value_name = "WHICH")]
+    #[arg(long, value_name = "WHICH", conflicts_with = RESUME)]
     pub counters: Option<Counters>,
     /// Resume a comparison that was interrupted or killed; a prefix of its name is enough
-    #[arg(long, value_name = "ID", conflicts_with_all = DECIDED)]
+    #[arg(long, value_name = "ID")]
     pub resume: Option<String>,
-    /// A name to find the run by
-    #[arg(long, value_name = "NAME")]
-    pub tag: Option<String>,
-    /// A remark to keep with the run
-    #[arg(long, value_name = "TEXT")]
-    pub note: Option<String>,
+    /// Words for the record.
+    #[command(flatten)]
+    pub marks: Marks,
     /// Exit with 3 if a command gets this verdict in wall time, or in the first --metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
@@ -156,36 +155,6 @@ Examples:
   furlong compare --metric '(?<mb_per_s>[0-9.]+) MB/s' --unit MB/s --better higher './io a' './io b'
   furlong compare --blocks 6 --prepare 'make clean' 'make -j8' 'make -j16'";
 
-/// Options that are fixed when the comparison begins, so that a resumed one cannot differ.
-const DECIDED: [&str; 26] = [
-    "commands",
-    "names",
-    "blocks",
-    "warmup",
-    "prepare",
-    "setup",
-    "cleanup",
-    "parameter_scan",
-    "parameter_step_size",
-    "parameter_list",
-    "metric",
-    "unit",
-    "better",
-    "same_output",
-    "early",
-    "until",
-    "max_time",
-    "shell",
-    "input",
-    "ignore_failure",
-    "seed",
-    "margin",
-    "counters",
-    "tag",
-    "note",
-    "on",
-];
-
 /// Compares the commands, or resumes a comparison.
 ///
 /// # Errors
@@ -200,7 +169,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     if args.place.on == On::Slurm {
         let schedule = args.schedule(&settings)?;
         Subject::of(&schedule)?.patterns()?;
-        return submit(&args.place, schedule, args.words(&settings), options);
+        return submit(&args.place, schedule, args.marks.words(&settings), options);
     }
     let interrupt = Interrupt::listen()?;
     let (session, ready) = match &args.resume {
@@ -218,7 +187,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             if let Some(note) = &ready.note {
                 voice.note(note);
             }
-            let (tag, note) = args.words(&settings);
+            let (tag, note) = args.marks.words(&settings);
             (Session::begin(schedule, tag, note, options)?, Some(ready))
         }
     };
@@ -260,13 +229,6 @@ fn better(text: &str) -> Result<Better, String> {
 }
 
 impl Args {
-    /// Returns the tag and the note.
-    fn words(&self, settings: &Settings) -> (Option<String>, Option<String>) {
-        let tag = self.tag.clone().or_else(|| settings.tag.clone());
-        let note = self.note.clone().or_else(|| settings.note.clone());
-        (tag, note)
-    }
-
     fn schedule(&self, settings: &Settings) -> Result<Schedule, Error> {
         let counters = self.counters.or(settings.counters).unwrap_or_default();
         let subject = self.subject(counters)?;

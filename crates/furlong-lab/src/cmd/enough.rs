@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::model::schedule::{MAX_TIME_S, ScheduledWorkload};
-use crate::options::{percent, seconds};
+use crate::options::{RESUME, percent, seconds};
 use furlong_stats::stopping::{STOPPING, Stopping};
 
 /// Maximum number of blocks with `--early`.
@@ -17,14 +17,16 @@ const UNTIL_BLOCKS: u32 = 1000;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Enough {
     /// Stop as soon as the verdict is certain; intervals are widened to allow for repeated looks
-    #[arg(long, conflicts_with = "until")]
+    #[arg(long, conflicts_with = "until", conflicts_with = RESUME)]
     pub early: bool,
     /// Go on until the 95 % interval is within this many per cent of the effect; a pilot of ten
     /// blocks estimates the number of blocks
     #[arg(long, value_name = "PCT", value_parser = width, allow_hyphen_values = true)]
+    #[arg(conflicts_with = RESUME)]
     pub until: Option<f64>,
     /// Begin no further block of a workload after this time
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
+    #[arg(conflicts_with = RESUME)]
     pub max_time: Option<f64>,
 }
 

@@ -15,7 +15,7 @@ use crate::measure::select::Selection;
 use crate::model::{Counters, Experiment, Profile, Schedule};
 use crate::nearest::unknown;
 use crate::options::Settings;
-use crate::options::{FailOn, Showing, percent, seconds};
+use crate::options::{FailOn, Marks, RESUME, Showing, percent, seconds};
 use crate::peers;
 use crate::publish;
 use crate::session::{Session, new_seed};
@@ -39,49 +39,48 @@ Defaults can stand in furlong.toml, in this directory or one above it, named lik
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Experiments, by their names in `furlong list` [default: all]
-    #[arg(value_name = "EXPERIMENT")]
+    #[arg(value_name = "EXPERIMENT", conflicts_with = RESUME)]
     pub experiments: Vec<String>,
     /// Amount of measuring [default: quick]
-    #[arg(long)]
+    #[arg(long, conflicts_with = RESUME)]
     pub profile: Option<Profile>,
     /// Blocks of each workload, or their maximum; a verdict needs 6 [default: the profile's, with
     /// --early at most 30, with --until at most 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, conflicts_with = RESUME)]
     pub blocks: Option<u32>,
     /// Conditions under which a workload ends.
     #[command(flatten)]
     pub enough: Enough,
     /// Seed of every order and every input [default: a random one]
-    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    #[arg(long, value_name = "S", allow_hyphen_values = true, conflicts_with = RESUME)]
     pub seed: Option<u64>,
     /// Margin: a difference within this many per cent does not matter [default: as declared]
     #[arg(long, value_name = "PCT", value_parser = percent, allow_hyphen_values = true)]
+    #[arg(conflicts_with = RESUME)]
     pub margin: Option<f64>,
     /// Run only these arms; the baseline is the experiment's own or else the first named
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = RESUME)]
     pub arms: Vec<String>,
     /// Run only these workloads, under any profile
-    #[arg(long, value_name = "W,..", value_delimiter = ',')]
+    #[arg(long, value_name = "W,..", value_delimiter = ',', conflicts_with = RESUME)]
     pub workloads: Vec<String>,
     /// Counters besides the clock
-    #[arg(long, value_name = "WHICH")]
+    #[arg(long, value_name = "WHICH", conflicts_with = RESUME)]
     pub counters: Option<Counters>,
     /// Treat a sample that takes longer as failed [default: by the length of a sample]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
+    #[arg(conflicts_with = RESUME)]
     pub timeout: Option<f64>,
     /// Use the number of operations of the document that an experiment comes from
-    #[arg(long)]
+    #[arg(long, conflicts_with = RESUME)]
     pub seed_sizes: bool,
     /// Resume a run that was interrupted or killed; a prefix of its name is enough
-    #[arg(long, value_name = "ID", conflicts_with_all = DECIDED)]
+    #[arg(long, value_name = "ID")]
     pub resume: Option<String>,
-    /// A name to find the run by
-    #[arg(long, value_name = "NAME")]
-    pub tag: Option<String>,
-    /// A remark to keep with the run
-    #[arg(long, value_name = "TEXT")]
-    pub note: Option<String>,
+    /// Words for the record.
+    #[command(flatten)]
+    pub marks: Marks,
     /// Exit with 3 if an arm gets this verdict in the primary metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
@@ -92,26 +91,6 @@ pub struct Args {
     #[command(flatten)]
     pub place: Where,
 }
-
-/// Options that are fixed when the run begins, so that a resumed one cannot differ.
-const DECIDED: [&str; 16] = [
-    "experiments",
-    "profile",
-    "blocks",
-    "early",
-    "until",
-    "max_time",
-    "seed",
-    "margin",
-    "arms",
-    "workloads",
-    "counters",
-    "timeout",
-    "seed_sizes",
-    "tag",
-    "note",
-    "on",
-];
 
 /// Runs the selected experiments, or resumes a run.
 ///
@@ -126,13 +105,13 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     args.place.check()?;
     if args.place.on == On::Slurm {
         let schedule = args.schedule(&settings, experiments, voice)?;
-        return submit(&args.place, schedule, args.words(&settings), options);
+        return submit(&args.place, schedule, args.marks.words(&settings), options);
     }
     let session = match &args.resume {
         Some(id) => Session::resume(id, options, |schedule| check_built(schedule, experiments))?,
         None => {
             let schedule = args.schedule(&settings, experiments, voice)?;
-            let (tag, note) = args.words(&settings);
+            let (tag, note) = args.marks.words(&settings);
             Session::begin(schedule, tag, note, options)?
         }
     };
@@ -161,13 +140,6 @@ pub(crate) fn at_work(
 }
 
 impl Args {
-    /// Returns the tag and the note.
-    fn words(&self, settings: &Settings) -> (Option<String>, Option<String>) {
-        let tag = self.tag.clone().or_else(|| settings.tag.clone());
-        let note = self.note.clone().or_else(|| settings.note.clone());
-        (tag, note)
-    }
-
     fn schedule(
         &self,
         settings: &Settings,

@@ -15,7 +15,7 @@ use crate::error::{Error, Exit};
 use crate::measure::campaign::End;
 use crate::measure::interrupt::Interrupt;
 use crate::model::Schedule;
-use crate::options::Options;
+use crate::options::{Options, RESUME};
 use crate::record::build;
 use crate::record::store::Location;
 use crate::session::{Session, new_run, quoted};
@@ -35,7 +35,7 @@ pub enum On {
 #[command(next_help_heading = "Fleet")]
 pub struct Where {
     /// Place of measurement: this machine, or the nodes of a Slurm cluster with a task per block
-    #[arg(long, value_name = "WHAT", default_value = "local")]
+    #[arg(long, value_name = "WHAT", default_value = "local", conflicts_with = RESUME)]
     pub on: On,
     /// With --on slurm: directory of the parts, visible to every node [default: furlong-ID in this
     /// directory]

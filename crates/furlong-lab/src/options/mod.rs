@@ -124,6 +124,31 @@ pub struct Pages {
     pub html: Option<PathBuf>,
 }
 
+/// The option that conflicts with those that are fixed when a run begins: a resumed one cannot
+/// differ.
+pub const RESUME: &str = "resume";
+
+/// Words that are kept with a run.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Marks {
+    /// A name to find the run by
+    #[arg(long, value_name = "NAME", conflicts_with = RESUME)]
+    pub tag: Option<String>,
+    /// A remark to keep with the run
+    #[arg(long, value_name = "TEXT", conflicts_with = RESUME)]
+    pub note: Option<String>,
+}
+
+impl Marks {
+    /// Returns the tag and the note, from the options or the settings.
+    #[must_use]
+    pub fn words(&self, settings: &Settings) -> (Option<String>, Option<String>) {
+        let tag = self.tag.clone().or_else(|| settings.tag.clone());
+        let note = self.note.clone().or_else(|| settings.note.clone());
+        (tag, note)
+    }
+}
+
 /// Location of the record.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Database {
