@@ -440,3 +440,21 @@ pub enum Verdict {
     /// This run cannot decide.
     Inconclusive,
 }
+
+impl Verdict {
+    /// All verdicts, in the order in which reports list them.
+    pub const ALL: [Verdict; 4] = [
+        Verdict::Keep,
+        Verdict::Revert,
+        Verdict::Equivalent,
+        Verdict::Inconclusive,
+    ];
+
+    /// The number of occurrences of each verdict among these, in that order, without zeros.
+    #[must_use]
+    pub fn tally(all: &[Verdict]) -> Vec<(Verdict, usize)> {
+        let count = |verdict| all.iter().filter(|one| **one == verdict).count();
+        let counted = Verdict::ALL.map(|verdict| (verdict, count(verdict)));
+        counted.into_iter().filter(|(_, n)| *n > 0).collect()
+    }
+}

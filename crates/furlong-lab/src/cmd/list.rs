@@ -12,6 +12,7 @@ use crate::publish::style;
 use crate::record::judged::{deciding, judged};
 use crate::record::store::{Fault, Store};
 use crate::report::text::fold;
+use crate::report::wording::word;
 use crate::talk::{self, Voice};
 
 /// Indentation of the further lines of an entry, in columns.
@@ -124,18 +125,12 @@ fn verdicts(experiment: &ExperimentResult) -> String {
         }
     }
     let told = arms.iter().map(|arm| {
-        let groups = [
-            (Verdict::Keep, "keep"),
-            (Verdict::Revert, "revert"),
-            (Verdict::Equivalent, "equivalent"),
-            (Verdict::Inconclusive, "inconclusive"),
-        ];
-        let groups = groups.iter().filter_map(|(verdict, name)| {
+        let groups = Verdict::ALL.into_iter().filter_map(|verdict| {
             let loads: Vec<&str> = deciding(experiment)
-                .filter(|(_, one)| one.arm == *arm && one.verdict == *verdict)
+                .filter(|(_, one)| one.arm == *arm && one.verdict == verdict)
                 .map(|(load, _)| load)
                 .collect();
-            (!loads.is_empty()).then(|| format!("{name} ({})", loads.join(", ")))
+            (!loads.is_empty()).then(|| format!("{} ({})", word(verdict), loads.join(", ")))
         });
         format!("{arm} {}", groups.collect::<Vec<_>>().join(", "))
     });

@@ -196,21 +196,8 @@ pub(super) fn findings(file: &ResultFile) -> Vec<Finding<'_>> {
     found
 }
 
-/// The number of occurrences of each verdict, in the order in which reports list them.
+/// The number of occurrences of each verdict.
 pub(super) fn tally(found: &[Finding<'_>]) -> Vec<(Verdict, usize)> {
-    [
-        Verdict::Keep,
-        Verdict::Revert,
-        Verdict::Equivalent,
-        Verdict::Inconclusive,
-    ]
-    .into_iter()
-    .map(|v| {
-        (
-            v,
-            found.iter().filter(|f| f.comparison.verdict == v).count(),
-        )
-    })
-    .filter(|(_, n)| *n > 0)
-    .collect()
+    let found = found.iter().map(|finding| finding.comparison.verdict);
+    Verdict::tally(&found.collect::<Vec<_>>())
 }

@@ -49,18 +49,7 @@ impl Tallies {
 fn tally(saved: &Saved) -> Tally {
     let result = judged(&saved.result, saved.margin_pct);
     let experiments = result.experiments.iter();
-    let found: Vec<Verdict> = experiments
-        .flat_map(deciding)
-        .map(|(_, comparison)| comparison.verdict)
-        .collect();
-    [
-        Verdict::Keep,
-        Verdict::Revert,
-        Verdict::Equivalent,
-        Verdict::Inconclusive,
-    ]
-    .into_iter()
-    .map(|verdict| (verdict, found.iter().filter(|one| **one == verdict).count()))
-    .filter(|(_, count)| *count > 0)
-    .collect()
+    let found = experiments.flat_map(deciding);
+    let found: Vec<Verdict> = found.map(|(_, comparison)| comparison.verdict).collect();
+    Verdict::tally(&found)
 }

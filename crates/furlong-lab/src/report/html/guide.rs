@@ -9,17 +9,11 @@ use crate::report::wording;
 
 /// The guide.
 pub(super) fn section() -> Markup {
-    let verdicts = [
-        Verdict::Keep,
-        Verdict::Revert,
-        Verdict::Equivalent,
-        Verdict::Inconclusive,
-    ];
     html! {
         section aria-labelledby="reading" {
             h2 id="reading" { "How to read this" }
             dl.reading {
-                @for one in verdicts {
+                @for one in Verdict::ALL {
                     dt { (verdict(one)) }
                     dd { (super::capital(wording::meaning(one))) "." }
                 }

@@ -29,6 +29,8 @@ fn part_of(number: usize, part: &Part) -> Markup {
             html! { @if let Some(picture) = picture { (picture) } }
         }
         Part::Heading(text) => html! { h2 { bdi { (called(text)) } } },
+        Part::Subheading(text) => html! { h3 { bdi { (called(text)) } } },
+        Part::Code(text) => html! { pre { (text) } },
         Part::Text(text) => html! { p { bdi { (minus(&plain(text))) } } },
         Part::Notes(notes) => html! {
             ul { @for note in notes { li { bdi { (minus(&plain(note))) } } } }

@@ -26,6 +26,10 @@ pub struct Sheet {
 pub enum Part {
     /// A heading.
     Heading(String),
+    /// A heading under the one before.
+    Subheading(String),
+    /// Lines of a terminal, as they are.
+    Code(String),
     /// A paragraph.
     Text(String),
     /// Independent sentences.
@@ -87,6 +91,16 @@ impl Sheet {
     /// Adds a heading.
     pub fn heading(&mut self, text: impl Into<String>) {
         self.parts.push(Part::Heading(text.into()));
+    }
+
+    /// Adds a heading under the one before.
+    pub fn subheading(&mut self, text: impl Into<String>) {
+        self.parts.push(Part::Subheading(text.into()));
+    }
+
+    /// Adds lines of a terminal, without control characters.
+    pub fn code(&mut self, text: impl Into<String>) {
+        self.parts.push(Part::Code(text.into()));
     }
 
     /// Adds a paragraph.

@@ -22,7 +22,8 @@ pub(super) fn render(sheet: &Sheet, style: &Style) -> String {
 
 fn part_of(part: &Part, style: &Style) -> Option<String> {
     Some(match part {
-        Part::Heading(text) => strong(&plain(text), style.colour),
+        Part::Heading(text) | Part::Subheading(text) => strong(&plain(text), style.colour),
+        Part::Code(text) => text.clone(),
         Part::Text(text) => fold(&plain(text), style.width, 0),
         Part::Notes(notes) => {
             let folded = notes
