@@ -15,7 +15,7 @@ use crate::record::store::Listed;
 struct HistoryFigures<'a> {
     schema: &'static str,
     machine: Place<'a>,
-    runs: Vec<RunLine<'a>>,
+    runs: &'a [Listed],
     experiments: Vec<ExperimentFigures<'a>>,
 }
 
@@ -25,20 +25,6 @@ struct Place<'a> {
     id: &'a str,
     host: &'a str,
     kernel: &'a str,
-}
-
-/// A run in a line.
-#[derive(Serialize)]
-struct RunLine<'a> {
-    id: &'a str,
-    started: &'a str,
-    status: &'static str,
-    pinned: bool,
-    profile: &'a str,
-    version: &'a str,
-    tag: Option<&'a str>,
-    note: Option<&'a str>,
-    experiments: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -89,7 +75,7 @@ impl History {
         HistoryFigures {
             schema: "furlong.history/1",
             machine: Place::of(&self.machine),
-            runs: self.runs.iter().map(RunLine::of).collect(),
+            runs: &self.runs,
             experiments: self.experiments.iter().map(ExperimentFigures::of).collect(),
         }
     }
@@ -150,22 +136,6 @@ impl<'a> Named<'a> {
             version: &run.version,
             tag: run.tag.as_deref(),
             machine: Place::of(&run.machine),
-        }
-    }
-}
-
-impl<'a> RunLine<'a> {
-    fn of(run: &'a Listed) -> Self {
-        Self {
-            id: &run.id,
-            started: &run.started,
-            status: run.status.name(),
-            pinned: run.pinned,
-            profile: &run.profile,
-            version: &run.version,
-            tag: run.tag.as_deref(),
-            note: run.note.as_deref(),
-            experiments: &run.experiments,
         }
     }
 }

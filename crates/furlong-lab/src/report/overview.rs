@@ -4,23 +4,16 @@
 
 use super::outline::{self, Named};
 use super::quantity::Scale;
+use super::sheet::{Grid, Stand};
 use super::wording;
 use crate::model::result::{ExperimentResult, WorkloadResult};
 
 /// Workloads from which on an overview is shown.
 const FROM: usize = 4;
 
-/// The table of the workloads that share one primary metric.
-pub(super) struct Overview<'a> {
-    /// Describes the values.
-    pub(super) caption: String,
-    pub(super) arms: Vec<&'a str>,
-    /// A workload, and the value of each arm; empty if there is none.
-    pub(super) rows: Vec<(&'a str, Vec<String>)>,
-}
-
-/// The overview of an experiment with many workloads: a table for each primary metric.
-pub(super) fn overview(e: &ExperimentResult) -> Vec<Overview<'_>> {
+/// The overview of an experiment with many workloads: a table for each primary metric, with a
+/// caption that describes its values. An arm without a value has an empty cell.
+pub(super) fn overview(e: &ExperimentResult) -> Vec<(String, Grid)> {
     if e.workloads.len() < FROM {
         return vec![];
     }
@@ -39,11 +32,7 @@ pub(super) fn overview(e: &ExperimentResult) -> Vec<Overview<'_>> {
     groups.iter().map(table).collect()
 }
 
-fn of_group<'a>(
-    (name, metric): Named<'_>,
-    group: &[&'a WorkloadResult],
-    arms: &[&'a str],
-) -> Overview<'a> {
+fn of_group((name, metric): Named<'_>, group: &[&WorkloadResult], arms: &[&str]) -> (String, Grid) {
     let value = |w: &WorkloadResult, arm: &str| {
         let of_arm = w.arms.iter().find(|known| known.name == arm)?;
         outline::typical(of_arm, name)
@@ -52,19 +41,21 @@ fn of_group<'a>(
         .iter()
         .flat_map(|w| arms.iter().filter_map(|arm| value(w, arm)));
     let scale = Scale::of(&metric.unit, all);
-    let row = |w: &&'a WorkloadResult| {
+    let mut grid = Grid {
+        columns: vec![("workload".to_owned(), Stand::Left)],
+        rows: vec![],
+    };
+    let of_arms = arms.iter().map(|arm| ((*arm).to_owned(), Stand::Right));
+    grid.columns.extend(of_arms);
+    for w in group {
         let values = arms.iter().map(|arm| value(w, arm));
         let cells = values.map(|value| value.map_or(String::new(), |v| scale.number(v)));
-        (w.name.as_str(), cells.collect())
-    };
+        grid.push([w.name.clone()].into_iter().chain(cells));
+    }
     let mut caption = wording::caption(name, metric);
     caption.push_str(", medians");
     if !scale.symbol().is_empty() {
         caption.push_str(&format!(" in {}", scale.symbol()));
     }
-    Overview {
-        caption,
-        arms: arms.to_vec(),
-        rows: group.iter().map(row).collect(),
-    }
+    (caption, grid)
 }

@@ -42,6 +42,7 @@ pub use location::{Location, is_url, redacted};
 pub use queries::lists::{Cursor, Filter, Place};
 pub use queries::past::{Listed, MachineRuns};
 pub use queries::read::{Brief, Saved};
+use serde::Serialize;
 use work::Log;
 pub use work::Work;
 
@@ -61,7 +62,8 @@ impl fmt::Debug for Store {
 }
 
 /// Status of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Status {
     /// It is being measured, or its process was killed.
     Running,

@@ -73,15 +73,8 @@ fn of_experiment(page: &mut Sheet, e: &ExperimentResult) {
     if !overviews.is_empty() {
         page.subheading("All workloads");
     }
-    for overview in overviews {
-        page.text(format!("{}.", overview.caption));
-        let arms = overview.arms.iter().map(|arm| format!(">{arm}"));
-        let head: Vec<String> = ["workload".to_owned()].into_iter().chain(arms).collect();
-        let head: Vec<&str> = head.iter().map(String::as_str).collect();
-        let mut grid = Grid::new(&head);
-        for (workload, values) in overview.rows {
-            grid.push([workload.to_owned()].into_iter().chain(values));
-        }
+    for (caption, grid) in overviews {
+        page.text(format!("{caption}."));
         page.table(grid);
     }
     page.notes(sentences(e));

@@ -7,7 +7,7 @@
 
 pub(crate) mod html;
 mod markdown;
-mod terminal;
+pub(in crate::report) mod terminal;
 
 use super::terminal::Style;
 use crate::model::result::Verdict;

@@ -37,7 +37,8 @@ fn part_of(part: &Part, style: &Style) -> Option<String> {
     })
 }
 
-fn columns(grid: &Grid) -> Vec<Column> {
+/// The columns of a table.
+pub(in crate::report) fn columns(grid: &Grid) -> Vec<Column> {
     let column = |(at, (heading, stand)): (usize, &(String, Stand))| {
         let mut column = match stand {
             Stand::Left => Column::words(heading),

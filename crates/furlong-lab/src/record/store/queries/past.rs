@@ -1,19 +1,22 @@
 //! Queries of the history: the runs of one machine, in the order in which they began.
 #![forbid(unsafe_code)]
 
+use serde::Serialize;
+
 use super::gather::Choice;
 use crate::model::result::Machine;
 use crate::record::store::engine::{Access, Odd, Row};
 use crate::record::store::{Fault, Saved, Status, Store};
 
 /// Summary of a run for lists and searches.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Listed {
     /// Name.
     pub id: String,
     /// Start, as in its result.
     pub started: String,
     /// Start in milliseconds since 1970.
+    #[serde(skip)]
     pub began_ms: i64,
     /// Status.
     pub status: Status,
@@ -26,6 +29,7 @@ pub struct Listed {
     /// Remark given by the user.
     pub note: Option<String>,
     /// The machine.
+    #[serde(skip)]
     pub machine: Machine,
     /// True if it is its machine's reference.
     pub pinned: bool,
