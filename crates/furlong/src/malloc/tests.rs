@@ -4,6 +4,7 @@ mod borders;
 mod exchange;
 mod latches;
 mod ledger;
+mod objects;
 mod purge;
 
 use std::thread;

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    class::{GRAIN, UNIT},
+    class::{MEDIUM_MAX, UNIT},
     config::{Config, Hardening, with_seal},
     os::{
         source::{Misuse, PageSource},
@@ -60,7 +60,7 @@ impl<C: Config> LargeObjects<C> {
 
     /// True if an empty arena has room for such a run. With inaccessible ends an arena has no room
     /// for an object aligned to half of it that fills its second half.
-    fn has_room(units: usize, align: usize) -> bool {
+    pub(crate) fn has_room(units: usize, align: usize) -> bool {
         let fits = units <= RUN_MAX && align <= RUN_MAX;
         fits && (!C::Hardening::GUARD || align + units < UNITS)
     }
@@ -68,7 +68,6 @@ impl<C: Config> LargeObjects<C> {
     fn note_large(self, base: usize, units: usize) {
         let span = self.0.map.span_at(base);
         span.unit.set(unit_of(base));
-        span.owner.set(None);
         span.summary.set((units * UNIT) as u64);
         self.0.map.mark_rest(base, units);
         span.use_for(Use::Large);
@@ -145,7 +144,7 @@ impl<C: Config> LargeObjects<C> {
             return size > LARGE_MAX && self.resize_huge(span, address, len, size);
         }
         let (have, want) = (len / UNIT, size.div_ceil(UNIT).max(1));
-        if size + GRAIN <= UNIT || want > RUN_MAX {
+        if size <= MEDIUM_MAX || want > RUN_MAX {
             return false;
         }
         self.0.with_pool(|_| {
@@ -173,10 +172,10 @@ impl<C: Config> LargeObjects<C> {
     }
 
     /// Moves a huge object to a larger mapping without copying. 0 if the system cannot, or if the
-    /// object is not huge.
+    /// object is not huge. `size` is at most [`SIZE_MAX`].
     pub(crate) fn relocate(self, address: usize, size: usize) -> usize {
         let (span, len) = self.object_at(address);
-        if !span.is(Use::Huge) || size > SIZE_MAX || size <= len {
+        if !span.is(Use::Huge) || size <= len {
             return 0;
         }
         let Some((to, _)) = self.map_huge(size, UNIT) else {

@@ -23,8 +23,8 @@ pub(crate) struct Pool {
     pub(crate) latch: Latch,
     first: Link<Arena>,
     last: Link<Arena>,
-    /// No arena before it has a free unit.
-    hint: Link<Arena>,
+    /// No arena before it has a free unit; without it none has one.
+    pub(crate) hint: Link<Arena>,
     pub(crate) dirty_first: Link<Arena>,
     pub(crate) dirty_last: Link<Arena>,
     /// Units in use.
@@ -213,7 +213,7 @@ impl Pool {
         let mut arena = self.hint.get();
         while let Some(here) = arena {
             let free = here.free.get();
-            if free == 0 && self.hint.is(here) && here.next.get().is_some() {
+            if free == 0 && self.hint.is(here) {
                 self.hint.set(here.next.get());
             }
             let dirty = free & here.dirty.get();

@@ -252,8 +252,8 @@ impl<C: Config> Central<C> {
             let is_empty = |arena: &&'static Arena| {
                 arena.free.get() == arena.whole.get() && arena.queued.get() == 0
             };
-            let empty = (pool.empty.get() > 0 && self.source.returns_arenas())
-                .then(|| pool.arenas().find(is_empty))??;
+            let returns = self.source.returns_arenas();
+            let empty = returns.then(|| pool.arenas().find(is_empty))??;
             pool.remove(empty);
             Some(Parting::Whole(empty, 0))
         };
@@ -287,7 +287,7 @@ impl<C: Config> Central<C> {
                 let spare = self.with_pool(|pool| {
                     pool.arrive(arena, units, dirty);
                     // The rest of the arena may have become free meanwhile.
-                    (units != 0 && arena.dirty.get() == 0 && arena.queued.get() == 0)
+                    (arena.dirty.get() == 0 && arena.queued.get() == 0)
                         .then(|| self.part(pool, arena, 0))
                 });
                 if let Some(Parting::Whole(arena, _)) = spare {

@@ -7,7 +7,7 @@ use core::{
 
 use crate::malloc::{
     central::{
-        large::{LARGE_MAX, LargeObjects, SIZE_MAX},
+        large::{LargeObjects, SIZE_MAX},
         map::Map,
         pool::Pool,
         seal::Seals,
@@ -322,7 +322,9 @@ impl<C: Config> Malloc<C> {
         let sealed = with_seal::<C::Hardening>(size);
         let room = match Class::of(sealed) {
             Some(class) => class.size(),
-            None if sealed <= LARGE_MAX => sealed.next_multiple_of(UNIT),
+            None if LargeObjects::<C>::has_room(sealed.div_ceil(UNIT), 1) => {
+                sealed.next_multiple_of(UNIT)
+            }
             None => sealed.next_multiple_of(self.central.source.page_size()),
         };
         room - (sealed - size)

@@ -6,7 +6,7 @@ use crate::malloc::{
         seal::Seals,
         span::Use,
     },
-    class::{GRAIN, MEDIUM_MAX, UNIT},
+    class::{GRAIN, UNIT},
     config::{Config, Hardening},
     os::{
         block::{copy, pointer},
@@ -84,7 +84,9 @@ impl<C: Config> Malloc<C> {
         if is_kept(have, size) {
             return block;
         }
-        if have > MEDIUM_MAX && size > MEDIUM_MAX && size <= SIZE_MAX {
+        // The gate also leaves blocks in later units of their spans to this.
+        let is_object = !self.central.map.first_unit(address).is(Use::Blocks);
+        if is_object && size <= SIZE_MAX {
             let resized = self.resize_object(address, size, align);
             if resized != 0 {
                 return pointer(resized);

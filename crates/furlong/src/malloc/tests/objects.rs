@@ -1,0 +1,333 @@
+//! Large and huge objects: in place, elsewhere, in a mapping that was kept, and in memory that was
+//! kept for others.
+
+use core::ptr::{self, NonNull};
+
+use super::super::{
+    Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource,
+    central::{arena::ARENA, large::LARGE_MAX},
+    class::UNIT,
+};
+use super::{OfThread, with_new};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Linux with a budget of address space, and a count of each kind of call. It can refuse to resize
+/// and to move.
+struct Counted {
+    left: AtomicUsize,
+    resizes: AtomicBool,
+    moves: AtomicBool,
+    calls: [AtomicUsize; 3],
+}
+
+impl Default for Counted {
+    fn default() -> Self {
+        Self {
+            left: AtomicUsize::new(usize::MAX / 2),
+            resizes: AtomicBool::new(true),
+            moves: AtomicBool::new(true),
+            calls: Default::default(),
+        }
+    }
+}
+
+impl Counted {
+    fn note(&self, call: usize) {
+        self.calls[call].fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The calls of map, resize and relocate since the last call of this.
+    fn calls(&self) -> [usize; 3] {
+        [0, 1, 2].map(|call| self.calls[call].swap(0, Ordering::SeqCst))
+    }
+}
+
+// SAFETY: all memory is Linux's.
+unsafe impl PageSource for Counted {
+    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
+        self.note(0);
+        let take = |left: usize| left.checked_sub(len);
+        let taken = self
+            .left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take);
+        taken.ok()?;
+        Linux.map(len, align)
+    }
+
+    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
+        self.left.fetch_add(len, Ordering::SeqCst);
+        // SAFETY: the caller's promise.
+        unsafe { Linux.unmap(start, len) };
+    }
+
+    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { Linux.purge(start, len) }
+    }
+
+    unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
+        self.note(1);
+        // SAFETY: the caller's promise.
+        self.resizes.load(Ordering::SeqCst) && unsafe { Linux.resize(start, old, new) }
+    }
+
+    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
+        self.note(2);
+        // SAFETY: the caller's promise.
+        self.moves.load(Ordering::SeqCst) && unsafe { Linux.relocate(from, len, to) }
+    }
+
+    fn returns_arenas(&self) -> bool {
+        true
+    }
+
+    fn random(&self) -> u64 {
+        4
+    }
+
+    fn stop(&self, misuse: Misuse, address: usize) -> ! {
+        panic!("the program was stopped: {misuse}: {address:#x}")
+    }
+}
+
+struct Parts;
+
+impl Config for Parts {
+    type Source = Counted;
+    type Current = OfThread;
+    type Hardening = Checked;
+    type Gate = Inlined;
+    type Tier = Batched;
+}
+
+type Tested = &'static Malloc<Parts>;
+
+const MIB: usize = 1 << 20;
+
+fn allocate(malloc: Tested, size: usize) -> usize {
+    let block = malloc.allocate(size);
+    assert!(!block.is_null());
+    // SAFETY: a block of this size.
+    unsafe { block.write_bytes(7, size) };
+    block.expose_provenance()
+}
+
+fn free(malloc: Tested, block: usize) {
+    // SAFETY: it came from there, and nobody uses it any more.
+    unsafe { malloc.free(ptr::with_exposed_provenance_mut(block)) };
+}
+
+/// Resizes an object, and checks its contents.
+fn resize(malloc: Tested, (block, size): (usize, usize), new: usize) -> usize {
+    // SAFETY: a live block, which the result replaces.
+    let resized = unsafe { malloc.resize(ptr::with_exposed_provenance_mut(block), new, 16) };
+    assert!(!resized.is_null());
+    // SAFETY: the object has as many bytes, all of which were written.
+    let kept = unsafe { core::slice::from_raw_parts(resized, size.min(new)) };
+    assert!(kept.iter().all(|byte| *byte == 7), "{size} to {new}");
+    resized.expose_provenance()
+}
+
+/// The number of objects and their bytes: huge ones, and all.
+fn used(malloc: Tested) -> [usize; 4] {
+    let now = malloc.statistics();
+    [
+        now.huge_blocks,
+        now.huge_bytes,
+        now.used_blocks,
+        now.used_bytes,
+    ]
+}
+
+#[test]
+fn a_large_object_is_resized_in_place_as_long_as_it_has_room_and_no_class_fits() {
+    let units = |count: usize| count * UNIT;
+    for (size, new, in_place) in [
+        // What needs more than half stays as it is.
+        (units(3), units(2), true),
+        (units(3), UNIT + 1, true),
+        (units(3), UNIT, false),
+        (units(16), units(2), true),
+        (units(16), units(2) + 1, true),
+        (units(16), units(17), true),
+        (units(16), LARGE_MAX, true),
+        (units(16), LARGE_MAX + 1, false),
+        (LARGE_MAX, UNIT + 1, true),
+    ] {
+        with_new(Counted::default(), move |malloc: Tested| {
+            let object = allocate(malloc, size);
+            let resized = resize(malloc, (object, size), new);
+            assert_eq!(resized == object, in_place, "{size} to {new}");
+            // SAFETY: a live block.
+            let usable = unsafe { malloc.usable_size(ptr::with_exposed_provenance_mut(resized)) };
+            let stays = new > size / 2 && new <= size;
+            assert_eq!(usable, if stays { size } else { malloc.good_size(new) });
+            assert_eq!(used(malloc)[2..], [1, usable], "{size} to {new}");
+            malloc.check().expect("nothing is broken");
+            free(malloc, resized);
+            malloc.trim();
+            assert_eq!(malloc.central.pool.live_bytes(), 0, "{size} to {new}");
+        });
+    }
+}
+
+#[test]
+fn an_object_of_one_aligned_unit_is_resized_by_copying_or_in_place() {
+    with_new(Counted::default(), |malloc: Tested| {
+        let block = malloc.allocate_aligned(1, 2 * UNIT).expose_provenance();
+        // SAFETY: a live block of a unit.
+        unsafe { ptr::with_exposed_provenance_mut::<u8>(block).write_bytes(7, UNIT) };
+        assert_eq!(used(malloc), [0, 0, 1, UNIT]);
+        let longer = resize(malloc, (block, UNIT), UNIT + 1);
+        assert_eq!(used(malloc), [0, 0, 1, 2 * UNIT]);
+        free(malloc, longer);
+    });
+}
+
+#[test]
+fn a_huge_object_is_resized_where_it_is_if_the_system_can() {
+    with_new(Counted::default(), |malloc: Tested| {
+        let mut object = allocate(malloc, 8 * MIB);
+        assert_eq!(malloc.source().calls()[0], 2, "records, and the object");
+        assert_eq!(used(malloc), [1, 8 * MIB, 1, 8 * MIB]);
+        // Shorter by more than half, but still huge: pages are cut off.
+        let shorter = resize(malloc, (object, 8 * MIB), 3 * MIB + 1);
+        assert_eq!((shorter, malloc.source().calls()), (object, [0, 1, 0]));
+        assert_eq!(used(malloc), [1, 3 * MIB + 4096, 1, 3 * MIB + 4096]);
+        // To what is no huge object: by copying.
+        object = resize(malloc, (shorter, 3 * MIB + 1), MIB);
+        assert_ne!(object, shorter);
+        assert_eq!(malloc.source().calls()[1..], [0, 0]);
+        assert_eq!(used(malloc), [0, 0, 1, MIB]);
+        free(malloc, object);
+    });
+}
+
+#[test]
+fn a_huge_object_moves_without_copying_if_the_system_can_and_is_copied_if_not() {
+    for (moves, shrinks) in [(true, false), (false, false), (true, true)] {
+        with_new(Counted::default(), move |malloc: Tested| {
+            let source = malloc.source();
+            source.resizes.store(false, Ordering::SeqCst);
+            source.moves.store(moves, Ordering::SeqCst);
+            let (size, new) = if shrinks {
+                (9 * MIB, 3 * MIB)
+            } else {
+                (3 * MIB, 9 * MIB)
+            };
+            let object = allocate(malloc, size);
+            source.calls();
+            let moved = resize(malloc, (object, size), new);
+            // A mapping is never moved to a shorter one.
+            assert_eq!(source.calls()[1..], [1, usize::from(!shrinks)]);
+            assert!(moved != object || shrinks);
+            assert_eq!(used(malloc), [1, new, 1, new]);
+            malloc.check().expect("nothing is broken");
+            free(malloc, moved);
+            malloc.trim();
+            assert_eq!(used(malloc), [0; 4]);
+            assert_eq!(malloc.central.pool.mappings.bytes(), 0);
+        });
+    }
+}
+
+/// A mapping that is kept serves the next object: as it is, cut off, longer, or moved.
+#[test]
+fn a_kept_mapping_serves_objects_of_other_lengths() {
+    let size = 4 * MIB;
+    for (new, resizes, moves, calls, has) in [
+        (size, true, true, [0, 0, 0], size),
+        (size - size / 9, true, true, [0, 0, 0], size),
+        (size - size / 8, true, true, [0, 1, 0], size - size / 8),
+        (size - size / 8, false, true, [1, 1, 0], size - size / 8),
+        (size + 4096, false, true, [1, 1, 1], size + 4096),
+        (size + 4096, false, false, [2, 1, 1], size + 4096),
+    ] {
+        with_new(Counted::default(), move |malloc: Tested| {
+            let source = malloc.source();
+            let live = allocate(malloc, 40 * MIB);
+            free(malloc, allocate(malloc, size));
+            assert_eq!(malloc.central.pool.mappings.bytes(), size);
+            source.resizes.store(resizes, Ordering::SeqCst);
+            source.moves.store(moves, Ordering::SeqCst);
+            source.calls();
+            let left = source.left.load(Ordering::SeqCst);
+            let zeros = malloc.allocate_zeroed(new, 16);
+            assert_eq!(source.calls(), calls, "{new}");
+            // SAFETY: a new object of this size.
+            let bytes = unsafe { core::slice::from_raw_parts(zeros, new) };
+            assert!(bytes.iter().all(|byte| *byte == 0));
+            assert_eq!(used(malloc)[1], 40 * MIB + has, "{new}");
+            assert_eq!(malloc.central.pool.mappings.bytes(), 0);
+            if calls[0] > 0 && !moves {
+                let gone = left + size - source.left.load(Ordering::SeqCst);
+                assert_eq!(gone, has, "the old mapping is given back, and no other");
+            }
+            free(malloc, zeros.expose_provenance());
+            free(malloc, live);
+        });
+    }
+}
+
+/// Memory that arenas keep is given back for an object that would not fit beside it.
+#[test]
+fn kept_arenas_are_given_back_for_what_needs_their_memory() {
+    with_new(Counted::default(), |malloc: Tested| {
+        let objects: Vec<usize> = (0..20).map(|_| allocate(malloc, MIB)).collect();
+        let left = &malloc.source().left;
+        left.store(5 * MIB, Ordering::SeqCst);
+        objects.into_iter().for_each(|object| free(malloc, object));
+        let arenas = malloc.statistics().arena_bytes;
+        assert!(arenas >= 2 * ARENA, "some are kept");
+        let huge = allocate(malloc, arenas);
+        assert_eq!(malloc.statistics().arena_bytes, 0);
+        // The mapping is given back for an arena, too.
+        free(malloc, huge);
+        left.store(0, Ordering::SeqCst);
+        assert!(malloc.allocate(30 * MIB).is_null());
+    });
+}
+
+/// A mapping that is kept is given back for an arena that would not fit beside it.
+#[test]
+fn kept_mappings_are_given_back_for_what_needs_their_memory() {
+    with_new(Counted::default(), |malloc: Tested| {
+        let live = allocate(malloc, 80 * MIB);
+        free(malloc, allocate(malloc, 5 * MIB));
+        assert_eq!(malloc.central.pool.mappings.bytes(), 5 * MIB);
+        malloc.source().left.store(MIB, Ordering::SeqCst);
+        let large = allocate(malloc, MIB);
+        assert_eq!(malloc.central.pool.mappings.bytes(), 0);
+        free(malloc, large);
+        free(malloc, live);
+    });
+}
+
+#[test]
+fn full_arenas_are_not_searched_again() {
+    with_new(Counted::default(), |malloc: Tested| {
+        let pool = &malloc.central.pool;
+        let hint = || pool.hint.get().map(|arena| arena.order.get());
+        assert_eq!(hint(), None);
+        let objects: Vec<usize> = (0..9).map(|_| allocate(malloc, MIB)).collect();
+        assert_eq!(hint(), Some(2));
+        free(malloc, objects[5]);
+        assert_eq!(hint(), Some(1));
+        free(malloc, objects[8]);
+        assert_eq!(hint(), Some(1));
+        free(malloc, objects[0]);
+        assert_eq!(hint(), Some(0));
+        assert_eq!(
+            allocate(malloc, MIB),
+            objects[0],
+            "the first arena comes first"
+        );
+        for object in [0, 1, 2, 3, 4, 6, 7].map(|at| objects[at]) {
+            free(malloc, object);
+        }
+        malloc.trim();
+        assert_eq!((hint(), malloc.statistics().arena_bytes), (None, 0));
+        free(malloc, allocate(malloc, MIB));
+        assert_eq!(hint(), Some(3), "numbers are not used again");
+    });
+}
