@@ -1,6 +1,7 @@
 //! Breaks each invariant once on purpose; `check()` must name it.
 
 mod borders;
+mod broken;
 mod exchange;
 mod latches;
 mod ledger;

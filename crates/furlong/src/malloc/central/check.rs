@@ -137,6 +137,11 @@ impl<C: Config> HeldAll<C> {
         let words = self.0.map.words(span).ok_or(broken)?;
         let carved = usize::from(span.carved.get());
         hold(carved <= span.class().blocks(), broken)?;
+        let magic = span.class().magic();
+        hold(
+            span.magic.get() == magic && span.limit.get() == magic,
+            broken,
+        )?;
         let mut free = 0;
         for word in 0..64 {
             let bits = words.free(span.unit.get(), word).get();
@@ -233,10 +238,11 @@ impl<C: Config> HeldAll<C> {
     }
 
     fn count_span(&self, span: &'static Span, sum: &mut Statistics) {
-        let posted = self.0.map.words(span).map_or(0, |words| {
-            let word = |word| words.remote(span.unit.get(), word).load(Ordering::SeqCst);
-            (0..64).map(|at| word(at).count_ones() as usize).sum()
-        });
+        let words =
+            (0..64).filter_map(|at| Some(self.0.map.words(span)?.remote(span.unit.get(), at)));
+        // Relaxed: a count, which is exact only if no thread posts meanwhile.
+        let posted = words.map(|word| word.load(Ordering::Relaxed).count_ones() as usize);
+        let posted: usize = posted.sum();
         let (carved, size) = (usize::from(span.carved.get()), span.class().size());
         sum.used_blocks += carved;
         sum.used_bytes += carved * size;
