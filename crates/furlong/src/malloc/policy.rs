@@ -129,3 +129,97 @@ impl Policy {
         (live / 8).max(least).min(self.dirty_max.get())
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{CLASSES, Class, DEPTH, Policy, Profile};
+
+    #[test]
+    fn nothing_is_kept_before_a_profile_is_in_force() {
+        let policy = Policy::new();
+        for class in 0..=u8::MAX {
+            assert!(!policy.keeps(class));
+        }
+        assert_eq!((policy.aside_bytes_max(), policy.purge_delay_ms()), (0, 0));
+        assert_eq!(policy.dirty_bytes_max(usize::MAX, usize::MAX), 0);
+        assert!(!policy.prefaults());
+    }
+
+    #[test]
+    fn each_class_keeps_what_the_profile_allows_but_two_blocks_at_least() {
+        let (policy, standard) = (Policy::new(), Profile::STANDARD);
+        for (bytes, blocks) in [
+            (64 << 10, DEPTH),
+            (8 << 10, 16),
+            (0, DEPTH),
+            (1 << 20, 1),
+            (0, 0),
+        ] {
+            policy.follow(&Profile {
+                kept_bytes_max: bytes,
+                kept_blocks_max: blocks,
+                ..standard
+            });
+            for class in (1..CLASSES).map(Class::numbered) {
+                let fit = (bytes / class.size()).clamp(2, DEPTH).min(blocks);
+                assert_eq!(policy.kept(class), fit, "{class:?} of {bytes}, {blocks}");
+                assert_eq!(policy.keeps(class.number()), fit > 0);
+            }
+        }
+    }
+
+    #[test]
+    fn the_limit_on_dirty_memory_is_an_eighth_of_what_is_live_within_bounds() {
+        let policy = Policy::new();
+        policy.follow(&Profile {
+            dirty_bytes: (100, 1000),
+            regretted_bytes_max: 50,
+            purge_delay_ms: 7,
+            aside_bytes_max: 9,
+            prefault: true,
+            ..Profile::STANDARD
+        });
+        for (live, regretted, most) in [
+            (0, 0, 100),
+            (800, 0, 100),
+            (816, 0, 102),
+            (7_999, 0, 999),
+            (8_800, 0, 1000),
+            (0, 30, 130),
+            (0, 60, 150),
+            (1208, 60, 151),
+        ] {
+            assert_eq!(policy.dirty_bytes_max(live, regretted), most);
+        }
+        assert_eq!((policy.purge_delay_ms(), policy.aside_bytes_max()), (7, 9));
+        assert!(policy.prefaults());
+    }
+
+    /// The documents and the measurements are about these figures.
+    #[test]
+    fn the_profiles_are_those_of_the_documents() {
+        let all = |profile: Profile| {
+            let (least, most) = profile.dirty_bytes;
+            let kept = (profile.kept_bytes_max >> 10, profile.kept_blocks_max);
+            let aside = (
+                profile.aside_bytes_max >> 10,
+                profile.regretted_bytes_max >> 10,
+            );
+            (
+                kept,
+                aside,
+                (least >> 10, most >> 10),
+                profile.purge_delay_ms,
+                profile.prefault,
+            )
+        };
+        assert_eq!(
+            all(Profile::STANDARD),
+            ((64, 63), (1024, 12 << 10), (4096, 32 << 10), 1000, false)
+        );
+        assert_eq!(
+            all(Profile::CONSERVATIVE),
+            ((8, 16), (0, 0), (256, 4096), 100, false)
+        );
+    }
+}

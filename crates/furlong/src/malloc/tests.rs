@@ -7,6 +7,7 @@ mod latches;
 mod ledger;
 mod objects;
 mod purge;
+mod records;
 
 use std::thread;
 

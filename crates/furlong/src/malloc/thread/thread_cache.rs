@@ -124,3 +124,47 @@ impl ThreadCache {
         x
     }
 }
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests {
+    use super::{Class, ThreadCache, WAITING};
+
+    /// G. Marsaglia's "Xorshift RNGs" (2003), with the shifts 13, 7, 17 and the paper's seed.
+    #[test]
+    fn random_numbers_are_those_of_the_paper() {
+        let cache = ThreadCache::nothing();
+        cache.random.set(88_172_645_463_325_252);
+        for expected in [
+            8_748_534_153_485_358_512,
+            3_040_900_993_826_735_515,
+            3_453_997_556_048_239_312,
+        ] {
+            assert_eq!(cache.next_random(), expected);
+        }
+    }
+
+    #[test]
+    fn a_delayed_block_comes_out_once_with_its_class_at_both_ends_of_the_address_space() {
+        let (cache, class) = (ThreadCache::nothing(), Class::numbered(100));
+        cache.random.set(1);
+        let blocks = [16, 0x7fff_ffff_fff0, usize::MAX << 47, usize::MAX - 15];
+        let mut out: Vec<usize> = Vec::new();
+        for block in blocks
+            .into_iter()
+            .chain((1..20 * WAITING).map(|at| at << 8))
+        {
+            if let Some((old, of)) = cache.delay(block, class) {
+                assert_eq!(of, class);
+                out.push(old);
+            }
+        }
+        out.extend(cache.waits().map(|(block, _)| block));
+        assert_eq!(cache.waits().count(), WAITING, "every slot is used");
+        out.sort_unstable();
+        out.dedup();
+        assert_eq!(out.len(), blocks.len() + 20 * WAITING - 1);
+        assert!(blocks.iter().all(|block| out.binary_search(block).is_ok()));
+        cache.forget_waiting();
+        assert_eq!(cache.waits().count(), 0);
+    }
+}
