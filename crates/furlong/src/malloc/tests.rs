@@ -3,6 +3,7 @@
 mod borders;
 mod broken;
 mod exchange;
+mod forks;
 mod latches;
 mod ledger;
 mod objects;

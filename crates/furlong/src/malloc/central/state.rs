@@ -148,7 +148,8 @@ impl<C: Config> Central<C> {
 
     /// Ends the heaps of threads that a new process does not have, and resets its latches.
     pub(crate) fn after_fork_in_child(&'static self) {
-        self.pool.posting.store(0, Ordering::SeqCst);
+        // Relaxed: this process has one thread.
+        self.pool.posting.store(0, Ordering::Relaxed);
         self.end_others();
         self.pool.arrive_all();
         self.pool.held.set(None);
@@ -172,7 +173,8 @@ impl<C: Config> Central<C> {
                 heap.cache.bins.forget();
                 heap.cache.outgoing.forget();
                 heap.cache.forget_waiting();
-                heap.cache.posting.store(0, Ordering::SeqCst);
+                // Relaxed: as in after_fork_in_child.
+                heap.cache.posting.store(0, Ordering::Relaxed);
                 heap.set_state(State::Ended);
                 ended += 1;
             }
@@ -231,7 +233,8 @@ impl<C: Config> Central<C> {
         let (unit, word, bit) = (span.unit.get(), block / 64, 1_u64 << (block % 64));
         self.map.words(span).is_some_and(|words| {
             let free = words.free(unit, word).get() & bit != 0;
-            let remote = words.remote(unit, word).load(Ordering::SeqCst);
+            // Relaxed: the program is wrong if another thread frees the block meanwhile.
+            let remote = words.remote(unit, word).load(Ordering::Relaxed);
             free || remote & bit != 0
         }) || self
             .pool

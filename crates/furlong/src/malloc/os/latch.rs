@@ -76,7 +76,34 @@ impl Latch {
 
     /// Makes the latch free and without waiters, as in a process that was just forked.
     pub(crate) fn reset(&self) {
-        self.holder.store(0, Ordering::SeqCst);
-        self.sleepers.store(0, Ordering::SeqCst);
+        // Relaxed: that process has one thread.
+        self.holder.store(0, Ordering::Relaxed);
+        // Relaxed: as above.
+        self.sleepers.store(0, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Latch, Ordering};
+
+    #[test]
+    fn a_release_wakes_if_somebody_sleeps_or_the_system_marked_the_holder() {
+        for (sleepers, mark, wakes) in [(0, 0, 0), (1, 0, 1), (2, 0, 0), (3, 0, 1), (0, 1 << 31, 1)]
+        {
+            let latch = Latch::new();
+            latch.lock(5, |_| panic!("it is free"));
+            assert!(!latch.try_lock(6));
+            latch.sleepers.store(sleepers, Ordering::SeqCst);
+            latch.holder.fetch_or(mark, Ordering::SeqCst);
+            let mut woken = 0;
+            latch.unlock(5, |_| woken += 1);
+            assert_eq!(woken, wakes, "{sleepers} {mark:x}");
+            // With a mark the system makes it free.
+            assert_eq!(latch.holder().load(Ordering::SeqCst) == 0, mark == 0);
+            latch.reset();
+            let words = [latch.holder(), latch.sleepers()].map(|word| word.load(Ordering::SeqCst));
+            assert_eq!(words, [0, 0]);
+        }
     }
 }
