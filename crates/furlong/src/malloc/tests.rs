@@ -6,6 +6,7 @@ mod exchange;
 mod forks;
 mod latches;
 mod ledger;
+mod misuse;
 mod objects;
 mod purge;
 mod records;

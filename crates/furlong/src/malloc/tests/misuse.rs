@@ -1,0 +1,341 @@
+//! Misuse that the program is stopped for, to the byte and by address; and requests that are
+//! refused. `tests/malloc_misuse.rs` has what a program does by mistake; here records and secrets
+//! are in reach.
+
+use core::ptr::{self, NonNull};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread,
+};
+
+use super::super::{
+    Batched, Checked, Config, CurrentHeap, Hardening, Inlined, Linux, Malloc, Misuse, NoHardening,
+    PageSource, Secure,
+    central::{
+        large::{LARGE_MAX, SIZE_MAX},
+        seal::Seals,
+    },
+    thread::thread_heap::ThreadHeap,
+};
+use super::{OfThread, with_new};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Linux with counts; a stop unwinds with its reason. It can keep the contents of purged memory.
+#[derive(Default)]
+struct Told {
+    keeps: AtomicBool,
+    maps: AtomicUsize,
+    refused: AtomicUsize,
+}
+
+// SAFETY: all memory is Linux's.
+unsafe impl PageSource for Told {
+    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
+        self.maps.fetch_add(1, Ordering::SeqCst);
+        Linux.map(len, align)
+    }
+
+    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { Linux.unmap(start, len) };
+    }
+
+    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
+        // SAFETY: the caller's promise.
+        !self.keeps.load(Ordering::SeqCst) && unsafe { Linux.purge(start, len) }
+    }
+
+    fn random(&self) -> u64 {
+        0x9e37_79b9_7f4a_7c15
+    }
+
+    fn refused(&self) {
+        self.refused.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn stop(&self, misuse: Misuse, address: usize) -> ! {
+        resume_unwind(Box::new((misuse, address)))
+    }
+}
+
+struct Parts<H>(H);
+
+impl<H: Hardening> Config for Parts<H> {
+    type Source = Told;
+    type Current = OfThread;
+    type Hardening = H;
+    type Gate = Inlined;
+    type Tier = Batched;
+}
+
+type Tested<H> = &'static Malloc<Parts<H>>;
+
+fn allocate<H: Hardening>(malloc: Tested<H>, size: usize) -> usize {
+    let block = malloc.allocate(size);
+    assert!(!block.is_null());
+    block.expose_provenance()
+}
+
+fn free<H: Hardening>(malloc: Tested<H>, block: usize) {
+    // SAFETY: it came from there; if it is no live block, the allocator must find that.
+    unsafe { malloc.free(ptr::with_exposed_provenance_mut(block)) };
+}
+
+fn write(address: usize, byte: u8) {
+    // SAFETY: mapped memory of an allocator that only this test uses.
+    unsafe { ptr::with_exposed_provenance_mut::<u8>(address).write(byte) };
+}
+
+/// Frees a block that another thread has freed already. Its mark of a free block is erased first,
+/// as by a program that wrote to it.
+fn free_again<H: Hardening>(malloc: Tested<H>, block: usize) {
+    (0..8).for_each(|at| write(block + at, 0));
+    free(malloc, block);
+}
+
+fn stopped(run: impl FnOnce()) -> Option<(Misuse, usize)> {
+    let panic = catch_unwind(AssertUnwindSafe(run)).err()?;
+    panic.downcast_ref::<(Misuse, usize)>().copied()
+}
+
+/// The sizes whose blocks are overrun: all small ones, and some of each kind.
+fn sizes() -> impl Iterator<Item = usize> {
+    (0..130).chain([
+        1000,
+        1023,
+        5000,
+        60_000,
+        66_000,
+        200_000,
+        LARGE_MAX - 8,
+        3 << 20,
+    ])
+}
+
+#[test]
+fn a_byte_written_past_the_contents_of_a_sealed_block_is_found() {
+    with_new(Told::default(), |malloc: Tested<Secure>| {
+        for size in sizes() {
+            let block = allocate(malloc, size);
+            let span = malloc.central.map.first_unit(block);
+            let room = match size {
+                0..60_001 => span.class().size(),
+                _ => usize::try_from(span.summary.get()).expect("64 bits"),
+            };
+            let (end, seal) = (block + size, block + room - 8);
+            // From the word in which the contents end, 64 bytes are looked at, and the seal.
+            for at in (end..seal.min(end + 80)).chain([seal, seal + 3, seal + 7]) {
+                let looked_at = at < end - end % 8 + 64 || at >= seal;
+                let before = read(at);
+                write(at, before ^ 0x11);
+                let usable = stopped(|| {
+                    // SAFETY: a live block.
+                    let _ = unsafe { malloc.usable_size(ptr::with_exposed_provenance_mut(block)) };
+                });
+                let expected = looked_at.then_some((Misuse::Overrun, block));
+                assert_eq!(usable, expected, "{size}, {} past it", at - end);
+                if looked_at {
+                    assert_eq!(stopped(|| free(malloc, block)), expected, "{size}");
+                }
+                write(at, before);
+            }
+            free(malloc, block);
+        }
+        malloc.check().expect("nothing is broken");
+    });
+}
+
+fn read(address: usize) -> u8 {
+    // SAFETY: as in write.
+    unsafe { ptr::with_exposed_provenance_mut::<u8>(address).read() }
+}
+
+#[test]
+fn a_byte_written_to_a_free_block_is_found_before_its_next_use() {
+    with_new(Told::default(), |malloc: Tested<Secure>| {
+        let (mark, seals) = (malloc.central.pool.mark.get(), Seals(&malloc.central));
+        for room in [16, 32, 112, 128, 144, 1008, 8192] {
+            let block = allocate(malloc, 20_000);
+            let inspected = || stopped(|| seals.inspect(block, room));
+            assert_eq!(inspected(), None);
+            for at in 0..room.min(160) {
+                write(block + at, 1);
+                let looked_at = at < 128;
+                let expected = looked_at.then_some((Misuse::WrittenAfterFree, block));
+                assert_eq!(inspected(), expected, "byte {at} of {room}");
+                write(block + at, 0);
+            }
+            let bytes = mark.to_le_bytes();
+            (0..8).for_each(|at| write(block + at, bytes[at]));
+            assert_eq!(inspected(), None, "the mark itself");
+            free(malloc, block);
+        }
+    });
+}
+
+#[test]
+fn units_written_to_after_they_were_freed_are_found_or_zeroed() {
+    with_new(Told::default(), |malloc: Tested<Secure>| {
+        for size in [200_000, LARGE_MAX - 8] {
+            let object = allocate(malloc, size);
+            free(malloc, object);
+            write(object + size / 2, 1);
+            let again = stopped(|| assert_eq!(allocate(malloc, size), object));
+            assert_eq!(again, Some((Misuse::WrittenAfterFree, object)));
+        }
+    });
+    with_new(Told::default(), |malloc: Tested<Secure>| {
+        malloc.source().keeps.store(true, Ordering::SeqCst);
+        let object = allocate(malloc, 200_000);
+        (0..200_000).for_each(|at| write(object + at, 7));
+        free(malloc, object);
+        // The last bytes too, behind which the next object's contents end.
+        let again = allocate(malloc, 150_000);
+        assert_eq!(again, object);
+        assert!((0..150_000).all(|at| read(again + at) == 0));
+        free(malloc, again);
+    });
+}
+
+/// A block freed here and by another thread, which has no mark by then.
+#[test]
+fn a_block_that_another_thread_frees_again_is_named_by_its_owner() {
+    for number in [0, 1, 63, 64, 70] {
+        let said = with_new(Told::default(), move |malloc: Tested<Checked>| {
+            let blocks: Vec<usize> = (0..100).map(|_| allocate(malloc, 512)).collect();
+            let block = blocks[number];
+            free(malloc, block);
+            malloc.trim();
+            let other = move || {
+                free(malloc, allocate(malloc, 512));
+                free_again(malloc, block);
+                malloc.end_thread();
+            };
+            thread::spawn(other).join().expect("it is not found yet");
+            stopped(|| {
+                malloc.trim();
+            })
+            .zip(Some((Misuse::DoubleFree, block)))
+        });
+        let (said, expected) = said.expect("it was stopped");
+        assert_eq!(said, expected, "{number}");
+    }
+}
+
+#[test]
+fn a_block_of_another_heap_that_is_freed_twice_is_named_at_once() {
+    for number in [0, 1, 63, 64, 70] {
+        with_new(Told::default(), move |malloc: Tested<Checked>| {
+            let blocks: Vec<usize> = (0..100).map(|_| allocate(malloc, 512)).collect();
+            let block = blocks[number];
+            let other = move || {
+                free(malloc, allocate(malloc, 512));
+                free(malloc, block);
+                stopped(|| free_again(malloc, block))
+            };
+            let said = thread::spawn(other).join().expect("it was caught");
+            assert_eq!(said, Some((Misuse::DoubleFree, block)), "{number}");
+        });
+    }
+}
+
+/// Without checks in the gate, records are never made to say what is impossible.
+#[test]
+fn a_block_that_was_never_handed_out_is_named_when_its_stack_is_emptied() {
+    for (number, with_others) in [31, 32, 63, 64, 100]
+        .map(|at| [(at, false), (at, true)])
+        .concat()
+    {
+        with_new(Told::default(), move |malloc: Tested<NoHardening>| {
+            let block = allocate(malloc, 64);
+            let span = malloc.central.map.span_at(block);
+            assert_eq!(span.carved.get(), 31);
+            let untouched = span.address_of(number);
+            let said = stopped(|| {
+                if with_others {
+                    free(malloc, block);
+                }
+                free(malloc, untouched);
+                malloc.trim();
+            });
+            assert_eq!(said, Some((Misuse::NotABlock, untouched)), "{number}");
+        });
+    }
+}
+
+/// A thread says that it posts until it has done so, also one without a heap.
+#[test]
+fn a_thread_that_is_stopped_while_it_posts_was_posting() {
+    for with_heap in [true, false] {
+        with_new(Told::default(), move |malloc: Tested<Checked>| {
+            let blocks = [(); 2].map(|()| allocate(malloc, 512));
+            let other = move || {
+                if with_heap {
+                    free(malloc, allocate(malloc, 512));
+                } else {
+                    malloc.end_thread();
+                }
+                let post = |block| {
+                    free_again(malloc, block);
+                    if with_heap {
+                        ThreadHeap::of_caller(&malloc.central).post_outgoing();
+                    }
+                };
+                post(blocks[0]);
+                let pool = &malloc.central.pool;
+                assert!(!pool.is_posting() && stopped(|| post(blocks[1])).is_none());
+                assert_eq!(
+                    stopped(|| post(blocks[0])),
+                    Some((Misuse::DoubleFree, blocks[0]))
+                );
+                let flag = OfThread::get().cache.posting.load(Ordering::SeqCst);
+                let count = pool.posting.load(Ordering::SeqCst);
+                assert_eq!((flag, count), (with_heap.into(), (!with_heap).into()));
+                assert!(pool.is_posting());
+            };
+            thread::spawn(other).join().expect("what it asserts holds");
+        });
+    }
+}
+
+/// A request, its name, and `true` if the system is called for memory.
+type Ask = (&'static str, Box<dyn Fn() -> *mut u8>, bool);
+
+#[test]
+fn a_request_that_no_memory_could_hold_is_refused_without_a_call_for_memory() {
+    with_new(Told::default(), |malloc: Tested<Checked>| {
+        let block = malloc.allocate(3 << 20);
+        let count = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
+        let source = malloc.source();
+        let of_size = |size: usize, align| malloc.allocate_aligned(size, align);
+        let mut asks: Vec<Ask> = vec![
+            ("refuse", Box::new(|| malloc.refuse()), false),
+            ("align", Box::new(move || of_size(1, 3)), false),
+            ("most", Box::new(|| malloc.allocate(SIZE_MAX)), true),
+            ("more", Box::new(|| malloc.allocate(SIZE_MAX + 1)), false),
+            ("all", Box::new(|| malloc.allocate(usize::MAX)), false),
+            (
+                "zeros",
+                Box::new(|| malloc.allocate_zeroed(SIZE_MAX + 1, 1)),
+                false,
+            ),
+            (
+                "zeros at 3",
+                Box::new(|| malloc.allocate_zeroed(1, 3)),
+                false,
+            ),
+        ];
+        // SAFETY: a live block, which no resize here replaces.
+        let resize = move |size| unsafe { malloc.resize(block, size, 16) };
+        asks.push(("longer", Box::new(move || resize(SIZE_MAX)), true));
+        asks.push(("too long", Box::new(move || resize(SIZE_MAX + 1)), false));
+        for (what, ask, calls) in asks {
+            let before = (count(&source.refused), count(&source.maps));
+            assert!(ask().is_null(), "{what}");
+            assert_eq!(count(&source.refused), before.0 + 1, "{what}");
+            assert_eq!(count(&source.maps) > before.1, calls, "{what}");
+        }
+        free(malloc, block.expose_provenance());
+        assert_eq!(malloc.statistics().used_blocks, 0);
+    });
+}
