@@ -10,6 +10,7 @@ mod misuse;
 mod objects;
 mod purge;
 mod records;
+mod unmapped;
 
 use std::thread;
 

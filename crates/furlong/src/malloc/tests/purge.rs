@@ -296,3 +296,20 @@ fn a_program_with_little_memory_keeps_it() {
         assert!(malloc.central.pool.dirty_bytes() < Profile::STANDARD.dirty_bytes.0);
     });
 }
+
+/// The set of dirty units is the number 1, which a count of them would be too.
+#[test]
+fn the_first_unit_of_an_arena_is_purged_after_the_delay_even_alone() {
+    with_live(|malloc| {
+        let central = &malloc.central;
+        let filled = allocate(malloc, 2, MIB);
+        let first = malloc.allocate_aligned(1, 2 << 16);
+        assert!(first.addr().is_multiple_of(4 * MIB), "a new arena");
+        free(malloc, vec![first]);
+        for (round, dirty) in [(1, 1 << 16), (2, 1 << 16), (3, 0)] {
+            central.begin_round(round * ROUND);
+            assert_eq!(central.pool.dirty_bytes(), dirty, "{round}");
+        }
+        free(malloc, filled);
+    });
+}
