@@ -202,7 +202,7 @@ fn message(line: &mut [u8], what: &str, address: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Linux, PageSource, clock, message};
+    use super::{Linux, PageSource, asked, clock, message};
 
     #[test]
     fn the_last_line_says_what_and_where() {
@@ -226,5 +226,26 @@ mod tests {
             now + 20 >= before && now <= after,
             "{before}, {now}, {after}"
         );
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_cut_off_and_an_address_of_zero_has_no_digits() {
+        let mut line = [0; 20];
+        assert_eq!(message(&mut line, "block freed twice", 1), 20);
+        assert_eq!(&line, b"furlong malloc: bloc");
+        let mut line = [0; 64];
+        for (address, end) in [(0, ": 0x\n"), (usize::MAX, ": 0xffffffffffffffff\n")] {
+            let len = message(&mut line, "", address);
+            assert_eq!(line[..len], *format!("furlong malloc: {end}").as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_random_number_that_is_asked_for_is_another_each_time() {
+        let numbers = [(); 4].map(|()| asked());
+        for at in 1..4 {
+            assert!(!numbers[..at].contains(&numbers[at]), "{numbers:x?}");
+            assert!(numbers[at] > u64::from(u32::MAX), "{numbers:x?}");
+        }
     }
 }

@@ -225,3 +225,83 @@ impl Misuse {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Latch, Misuse, NonNull, PageSource};
+    use crate::sync::atomic::Ordering;
+
+    /// A system with nothing but what every system has.
+    struct Bare;
+
+    // SAFETY: it has no memory.
+    unsafe impl PageSource for Bare {
+        fn map(&self, _: usize, _: usize) -> Option<NonNull<u8>> {
+            None
+        }
+
+        unsafe fn unmap(&self, _: NonNull<u8>, _: usize) {}
+
+        unsafe fn purge(&self, _: NonNull<u8>, _: usize) -> bool {
+            false
+        }
+
+        fn random(&self) -> u64 {
+            4
+        }
+
+        fn stop(&self, misuse: Misuse, address: usize) -> ! {
+            panic!("{misuse} {address}")
+        }
+    }
+
+    #[test]
+    fn a_system_without_a_service_says_so() {
+        let place = NonNull::<u8>::dangling();
+        assert_eq!(
+            (Bare.page_size(), Bare.caller(), Bare.now_ms()),
+            (4096, 1, 0)
+        );
+        assert!(!Bare.returns_arenas());
+        // SAFETY: it does nothing.
+        assert!(!unsafe { Bare.resize(place, 1, 2) });
+        // SAFETY: as above.
+        assert!(!unsafe { Bare.relocate(place, 1, place) });
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn a_caller_without_a_way_to_sleep_spins_until_it_holds_the_latch() {
+        static LATCH: Latch = Latch::new();
+        let holder = || LATCH.holder().load(Ordering::SeqCst);
+        assert!(LATCH.try_lock(7) && !LATCH.try_lock(8));
+        let other = std::thread::spawn(|| Bare.wait(&LATCH, 9));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(!other.is_finished() && holder() == 7);
+        LATCH.unlock(7, |_| panic!("nobody sleeps"));
+        other.join().expect("it gets the latch");
+        assert_eq!((holder(), LATCH.sleepers().load(Ordering::SeqCst)), (9, 0));
+        Bare.wake(&LATCH, 9);
+        assert_eq!(holder(), 9);
+    }
+
+    #[test]
+    fn each_misuse_has_a_line_of_its_own() {
+        for (misuse, line) in [
+            (Misuse::DoubleFree, "block freed twice"),
+            (
+                Misuse::NotABlock,
+                "pointer is not the start of a live block",
+            ),
+            (Misuse::Foreign, "pointer was not allocated here"),
+            (
+                Misuse::WrittenAfterFree,
+                "block written to after it was freed",
+            ),
+            (Misuse::Overrun, "block written to past its end"),
+            (Misuse::WrongSize, "block freed with a wrong size"),
+        ] {
+            assert_eq!((misuse.message(), misuse.to_string()), (line, line.into()));
+        }
+    }
+}

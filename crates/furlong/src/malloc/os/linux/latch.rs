@@ -55,7 +55,8 @@ pub(super) fn wait(latch: &Latch, caller: u32) {
             return;
         }
     }
-    if is_urgent() && !LENDS_NOTHING.load(Ordering::SeqCst) && borrow(latch) {
+    // Relaxed: a thread that reads the old value learns it from the kernel.
+    if is_urgent() && !LENDS_NOTHING.load(Ordering::Relaxed) && borrow(latch) {
         return;
     }
     sleep(latch, caller);
@@ -69,7 +70,8 @@ fn borrow(latch: &Latch) -> bool {
             // The holder is about to exit, or was forked: try again.
             Err(libc::EAGAIN | libc::EINTR) => {}
             Err(libc::ENOSYS) => {
-                LENDS_NOTHING.store(true, Ordering::SeqCst);
+                // Relaxed: as in wait.
+                LENDS_NOTHING.store(true, Ordering::Relaxed);
                 return false;
             }
             // Any other error: sleep instead.
@@ -116,5 +118,150 @@ pub(super) fn wake(latch: &Latch, caller: u32) {
     {
         // A woken sleeper sets the mark again.
         let _ = futex(sleepers, libc::FUTEX_WAKE, 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{thread, time::Duration};
+
+    use super::{AtomicU32, LENDS_NOTHING, Latch, Ordering, WAITERS};
+    use super::{borrow, futex, is_urgent, sleep, wait, wake};
+    use crate::malloc::{Linux, PageSource};
+
+    /// A latch that the caller holds, and the caller's number.
+    fn held() -> (&'static Latch, u32) {
+        let latch: &'static Latch = Box::leak(Box::new(Latch::new()));
+        assert!(latch.try_lock(Linux.caller()));
+        (latch, Linux.caller())
+    }
+
+    fn words(latch: &Latch) -> (u32, u32) {
+        let [holder, sleepers] = [latch.holder(), latch.sleepers()];
+        (
+            holder.load(Ordering::SeqCst),
+            sleepers.load(Ordering::SeqCst),
+        )
+    }
+
+    fn until(so: impl Fn() -> bool) {
+        let long = (0..10_000).any(|_| {
+            thread::sleep(Duration::from_millis(1));
+            so()
+        });
+        assert!(long, "it never comes");
+    }
+
+    #[test]
+    fn a_latch_is_handed_to_a_waiter_in_the_kernel() {
+        let (latch, own) = held();
+        let other = thread::spawn(|| (borrow(latch), Linux.caller()));
+        until(|| words(latch).0 == own | WAITERS);
+        assert!(!other.is_finished());
+        latch.unlock(own, |latch| wake(latch, own));
+        let (lent, caller) = other.join().expect("it gets the latch");
+        assert!(lent);
+        assert_eq!((words(latch).0 & !WAITERS, words(latch).1), (caller, 0));
+        assert!(!LENDS_NOTHING.load(Ordering::SeqCst));
+    }
+
+    #[test]
+    fn the_kernel_lends_to_nobody_that_is_not_there() {
+        let (latch, own) = held();
+        assert!(!borrow(latch), "it would wait for itself");
+        latch.holder().store((1 << 29) + 1, Ordering::SeqCst);
+        assert!(!borrow(latch), "there is no such thread");
+        latch.holder().store(0, Ordering::SeqCst);
+        assert!(borrow(latch), "it is free");
+        assert_eq!(words(latch), (own, 0));
+        assert!(!LENDS_NOTHING.load(Ordering::SeqCst));
+    }
+
+    #[test]
+    fn waking_gives_up_the_latch_of_nobody_else_and_makes_the_mark_even() {
+        // A number that is not this thread's, as in a process that was forked.
+        const OLD: u32 = (1 << 29) + 1;
+        for (before, after) in [
+            ((OLD | WAITERS, 0), (0, 0)),
+            ((OLD | WAITERS, 5), (0, 6)),
+            ((OLD, 0), (OLD, 0)),
+            ((7, 1), (7, 2)),
+            ((7 | WAITERS, 0), (7 | WAITERS, 0)),
+            ((0, 0), (0, 0)),
+            ((0, 4), (0, 4)),
+            ((0, u32::MAX), (0, 0)),
+        ] {
+            let latch = Latch::new();
+            latch.holder().store(before.0, Ordering::SeqCst);
+            latch.sleepers().store(before.1, Ordering::SeqCst);
+            wake(&latch, OLD);
+            assert_eq!(words(&latch), after, "{before:x?}");
+        }
+    }
+
+    #[test]
+    fn threads_sleep_until_the_latch_is_theirs_one_after_the_other() {
+        let (latch, own) = held();
+        let release = |caller| latch.unlock(caller, |latch| wake(latch, caller));
+        let others: Vec<_> = (0..3)
+            .map(|_| {
+                thread::spawn(move || {
+                    Linux.wait(latch, Linux.caller());
+                    let seen = words(latch).0;
+                    release(Linux.caller());
+                    seen == Linux.caller()
+                })
+            })
+            .collect();
+        until(|| words(latch) == (own, 1));
+        // Long enough for all of them to sleep.
+        thread::sleep(Duration::from_millis(50));
+        assert!(others.iter().all(|other| !other.is_finished()));
+        release(own);
+        assert!(
+            others
+                .into_iter()
+                .all(|other| other.join().expect("it gets the latch"))
+        );
+        assert_eq!(words(latch).0, 0);
+    }
+
+    #[test]
+    fn a_latch_that_is_free_is_taken_without_sleep() {
+        for (take, sleepers) in [(sleep as fn(&Latch, u32), 1), (wait, 0)] {
+            let latch = Latch::new();
+            take(&latch, 9);
+            assert_eq!(words(&latch), (9, sleepers));
+        }
+    }
+
+    #[test]
+    fn the_kernels_errors_are_told_apart() {
+        let word = AtomicU32::new(5);
+        assert_eq!(futex(&word, libc::FUTEX_WAKE, 1), Ok(()));
+        assert_eq!(futex(&word, libc::FUTEX_WAIT, 4), Err(libc::EAGAIN));
+        assert_eq!(futex(&word, libc::FUTEX_UNLOCK_PI, 0), Err(libc::EPERM));
+    }
+
+    #[test]
+    fn a_thread_with_real_time_priority_is_urgent_and_waits_in_the_kernel() {
+        assert!(!is_urgent());
+        let (latch, own) = held();
+        let other = thread::spawn(|| {
+            let least = libc::sched_param { sched_priority: 1 };
+            for class in [libc::SCHED_RR, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK] {
+                // SAFETY: the caller's class, and a parameter.
+                if unsafe { libc::sched_setscheduler(0, class, &raw const least) } != 0 {
+                    return false;
+                }
+                assert!(is_urgent());
+            }
+            wait(latch, Linux.caller());
+            true
+        });
+        until(|| words(latch) == (own | WAITERS, 0) || other.is_finished());
+        latch.unlock(own, |latch| wake(latch, own));
+        let had_the_right = other.join().expect("it gets the latch");
+        assert_eq!(words(latch).0 != 0, had_the_right);
     }
 }
