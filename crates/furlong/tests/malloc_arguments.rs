@@ -17,6 +17,7 @@ allocators::allocators! {
     Sealed, SealedThread, SEALED: Secure, Inlined, Batched;
     Faced, FacedThread, FACED: Checked, Inlined, Batched;
     Kept, KeptThread, KEPT: Checked, Inlined, Batched;
+    Fitted, FittedThread, FITTED: Checked, Inlined, Batched;
 }
 
 /// Sizes at every border: of classes, of units, of an arena's limit, and of `isize::MAX`.
@@ -186,5 +187,59 @@ fn any_profile_can_be_followed_at_any_time() {
                 KEPT.check().expect("every invariant holds");
             }
         }
+    }
+}
+
+/// Grows or shrinks a block of a collection; returns `true` if it stayed where it was.
+fn stays(allocator: &impl Allocator, old: (usize, usize), new: (usize, usize)) -> bool {
+    let layout = |(size, align)| Layout::from_size_align(size, align).expect("a valid layout");
+    let block = allocator.allocate(layout(old)).expect("there is memory");
+    assert_eq!(block.len(), old.0);
+    let start = block.cast::<u8>();
+    // SAFETY: a block of this size.
+    unsafe { start.write_bytes(7, old.0) };
+    let resized = if new.0 >= old.0 {
+        // SAFETY: a live block of this layout.
+        unsafe { allocator.grow(start, layout(old), layout(new)) }
+    } else {
+        // SAFETY: as above.
+        unsafe { allocator.shrink(start, layout(old), layout(new)) }
+    };
+    let resized = resized.expect("there is memory");
+    let now = resized.cast::<u8>();
+    assert_eq!((resized.len(), now.addr().get() % new.1), (new.0, 0));
+    // SAFETY: a block of at least this size, all of which was written.
+    let kept = unsafe { std::slice::from_raw_parts(now.as_ptr(), old.0.min(new.0)) };
+    assert!(kept.iter().all(|byte| *byte == 7), "{old:?} to {new:?}");
+    // SAFETY: the block, in its last layout.
+    unsafe { allocator.deallocate(now, layout(new)) };
+    now == start
+}
+
+#[test]
+fn a_collections_block_stays_if_it_fits_and_is_aligned() {
+    let zone = Zone::new(&FITTED).expect("there is memory");
+    for (old, new, expected) in [
+        ((33, 16), (48, 16), Some(true)),
+        ((48, 16), (25, 8), Some(true)),
+        ((48, 16), (24, 16), Some(false)),
+        ((48, 16), (49, 16), Some(false)),
+        // A block of 80 bytes may be aligned by chance, but no block of its class always is.
+        ((80, 16), (80, 4096), None),
+        ((100_000, 16), (110_000, 1 << 16), Some(true)),
+        ((0, 64), (48, 16), Some(false)),
+        ((48, 16), (0, 4096), Some(false)),
+        ((0, 16), (0, 16), Some(true)),
+    ] {
+        for stays in [
+            stays(&Global::new(&FITTED), old, new),
+            stays(&&zone, old, new),
+        ] {
+            assert!(
+                expected.is_none_or(|expected| stays == expected),
+                "{old:?} to {new:?}"
+            );
+        }
+        assert_eq!(FITTED.statistics().used_blocks, 0, "{old:?} to {new:?}");
     }
 }

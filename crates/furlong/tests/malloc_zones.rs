@@ -138,6 +138,11 @@ fn zones_that_come_and_go_need_no_more_than_one() {
         (after.used_blocks, after.dirty_bytes, after.zones),
         (0, 0, 1)
     );
+    // Three at once need three, again and again.
+    for _ in 0..3 {
+        drop([(); 3].map(|()| Zone::new(&ENDED)));
+        assert_eq!(ENDED.statistics().zones, 3);
+    }
 }
 
 /// Counts its live instances.
