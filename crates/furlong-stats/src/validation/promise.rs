@@ -232,3 +232,6 @@ impl Promise {
         simulate(&self.cell, runs, seed.wrapping_add(place as u64))
     }
 }
+
+#[cfg(test)]
+mod tests;

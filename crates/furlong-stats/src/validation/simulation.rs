@@ -315,3 +315,6 @@ pub fn simulate(cell: &Cell, runs: u32, seed: u64) -> Tally {
     }
     tally
 }
+
+#[cfg(test)]
+mod tests;
