@@ -42,10 +42,6 @@ pub const MODULES: &[Module] = &[
     },
 ];
 
-/// Files of the statistics that simulate runs with known results. They only test the verdict, so
-/// they are not mutated.
-const INSTRUMENTS: &[&str] = &["promise.rs", "simulation.rs"];
-
 /// The targets that cargo builds, and the tests that run.
 #[derive(Debug)]
 pub struct Suite {
@@ -69,7 +65,7 @@ impl Module {
         };
         file.strip_prefix(&folder).is_some_and(|rest| {
             let tests = rest.ends_with("tests.rs") || rest.contains("tests/");
-            rest.ends_with(".rs") && !tests && !INSTRUMENTS.contains(&rest)
+            rest.ends_with(".rs") && !tests
         })
     }
 
