@@ -45,43 +45,41 @@ fn same(x: f64, y: f64) -> bool {
     x == y || x.total_cmp(&y).is_eq()
 }
 
+/// Groups of equal values of two ascending samples, ascending.
+fn groups(a: &[f64], b: &[f64]) -> impl Iterator<Item = Group> {
+    let (mut i, mut j) = (0, 0);
+    std::iter::from_fn(move || {
+        let candidates = a.get(i).into_iter().chain(b.get(j));
+        let least = *candidates.min_by(|x, y| x.total_cmp(y))?;
+        let equal = |values: &[f64]| values.iter().take_while(|v| same(**v, least)).count();
+        let (in_a, in_b) = (equal(&a[i..]), equal(&b[j..]));
+        let doubled = (2 * (i + j) + in_a + in_b + 1) as u64;
+        (i, j) = (i + in_a, j + in_b);
+        Some(Group {
+            doubled,
+            in_a,
+            in_b,
+        })
+    })
+}
+
 impl Ranks {
     fn of(a: &[f64], b: &[f64]) -> Self {
         let (mut a, mut b) = (a.to_vec(), b.to_vec());
         a.sort_unstable_by(f64::total_cmp);
         b.sort_unstable_by(f64::total_cmp);
-        let mut ranks = Self {
-            a,
-            b,
-            sum_of_b: 0,
-            ties: 0.0,
-        };
         let (mut sum_of_b, mut ties) = (0, 0.0);
-        for group in ranks.groups() {
+        for group in groups(&a, &b) {
             let len = (group.in_a + group.in_b) as f64;
             sum_of_b += u128::from(group.doubled) * group.in_b as u128;
             ties += len.powi(3) - len;
         }
-        (ranks.sum_of_b, ranks.ties) = (sum_of_b, ties);
-        ranks
-    }
-
-    /// Groups of equal values, ascending.
-    fn groups(&self) -> impl Iterator<Item = Group> {
-        let (mut i, mut j) = (0, 0);
-        std::iter::from_fn(move || {
-            let candidates = self.a.get(i).into_iter().chain(self.b.get(j));
-            let least = *candidates.min_by(|x, y| x.total_cmp(y))?;
-            let equal = |values: &[f64]| values.iter().take_while(|v| same(**v, least)).count();
-            let (in_a, in_b) = (equal(&self.a[i..]), equal(&self.b[j..]));
-            let doubled = (2 * (i + j) + in_a + in_b + 1) as u64;
-            (i, j) = (i + in_a, j + in_b);
-            Some(Group {
-                doubled,
-                in_a,
-                in_b,
-            })
-        })
+        Self {
+            a,
+            b,
+            sum_of_b,
+            ties,
+        }
     }
 
     /// Pairs in which `b` is greater; ties count one half.
@@ -93,8 +91,7 @@ impl Ranks {
     /// Share of all arrangements whose rank sum is at least as far from the middle as this one.
     fn exact(&self) -> f64 {
         let (na, nb) = (self.a.len(), self.b.len());
-        let doubled: Vec<u64> = self
-            .groups()
+        let doubled: Vec<u64> = groups(&self.a, &self.b)
             .flat_map(|group| std::iter::repeat_n(group.doubled, group.in_a + group.in_b))
             .collect();
         // Either sample's sum gives the same result; the smaller sample has fewer subsets.
@@ -216,7 +213,7 @@ pub fn u_distribution(na: usize, nb: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::{
-        choose, least_p, mann_whitney, mann_whitney_asymptotic, too_small, u_distribution,
+        choose, is_exact, least_p, mann_whitney, mann_whitney_asymptotic, too_small, u_distribution,
     };
 
     /// The definition, by enumeration of every subset.
@@ -339,5 +336,28 @@ mod tests {
         assert_eq!(mann_whitney(&[], &[1.0]).p, 1.0);
         assert_eq!(mann_whitney(&[1.0; 4], &[1.0; 3]).p, 1.0);
         assert_eq!(mann_whitney_asymptotic(&[1.0; 40], &[1.0; 30]).p, 1.0);
+    }
+
+    #[test]
+    fn the_test_is_exact_up_to_two_thousand_values_and_a_million_arrangements() {
+        // C(22, 11) is 705,432, C(23, 11) 1,352,078, C(1414, 2) 998,991, C(1415, 2) 1,000,405.
+        for (na, nb, exact) in [
+            (11, 11, true),
+            (11, 12, false),
+            (1, 1999, true),
+            (1, 2000, false),
+            (1412, 2, true),
+            (1413, 2, false),
+        ] {
+            assert_eq!(is_exact(na, nb), exact, "{na} {nb}");
+            assert_eq!(is_exact(nb, na), exact, "{nb} {na}");
+        }
+    }
+
+    #[test]
+    fn one_arrangement_or_two_can_prove_nothing() {
+        assert_eq!([least_p(0, 5), least_p(5, 0), least_p(1, 1)], [1.0; 3]);
+        assert_eq!(least_p(1, 3), 0.5);
+        assert_eq!([choose(5, 0), choose(5, 5), choose(5, 2)], [1.0, 1.0, 10.0]);
     }
 }
