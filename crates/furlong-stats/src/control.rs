@@ -90,4 +90,10 @@ mod tests {
         assert_eq!(historic(&means[..19]), None);
         assert!(historic(&means[..20]).is_some());
     }
+
+    #[test]
+    fn history_does_not_depend_on_the_order_of_the_runs() {
+        let means: Vec<f64> = (0..=20).map(|i| f64::from(i * 8 % 21) - 0.5).collect();
+        assert_eq!(historic(&means), Some(18.5));
+    }
 }

@@ -1,6 +1,7 @@
 //! Whole workloads through [`judge`].
 #![forbid(unsafe_code)]
 
+mod boundaries;
 mod own_metrics;
 mod precedence;
 mod shares;

@@ -288,4 +288,55 @@ mod tests {
         assert!(!no_worse([-0.5, 0.011], 0.01, Better::Lower));
         assert!(no_worse([-0.009, 0.5], 0.01, Better::Higher));
     }
+
+    #[test]
+    fn an_interval_that_touches_a_limit_is_within_the_margin_and_not_beyond_it() {
+        let rule = Rule {
+            margin: 0.25,
+            floor: Some(0.125),
+            ..rule()
+        };
+        for (interval, wanted) in [
+            ([-0.25, 0.25], Verdict::Equivalent),
+            ([-0.251, 0.25], Verdict::Inconclusive),
+            ([-0.25, 0.251], Verdict::Inconclusive),
+            ([0.25, 0.5], Verdict::Inconclusive),
+            ([0.251, 0.5], Verdict::Revert),
+            ([-0.5, -0.25], Verdict::Inconclusive),
+            ([-0.5, -0.251], Verdict::Keep),
+        ] {
+            assert_eq!(rule.decide(interval, 6), wanted, "{interval:?}");
+        }
+        let as_noisy = Rule {
+            floor: Some(0.25),
+            ..rule
+        };
+        assert!(as_noisy.can_be_equivalent());
+        assert_eq!(as_noisy.threshold(), 0.25);
+    }
+
+    #[test]
+    fn a_promise_holds_up_to_its_limit_and_is_broken_beyond_it() {
+        for (interval, lower, wanted) in [
+            ([-60.0, -50.0], true, Gate::Holds),
+            ([-60.0, -49.5], true, Gate::Open),
+            ([-50.0, -45.0], true, Gate::Open),
+            ([-49.5, -49.0], true, Gate::Broken),
+            ([-50.0, -40.0], false, Gate::Holds),
+            ([-50.5, -40.0], false, Gate::Open),
+            ([-60.0, -50.0], false, Gate::Open),
+            ([-60.0, -50.5], false, Gate::Broken),
+        ] {
+            let better = if lower { Better::Lower } else { Better::Higher };
+            assert_eq!(
+                gate(interval, -50.0, better),
+                wanted,
+                "{interval:?} {better:?}"
+            );
+        }
+        // Non-inferiority excludes the margin itself.
+        assert!(!no_worse([-0.5, 0.25], 0.25, Better::Lower));
+        assert!(!no_worse([-0.25, 0.5], 0.25, Better::Higher));
+        assert!(!no_worse([-0.5, 0.5], 0.25, Better::Higher));
+    }
 }

@@ -167,3 +167,6 @@ fn far_out(workload: &WorkloadResult, metric: &str) -> Option<String> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -118,6 +118,7 @@ fn acceleration(without: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{acceleration, interval, paired_ratio_of_medians, ratio_of_medians};
+    use crate::describe::median;
     use crate::distribution::{normal_quantile, normal_sf};
     use crate::random::Random;
 
@@ -187,5 +188,41 @@ mod tests {
             ratio_of_medians(&a, &b, 0.95, 7),
             ratio_of_medians(&a, &b, 0.95, 7)
         );
+    }
+
+    #[test]
+    fn both_forms_leave_out_every_value_once_and_draw_each_sample_from_itself() {
+        let a = [9.0, 10.0, 10.5, 11.0, 12.0, 13.5, 16.0, 21.0];
+        let b = [4.0, 5.5, 6.0, 6.2, 7.0, 9.0, 14.0, 30.0, 31.0];
+        let of = |a: &[f64], b: &[f64]| median(b) / median(a);
+        let without = |v: &[f64], i: usize| {
+            let rest = v.iter().enumerate().filter(|(at, _)| *at != i);
+            rest.map(|(_, v)| *v).collect::<Vec<f64>>()
+        };
+        let mut random = Random::new(3);
+        let mut draw =
+            |v: &[f64]| -> Vec<f64> { v.iter().map(|_| v[random.below(v.len())]).collect() };
+        let resamples: Vec<f64> = (0..10_000).map(|_| of(&draw(&a), &draw(&b))).collect();
+        let mut left: Vec<f64> = (0..8).map(|i| of(&without(&a, i), &b)).collect();
+        left.extend((0..9).map(|i| of(&a, &without(&b, i))));
+        let wanted = interval(of(&a, &b), resamples, &left, 0.9);
+        assert_eq!(ratio_of_medians(&a, &b, 0.9, 3), wanted);
+
+        let b = &b[..8];
+        let mut random = Random::new(3);
+        let pairs: Vec<f64> = (0..10_000)
+            .map(|_| {
+                let (a, b): (Vec<f64>, Vec<f64>) = (0..8)
+                    .map(|_| random.below(8))
+                    .map(|i| (a[i], b[i]))
+                    .unzip();
+                of(&a, &b)
+            })
+            .collect();
+        let left: Vec<f64> = (0..8)
+            .map(|i| of(&without(&a, i), &without(b, i)))
+            .collect();
+        let wanted = interval(of(&a, b), pairs, &left, 0.9);
+        assert_eq!(paired_ratio_of_medians(&a, b, 0.9, 3), wanted);
     }
 }

@@ -67,6 +67,7 @@ pub fn hedges_g(a: Moments, b: Moments) -> Option<f64> {
 mod tests {
     use super::{fieller, fieller_from_moments, hedges_g, ministat_half_width_pct};
     use crate::describe::Moments;
+    use crate::distribution::t_quantile;
 
     #[test]
     fn intervals_of_the_augmentation_figures_agree_with_the_reference() {
@@ -115,5 +116,48 @@ mod tests {
             ),
             None
         );
+    }
+
+    #[test]
+    fn the_ends_of_a_ratio_are_where_its_difference_from_zero_is_just_significant() {
+        // Fieller's definition: b - r a is t standard errors from zero at both ends r.
+        for (a, b) in [
+            ((10, 100.0, 5.0), (10, 80.0, 5.0)),
+            ((6, 3.0, 1.5), (20, 30.0, 0.1)),
+            ((20, -50.0, 8.0), (5, 20.0, 0.0)),
+            ((5, 7.0, 0.0), (9, -2.0, 4.0)),
+            ((10, 0.68, 1.0), (10, 1.0, 1.0)),
+        ] {
+            let [a, b] = [a, b].map(|(n, mean, sd)| Moments::published(n, mean, sd));
+            let (va, vb) = (a.variance / a.n as f64, b.variance / b.n as f64);
+            let squares = va * va / (a.n as f64 - 1.0) + vb * vb / (b.n as f64 - 1.0);
+            for level in [0.8, 0.95] {
+                let t = t_quantile((1.0 + level) / 2.0, (va + vb).powi(2) / squares);
+                let [low, high] = fieller_from_moments(a, b, level).unwrap();
+                let estimate = b.mean / a.mean;
+                assert!(low < estimate && estimate < high);
+                for end in [low, high] {
+                    let found = (b.mean - end * a.mean) / (vb + end * end * va).sqrt();
+                    assert!((found.abs() - t).abs() < 1e-9 * t, "{a:?} {b:?}: {end}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_ratio_has_bounds_while_its_baseline_is_significantly_not_zero() {
+        // Two samples of ten with deviation 1: t(.975, 18) standard errors.
+        let limit = 2.100_922_040_241 / 10.0_f64.sqrt();
+        let b = Moments::published(10, 1.0, 1.0);
+        for (share, bounded) in [
+            (1.001, true),
+            (0.999, false),
+            (-0.999, false),
+            (-1.001, true),
+        ] {
+            let a = Moments::published(10, share * limit, 1.0);
+            let found = fieller_from_moments(a, b, 0.95);
+            assert_eq!(found.is_some(), bounded, "{share}");
+        }
     }
 }

@@ -159,8 +159,9 @@ fn cut(na: usize, nb: usize, tail: f64) -> Option<u128> {
 
 #[cfg(test)]
 mod tests {
-    use super::{hodges_lehmann, hodges_lehmann_interval, hodges_lehmann_ratio};
+    use super::{cut, hodges_lehmann, hodges_lehmann_interval, hodges_lehmann_ratio};
     use crate::describe::median;
+    use crate::distribution::normal_sf;
 
     fn listed(a: &[f64], b: &[f64]) -> Vec<f64> {
         let mut all: Vec<f64> = a
@@ -216,5 +217,42 @@ mod tests {
             low < 50.0 && high > 50.0 && high - low < 40.0,
             "{low} {high}"
         );
+    }
+
+    #[test]
+    fn small_samples_lose_as_many_pairs_as_counting_every_arrangement_says() {
+        for (na, nb) in (1..=6).flat_map(|na| (1..=6).map(move |nb| (na, nb))) {
+            // For every choice of places for b, the pairs in which b comes after a.
+            let mut counts = vec![0_u32; na * nb + 1];
+            for places in (0_u32..1 << (na + nb)).filter(|p| p.count_ones() as usize == nb) {
+                let is_b = |at: &usize| places >> at & 1 == 1;
+                let before = |at: usize| (0..at).filter(|at| !is_b(at)).count();
+                counts[(0..na + nb).filter(is_b).map(before).sum::<usize>()] += 1;
+            }
+            let all: u32 = counts.iter().sum();
+            // Tails that some arrangements meet exactly, and tails between.
+            for tail in [1.0 / f64::from(all), 0.005, 0.025, 0.05, 0.1, 0.25] {
+                let share = |c: usize| f64::from(counts[..c].iter().sum::<u32>()) / f64::from(all);
+                let most = (1..=na * nb).filter(|c| share(*c) <= tail + 1e-9).max();
+                assert_eq!(
+                    cut(na, nb, tail),
+                    most.map(|c| c as u128),
+                    "{na} {nb} {tail}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn larger_samples_lose_the_tabled_number_of_pairs() {
+        // Two-sided critical values of U at 5 %: 37, 45, 64; one more is cut off.
+        for (n, wanted) in [(12, 38), (13, 46), (15, 65)] {
+            assert_eq!(cut(n, n, 0.025), Some(wanted), "{n}");
+        }
+        // The expected 1,500 are fewer than 1.96 deviations of 866.5.
+        assert_eq!(cut(1, 3000, 0.025), None);
+        // 72 less 4.07 and 4.12 deviations of 17.32: the last pair is cut off or not.
+        assert_eq!(cut(12, 12, normal_sf(4.07)), Some(1));
+        assert_eq!(cut(12, 12, normal_sf(4.12)), None);
     }
 }

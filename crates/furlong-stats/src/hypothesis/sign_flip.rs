@@ -163,4 +163,21 @@ mod tests {
         assert_eq!(sign_flip_p(&many, 1), sign_flip_p(&many, 1));
         assert!(sign_flip_p(&[1.0; 200], 1) > 0.0);
     }
+
+    #[test]
+    fn draws_that_all_or_never_reach_the_sum_give_one_or_the_least_p() {
+        // One size in thirty: every flip has the same sum. Two hundred alike: practically none has.
+        let mut one = [0.0; 30];
+        one[7] = 2.0;
+        assert_eq!(sign_flip_p(&one, 1), 1.0);
+        assert_eq!(sign_flip_p(&[1.0; 200], 1), 1.0 / 10_000.0);
+        assert_eq!(sign_flip_p(&[-1.0; 200], 1), 1.0 / 10_000.0);
+    }
+
+    #[test]
+    fn a_sum_of_zero_is_as_near_as_any() {
+        assert_eq!(sign_flip_p(&[1.0, -1.0], 0), 1.0);
+        assert_eq!(sign_flip_p(&[3.0, -1.0, -2.0], 0), 1.0);
+        assert_eq!([least_p(0), least_p(1), least_p(2)], [1.0, 1.0, 0.5]);
+    }
 }

@@ -20,8 +20,10 @@ mod unsafety;
 
 use tree::{Finding, Tree};
 
+type Rule = fn(&Tree) -> Vec<Finding>;
+
 /// Every rule, with what it holds.
-const RULES: &[(&str, fn(&Tree) -> Vec<Finding>)] = &[
+const RULES: &[(&str, Rule)] = &[
     ("files keep to 500 lines", size::files),
     ("functions keep to 70 lines", size::long_functions),
     ("lines keep to 100 columns", size::columns),

@@ -1,0 +1,234 @@
+//! Changes of series that were made with them, and each step of the search by its definition.
+#![forbid(unsafe_code)]
+
+use super::{Change, SEGMENT_MIN, best_split, changes, changes_within, f_to_p, p_max, settle};
+use crate::random::Random;
+
+/// Ten series with their true changes, and the changes found by another implementation of the
+/// statistic, with permutations. The file has its name and version.
+const VECTORS: &str = include_str!("../../tests/vectors/change-points.json");
+
+/// Mean distance over all pairs of one value from each side.
+fn apart(left: &[f64], right: &[f64]) -> f64 {
+    let pairs = left
+        .iter()
+        .flat_map(|l| right.iter().map(move |r| (l - r).abs()));
+    pairs.sum::<f64>() / (left.len() * right.len()) as f64
+}
+
+#[test]
+fn the_best_split_is_where_the_energy_statistic_is_greatest_by_its_definition() {
+    let energy = |values: &[f64], at: usize| {
+        let (left, right) = values.split_at(at);
+        let (m, n) = (left.len() as f64, right.len() as f64);
+        // The pairs within a side do not include a value with itself.
+        let within = |side: &[f64], n: f64| apart(side, side) * n / (n - 1.0);
+        let between = 2.0 * apart(left, right) - within(left, m) - within(right, n);
+        m * n / (m + n) * between
+    };
+    for seed in 0..60 {
+        let values = series(seed, 12 + seed as usize % 9, |at| {
+            step(at, 7, seed as f64 / 30.0)
+        });
+        let all = SEGMENT_MIN..=values.len() - SEGMENT_MIN;
+        let greatest = all.max_by(|a, b| energy(&values, *a).total_cmp(&energy(&values, *b)));
+        assert_eq!(best_split(&values), greatest, "{seed}");
+    }
+}
+
+/// Normal noise with deviation 1 around 100, plus `shape` at each index.
+fn series(seed: u64, n: usize, shape: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut random = Random::new(seed);
+    (0..n)
+        .map(|at| 100.0 + random.normal() + shape(at))
+        .collect()
+}
+
+fn step(at: usize, from: usize, height: f64) -> f64 {
+    if at >= from { height } else { 0.0 }
+}
+
+fn drift(at: usize, total: f64) -> f64 {
+    total * at as f64 / 60.0
+}
+
+fn outlier(at: usize, places: &[usize]) -> f64 {
+    if places.contains(&at) { 12.0 } else { 0.0 }
+}
+
+/// The values, with `deviation` times the noise from index `from` on.
+fn noisier(values: Vec<f64>, from: usize, deviation: f64) -> Vec<f64> {
+    let wide = |(at, value): (usize, f64)| match at >= from {
+        true => 100.0 + deviation * (value - 100.0),
+        false => value,
+    };
+    values.into_iter().enumerate().map(wide).collect()
+}
+
+/// Ten series, each with the indices of its level changes.
+fn ten(seed: u64) -> [(&'static str, Vec<f64>, &'static [usize]); 10] {
+    let s = |place: u64, n, shape: &dyn Fn(usize) -> f64| series(10 * seed + place, n, shape);
+    [
+        ("a step", s(0, 60, &|at| step(at, 30, 5.0)), &[30]),
+        ("a late step", s(1, 60, &|at| step(at, 54, 6.0)), &[54]),
+        (
+            "up and down",
+            s(2, 60, &|at| step(at, 20, 6.0) - step(at, 40, 6.0)),
+            &[20, 40],
+        ),
+        (
+            "a staircase",
+            s(3, 80, &|at| {
+                step(at, 20, 5.0) + step(at, 40, 5.0) + step(at, 60, 5.0)
+            }),
+            &[20, 40, 60],
+        ),
+        (
+            "drift and a step",
+            s(4, 60, &|at| drift(at, 2.0) + step(at, 35, 7.0)),
+            &[35],
+        ),
+        (
+            "drift and steps",
+            s(5, 60, &|at| {
+                drift(at, -2.0) + step(at, 20, 7.0) - step(at, 42, 7.0)
+            }),
+            &[20, 42],
+        ),
+        ("a drift alone", s(6, 60, &|at| drift(at, 8.0)), &[]),
+        (
+            "outliers alone",
+            s(7, 60, &|at| outlier(at, &[9, 31, 52])),
+            &[],
+        ),
+        (
+            "noisier from half",
+            noisier(s(8, 60, &|_| 0.0), 30, 4.0),
+            &[],
+        ),
+        (
+            "noisier and a step",
+            noisier(s(9, 60, &|at| step(at, 30, 5.0)), 30, 2.0),
+            &[30],
+        ),
+    ]
+}
+
+fn places(found: &[Change]) -> Vec<usize> {
+    found.iter().map(|change| change.at).collect()
+}
+
+#[test]
+fn ten_series_change_where_they_were_made_to() {
+    for (name, values, wanted) in ten(1) {
+        let found = places(&changes(&values));
+        let near = |(found, wanted): (&usize, &usize)| found.abs_diff(*wanted) <= 1;
+        assert!(
+            found.len() == wanted.len() && found.iter().zip(wanted).all(near),
+            "{name}: {found:?}, not {wanted:?}"
+        );
+    }
+}
+
+#[test]
+fn white_noise_changes_in_one_series_of_a_hundred_at_most() {
+    for n in [10, 20, 50, 100] {
+        let noisy = (0..2000).filter(|seed| !changes(&series(*seed, n, |_| 0.0)).is_empty());
+        let share = noisy.count() as f64 / 2000.0;
+        // Three standard errors of 2,000 series above 1 %.
+        assert!(share < 0.0167, "{n} values: {share}");
+    }
+}
+
+#[test]
+fn what_another_program_found_is_found() {
+    let vectors: serde_json::Value = serde_json::from_str(VECTORS).unwrap();
+    for series in vectors["series"].as_array().unwrap() {
+        let numbers = |name: &str| series[name].as_array().unwrap().iter();
+        let values: Vec<f64> = numbers("values").map(|v| v.as_f64().unwrap()).collect();
+        let made: Vec<u64> = numbers("made").map(|v| v.as_u64().unwrap()).collect();
+        let package: Vec<u64> = numbers("package").map(|v| v.as_u64().unwrap()).collect();
+        let found = places(&changes(&values));
+        // The other program is once off by two.
+        for (wanted, within) in [(made, 1), (package, 2)] {
+            let near =
+                |(found, wanted): (&usize, &u64)| (*found as u64).abs_diff(*wanted) <= within;
+            assert!(
+                found.len() == wanted.len() && found.iter().zip(&wanted).all(near),
+                "{}: {found:?}, not {wanted:?}",
+                series["name"]
+            );
+        }
+    }
+}
+
+#[test]
+fn a_change_has_its_levels() {
+    let values = [5.0, 5.0, 5.0, 5.0, 4.0, 4.0, 4.0];
+    let found = changes(&values);
+    let wanted = Change {
+        at: 4,
+        before: 5.0,
+        after: 4.0,
+        p: 0.0,
+    };
+    assert_eq!(found, [wanted]);
+    assert!(changes(&[5.0; 40]).is_empty());
+    assert!(
+        changes(&[1.0, 1.0, 9.0, 9.0]).is_empty(),
+        "two values are no level"
+    );
+    assert!(changes(&[]).is_empty());
+    assert!(p_max(50) < 0.05);
+}
+
+#[test]
+fn levels_are_the_means_between_neighbouring_changes() {
+    let level = |to: f64| [to + 0.3, to - 0.1, to, to - 0.2, to + 0.1, to - 0.1, to];
+    let values: Vec<f64> = [10.0, 30.0, 20.0].into_iter().flat_map(level).collect();
+    let found = changes(&values);
+    assert_eq!(places(&found), [7, 14]);
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / 7.0;
+    for (change, at) in found.iter().zip([7, 14]) {
+        assert!((change.before - mean(&values[at - 7..at])).abs() < 1e-12);
+        assert!((change.after - mean(&values[at..at + 7])).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn of_equal_splits_the_first_is_taken() {
+    assert_eq!(best_split(&[5.0; 12]), Some(SEGMENT_MIN));
+    assert_eq!(best_split(&[5.0; 6]), Some(3));
+    assert_eq!(best_split(&[5.0; 5]), None);
+}
+
+#[test]
+fn a_step_that_a_slope_explains_has_a_p_of_one() {
+    let line: Vec<f64> = (0..30).map(f64::from).collect();
+    let found = changes_within(&line, 1.0);
+    assert!(!found.is_empty());
+    assert!(found.iter().all(|change| change.p == 1.0), "{found:?}");
+    assert_eq!(f_to_p(1.0, 2.0, 5), 1.0);
+    assert_eq!(f_to_p(2.0, 2.0, 5), 1.0);
+    // t is the root of (3 - 1) / (1 / 2) = 4; with two degrees p is 1 - 2 / sqrt(6).
+    assert!((f_to_p(3.0, 1.0, 2) - (1.0 - 2.0 / 6.0_f64.sqrt())).abs() < 1e-12);
+}
+
+#[test]
+fn a_level_has_three_values_on_either_side() {
+    for (values, at) in [
+        ([1.0, 1.0, 1.0, 9.0, 9.0, 9.0, 9.0, 9.0], 3),
+        ([1.0, 1.0, 1.0, 1.0, 1.0, 9.0, 9.0, 9.0], 5),
+    ] {
+        assert_eq!(places(&changes(&values)), [at]);
+    }
+    // The best place would leave two values, so the split stays where three are left.
+    for (values, from, to) in [
+        ([1.0, 1.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0], 4, 3),
+        ([9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 1.0, 1.0], 4, 5),
+    ] {
+        let mut splits = [from];
+        settle(&values, &mut splits);
+        assert_eq!(splits, [to]);
+    }
+}

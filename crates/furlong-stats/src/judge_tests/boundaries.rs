@@ -1,0 +1,133 @@
+//! Cases at the limits of tests, families and inputs.
+#![forbid(unsafe_code)]
+
+use super::{Case, around, only, simple};
+use crate::comparison::FROM_ZERO;
+use crate::value::{Kind, Verdict, WorkloadResult};
+
+/// Baseline, control and two arms; the second has a value in its first block alone.
+fn with_one_value() -> WorkloadResult {
+    let mut once = around(80.0, 4, 10);
+    once[1..].fill(None);
+    let samples = [
+        around(100.0, 0, 10),
+        around(100.0, 3, 10),
+        around(90.0, 7, 10),
+        once,
+    ];
+    Case::new(&["b", "c"], 10)
+        .sampled("time", &samples)
+        .judged()
+}
+
+#[test]
+fn one_block_or_a_constant_has_no_test_and_no_part_in_an_adjustment() {
+    let workload = with_one_value();
+    let [all, once] = &workload.comparisons[..] else {
+        panic!("two comparisons");
+    };
+    assert_eq!((all.n, all.level, all.verdict), (10, None, Verdict::Keep));
+    assert_eq!((once.n, once.level, once.paired), (1, None, None));
+
+    let constant = |value: f64| vec![Some(value); 10];
+    let metric = [0, 3, 7].map(|places| around(100.0, places, 10));
+    let faults = [constant(4.0), constant(4.0), constant(3.0)];
+    let case = Case::new(&["new"], 10).sampled("time", &metric);
+    let case = case.sampled("faults", &faults);
+    let workload = case.sampled("switches", &metric).judged();
+    let levels: Vec<_> = workload.comparisons.iter().map(|one| one.level).collect();
+    assert_eq!(levels, [None; 3]);
+}
+
+#[test]
+fn counts_that_change_differently_by_input_have_a_range() {
+    let counted = |a: [f64; 2], b: [f64; 2]| {
+        let mut case = Case::new(&["new"], 2);
+        case.declare("calls", Kind::Exact);
+        for (arm, values) in case.workload.arms.iter_mut().zip([a, b]) {
+            let values = values.map(Some).to_vec();
+            arm.samples.insert("calls".to_owned(), values);
+        }
+        let workload = case.judged();
+        let found = only(&workload);
+        (
+            found.n,
+            found.verdict,
+            found.reason.clone().unwrap_or_default(),
+        )
+    };
+    assert_eq!(
+        counted([100.0, 200.0], [90.0, 160.0]),
+        (
+            2,
+            Verdict::Keep,
+            "from -20.00 % to -10.00 % over the inputs".to_owned()
+        )
+    );
+    let (_, verdict, reason) = counted([100.0, 200.0], [90.0, 180.0]);
+    assert_eq!((verdict, reason.as_str()), (Verdict::Keep, ""));
+    let (_, _, reason) = counted([0.0, 200.0], [90.0, 180.0]);
+    assert_eq!(reason, FROM_ZERO);
+}
+
+#[test]
+fn the_marked_metric_decides_and_otherwise_the_first_of_its_kind_that_has_values() {
+    let primary = |marked: &str, without: &[&str]| {
+        let samples = [0, 3, 7].map(|places| around(100.0, places, 10));
+        let mut case = Case::new(&["new"], 10);
+        for name in ["a", "b", "c", "d"] {
+            case = case.sampled(name, &samples);
+            case.metrics.get_mut(name).unwrap().primary = name == marked;
+        }
+        for arm in &mut case.workload.arms {
+            arm.samples
+                .retain(|name, _| !without.contains(&name.as_str()));
+        }
+        let order = case.order.iter();
+        let metrics: Vec<_> = order
+            .map(|name| (name.as_str(), &case.metrics[name]))
+            .collect();
+        case.workload.primary(&metrics).unwrap().0.to_owned()
+    };
+    assert_eq!(primary("c", &[]), "c");
+    assert_eq!(primary("none", &[]), "a");
+    assert_eq!(primary("c", &["c"]), "a");
+    assert_eq!(primary("a", &["a"]), "b");
+    assert_eq!(primary("none", &["a", "b"]), "c");
+    assert_eq!(primary("c", &["a", "b", "c", "d"]), "c");
+    assert!(Case::new(&[], 1).workload.primary(&[]).is_none());
+}
+
+#[test]
+fn figures_of_a_comparison_follow_their_formulas() {
+    let workload = simple([100.0, 100.0, 97.0], 10).judged();
+    let found = only(&workload);
+    let values = |i: usize, level: f64, places: usize| {
+        let v = around(level, places, 10)[i];
+        v.unwrap().ln()
+    };
+    let effects: Vec<f64> = (0..10)
+        .map(|i| {
+            let again = f64::midpoint(values(i, 100.0, 0), values(i, 100.0, 3));
+            values(i, 97.0, 7) - again
+        })
+        .collect();
+    let mean = effects.iter().sum::<f64>() / 10.0;
+    let squares: f64 = effects.iter().map(|d| (d - mean).powi(2)).sum();
+    let error = (squares / 9.0 / 10.0).sqrt();
+    let pct = |log: f64| 100.0 * log.exp_m1();
+    let (t975, t80) = (2.262_157_162_740_992, 0.883_403_859_688_4);
+    let close = |found: f64, wanted: f64| {
+        assert!((found - wanted).abs() < 1e-8, "{found} is not {wanted}");
+    };
+    close(found.effect_pct, pct(mean));
+    let [low, high] = found.ci95_pct.unwrap();
+    close(low, pct(mean - t975 * error));
+    close(high, pct(mean + t975 * error));
+    close(
+        found.mde_pct.unwrap(),
+        pct(0.01_f64.ln_1p() + (t975 + t80) * error),
+    );
+    close(found.paired.unwrap().t, mean / error);
+    assert_eq!(found.paired.unwrap().df, 9.0);
+}

@@ -1,0 +1,267 @@
+//! Limits of the warnings, each from both sides.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use super::{autocorrelation, control_failed, drift, far_out, missing, of, series};
+use crate::drift::{lag1, ljung_box_p, mann_kendall};
+use crate::random::Random;
+use crate::value::{ArmResult, Better, Control, Kind, Metric, WorkloadResult};
+
+fn arm(name: &str, metric: &str, samples: Vec<Option<f64>>) -> ArmResult {
+    ArmResult {
+        name: name.to_owned(),
+        na: None,
+        samples: [(metric.to_owned(), samples)].into(),
+        summary: BTreeMap::new(),
+    }
+}
+
+/// Baseline, control and one arm with the metric `time`.
+fn workload(baseline: &[f64], control: &[f64], new: &[f64]) -> WorkloadResult {
+    let some = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
+    WorkloadResult {
+        name: "w".to_owned(),
+        params: BTreeMap::new(),
+        blocks: (0..baseline.len() as u32).collect(),
+        order: vec![],
+        arms: vec![
+            arm("old", "time", some(baseline)),
+            arm("new", "time", some(new)),
+        ],
+        control: [(
+            "time".to_owned(),
+            Control {
+                samples: some(control),
+                floor_pct: None,
+                failed: false,
+            },
+        )]
+        .into(),
+        comparisons: vec![],
+        warnings: vec![],
+    }
+}
+
+fn metric(kind: Kind) -> Metric {
+    Metric {
+        unit: "1".to_owned(),
+        better: Better::Lower,
+        kind,
+        primary: true,
+        margin_pct: None,
+        about: String::new(),
+    }
+}
+
+fn numbered(values: &[f64]) -> Vec<(f64, f64)> {
+    (0_u32..)
+        .map(f64::from)
+        .zip(values.iter().copied())
+        .collect()
+}
+
+/// Noise whose neighbours have this correlation.
+fn noise(seed: u64, n: usize, correlation: f64) -> Vec<f64> {
+    let mut random = Random::new(seed);
+    let mut last = 0.0;
+    (0..n)
+        .map(|_| {
+            last = correlation * last + random.normal();
+            100.0 + last
+        })
+        .collect()
+}
+
+/// The first number after a text.
+fn number_after(said: &str, text: &str) -> f64 {
+    let rest = said.split_once(text).unwrap().1;
+    let end = rest.find([',', ';', ')', ' ', ':']).unwrap_or(rest.len());
+    rest[..end].trim_end_matches('%').parse().unwrap()
+}
+
+#[test]
+fn neighbours_are_correlated_beyond_two_deviations_and_one_chance_in_a_hundred() {
+    let (mut warned, mut near) = (0, [0; 2]);
+    for seed in 0..4000 {
+        let values = noise(seed, 60, 0.3);
+        let r = lag1(&values).unwrap();
+        // With 60 values, ten lags.
+        let p = ljung_box_p(&values, 10).unwrap();
+        let wanted = r > 2.0 / 60.0_f64.sqrt() && p < 0.01;
+        let found = autocorrelation("time", &numbered(&values));
+        assert_eq!(found.is_some(), wanted, "{seed}: {r} {p}");
+        if let Some(said) = found {
+            warned += 1;
+            assert!(
+                (number_after(&said, "(lag 1 ") - r).abs() < 0.005_01,
+                "{said}"
+            );
+            assert!(
+                (number_after(&said, "Ljung-Box p = ") - p).abs() < 5.01e-5,
+                "{said}"
+            );
+            let worth = 60.0 * (1.0 - r) / (1.0 + r);
+            assert!(
+                (number_after(&said, "worth ") - worth).abs() < 0.501,
+                "{said}"
+            );
+            assert!(said.contains("60 blocks"), "{said}");
+        }
+        near[0] += u32::from((0.009..0.01).contains(&p));
+        near[1] += u32::from((0.01..0.011).contains(&p));
+    }
+    assert!(
+        warned > 100 && near.iter().all(|n| *n > 0),
+        "{warned} {near:?}"
+    );
+}
+
+#[test]
+fn a_short_series_is_tested_at_one_lag_and_a_longer_one_at_a_fifth_of_its_length() {
+    for (n, lags) in [(9, 1), (12, 2), (24, 4), (54, 10), (300, 10)] {
+        let mut found = 0;
+        for seed in 0..100 {
+            let values = noise(seed, n, 0.8);
+            if let Some(said) = autocorrelation("time", &numbered(&values)) {
+                let p = ljung_box_p(&values, lags).unwrap();
+                let printed = number_after(&said, "Ljung-Box p = ");
+                assert!((printed - p).abs() < 5.01e-5, "{n}: {printed} {p}");
+                found += 1;
+            }
+        }
+        assert!(found > 0, "{n}");
+    }
+}
+
+#[test]
+fn a_drift_is_warned_of_at_one_chance_in_a_hundred_in_per_cent_of_the_level() {
+    let (mut warned, mut near) = (0, [0; 2]);
+    for seed in 0..4000 {
+        let rising = noise(seed, 12, 0.0).into_iter().zip(0..);
+        let values: Vec<f64> = rising.map(|(v, i)| v + 0.15 * f64::from(i)).collect();
+        let trend = mann_kendall(&values).unwrap();
+        let found = drift("time", &numbered(&values));
+        assert_eq!(found.is_some(), trend.p < 0.01, "{seed}: {}", trend.p);
+        if let Some(said) = found {
+            warned += 1;
+            let mut slopes = vec![];
+            for i in 0..12 {
+                slopes.extend((i + 1..12).map(|j| (values[j] - values[i]) / (j - i) as f64));
+            }
+            slopes.sort_by(f64::total_cmp);
+            let slope = f64::midpoint(slopes[32], slopes[33]);
+            let mut sorted = values.clone();
+            sorted.sort_by(f64::total_cmp);
+            let pct = 1100.0 * slope / f64::midpoint(sorted[5], sorted[6]);
+            assert!(
+                (number_after(&said, "drifted by ") - pct).abs() < 0.0501,
+                "{said}"
+            );
+            assert!(
+                (number_after(&said, "p = ") - trend.p).abs() < 5.01e-5,
+                "{said}"
+            );
+        }
+        near[0] += u32::from((0.008..0.01).contains(&trend.p));
+        near[1] += u32::from((0.01..0.0112).contains(&trend.p));
+    }
+    assert!(
+        warned > 100 && near.iter().any(|n| *n > 0),
+        "{warned} {near:?}"
+    );
+    // Per cent of nothing: no figure, and no warning.
+    let around_zero: Vec<f64> = (-10..=10).map(f64::from).collect();
+    assert_eq!(drift("time", &numbered(&around_zero)), None);
+}
+
+#[test]
+fn a_series_has_eight_blocks_or_more_with_both_values() {
+    let values: Vec<f64> = (1..=8).map(f64::from).collect();
+    let again: Vec<f64> = values.iter().map(|v| v + 1.0).collect();
+    let mut eight = workload(&values, &again, &values);
+    let wanted: Vec<(f64, f64)> = (0_u32..8)
+        .map(|i| (f64::from(i), f64::from(i) + 1.5))
+        .collect();
+    assert_eq!(series(&eight, "time"), Some(wanted));
+    assert_eq!(series(&eight, "other"), None);
+    eight.control.get_mut("time").unwrap().samples[3] = None;
+    assert_eq!(series(&eight, "time"), None);
+    // Without a control, the baseline alone.
+    eight.control.clear();
+    assert_eq!(series(&eight, "time").unwrap()[7], (7.0, 8.0));
+    eight.arms[0].samples.get_mut("time").unwrap()[0] = Some(f64::INFINITY);
+    assert_eq!(series(&eight, "time"), None);
+}
+
+#[test]
+fn values_far_out_are_counted_for_every_arm_and_the_control() {
+    let quiet = [5.0, 5.1, 4.9, 5.2, 4.8, 5.05];
+    let mut wild = quiet;
+    wild[2] = 500.0;
+    let said = far_out(&workload(&wild, &quiet, &wild), "time").unwrap();
+    assert!(
+        said.contains("(1 of 6 from old, 1 of 6 from new)"),
+        "{said}"
+    );
+    let said = far_out(&workload(&quiet, &wild, &quiet), "time").unwrap();
+    assert!(said.contains("(1 of 6 from control)"), "{said}");
+    assert_eq!(far_out(&workload(&quiet, &quiet, &quiet), "time"), None);
+    // Five values are too few to call one of them far out.
+    let five = workload(&wild[..5], &quiet[..5], &quiet[..5]);
+    assert_eq!(far_out(&five, "time"), None);
+}
+
+#[test]
+fn a_value_that_is_missing_is_reported_with_its_arm() {
+    let values = [5.0; 6];
+    let mut lacking = workload(&values, &values, &values);
+    assert_eq!(missing(&lacking, "time"), None);
+    lacking.arms[1].samples.get_mut("time").unwrap()[2] = None;
+    let said = missing(&lacking, "time").unwrap();
+    assert!(said.contains("no value from new in 1 of 6;"), "{said}");
+    lacking.control.get_mut("time").unwrap().samples[..2].fill(None);
+    let said = missing(&lacking, "time").unwrap();
+    assert!(said.contains("new in 1 of 6, control in 2 of 6"), "{said}");
+    // An arm that cannot run lacks nothing, and neither does a metric that no arm has.
+    lacking.arms[1].na = Some("cannot".to_owned());
+    let said = missing(&lacking, "time").unwrap();
+    assert!(said.contains("no value from control in 2 of 6;"), "{said}");
+    for arm in &mut lacking.arms {
+        arm.samples.clear();
+    }
+    assert_eq!(missing(&lacking, "time"), None);
+}
+
+#[test]
+fn counts_without_a_comparison_are_told_to_be_counted_again() {
+    let mut counted = workload(&[5.0, 6.0], &[], &[5.0, 6.0, 7.0]);
+    counted.control.clear();
+    let exact = metric(Kind::Exact);
+    let said = of(&counted, &[("time", &exact)]);
+    assert_eq!(said.len(), 1);
+    assert!(said[0].starts_with("time: old and new have no values for the same inputs"));
+    for edit in [
+        |w: &mut WorkloadResult| w.arms[1].na = Some("cannot".to_owned()),
+        |w: &mut WorkloadResult| w.arms[0].na = Some("cannot".to_owned()),
+        |w: &mut WorkloadResult| w.arms[1].samples.clear(),
+        |w: &mut WorkloadResult| {
+            w.arms[1].samples.get_mut("time").unwrap().fill(None);
+        },
+    ] {
+        let mut other = counted.clone();
+        edit(&mut other);
+        assert_eq!(of(&other, &[("time", &exact)]), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_failed_control_is_reported_with_its_floor() {
+    let values = [5.0; 6];
+    let mut failed = workload(&values, &values, &values);
+    assert_eq!(control_failed(&failed, "time"), None);
+    let control = failed.control.get_mut("time").unwrap();
+    (control.floor_pct, control.failed) = (Some(2.345), true);
+    let said = control_failed(&failed, "time").unwrap();
+    assert!(said.contains("differs from itself by up to 2.35 %") || said.contains("2.34 %"));
+}
