@@ -5,7 +5,6 @@
 mod chance;
 mod crowded;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use jiff::Zoned;
@@ -26,7 +25,7 @@ use crate::record::judged::{deciding, judged};
 use crate::record::ledger::Ledger;
 use crate::record::machine::{CpuTime, Files};
 use crate::record::store::{Status, redacted};
-use crate::talk::{self, Voice};
+use crate::talk::{self, Voice, quoted};
 use chance::new_id;
 pub use chance::new_seed;
 pub(crate) use crowded::crowded;
@@ -273,7 +272,7 @@ impl<'a> Session<'a> {
     fn farewell(&self) -> String {
         let blocks = self.blocks();
         if let Some(dir) = self.fleet() {
-            let dir = quoted(Path::new(dir));
+            let dir = quoted(dir);
             return format!(
                 "{blocks} finished blocks are stored, continue with: furlong collect {dir} \
                  --resubmit"
@@ -285,7 +284,7 @@ impl<'a> Session<'a> {
         let location = self.options.database.location(self.options.settings);
         let place = match location {
             Some(location) if Some(&location) != default_database().as_ref() => {
-                format!(" --db {}", quoted(Path::new(&location.to_string())))
+                format!(" --db {}", quoted(&location.to_string()))
             }
             _ => String::new(),
         };
@@ -433,15 +432,4 @@ fn missing(schedule: &Schedule, result: &ResultFile) -> usize {
             })
     });
     missing.sum()
-}
-
-/// Quotes a path for a shell, if necessary.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |letter: char| letter.is_alphanumeric() || "/._-+".contains(letter);
-    if text.chars().all(plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }

@@ -63,3 +63,12 @@ pub fn colour() -> bool {
         && !set("NO_COLOR")
         && std::env::var_os("TERM") != Some("dumb".into())
 }
+
+/// An argument, quoted for a shell if it needs that.
+pub(crate) fn quoted(argument: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !argument.is_empty() && argument.chars().all(safe) {
+        return argument.to_owned();
+    }
+    format!("'{}'", argument.replace('\'', r"'\''"))
+}

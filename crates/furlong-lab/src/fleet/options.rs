@@ -18,7 +18,8 @@ use crate::model::Schedule;
 use crate::options::{Options, RESUME};
 use crate::record::build;
 use crate::record::store::Location;
-use crate::session::{Session, new_run, quoted};
+use crate::session::{Session, new_run};
+use crate::talk::quoted;
 
 /// Place of measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -106,7 +107,7 @@ pub fn submit(
     if let Err(error) = Slurm::new(&order).submit(&dir, &steps) {
         return session.conclude(&End::Fatal(error.message), &interrupt);
     }
-    let shown = quoted(dir.path());
+    let shown = quoted(&dir.path().display().to_string());
     voice.note(&format!(
         "{} tasks are submitted; if this command ends before them, continue with: furlong collect \
          {shown} --wait",

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::io;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use super::Dir;
@@ -9,7 +10,7 @@ use super::order::Order;
 use super::slurm_parse::{ACCOUNT_FORMAT, QUEUE_FORMAT, Task, account, complaint, latest, queue};
 use super::step::Step;
 use crate::error::{Error, cause};
-use crate::session::quoted;
+use crate::talk::quoted;
 
 /// Slurm, for the tasks of one run.
 #[derive(Clone, Debug)]
@@ -67,7 +68,8 @@ impl Slurm {
 
     /// Submits a job and returns its number.
     fn sbatch(&self, dir: &Dir, log: &str, what: &str, how: &[String]) -> Result<String, Error> {
-        let (program, place) = (quoted(&dir.program()), quoted(dir.path()));
+        let shown = |path: &Path| quoted(&path.display().to_string());
+        let (program, place) = (shown(&dir.program()), shown(dir.path()));
         let output = dir.log(log);
         let mut sbatch = Command::new("sbatch");
         sbatch.args(["--parsable", "--nodes=1", "--ntasks=1", "--exclusive"]);

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::talk::quoted;
+
 /// The text on one line, with control characters and direction marks made visible.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -130,17 +132,9 @@ fn split_at_width(text: &str, columns: usize) -> (&str, &str) {
 pub(super) fn command_line(arguments: &[String]) -> String {
     arguments
         .iter()
-        .map(|a| quoted(a))
+        .map(|argument| quoted(&plain(argument)))
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-fn quoted(argument: &str) -> String {
-    let safe = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-    if !argument.is_empty() && argument.chars().all(safe) {
-        return argument.to_owned();
-    }
-    format!("'{}'", plain(argument).replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

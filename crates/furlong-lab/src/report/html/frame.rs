@@ -47,6 +47,22 @@ pub(crate) fn scroll(label: &str, content: &Markup) -> Markup {
     html! { div.scroll tabindex="0" role="group" aria-label=(label) { (content) } }
 }
 
+/// The headings of a table; `>` before one marks a column of numbers.
+pub(crate) fn heads(words: &[&str]) -> Markup {
+    html! {
+        thead {
+            tr {
+                @for word in words {
+                    @match word.strip_prefix('>') {
+                        Some(word) => th.number scope="col" { (word) },
+                        None => th scope="col" { (word) },
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Sentences as a list.
 pub(crate) fn warnings(sentences: &[String], class: &str) -> Markup {
     html! {

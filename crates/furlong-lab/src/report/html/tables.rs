@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::arms;
-use super::frame::{Name, minus, scroll, verdict};
+use super::frame::{Name, heads, minus, scroll, verdict};
 use crate::model::result::{
     ArmResult, Comparison, ExperimentResult, Kind, Metric, TTest, WorkloadResult,
 };
@@ -19,18 +19,10 @@ pub(super) fn measured(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Ma
     let primary = outline::primary(e, w).map(|(name, _)| name);
     let content = html! {
         table {
-            thead {
-                tr {
-                    th scope="col" { "Metric" }
-                    th scope="col" { "Arm" }
-                    @for head in ["n", "Min", "Median", "Mean", "Max", "CV"] {
-                        th.number scope="col" { (head) }
-                    }
-                    th.number scope="col" { "Change" }
-                    th scope="col" { "95 % interval" }
-                    th scope="col" { "Verdict" }
-                }
-            }
+            (heads(&[
+                "Metric", "Arm", ">n", ">Min", ">Median", ">Mean", ">Max", ">CV", ">Change",
+                "95 % interval", "Verdict",
+            ]))
             @for (i, named) in outline::metrics(e).into_iter().enumerate() {
                 @if there(named.0) || primary == Some(named.0) {
                     (group(&format!("{id}m{i}"), w, named))
@@ -140,6 +132,25 @@ fn control(w: &WorkloadResult, name: &str, scale: &Scale) -> Markup {
     }
 }
 
+/// Headings of the table of tests.
+const TESTS: [&str; 15] = [
+    "Comparison",
+    ">Blocks",
+    ">Margin",
+    ">Adjusted interval",
+    ">Level",
+    ">Paired t",
+    ">p",
+    ">Sign-flip p",
+    ">Welch t",
+    ">p",
+    ">Mann-Whitney p",
+    ">Variance ratio",
+    ">p",
+    ">Could detect",
+    ">Blocks needed",
+];
+
 /// Every test of every comparison, collapsed.
 pub(super) fn tests(w: &WorkloadResult) -> Markup {
     let tested: Vec<&Comparison> = w
@@ -147,30 +158,9 @@ pub(super) fn tests(w: &WorkloadResult) -> Markup {
         .iter()
         .filter(|c| c.ci95_pct.is_some())
         .collect();
-    let heads = [
-        "Blocks",
-        "Margin",
-        "Adjusted interval",
-        "Level",
-        "Paired t",
-        "p",
-        "Sign-flip p",
-        "Welch t",
-        "p",
-        "Mann-Whitney p",
-        "Variance ratio",
-        "p",
-        "Could detect",
-        "Blocks needed",
-    ];
     let content = html! {
         table {
-            thead {
-                tr {
-                    th scope="col" { "Comparison" }
-                    @for head in heads { th.number scope="col" { (head) } }
-                }
-            }
+            (heads(&TESTS))
             tbody { @for c in &tested { (test(c)) } }
         }
     };

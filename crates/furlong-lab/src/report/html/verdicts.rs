@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::frame::{Name, minus, scroll, verdict, warnings};
+use super::frame::{Name, heads, minus, scroll, verdict, warnings};
 use super::svg::forest;
 use super::svg::scale::Scale;
 use crate::model::result::ResultFile;
@@ -27,22 +27,23 @@ pub(super) fn section(file: &ResultFile) -> Markup {
     }
 }
 
+/// The first is left out for a single experiment.
+const HEADS: [&str; 8] = [
+    "Experiment",
+    "Workload",
+    "Arm",
+    "Against",
+    "Verdict",
+    ">Change",
+    "95 % interval",
+    "Interval and margin",
+];
+
 fn table(file: &ResultFile, found: &[Finding<'_>]) -> Markup {
     let many = file.experiments.len() > 1;
     html! {
         table {
-            thead {
-                tr {
-                    @if many { th scope="col" { "Experiment" } }
-                    th scope="col" { "Workload" }
-                    th scope="col" { "Arm" }
-                    th scope="col" { "Against" }
-                    th scope="col" { "Verdict" }
-                    th.number scope="col" { "Change" }
-                    th scope="col" { "95 % interval" }
-                    th scope="col" { "Interval and margin" }
-                }
-            }
+            (heads(&HEADS[usize::from(!many)..]))
             @for group in found.chunk_by(|a, b| key(a) == key(b)) {
                 @let scale = shared(found, group);
                 tbody.group {

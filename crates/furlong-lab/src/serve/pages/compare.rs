@@ -9,7 +9,7 @@ use crate::history::difference_page;
 use crate::model::result::{ExperimentResult, ResultFile, Run, WorkloadResult};
 use crate::record::store::Store;
 use crate::report::finite;
-use crate::report::html::frame::Name;
+use crate::report::html::frame::{Name, heads};
 use crate::report::html::svg::strip;
 use crate::report::outline::{Named, control_values, values};
 use crate::report::sheet;
@@ -107,11 +107,7 @@ fn elsewhere(before: &Run, after: &Run, pair: &Pair) -> Markup {
 
 fn runs(before: &Run, after: &Run) -> Markup {
     let rows = html! {
-        thead {
-            tr {
-                @for heading in HEADINGS { th scope="col" { (heading) } }
-            }
-        }
+        (heads(&HEADINGS))
         tbody {
             @for (role, run) in [("Base", before), ("With", after)] {
                 tr {

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::piece::{boxed, link, machine, series_list, standing, time};
 use crate::model::result::{ExperimentResult, Machine};
 use crate::record::store::{Cursor, Filter, Listed, Place, Store};
-use crate::report::html::frame::Name;
+use crate::report::html::frame::{Name, heads};
 use crate::report::quantity::count;
 use crate::report::text::plain;
 use crate::serve::frame::Page;
@@ -111,19 +111,7 @@ fn list(name: &str, filter: &Filter, before: Option<Cursor>, runs: &[(Cursor, Li
         (true, true) => "Earlier runs that match",
     };
     let rows = html! {
-        thead {
-            tr {
-                th scope="col" { "Run" }
-                th scope="col" { "Began" }
-                th scope="col" { "Machine" }
-                th scope="col" { "Profile" }
-                th scope="col" { "Version" }
-                th scope="col" { "Tag" }
-                th scope="col" { "Note" }
-                th scope="col" { "Base" }
-                th scope="col" { "With" }
-            }
-        }
+        (heads(&["Run", "Began", "Machine", "Profile", "Version", "Tag", "Note", "Base", "With"]))
         tbody {
             @for (place, (_, run)) in runs.iter().enumerate() { (row(place, runs.len(), run)) }
         }

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::piece::{boxed, link, machine, standing, tally, time};
 use crate::record::store::{Filter, Place, Store};
+use crate::report::html::frame::heads;
 use crate::report::quantity::count;
 use crate::report::text::plain;
 use crate::serve::frame::Page;
@@ -48,16 +49,7 @@ fn beyond(places: &[Place], shown: usize) -> Option<String> {
 
 fn content(told: &[Told], first: &str, next: Option<String>) -> Markup {
     let rows = html! {
-        thead {
-            tr {
-                th scope="col" { "Experiment" }
-                th scope="col" { "Machine" }
-                th.number scope="col" { "Runs" }
-                th scope="col" { "Latest run" }
-                th scope="col" { "Began" }
-                th scope="col" { "Last verdicts" }
-            }
-        }
+        (heads(&["Experiment", "Machine", ">Runs", "Latest run", "Began", "Last verdicts"]))
         @for group in told.chunk_by(|(a, _), (b, _)| a.experiment == b.experiment) {
             tbody.group {
                 @for (i, one) in group.iter().enumerate() {

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use crate::history::page::minutes;
 use crate::model::result::{ExperimentResult, Machine, WorkloadResult};
 use crate::record::store::{Saved, Status, Store};
-use crate::report::html::frame::{Name, scroll, verdict};
+use crate::report::html::frame::{Name, heads, scroll, verdict};
 use crate::report::quantity::count;
 use crate::report::text::plain;
 use crate::serve::frame::called;
@@ -74,13 +74,7 @@ pub(super) fn series_list(e: &ExperimentResult, machine: &Machine) -> Markup {
         plain(&machine.host)
     );
     let rows = html! {
-        thead {
-            tr {
-                th scope="col" { "Workload" }
-                th scope="col" { "Baseline" }
-                th scope="col" { "The others, relative to it" }
-            }
-        }
+        (heads(&["Workload", "Baseline", "The others, relative to it"]))
         tbody {
             @for w in &e.workloads {
                 tr {

@@ -8,7 +8,7 @@ use crate::history::page::{figures, minutes, sentence, what};
 use crate::history::series::{Point, Series, Step, series};
 use crate::model::result::{ExperimentResult, Kind, WorkloadResult};
 use crate::record::store::{Place, Saved, Store};
-use crate::report::html::frame::{Name, minus};
+use crate::report::html::frame::{Name, heads, minus};
 use crate::report::html::svg::series_plot::{self, Dot, SeriesPlot};
 use crate::report::outline::median;
 use crate::report::quantity::signed;
@@ -335,17 +335,7 @@ fn table(series: &Series, steps: &[Step], past: &[Saved]) -> Markup {
         saved.result.run.note.as_deref()
     };
     let rows = html! {
-        thead {
-            tr {
-                th scope="col" { "Run" }
-                th scope="col" { "Began" }
-                th.number scope="col" { "Value" }
-                th.number scope="col" { "Step" }
-                th scope="col" { "Version" }
-                th scope="col" { "Tag" }
-                th scope="col" { "Note" }
-            }
-        }
+        (heads(&["Run", "Began", ">Value", ">Step", "Version", "Tag", "Note"]))
         tbody {
             @for (place, point) in series.points.iter().enumerate().rev() {
                 tr {
