@@ -54,22 +54,23 @@ pub enum End {
     Fatal(String),
 }
 
-/// Reason why a campaign stops.
-#[derive(Debug)]
-enum Stop {
-    Interrupted,
-    WrongAnswer(String),
-    Fatal(String),
+impl End {
+    /// The end of work that may have been stopped.
+    fn of(work: Result<(), End>) -> Self {
+        work.err().unwrap_or(Self::Finished)
+    }
 }
 
-impl End {
-    fn of(end: Result<(), Stop>) -> Self {
-        match end {
-            Ok(()) => Self::Finished,
-            Err(Stop::Interrupted) => Self::Interrupted,
-            Err(Stop::WrongAnswer(what)) => Self::WrongAnswer(what),
-            Err(Stop::Fatal(why)) => Self::Fatal(why),
-        }
+/// Returns an outcome with every metric that it must have, or the reason why there is none.
+fn taken(
+    outcome: Result<Outcome, SampleError>,
+    metrics: &[String],
+) -> Result<Result<Outcome, String>, End> {
+    match outcome {
+        Ok(outcome) => Ok(complete(outcome, metrics)),
+        Err(SampleError::Failed(why)) => Ok(Err(why)),
+        Err(SampleError::Interrupted) => Err(End::Interrupted),
+        Err(SampleError::Fatal(why)) => Err(End::Fatal(why)),
     }
 }
 
@@ -91,7 +92,7 @@ impl<'a> Campaign<'a> {
         End::of(end)
     }
 
-    fn experiment(&mut self, experiment: usize) -> Result<(), Stop> {
+    fn experiment(&mut self, experiment: usize) -> Result<(), End> {
         self.count(experiment)?;
         let entry = &self.schedule.experiments[experiment];
         for (workload, scheduled) in entry.workloads.iter().enumerate() {
@@ -117,7 +118,7 @@ impl<'a> Campaign<'a> {
         &mut self,
         place: Place,
         scheduled: &'a ScheduledWorkload,
-    ) -> Result<Option<u64>, Stop> {
+    ) -> Result<Option<u64>, End> {
         if let Some(operations) = self.ledger.operations(place) {
             return Ok(Some(operations));
         }
@@ -155,8 +156,8 @@ impl<'a> Campaign<'a> {
                 self.ledger.freeze(place, operations);
                 Ok(Some(operations))
             }
-            Err(SampleError::Interrupted) => Err(Stop::Interrupted),
-            Err(SampleError::Fatal(why)) => Err(Stop::Fatal(why)),
+            Err(SampleError::Interrupted) => Err(End::Interrupted),
+            Err(SampleError::Fatal(why)) => Err(End::Fatal(why)),
             Err(SampleError::Failed(why)) => {
                 self.give_up(place, &format!("the baseline `{baseline}` failed: {why}"));
                 Ok(None)
@@ -208,7 +209,7 @@ impl<'a> Campaign<'a> {
         place: Place,
         scheduled: &'a ScheduledWorkload,
         operations: u64,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), End> {
         let runners = self.entry(place).runners(scheduled).len() + 1;
         let clock = Clock::new(scheduled);
         for number in 1..=scheduled.blocks {
@@ -240,7 +241,7 @@ impl<'a> Campaign<'a> {
         scheduled: &'a ScheduledWorkload,
         operations: u64,
         number: u32,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), End> {
         let entry = self.entry(place);
         let workload = &scheduled.workload.name;
         let what = format!(
@@ -268,7 +269,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Measures one block: every runner once, in the drawn order.
-    fn block(&mut self, run: &BlockRun<'a>, number: u32) -> Result<Block, Stop> {
+    fn block(&mut self, run: &BlockRun<'a>, number: u32) -> Result<Block, End> {
         let mut sampled = self.ledger.metrics(run.place, Kind::Sampled);
         sampled.retain(|name| run.scheduled.workload.has(name));
         // Counters that turned out to differ between processes are counted in every block, each by
@@ -307,7 +308,7 @@ impl<'a> Campaign<'a> {
         operations: u64,
         exact: bool,
         metrics: &[String],
-    ) -> Result<Vec<Sample>, Stop> {
+    ) -> Result<Vec<Sample>, End> {
         let entry = self.entry(run.place);
         let mut samples = vec![];
         for place in &run.drawn.order {
@@ -330,7 +331,7 @@ impl<'a> Campaign<'a> {
                 padding: run.drawn.padding + shortfall(entry, arm),
                 timeout: self.patience(run.scheduled, exact),
             };
-            let sample = match self.take(&job, metrics)? {
+            let sample = match taken(self.sampler.sample(&job), metrics)? {
                 Ok(outcome) => Sample::taken(runner, metrics, &outcome),
                 Err(why) => {
                     self.say_missed(run.place, runner, &why);
@@ -352,26 +353,15 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Takes one sample with every metric that it must have, or returns the reason why there is
-    /// none.
-    fn take(&mut self, job: &Job<'_>, metrics: &[String]) -> Result<Result<Outcome, String>, Stop> {
-        match self.sampler.sample(job) {
-            Ok(outcome) => Ok(complete(outcome, metrics)),
-            Err(SampleError::Failed(why)) => Ok(Err(why)),
-            Err(SampleError::Interrupted) => Err(Stop::Interrupted),
-            Err(SampleError::Fatal(why)) => Err(Stop::Fatal(why)),
-        }
-    }
-
     /// Checks that the processes of a block gave the same answer; they have the same input.
-    fn agree(&self, place: Place, samples: &[Sample]) -> Result<(), Stop> {
+    fn agree(&self, place: Place, samples: &[Sample]) -> Result<(), End> {
         let answers = samples.iter();
         let answers = answers.filter_map(|sample| Some((sample.runner.clone(), sample.digest?)));
         self.same_answers(place, &answers.collect())
     }
 
     /// Stops the run if answers to the same input differ.
-    fn same_answers(&self, place: Place, answers: &BTreeMap<String, u64>) -> Result<(), Stop> {
+    fn same_answers(&self, place: Place, answers: &BTreeMap<String, u64>) -> Result<(), End> {
         let Some(first) = answers.values().next() else {
             return Ok(());
         };
@@ -384,7 +374,7 @@ impl<'a> Campaign<'a> {
         let told: Vec<String> = told.collect();
         let entry = self.entry(place);
         let workload = &entry.workloads[place.workload].workload.name;
-        Err(Stop::WrongAnswer(format!(
+        Err(End::WrongAnswer(format!(
             "wrong answer: on {} {workload} the arms disagree about the same input: {}",
             entry.name,
             told.join(", "),

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Campaign, Stop, complete, shortfall};
-use crate::measure::sampler::{Job, SampleError, Sampler};
+use super::{Campaign, End, shortfall, taken};
+use crate::measure::sampler::{Job, Sampler};
 use crate::model::Outcome;
 use crate::model::result::Kind;
 use crate::model::schedule::ScheduledWorkload;
@@ -27,7 +27,7 @@ enum Count {
 
 impl Campaign<'_> {
     /// Counts the exact metrics of every workload that has none yet.
-    pub(super) fn count(&mut self, experiment: usize) -> Result<(), Stop> {
+    pub(super) fn count(&mut self, experiment: usize) -> Result<(), End> {
         let entry = &self.schedule.experiments[experiment];
         for pass in &self.passes {
             self.ledger.add_metrics(experiment, &pass.metrics);
@@ -61,7 +61,7 @@ impl Campaign<'_> {
     }
 
     /// Counts the arms' own metrics.
-    fn count_own(&mut self, place: Place, scheduled: &ScheduledWorkload) -> Result<(), Stop> {
+    fn count_own(&mut self, place: Place, scheduled: &ScheduledWorkload) -> Result<(), End> {
         let entry = self.entry(place);
         let own: Vec<String> = entry
             .metrics
@@ -105,7 +105,7 @@ impl Campaign<'_> {
     }
 
     /// Counts the metrics of the further passes. A metric that is not exact there is left out.
-    fn count_passes(&mut self, place: Place, scheduled: &ScheduledWorkload) -> Result<(), Stop> {
+    fn count_passes(&mut self, place: Place, scheduled: &ScheduledWorkload) -> Result<(), End> {
         for pass in 0..self.passes.len() {
             let names = self.passes[pass]
                 .metrics
@@ -158,7 +158,7 @@ impl Campaign<'_> {
         scheduled: &ScheduledWorkload,
         arm: &str,
         wanted: &[String],
-    ) -> Result<Count, Stop> {
+    ) -> Result<Count, End> {
         let (first, second) = match self.twice(pass, place, scheduled, arm, wanted)? {
             Ok(pair) => pair,
             Err(why) => return Ok(Count::Failed(why)),
@@ -188,7 +188,7 @@ impl Campaign<'_> {
         scheduled: &ScheduledWorkload,
         arm: &str,
         wanted: &[String],
-    ) -> Result<Result<(Outcome, Outcome), String>, Stop> {
+    ) -> Result<Result<(Outcome, Outcome), String>, End> {
         let entry = self.entry(place);
         let schedule = self.schedule;
         let sampler: &mut dyn Sampler = match pass {
@@ -206,12 +206,7 @@ impl Campaign<'_> {
                 padding: padding + shortfall(entry, arm),
                 timeout: schedule.long_patience(),
             };
-            match sampler.sample(&job) {
-                Ok(outcome) => Ok(complete(outcome, wanted)),
-                Err(SampleError::Failed(why)) => Ok(Err(why)),
-                Err(SampleError::Interrupted) => Err(Stop::Interrupted),
-                Err(SampleError::Fatal(why)) => Err(Stop::Fatal(why)),
-            }
+            taken(sampler.sample(&job), wanted)
         };
         let first = match take(PADDINGS[0])? {
             Ok(outcome) => outcome,
