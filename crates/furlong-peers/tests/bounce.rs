@@ -2,10 +2,12 @@
 //! one, and run the same workloads as the pool.
 #![forbid(unsafe_code)]
 
+mod beside;
+
+use beside::{experiment, raced};
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::Request;
 use furlong_experiments::bounce::SlotAllocator;
-use furlong_lab::model::{Arm, Profile};
 use furlong_peers::bounce::{Bitmap, BuddyFrames, BuddyHeap, EXPERIMENT, Offsets, arms};
 use furlong_peers::iova::Bluntly;
 use furlong_spec::iova::{Geometry, Granted, Operation, Outcome, Place};
@@ -121,41 +123,14 @@ fn a_block_that_is_freed_twice_is_seen() {
 
 #[test]
 fn every_peer_does_the_workloads_that_the_pool_does() {
-    let all = furlong_peers::experiments();
-    let experiment = all.iter().find(|one| one.plan.name == EXPERIMENT);
-    let experiment = experiment.expect("the experiment is there");
-    let mut raced = 0;
-    for load in &experiment.plan.workloads {
-        let request = furlong_lab::model::Request {
-            workload: load.under(Profile::Smoke),
-            seed: 17,
-            operations: 500,
-            exact: false,
-        };
-        let sample = |arm: &Arm| {
-            let sample = (arm.run)(&request);
-            sample.unwrap_or_else(|failure| panic!("{}: {}", arm.name, failure.0))
-        };
-        let ours = sample(&experiment.arms[0]);
-        for arm in arms() {
-            if (arm.na)(&request.workload).is_some() {
-                continue;
-            }
-            let theirs = sample(&arm);
-            let both = (theirs.digest, theirs.metrics.keys().collect::<Vec<_>>());
-            let right = (ours.digest, ours.metrics.keys().collect::<Vec<_>>());
-            assert_eq!(both, right, "{}: {}", arm.name, load.name);
-            raced += 1;
-        }
-    }
-    assert!(raced >= 4 * 30, "{raced}");
+    let experiment = experiment(EXPERIMENT);
+    let raced = raced(&experiment, &experiment.arms[0], &arms(), 500);
+    assert!(raced.len() >= 4 * 30, "{raced:?}");
 }
 
 #[test]
 fn what_is_no_matter_of_runs_has_a_reason() {
-    let all = furlong_peers::experiments();
-    let experiment = all.iter().find(|one| one.plan.name == EXPERIMENT);
-    let plan = &experiment.expect("the experiment is there").plan;
+    let plan = experiment(EXPERIMENT).plan;
     for arm in arms() {
         let why = |name: &str| (arm.na)(plan.workload(name).expect("the plan has it"));
         assert_eq!(why("memcpy-64k").as_deref(), Some("nothing is mapped"));

@@ -2,22 +2,13 @@
 //! missing result has a reason.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod needed;
 
-use furlong_lab::model::{Arm, Outcome, Profile, Request, Workload};
+use beside::experiment as experiment_of;
+use furlong_lab::model::Profile;
 use furlong_peers::{experiments, linux};
 use needed::has_linux;
-
-fn sample(arm: &Arm, load: &Workload) -> Outcome {
-    let request = Request {
-        workload: load.clone(),
-        seed: 29,
-        operations: 4000,
-        exact: false,
-    };
-    let sampled = (arm.run)(&request);
-    sampled.unwrap_or_else(|failure| panic!("{}, {}: {}", arm.name, load.name, failure.0))
-}
 
 #[test]
 fn every_arm_of_linux_answers_as_the_library_does() {
@@ -27,22 +18,7 @@ fn every_arm_of_linux_answers_as_the_library_does() {
     let mut raced = Vec::new();
     for experiment in experiments() {
         let theirs = linux::arms(&experiment.plan.name);
-        for load in &experiment.plan.workloads {
-            let load = load.under(Profile::Smoke);
-            let able: Vec<_> = theirs
-                .iter()
-                .filter(|arm| (arm.na)(&load).is_none())
-                .collect();
-            if able.is_empty() {
-                continue;
-            }
-            let ours = sample(&experiment.arms[0], &load);
-            for arm in able {
-                let theirs = sample(arm, &load);
-                assert_eq!(theirs.digest, ours.digest, "{}: {}", arm.name, load.name);
-                raced.push((arm.name, load.name.clone()));
-            }
-        }
+        raced.extend(beside::raced(&experiment, &experiment.arms[0], &theirs, 4000));
     }
     let runs = |arm: &str| raced.iter().filter(|(name, _)| *name == arm).count();
     let maple = ["linux-maple", "linux-maple-mut"].map(runs);
@@ -63,11 +39,8 @@ fn what_linux_cannot_be_asked_has_a_reason() {
             .iter()
             .find(|one| one.name == arm)
             .expect("the arm is there");
-        let all = experiments();
-        let found = all.iter().find(|one| one.plan.name == experiment);
-        let load = found
-            .and_then(|one| one.plan.workload(load))
-            .expect("the plan has it");
+        let plan = experiment_of(experiment).plan;
+        let load = plan.workload(load).expect("the plan has it");
         (arm.na)(&load.under(Profile::Smoke))
     };
     let is = |why: Option<String>, reason: &str| assert_eq!(why.as_deref(), Some(reason));

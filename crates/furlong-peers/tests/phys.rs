@@ -2,8 +2,10 @@
 //! answers as the library's tables.
 #![forbid(unsafe_code)]
 
+mod beside;
+
+use beside::{experiment, raced};
 use furlong_experiments::phys_lookup::SegmentIndex;
-use furlong_lab::model::{Arm, Outcome, Profile, Request, Workload};
 use furlong_peers::phys::{Brie, ByStart, EXPERIMENT, Intervals, Ranges, Regions, arms};
 use furlong_spec::phys::{Operation, SortedList, operations};
 
@@ -79,33 +81,8 @@ fn every_peer_is_right_at_both_ends() {
 
 #[test]
 fn every_peer_answers_as_the_library_does() {
-    let all = furlong_peers::experiments();
-    let experiment = all.iter().find(|one| one.plan.name == EXPERIMENT);
-    let experiment = experiment.expect("the experiment is there");
-    let sample = |arm: &Arm, load: &Workload| -> Outcome {
-        let request = Request {
-            workload: load.clone(),
-            seed: 17,
-            operations: 2000,
-            exact: false,
-        };
-        (arm.run)(&request).unwrap_or_else(|failure| panic!("{}: {}", arm.name, failure.0))
-    };
-    let mut raced = 0;
-    for load in &experiment.plan.workloads {
-        let load = load.under(Profile::Smoke);
-        let able = arms().into_iter().filter(|arm| (arm.na)(&load).is_none());
-        let able: Vec<Arm> = able.collect();
-        if able.is_empty() {
-            continue;
-        }
-        // The tree, which supports any memory layout.
-        let ours = sample(&experiment.arms[2], &load);
-        for arm in able {
-            let theirs = sample(&arm, &load);
-            assert_eq!(theirs.digest, ours.digest, "{}: {}", arm.name, load.name);
-            raced += 1;
-        }
-    }
-    assert!(raced >= 5 * 20, "{raced}");
+    let experiment = experiment(EXPERIMENT);
+    // The tree, which supports any memory layout.
+    let raced = raced(&experiment, &experiment.arms[2], &arms(), 2000);
+    assert!(raced.len() >= 5 * 20, "{raced:?}");
 }

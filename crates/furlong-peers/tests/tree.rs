@@ -2,10 +2,11 @@
 //! same state as the library's tree.
 #![forbid(unsafe_code)]
 
+mod beside;
+
+use beside::{experiment, raced};
 use furlong::iova::Reserved;
 use furlong_experiments::ordered::{ByKey, Ordered};
-use furlong_lab::model::Outcome as Sample;
-use furlong_lab::model::{Arm, Profile, Request, Workload};
 use furlong_peers::tree::{Brie, ByNode, EXPERIMENT, Overlaps, arms};
 use furlong_spec::Subject as _;
 use furlong_spec::tree::{Mix, Model, Operation, Outcome, operations, pages};
@@ -73,25 +74,8 @@ fn a_node_that_is_in_no_tree_is_not_taken_out_of_one() {
 
 #[test]
 fn every_peer_ends_with_what_the_library_ends_with() {
-    let all = furlong_peers::experiments();
-    let experiment = all.iter().find(|one| one.plan.name == EXPERIMENT);
-    let experiment = experiment.expect("the experiment is there");
-    let sample = |arm: &Arm, load: &Workload| -> Sample {
-        let request = Request {
-            workload: load.clone(),
-            seed: 17,
-            operations: 3000,
-            exact: false,
-        };
-        (arm.run)(&request).unwrap_or_else(|failure| panic!("{}: {}", arm.name, failure.0))
-    };
-    for load in &experiment.plan.workloads {
-        let load = load.under(Profile::Smoke);
-        let ours = sample(&experiment.arms[1], &load);
-        for arm in arms() {
-            assert_eq!((arm.na)(&load), None);
-            let theirs = sample(&arm, &load);
-            assert_eq!(theirs.digest, ours.digest, "{}: {}", arm.name, load.name);
-        }
-    }
+    let experiment = experiment(EXPERIMENT);
+    let raced = raced(&experiment, &experiment.arms[1], &arms(), 3000);
+    let all = arms().len() * experiment.plan.workloads.len();
+    assert_eq!(raced.len(), all, "{raced:?}");
 }

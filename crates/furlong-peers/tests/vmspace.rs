@@ -2,31 +2,17 @@
 //! missing result has a reason.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod needed;
 
+use beside::{experiment, raced};
 use furlong_experiments::vmspace_index::{AreaIndex, Span};
-use furlong_lab::model::{Arm, Experiment, Outcome, Profile, Request, Workload};
+use furlong_lab::model::Profile;
 use furlong_peers::linux;
 use furlong_peers::vmspace::{ByLast, ByStart, EXPERIMENT, Intervals, Overlaps, Ranges, arms};
 use furlong_spec::maple::{Model, Operation, Outcome as Answer};
 use furlong_spec::{Random, Subject as _};
 use needed::has_linux;
-
-fn experiment() -> Experiment {
-    let all = furlong_peers::experiments();
-    let found = all.into_iter().find(|one| one.plan.name == EXPERIMENT);
-    found.expect("the experiment is there")
-}
-
-fn sample(arm: &Arm, load: &Workload) -> Outcome {
-    let request = Request {
-        workload: load.clone(),
-        seed: 17,
-        operations: 500,
-        exact: false,
-    };
-    (arm.run)(&request).unwrap_or_else(|failure| panic!("{}: {}", arm.name, failure.0))
-}
 
 /// The range of addresses that are tried.
 const LAST: u64 = 400;
@@ -110,32 +96,14 @@ fn linux_s_maple_tree_agrees_with_the_specification() {
 
 #[test]
 fn every_peer_answers_as_the_library_does() {
-    let experiment = experiment();
-    let peers = arms();
-    let mut raced = 0;
-    for load in &experiment.plan.workloads {
-        let load = load.under(Profile::Smoke);
-        let able: Vec<&Arm> = peers
-            .iter()
-            .filter(|arm| (arm.na)(&load).is_none())
-            .collect();
-        if able.is_empty() {
-            continue;
-        }
-        let ours = sample(&experiment.arms[0], &load);
-        for arm in able {
-            let theirs = sample(arm, &load);
-            let both = [ours.digest, theirs.digest];
-            assert_eq!(both[0], both[1], "{}: {}", arm.name, load.name);
-            raced += 1;
-        }
-    }
-    assert!(raced >= 5 * 20, "{raced}");
+    let experiment = experiment(EXPERIMENT);
+    let raced = raced(&experiment, &experiment.arms[0], &arms(), 500);
+    assert!(raced.len() >= 5 * 20, "{raced:?}");
 }
 
 #[test]
 fn what_is_more_than_an_index_is_left_to_the_library() {
-    let experiment = experiment();
+    let experiment = experiment(EXPERIMENT);
     for arm in arms() {
         let why = |name: &str| {
             let load = experiment.plan.workload(name).expect("the plan has it");
@@ -156,7 +124,7 @@ fn what_is_more_than_an_index_is_left_to_the_library() {
 
 #[test]
 fn a_search_through_all_areas_is_left_out_where_it_would_take_minutes() {
-    let experiment = experiment();
+    let experiment = experiment(EXPERIMENT);
     let btreemap = &arms()[0];
     let why = |name: &str, profile| {
         let load = experiment.plan.workload(name).expect("the plan has it");
