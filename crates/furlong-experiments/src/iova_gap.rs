@@ -20,6 +20,7 @@ pub use driver::{joined, run};
 use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
 pub use scan::Scan;
 pub use summary::Summary;
+pub use workload::Kind;
 
 const PLAN: &str = include_str!("../experiments/iova-gap/plan.toml");
 
@@ -42,9 +43,9 @@ fn scan(request: &Request) -> Result<Outcome, Failure> {
 /// Uses the largest gap as the measure. Workloads about alignment or random placement use the
 /// measures made for those.
 fn summary(request: &Request) -> Result<Outcome, Failure> {
-    match request.workload.name.as_str() {
-        "aligned-runs" => measured::<Runs<ORDERS>>(request),
-        "random-place" => measured::<Counts<ORDERS>>(request),
+    match request.workload.read()? {
+        Kind::AlignedRuns => measured::<Runs<ORDERS>>(request),
+        Kind::Random => measured::<Counts<ORDERS>>(request),
         _ => measured::<u64>(request),
     }
 }

@@ -24,7 +24,7 @@ pub fn experiment() -> Experiment {
 /// Times the arm without counters, or counts without reading the clock. The subject is the tree
 /// alone or the whole allocator.
 fn run<P: Propagation + 'static>(request: &Request) -> Result<Outcome, Failure> {
-    match (gas::is_one(&request.workload.name), request.exact) {
+    match (gas::is_one(&request.workload), request.exact) {
         (false, false) => ordered::run::<Tree<Custom<P>>>(request),
         (false, true) => ordered::run::<Tree<Custom<P, Tally>>>(request),
         (true, false) => gas::run::<iova::Custom<u64, P>>(request),

@@ -1,41 +1,22 @@
 //! `malloc-gate`: the benefit of inlining the entries of malloc and free.
 #![forbid(unsafe_code)]
 
-use super::malloc::{Library, countable, figures, found};
-use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Plan, Request};
+use super::malloc::{Library, Pair, pair};
+use furlong_lab::model::Experiment;
 
-const PLAN: &str = include_str!("../experiments/malloc-gate/plan.toml");
+/// The library without the gate, and as shipped.
+struct Gate;
 
-/// The library as shipped.
-const INLINED: Library = Library::Shipped("furlong_malloc");
-
-/// The same library without the gate.
-const OUTLINED: Library = Library::Shipped("furlong_malloc_outlined");
+impl Pair for Gate {
+    const PLAN: &str = include_str!("../experiments/malloc-gate/plan.toml");
+    const ARMS: [(&str, Library); 2] = [
+        ("outlined", Library::Shipped("furlong_malloc_outlined")),
+        ("inlined", Library::Shipped("furlong_malloc")),
+    ];
+}
 
 /// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
-    let arms = vec![
-        Arm {
-            na: |_| OUTLINED.missing(),
-            ..Arm::new("outlined", outlined)
-        },
-        Arm {
-            na: |_| INLINED.missing(),
-            ..Arm::new("inlined", inlined)
-        },
-    ];
-    Experiment {
-        plan: countable(Plan::compiled_in(PLAN)),
-        arms,
-        files: || found([("outlined", OUTLINED), ("inlined", INLINED)]),
-    }
-}
-
-fn outlined(request: &Request) -> Result<Outcome, Failure> {
-    figures(&OUTLINED, request)
-}
-
-fn inlined(request: &Request) -> Result<Outcome, Failure> {
-    figures(&INLINED, request)
+    pair::<Gate>()
 }

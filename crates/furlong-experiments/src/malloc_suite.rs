@@ -13,16 +13,22 @@ use std::path::Path;
 use super::malloc::{Done, Library, Program, Work, file, found};
 use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request, Workload};
 use real::Real;
+use serde::Deserialize;
 
 const PLAN: &str = include_str!("../experiments/malloc-suite/plan.toml");
 
-const MIMALLOC: Library = Library::Packaged("libmimalloc.so.2.0", "libmimalloc2.0");
 const GLIBC: Library = Library::Packaged("libc.so.6", "libc6");
-const JEMALLOC: Library = Library::Packaged("libjemalloc.so.2", "libjemalloc2");
-const TCMALLOC: Library = Library::Packaged("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4");
-const FURLONG: Library = Library::Shipped("furlong_malloc");
-const PLAIN: Library = Library::Shipped("furlong_malloc_plain");
-const SECURE: Library = Library::Shipped("furlong_malloc_secure");
+
+/// Kinds of workloads, as the plan names them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    /// A work of our own program, by its name.
+    Classic(String),
+    /// Its work `mixed`, on two threads compared with one.
+    Scaling,
+    Real(Real),
+}
 
 /// An allocator, by the name of its arm.
 #[derive(Clone, Copy, Debug)]
@@ -54,47 +60,29 @@ impl Named {
 
 /// All allocators of the suite.
 pub(crate) const SUBJECTS: [Named; 7] = [
-    Named::new("mimalloc", MIMALLOC),
+    Named::new("mimalloc", Library::Packaged("libmimalloc.so.2.0", "libmimalloc2.0")),
     Named::new("glibc", GLIBC),
-    Named::new("jemalloc", JEMALLOC),
-    Named::new("tcmalloc", TCMALLOC),
-    Named::new("furlong", FURLONG),
-    Named::new("furlong-plain", PLAIN),
-    Named::new("furlong-secure", SECURE),
+    Named::new("jemalloc", Library::Packaged("libjemalloc.so.2", "libjemalloc2")),
+    Named::new(
+        "tcmalloc",
+        Library::Packaged("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
+    ),
+    Named::new("furlong", Library::Shipped("furlong_malloc")),
+    Named::new("furlong-plain", Library::Shipped("furlong_malloc_plain")),
+    Named::new("furlong-secure", Library::Shipped("furlong_malloc_secure")),
 ];
 
 /// Builds the experiment.
 #[must_use]
 pub fn experiment() -> Experiment {
     let arms = vec![
-        Arm {
-            na: |load| missing(&MIMALLOC, load),
-            ..Arm::new("mimalloc", |request| run(&MIMALLOC, request))
-        },
-        Arm {
-            na: |load| missing(&GLIBC, load),
-            ..Arm::new("glibc", |request| run(&GLIBC, request))
-        },
-        Arm {
-            na: |load| missing(&JEMALLOC, load),
-            ..Arm::new("jemalloc", |request| run(&JEMALLOC, request))
-        },
-        Arm {
-            na: |load| missing(&TCMALLOC, load),
-            ..Arm::new("tcmalloc", |request| run(&TCMALLOC, request))
-        },
-        Arm {
-            na: |load| missing(&FURLONG, load),
-            ..Arm::new("furlong", |request| run(&FURLONG, request))
-        },
-        Arm {
-            na: |load| missing(&PLAIN, load),
-            ..Arm::new("furlong-plain", |request| run(&PLAIN, request))
-        },
-        Arm {
-            na: |load| missing(&SECURE, load),
-            ..Arm::new("furlong-secure", |request| run(&SECURE, request))
-        },
+        arm::<0>(),
+        arm::<1>(),
+        arm::<2>(),
+        arm::<3>(),
+        arm::<4>(),
+        arm::<5>(),
+        arm::<6>(),
         Arm {
             na: classic::nothing_missing,
             ..Arm::new("nothing", classic::nothing)
@@ -103,6 +91,14 @@ pub fn experiment() -> Experiment {
     Experiment {
         files: || found(SUBJECTS.map(|subject| (subject.name, subject.preload))),
         ..Experiment::compiled_in(PLAN, arms)
+    }
+}
+
+/// The arm of an allocator, by its place.
+fn arm<const AT: usize>() -> Arm {
+    Arm {
+        na: |load| missing(&SUBJECTS[AT].preload, load),
+        ..Arm::new(SUBJECTS[AT].name, |request| run(&SUBJECTS[AT].preload, request))
     }
 }
 
@@ -122,13 +118,22 @@ pub fn missing_file(library: &'static str, workload: &Workload) -> Option<String
 
 /// The reason if an arm cannot run a workload, otherwise `None`.
 fn missing(library: &Library, workload: &Workload) -> Option<String> {
-    let program = Real::of(workload).and_then(Real::missing);
+    let program = real(workload).and_then(Real::missing);
     program.or_else(|| library.missing())
 }
 
+/// The program of a workload, if it runs a real one.
+fn real(workload: &Workload) -> Option<Real> {
+    match workload.read() {
+        Ok(Kind::Real(real)) => Some(real),
+        _ => None,
+    }
+}
+
 fn run(library: &Library, request: &Request) -> Result<Outcome, Failure> {
-    match Real::of(&request.workload) {
-        Some(real) => real.run(library, request),
-        None => classic::run(library, request),
+    match request.workload.read()? {
+        Kind::Classic(work) => classic::run(&work, library, request),
+        Kind::Scaling => classic::scaling("mixed", library, request),
+        Kind::Real(real) => real.run(library, request),
     }
 }

@@ -54,7 +54,7 @@ where
 {
     let shape = Shape::of(&request.workload)?;
     match shape.kind {
-        Kind::Fleet | Kind::Maps(_) => driver::run::<L, Narrow>(&shape, request),
+        Kind::Fleet | Kind::Maps | Kind::Map(_) => driver::run::<L, Narrow>(&shape, request),
         Kind::Race(beside) => race::run::<L>(&shape, beside, request),
         _ => driver::run::<L, Wide>(&shape, request),
     }

@@ -3,8 +3,8 @@
 
 use furlong::rbtree::Standard;
 
-use super::ordered::{self, ByKey, Map, Tree};
-use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
+use super::ordered::{self, Map, Tree};
+use furlong_lab::model::{Arm, Experiment};
 
 const PLAN: &str = include_str!("../experiments/tree-order/plan.toml");
 
@@ -13,16 +13,7 @@ const PLAN: &str = include_str!("../experiments/tree-order/plan.toml");
 pub fn experiment() -> Experiment {
     let arms = vec![
         Arm::new("btreemap", ordered::run::<Map>),
-        Arm::new("checked", checked),
+        Arm::new("checked", ordered::run_keyed::<Tree<Standard>>),
     ];
     Experiment::compiled_in(PLAN, arms)
-}
-
-/// Removes by node, as a kernel does; `-key` workloads search first, as a map must.
-fn checked(request: &Request) -> Result<Outcome, Failure> {
-    if request.workload.name.ends_with("-key") {
-        ordered::run::<ByKey<Tree<Standard>>>(request)
-    } else {
-        ordered::run::<Tree<Standard>>(request)
-    }
 }

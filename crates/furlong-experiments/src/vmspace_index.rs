@@ -32,8 +32,8 @@ use owned::Owned;
 use rcu::RcuIndex;
 use readers::Locked;
 pub use readers::{SharedIndex, time as run_readers};
-pub use shape::on_index;
 use shape::{Kind, Shape};
+pub use shape::{OnIndex, has_readers, on_index};
 pub(crate) use shared_space::SharedSpace;
 use tree::Tree;
 
@@ -59,8 +59,7 @@ pub fn experiment() -> Experiment {
 
 /// Refuses workloads with readers: a tree that changes in place has no readers beside its writer.
 fn without_readers(load: &Workload) -> Option<String> {
-    let is_shared = load.name.starts_with("readers-");
-    is_shared.then(|| "it does not support threads".to_owned())
+    has_readers(load).then(|| "it does not support threads".to_owned())
 }
 
 /// Times the arm without counters, or counts without reading the clock.

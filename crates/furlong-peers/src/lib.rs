@@ -23,7 +23,7 @@ pub mod phys;
 pub mod tree;
 pub mod vmspace;
 
-use furlong_lab::model::Experiment;
+use furlong_lab::model::{Arm, ArmFn, Experiment, Workload};
 
 /// The lab's experiments, with the peers as further arms.
 #[must_use]
@@ -50,4 +50,13 @@ pub fn experiments() -> Vec<Experiment> {
         }
     }
     experiments
+}
+
+/// An arm that counts no exact metric.
+fn arm(name: &'static str, run: ArmFn, na: fn(&Workload) -> Option<String>) -> Arm {
+    Arm {
+        na,
+        counts: false,
+        ..Arm::new(name, run)
+    }
 }

@@ -119,7 +119,7 @@ impl<M: Mapper> Field<M> {
         let mut random = Random::new(seed);
         let claims = Claims::new(TOP - 1, SLOT);
         let filling = match shape.kind {
-            Kind::Slots { full: true } => fill(&mapper, len, &mut random)?,
+            Kind::FullSlots => fill(&mapper, len, &mut random)?,
             _ => Vec::new(),
         };
         for mapping in &filling {

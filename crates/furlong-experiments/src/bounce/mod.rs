@@ -21,7 +21,7 @@ use furlong::bounce::{Area, Custom, Order, ZeroPads};
 use furlong::sync::SpinLock;
 
 use super::iova_magazine::ThreadCpu;
-pub use allocator::{SlotAllocator, run_allocator};
+pub use allocator::{SlotAllocator, allocator_limit, run_allocator};
 use furlong_lab::model::{Failure, Outcome, Request, Workload};
 pub use lock::YieldingLock;
 use shape::{Kind, Shape};
@@ -37,11 +37,11 @@ type Arm<O, A, K> = Custom<O, A, ZeroPads, ThreadCpu, SpinLock, K>;
 pub fn run<O: Order, A: Area>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     match shape.kind {
-        Kind::Slots { .. } => driver::run::<O, A>(&shape, request),
+        Kind::Slots | Kind::FullSlots => driver::run::<O, A>(&shape, request),
         Kind::Memcpy => copies::memcpy(&shape, request),
         Kind::Copies => copies::run::<O, A>(&shape, request),
         Kind::Io(_) if request.exact => driver::run::<O, A>(&shape, request),
-        Kind::Io(queue) => io::run::<O, A>(&shape, queue, request),
+        Kind::Io(medium) => io::run::<O, A>(&shape, medium, request),
     }
 }
 
@@ -50,7 +50,7 @@ pub fn run<O: Order, A: Area>(request: &Request) -> Result<Outcome, Failure> {
 #[must_use]
 pub fn limit(workload: &Workload) -> Option<String> {
     match Shape::of(workload).ok()?.kind {
-        Kind::Io(queue) => io::why_not(queue),
+        Kind::Io(medium) => io::why_not(medium),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use furlong::bounce::{AreaFirst, LockFree, Locked, Off, PoolFirst};
+use serde_json::json;
 
 use super::YieldingLock;
 use super::mapper::Mapper;
@@ -120,31 +121,32 @@ fn load_of(name: &str) -> Workload {
 #[test]
 fn what_a_workload_cannot_mean_is_refused_by_its_name() {
     let refused = |name: &str, params: &[(&str, u64)]| {
+        let params = params.iter();
         let workload = Workload {
-            name: name.to_owned(),
-            params: params
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), *value))
-                .collect(),
-            ..Workload::default()
+            params: params.map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            ..load_of(name)
         };
         let Failure(why) = Shape::of(&workload).unwrap_err();
         assert!(why.contains(&format!("`{name}`")), "{why}");
         why
     };
-    assert!(refused("sideways", &[]).contains("is not a workload"));
-    assert!(refused("small-tape", &[]).contains("neither ram nor disk"));
+    let tape = Workload {
+        kind: json!({ "io": "tape" }),
+        ..load_of("small-ram")
+    };
+    let Failure(why) = Shape::of(&tape).unwrap_err();
+    assert!(why.starts_with("`small-ram`") && why.contains("`tape`"), "{why}");
     let alone = ("threads", 1);
-    let why = refused("empty-4k", &[("block_kib", 4), alone]);
+    let why = refused("empty-4k-1t", &[("block_kib", 4), alone]);
     assert!(why.contains("`outstanding`"), "{why}");
     for bad in [0, u64::MAX] {
-        let why = refused("empty-4k", &[("block_kib", bad), alone, ("outstanding", 1)]);
+        let why = refused("empty-4k-1t", &[("block_kib", bad), alone, ("outstanding", 1)]);
         assert!(why.contains("`block_kib`"), "{why}");
     }
     // The largest mapping is 256 KiB, and the pool has 4 MiB.
     for (kib, outstanding) in [(260, 1), (256, 17), (4, 1025)] {
         let why = refused(
-            "overflow-4k",
+            "overflow-4k-1t",
             &[("block_kib", kib), alone, ("outstanding", outstanding)],
         );
         assert!(why.contains("there is room for"), "{why}");

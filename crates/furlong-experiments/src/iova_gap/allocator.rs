@@ -56,7 +56,16 @@ pub trait AddressAllocator: Sized {
     ///
     /// # Errors
     /// Not all of them were reserved.
-    fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Self::Grant>, Failure>;
+    fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Self::Grant>, Failure> {
+        let grants = extents.iter().map(|extent| self.reserve_at(*extent));
+        let not_filled = || Failure("an extent that is free was not reserved".to_owned());
+        grants.collect::<Option<_>>().ok_or_else(not_filled)
+    }
+
+    /// Reserves a whole extent, or none of it. Only for an allocator that can.
+    fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Self::Grant> {
+        unreachable!("{extent:?} cannot be asked for")
+    }
 
     /// Reserves the request. Returns its start and its grant, or `None` if no place suits.
     fn reserve(&mut self, ask: &Ask) -> Option<(u64, Self::Grant)>;
@@ -72,5 +81,7 @@ pub trait AddressAllocator: Sized {
     fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure>;
 
     /// Entries that searches for a gap have visited so far, if counted.
-    fn visits(&self) -> Option<u64>;
+    fn visits(&self) -> Option<u64> {
+        None
+    }
 }

@@ -219,10 +219,6 @@ impl AddressAllocator for Wrong {
     fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure> {
         self.0.reserved()
     }
-
-    fn visits(&self) -> Option<u64> {
-        None
-    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! Workloads by name: the initial reservations and the requests.
+//! Workloads by kind: the initial reservations and the requests.
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
 use furlong_spec::Random;
+use serde::Deserialize;
 
 use super::allocator::{Ask, PAGE, Place};
 use furlong_lab::model::{Failure, Workload};
@@ -16,22 +17,29 @@ const LAST_32BIT: u64 = (1 << 32) - 1;
 /// Pages of the largest extent where sizes vary.
 const PAGES_MAX: u64 = 16;
 
-/// Initial reservations and requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+/// Initial reservations and requests, as the plan names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
     /// Single pages with gaps of one page between them: two pages fit only after the last one.
     Checkerboard,
     /// Every gap fits; the window begins at any of them.
     Scattered,
     /// A 32-bit limit: below it every gap but the lowest is too small, above it every gap fits.
+    #[serde(rename = "window-32bit")]
     Window32,
     /// Every gap has the right size but is one page off the alignment.
     Aligned,
+    /// The same, for an allocator that knows its aligned runs.
+    AlignedRuns,
     /// Extents of varying size and random lifetime, as low as possible.
+    #[serde(rename = "churn-bottom-up")]
     ChurnUp,
     /// The same, as high as possible.
+    #[serde(rename = "churn-top-down")]
     ChurnDown,
     /// Sizes, gaps and places vary.
+    #[serde(rename = "random-place")]
     Random,
 }
 
@@ -45,22 +53,10 @@ pub(super) struct Shape {
 
 impl Shape {
     pub(super) fn of(workload: &Workload) -> Result<Self, Failure> {
-        let kind = match workload.name.as_str() {
-            name if name.starts_with("checkerboard-") => Kind::Checkerboard,
-            name if name.starts_with("scattered-") => Kind::Scattered,
-            "window-32bit" => Kind::Window32,
-            "aligned" | "aligned-runs" => Kind::Aligned,
-            "churn-bottom-up" => Kind::ChurnUp,
-            "churn-top-down" => Kind::ChurnDown,
-            "random-place" => Kind::Random,
-            name => return Err(Failure(format!("`{name}` is not a workload"))),
-        };
-        let extents = workload.params.get("extents").copied().unwrap_or(0);
-        if !(2..=1 << 17).contains(&extents) {
-            let wanted = "`extents` is a number from 2 to 2^17 in the plan";
-            return Err(Failure(wanted.to_owned()));
-        }
-        Ok(Self { kind, extents })
+        Ok(Self {
+            kind: workload.read()?,
+            extents: workload.number("extents", 2..=1 << 17)?,
+        })
     }
 
     /// True if each operation replaces an extent; otherwise a grant is released at once.
@@ -89,7 +85,7 @@ impl Shape {
             Kind::Checkerboard => (0..n).map(|i| pages(2 * i + 1, 1)).collect(),
             Kind::Scattered => (0..n).map(|i| pages(3 * i + 2, 1)).collect(),
             Kind::Window32 => window_32bit(n),
-            Kind::Aligned => {
+            Kind::Aligned | Kind::AlignedRuns => {
                 let others = (0..n).map(|i| pages(32 * i + 17, 16));
                 [pages(0, 1)].into_iter().chain(others).collect()
             }
@@ -136,7 +132,7 @@ impl Shape {
                 place: Place::Highest,
                 ..two
             },
-            Kind::Aligned => Ask {
+            Kind::Aligned | Kind::AlignedRuns => Ask {
                 size: 16 * PAGE,
                 align: 16 * PAGE,
                 ..two
@@ -183,21 +179,15 @@ fn pages(first: u64, len: u64) -> Extent<Iova> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use furlong::addr::{Address, Extent, Iova};
     use furlong_spec::Random;
+use serde::Deserialize;
 
-    use super::{PAGE, Shape};
-    use furlong_lab::model::Workload;
+    use super::{Kind, PAGE, Shape};
+    use crate::iova_gap::experiment;
 
-    fn shape(name: &str, extents: u64) -> Shape {
-        let workload = Workload {
-            name: name.to_owned(),
-            params: BTreeMap::from([("extents".to_owned(), extents)]),
-            ..Workload::default()
-        };
-        Shape::of(&workload).expect("the workload is known")
+    fn shape(kind: Kind, extents: u64) -> Shape {
+        Shape { kind, extents }
     }
 
     /// Sizes in pages of the gaps between the extents below `end`, and the number of those extents.
@@ -214,21 +204,21 @@ mod tests {
 
     #[test]
     fn layouts_ascend_and_lie_in_their_space() {
-        for name in [
-            "checkerboard-1",
-            "scattered-1",
-            "window-32bit",
-            "aligned",
-            "churn-bottom-up",
-            "churn-top-down",
-            "random-place",
+        for kind in [
+            Kind::Checkerboard,
+            Kind::Scattered,
+            Kind::Window32,
+            Kind::Aligned,
+            Kind::ChurnUp,
+            Kind::ChurnDown,
+            Kind::Random,
         ] {
-            let shape = shape(name, 300);
+            let shape = shape(kind, 300);
             let layout = shape.layout(&mut Random::new(1));
-            assert!(layout.len() >= 300, "{name}");
-            assert!(layout.iter().all(|e| e.start().is_aligned(PAGE)), "{name}");
+            assert!(layout.len() >= 300, "{kind:?}");
+            assert!(layout.iter().all(|e| e.start().is_aligned(PAGE)), "{kind:?}");
             let mut pairs = layout.windows(2);
-            assert!(pairs.all(|pair| pair[0].last() < pair[1].start()), "{name}");
+            assert!(pairs.all(|pair| pair[0].last() < pair[1].start()), "{kind:?}");
             assert!(
                 layout
                     .iter()
@@ -239,7 +229,7 @@ mod tests {
 
     #[test]
     fn below_the_32bit_limit_only_the_lowest_gap_fits() {
-        let layout = shape("window-32bit", 1000).layout(&mut Random::new(1));
+        let layout = shape(Kind::Window32, 1000).layout(&mut Random::new(1));
         let (gaps, below) = gaps(&layout, 1 << 32);
         assert_eq!(below, 1000);
         assert_eq!(layout[below - 1].last().raw(), (1 << 32) - 1);
@@ -249,7 +239,7 @@ mod tests {
 
     #[test]
     fn aligned_gaps_have_the_size_and_miss_the_alignment() {
-        let layout = shape("aligned", 50).layout(&mut Random::new(1));
+        let layout = shape(Kind::Aligned, 50).layout(&mut Random::new(1));
         let (gaps, n) = gaps(&layout, u64::MAX);
         assert_eq!((gaps[0], n), (0, 51));
         assert!(gaps[1..].iter().all(|gap| *gap == 16));
@@ -259,12 +249,10 @@ mod tests {
 
     #[test]
     fn a_layout_that_would_not_fit_is_refused() {
-        let mut workload = Workload {
-            name: "aligned".to_owned(),
-            ..Workload::default()
-        };
-        assert!(Shape::of(&workload).is_err());
-        workload.params.insert("extents".to_owned(), 1 << 40);
-        assert!(Shape::of(&workload).is_err());
+        let mut workload = experiment().request("aligned", 1, false).workload;
+        for extents in [0, 1 << 40] {
+            workload.params.insert("extents".to_owned(), extents);
+            assert!(Shape::of(&workload).is_err());
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 use furlong::addr::{Extent, Iova};
 use furlong_spec::Random;
+use serde::Deserialize;
 
 use super::shared::{SharedAllocator, become_cpu};
 use super::watch::{Blind, Claims, Watch};
@@ -29,7 +30,9 @@ struct Shape {
     threads: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Kinds of workloads, as the plan names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Kind {
     /// A network card's ring on each CPU.
     Card,
@@ -41,20 +44,10 @@ enum Kind {
 
 impl Shape {
     fn of(workload: &Workload) -> Result<Self, Failure> {
-        let unknown = || Failure(format!("`{}` is not a workload", workload.name));
-        let (kind, _) = workload.name.rsplit_once('-').ok_or_else(unknown)?;
-        let kind = match kind {
-            "nic" => Kind::Card,
-            "nvme" => Kind::Queue,
-            "cross-cpu" => Kind::Cross,
-            _ => return Err(unknown()),
-        };
-        let threads = match workload.params.get("threads") {
-            Some(1) => 1,
-            Some(2) => 2,
-            _ => return Err(unknown()),
-        };
-        Ok(Self { kind, threads })
+        Ok(Self {
+            kind: workload.read()?,
+            threads: workload.number("threads", 1..=2)? as usize,
+        })
     }
 
     /// Number of CPUs. A hand-over has two sides, even if one thread plays both.

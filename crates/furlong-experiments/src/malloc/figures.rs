@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Library, Program, Work, file, parameter};
+use super::{Library, Program, Work, file};
 use furlong_lab::measure::launch::callgrind::Callgrind;
 use furlong_lab::measure::launch::pmu::{Event, event};
 use furlong_lab::model::result::Kind;
@@ -60,7 +60,7 @@ fn mixed<'a>(library: &'a Path, request: &Request, operations: u64) -> Result<Wo
     let names = ["round", "slots", "seed", "threads"];
     let mut arguments = vec!["mixed".to_owned(), format!("operations={operations}")];
     for name in names {
-        let value = parameter(&request.workload, name)?;
+        let value = request.workload.number(name, 0..=u64::MAX)?;
         arguments.push(format!("{name}={value}"));
     }
     let conservative = request.workload.params.get("conservative") == Some(&1);

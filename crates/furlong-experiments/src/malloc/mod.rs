@@ -13,17 +13,11 @@ mod tests;
 use std::path::PathBuf;
 
 pub(super) use environment::{environment, variables};
-pub(super) use figures::{countable, figures};
+use figures::{countable, figures};
 pub(super) use library::Library;
 pub(super) use program::{Done, Program, Work};
 
-use furlong_lab::model::{Failure, Workload};
-
-/// Returns a required parameter of a workload.
-pub(super) fn parameter(workload: &Workload, name: &str) -> Result<u64, Failure> {
-    let found = workload.params.get(name).copied();
-    found.ok_or_else(|| Failure(format!("`{}` has no `{name}`", workload.name)))
-}
+use furlong_lab::model::{Arm, Experiment, Failure, Plan};
 
 /// Returns the files of the installed libraries, each with the name of its arm.
 pub(super) fn found<const N: usize>(
@@ -39,4 +33,27 @@ pub(super) fn found<const N: usize>(
 /// Returns the file of a library.
 pub(super) fn file(library: &Library) -> Result<PathBuf, Failure> {
     library.find().map_err(Failure)
+}
+
+/// An experiment that compares two libraries on the work `mixed`.
+pub(super) trait Pair {
+    /// Text of the plan.
+    const PLAN: &'static str;
+    /// The arms and their libraries, the baseline first.
+    const ARMS: [(&'static str, Library); 2];
+}
+
+/// Builds such an experiment.
+pub(super) fn pair<P: Pair>() -> Experiment {
+    fn arm<P: Pair, const AT: usize>() -> Arm {
+        Arm {
+            na: |_| P::ARMS[AT].1.missing(),
+            ..Arm::new(P::ARMS[AT].0, |request| figures(&P::ARMS[AT].1, request))
+        }
+    }
+    Experiment {
+        plan: countable(Plan::compiled_in(P::PLAN)),
+        arms: vec![arm::<P, 0>(), arm::<P, 1>()],
+        files: || found(P::ARMS),
+    }
 }

@@ -4,53 +4,26 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::GLIBC;
+use super::{GLIBC, Kind};
 use crate::malloc::{Done, Library, Program, Work, file};
 use furlong_lab::model::{Failure, Outcome, Request, Workload};
 
-/// Works, by the prefix of a workload's name.
-const WORKS: [(&str, &str); 12] = [
-    ("alloc-test", "alloc-test"),
-    ("cache-", "cache"),
-    ("cfrac", "cfrac"),
-    ("espresso", "espresso"),
-    ("larson", "larson"),
-    ("mstress", "mstress"),
-    ("phases", "phases"),
-    ("producer-consumer", "batches"),
-    ("random-", "mixed"),
-    ("returns", "returns"),
-    ("sh", "sh"),
-    ("xmalloc", "batches"),
-];
-
-/// The workload that compares two threads with one.
-const SCALING: &str = "scaling";
-
-/// Runs a workload with a library preloaded.
-pub(super) fn run(library: &Library, request: &Request) -> Result<Outcome, Failure> {
+/// Runs a work of our program with a library preloaded.
+pub(super) fn run(name: &str, library: &Library, request: &Request) -> Result<Outcome, Failure> {
     let library = file(library)?;
-    let program = Program::new()?;
-    let load = &request.workload;
-    if load.name == SCALING {
-        return scaling("mixed", &program, &library, request);
-    }
-    let known = WORKS.iter().find(|(name, _)| load.name.starts_with(name));
-    let (_, name) =
-        known.ok_or_else(|| Failure(format!("there is no workload `{}`", load.name)))?;
-    let done = program.run(&work(name, &library, request, &[]), &[])?;
+    let done = Program::new()?.run(&work(name, &library, request, &[]), &[])?;
     Ok(outcome(&done))
 }
 
 /// Runs the allocator that does nothing.
 pub(super) fn nothing(request: &Request) -> Result<Outcome, Failure> {
-    let library = file(&GLIBC)?;
-    scaling("mixed-nothing", &Program::new()?, &library, request)
+    scaling("mixed-nothing", &GLIBC, request)
 }
 
 /// The reason if a workload makes no sense with the allocator that does nothing, otherwise `None`.
 pub(super) fn nothing_missing(workload: &Workload) -> Option<String> {
-    (workload.name != SCALING).then(|| "every block that it hands out is the same".to_owned())
+    let is_scaling = workload.read() == Ok(Kind::Scaling);
+    (!is_scaling).then(|| "every block that it hands out is the same".to_owned())
 }
 
 /// Builds the program's work, with the workload's parameters.
@@ -91,14 +64,14 @@ fn outcome(done: &Done) -> Outcome {
 
 /// Runs one thread, then two threads with the same work each. The result is the ratio of their
 /// operations per second. Both runs form one sample, so that a slow machine slows both.
-fn scaling(
+pub(super) fn scaling(
     name: &str,
-    program: &Program,
-    library: &Path,
+    library: &Library,
     request: &Request,
 ) -> Result<Outcome, Failure> {
-    let one = program.run(&work(name, library, request, &[("threads", 1)]), &[])?;
-    let two = program.run(&work(name, library, request, &[("threads", 2)]), &[])?;
+    let (program, library) = (Program::new()?, file(library)?);
+    let on = |threads| program.run(&work(name, &library, request, &[("threads", threads)]), &[]);
+    let (one, two) = (on(1)?, on(2)?);
     let speed = |done: &Done| done.operations as f64 / done.elapsed_s;
     // An allocator that does nothing also returns the requested lengths, so the digests agree.
     let mut sum = outcome(&two);

@@ -7,27 +7,32 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{inputs, redis};
-use crate::malloc::{Library, environment, file, parameter, variables};
+use crate::malloc::{Library, environment, file, variables};
 use crate::said;
 use furlong_lab::hash::fnv1a;
 use furlong_lab::measure::launch::command::find;
 use furlong_lab::measure::launch::finished::{Ending, Usage};
 use furlong_lab::measure::launch::launcher::{Launcher, Output, Task};
-use furlong_lab::model::{Failure, Outcome, Request, Workload};
+use furlong_lab::model::{Failure, Outcome, Request};
+use serde::Deserialize;
 
 /// Operations that one run of a program counts as: a request for fewer is one run.
 const OPERATIONS: u64 = 1 << 20;
 
 /// A real program as a workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Real {
     /// JSON, dictionaries, sorting.
+    #[serde(rename = "python3")]
     Python,
     /// The same, with every object allocated by malloc.
+    #[serde(rename = "python3-malloc")]
     PythonMalloc,
     /// Hashes, arrays, sorting.
     Perl,
     /// A database in memory: rows, an index, a join, a deletion.
+    #[serde(rename = "sqlite3")]
     Sqlite,
     /// A C program of many functions, compiled.
     Gcc,
@@ -46,20 +51,6 @@ pub(super) struct Call {
 }
 
 impl Real {
-    /// The program of a workload, if it is one of these.
-    pub(super) fn of(workload: &Workload) -> Option<Self> {
-        Some(match workload.name.as_str() {
-            "python3" => Self::Python,
-            "python3-malloc" => Self::PythonMalloc,
-            "perl" => Self::Perl,
-            "sqlite3" => Self::Sqlite,
-            "gcc" => Self::Gcc,
-            "git" => Self::Git,
-            "redis" => Self::Redis,
-            _ => return None,
-        })
-    }
-
     /// Required programs, with the packages that contain them.
     fn needs(self) -> &'static [(&'static str, &'static str)] {
         match self {
@@ -86,7 +77,7 @@ impl Real {
     /// Runs it as often as requested.
     pub(super) fn run(self, library: &Library, request: &Request) -> Result<Outcome, Failure> {
         let library = file(library)?;
-        let work = parameter(&request.workload, "work")?;
+        let work = request.workload.number("work", 0..=u64::MAX)?;
         let home = tempfile::tempdir().map_err(said)?;
         let launcher = Launcher::new().map_err(said)?;
         let (mut cpu_s, mut wall_s, mut rss_kib, mut digest) = (0.0, 0.0, 0, 0);

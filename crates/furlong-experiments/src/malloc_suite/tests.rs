@@ -1,7 +1,6 @@
 #![forbid(unsafe_code)]
 
-use super::real::Real;
-use super::{GLIBC, SUBJECTS, experiment, inputs, run};
+use super::{GLIBC, SUBJECTS, experiment, inputs, real, run};
 use furlong_lab::model::{Experiment, Outcome, Profile};
 
 fn outcome(experiment: &Experiment, workload: &str) -> Outcome {
@@ -10,26 +9,26 @@ fn outcome(experiment: &Experiment, workload: &str) -> Outcome {
 }
 
 /// Names of the workloads that can run here: those of real programs, or the others.
-fn able(experiment: &Experiment, real: bool) -> Vec<String> {
+fn able(experiment: &Experiment, is_real: bool) -> Vec<String> {
     let loads = experiment.plan.workloads.iter();
-    let able = loads.filter(|load| match Real::of(load) {
-        Some(program) => real && program.missing().is_none(),
-        None => !real,
+    let able = loads.filter(|load| match real(load) {
+        Some(program) => is_real && program.missing().is_none(),
+        None => !is_real,
     });
     able.map(|load| load.name.clone()).collect()
 }
 
 /// Checks that all arms give the same answers. Prints a note if no workload can run, and fails
 /// instead where the checks have installed all programs.
-fn answers_alike(real: bool) {
+fn answers_alike(is_real: bool) {
     let experiment = experiment();
-    let names = able(&experiment, real);
+    let names = able(&experiment, is_real);
     if names.is_empty() {
         eprintln!("skipped: none of the programs is installed");
     }
     let all = experiment.plan.workloads.iter();
-    let all = all.filter(|load| Real::of(load).is_some() == real).count();
-    let must_run = !real || std::env::var_os("FURLONG_PROGRAMS_ARE_THERE").is_some();
+    let all = all.filter(|load| real(load).is_some() == is_real).count();
+    let must_run = !is_real || std::env::var_os("FURLONG_PROGRAMS_ARE_THERE").is_some();
     assert!(!must_run || names.len() == all, "only {names:?} can run");
     for name in names {
         let (one, other) = (outcome(&experiment, &name), outcome(&experiment, &name));

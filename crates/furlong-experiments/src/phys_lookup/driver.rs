@@ -83,7 +83,7 @@ impl<L: LookupArm, D: Page> Field<L, D> {
         L::look(&table, &reader, |view| {
             for frame in queries.all() {
                 let (place, word) = answer::<L, D>(view, frame, memory.find(frame))?;
-                let is_lookup = shape.kind != Kind::Loop;
+                let is_lookup = !matches!(shape.kind, Kind::Loop(_));
                 answers.push(if is_lookup { place } else { frame as usize });
                 words.push(word);
             }
@@ -122,7 +122,7 @@ impl<L: LookupArm, D: Page> Field<L, D> {
         calls: u64,
     ) -> usize {
         match kind {
-            Kind::Loop => source.ask(batches, calls, |frame| black_box(frame) as usize),
+            Kind::Loop(_) => source.ask(batches, calls, |frame| black_box(frame) as usize),
             Kind::Guard => source.ask(batches, calls, |frame| {
                 L::look(&self.table, reader, |view| {
                     address(view.page_of(Pfn::new(frame)))
@@ -138,7 +138,7 @@ impl<L: LookupArm, D: Page> Field<L, D> {
 
     /// Cells of the index that `calls` lookups visit.
     fn count(&self, shape: &Shape, calls: u64) -> u64 {
-        if shape.kind == Kind::Loop {
+        if matches!(shape.kind, Kind::Loop(_)) {
             return 0;
         }
         let mut source = self.queries.source();
@@ -157,19 +157,13 @@ impl<L: LookupArm, D: Page> Field<L, D> {
 mod tests {
     use furlong::phys::{Direct, Tree};
 
-    use super::{Field, Kind, LookupArm, Memory, Page, Shape, answer, table};
+    use super::{Field, LookupArm, Memory, Page, Shape, answer, table};
+    use crate::phys_lookup::experiment;
     use crate::phys_lookup::page::Wide;
-    use furlong_lab::model::Workload;
 
     fn field(random: bool) -> (Shape, Field<Direct, Wide>) {
         let name = if random { "frag-1m-rand" } else { "frag-1m" };
-        let params = [("calls", 100), ("start_mib", 1), ("end_mib", 2)];
-        let shape = Shape::of(&Workload {
-            name: name.to_owned(),
-            params: params.map(|(name, value)| (name.to_owned(), value)).into(),
-            ..Workload::default()
-        });
-        let shape = shape.unwrap();
+        let shape = Shape::of(&experiment().request(name, 1, false).workload).unwrap();
         let layout = &shape.layouts(1).unwrap()[0];
         let field = Field::new(&shape, layout, 1, 1000).unwrap();
         (shape, field)
@@ -179,7 +173,6 @@ mod tests {
     fn an_answer_that_changes_on_the_clock_is_a_failure() {
         for random in [false, true] {
             let (shape, mut field) = field(random);
-            assert_eq!(shape.kind, Kind::Frag);
             field.time(&shape, 20).unwrap();
             let key = field.queries.source().next_key();
             field.answers[key] += size_of::<Wide>();

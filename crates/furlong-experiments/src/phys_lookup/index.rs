@@ -42,7 +42,7 @@ pub trait SegmentIndex: Sized {
 pub fn run_index<I: SegmentIndex>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     match shape.kind {
-        Kind::Fleet | Kind::Maps(_) => run::<I, Narrow>(&shape, request),
+        Kind::Fleet | Kind::Maps | Kind::Map(_) => run::<I, Narrow>(&shape, request),
         _ => run::<I, Wide>(&shape, request),
     }
 }
@@ -53,8 +53,8 @@ pub fn run_index<I: SegmentIndex>(request: &Request) -> Result<Outcome, Failure>
 pub fn index_limit(workload: &Workload) -> Option<String> {
     let lack = match Shape::of(workload).ok()?.kind {
         Kind::Guard | Kind::Race(_) => "it does not support readers during writes",
-        Kind::Loop => "nothing is looked up",
-        Kind::Find | Kind::Frag | Kind::Fleet | Kind::Maps(_) => return None,
+        Kind::Loop(_) => "nothing is looked up",
+        Kind::Find(_) | Kind::Frag(_) | Kind::Fleet | Kind::Maps | Kind::Map(_) => return None,
     };
     Some(lack.to_owned())
 }

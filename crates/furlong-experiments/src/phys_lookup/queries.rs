@@ -28,7 +28,7 @@ impl<F: Copy + Into<u64> + TryFrom<u64>> Queries<F> {
         seed: u64,
         lookups: u64,
     ) -> Result<Self, Failure> {
-        let inside = match (shape.random, layout.asks) {
+        let inside = match (shape.is_random(), layout.asks) {
             (true, Asks::Remainder { start, end }) => Some((start, end, seed)),
             _ => None,
         };

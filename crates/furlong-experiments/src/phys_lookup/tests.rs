@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use furlong_spec::phys_map::REAL_MAPS;
+use serde_json::json;
 
 use super::{experiment, shape::Shape};
 use furlong_lab::model::{Arm, Failure, Outcome, Profile, Request, Workload};
@@ -148,34 +149,40 @@ fn each_real_map_has_a_workload() {
 
 #[test]
 fn a_workload_that_makes_no_sense_is_refused_by_name() {
-    let refused = |name: &str, param: Option<(&str, u64)>| {
-        let known = experiment().plan.workload(name).cloned();
-        let mut load = known.unwrap_or_else(|| Workload {
-            name: name.to_owned(),
-            ..Workload::default()
-        });
-        if let Some((param, value)) = param {
-            load.params.insert(param.to_owned(), value);
-        }
+    let refused = |load: Workload| {
+        let name = &load.name;
         let Failure(why) = Shape::of(&load).unwrap_err();
         assert!(why.starts_with(&format!("`{name}`")), "{why}");
         // The run reports it without a panic.
         let arm = &experiment().arms[3];
-        assert_eq!(
-            (arm.run)(&request(&load, 1, false)),
-            Err(Failure(why.clone()))
-        );
+        let run = (arm.run)(&request(&load, 1, false));
+        assert_eq!(run, Err(Failure(why.clone())));
         why
     };
-    assert!(refused("find-1k", Some(("calls", 0))).contains("`calls` is a number"));
-    assert!(refused("find-7", None).contains("`calls` is a number"));
-    assert!(refused("frag-1m", Some(("end_mib", 1))).contains("`end_mib` is larger"));
-    assert!(refused("frag-1m", Some(("end_mib", 4096))).contains("at most 2048"));
-    assert!(refused("frag-1m", Some(("start_mib", 0))).contains("`start_mib` is at least 1"));
-    assert!(refused("fleet", Some(("segments", 1))).contains("from 2 to 100,000"));
-    assert!(refused("maps", Some(("scale", 0))).contains("`scale` is a number"));
-    assert!(refused("plug-race", Some(("pairs_per_s", 0))).contains("`pairs_per_s`"));
-    for unknown in ["map-toaster", "guard-rand", "fleet-rand", "lookup"] {
-        assert!(refused(unknown, None).contains("no such workload"));
+    let with = |name: &str, (param, value): (&str, u64)| {
+        let mut load = workload(name);
+        load.params.insert(param.to_owned(), value);
+        refused(load)
+    };
+    assert!(with("find-1k", ("calls", 0)).contains("`calls` is a number"));
+    assert!(with("frag-1m", ("end_mib", 1)).contains("`end_mib` is a number from 2 to 2048"));
+    assert!(with("frag-1m", ("end_mib", 4096)).contains("`end_mib` is a number from 2 to 2048"));
+    assert!(with("frag-1m", ("start_mib", 0)).contains("`start_mib` is a number from 1 to 1"));
+    assert!(with("frag-1m", ("start_mib", 2)).contains("`start_mib` is a number from 1 to 1"));
+    assert!(with("fleet", ("segments", 1)).contains("from 2 to 100000"));
+    assert!(with("maps", ("scale", 0)).contains("`scale` is a number"));
+    assert!(with("plug-race", ("pairs_per_s", 0)).contains("`pairs_per_s`"));
+    let mut load = workload("find-1k");
+    load.params.clear();
+    assert!(refused(load).contains("`calls` is a number"));
+    let unknown = [
+        (json!({ "map": "toaster" }), "there is no map `toaster`"),
+        (json!({ "guard": "random" }), "expected unit"),
+        (json!("lookup"), "unknown variant"),
+    ];
+    for (kind, why) in unknown {
+        let load = Workload { kind, ..workload("guard") };
+        let said = refused(load);
+        assert!(said.contains(why), "{said}");
     }
 }

@@ -1,12 +1,15 @@
-//! Workloads, parsed from name and parameters.
+//! Workloads: their kinds, as the plan names them, and their parameters.
 #![forbid(unsafe_code)]
 
 use furlong_spec::vmspace::trace::Class;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use furlong_lab::model::{Failure, Workload};
 
 /// Kinds of workloads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
     /// An index alone.
     Index(OnIndex),
@@ -15,7 +18,7 @@ pub(super) enum Kind {
     /// The recorded calls and faults of a kernel build.
     Build,
     /// The calls of one kind during the replay of a recording.
-    Calls(Class),
+    Calls(#[serde(deserialize_with = "class")] Class),
     /// The recording's faults, in the spaces' final states.
     Faults,
     /// The break, moved up and down.
@@ -23,19 +26,32 @@ pub(super) enum Kind {
 }
 
 /// Operations on an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OnIndex {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnIndex {
+    /// Look-ups of addresses.
     LookUp,
+    /// Stores in random order.
     StoreRandom,
+    /// Erasures in random order.
     EraseRandom,
+    /// Stores in ascending order.
     Append,
+    /// Walks through all areas.
     Iterate,
+    /// Copies of all areas.
     Fork,
+    /// Copies of most areas.
     BulkFork,
+    /// Replacements, as high as possible.
     Churn,
+    /// A guest that comes and goes.
     Toggle,
+    /// Searches for the lowest gap.
     GapLow,
+    /// Searches for the highest gap.
     GapHigh,
+    /// Searches for a gap where none suits.
     GapNone,
 }
 
@@ -58,125 +74,89 @@ const AREAS_MAX: u64 = 1 << 24;
 
 impl Shape {
     pub(super) fn of(load: &Workload) -> Result<Self, Failure> {
-        let name = load.name.as_str();
-        let kind = kind(name).ok_or_else(|| Failure(format!("`{name}` is not a workload")))?;
-        let number = |key| load.params.get(key).copied();
-        let areas = match (kind, number("areas")) {
-            (Kind::Build | Kind::Calls(_) | Kind::Faults, _) => 0,
-            (_, Some(areas @ 2..=AREAS_MAX)) => areas as usize,
-            _ => {
-                let wanted = "`areas` is a number from 2 to 2^24 in the plan";
-                return Err(Failure(wanted.to_owned()));
-            }
-        };
-        let threads = match (kind, number("threads")) {
-            (Kind::Readers, Some(threads @ 1..=64)) => threads as usize,
-            (Kind::Readers, _) => {
-                let wanted = "`threads` is a number from 1 to 64 in the plan";
-                return Err(Failure(wanted.to_owned()));
-            }
-            _ => 1,
-        };
+        let kind = load.read()?;
+        let is_set = |name| load.params.get(name) == Some(&1);
         Ok(Self {
             kind,
-            areas,
-            threads,
-            computes: number("computes") == Some(1),
-            apart: number("apart") == Some(1),
+            areas: match kind {
+                Kind::Build | Kind::Calls(_) | Kind::Faults => 0,
+                _ => load.number("areas", 2..=AREAS_MAX)? as usize,
+            },
+            threads: match kind {
+                Kind::Readers => load.number("threads", 1..=64)? as usize,
+                _ => 1,
+            },
+            computes: is_set("computes"),
+            apart: is_set("apart"),
         })
     }
 }
 
-/// Workloads by the prefix of a name; the rest is the size.
-const STEMS: [(&str, OnIndex); 13] = [
-    ("lookup-", OnIndex::LookUp),
-    ("small-", OnIndex::LookUp),
-    ("store-random-", OnIndex::StoreRandom),
-    ("erase-random-", OnIndex::EraseRandom),
-    ("append", OnIndex::Append),
-    ("iterate", OnIndex::Iterate),
-    ("bulk-fork", OnIndex::BulkFork),
-    ("fork-", OnIndex::Fork),
-    ("churn-", OnIndex::Churn),
-    ("toggle-one", OnIndex::Toggle),
-    ("gap-low", OnIndex::GapLow),
-    ("gap-high", OnIndex::GapHigh),
-    ("gap-none", OnIndex::GapNone),
+/// Classes of calls that a workload may time.
+const CLASSES: [Class; 9] = [
+    Class::Map,
+    Class::MapFixed,
+    Class::Unmap,
+    Class::Protect,
+    Class::Brk,
+    Class::Remap,
+    Class::Fork,
+    Class::Fault,
+    Class::End,
 ];
 
-/// Workloads that time the calls of one kind.
-const CALLS: [(&str, Class); 9] = [
-    ("kernbench-map", Class::Map),
-    ("kernbench-fixed", Class::MapFixed),
-    ("kernbench-unmap", Class::Unmap),
-    ("kernbench-protect", Class::Protect),
-    ("kernbench-brk", Class::Brk),
-    ("runtimes-remap", Class::Remap),
-    ("kernbench-fork", Class::Fork),
-    ("kernbench-fault", Class::Fault),
-    ("kernbench-end", Class::End),
-];
-
-fn kind(name: &str) -> Option<Kind> {
-    let call = CALLS.iter().find(|(call, _)| *call == name);
-    if let Some((_, class)) = call {
-        return Some(Kind::Calls(*class));
-    }
-    Some(match name {
-        "kernbench" => Kind::Build,
-        "fault" => Kind::Faults,
-        "brk" => Kind::Break,
-        _ if name.starts_with("readers-") => Kind::Readers,
-        _ => Kind::Index(STEMS.iter().find(|(stem, _)| name.starts_with(stem))?.1),
-    })
+fn class<'de, D: Deserializer<'de>>(from: D) -> Result<Class, D::Error> {
+    let name = String::deserialize(from)?;
+    let known = CLASSES.into_iter().find(|class| class.name() == name);
+    known.ok_or_else(|| D::Error::custom(format!("`{name}` is no class of calls")))
 }
 
-/// True if a workload is on an index alone.
+/// The operation of a workload on an index alone; otherwise `None`.
 #[must_use]
-pub fn on_index(load: &Workload) -> bool {
-    matches!(kind(&load.name), Some(Kind::Index(_)))
+pub fn on_index(load: &Workload) -> Option<OnIndex> {
+    match load.read() {
+        Ok(Kind::Index(operation)) => Some(operation),
+        _ => None,
+    }
+}
+
+/// True if threads look up while one writes.
+#[must_use]
+pub fn has_readers(load: &Workload) -> bool {
+    load.read() == Ok(Kind::Readers)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::Shape;
-    use furlong_lab::model::Workload;
+    use crate::vmspace_index::experiment;
 
     fn said(name: &str, params: &[(&str, u64)]) -> Result<Shape, String> {
-        let params = params
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), *value));
-        let load = Workload {
-            name: name.to_owned(),
-            params: BTreeMap::from_iter(params),
-            ..Workload::default()
-        };
+        let mut load = experiment().plan.workload(name).unwrap().clone();
+        let params = params.iter();
+        load.params = params.map(|(key, value)| ((*key).to_owned(), *value)).collect();
         Shape::of(&load).map_err(|failure| failure.0)
     }
 
     #[test]
     fn what_makes_no_sense_is_refused_in_a_line() {
-        assert!(
-            said("churn", &[])
-                .unwrap_err()
-                .contains("is not a workload")
-        );
-        assert!(said("churn-1k", &[]).unwrap_err().contains("`areas`"));
-        assert!(
-            said("churn-1k", &[("areas", 1)])
-                .unwrap_err()
-                .contains("`areas`")
-        );
+        for params in [&[][..], &[("areas", 1)]] {
+            assert!(said("churn-1k", params).unwrap_err().contains("`areas`"));
+        }
         let readers = said("readers-1", &[("areas", 64)]).unwrap_err();
         assert!(readers.contains("`threads`"));
-        assert_eq!(
-            said("readers-1", &[("areas", 64), ("threads", 2)])
-                .unwrap()
-                .threads,
-            2
-        );
+        let readers = said("readers-1", &[("areas", 64), ("threads", 2)]).unwrap();
+        assert_eq!(readers.threads, 2);
         assert!(said("kernbench", &[]).is_ok());
+    }
+
+    #[test]
+    fn a_kind_that_is_not_known_is_refused_by_name() {
+        let mut load = experiment().plan.workloads.remove(0);
+        for kind in ["churn", "calls"].map(Into::into) {
+            load.kind = kind;
+            let failure = Shape::of(&load).unwrap_err();
+            assert!(failure.0.starts_with("`kernbench`: "), "{}", failure.0);
+        }
     }
 }

@@ -19,7 +19,7 @@ use furlong_spec::Random;
 use crate::batches::in_batches;
 use crate::traffic::Buffer;
 use furlong_lab::hash::digest;
-use furlong_lab::model::{Failure, Outcome, Request};
+use furlong_lab::model::{Failure, Outcome, Request, Workload};
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
@@ -36,8 +36,8 @@ const BATCH: u64 = 512;
 
 /// True if a workload is one of these.
 #[must_use]
-pub fn is_one(name: &str) -> bool {
-    name.starts_with("gas-")
+pub fn is_one(load: &Workload) -> bool {
+    load.kind == "gas"
 }
 
 /// Runs one sample on a space of any configuration.
@@ -45,10 +45,10 @@ pub fn is_one(name: &str) -> bool {
 /// # Errors
 /// The workload is not known, or the space is broken or does not hold the expected extents.
 pub fn run<C: Config<Counters: 'static>>(request: &Request) -> Result<Outcome, Failure> {
-    let live = request.workload.params.get("live").copied().unwrap_or(0);
-    if !is_one(&request.workload.name) || !(2..=1 << 24).contains(&live) || live % 2 != 0 {
-        let text = "gas- workloads have an even number from 2 to 2^24 for `live` in the plan";
-        return Err(Failure(text.to_owned()));
+    let load = &request.workload;
+    let live = load.number("live", 2..=1 << 24)?;
+    if !is_one(load) || live % 2 != 0 {
+        return Err(load.wrong("is of the kind `gas`, with an even number for `live`"));
     }
     let mut driver = Driver::<C>::new(live as usize / 2, request.seed)?;
     // One full batch, so that extents lie where others have been.
@@ -226,24 +226,18 @@ mod tests {
     use furlong::rbtree::{Checked, Deferred, Eager, Off, Tally};
 
     use super::run;
-    use furlong_lab::model::{Outcome, Request, Workload};
+    use crate::iova_propagation;
+    use furlong_lab::model::{Outcome, Request};
 
     fn request(name: &str, live: u64, exact: bool) -> Request {
-        Request {
-            workload: Workload {
-                name: name.to_owned(),
-                params: [("live".to_owned(), live)].into(),
-                ..Workload::default()
-            },
-            seed: 7,
-            operations: 3000,
-            exact,
-        }
+        let mut request = iova_propagation::experiment().request(name, 3000, exact);
+        request.workload.params.insert("live".to_owned(), live);
+        request
     }
 
     #[test]
     fn the_arms_give_the_same_answers_and_count_different_work() {
-        let request = request("gas-small", 300, true);
+        let request = request("gas-1k", 300, true);
         let eager = run::<Custom<u64, Eager, Tally>>(&request).unwrap();
         let deferred = run::<Custom<u64, Deferred, Tally>>(&request).unwrap();
         let checked = run::<Custom<u64, Checked, Tally>>(&request).unwrap();
@@ -263,7 +257,7 @@ mod tests {
     #[test]
     fn a_number_of_extents_that_cannot_be_halved_is_refused() {
         for live in [0, 1, 3, 1 << 25] {
-            assert!(run::<Custom<u64, Eager, Off>>(&request("gas-small", live, false)).is_err());
+            assert!(run::<Custom<u64, Eager, Off>>(&request("gas-1k", live, false)).is_err());
         }
         assert!(run::<Custom<u64, Eager, Off>>(&request("plain", 4, false)).is_err());
     }

@@ -18,7 +18,7 @@ use furlong_spec::Random;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
 pub use structure::{ByKey, Keyed, Map, Ordered, Tree, Work, node_of};
-use workload::{Kind, Shape};
+use workload::{Kind, Moves, Order, nodes};
 
 /// Untimed batches at the start: the structure takes on the workload's typical shape, and caches
 /// and predictors warm up.
@@ -29,8 +29,8 @@ const WARM_BATCHES: u32 = 2;
 /// # Errors
 /// The workload is not known, or the structure is broken or does not hold the expected nodes.
 pub fn run<S: Ordered>(request: &Request) -> Result<Outcome, Failure> {
-    let shape = Shape::of(&request.workload)?;
-    let mut driver = Driver::<S>::new(shape, request.seed);
+    let load = &request.workload;
+    let mut driver = Driver::<S>::new(load.read()?, nodes(load)?, request.seed);
     for _ in 0..WARM_BATCHES {
         driver.batch();
     }
@@ -52,6 +52,20 @@ pub fn run<S: Ordered>(request: &Request) -> Result<Outcome, Failure> {
         elapsed_s,
         digest,
     })
+}
+
+/// Runs one sample of a workload on a structure that removes by node or by key, as the workload
+/// asks.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_keyed<S: Keyed>(request: &Request) -> Result<Outcome, Failure> {
+    let kind: Kind = request.workload.read()?;
+    if kind.by_key {
+        run::<ByKey<S>>(request)
+    } else {
+        run::<S>(request)
+    }
 }
 
 /// Time and work of batches.
@@ -96,7 +110,7 @@ impl Batch {
 
 /// A structure and the state of its workload between batches.
 struct Driver<S> {
-    shape: Shape,
+    kind: Kind,
     random: Random,
     subject: S,
     /// For removals: the copy that refills the structure when it is empty.
@@ -110,27 +124,26 @@ struct Driver<S> {
 }
 
 impl<S: Ordered> Driver<S> {
-    fn new(shape: Shape, seed: u64) -> Self {
-        let nodes = shape.nodes;
+    fn new(kind: Kind, nodes: usize, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let mut subject = S::new(nodes);
         let mut linked = vec![false; nodes];
         let mut order: Vec<u32> = (0..nodes).map(|node| node as u32).collect();
-        if shape.is_random {
+        if kind.order == Order::Random {
             random.shuffle(&mut order);
         }
-        let filled = match shape.kind {
-            Kind::Insert => 0,
-            Kind::Toggle => nodes / 2,
-            Kind::Remove => nodes,
+        let filled = match kind.moves {
+            Moves::Insert => 0,
+            Moves::Toggle => nodes / 2,
+            Moves::Remove => nodes,
         };
         for node in &order[..filled] {
             subject.insert(*node);
             linked[*node as usize] = true;
         }
-        let full = (shape.kind == Kind::Remove).then(|| subject.copy());
+        let full = (kind.moves == Moves::Remove).then(|| subject.copy());
         Self {
-            shape,
+            kind,
             random,
             subject,
             full,
@@ -143,9 +156,9 @@ impl<S: Ordered> Driver<S> {
     /// Runs one batch, with as many operations as nodes.
     fn batch(&mut self) -> Batch {
         let reset = Instant::now();
-        match (self.shape.kind, &self.full) {
-            (Kind::Insert, _) => self.subject.clear(),
-            (Kind::Remove, Some(full)) => self.subject.copy_from(full),
+        match (self.kind.moves, &self.full) {
+            (Moves::Insert, _) => self.subject.clear(),
+            (Moves::Remove, Some(full)) => self.subject.copy_from(full),
             _ => {}
         }
         let reset = reset.elapsed();
@@ -153,10 +166,10 @@ impl<S: Ordered> Driver<S> {
         let before = self.subject.work();
         let order = black_box(self.order.as_slice());
         let start = Instant::now();
-        match self.shape.kind {
-            Kind::Insert => insert_all(&mut self.subject, order),
-            Kind::Remove => remove_all(&mut self.subject, order),
-            Kind::Toggle => toggle_all(&mut self.subject, order),
+        match self.kind.moves {
+            Moves::Insert => insert_all(&mut self.subject, order),
+            Moves::Remove => remove_all(&mut self.subject, order),
+            Moves::Toggle => toggle_all(&mut self.subject, order),
         }
         let timed = start.elapsed();
         let work = self.subject.work().since(before);
@@ -170,14 +183,14 @@ impl<S: Ordered> Driver<S> {
 
     /// Draws the order of the next batch, and updates the expected nodes.
     fn draw(&mut self) {
-        match self.shape.kind {
-            Kind::Toggle if self.shape.is_random => self.draw_toggles(),
-            Kind::Toggle => self.slide(),
-            Kind::Insert | Kind::Remove => {
-                if self.shape.is_random {
+        match self.kind.moves {
+            Moves::Toggle if self.kind.order == Order::Random => self.draw_toggles(),
+            Moves::Toggle => self.slide(),
+            Moves::Insert | Moves::Remove => {
+                if self.kind.order == Order::Random {
                     self.random.shuffle(&mut self.order);
                 }
-                self.linked.fill(self.shape.kind == Kind::Insert);
+                self.linked.fill(self.kind.moves == Moves::Insert);
             }
         }
     }
@@ -247,20 +260,13 @@ mod tests {
     use furlong::rbtree::{Checked, Custom, Tally};
 
     use super::{ByKey, Map, Ordered, Tree, run};
-    use furlong_lab::model::{Request, Workload};
+    use crate::iova_propagation;
+    use furlong_lab::model::Request;
 
     fn request(workload: &str, nodes: u64, operations: u64, exact: bool) -> Request {
-        let workload = Workload {
-            name: workload.to_owned(),
-            params: [("nodes".to_owned(), nodes)].into(),
-            ..Workload::default()
-        };
-        Request {
-            workload,
-            seed: 5,
-            operations,
-            exact,
-        }
+        let mut request = iova_propagation::experiment().request(workload, operations, exact);
+        request.workload.params.insert("nodes".to_owned(), nodes);
+        request
     }
 
     fn digest<S: Ordered>(workload: &str) -> u64 {
@@ -292,8 +298,10 @@ mod tests {
 
     #[test]
     fn an_unknown_workload_is_a_failure() {
-        assert!(run::<Map>(&request("plain-sideways", 8, 8, false)).is_err());
-        assert!(run::<Map>(&request("plain", 1, 8, false)).is_err());
+        assert!(run::<Map>(&request("gas-1k", 8, 8, false)).is_err());
+        for nodes in [0, 1, 3, 1 << 31] {
+            assert!(run::<Map>(&request("plain", nodes, 8, false)).is_err());
+        }
     }
 
     #[test]

@@ -362,10 +362,7 @@ impl Args {
                 name: filled.workload.clone(),
                 about: "one run of each command".to_owned(),
                 quick: true,
-                metrics: vec![],
-                operations: None,
-                params: BTreeMap::new(),
-                smoke: BTreeMap::new(),
+                ..Workload::default()
             },
             blocks,
             batch: Batch::Operations(1),

@@ -2,8 +2,11 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, Profile, Workload};
@@ -39,6 +42,33 @@ pub struct Outcome {
 /// An arm gave a wrong answer or could not run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure(pub String);
+
+impl Workload {
+    /// Reads its kind as the experiment's own type.
+    ///
+    /// # Errors
+    /// The plan's kind is none of that type.
+    pub fn read<K: DeserializeOwned>(&self) -> Result<K, Failure> {
+        K::deserialize(&self.kind).map_err(|error| self.wrong(error))
+    }
+
+    /// Returns a parameter that must lie in a range.
+    ///
+    /// # Errors
+    /// It is missing, or outside the range.
+    pub fn number(&self, name: &str, range: RangeInclusive<u64>) -> Result<u64, Failure> {
+        let found = self.params.get(name).filter(|value| range.contains(value));
+        let (low, high) = range.clone().into_inner();
+        let wanted = || self.wrong(format!("`{name}` is a number from {low} to {high}"));
+        found.copied().ok_or_else(wanted)
+    }
+
+    /// Returns a failure that names the workload.
+    #[must_use]
+    pub fn wrong(&self, why: impl Display) -> Failure {
+        Failure(format!("`{}`: {why}", self.name))
+    }
+}
 
 /// Runs one sample of one arm in this process.
 pub type ArmFn = fn(&Request) -> Result<Outcome, Failure>;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use furlong_stats::value::MARGIN;
 use furlong_stats::value::{Better, CONTROL, Kind, Metric};
@@ -265,6 +266,10 @@ pub struct Workload {
     pub name: String,
     /// The work that it does, one sentence.
     pub about: String,
+    /// The work in the experiment's own terms, which it reads with [`Workload::read`]. Records do
+    /// not have it.
+    #[serde(default, skip_serializing)]
+    pub kind: Value,
     /// Runs under the quick profile too.
     #[serde(default)]
     pub quick: bool,

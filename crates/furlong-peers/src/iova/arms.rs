@@ -1,10 +1,11 @@
 //! The peers as arms of `iova-gap`, and the workloads that each cannot run.
 #![forbid(unsafe_code)]
 
-use furlong_experiments::iova_gap::{AddressAllocator, run};
+use furlong_experiments::iova_gap::{Kind, run};
 use furlong_lab::model::{Arm, Workload};
 
 use super::{Buddy, FreeMap, OffsetAllocator, RangeAlloc, RangeMap, VmAllocator};
+use crate::arm;
 
 /// The experiment in which they are arms.
 pub const EXPERIMENT: &str = "iova-gap";
@@ -28,14 +29,13 @@ enum Need {
 
 impl Need {
     fn of(workload: &Workload) -> Need {
-        match workload.name.as_str() {
-            name if name.starts_with("checkerboard-") => Need::Size,
-            "aligned" | "aligned-runs" => Need::Align,
-            name if name.starts_with("scattered-") => Need::Window,
-            "window-32bit" => Need::Window,
-            "churn-bottom-up" | "churn-top-down" => Need::Place,
-            "random-place" => Need::Random,
-            _ => Need::Unknown,
+        match workload.read() {
+            Ok(Kind::Checkerboard) => Need::Size,
+            Ok(Kind::Aligned | Kind::AlignedRuns) => Need::Align,
+            Ok(Kind::Scattered | Kind::Window32) => Need::Window,
+            Ok(Kind::ChurnUp | Kind::ChurnDown) => Need::Place,
+            Ok(Kind::Random) => Need::Random,
+            Err(_) => Need::Unknown,
         }
     }
 
@@ -63,12 +63,12 @@ const BUDDY: &[Need] = &[Need::Size, Need::Align];
 #[must_use]
 pub fn arms() -> Vec<Arm> {
     vec![
-        arm::<FreeMap>("free-map", |_| None),
-        arm::<RangeMap>("rangemap", |_| None),
-        arm::<RangeAlloc>("range-alloc", |load| na(load, RANGE_ALLOC)),
-        arm::<VmAllocator>("vm-allocator", |load| na(load, VM_ALLOCATOR)),
-        arm::<OffsetAllocator>("offset-allocator", |load| na(load, OFFSET_ALLOCATOR)),
-        arm::<Buddy>("buddy-system", |load| na(load, BUDDY)),
+        arm("free-map", run::<FreeMap>, |_| None),
+        arm("rangemap", run::<RangeMap>, |_| None),
+        arm("range-alloc", run::<RangeAlloc>, |load| na(load, RANGE_ALLOC)),
+        arm("vm-allocator", run::<VmAllocator>, |load| na(load, VM_ALLOCATOR)),
+        arm("offset-allocator", run::<OffsetAllocator>, |load| na(load, OFFSET_ALLOCATOR)),
+        arm("buddy-system", run::<Buddy>, |load| na(load, BUDDY)),
     ]
 }
 
@@ -76,12 +76,4 @@ pub fn arms() -> Vec<Arm> {
 fn na(load: &Workload, able: &[Need]) -> Option<String> {
     let need = Need::of(load);
     (!able.contains(&need)).then(|| need.lack())
-}
-
-fn arm<A: AddressAllocator>(name: &'static str, na: fn(&Workload) -> Option<String>) -> Arm {
-    Arm {
-        na,
-        counts: false,
-        ..Arm::new(name, run::<A>)
-    }
 }

@@ -12,7 +12,7 @@ use buddy_system_allocator::FrameAllocator;
 use furlong::addr::{Address, Extent, Iova};
 use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};
 use furlong_lab::model::Failure;
-use furlong_spec::iova::{Geometry, Place};
+use furlong_spec::iova::Geometry;
 
 use super::extents::not_filled;
 use super::{Align, Offers, Peer};
@@ -77,6 +77,21 @@ impl AddressAllocator for Buddy {
         Ok(grants)
     }
 
+    fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Range<usize>> {
+        let [first, last] = [extent.start(), extent.last()].map(|at| at.raw() >> self.shift);
+        let range = first as usize..(last as usize).checked_add(1)?;
+        for (first, size) in blocks(range.clone()) {
+            if self.theirs.alloc_at(first, size).is_none() {
+                for (first, size) in blocks(range.start..first) {
+                    self.theirs.dealloc(first, size);
+                }
+                return None;
+            }
+        }
+        self.taken += range.len();
+        Some(range)
+    }
+
     #[inline]
     fn reserve(&mut self, ask: &Ask) -> Option<(u64, Range<usize>)> {
         let size = ask.size.max(ask.align) >> self.shift;
@@ -103,40 +118,16 @@ impl AddressAllocator for Buddy {
             Err(Failure(format!("{} granules are reserved", self.taken)))
         }
     }
-
-    fn visits(&self) -> Option<u64> {
-        None
-    }
 }
 
 impl Peer for Buddy {
     const OFFERS: Offers = Offers {
-        places: &[Place::Random(0)],
         align: Align::InPlace,
-        window: false,
         reserve_at: true,
-        release_at: false,
-        reserved: false,
-        mistakes: false,
+        ..Offers::ANY_PLACE
     };
 
     fn over(geometry: Geometry) -> Option<Self> {
         Self::with_granule(geometry.extent(), geometry.granule)
-    }
-
-    /// Reserves block by block; `None` if any is not free.
-    fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Range<usize>> {
-        let [first, last] = [extent.start(), extent.last()].map(|at| at.raw() >> self.shift);
-        let range = first as usize..(last as usize).checked_add(1)?;
-        for (first, size) in blocks(range.clone()) {
-            if self.theirs.alloc_at(first, size).is_none() {
-                for (first, size) in blocks(range.start..first) {
-                    self.theirs.dealloc(first, size);
-                }
-                return None;
-            }
-        }
-        self.taken += range.len();
-        Some(range)
     }
 }

@@ -19,7 +19,7 @@ use furlong_experiments::iova_gap::{self, AddressAllocator, Ask};
 use furlong_lab::model::Failure;
 use furlong_spec::iova::Geometry;
 
-use super::extents::{extent, not_filled};
+use super::extents::extent;
 use super::starts::{Starts, highest_in, lowest_in};
 use super::{Offers, Peer};
 
@@ -180,9 +180,15 @@ impl AddressAllocator for FreeMap {
         })
     }
 
-    fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Extent<Iova>>, Failure> {
-        let grants = extents.iter().map(|extent| self.reserve_at(*extent));
-        grants.collect::<Option<_>>().ok_or_else(not_filled)
+    fn reserve_at(&mut self, wanted: Extent<Iova>) -> Option<Extent<Iova>> {
+        let (start, last) = (wanted.start().raw(), wanted.last().raw());
+        let (gap_last, before) = self.gaps.range_mut(last..).next()?;
+        if start < *gap_last - *before {
+            return None;
+        }
+        let cut = cut(*gap_last, before, start, last - start);
+        self.settle(cut);
+        Some(wanted)
     }
 
     #[inline]
@@ -220,10 +226,6 @@ impl AddressAllocator for FreeMap {
         }
         Ok(reserved)
     }
-
-    fn visits(&self) -> Option<u64> {
-        None
-    }
 }
 
 impl Peer for FreeMap {
@@ -231,16 +233,5 @@ impl Peer for FreeMap {
 
     fn over(geometry: Geometry) -> Option<Self> {
         Self::new(geometry.extent()).ok()
-    }
-
-    fn reserve_at(&mut self, wanted: Extent<Iova>) -> Option<Extent<Iova>> {
-        let (start, last) = (wanted.start().raw(), wanted.last().raw());
-        let (gap_last, before) = self.gaps.range_mut(last..).next()?;
-        if start < *gap_last - *before {
-            return None;
-        }
-        let cut = cut(*gap_last, before, start, last - start);
-        self.settle(cut);
-        Some(wanted)
     }
 }

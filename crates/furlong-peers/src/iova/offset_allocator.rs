@@ -8,11 +8,11 @@
 use furlong::addr::{Address, Extent, Iova};
 use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};
 use furlong_lab::model::Failure;
-use furlong_spec::iova::{Geometry, Place};
+use furlong_spec::iova::Geometry;
 use offset_allocator::{Allocation, Allocator};
 
 use super::extents::{lay, not_filled};
-use super::{Align, Offers, Peer};
+use super::{Offers, Peer};
 
 /// The most gaps and extents together: those of the largest workload, and a few more. Arrays for
 /// all of them are allocated at the start.
@@ -100,22 +100,10 @@ impl AddressAllocator for OffsetAllocator {
             Err(Failure(format!("{free} granules are free")))
         }
     }
-
-    fn visits(&self) -> Option<u64> {
-        None
-    }
 }
 
 impl Peer for OffsetAllocator {
-    const OFFERS: Offers = Offers {
-        places: &[Place::Random(0)],
-        align: Align::Never,
-        window: false,
-        reserve_at: false,
-        release_at: false,
-        reserved: false,
-        mistakes: false,
-    };
+    const OFFERS: Offers = Offers::ANY_PLACE;
 
     fn over(geometry: Geometry) -> Option<Self> {
         Self::with_granule(geometry.extent(), geometry.granule, 4096)

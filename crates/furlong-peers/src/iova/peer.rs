@@ -17,11 +17,6 @@ pub trait Peer: AddressAllocator {
     /// not support the space.
     fn over(geometry: Geometry) -> Option<Self>;
 
-    /// Reserves exactly `extent`; `None` if it refuses.
-    fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Self::Grant> {
-        unreachable!("{extent:?} cannot be asked for")
-    }
-
     /// Releases a grant; `false` if it is not reserved.
     fn try_release(&mut self, grant: Self::Grant) -> bool {
         self.release(grant);
@@ -73,8 +68,18 @@ impl Offers {
         align: Align::InPlace,
         window: true,
         reserve_at: true,
-        release_at: false,
         reserved: true,
+        ..Self::ANY_PLACE
+    };
+
+    /// The operations of an allocator that only chooses a place for a size.
+    pub(crate) const ANY_PLACE: Self = Self {
+        places: &[Place::Random(0)],
+        align: Align::Never,
+        window: false,
+        reserve_at: false,
+        release_at: false,
+        reserved: false,
         mistakes: false,
     };
 

@@ -84,21 +84,14 @@ impl AddressAllocator for RangeAlloc {
         };
         ranges.map(bytes).collect()
     }
-
-    fn visits(&self) -> Option<u64> {
-        None
-    }
 }
 
 impl Peer for RangeAlloc {
     const OFFERS: Offers = Offers {
         places: &[Place::Best],
         align: Align::Anywhere,
-        window: false,
-        reserve_at: false,
-        release_at: false,
         reserved: true,
-        mistakes: false,
+        ..Offers::ANY_PLACE
     };
 
     fn over(geometry: Geometry) -> Option<Self> {

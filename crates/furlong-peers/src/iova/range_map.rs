@@ -15,7 +15,7 @@ use furlong_lab::model::Failure;
 use furlong_spec::iova::Geometry;
 use rangemap::RangeSet;
 
-use super::extents::{extent, not_filled};
+use super::extents::extent;
 use super::starts::{Starts, highest_in, lowest_in};
 use super::{Offers, Peer};
 
@@ -123,9 +123,13 @@ impl AddressAllocator for RangeMap {
         ours.ok_or_else(|| Failure("it cannot represent the last address of 64 bits".to_owned()))
     }
 
-    fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Range<u64>>, Failure> {
-        let grants = extents.iter().map(|extent| self.reserve_at(*extent));
-        grants.collect::<Option<_>>().ok_or_else(not_filled)
+    fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Range<u64>> {
+        let range = self.granules(extent)?;
+        if self.taken.overlaps(&range) {
+            return None;
+        }
+        self.taken.insert(range.clone());
+        Some(range)
     }
 
     #[inline]
@@ -153,10 +157,6 @@ impl AddressAllocator for RangeMap {
         };
         self.taken.iter().map(bytes).collect()
     }
-
-    fn visits(&self) -> Option<u64> {
-        None
-    }
 }
 
 impl Peer for RangeMap {
@@ -164,14 +164,5 @@ impl Peer for RangeMap {
 
     fn over(geometry: Geometry) -> Option<Self> {
         Self::with_granule(geometry.extent(), geometry.granule)
-    }
-
-    fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Range<u64>> {
-        let range = self.granules(extent)?;
-        if self.taken.overlaps(&range) {
-            return None;
-        }
-        self.taken.insert(range.clone());
-        Some(range)
     }
 }

@@ -12,7 +12,7 @@ use furlong_spec::iova::{Geometry, Place};
 use serde::Deserialize;
 use vm_allocator::{AllocPolicy, RangeInclusive};
 
-use super::extents::{extent, not_filled};
+use super::extents::extent;
 use super::{Align, Offers, Peer};
 
 /// rust-vmm's allocator.
@@ -71,9 +71,9 @@ impl AddressAllocator for VmAllocator {
         theirs.map(Self).map_err(|error| Failure(error.to_string()))
     }
 
-    fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<RangeInclusive>, Failure> {
-        let grants = extents.iter().map(|extent| self.reserve_at(*extent));
-        grants.collect::<Option<_>>().ok_or_else(not_filled)
+    fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<RangeInclusive> {
+        let exactly = AllocPolicy::ExactMatch(extent.start().raw());
+        self.0.allocate(extent.len()?, 1, exactly).ok()
     }
 
     #[inline]
@@ -98,30 +98,21 @@ impl AddressAllocator for VmAllocator {
             .map(|range| range.0)
             .collect())
     }
-
-    fn visits(&self) -> Option<u64> {
-        None
-    }
 }
 
 impl Peer for VmAllocator {
     const OFFERS: Offers = Offers {
         places: &[Place::Lowest, Place::Highest],
         align: Align::InPlace,
-        window: false,
         reserve_at: true,
         release_at: true,
         reserved: true,
         mistakes: true,
+        ..Offers::ANY_PLACE
     };
 
     fn over(geometry: Geometry) -> Option<Self> {
         Self::new(geometry.extent()).ok()
-    }
-
-    fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<RangeInclusive> {
-        let exactly = AllocPolicy::ExactMatch(extent.start().raw());
-        self.0.allocate(extent.len()?, 1, exactly).ok()
     }
 
     fn try_release(&mut self, grant: RangeInclusive) -> bool {

@@ -3,21 +3,23 @@
 
 use std::path::PathBuf;
 
-use furlong_experiments::ordered::{self, ByKey};
-use furlong_experiments::vmspace_index::{self, AreaIndex as _, on_index, run_readers};
-use furlong_experiments::{iova_gap, iova_magazine};
-use furlong_lab::model::{Arm, ArmFn, Failure, Outcome, Request, Workload};
+use furlong_experiments::iova_gap::{self, Kind};
+use furlong_experiments::vmspace_index::{self, AreaIndex as _, has_readers, on_index, run_readers};
+use furlong_experiments::{iova_magazine, ordered};
+use furlong_lab::model::{Arm, Failure, Outcome, Request, Workload};
 
 use super::iova::{Magazines, Nothing, Paged, SharedDomain, Straight, Turned};
 use super::library::{is_there, library};
 use super::maple::{Access, Areas, Owned, Shared};
 use super::place;
 use super::rbtree::{Bare, Knowledge, Nodes, Summed};
+use crate::arm;
 
 /// The reason that is shown if the library is missing.
 pub const MISSING: &str = "furlong peers linux builds it";
 
-/// The arms of an experiment; none if Linux has no structure for it.
+/// The arms of an experiment; none if Linux has no structure for it. The steps of its search cannot
+/// be counted.
 #[must_use]
 pub fn arms(experiment: &str) -> Vec<Arm> {
     match experiment {
@@ -70,26 +72,13 @@ pub fn files() -> Vec<(&'static str, PathBuf)> {
     built.map(each).unwrap_or_default()
 }
 
-/// An arm that counts no steps, since those of Linux's search cannot be counted.
-fn arm(name: &'static str, run: ArmFn, na: fn(&Workload) -> Option<String>) -> Arm {
-    Arm {
-        na,
-        counts: false,
-        ..Arm::new(name, run)
-    }
-}
-
 fn not_built() -> Option<String> {
     (!is_there()).then(|| MISSING.to_owned())
 }
 
-fn has_readers(load: &Workload) -> bool {
-    load.name.starts_with("readers-")
-}
-
 /// The reason that a mere index cannot run a workload.
 fn index_only(load: &Workload) -> Option<String> {
-    let is_able = on_index(load) || has_readers(load);
+    let is_able = on_index(load).is_some() || has_readers(load);
     (!is_able).then(|| "it is not an address space".to_owned())
 }
 
@@ -101,10 +90,9 @@ fn one_owner(load: &Workload) -> Option<String> {
 /// The reason that an allocator that chooses the place cannot run a workload, unless there is only
 /// one place.
 fn one_place_only(load: &Workload) -> Option<String> {
-    let lack = match load.name.as_str() {
-        "aligned" | "aligned-runs" | "window-32bit" => return None,
-        name if name.starts_with("checkerboard-") => return None,
-        "random-place" => "no random place",
+    let lack = match load.read() {
+        Ok(Kind::Checkerboard | Kind::Aligned | Kind::AlignedRuns | Kind::Window32) => return None,
+        Ok(Kind::Random) => "no random place",
         _ => "it chooses the place",
     };
     Some(lack.to_owned())
@@ -131,17 +119,13 @@ fn index<A: Access>(request: &Request) -> Result<Outcome, Failure> {
 /// Uses a turned space wherever the lowest place is requested: everywhere but for the limit of 32
 /// bits.
 fn gap(request: &Request) -> Result<Outcome, Failure> {
-    match request.workload.name.as_str() {
-        "window-32bit" => iova_gap::run::<Paged<Straight>>(request),
+    match request.workload.read()? {
+        Kind::Window32 => iova_gap::run::<Paged<Straight>>(request),
         _ => iova_gap::run::<Paged<Turned>>(request),
     }
 }
 
 fn rbtree<K: Knowledge>(request: &Request) -> Result<Outcome, Failure> {
     library()?;
-    if request.workload.name.ends_with("-key") {
-        ordered::run::<ByKey<Nodes<K>>>(request)
-    } else {
-        ordered::run::<Nodes<K>>(request)
-    }
+    ordered::run_keyed::<Nodes<K>>(request)
 }

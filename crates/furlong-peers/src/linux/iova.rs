@@ -14,10 +14,10 @@ use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};
 use furlong_experiments::iova_magazine::{SharedAllocator, cpu};
 use furlong_experiments::traffic::Buffer;
 use furlong_lab::model::Failure;
-use furlong_spec::iova::{Geometry, Place};
+use furlong_spec::iova::Geometry;
 
 use super::library::{Library, RawDomain, RawPages, library};
-use crate::iova::{Align, Offers, Peer};
+use crate::iova::{Offers, Peer};
 
 /// The direction of a space.
 pub trait Way {
@@ -144,15 +144,11 @@ impl<W: Way> AddressAllocator for Paged<W> {
         Self::with_granule(space, PAGE)
     }
 
-    fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Reached>, Failure> {
-        let reserve = |extent: &Extent<Iova>| {
-            let [first, last] = [extent.start(), extent.last()].map(|at| self.page(at.raw()));
-            let (first, last) = self.turned(first, last);
-            let reserved = (self.domain.linux.iova.reserve_at)(self.domain.raw, first, last);
-            reserved.map(Reached)
-        };
-        let all: Option<Vec<Reached>> = extents.iter().map(reserve).collect();
-        all.ok_or_else(|| Failure("an extent that is free was not reserved".to_owned()))
+    fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Reached> {
+        let [first, last] = [extent.start(), extent.last()].map(|at| self.page(at.raw()));
+        let (first, last) = self.turned(first, last);
+        let reserved = (self.domain.linux.iova.reserve_at)(self.domain.raw, first, last);
+        reserved.map(Reached)
     }
 
     /// Reserves an extent. Linux aligns it to its size, rounded up to a power of two, or not at
@@ -191,21 +187,12 @@ impl<W: Way> AddressAllocator for Paged<W> {
         extents.sort_unstable_by_key(Extent::start);
         Ok(extents)
     }
-
-    fn visits(&self) -> Option<u64> {
-        None
-    }
 }
 
 impl<W: Way> Peer for Paged<W> {
     const OFFERS: Offers = Offers {
-        places: &[Place::Random(0)],
-        align: Align::Never,
-        window: false,
-        reserve_at: false,
-        release_at: false,
         reserved: true,
-        mistakes: false,
+        ..Offers::ANY_PLACE
     };
 
     fn over(geometry: Geometry) -> Option<Self> {

@@ -1,10 +1,11 @@
 //! The peers as arms of `phys-lookup`.
 #![forbid(unsafe_code)]
 
-use furlong_experiments::phys_lookup::{SegmentIndex, index_limit, run_index};
+use furlong_experiments::phys_lookup::{index_limit, run_index};
 use furlong_lab::model::Arm;
 
 use super::{Brie, ByStart, Intervals, Ranges, Regions};
+use crate::arm;
 
 /// The experiment in which they are arms.
 pub const EXPERIMENT: &str = "phys-lookup";
@@ -12,19 +13,12 @@ pub const EXPERIMENT: &str = "phys-lookup";
 /// All peers. The steps of a peer's search cannot be counted.
 #[must_use]
 pub fn arms() -> Vec<Arm> {
+    let arm = |name, run| arm(name, run, index_limit);
     vec![
-        arm::<ByStart>("btreemap"),
-        arm::<Regions>("vm-memory"),
-        arm::<Ranges>("rangemap"),
-        arm::<Intervals>("nodit"),
-        arm::<Brie>("brie-tree"),
+        arm("btreemap", run_index::<ByStart>),
+        arm("vm-memory", run_index::<Regions>),
+        arm("rangemap", run_index::<Ranges>),
+        arm("nodit", run_index::<Intervals>),
+        arm("brie-tree", run_index::<Brie>),
     ]
-}
-
-fn arm<I: SegmentIndex>(name: &'static str) -> Arm {
-    Arm {
-        na: index_limit,
-        counts: false,
-        ..Arm::new(name, run_index::<I>)
-    }
 }

@@ -1,10 +1,11 @@
 //! The peers as arms of `tree-order`.
 #![forbid(unsafe_code)]
 
-use furlong_experiments::ordered::{self, ByKey};
-use furlong_lab::model::{Arm, ArmFn, Failure, Outcome, Request};
+use furlong_experiments::ordered;
+use furlong_lab::model::Arm;
 
 use super::{Brie, ByNode, Overlaps};
+use crate::arm;
 
 /// The experiment in which they are arms.
 pub const EXPERIMENT: &str = "tree-order";
@@ -12,25 +13,11 @@ pub const EXPERIMENT: &str = "tree-order";
 /// All peers.
 #[must_use]
 pub fn arms() -> Vec<Arm> {
+    let arm = |name, run| arm(name, run, |_| None);
     vec![
-        arm("intrusive-collections", intrusive),
+        // Removes by node, as the arm that it is compared with, unless keys are asked for.
+        arm("intrusive-collections", ordered::run_keyed::<ByNode>),
         arm("iset", ordered::run::<Overlaps>),
         arm("brie-tree", ordered::run::<Brie>),
     ]
-}
-
-fn arm(name: &'static str, run: ArmFn) -> Arm {
-    Arm {
-        counts: false,
-        ..Arm::new(name, run)
-    }
-}
-
-/// Removes by node, as the arm that it is compared with; `-key` workloads search first.
-fn intrusive(request: &Request) -> Result<Outcome, Failure> {
-    if request.workload.name.ends_with("-key") {
-        ordered::run::<ByKey<ByNode>>(request)
-    } else {
-        ordered::run::<ByNode>(request)
-    }
 }

@@ -1,7 +1,7 @@
 //! The peers as arms of `vmspace-index`.
 #![forbid(unsafe_code)]
 
-use furlong_experiments::vmspace_index::{AreaIndex, on_index, run};
+use furlong_experiments::vmspace_index::{AreaIndex, OnIndex, has_readers, on_index, run};
 use furlong_lab::model::{Arm, Workload};
 
 use super::{ByLast, ByStart, Intervals, Overlaps, Ranges};
@@ -23,43 +23,39 @@ pub fn arms() -> Vec<Arm> {
 
 fn arm<I: AreaIndex>(name: &'static str, na: fn(&Workload) -> Option<String>) -> Arm {
     Arm {
-        na,
         waits,
-        counts: false,
-        ..Arm::new(name, run::<I>)
+        ..crate::arm(name, run::<I>, na)
     }
 }
 
 /// The reason that a map of ranges cannot run a workload.
 fn na(load: &Workload) -> Option<String> {
-    if on_index(load) {
-        return goes_through_all(load).then(|| "it goes through all areas for a gap".to_owned());
-    }
-    let lack = if load.name.starts_with("readers-") {
-        "it does not support readers during writes"
-    } else {
-        "it is not an address space"
+    let lack = match on_index(load) {
+        Some(OnIndex::GapNone) if areas(load) >= 1 << 16 => WALKS,
+        Some(OnIndex::Churn) if areas(load) >= 1 << 20 => WALKS,
+        Some(_) => return None,
+        None if has_readers(load) => "it does not support readers during writes",
+        None => "it is not an address space",
     };
     Some(lack.to_owned())
 }
 
-/// True if an operation would walk so many areas that a sample takes minutes.
-fn goes_through_all(load: &Workload) -> bool {
-    let areas = load.params.get("areas").copied().unwrap_or(0);
-    load.name == "gap-none" && areas >= 1 << 16
-        || load.name.starts_with("churn-") && areas >= 1 << 20
+/// The reason if an operation would walk so many areas that a sample takes minutes.
+const WALKS: &str = "it goes through all areas for a gap";
+
+fn areas(load: &Workload) -> u64 {
+    load.params.get("areas").copied().unwrap_or(0)
 }
 
 /// The reason that a quick run leaves it out: an operation takes hundreds of times as long as the
 /// tree's.
 fn waits(load: &Workload) -> Option<String> {
-    let areas = load.params.get("areas").copied().unwrap_or(0);
-    let is_slow = load.name.starts_with("churn-") && areas >= 1 << 16;
-    is_slow.then(|| "it goes through all areas for a gap".to_owned())
+    let is_slow = on_index(load) == Some(OnIndex::Churn) && areas(load) >= 1 << 16;
+    is_slow.then(|| WALKS.to_owned())
 }
 
 /// The reason that an index that only ascends cannot run a workload.
 fn from_above(load: &Workload) -> Option<String> {
-    let is_from_above = load.name.starts_with("churn-") || load.name == "gap-high";
+    let is_from_above = matches!(on_index(load), Some(OnIndex::Churn | OnIndex::GapHigh));
     is_from_above.then(|| "no search from above".to_owned())
 }

@@ -19,7 +19,7 @@ use furlong::bounce::{Area, Counters, Off, Order, Tally};
 
 use super::counts::{Counts, metrics};
 use super::pool;
-use super::shape::{Queue, Shape};
+use super::shape::{MediumKind, Shape};
 use crate::cpu_binding::CpuBinding;
 use crate::threads::at_once;
 use engine::Means;
@@ -36,8 +36,8 @@ use route::{Bounced, Route, Straight};
 const MIB: f64 = 1_048_576.0;
 
 /// The reason if no device can be made here, otherwise `None`.
-pub(super) fn why_not(queue: Queue) -> Option<String> {
-    medium::why_not(queue.medium)
+pub(super) fn why_not(medium: MediumKind) -> Option<String> {
+    medium::why_not(medium)
 }
 
 /// Runs one sample: an operation is a block that is read or written.
@@ -46,10 +46,10 @@ pub(super) fn why_not(queue: Queue) -> Option<String> {
 /// No device can be made, it fails, or a block has wrong content.
 pub(super) fn run<O: Order, A: Area>(
     shape: &Shape,
-    queue: Queue,
+    medium: MediumKind,
     request: &Request,
 ) -> Result<Outcome, Failure> {
-    let mut bench = Bench::new(shape, queue, request.seed)?;
+    let mut bench = Bench::new(shape, medium, request.seed)?;
     let a_batch = bench.blocks_a_round();
     let batches = request.operations.div_ceil(a_batch).max(1);
     let operations = batches * a_batch;
@@ -115,13 +115,13 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(shape: &Shape, queue: Queue, seed: u64) -> Result<Self, Failure> {
-        let part = queue.blocks * shape.len;
-        let medium = Medium::create(queue.medium, (part * shape.threads) as u64)?;
+    fn new(shape: &Shape, medium: MediumKind, seed: u64) -> Result<Self, Failure> {
+        let part = shape.blocks * shape.len;
+        let medium = Medium::create(medium, (part * shape.threads) as u64)?;
         let means = Means::here();
         let notes = [medium.note.as_deref(), means.note()];
         notes.into_iter().flatten().for_each(say);
-        let part = |job| Part::new(job * queue.blocks, queue.blocks, shape.len, seed);
+        let part = |job| Part::new(job * shape.blocks, shape.blocks, shape.len, seed);
         let parts: Vec<Part> = (0..shape.threads).map(part).collect();
         parts.iter().try_for_each(|part| part.fill(&medium.file))?;
         let originals = |_| Originals::new(shape.outstanding, shape.len);

@@ -21,7 +21,7 @@ use crate::bounce::pool::{BLOCK_SLOTS, BLOCKS};
 use crate::bounce::shape::{Kind, Shape};
 use crate::bounce::test_memory::STRIDE;
 use crate::bounce::{YieldingLock, copies, driver};
-use furlong_lab::model::{Failure, Outcome, Request};
+use furlong_lab::model::{Failure, Outcome, Request, Workload};
 
 /// Slots in all blocks of the pool.
 const SLOTS: usize = BLOCKS * BLOCK_SLOTS;
@@ -51,7 +51,7 @@ pub trait SlotAllocator: Send + Sized {
 pub fn run_allocator<A: SlotAllocator>(request: &Request) -> Result<Outcome, Failure> {
     let shape = Shape::of(&request.workload)?;
     match shape.kind {
-        Kind::Slots { .. } => driver::timed(
+        Kind::Slots | Kind::FullSlots => driver::timed(
             &shape,
             request,
             LockedAllocator::<A, false>::new(),
@@ -77,6 +77,17 @@ pub fn run_allocator<A: SlotAllocator>(request: &Request) -> Result<Outcome, Fai
             Err(Failure(format!("`{name}` does not run on slot allocators")))
         }
     }
+}
+
+/// The reason if an allocator cannot run a workload, otherwise `None`.
+#[must_use]
+pub fn allocator_limit(workload: &Workload) -> Option<String> {
+    let lack = match workload.read() {
+        Ok(Kind::Memcpy) => "nothing is mapped",
+        _ if workload.params.contains_key("pool_first") => "it has no areas to go through",
+        _ => return None,
+    };
+    Some(lack.to_owned())
 }
 
 fn slots(len: usize) -> usize {

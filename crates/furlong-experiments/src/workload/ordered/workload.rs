@@ -1,52 +1,46 @@
-//! Workloads, parsed from their names.
+//! Workloads: their kinds, as the plan names them, and their nodes.
 #![forbid(unsafe_code)]
 
 use furlong_lab::model::{Failure, Workload};
+use serde::Deserialize;
 
 /// Kinds of operations on nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Inserts and removes, with about half of the nodes linked (`plain`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Moves {
+    /// Inserts and removes, with about half of the nodes linked.
     Toggle,
-    /// Inserts; empties the structure when it is full (`ins`).
+    /// Inserts; empties the structure when it is full.
     Insert,
-    /// Removes; refills the structure when it is empty (`rem`).
+    /// Removes; refills the structure when it is empty.
     Remove,
 }
 
-/// A parsed workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub(super) kind: Kind,
-    /// True for random permutations and picks, false for ascending ones.
-    pub(super) is_random: bool,
-    /// Number of nodes, even.
-    pub(super) nodes: usize,
+/// The order of the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Order {
+    /// Ascending.
+    Sequential,
+    /// Random permutations and picks.
+    Random,
 }
 
-impl Shape {
-    /// Parses `plain`, `ins` or `rem`, with an optional `-seq`. The arm handles a `-key` at the
-    /// end.
-    pub(super) fn of(workload: &Workload) -> Result<Self, Failure> {
-        let name = workload.name.trim_end_matches("-key");
-        let kind = match name.trim_end_matches("-seq") {
-            "plain" => Kind::Toggle,
-            "ins" => Kind::Insert,
-            "rem" => Kind::Remove,
-            _ => return Err(Failure(format!("`{}` is not a workload", workload.name))),
-        };
-        let nodes = workload.params.get("nodes").copied().unwrap_or(0);
-        let nodes = u32::try_from(nodes)
-            .ok()
-            .filter(|n| (2..=1 << 30).contains(n) && n % 2 == 0);
-        let nodes = nodes.ok_or_else(|| {
-            Failure("`nodes` is an even number from 2 to 2^30 in the plan".to_owned())
-        })?;
-        Ok(Self {
-            kind,
-            is_random: !name.ends_with("-seq"),
-            nodes: nodes as usize,
-        })
+/// A workload's kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Kind {
+    pub(super) moves: Moves,
+    pub(super) order: Order,
+    /// Removes by key instead of by node.
+    #[serde(default)]
+    pub(super) by_key: bool,
+}
+
+/// Returns the number of nodes, which is even.
+pub(super) fn nodes(workload: &Workload) -> Result<usize, Failure> {
+    match workload.number("nodes", 2..=1 << 30)? {
+        odd if odd % 2 == 1 => Err(workload.wrong("`nodes` is even")),
+        nodes => Ok(nodes as usize),
     }
 }
 

@@ -35,12 +35,9 @@ pub(crate) fn schedule() -> Schedule {
     };
     let workload = Workload {
         name: "plain".to_owned(),
-        about: String::new(),
         quick: true,
-        metrics: vec![],
-        operations: None,
         params: [("nodes".to_owned(), 64)].into(),
-        smoke: [].into(),
+        ..Workload::default()
     };
     let na = [("c".to_owned(), "at most 32".to_owned())].into();
     let scheduled = ScheduledWorkload {
