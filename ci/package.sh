@@ -49,7 +49,7 @@ for manifest in crates/*/Cargo.toml; do
 done
 
 # Would it notice? One of the maps of memory is gone.
-rm "$work/furlong-spec/traces/phys/laptop.klog"
-[[ $(lacks "$work/furlong-spec") == *"includes ../../traces/phys/laptop.klog" ]] ||
+rm "$work/furlong-spec/traces/phys/laptop.map"
+[[ $(lacks "$work/furlong-spec") == *"includes ../../traces/phys/laptop.map" ]] ||
   fail "it does not notice a file that did not come along"
 [ "${#verify[@]}" -gt 0 ] || echo "each builds from its package alone"

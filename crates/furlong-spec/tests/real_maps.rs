@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use furlong::addr::Address;
 use furlong::check::Check;
 use furlong_spec::phys_map::{
-    Fault, Form, Kind, MemoryMap, Operation, REAL_MAPS, RealMap, Recording, Segment,
-    hotplug_chunks, parse, parse_as, provenance, read, virtio_mem,
+    Fault, Form, Kind, MemoryMap, Operation, REAL_MAPS, RealMap, Recording, Segment, parse,
+    parse_as, provenance, read,
 };
 
 /// Start, end and node of a segment.
@@ -34,16 +34,13 @@ fn segments(name: &str) -> Vec<Frames> {
     map.segments(12).iter().map(frames).collect()
 }
 
-/// The early ranges of nodes in a kernel's log, in frames. Adjacent ranges of a node are joined.
+/// The early ranges of nodes that a map quotes from its kernel's log, in frames. Adjacent ranges of
+/// a node are joined.
 fn started_with(text: &str) -> Vec<Frames> {
     let mut found: Vec<Frames> = Vec::new();
-    for line in text.lines().filter(|line| line.contains("]   node   ")) {
-        let (node, range) = line
-            .split_once("]   node   ")
-            .unwrap()
-            .1
-            .split_once(": [mem ")
-            .unwrap();
+    for line in text.lines().filter(|line| line.starts_with("# node   ")) {
+        let said = line.trim_start_matches("# node   ");
+        let (node, range) = said.split_once(": [mem ").unwrap();
         let (start, last) = range.trim_end_matches(']').split_once('-').unwrap();
         let of = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).unwrap();
         let (start, end) = (of(start) / 4096, (of(last) + 1) / 4096);
@@ -56,7 +53,7 @@ fn started_with(text: &str) -> Vec<Frames> {
     found
 }
 
-/// The page counts in a kernel's log, by node.
+/// The page counts that a map quotes from its kernel's log, by node.
 fn totals(text: &str) -> BTreeMap<Option<u32>, u64> {
     let lines = text.lines().filter_map(|line| line.split_once("On node "));
     lines
@@ -153,21 +150,21 @@ fn the_readme_has_each_map_with_its_segments() {
     }
 }
 
+fn recording(file: &str) -> Recording {
+    Recording::read(&folder().join(file)).unwrap()
+}
+
 #[test]
-fn recordings_are_what_their_scenarios_make() {
-    for (file, made) in [
-        ("virtio-mem.plugs", virtio_mem()),
-        ("hotplug-chunks.plugs", hotplug_chunks()),
-    ] {
-        let path = folder().join(file);
-        assert_eq!(Recording::read(&path).unwrap(), made, "{file}");
-        let text = fs::read_to_string(&path).unwrap();
+fn every_recording_says_where_it_comes_from_and_is_written_and_read_as_itself() {
+    for file in ["virtio-mem.plugs", "hotplug-chunks.plugs"] {
+        let text = fs::read_to_string(folder().join(file)).unwrap();
         let said: BTreeMap<&str, &str> = provenance(&text).into_iter().collect();
         for key in ["machine", "source", "date", "unknown"] {
             assert!(said.contains_key(key), "{file}: no {key}");
         }
-        let back = Recording::parse("copy", made.to_string().as_bytes()).unwrap();
-        assert_eq!(back, made, "{file}");
+        let read = recording(file);
+        let back = Recording::parse("copy", read.to_string().as_bytes()).unwrap();
+        assert_eq!(back, read, "{file}");
     }
 }
 
@@ -209,7 +206,7 @@ fn outcomes(recording: &Recording) -> (usize, usize, usize) {
 
 #[test]
 fn a_device_that_grows_and_shrinks_asks_for_nothing_that_is_refused() {
-    let recording = virtio_mem();
+    let recording = recording("virtio-mem.plugs");
     let (done, refused, most) = outcomes(&recording);
     assert_eq!((refused, most), (0, 66));
     assert!(done > 150, "{done} plugs and unplugs");
@@ -219,7 +216,7 @@ fn a_device_that_grows_and_shrinks_asks_for_nothing_that_is_refused() {
 
 #[test]
 fn chunks_that_are_cut_leave_a_segment_each_and_some_requests_are_refused() {
-    let (done, refused, most) = outcomes(&hotplug_chunks());
+    let (done, refused, most) = outcomes(&recording("hotplug-chunks.plugs"));
     // The rest of each chunk stays as a segment, and its front is plugged again as another one.
     assert_eq!(most, 1 + 2 * 32);
     // A plug over existing frames, and unplugs across a segment's end, of missing frames, and of a
@@ -239,57 +236,6 @@ fn a_boot_is_recorded_as_plugs_in_order() {
     assert!(text.ends_with("\nplug 0x1080000 0x2080000 1\n"), "{text}");
 }
 
-/// A directory like `/sys/firmware/memmap` with these values.
-fn firmware_directory(name: &str, entries: &[[&str; 3]]) -> PathBuf {
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&root);
-    for (at, values) in entries.iter().enumerate() {
-        let folder = root.join(at.to_string());
-        fs::create_dir_all(&folder).unwrap();
-        for (part, value) in ["start", "end", "type"].into_iter().zip(values) {
-            fs::write(folder.join(part), format!("{value}\n")).unwrap();
-        }
-    }
-    root
-}
-
-#[test]
-fn a_directory_of_the_firmware_is_read_as_its_text_is() {
-    let usable = ["0x0", "0x9fbff", "System RAM"];
-    let reserved = ["0x9fc00", "0xfffff", "Reserved"];
-    let root = firmware_directory("memmap-good", &[usable, reserved]);
-    let text = "0x0 0x9fbff System RAM\n0x9fc00 0xfffff Reserved\n";
-    assert_eq!(
-        read(&root).unwrap(),
-        parse("text", text.as_bytes()).unwrap()
-    );
-}
-
-#[test]
-fn a_broken_directory_of_the_firmware_is_named_with_its_file() {
-    let usable = ["0x0", "0x9fbff", "System RAM"];
-    let message = |name: &str, entry: [&str; 3], without: Option<&str>| {
-        let root = firmware_directory(name, &[usable, entry]);
-        if let Some(part) = without {
-            fs::remove_file(root.join("1").join(part)).unwrap();
-        }
-        let message = read(&root).unwrap_err().to_string();
-        assert!(!message.contains('\n'), "{message}");
-        message.split_once("memmap-").unwrap().1.to_string()
-    };
-    let found = message("memmap-number", ["0xzz", "0x1", "Reserved"], None);
-    assert_eq!(found, "number/1/start: line 1: `0xzz` is not a number");
-    let found = message("memmap-kind", ["0x0", "0x1", "Sand"], None);
-    assert_eq!(
-        found,
-        "kind/1/type: line 1: `Sand` is not a known type of memory"
-    );
-    let found = message("memmap-end", ["0x2", "0x1", "Reserved"], None);
-    assert_eq!(found, "end/1: the range ends at 0x1, before its start 0x2");
-    let found = message("memmap-part", ["0x0", "0x1", "Reserved"], Some("end"));
-    assert!(found.starts_with("part/1/end: cannot be read: "), "{found}");
-}
-
 #[test]
 fn what_cannot_be_read_at_all_is_named() {
     let folder = folder();
@@ -301,8 +247,8 @@ fn what_cannot_be_read_at_all_is_named() {
             .to_string()
             .ends_with("gone: cannot be read: No such file or directory (os error 2)")
     );
-    let error = Recording::read(&folder.join("laptop.klog")).unwrap_err();
-    assert_eq!(error.line, Some(6));
+    let error = Recording::read(&folder.join("laptop.map")).unwrap_err();
+    assert_eq!(error.line, Some(14));
     let empty = MemoryMap::default();
     assert!(empty.segments(12).is_empty() && empty.entries().is_empty());
 }

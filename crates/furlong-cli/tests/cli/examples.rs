@@ -59,8 +59,7 @@ fn furnished() -> Home {
         home.write(file, &numbers);
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let trace = root.join("traces/phys/laptop.klog");
-    fs::copy(trace, home.path("laptop.klog")).unwrap();
+    fs::copy(root.join("traces/phys/laptop.map"), home.path("laptop.map")).unwrap();
     let before = home.smoke(&["--tag", "before"]);
     home.ends(0, &["mark", "latest", "--pin"]);
     home.smoke(&["--tag", "after"]);

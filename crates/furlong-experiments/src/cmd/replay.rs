@@ -14,13 +14,13 @@ use furlong_lab::talk;
 
 const EXAMPLES: &str = "\
 Examples:
-  furlong replay laptop.klog
-  furlong replay laptop.klog --subject rbtree,direct --json -";
+  furlong replay laptop.map
+  furlong replay laptop.map --subject rbtree,direct --json -";
 
 /// Runs a trace through subjects, and checks every answer.
 ///
 /// A trace is a recording of address spaces or allocations by `furlong record`, a recording of
-/// plugs and unplugs, or a memory map in any known form. The form is detected from the content.
+/// plugs and unplugs, or a memory map. The form is detected from the content.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -84,9 +84,7 @@ fn unknown(input: &Input) -> Error {
         let known: Vec<&str> = FORMS.iter().map(|form| form.described).collect();
         known.join(", or ")
     };
-    Error::usage(if input.directory.is_some() {
-        format!("{name}: is a directory; name a file, or /sys/firmware/memmap itself")
-    } else if input.is_packed() && input.beginning(1).is_empty() {
+    Error::usage(if input.is_packed() && input.beginning(1).is_empty() {
         format!(
             "{name}: the zstd data cannot be unpacked: it is empty, truncated or damaged; copy it \
              again"

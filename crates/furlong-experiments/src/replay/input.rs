@@ -1,9 +1,9 @@
-//! Sources of a trace: a file, standard input, or a directory that a form recognises.
+//! Sources of a trace: a file or standard input.
 #![forbid(unsafe_code)]
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ruzstd::decoding::StreamingDecoder;
 
@@ -21,10 +21,8 @@ const PACKED: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 pub struct Input {
     /// Name for messages.
     pub name: String,
-    /// Its content; empty for a directory.
+    /// Its content.
     pub bytes: Vec<u8>,
-    /// The path, if it is a directory.
-    pub directory: Option<PathBuf>,
 }
 
 impl Input {
@@ -40,11 +38,7 @@ impl Input {
         let cannot = |error: io::Error| Error::usage(format!("{name}: cannot be read: {error}"));
         let mut file = File::open(path).map_err(cannot)?;
         if file.metadata().is_ok_and(|data| data.is_dir()) {
-            return Ok(Input {
-                name,
-                bytes: Vec::new(),
-                directory: Some(path.to_owned()),
-            });
+            return Err(Error::usage(format!("{name}: is a directory; name a file")));
         }
         Input::of(&name, &mut file)
     }
@@ -62,7 +56,6 @@ impl Input {
         Ok(Input {
             name: name.to_owned(),
             bytes,
-            directory: None,
         })
     }
 

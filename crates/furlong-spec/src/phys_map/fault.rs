@@ -24,7 +24,7 @@ pub struct MapError {
 pub enum Fault {
     /// The file cannot be opened or read.
     Open(io::Error),
-    /// The file is a directory that is not a firmware map.
+    /// The file is a directory.
     Directory,
     /// The file is larger than any map.
     Large {
@@ -33,17 +33,10 @@ pub enum Fault {
     },
     /// The file contains a NUL byte, so it is not text.
     Binary,
-    /// The file is a devicetree in binary form.
-    CompiledTree,
     /// The file has nothing but blanks and comments.
     Empty,
     /// The file has none of the known forms.
     UnknownForm,
-    /// The form is known, but the file has no entry of it.
-    NoEntry {
-        /// The expected entry.
-        wanted: &'static str,
-    },
     /// All addresses are 0.
     Zeros,
     /// A line is not of the expected form.
@@ -97,27 +90,6 @@ pub enum Fault {
         /// Line of the outer range.
         outer: usize,
     },
-    /// Two nodes claim the same memory.
-    TwoNodes {
-        /// Line of the other node.
-        other: usize,
-    },
-    /// An entry lacks a part, or has a part twice.
-    Part {
-        /// Name of the entry.
-        entry: String,
-        /// Description of the fault.
-        what: &'static str,
-    },
-    /// The cells of a devicetree property are not a multiple of an entry.
-    Cells {
-        /// Number of cells found.
-        found: usize,
-        /// Cells in an address.
-        address: usize,
-        /// Cells in a size.
-        size: usize,
-    },
 }
 
 /// Line and fault of a refused file, for the readers' tests.
@@ -169,20 +141,13 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Open(error) => write!(f, "cannot be read: {error}"),
-            Fault::Directory => {
-                f.write_str("is a directory; name a file, or /sys/firmware/memmap itself")
-            }
+            Fault::Directory => f.write_str("is a directory; name a file"),
             Fault::Large { limit } => write!(f, "has more than {limit} bytes; none has so many"),
             Fault::Binary => f.write_str("holds a NUL byte; name a text file"),
-            Fault::CompiledTree => {
-                f.write_str("is a compiled devicetree; print it with `dtc -I dtb -O dts` first")
-            }
             Fault::Empty => f.write_str("is empty, but for blanks and comments"),
-            Fault::UnknownForm => f.write_str(
-                "is no memory map that is known here: /proc/iomem, /sys/firmware/memmap, a kernel \
-                 log, a SeaBIOS log, a devicetree, furlong.map/1",
-            ),
-            Fault::NoEntry { wanted } => write!(f, "has no {wanted}"),
+            Fault::UnknownForm => {
+                f.write_str("is no memory map that is known here: /proc/iomem, or furlong.map/1")
+            }
             Fault::Zeros => f.write_str(
                 "every address is 0, as the kernel shows them to all but root; read it as root",
             ),
@@ -209,19 +174,6 @@ impl fmt::Display for Fault {
             Fault::Outside { outer } => write!(
                 f,
                 "the range leaves that of line {outer}, under which it is indented"
-            ),
-            Fault::TwoNodes { other } => {
-                write!(f, "gives memory to another node than line {other} does")
-            }
-            Fault::Part { entry, what } => write!(f, "entry {entry} {what}"),
-            Fault::Cells {
-                found,
-                address,
-                size,
-            } => write!(
-                f,
-                "{found} cells are no whole number of entries with {address} for the address and \
-                 {size} for the size; #address-cells and #size-cells of the node above say how many"
             ),
         }
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::fault::{Fault, MapError};
 use super::map::MemoryMap;
 use super::text::{bytes_of, lines, text_of};
-use super::{devicetree, firmware, iomem, kernel_log, native, seabios};
+use super::{iomem, native};
 
 /// The forms of memory maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,16 +16,6 @@ pub enum Form {
     Native,
     /// `/proc/iomem`.
     Iomem,
-    /// `/sys/firmware/memmap` as text.
-    Firmware,
-    /// A kernel log with `BIOS-e820`, the SRAT, or the ranges of nodes.
-    KernelLog,
-    /// A debug log from SeaBIOS.
-    Seabios,
-    /// The source of a devicetree.
-    DevicetreeSource,
-    /// A dump of a devicetree's properties.
-    DevicetreeDump,
 }
 
 /// Returns true if a line is of a form.
@@ -36,15 +26,7 @@ type Reader = fn(&str) -> Result<MemoryMap, MapError>;
 
 impl Form {
     /// All forms.
-    pub const ALL: [Form; 7] = [
-        Form::Native,
-        Form::Iomem,
-        Form::Firmware,
-        Form::KernelLog,
-        Form::Seabios,
-        Form::DevicetreeSource,
-        Form::DevicetreeDump,
-    ];
+    pub const ALL: [Form; 2] = [Form::Native, Form::Iomem];
 
     /// Name of the form.
     #[must_use]
@@ -52,11 +34,6 @@ impl Form {
         match self {
             Form::Native => native::HEADING,
             Form::Iomem => "/proc/iomem",
-            Form::Firmware => "/sys/firmware/memmap",
-            Form::KernelLog => "kernel log",
-            Form::Seabios => "SeaBIOS log",
-            Form::DevicetreeSource => "devicetree source",
-            Form::DevicetreeDump => "devicetree dump",
         }
     }
 
@@ -64,11 +41,6 @@ impl Form {
         match self {
             Form::Native => (native::is_one, native::read),
             Form::Iomem => (iomem::is_one, iomem::read),
-            Form::Firmware => (firmware::is_one, firmware::read),
-            Form::KernelLog => (kernel_log::is_one, kernel_log::read),
-            Form::Seabios => (seabios::is_one, seabios::read),
-            Form::DevicetreeSource => (devicetree::is_source, devicetree::read_source),
-            Form::DevicetreeDump => (devicetree::is_dump, devicetree::read_dump),
         }
     }
 
@@ -88,16 +60,12 @@ impl fmt::Display for Form {
     }
 }
 
-/// Reads the map in a file of any form, or in the directory `/sys/firmware/memmap` (or a copy of
-/// it).
+/// Reads the map in a file of any form.
 ///
 /// # Errors
 /// The first fault, with the file and, if there is one, the line.
 pub fn read(path: &Path) -> Result<MemoryMap, MapError> {
     let name = path.display().to_string();
-    if firmware::is_directory(path) {
-        return firmware::read_directory(path).map_err(|error| error.named(&name));
-    }
     let bytes = bytes_of(path).map_err(|fault| MapError::whole(fault).named(&name))?;
     parse(&name, &bytes)
 }

@@ -73,44 +73,7 @@ impl Kind {
         matches!(self, Kind::Usable | Kind::Plugged)
     }
 
-    /// True if the range is memory, which a node can own.
-    #[must_use]
-    pub fn is_memory(self) -> bool {
-        self.is_allocatable() || matches!(self, Kind::SoftReserved | Kind::Persistent)
-    }
-
-    /// The kind for a type number of the e820 interface.
-    #[must_use]
-    pub fn from_e820_number(number: u64) -> Kind {
-        match number {
-            1 => Kind::Usable,
-            2 => Kind::Reserved,
-            3 => Kind::Acpi,
-            4 => Kind::Nvs,
-            5 | 6 => Kind::Unusable,
-            7 | 12 => Kind::Persistent,
-            0xefff_ffff => Kind::SoftReserved,
-            _ => Kind::Unknown,
-        }
-    }
-
-    /// The kind for a name in a kernel log, old or new.
-    #[must_use]
-    pub fn from_log(name: &str) -> Option<Kind> {
-        let number = |name: &str| name.parse().ok().map(Kind::from_e820_number);
-        match name {
-            "usable" | "System RAM" => Some(Kind::Usable),
-            "reserved" | "device reserved" => Some(Kind::Reserved),
-            "ACPI data" => Some(Kind::Acpi),
-            "ACPI NVS" => Some(Kind::Nvs),
-            "unusable" => Some(Kind::Unusable),
-            "soft reserved" => Some(Kind::SoftReserved),
-            _ if name.starts_with("persistent") => Some(Kind::Persistent),
-            _ => number(name.strip_prefix("type ")?),
-        }
-    }
-
-    /// The kind for a name in `/proc/iomem` or `/sys/firmware/memmap`; `None` for a device's name.
+    /// The kind for a name in `/proc/iomem`; `None` for a device's name.
     #[must_use]
     pub fn from_resource(name: &str) -> Option<Kind> {
         match name {
@@ -147,17 +110,5 @@ mod tests {
             assert_eq!(Kind::from_name(kind.name()), Some(kind));
         }
         assert_eq!(Kind::from_name("Usable"), None);
-    }
-
-    #[test]
-    fn numbers_of_types_that_nobody_knows_are_never_usable() {
-        assert_eq!(Kind::from_log("type 20"), Some(Kind::Unknown));
-        assert_eq!(Kind::from_log("type 7"), Some(Kind::Persistent));
-        assert_eq!(
-            Kind::from_log("persistent (type 12)"),
-            Some(Kind::Persistent)
-        );
-        assert_eq!(Kind::from_log("type x"), None);
-        assert_eq!(Kind::from_log("usabel"), None);
     }
 }

@@ -29,9 +29,9 @@ pub struct Entry {
 /// ```
 /// use furlong_spec::phys_map::{Kind, parse};
 ///
-/// let log = "BIOS-e820: [mem 0x0000-0x9fbff] usable\nBIOS-e820: [mem 0x9f000-0xfffff] reserved\n";
-/// let map = parse("log", log.as_bytes()).unwrap();
-/// assert_eq!(map.bytes_of(Kind::Usable), 0x9f000);
+/// let listing = "00000000-0009fbff : System RAM\n0009fc00-000fffff : Reserved\n";
+/// let map = parse("iomem", listing.as_bytes()).unwrap();
+/// assert_eq!(map.bytes_of(Kind::Usable), 0x9fc00);
 /// assert_eq!(map.segments(12)[0].frames.len(), Some(0x9f));
 /// assert_eq!(parse("copy", map.to_string().as_bytes()).unwrap(), map);
 /// ```
@@ -40,15 +40,6 @@ pub struct MemoryMap {
     /// Ascending, disjoint and within the width of physical addresses. Adjacent entries differ in
     /// kind or node.
     entries: Vec<Entry>,
-}
-
-/// A range that belongs to a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeRange {
-    /// The range.
-    pub extent: Extent<PhysAddr>,
-    /// The node.
-    pub node: u32,
 }
 
 impl MemoryMap {
@@ -127,31 +118,6 @@ impl MemoryMap {
     pub fn bytes_of(&self, kind: Kind) -> u64 {
         let of_kind = self.entries.iter().filter(|entry| entry.kind == kind);
         of_kind.filter_map(|entry| entry.extent.len()).sum()
-    }
-
-    /// The same map, with a node for all memory within `nodes`. The `nodes` must not overlap.
-    #[must_use]
-    pub fn with_nodes(&self, nodes: &[NodeRange]) -> MemoryMap {
-        let mut nodes = nodes.to_vec();
-        nodes.sort_unstable_by_key(|range| range.extent.start());
-        let mut map = MemoryMap::default();
-        for entry in &self.entries {
-            let (start, last) = (entry.extent.start().raw(), entry.extent.last().raw());
-            let mut from = start;
-            let first = nodes.partition_point(|range| range.extent.last() < entry.extent.start());
-            let inside = nodes[first..].iter().take_while(|range| {
-                entry.kind.is_memory() && range.extent.start() <= entry.extent.last()
-            });
-            for range in inside {
-                let begin = range.extent.start().raw().max(from);
-                let end = range.extent.last().raw().min(last) + 1;
-                map.append(from, begin, entry.kind, entry.node);
-                map.append(begin, end, entry.kind, Some(range.node));
-                from = end;
-            }
-            map.append(from, last + 1, entry.kind, entry.node);
-        }
-        map
     }
 
     /// The segments for a table: the whole frames of all allocatable entries, in ascending order,

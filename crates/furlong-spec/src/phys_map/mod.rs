@@ -1,13 +1,12 @@
-//! Memory maps of machines, in the forms that their sources print, and recordings of memory
-//! hot-plug: the real-world input of `phys`.
+//! Memory maps of machines and recordings of memory hot-plug: the real-world input of `phys`.
 //!
 //! # Words
 //!
 //! An **entry** is a range of addresses of one **kind** that belongs to one **node**. A **map** is
 //! entries in ascending order, without overlaps. A **segment** is the whole frames of an
 //! allocatable entry, ready for a table of segments. A **form** is a notation for maps:
-//! `/proc/iomem`, the firmware's map, a log of the kernel or of SeaBIOS, a devicetree, or the
-//! project's own. A **recording** is a sequence of plugs, unplugs and look-ups, in frames.
+//! `/proc/iomem`, or the project's own. A **recording** is a sequence of plugs, unplugs and
+//! look-ups, in frames.
 //!
 //! # What always holds
 //!
@@ -18,30 +17,24 @@
 //! - Any bytes give a map or a message of one line with the fault and its place, never a panic.
 #![forbid(unsafe_code)]
 
-mod devicetree;
 mod fault;
-mod firmware;
 mod form;
 mod iomem;
-mod kernel_log;
 mod kind;
 mod map;
 mod native;
 mod number;
 mod real;
 mod recording;
-mod scenario;
-mod seabios;
 mod segment;
 mod text;
 
 pub use fault::{Fault, MapError};
 pub use form::{Form, parse, parse_as, read};
 pub use kind::Kind;
-pub use map::{Broken, Entry, MemoryMap, NodeRange};
+pub use map::{Broken, Entry, MemoryMap};
 pub use real::{REAL_MAPS, RealMap};
 pub use recording::{Operation, Recording};
-pub use scenario::{hotplug_chunks, virtio_mem};
 pub use segment::Segment;
 pub use text::provenance;
 

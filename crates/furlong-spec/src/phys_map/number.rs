@@ -52,24 +52,6 @@ pub(super) fn half_open(start: u64, end: u64) -> Result<Extent<PhysAddr>, Fault>
     }
 }
 
-/// The range of `bytes` bytes from `start` on, within the width of physical addresses.
-pub(super) fn sized(start: u64, bytes: u64) -> Result<Extent<PhysAddr>, Fault> {
-    let end = u128::from(start) + u128::from(bytes);
-    match u64::try_from(end) {
-        Ok(end) => half_open(start, end),
-        Err(_) => Err(Fault::BeyondWidth { address: end - 1 }),
-    }
-}
-
-/// The range in `START-LAST`, both hexadecimal.
-pub(super) fn dashed(text: &str) -> Result<Extent<PhysAddr>, Fault> {
-    let (start, last) = text.split_once('-').ok_or_else(|| Fault::Syntax {
-        found: shortened(text),
-        wanted: "START-LAST in hexadecimal",
-    })?;
-    inclusive(hexadecimal(start.trim())?, hexadecimal(last.trim())?)
-}
-
 /// Refuses a range that exceeds the width of physical addresses.
 pub(super) fn within_width(extent: &Extent<PhysAddr>) -> Result<(), Fault> {
     let last = extent.last().raw();
@@ -82,7 +64,7 @@ pub(super) fn within_width(extent: &Extent<PhysAddr>) -> Result<(), Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fault, dashed, half_open, hexadecimal, number, sized};
+    use super::{Fault, half_open, hexadecimal, inclusive, number};
 
     #[test]
     fn a_number_is_as_large_as_its_place_and_no_larger() {
@@ -104,25 +86,18 @@ mod tests {
 
     #[test]
     fn the_last_address_of_the_width_is_in_and_the_next_is_out() {
-        assert!(dashed("0-fffffffffffff").is_ok());
+        assert!(inclusive(0, (1 << 52) - 1).is_ok());
         assert!(matches!(
-            dashed("0-10000000000000"),
+            inclusive(0, 1 << 52),
             Err(Fault::BeyondWidth { .. })
         ));
         assert!(half_open(0, 1 << 52).is_ok());
-        assert!(matches!(sized(1, 1 << 52), Err(Fault::BeyondWidth { .. })));
-        assert!(matches!(
-            sized(u64::MAX, u64::MAX),
-            Err(Fault::BeyondWidth { .. })
-        ));
     }
 
     #[test]
     fn an_empty_and_a_reversed_range_are_refused() {
         assert!(matches!(half_open(8, 8), Err(Fault::Hollow { start: 8 })));
-        assert!(matches!(sized(0, 0), Err(Fault::Hollow { start: 0 })));
         assert!(matches!(half_open(8, 0), Err(Fault::Reversed { .. })));
-        assert!(matches!(dashed("2-1"), Err(Fault::Reversed { .. })));
-        assert!(matches!(dashed("2"), Err(Fault::Syntax { .. })));
+        assert!(matches!(inclusive(2, 1), Err(Fault::Reversed { .. })));
     }
 }

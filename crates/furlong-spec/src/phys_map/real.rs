@@ -6,14 +6,14 @@ use super::form::parse;
 use super::map::MemoryMap;
 use super::text::provenance;
 
-/// A map in the form of its source, with its provenance.
+/// A map with its provenance.
 #[derive(Clone, Copy, Debug)]
 pub struct RealMap {
     /// Name of the map, one word.
     pub name: &'static str,
     /// Name of the file in `traces/phys`.
     pub file: &'static str,
-    /// Contents of the file: `# key: value` lines of provenance, then the source's text.
+    /// Contents of the file: `# key: value` lines of provenance, then the map.
     pub text: &'static str,
 }
 
@@ -21,23 +21,23 @@ pub struct RealMap {
 pub const REAL_MAPS: [RealMap; 5] = [
     RealMap {
         name: "developer-vm",
-        file: "developer-vm.memmap",
-        text: include_str!("../../traces/phys/developer-vm.memmap"),
+        file: "developer-vm.map",
+        text: include_str!("../../traces/phys/developer-vm.map"),
     },
     RealMap {
         name: "laptop",
-        file: "laptop.klog",
-        text: include_str!("../../traces/phys/laptop.klog"),
+        file: "laptop.map",
+        text: include_str!("../../traces/phys/laptop.map"),
     },
     RealMap {
         name: "two-socket",
-        file: "two-socket.klog",
-        text: include_str!("../../traces/phys/two-socket.klog"),
+        file: "two-socket.map",
+        text: include_str!("../../traces/phys/two-socket.map"),
     },
     RealMap {
         name: "arm64-server",
-        file: "arm64-server.klog",
-        text: include_str!("../../traces/phys/arm64-server.klog"),
+        file: "arm64-server.map",
+        text: include_str!("../../traces/phys/arm64-server.map"),
     },
     RealMap {
         name: "virtio-mem",

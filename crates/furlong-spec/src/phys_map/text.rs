@@ -8,11 +8,8 @@ use std::path::Path;
 
 use super::fault::{Fault, MapError};
 
-/// The maximum size in bytes. Maps have some hundred lines; this leaves room for long kernel logs.
+/// The maximum size in bytes. Maps have some hundred lines, recordings some thousand.
 pub(super) const BYTES_MAX: u64 = 1 << 26;
-
-/// The first four bytes of a compiled devicetree.
-const COMPILED_TREE: [u8; 4] = 0xd00d_feed_u32.to_be_bytes();
 
 /// The bytes of a file, at most [`BYTES_MAX`].
 pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, Fault> {
@@ -29,11 +26,8 @@ pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, Fault> {
     Ok(bytes)
 }
 
-/// The text of a file. Invalid UTF-8 is replaced, because a kernel log may contain anything.
+/// The text of a file. Invalid UTF-8 is replaced.
 pub(super) fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, MapError> {
-    if bytes.starts_with(&COMPILED_TREE) {
-        return Err(MapError::whole(Fault::CompiledTree));
-    }
     if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
         let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
         return Err(MapError::at(line, Fault::Binary));
@@ -43,27 +37,21 @@ pub(super) fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, MapError> {
 }
 
 /// The lines with content, numbered and without trailing blanks. A comment is a line that begins
-/// with `#` and a blank; the names of a devicetree begin with `#` as well.
+/// with `#` and a blank.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().filter_map(|(at, line)| {
         let line = line.trim_end();
         let rest = line.trim_start();
-        let comment = rest == "#" || rest.starts_with("# ") || rest.starts_with("//");
+        let comment = rest == "#" || rest.starts_with("# ");
         (!rest.is_empty() && !comment).then_some((at + 1, line))
     })
 }
 
-/// The provenance in the comments at the top of a file: `# key: value` or `// key: value`.
+/// The provenance in the comments at the top of a file: `# key: value`.
 #[must_use]
 pub fn provenance(text: &str) -> Vec<(&str, &str)> {
-    let comment = |line: &'_ str| -> Option<usize> {
-        let mark = ["# ", "// "]
-            .into_iter()
-            .find(|mark| line.starts_with(mark));
-        mark.map(str::len)
-    };
     text.lines()
-        .map_while(|line| comment(line).map(|mark| &line[mark..]))
+        .map_while(|line| line.strip_prefix("# "))
         .filter_map(|said| said.split_once(": "))
         .map(|(key, value)| (key.trim(), value.trim()))
         .collect()
@@ -75,28 +63,20 @@ mod tests {
 
     #[test]
     fn comments_blanks_and_carriage_returns_are_no_lines() {
-        let text = "# a\r\n\r\nb \r\n  c\n#address-cells: 1\n// d\n#\n\te";
+        let text = "# a\r\n\r\nb \r\n  c\n#d: 1\n#\n\te";
         let found: Vec<_> = lines(text).collect();
-        assert_eq!(
-            found,
-            [(3, "b"), (4, "  c"), (5, "#address-cells: 1"), (8, "\te")]
-        );
+        assert_eq!(found, [(3, "b"), (4, "  c"), (5, "#d: 1"), (7, "\te")]);
     }
 
     #[test]
     fn the_header_ends_with_the_first_line_that_is_no_comment() {
         let text = "# machine: a: b\n# said without a key\n# date: 2\nx\n# late: 3\n";
         assert_eq!(provenance(text), [("machine", "a: b"), ("date", "2")]);
-        assert_eq!(provenance("// date: 1\n{ }"), [("date", "1")]);
     }
 
     #[test]
     fn binary_files_are_told_from_texts() {
         let of = |bytes: &[u8]| text_of(bytes).unwrap_err();
-        assert!(matches!(
-            of(b"\xd0\x0d\xfe\xed\0\0").fault,
-            Fault::CompiledTree
-        ));
         let error = of(b"a\nb\n\0");
         assert!(matches!(error.fault, Fault::Binary));
         assert_eq!(error.line, Some(3));

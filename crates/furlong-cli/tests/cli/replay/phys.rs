@@ -74,10 +74,10 @@ fn a_trace_may_come_from_standard_input_and_the_outcome_go_to_standard_output() 
 fn the_maps_of_real_machines_are_booted_and_looked_up() {
     let home = Home::new();
     for (name, form, segments) in [
-        ("developer-vm.memmap", "/sys/firmware/memmap", 3),
-        ("laptop.klog", "kernel log", 6),
-        ("two-socket.klog", "kernel log", 6),
-        ("arm64-server.klog", "kernel log", 5),
+        ("developer-vm.map", "furlong.map/1", 3),
+        ("laptop.map", "furlong.map/1", 6),
+        ("two-socket.map", "furlong.map/1", 6),
+        ("arm64-server.map", "furlong.map/1", 5),
         ("virtio-mem.iomem", "/proc/iomem", 3),
     ] {
         let outcome = json(&home, &[&trace(name), "--subject", "direct"]);
@@ -93,26 +93,8 @@ fn the_maps_of_real_machines_are_booted_and_looked_up() {
 }
 
 #[test]
-fn the_firmwares_own_directory_is_a_map() {
+fn a_directory_is_no_trace() {
     let home = Home::new();
-    for (at, values) in [
-        ["0x0", "0x9fbff", "System RAM"],
-        ["0x9fc00", "0xfffff", "Reserved"],
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let folder = home.path("memmap").join(at.to_string());
-        fs::create_dir_all(&folder).unwrap();
-        for (part, value) in ["start", "end", "type"].into_iter().zip(values) {
-            fs::write(folder.join(part), format!("{value}\n")).unwrap();
-        }
-    }
-    let (page, _) = home.ends(0, &["memmap"]);
-    assert!(
-        page.starts_with("memmap: memory map, /sys/firmware/memmap\n1 plugs"),
-        "{page}"
-    );
     says(&home.refuses(&["."]), &["is a directory; name a file"]);
 }
 

@@ -329,13 +329,15 @@ fn no_memory() -> End {
 mod tests {
     use furlong::phys::{Direct, Tree};
     use furlong_spec::phys::Refusal;
-    use furlong_spec::phys_map::{Recording, hotplug_chunks};
+    use furlong_spec::phys_map::Recording;
 
     use super::{Look, Script, Step, run};
 
     #[test]
     fn a_subject_that_answers_otherwise_is_wrong() {
-        let script = || Script::of_recording(&hotplug_chunks());
+        let recording = include_bytes!("../../../traces/phys/hotplug-chunks.plugs");
+        let recording = Recording::parse("f", recording).unwrap();
+        let script = || Script::of_recording(&recording);
         let right = run::<Direct>(&script());
         assert_eq!((right.wrong, right.first_wrong), (0, None));
         let mut other = script();

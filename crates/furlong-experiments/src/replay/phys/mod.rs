@@ -25,8 +25,7 @@ pub(super) const RECORDING: Form = Form {
 
 /// Memory maps of all forms.
 pub(super) const MAP: Form = Form {
-    described: "a memory map (/proc/iomem, /sys/firmware/memmap, a kernel log, a SeaBIOS log, a \
-                devicetree, furlong.map/1)",
+    described: "a memory map (/proc/iomem, furlong.map/1)",
     is_one: is_map,
     replay: replay_map,
 };
@@ -35,12 +34,8 @@ pub(super) const MAP: Form = Form {
 const PAGE_SHIFT: u32 = 12;
 
 fn is_map(input: &Input) -> bool {
-    if let Some(directory) = &input.directory {
-        return directory.join("0").is_dir();
-    }
-    let compiled_tree = input.bytes.starts_with(&0xd00d_feed_u32.to_be_bytes());
     let text = String::from_utf8_lossy(&input.bytes);
-    compiled_tree || !input.bytes.contains(&0) && MapForm::of(&text).is_some()
+    !input.bytes.contains(&0) && MapForm::of(&text).is_some()
 }
 
 fn replay_recording(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
@@ -75,10 +70,6 @@ fn replay_map(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
 
 fn map_of(input: &Input) -> Result<(MemoryMap, String), Error> {
     let refuse = |error: phys_map::MapError| Error::usage(error.to_string());
-    if let Some(directory) = &input.directory {
-        let map = phys_map::read(directory).map_err(refuse)?;
-        return Ok((map, format!("memory map, {}", MapForm::Firmware)));
-    }
     let map = phys_map::parse(&input.name, &input.bytes).map_err(refuse)?;
     let form = MapForm::of(&String::from_utf8_lossy(&input.bytes));
     let form = form.map_or_else(String::new, |form| format!(", {form}"));

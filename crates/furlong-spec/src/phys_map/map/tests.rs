@@ -4,7 +4,7 @@
 use furlong::addr::{Address, Extent, PhysAddr};
 use furlong::check::Check;
 
-use super::{Broken, Entry, Fault, Kind, MemoryMap, NodeRange};
+use super::{Broken, Entry, Fault, Kind, MemoryMap};
 use crate::Random;
 
 const TOP: u64 = 1 << 52;
@@ -17,11 +17,6 @@ fn entry(start: u64, end: u64, kind: Kind) -> Entry {
     let extent = extent(start, end);
     let node = None;
     Entry { extent, kind, node }
-}
-
-fn range(start: u64, end: u64, node: u32) -> NodeRange {
-    let extent = extent(start, end);
-    NodeRange { extent, node }
 }
 
 /// Start, end, kind and node of each entry.
@@ -91,29 +86,6 @@ fn a_map_agrees_with_one_byte_after_the_other() {
             assert_eq!(found, expected, "seed {seed}, byte {byte}");
         }
     }
-}
-
-#[test]
-fn nodes_split_memory_and_leave_all_else_alone() {
-    let entries = [
-        entry(0, 100, Kind::Usable),
-        entry(100, 200, Kind::Reserved),
-        entry(200, 300, Kind::Plugged),
-    ];
-    let map = MemoryMap::new(entries).unwrap();
-    let split = map.with_nodes(&[range(250, 400, 1), range(10, 60, 0), range(60, 220, 1)]);
-    let expected = [
-        (0, 10, Kind::Usable, None),
-        (10, 60, Kind::Usable, Some(0)),
-        (60, 100, Kind::Usable, Some(1)),
-        (100, 200, Kind::Reserved, None),
-        (200, 220, Kind::Plugged, Some(1)),
-        (220, 250, Kind::Plugged, None),
-        (250, 300, Kind::Plugged, Some(1)),
-    ];
-    assert_eq!(list(&split), expected);
-    assert_eq!(split.check(), Ok(()));
-    assert_eq!(map.with_nodes(&[]), map);
 }
 
 #[test]
