@@ -181,7 +181,6 @@ fn pages(first: u64, len: u64) -> Extent<Iova> {
 mod tests {
     use furlong::addr::{Address, Extent, Iova};
     use furlong_spec::Random;
-use serde::Deserialize;
 
     use super::{Kind, PAGE, Shape};
     use crate::iova_gap::experiment;
