@@ -24,10 +24,6 @@ fn request(workload: &Workload, operations: u64, exact: bool) -> Request {
     }
 }
 
-fn load(experiment: &Experiment, name: &str) -> Workload {
-    experiment.plan.workload(name).unwrap().clone()
-}
-
 #[test]
 fn the_arms_agree_on_every_workload_and_have_its_metrics() {
     for experiment in experiments() {
@@ -115,7 +111,8 @@ fn the_own_area_of_every_block_is_nearer_than_those_of_others() {
 }
 
 fn load_of(name: &str) -> Workload {
-    load(&bounce_order::experiment(), name)
+    let plan = bounce_order::experiment().plan;
+    plan.workload(name).unwrap().clone()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use furlong::addr::{Pfn, PhysAddr};
 use furlong::rcu::Reader;
@@ -11,7 +11,7 @@ use super::figures::{Index, exact, sampled};
 use super::layout::{Layout, Memory, PAGE_BITS};
 use super::lookup_arm::{LookupArm, Table};
 use super::page::{Page, address, answer, check, said, table};
-use super::queries::{FRAMES, Queries, is_sum_of};
+use super::queries::Queries;
 use super::shape::{Kind, Shape};
 use super::source::Source;
 use furlong_lab::hash::digest;
@@ -101,16 +101,11 @@ impl<L: LookupArm, D: Page> Field<L, D> {
     /// Runs `batches` timed batches after an untimed warm-up.
     fn time(&self, shape: &Shape, batches: u64) -> Result<Duration, Failure> {
         let reader = self.table.rcu().register().map_err(said)?;
-        let mut source = self.queries.source();
-        let warm = (batches * shape.calls).min(FRAMES);
-        let mut sum = self.ask(shape.kind, &reader, &mut source, 1, warm);
-        let begin = Instant::now();
-        let timed = self.ask(shape.kind, &reader, &mut source, batches, shape.calls);
-        let elapsed = begin.elapsed();
-        sum = sum.wrapping_add(timed);
-        let lookups = warm + batches * shape.calls;
-        is_sum_of(sum, (&self.queries, &self.answers), lookups)?;
-        Ok(elapsed)
+        let batch = (batches, shape.calls);
+        self.queries
+            .time(&self.answers, batch, |source, batches, calls| {
+                self.ask(shape.kind, &reader, source, batches, calls)
+            })
     }
 
     fn ask(

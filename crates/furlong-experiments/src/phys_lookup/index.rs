@@ -8,15 +8,14 @@
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::driver::batches;
 use super::figures::sampled;
 use super::layout::{Layout, Memory};
 use super::page::{Narrow, Page, Wide};
-use super::queries::{FRAMES, Queries, is_sum_of};
+use super::queries::Queries;
 use super::shape::{Kind, Shape};
-use super::source::Source;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request, Workload};
 
@@ -126,23 +125,14 @@ impl<I: SegmentIndex, D: Page> Field<I, D> {
 
     /// Runs `batches` timed batches after an untimed warm-up.
     fn time(&self, shape: &Shape, batches: u64) -> Result<Duration, Failure> {
-        let mut source = self.queries.source();
-        let warm = (batches * shape.calls).min(FRAMES);
-        let mut sum = self.ask(&mut source, 1, warm);
-        let begin = Instant::now();
-        let timed = self.ask(&mut source, batches, shape.calls);
-        let elapsed = begin.elapsed();
-        sum = sum.wrapping_add(timed);
-        let lookups = warm + batches * shape.calls;
-        is_sum_of(sum, (&self.queries, &self.answers), lookups)?;
-        Ok(elapsed)
-    }
-
-    fn ask(&self, source: &mut Source<'_, D::Frame>, batches: u64, calls: u64) -> usize {
         let index = &self.index;
-        source.ask(batches, calls, move |frame| {
-            place::<D>(frame, index.find(frame))
-        })
+        let batch = (batches, shape.calls);
+        self.queries
+            .time(&self.answers, batch, |source, batches, calls| {
+                source.ask(batches, calls, move |frame| {
+                    place::<D>(frame, index.find(frame))
+                })
+            })
     }
 }
 
@@ -163,7 +153,7 @@ mod tests {
     use crate::phys_lookup::page::Wide;
     use crate::phys_lookup::queries::Queries;
     use crate::phys_lookup::shape::Shape;
-    use furlong_lab::model::{Failure, Profile, Request};
+    use furlong_lab::model::{Failure, Request};
 
     /// A list of all segments; its defect, if selected, is to drop the last one.
     struct List<const FORGETS: bool>(Vec<(Range<u64>, usize)>);
@@ -182,14 +172,7 @@ mod tests {
     }
 
     fn request(name: &str) -> Request {
-        let plan = experiment().plan;
-        let load = plan.workload(name).expect("the plan has it");
-        Request {
-            workload: load.under(Profile::Smoke),
-            seed: 7,
-            operations: 500,
-            exact: false,
-        }
+        experiment().request(name, 500, false)
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The frames of the lookups, and the check of their answers.
 #![forbid(unsafe_code)]
 
+use std::time::{Duration, Instant};
+
 use super::layout::{Asks, Layout};
 use super::shape::Shape;
 use super::source::Source;
@@ -61,21 +63,29 @@ impl<F: Copy + Into<u64> + TryFrom<u64>> Queries<F> {
     pub(super) fn all(&self) -> impl Iterator<Item = u64> {
         self.frames.iter().map(|frame| (*frame).into())
     }
-}
 
-/// Checks that `sum` is the sum of the answers to `lookups` lookups from the first frame on, given
-/// the answers by key.
-///
-/// # Errors
-/// It is not.
-pub(super) fn is_sum_of<F: Copy + Into<u64> + TryFrom<u64>>(
-    sum: usize,
-    (queries, answers): (&Queries<F>, &[usize]),
-    lookups: u64,
-) -> Result<(), Failure> {
-    if sum != queries.source().expect(lookups, answers) {
-        let text = "some timed lookups gave another answer than the untimed ones";
-        return Err(Failure(text.to_owned()));
+    /// Times batches of calls after a warm-up, and compares the sum of their answers with that of
+    /// the untimed ones.
+    ///
+    /// # Errors
+    /// The sums differ.
+    pub(super) fn time(
+        &self,
+        answers: &[usize],
+        (batches, calls): (u64, u64),
+        mut ask: impl FnMut(&mut Source<'_, F>, u64, u64) -> usize,
+    ) -> Result<Duration, Failure> {
+        let mut source = self.source();
+        let warm = (batches * calls).min(FRAMES);
+        let warmed = ask(&mut source, 1, warm);
+        let begin = Instant::now();
+        let timed = ask(&mut source, batches, calls);
+        let elapsed = begin.elapsed();
+        let expected = self.source().expect(warm + batches * calls, answers);
+        if warmed.wrapping_add(timed) != expected {
+            let text = "some timed lookups gave another answer than the untimed ones";
+            return Err(Failure(text.to_owned()));
+        }
+        Ok(elapsed)
     }
-    Ok(())
 }

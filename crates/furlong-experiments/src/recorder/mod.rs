@@ -13,3 +13,10 @@ mod program;
 pub mod vm;
 
 pub use program::Program;
+
+/// Descriptions of what a recording misses, each with its count if that is not 0.
+fn missed<const N: usize>(counts: [(u64, &str); N]) -> Vec<String> {
+    let some = counts.into_iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, what)| format!("{count} {what}"))
+        .collect()
+}

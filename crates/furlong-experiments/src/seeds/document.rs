@@ -50,7 +50,7 @@ pub struct Figure {
 }
 
 /// One figure of a document.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// The measured quantity, in the document's words.
@@ -64,6 +64,7 @@ pub struct Claim {
     /// The document's evidence for it.
     pub evidence: Evidence,
     /// The corresponding measurement here.
+    #[serde(rename(serialize = "counterpart"))]
     pub measured: Option<Counterpart>,
 }
 

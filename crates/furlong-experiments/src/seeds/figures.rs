@@ -4,10 +4,9 @@
 
 use serde::Serialize;
 
-use super::document::{Claim, Counterpart, Document, Evidence};
+use super::document::{Claim, Document};
 use super::judgement::{Judgement, MARGIN_PCT, judge, together};
 use super::measured::{Measured, Records};
-use furlong_lab::model::result::Better;
 
 #[derive(Serialize)]
 struct Shelf<'a> {
@@ -28,55 +27,30 @@ struct DocumentFigures<'a> {
 
 #[derive(Serialize)]
 struct ClaimFigures<'a> {
-    name: &'a str,
-    lines: &'a [u32],
-    published: &'a str,
-    better: Better,
-    evidence: &'a Evidence,
+    #[serde(flatten)]
+    claim: &'a Claim,
     judgement: Judgement,
-    counterpart: Option<&'a Counterpart>,
     measured: Option<Measured>,
 }
 
 /// The figures of all documents.
 pub fn figures<'a>(documents: &'a [Document], records: &Records) -> impl Serialize + use<'a> {
+    let claim = |claim: &'a Claim| ClaimFigures {
+        judgement: judge(claim),
+        measured: claim.measured.as_ref().and_then(|like| records.find(like)),
+        claim,
+    };
+    let document = |document: &'a Document| DocumentFigures {
+        system: &document.system,
+        title: &document.title,
+        source: &document.source,
+        claims: document.claims.iter().map(claim).collect(),
+        together: together(document),
+        notes: &document.notes,
+    };
     Shelf {
         schema: "furlong.seeds/1",
         margin_pct: MARGIN_PCT,
-        documents: documents
-            .iter()
-            .map(|document| DocumentFigures::of(document, records))
-            .collect(),
-    }
-}
-
-impl<'a> DocumentFigures<'a> {
-    fn of(document: &'a Document, records: &Records) -> Self {
-        let claims = document.claims.iter();
-        Self {
-            system: &document.system,
-            title: &document.title,
-            source: &document.source,
-            claims: claims
-                .map(|claim| ClaimFigures::of(claim, records))
-                .collect(),
-            together: together(document),
-            notes: &document.notes,
-        }
-    }
-}
-
-impl<'a> ClaimFigures<'a> {
-    fn of(claim: &'a Claim, records: &Records) -> Self {
-        Self {
-            name: &claim.name,
-            lines: &claim.lines,
-            published: &claim.published,
-            better: claim.better,
-            evidence: &claim.evidence,
-            judgement: judge(claim),
-            counterpart: claim.measured.as_ref(),
-            measured: claim.measured.as_ref().and_then(|like| records.find(like)),
-        }
+        documents: documents.iter().map(document).collect(),
     }
 }

@@ -212,7 +212,6 @@ impl<A: SlotAllocator> Bench<A> {
 mod tests {
     use super::{Bench, LockedAllocator, Mapper, SLOTS, SlotAllocator, run_allocator};
     use crate::bounce_area;
-    use furlong_lab::model::{Profile, Request};
 
     /// A list of slots, with the defect that its parameter selects.
     struct List<const WRONG: u8>(Vec<bool>);
@@ -249,13 +248,7 @@ mod tests {
 
     fn sample<const WRONG: u8>(name: &str) -> Result<f64, String> {
         let experiment = bounce_area::experiment();
-        let load = experiment.plan.workload(name).expect("the plan has it");
-        let request = Request {
-            workload: load.under(Profile::Smoke),
-            seed: 3,
-            operations: 300,
-            exact: false,
-        };
+        let request = experiment.request(name, 300, false);
         let ours = (experiment.arms[0].run)(&request).expect("the pool is right");
         let theirs = run_allocator::<List<WRONG>>(&request).map_err(|failure| failure.0)?;
         assert_eq!(theirs.digest, ours.digest, "{name}");
@@ -285,16 +278,7 @@ mod tests {
 
     #[test]
     fn a_workload_that_maps_nothing_is_refused_by_name() {
-        let load = bounce_area::experiment()
-            .plan
-            .workload("memcpy-4k")
-            .cloned();
-        let request = Request {
-            workload: load.expect("the plan has it"),
-            seed: 3,
-            operations: 1,
-            exact: false,
-        };
+        let request = bounce_area::experiment().request("memcpy-4k", 1, false);
         let refused = run_allocator::<List<RIGHT>>(&request).unwrap_err();
         assert!(refused.0.contains("`memcpy-4k`"), "{}", refused.0);
     }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::log::{Address, Event, RecordedCall};
+use crate::recorder::missed;
 use crate::replay::MALLOC_HEADING;
 
 /// The recorded calls of a command, as lines.
@@ -90,24 +91,20 @@ impl Tape {
 
     /// Ends the tape; `lost` is the number of calls after the log was full.
     pub(super) fn end(self, lost: u64) -> Recorded {
-        let mut missed = vec![];
-        let mut say = |count: u64, what: &str| {
-            if count > 0 {
-                missed.push(format!("{count} {what}"));
-            }
-        };
-        say(
-            lost,
-            "calls came after the log was full: enlarge the log with --events N",
-        );
-        say(
-            self.unfinished,
-            "calls were incomplete when their process ended",
-        );
-        say(
-            self.inherited,
-            "calls about blocks of a parent process are left out",
-        );
+        let missed = missed([
+            (
+                lost,
+                "calls came after the log was full: enlarge the log with --events N",
+            ),
+            (
+                self.unfinished,
+                "calls were incomplete when their process ended",
+            ),
+            (
+                self.inherited,
+                "calls about blocks of a parent process are left out",
+            ),
+        ]);
         let lives = self.lives.iter().filter(|life| life.calls > 0);
         Recorded {
             calls: lives.clone().map(|life| life.calls).sum(),

@@ -12,8 +12,8 @@ use super::means::{CALLS, Unable};
 use super::sample::{EVENTS, Sample, Seen, of_call};
 use super::system_call::{answer, what};
 use super::{Recorded, Tape};
-use crate::recorder::Program;
 use crate::recorder::program::found;
+use crate::recorder::{Program, missed};
 use furlong_lab::error::{Error, cause};
 
 /// Remedy for users without permission to trace.
@@ -225,15 +225,12 @@ impl Witness {
     }
 
     fn missed(&self) -> Vec<String> {
-        let counts = [
+        missed([
             (
                 self.lost,
                 "records were lost: the command was faster than perf",
             ),
             (self.unknown, "lines of perf could not be parsed"),
-        ];
-        let some = counts.into_iter().filter(|(count, _)| *count > 0);
-        some.map(|(count, what)| format!("{count} {what}"))
-            .collect()
+        ])
     }
 }

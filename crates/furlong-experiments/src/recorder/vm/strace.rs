@@ -19,8 +19,8 @@ use super::call::Lines;
 use super::maps::Line;
 use super::means::{CALLS, Unable};
 use super::{Recorded, Tape};
-use crate::recorder::Program;
 use crate::recorder::program::found;
+use crate::recorder::{Program, missed};
 use furlong_lab::error::{Error, cause};
 
 /// Delay of a process after an exec.
@@ -179,16 +179,13 @@ impl Witness {
     }
 
     fn missed(&self) -> Vec<String> {
-        let counts = [
+        missed([
             (self.unread, "execs whose mappings are unknown"),
             (
                 self.lines.unknown,
                 "calls that strace does not show completely",
             ),
-        ];
-        let some = counts.into_iter().filter(|(count, _)| *count > 0);
-        some.map(|(count, what)| format!("{count} {what}"))
-            .collect()
+        ])
     }
 }
 
