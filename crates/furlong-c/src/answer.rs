@@ -14,6 +14,19 @@ pub(crate) fn answer(work: impl FnOnce() -> Result<(), Errno>) -> c_int {
     }
 }
 
+/// The same for work with a result that the caller must have room for. Without that room nothing is
+/// done.
+pub(crate) fn answer_in<T>(
+    out: Option<&mut MaybeUninit<T>>,
+    work: impl FnOnce() -> Result<T, Errno>,
+) -> c_int {
+    answer(|| {
+        let out = out.given()?;
+        out.write(work()?);
+        Ok(())
+    })
+}
+
 /// An argument that must not be null.
 pub(crate) trait Given<T> {
     /// Returns the value, or an error if it is missing.

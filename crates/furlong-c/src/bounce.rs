@@ -18,7 +18,7 @@ use furlong::check::Check;
 use self::memory::BounceMemory;
 use self::plan::BouncePlan;
 use self::pool::Pool;
-use crate::answer::{Given, answer, put};
+use crate::answer::{Given, answer, answer_in, put};
 use crate::errno::Errno;
 use crate::handle::{self, Home, Housed, boxed, footprint, place};
 
@@ -49,12 +49,11 @@ pub extern "C" fn furlong_bounce_create(
     bounce: Option<&mut MaybeUninit<*mut Bounce>>,
     plan: Option<&BouncePlan>,
 ) -> c_int {
-    answer(|| {
-        let (out, (plan, cpu)) = (bounce.given()?, plan.given()?.read()?);
+    answer_in(bounce, || {
+        let (plan, cpu) = plan.given()?.read()?;
         let pool = Pool::with_config(BounceMemory::on_heap(), cpu, &plan)?;
         let home = Home::Heap;
-        out.write(Box::into_raw(boxed(Bounce { pool, home })?));
-        Ok(())
+        Ok(Box::into_raw(boxed(Bounce { pool, home })?))
     })
 }
 
@@ -68,11 +67,10 @@ pub extern "C" fn furlong_bounce_table_bytes(
     plan: Option<&BouncePlan>,
     bytes: Option<&mut MaybeUninit<usize>>,
 ) -> c_int {
-    answer(|| {
-        let ((plan, _), out) = (plan.given()?.read()?, bytes.given()?);
+    answer_in(bytes, || {
+        let (plan, _) = plan.given()?.read()?;
         let tables = Pool::table_bytes(&plan)?;
-        out.write(tables.saturating_add(footprint::<Bounce>(1)));
-        Ok(())
+        Ok(tables.saturating_add(footprint::<Bounce>(1)))
     })
 }
 
@@ -99,8 +97,8 @@ pub unsafe extern "C" fn furlong_bounce_create_in(
     region_bytes: usize,
     address: u64,
 ) -> c_int {
-    answer(|| {
-        let (out, (plan, cpu)) = (bounce.given()?, plan.given()?.read()?);
+    answer_in(bounce, || {
+        let (plan, cpu) = plan.given()?.read()?;
         // SAFETY: the caller vouches for the tables.
         let tables = unsafe { handle::given(tables, table_bytes) }?;
         // SAFETY: the caller vouches for the region.
@@ -109,8 +107,7 @@ pub unsafe extern "C" fn furlong_bounce_create_in(
         let memory = RegionMemory::new(region, addr::Iova::new(address));
         let pool = Pool::with_config_in(tables, BounceMemory::of_region(memory), cpu, &plan)?;
         let home = Home::Given;
-        out.write(ptr::from_mut(place.write(Bounce { pool, home })));
-        Ok(())
+        Ok(ptr::from_mut(place.write(Bounce { pool, home })))
     })
 }
 

@@ -15,7 +15,7 @@ use furlong::check::Check;
 use furlong::iova::{Space, Standard};
 
 use self::nodes::{Nodes, SpaceNode};
-use crate::answer::{Given, answer};
+use crate::answer::{Given, answer, answer_in};
 use crate::errno::Errno;
 use crate::extent::extent;
 use crate::handle::{self, Home, Housed, boxed, footprint, place};
@@ -49,12 +49,11 @@ pub extern "C" fn furlong_iova_create(
     last: u64,
     granule: u64,
 ) -> c_int {
-    answer(|| {
-        let (out, all) = (iova.given()?, extent::<addr::Iova>(start, last)?);
+    answer_in(iova, || {
+        let all = extent::<addr::Iova>(start, last)?;
         let space = Space::new(all, granule, Nodes::on_heap())?;
         let home = Home::Heap;
-        out.write(Box::into_raw(boxed(Iova { space, home })?));
-        Ok(())
+        Ok(Box::into_raw(boxed(Iova { space, home })?))
     })
 }
 
@@ -86,15 +85,14 @@ pub unsafe extern "C" fn furlong_iova_create_in(
     last: u64,
     granule: u64,
 ) -> c_int {
-    answer(|| {
-        let (out, all) = (iova.given()?, extent::<addr::Iova>(start, last)?);
+    answer_in(iova, || {
+        let all = extent::<addr::Iova>(start, last)?;
         // SAFETY: the caller vouches for the memory.
         let memory = unsafe { handle::given(memory, bytes) }?;
         let (place, rest) = place::<Iova>(memory)?;
         let space = Space::new(all, granule, Nodes::in_memory(rest))?;
         let home = Home::Given;
-        out.write(ptr::from_mut(place.write(Iova { space, home })));
-        Ok(())
+        Ok(ptr::from_mut(place.write(Iova { space, home })))
     })
 }
 

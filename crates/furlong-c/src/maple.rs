@@ -16,7 +16,7 @@ use furlong::check::Check;
 use furlong::maple::{InsertError, Place, ResizeError};
 
 use self::map::{Found, Map};
-use crate::answer::{Given, answer, put};
+use crate::answer::{Given, answer, answer_in, put};
 use crate::errno::Errno;
 use crate::extent::{Extent, extent};
 use crate::handle::boxed;
@@ -81,10 +81,7 @@ fn entry_of(word: *mut c_void) -> Result<NonZeroUsize, Errno> {
 /// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_maple_create(maple: Option<&mut MaybeUninit<Box<Maple>>>) -> c_int {
-    answer(|| {
-        maple.given()?.write(boxed(Maple(Map::new()))?);
-        Ok(())
-    })
+    answer_in(maple, || boxed(Maple(Map::new())))
 }
 
 /// Destroys a map; NULL is ignored. Objects that its entries point to are not freed.
@@ -104,11 +101,12 @@ pub extern "C" fn furlong_maple_duplicate(
     maple: Option<&Maple>,
     copy: Option<&mut MaybeUninit<Box<Maple>>>,
 ) -> c_int {
-    answer(|| {
-        let (maple, copy) = (maple.given()?, copy.given()?);
-        let twin = maple.0.duplicate(|_, entry| Ok::<_, Errno>(entry))?;
-        copy.write(boxed(Maple(twin))?);
-        Ok(())
+    answer_in(copy, || {
+        let twin = maple
+            .given()?
+            .0
+            .duplicate(|_, entry| Ok::<_, Errno>(entry))?;
+        boxed(Maple(twin))
     })
 }
 
@@ -221,10 +219,8 @@ pub extern "C" fn furlong_maple_walk(
     index: u64,
     found: Option<&mut MaybeUninit<MapleEntry>>,
 ) -> c_int {
-    answer(|| {
-        let (maple, found) = (maple.given()?, found.given()?);
-        found.write(maple.0.walk(VirtAddr::from_raw(index)).into());
-        Ok(())
+    answer_in(found, || {
+        Ok(maple.given()?.0.walk(VirtAddr::from_raw(index)).into())
     })
 }
 
@@ -238,11 +234,9 @@ pub extern "C" fn furlong_maple_find(
     index: u64,
     found: Option<&mut MaybeUninit<MapleEntry>>,
 ) -> c_int {
-    answer(|| {
-        let (maple, out) = (maple.given()?, found.given()?);
-        let found = maple.0.find(VirtAddr::from_raw(index));
-        out.write(found.ok_or(Errno::NOT_FOUND)?.into());
-        Ok(())
+    answer_in(found, || {
+        let found = maple.given()?.0.find(VirtAddr::from_raw(index));
+        Ok(found.ok_or(Errno::NOT_FOUND)?.into())
     })
 }
 
@@ -256,11 +250,9 @@ pub extern "C" fn furlong_maple_find_back(
     index: u64,
     found: Option<&mut MaybeUninit<MapleEntry>>,
 ) -> c_int {
-    answer(|| {
-        let (maple, out) = (maple.given()?, found.given()?);
-        let found = maple.0.find_back(VirtAddr::from_raw(index));
-        out.write(found.ok_or(Errno::NOT_FOUND)?.into());
-        Ok(())
+    answer_in(found, || {
+        let found = maple.given()?.0.find_back(VirtAddr::from_raw(index));
+        Ok(found.ok_or(Errno::NOT_FOUND)?.into())
     })
 }
 

@@ -15,7 +15,7 @@ use core::ptr::{self, NonNull};
 use furlong::check::Check;
 
 use self::table::{Locked, Table};
-use crate::answer::{Given, answer};
+use crate::answer::{Given, answer, answer_in};
 use crate::errno::Errno;
 use crate::handle::{self, Home, Housed, footprint, on_heap, place};
 
@@ -58,12 +58,10 @@ impl Phys {
 /// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_create(phys: Option<&mut MaybeUninit<*mut Phys>>) -> c_int {
-    answer(|| {
-        let out = phys.given()?;
+    answer_in(phys, || {
         let phys = Box::write(on_heap()?, const { Phys::empty(Home::Heap) });
         phys.lock().grow_on_heap();
-        out.write(Box::into_raw(phys));
-        Ok(())
+        Ok(Box::into_raw(phys))
     })
 }
 
@@ -93,15 +91,13 @@ pub unsafe extern "C" fn furlong_phys_create_in(
     memory: *mut c_void,
     bytes: usize,
 ) -> c_int {
-    answer(|| {
-        let out = phys.given()?;
+    answer_in(phys, || {
         // SAFETY: the caller vouches for the memory.
         let memory = unsafe { handle::given(memory, bytes) }?;
         let (place, rest) = place::<Phys>(memory)?;
         let phys = place.write(const { Phys::empty(Home::Given) });
         phys.lock().donate(rest);
-        out.write(ptr::from_mut(phys));
-        Ok(())
+        Ok(ptr::from_mut(phys))
     })
 }
 

@@ -9,7 +9,7 @@ use furlong::addr::Iova;
 use furlong::bounce::{Device, Limits};
 
 use super::Bounce;
-use crate::answer::{Given, answer};
+use crate::answer::{Given, answer, answer_in};
 use crate::errno::Errno;
 use crate::handle::{self, Home, Housed, boxed, footprint, place};
 
@@ -67,16 +67,15 @@ impl Housed for BounceDevice {
 /// Threads: any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_bounce_limits(limits: Option<&mut MaybeUninit<BounceLimits>>) -> c_int {
-    answer(|| {
+    answer_in(limits, || {
         let none = Limits::new();
-        limits.given()?.write(BounceLimits {
+        Ok(BounceLimits {
             reach: u64::MAX,
             min_align_mask: none.min_align_mask,
             align_mask: none.align_mask,
             boundary_mask: none.boundary_mask,
             quota: 0,
-        });
-        Ok(())
+        })
     })
 }
 
@@ -93,11 +92,9 @@ pub extern "C" fn furlong_bounce_device_create(
     limits: Option<&BounceLimits>,
     device: Option<&mut MaybeUninit<*mut BounceDevice>>,
 ) -> c_int {
-    answer(|| {
-        let (bounce, limits, out) = (bounce.given()?, limits.given()?, device.given()?);
-        let device = limits.admitted(bounce, id, Home::Heap)?;
-        out.write(Box::into_raw(boxed(device)?));
-        Ok(())
+    answer_in(device, || {
+        let device = limits.given()?.admitted(bounce.given()?, id, Home::Heap)?;
+        Ok(Box::into_raw(boxed(device)?))
     })
 }
 
@@ -128,14 +125,13 @@ pub unsafe extern "C" fn furlong_bounce_device_create_in(
     memory: *mut c_void,
     bytes: usize,
 ) -> c_int {
-    answer(|| {
-        let (bounce, limits, out) = (bounce.given()?, limits.given()?, device.given()?);
+    answer_in(device, || {
+        let (bounce, limits) = (bounce.given()?, limits.given()?);
         // SAFETY: the caller vouches for the memory.
         let memory = unsafe { handle::given(memory, bytes) }?;
         let (place, _) = place::<BounceDevice>(memory)?;
         let device = limits.admitted(bounce, id, Home::Given)?;
-        out.write(ptr::from_mut(place.write(device)));
-        Ok(())
+        Ok(ptr::from_mut(place.write(device)))
     })
 }
 

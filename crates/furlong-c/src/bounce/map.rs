@@ -9,7 +9,7 @@ use furlong::bounce::{Back, Direction};
 
 use super::Bounce;
 use super::device::BounceDevice;
-use crate::answer::{Given, answer, put};
+use crate::answer::{Given, answer, answer_in, put};
 use crate::errno::Errno;
 
 /// The device reads data that the CPU has written.
@@ -53,8 +53,8 @@ pub unsafe extern "C" fn furlong_bounce_map(
     direction: u32,
     address: Option<&mut MaybeUninit<u64>>,
 ) -> c_int {
-    answer(|| {
-        let (bounce, device, out) = (bounce.given()?, device.given()?, address.given()?);
+    answer_in(address, || {
+        let (bounce, device) = (bounce.given()?, device.given()?);
         let original = NonNull::new(original).given()?;
         let original = PhysAddr::new(original.as_ptr().expose_provenance() as u64);
         let direction = self::direction(direction)?;
@@ -64,8 +64,7 @@ pub unsafe extern "C" fn furlong_bounce_map(
                 .pool
                 .map_raw(&device.device, original, len, direction)
         };
-        out.write(mapped?.raw());
-        Ok(())
+        Ok(mapped?.raw())
     })
 }
 
@@ -161,12 +160,11 @@ pub extern "C" fn furlong_bounce_allocate(
     address: Option<&mut MaybeUninit<u64>>,
     memory: Option<&mut MaybeUninit<*mut c_void>>,
 ) -> c_int {
-    answer(|| {
-        let (bounce, device, out) = (bounce.given()?, device.given()?, address.given()?);
+    answer_in(address, || {
+        let (bounce, device) = (bounce.given()?, device.given()?);
         let (at, start) = bounce.pool.allocate_raw(&device.device, len)?;
-        out.write(at.raw());
         put(memory, start.as_ptr().cast());
-        Ok(())
+        Ok(at.raw())
     })
 }
 

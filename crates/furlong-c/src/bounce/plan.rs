@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use furlong::addr::Iova;
 use furlong::bounce::{Access, Cpu, Growth, Plan};
 
-use crate::answer::{Given, answer};
+use crate::answer::answer_in;
 use crate::errno::Errno;
 
 /// The pool never gets more than its first block.
@@ -98,9 +98,9 @@ pub extern "C" fn furlong_bounce_plan(
     slots: usize,
     areas: usize,
 ) -> c_int {
-    answer(|| {
+    answer_in(plan, || {
         let usual = Plan::new(slots, areas);
-        plan.given()?.write(BouncePlan {
+        Ok(BouncePlan {
             slots,
             areas,
             blocks: usual.blocks,
@@ -112,7 +112,6 @@ pub extern "C" fn furlong_bounce_plan(
             growth: FURLONG_BOUNCE_GROW_NEVER,
             is_restricted: 0,
             cpu: None,
-        });
-        Ok(())
+        })
     })
 }

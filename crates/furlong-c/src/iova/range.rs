@@ -7,7 +7,7 @@ use furlong::addr;
 use furlong::iova::{Kind, Owned, ReserveAtError};
 
 use super::Iova;
-use crate::answer::{Given, answer, put};
+use crate::answer::{Given, answer, answer_in, put};
 use crate::errno::Errno;
 use crate::extent::{Extent, extent};
 
@@ -192,11 +192,9 @@ pub extern "C" fn furlong_iova_owner(
     address: u64,
     owned: Option<&mut MaybeUninit<IovaOwned>>,
 ) -> c_int {
-    answer(|| {
-        let (iova, out) = (iova.given()?, owned.given()?);
-        let owner = iova.space.owner(addr::Iova::new(address));
-        out.write(owner.ok_or(Errno::NOT_FOUND)?.into());
-        Ok(())
+    answer_in(owned, || {
+        let owner = iova.given()?.space.owner(addr::Iova::new(address));
+        Ok(owner.ok_or(Errno::NOT_FOUND)?.into())
     })
 }
 
@@ -211,11 +209,9 @@ pub extern "C" fn furlong_iova_next(
     address: u64,
     owned: Option<&mut MaybeUninit<IovaOwned>>,
 ) -> c_int {
-    answer(|| {
-        let (iova, out) = (iova.given()?, owned.given()?);
-        let next = iova.space.reserved_in(from(address)?).next();
-        out.write(next.ok_or(Errno::NOT_FOUND)?.into());
-        Ok(())
+    answer_in(owned, || {
+        let next = iova.given()?.space.reserved_in(from(address)?).next();
+        Ok(next.ok_or(Errno::NOT_FOUND)?.into())
     })
 }
 
@@ -230,11 +226,9 @@ pub extern "C" fn furlong_iova_next_free(
     address: u64,
     gap: Option<&mut MaybeUninit<Extent>>,
 ) -> c_int {
-    answer(|| {
-        let (iova, out) = (iova.given()?, gap.given()?);
-        let next = iova.space.free_in(from(address)?).next();
-        out.write(next.ok_or(Errno::NOT_FOUND)?.into());
-        Ok(())
+    answer_in(gap, || {
+        let next = iova.given()?.space.free_in(from(address)?).next();
+        Ok(next.ok_or(Errno::NOT_FOUND)?.into())
     })
 }
 

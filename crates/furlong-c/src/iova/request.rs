@@ -9,7 +9,7 @@ use furlong::iova::{
 };
 
 use super::Iova;
-use crate::answer::{Given, answer};
+use crate::answer::{Given, answer_in};
 use crate::errno::Errno;
 
 /// The lowest place.
@@ -163,10 +163,7 @@ pub extern "C" fn furlong_iova_request(
     request: Option<&mut MaybeUninit<IovaRequest>>,
     size: u64,
 ) -> c_int {
-    answer(|| {
-        request.given()?.write(IovaRequest::of_size(size));
-        Ok(())
-    })
+    answer_in(request, || Ok(IovaRequest::of_size(size)))
 }
 
 /// Reserves a range for request, and writes it to grant.
@@ -182,10 +179,8 @@ pub extern "C" fn furlong_iova_reserve(
     request: Option<&IovaRequest>,
     grant: Option<&mut MaybeUninit<IovaGrant>>,
 ) -> c_int {
-    answer(|| {
-        let (iova, request, out) = (iova.given()?, request.given()?, grant.given()?);
-        let grant = request.reserve(iova)??;
-        out.write(IovaGrant::from(&grant));
-        Ok(())
+    answer_in(grant, || {
+        let grant = request.given()?.reserve(iova.given()?)??;
+        Ok(IovaGrant::from(&grant))
     })
 }

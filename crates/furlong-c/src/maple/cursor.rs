@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use furlong::addr::{self, Address, VirtAddr};
 
 use super::{Maple, MapleEntry};
-use crate::answer::{Given, answer};
+use crate::answer::{Given, answer_in};
 use crate::errno::Errno;
 use crate::extent::extent;
 
@@ -56,15 +56,15 @@ impl MapleCursor {
         })
     }
 
-    /// Moves the cursor to a find, and writes that to `out`.
-    fn arrive(&mut self, found: MapleEntry, out: &mut MaybeUninit<MapleEntry>) {
+    /// Moves the cursor to a find, and returns that.
+    fn arrive(&mut self, found: MapleEntry) -> MapleEntry {
         *self = Self {
             start: found.start,
             last: found.last,
             is_passed_up: 1,
             is_passed_down: 1,
         };
-        out.write(found);
+        found
     }
 }
 
@@ -80,15 +80,14 @@ pub extern "C" fn furlong_maple_next(
     cursor: Option<&mut MapleCursor>,
     found: Option<&mut MaybeUninit<MapleEntry>>,
 ) -> c_int {
-    answer(|| {
-        let (maple, cursor, out) = (maple.given()?, cursor.given()?, found.given()?);
+    answer_in(found, || {
+        let (maple, cursor) = (maple.given()?, cursor.given()?);
         let next = cursor.upwards()?.and_then(|from| maple.0.find(from));
         let Some(found) = next.map(MapleEntry::from) else {
             cursor.is_passed_down = 0;
             return Err(Errno::NOT_FOUND);
         };
-        cursor.arrive(found, out);
-        Ok(())
+        Ok(cursor.arrive(found))
     })
 }
 
@@ -104,15 +103,14 @@ pub extern "C" fn furlong_maple_prev(
     cursor: Option<&mut MapleCursor>,
     found: Option<&mut MaybeUninit<MapleEntry>>,
 ) -> c_int {
-    answer(|| {
-        let (maple, cursor, out) = (maple.given()?, cursor.given()?, found.given()?);
+    answer_in(found, || {
+        let (maple, cursor) = (maple.given()?, cursor.given()?);
         let before = cursor.downwards()?.and_then(|upto| maple.0.find_back(upto));
         let Some(found) = before.map(MapleEntry::from) else {
             cursor.is_passed_up = 0;
             return Err(Errno::NOT_FOUND);
         };
-        cursor.arrive(found, out);
-        Ok(())
+        Ok(cursor.arrive(found))
     })
 }
 
@@ -128,12 +126,10 @@ pub extern "C" fn furlong_maple_next_place(
     cursor: Option<&mut MapleCursor>,
     found: Option<&mut MaybeUninit<MapleEntry>>,
 ) -> c_int {
-    answer(|| {
-        let (maple, cursor, out) = (maple.given()?, cursor.given()?, found.given()?);
+    answer_in(found, || {
+        let (maple, cursor) = (maple.given()?, cursor.given()?);
         let from = cursor.upwards()?.ok_or(Errno::NOT_FOUND)?;
-        let found = MapleEntry::from(maple.0.walk(from));
-        cursor.arrive(found, out);
-        Ok(())
+        Ok(cursor.arrive(maple.0.walk(from).into()))
     })
 }
 
@@ -149,11 +145,9 @@ pub extern "C" fn furlong_maple_prev_place(
     cursor: Option<&mut MapleCursor>,
     found: Option<&mut MaybeUninit<MapleEntry>>,
 ) -> c_int {
-    answer(|| {
-        let (maple, cursor, out) = (maple.given()?, cursor.given()?, found.given()?);
+    answer_in(found, || {
+        let (maple, cursor) = (maple.given()?, cursor.given()?);
         let upto = cursor.downwards()?.ok_or(Errno::NOT_FOUND)?;
-        let found = MapleEntry::from(maple.0.walk(upto));
-        cursor.arrive(found, out);
-        Ok(())
+        Ok(cursor.arrive(maple.0.walk(upto).into()))
     })
 }

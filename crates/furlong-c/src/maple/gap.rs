@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use core::mem::MaybeUninit;
 
 use super::Maple;
-use crate::answer::{Given, answer};
+use crate::answer::{Given, answer_in};
 use crate::errno::Errno;
 use crate::extent::{Extent, extent};
 
@@ -30,12 +30,10 @@ pub extern "C" fn furlong_maple_lowest_gap(
     last: u64,
     gap: Option<&mut MaybeUninit<Extent>>,
 ) -> c_int {
-    answer(|| {
-        let (maple, gap) = (maple.given()?, gap.given()?);
+    answer_in(gap, || {
         let (size, window) = (sized(size)?, extent(start, last)?);
-        let place = maple.0.lowest_gap(size, window);
-        gap.write(place.ok_or(Errno::NO_SPACE)?.into());
-        Ok(())
+        let place = maple.given()?.0.lowest_gap(size, window);
+        Ok(place.ok_or(Errno::NO_SPACE)?.into())
     })
 }
 
@@ -52,12 +50,10 @@ pub extern "C" fn furlong_maple_highest_gap(
     last: u64,
     gap: Option<&mut MaybeUninit<Extent>>,
 ) -> c_int {
-    answer(|| {
-        let (maple, gap) = (maple.given()?, gap.given()?);
+    answer_in(gap, || {
         let (size, window) = (sized(size)?, extent(start, last)?);
-        let place = maple.0.highest_gap(size, window);
-        gap.write(place.ok_or(Errno::NO_SPACE)?.into());
-        Ok(())
+        let place = maple.given()?.0.highest_gap(size, window);
+        Ok(place.ok_or(Errno::NO_SPACE)?.into())
     })
 }
 

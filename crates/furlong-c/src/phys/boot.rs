@@ -7,7 +7,7 @@ use furlong::addr::Address;
 use furlong::phys::Node;
 
 use super::Phys;
-use crate::answer::{Given, answer, put};
+use crate::answer::{Given, answer, answer_in, put};
 
 /// Removes an available frame of a node from the table, at the edge of a segment if possible, and
 /// writes its number to frame. Page tables need such frames before there is an allocator.
@@ -22,11 +22,9 @@ pub extern "C" fn furlong_phys_steal(
     node: u32,
     frame: Option<&mut MaybeUninit<u64>>,
 ) -> c_int {
-    answer(|| {
-        let (phys, out) = (phys.given()?, frame.given()?);
-        let stolen = phys.lock().steal_from(&[Node(node)])?;
-        out.write(stolen.raw());
-        Ok(())
+    answer_in(frame, || {
+        let stolen = phys.given()?.lock().steal_from(&[Node(node)])?;
+        Ok(stolen.raw())
     })
 }
 

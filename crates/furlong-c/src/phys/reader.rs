@@ -12,7 +12,7 @@ use furlong::rcu::{Guard, Reader};
 use super::Phys;
 use super::page::PhysPage;
 use super::table::Table;
-use crate::answer::{Given, answer, put};
+use crate::answer::{Given, answer, answer_in, put};
 use crate::errno::Errno;
 use crate::handle::{self, Home, Housed, boxed, footprint, place};
 
@@ -70,12 +70,10 @@ pub unsafe extern "C" fn furlong_phys_reader_create(
     phys: Option<&Phys>,
     reader: Option<&mut MaybeUninit<*mut PhysReader>>,
 ) -> c_int {
-    answer(|| {
-        let (phys, out) = (phys.given()?, reader.given()?);
+    answer_in(reader, || {
         // SAFETY: the caller vouches for the table.
-        let reader = unsafe { outside(phys, Home::Heap) }?;
-        out.write(Box::into_raw(boxed(reader)?));
-        Ok(())
+        let reader = unsafe { outside(phys.given()?, Home::Heap) }?;
+        Ok(Box::into_raw(boxed(reader)?))
     })
 }
 
@@ -104,15 +102,13 @@ pub unsafe extern "C" fn furlong_phys_reader_create_in(
     memory: *mut c_void,
     bytes: usize,
 ) -> c_int {
-    answer(|| {
-        let (phys, out) = (phys.given()?, reader.given()?);
+    answer_in(reader, || {
         // SAFETY: the caller vouches for the memory.
         let memory = unsafe { handle::given(memory, bytes) }?;
         let (place, _) = place::<PhysReader>(memory)?;
         // SAFETY: the caller vouches for the table.
-        let reader = unsafe { outside(phys, Home::Given) }?;
-        out.write(ptr::from_mut(place.write(reader)));
-        Ok(())
+        let reader = unsafe { outside(phys.given()?, Home::Given) }?;
+        Ok(ptr::from_mut(place.write(reader)))
     })
 }
 

@@ -8,7 +8,7 @@ use furlong::phys::{self, Node, SegmentId};
 
 use super::Phys;
 use super::table::Locked;
-use crate::answer::{Given, answer};
+use crate::answer::{Given, answer, answer_in};
 use crate::errno::Errno;
 use crate::extent::{Extent, extent};
 
@@ -54,14 +54,8 @@ pub(crate) fn of_frame(segments: &Locked<'_>, frame: u64) -> Result<SegmentId, E
 }
 
 /// Writes the state of a segment, if there is one.
-fn tell(
-    segments: &Locked<'_>,
-    id: Option<SegmentId>,
-    out: &mut MaybeUninit<PhysSegment>,
-) -> Result<(), Errno> {
-    let segment = segments.get(id.ok_or(Errno::NOT_FOUND)?)?;
-    out.write(segment.into());
-    Ok(())
+fn tell(segments: &Locked<'_>, id: Option<SegmentId>) -> Result<PhysSegment, Errno> {
+    Ok(segments.get(id.ok_or(Errno::NOT_FOUND)?)?.into())
 }
 
 /// Adds the frames from start to last as a segment, all of them available, with node 0 and user
@@ -107,9 +101,9 @@ pub extern "C" fn furlong_phys_get(
     frame: u64,
     segment: Option<&mut MaybeUninit<PhysSegment>>,
 ) -> c_int {
-    answer(|| {
-        let (segments, out) = (phys.given()?.lock(), segment.given()?);
-        tell(&segments, Some(of_frame(&segments, frame)?), out)
+    answer_in(segment, || {
+        let segments = phys.given()?.lock();
+        tell(&segments, Some(of_frame(&segments, frame)?))
     })
 }
 
@@ -122,9 +116,9 @@ pub extern "C" fn furlong_phys_first(
     phys: Option<&Phys>,
     segment: Option<&mut MaybeUninit<PhysSegment>>,
 ) -> c_int {
-    answer(|| {
-        let (segments, out) = (phys.given()?.lock(), segment.given()?);
-        tell(&segments, segments.first(), out)
+    answer_in(segment, || {
+        let segments = phys.given()?.lock();
+        tell(&segments, segments.first())
     })
 }
 
@@ -139,8 +133,8 @@ pub extern "C" fn furlong_phys_next(
     frame: u64,
     segment: Option<&mut MaybeUninit<PhysSegment>>,
 ) -> c_int {
-    answer(|| {
-        let (segments, out) = (phys.given()?.lock(), segment.given()?);
+    answer_in(segment, || {
+        let segments = phys.given()?.lock();
         let next = match of_frame(&segments, frame) {
             Ok(id) => segments.next(id)?,
             Err(_) => {
@@ -149,7 +143,7 @@ pub extern "C" fn furlong_phys_next(
                 behind.map(|segment| segment.id)
             }
         };
-        tell(&segments, next, out)
+        tell(&segments, next)
     })
 }
 
