@@ -15,19 +15,14 @@ pub(crate) fn run(options: &Options) -> Said {
     let each = options.take("operations").div_ceil(threads as u64);
     let seed = options.take("seed");
     options.done();
-    let (digest, elapsed) = timed(|| {
+    let done = timed(|| {
         on_threads(threads, |thread| {
             let mut kept = Vec::with_capacity(slots);
             kept.resize_with(slots, || None);
             churn(&mut kept, each, powers, Random::of_thread(seed, thread))
         })
     });
-    Said {
-        operations: each * threads as u64,
-        elapsed,
-        digest,
-        more: vec![],
-    }
+    Said::new(each * threads as u64, done)
 }
 
 fn churn(slots: &mut [Option<Bytes>], operations: u64, powers: u32, mut random: Random) -> u64 {

@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Options) -> Said {
     };
     let seed = options.take("seed");
     options.done();
-    let (digest, elapsed) = timed(|| {
+    let done = timed(|| {
         thread::scope(|scope| {
             let pair = |pair: usize| {
                 let (full, to_free) = sync_channel(UNDER_WAY);
@@ -56,12 +56,7 @@ pub(crate) fn run(options: &Options) -> Said {
             freed.fold(0, u64::wrapping_add)
         })
     });
-    Said {
-        operations: shape.batches * share,
-        elapsed,
-        digest,
-        more: vec![],
-    }
+    Said::new(shape.batches * share, done)
 }
 
 fn allocate(shape: Shape, mut random: Random, to_fill: &Receiver<Batch>, full: &SyncSender<Batch>) {

@@ -127,7 +127,12 @@ impl<S: Source> Block<S> {
     #[inline(always)]
     pub(crate) fn new(len: usize, word: u64) -> Self {
         let len = len.max(WORD);
-        let Some(start) = NonNull::new(S::allocate(len)) else {
+        Self::of(S::allocate(len).cast(), len, word)
+    }
+
+    #[inline(always)]
+    fn of(found: *mut c_void, len: usize, word: u64) -> Self {
+        let Some(start) = NonNull::new(found.cast()) else {
             die(&format!("no memory for {len} bytes"));
         };
         // SAFETY: the block has at least [`WORD`] bytes, and only this program uses it.
@@ -205,19 +210,6 @@ impl Block {
             }
         }
         Self::of(found, len, next)
-    }
-
-    fn of(found: *mut c_void, len: usize, word: u64) -> Self {
-        let Some(start) = NonNull::new(found.cast()) else {
-            die(&format!("no memory for {len} bytes"));
-        };
-        // SAFETY: the block has at least [`WORD`] bytes, and only this program uses it.
-        unsafe { start.cast::<u64>().write_unaligned(word) };
-        Self {
-            start,
-            len,
-            source: PhantomData,
-        }
     }
 }
 

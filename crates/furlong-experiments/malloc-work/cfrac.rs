@@ -109,18 +109,13 @@ pub(crate) fn run(options: &Options) -> Said {
     let batches = options.take("operations").div_ceil(STEPS);
     let seed = options.take("seed");
     options.done();
-    let (digest, elapsed) = timed(|| {
+    let done = timed(|| {
         let mut random = Random::of_thread(seed, 0);
         (0..batches)
             .map(|_| expand(&mut random))
             .fold(0, u64::wrapping_add)
     });
-    Said {
-        operations: batches * STEPS,
-        elapsed,
-        digest,
-        more: vec![],
-    }
+    Said::new(batches * STEPS, done)
 }
 
 /// `times * of` modulo `n`, by doubling.

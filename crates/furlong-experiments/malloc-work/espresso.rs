@@ -23,7 +23,7 @@ pub(crate) fn run(options: &Options) -> Said {
     let seed = options.take("seed");
     options.done();
     let mut operations = 0;
-    let (digest, elapsed) = timed(|| {
+    let done = timed(|| {
         let mut random = Random::of_thread(seed, 0);
         let mut digest = 0;
         while operations < wanted {
@@ -32,12 +32,7 @@ pub(crate) fn run(options: &Options) -> Said {
         }
         digest
     });
-    Said {
-        operations,
-        elapsed,
-        digest,
-        more: vec![],
-    }
+    Said::new(operations, done)
 }
 
 type Cover = Vec<Bytes>;

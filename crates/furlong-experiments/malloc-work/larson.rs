@@ -35,17 +35,12 @@ pub(crate) fn run(options: &Options) -> Said {
     };
     let seed = options.take("seed");
     options.done();
-    let (digest, elapsed) = timed(|| {
+    let done = timed(|| {
         on_threads(threads, |thread| {
             lineage(shape, generations, Random::of_thread(seed, thread))
         })
     });
-    Said {
-        operations: shape.replacements * shares,
-        elapsed,
-        digest,
-        more: vec![],
-    }
+    Said::new(shape.replacements * shares, done)
 }
 
 /// Runs successive threads on one array.

@@ -38,18 +38,13 @@ pub(crate) fn run<S: Source>(options: &Options) -> Said {
     };
     let threads = options.size("threads");
     options.done();
-    let (digest, elapsed) = if threads == 1 {
+    let done = if threads == 1 {
         let mut slots = warmed::<S>(shape);
         timed(|| batches(&mut slots, shape))
     } else {
         timed(|| on_threads(threads, |thread| of_thread::<S>(shape, thread)))
     };
-    Said {
-        operations: shape.round * shape.batches * threads as u64,
-        elapsed,
-        digest,
-        more: vec![],
-    }
+    Said::new(shape.round * shape.batches * threads as u64, done)
 }
 
 /// Runs one of several threads, with slots and a seed of its own.

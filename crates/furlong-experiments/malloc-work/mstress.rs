@@ -27,7 +27,7 @@ pub(crate) fn run(options: &Options) -> Said {
     let seed = options.take("seed");
     options.done();
     let shared: SharedSlots = (0..PLACES).map(|_| Mutex::new(None)).collect();
-    let (digest, elapsed) = timed(|| {
+    let done = timed(|| {
         let digests = (0..lives).map(|life| {
             on_threads(threads, |thread| {
                 live(&shared, Random::of_thread(seed + life, thread))
@@ -37,12 +37,7 @@ pub(crate) fn run(options: &Options) -> Said {
         shared.iter().filter_map(taken).for_each(Marked::free);
         digest
     });
-    Said {
-        operations: lives * share,
-        elapsed,
-        digest,
-        more: vec![],
-    }
+    Said::new(lives * share, done)
 }
 
 fn taken(place: &Mutex<Option<Marked>>) -> Option<Marked> {

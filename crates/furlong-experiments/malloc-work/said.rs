@@ -17,6 +17,18 @@ pub(crate) struct Said {
     pub(crate) more: Vec<(&'static str, u64)>,
 }
 
+impl Said {
+    /// Returns the figures of timed work: its digest and its duration.
+    pub(crate) fn new(operations: u64, (digest, elapsed): (u64, Duration)) -> Self {
+        Self {
+            operations,
+            elapsed,
+            digest,
+            more: vec![],
+        }
+    }
+}
+
 impl fmt::Display for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanoseconds = self.elapsed.as_nanos();

@@ -27,7 +27,7 @@ pub(crate) fn run(options: &Options) -> Said {
     options.done();
     let left: Vec<Mutex<Vec<Marked>>> = (0..threads).map(|_| Mutex::default()).collect();
     let barrier = Barrier::new(threads);
-    let (digest, elapsed) = timed(|| {
+    let done = timed(|| {
         let digest = on_threads(threads, |thread| {
             let mut random = Random::of_thread(seed, thread);
             let mut bytes = 0;
@@ -51,12 +51,7 @@ pub(crate) fn run(options: &Options) -> Said {
         rest.flatten().for_each(Marked::free);
         digest
     });
-    Said {
-        operations: turns * share,
-        elapsed,
-        digest,
-        more: vec![],
-    }
+    Said::new(turns * share, done)
 }
 
 /// Allocates a batch, frees two thirds of it and returns the rest.
