@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use furlong::bounce::{Area, Both, Counters, Device, Off, Order, Pool, Tally};
 
 use super::buffer::Buffer;
-use super::counts::{Counts, metrics};
+use super::counts::Counts;
 use super::shape::Shape;
 use super::test_memory::TestMemory;
 use super::{Arm, pool};
@@ -38,13 +38,13 @@ pub(super) fn memcpy_ns(len: usize, operations: u64) -> f64 {
     copied(len, copies).as_secs_f64() * 1e9 / copies as f64
 }
 
-fn outcome(operations: u64, timed: Duration) -> Outcome {
-    Outcome {
-        operations,
-        elapsed_s: timed.as_secs_f64(),
-        digest: digest(0, [operations]),
-        ..Outcome::default()
-    }
+fn outcome<const N: usize>(
+    operations: u64,
+    timed: Duration,
+    metrics: [(&'static str, f64); N],
+) -> Result<Outcome, Failure> {
+    let digest = digest(0, [operations]);
+    Ok(Outcome::new(operations, timed, digest, metrics))
 }
 
 /// Takes one sample of copies without a pool: an operation is one copy.
@@ -55,10 +55,8 @@ pub(super) fn memcpy(shape: &Shape, request: &Request) -> Result<Outcome, Failur
     let operations = request.operations.max(1);
     copied(shape.len, operations.div_ceil(8));
     let timed = copied(shape.len, operations);
-    let mut outcome = outcome(operations, timed);
     let time_ns = timed.as_secs_f64() * 1e9 / operations as f64;
-    outcome.metrics = metrics([("time_ns_per_map", time_ns)]);
-    Ok(outcome)
+    outcome(operations, timed, [("time_ns_per_map", time_ns)])
 }
 
 /// Takes one sample of copies through the pool: an operation is a map and an unmap, with a copy
@@ -74,9 +72,7 @@ pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result
         bench.pairs(shape.len, operations)?;
         let counts = Counts::of(&bench.pool) - before;
         pool::drained(&bench.pool)?;
-        let mut outcome = outcome(operations, Duration::ZERO);
-        outcome.metrics = counts.probes(operations);
-        return Ok(outcome);
+        return outcome(operations, Duration::ZERO, counts.probes(operations));
     }
     let bench = Bench::<O, A, Off>::new()?;
     bench.check(shape.len)?;
@@ -96,13 +92,12 @@ pub(super) fn timed(
     let timed = pairs(operations)?;
     let time_ns = timed.as_secs_f64() * 1e9 / operations as f64;
     let ratio = time_ns / (2.0 * memcpy_ns(shape.len, operations));
-    let mut outcome = outcome(operations, timed);
-    outcome.metrics = metrics([
+    let metrics = [
         ("time_ns_per_map", time_ns),
         ("lock_waits_per_map", 0.0),
         ("memcpy_ratio", ratio),
-    ]);
-    Ok(outcome)
+    ];
+    outcome(operations, timed, metrics)
 }
 
 /// A pool that copies, and a device.

@@ -2,20 +2,9 @@
 #![forbid(unsafe_code)]
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::ops::Sub;
 
 use furlong::bounce::{Config, Event, Memory, Pool, Tally};
-
-/// Builds the map from metrics' names to values.
-pub(super) fn metrics(
-    values: impl IntoIterator<Item = (&'static str, f64)>,
-) -> BTreeMap<String, f64> {
-    let named = values.into_iter();
-    named
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
-}
 
 /// Event counts so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,12 +28,12 @@ impl Counts {
     }
 
     /// The exact metrics, as means over `maps` maps.
-    pub(super) fn probes(self, maps: u64) -> BTreeMap<String, f64> {
+    pub(super) fn probes(self, maps: u64) -> [(&'static str, f64); 2] {
         let a_map = |count: u64| count as f64 / maps as f64;
-        metrics([
+        [
             ("slots_probed_per_map", a_map(self.slots)),
             ("areas_probed_per_map", a_map(self.areas)),
-        ])
+        ]
     }
 }
 

@@ -7,7 +7,6 @@ use furlong::bounce::{Area, Off, Order, SLOT, Tally};
 use furlong_spec::Random;
 
 use super::copies;
-use super::counts::metrics;
 use super::mapper::Mapper;
 use super::shape::{Kind, Shape};
 use super::slots::Slots;
@@ -32,15 +31,15 @@ const COUNTED: u64 = 4096;
 /// Two mappings shared slots, or a slot was not freed.
 pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result<Outcome, Failure> {
     if request.exact {
-        let (turns, mut outcome) = begun(shape, request);
+        let (turns, operations, digest) = begun(shape, request);
         let slots = Slots::<O, A, Tally>::new(shape.areas)?;
         let mut field = Field::new(shape, request.seed, slots)?;
         let before = field.mapper.counts();
         field.count(turns)?;
         let counts = field.mapper.counts() - before;
         field.finish()?;
-        outcome.metrics = counts.probes(outcome.operations);
-        return Ok(outcome);
+        let metrics = counts.probes(operations);
+        return Ok(Outcome::new(operations, Duration::ZERO, digest, metrics));
     }
     let slots = Slots::<O, A, Off>::new(shape.areas)?;
     timed(shape, request, slots, |turns| {
@@ -54,18 +53,13 @@ pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result
     })
 }
 
-/// Returns the number of turns of a sample, and its outcome without figures.
-fn begun(shape: &Shape, request: &Request) -> (u64, Outcome) {
+/// Returns the turns of a sample, its operations, and its digest.
+fn begun(shape: &Shape, request: &Request) -> (u64, u64, u64) {
     let a_turn = (TURN * shape.threads) as u64;
     let turns = request.operations.div_ceil(a_turn).max(1);
     let operations = turns * a_turn;
     let live = (shape.outstanding * shape.threads) as u64;
-    let outcome = Outcome {
-        operations,
-        digest: digest(0, [operations, live]),
-        ..Outcome::default()
-    };
-    (turns, outcome)
+    (turns, operations, digest(0, [operations, live]))
 }
 
 /// Times a sample without counting.
@@ -79,13 +73,11 @@ pub(super) fn timed<M: Mapper>(
     mapper: M,
     waits: impl FnOnce(u64) -> Result<u64, Failure>,
 ) -> Result<Outcome, Failure> {
-    let (turns, mut outcome) = begun(shape, request);
-    let operations = outcome.operations;
+    let (turns, operations, digest) = begun(shape, request);
     let mut field = Field::new(shape, request.seed, mapper)?;
     let timed = field.time(turns)?;
     field.finish()?;
     let time_ns = timed.as_secs_f64() * 1e9 / operations as f64;
-    outcome.elapsed_s = timed.as_secs_f64();
     let mut values = vec![("time_ns_per_map", time_ns)];
     if shape.threads == 1 {
         // A single CPU never waits.
@@ -97,8 +89,7 @@ pub(super) fn timed<M: Mapper>(
         let maps = operations / turns * counted;
         values.push(("lock_waits_per_map", waits(counted)? as f64 / maps as f64));
     }
-    outcome.metrics = metrics(values);
-    Ok(outcome)
+    Ok(Outcome::new(operations, timed, digest, values))
 }
 
 /// A mapper, and the CPUs that use it.

@@ -43,17 +43,11 @@ pub fn run<A: AddressAllocator>(request: &Request) -> Result<Outcome, Failure> {
     let per_op = |total: f64| total / operations as f64;
     let metrics = if request.exact {
         let visits = visits.map(|(after, before)| per_op((after - before) as f64));
-        visits.map(|visits| ("nodes_visited_per_op".to_owned(), visits))
+        visits.map(|visits| ("nodes_visited_per_op", visits))
     } else {
-        let time = per_op(timed.as_secs_f64() * 1e9);
-        Some(("time_ns_per_op".to_owned(), time))
+        Some(("time_ns_per_op", per_op(timed.as_secs_f64() * 1e9)))
     };
-    Ok(Outcome {
-        metrics: metrics.into_iter().collect(),
-        operations,
-        elapsed_s: timed.as_secs_f64(),
-        digest: driver.finish()?,
-    })
+    Ok(Outcome::new(operations, timed, driver.finish()?, metrics))
 }
 
 /// One drawn operation.

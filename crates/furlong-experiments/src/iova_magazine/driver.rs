@@ -106,12 +106,8 @@ pub fn run<A: SharedAllocator>(request: &Request) -> Result<Outcome, Failure> {
     } else {
         ("time_ns_per_op", per_op(timed.as_secs_f64() * 1e9))
     };
-    Ok(Outcome {
-        metrics: [(metric.0.to_owned(), metric.1)].into(),
-        operations,
-        elapsed_s: timed.as_secs_f64(),
-        digest: digest(0, [operations, live as u64]),
-    })
+    let digest = digest(0, [operations, live as u64]);
+    Ok(Outcome::new(operations, timed, digest, [metric]))
 }
 
 fn workers<A: SharedAllocator>(

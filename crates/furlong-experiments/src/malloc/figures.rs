@@ -95,12 +95,7 @@ fn sampled(program: &Program, idle: &Work<'_>, work: &Work<'_>) -> Result<Outcom
         };
         metrics.insert(metric.to_owned(), (all - idle).max(0.0) / operations);
     }
-    Ok(Outcome {
-        metrics,
-        operations: done.operations,
-        elapsed_s: done.elapsed_s,
-        digest: done.digest,
-    })
+    Ok(done.outcome(metrics))
 }
 
 fn exact(program: &Program, work: &Work<'_>) -> Result<Outcome, Failure> {
@@ -113,10 +108,5 @@ fn exact(program: &Program, work: &Work<'_>) -> Result<Outcome, Failure> {
         ("sim_ll_misses_per_op", misses.last),
     ];
     let metrics = metrics.map(|(name, number)| (name.to_owned(), per_op(number)));
-    Ok(Outcome {
-        metrics: metrics.into(),
-        operations: done.operations,
-        elapsed_s: done.elapsed_s,
-        digest: done.digest,
-    })
+    Ok(done.outcome(metrics.into()))
 }

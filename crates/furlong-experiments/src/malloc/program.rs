@@ -17,7 +17,7 @@ use furlong_lab::measure::launch::callgrind::{Callgrind, Count};
 use furlong_lab::measure::launch::finished::{Ending, Finished, Usage};
 use furlong_lab::measure::launch::launcher::{Launcher, Output, Task, try_program};
 use furlong_lab::measure::launch::pmu::{Counters, Event};
-use furlong_lab::model::Failure;
+use furlong_lab::model::{Failure, Outcome};
 
 /// The program's image; its source is in `malloc-work/`.
 const IMAGE: &[u8] = include_bytes!(env!("FURLONG_MALLOC_WORK"));
@@ -52,6 +52,18 @@ pub(crate) struct Done {
     pub(crate) usage: Usage,
     /// Events of the whole process, by metric.
     pub(crate) events: BTreeMap<&'static str, f64>,
+}
+
+impl Done {
+    /// Returns it as an outcome with these metrics.
+    pub(crate) fn outcome(&self, metrics: BTreeMap<String, f64>) -> Outcome {
+        Outcome {
+            metrics,
+            operations: self.operations,
+            elapsed_s: self.elapsed_s,
+            digest: self.digest,
+        }
+    }
 }
 
 /// The program in a file, which is removed on drop.

@@ -54,12 +54,7 @@ fn outcome(done: &Done) -> Outcome {
         usage.wall_s,
         usage.maxrss_kib,
     ));
-    Outcome {
-        metrics,
-        operations: done.operations,
-        elapsed_s: done.elapsed_s,
-        digest: done.digest,
-    }
+    done.outcome(metrics)
 }
 
 /// Runs one thread, then two threads with the same work each. The result is the ratio of their

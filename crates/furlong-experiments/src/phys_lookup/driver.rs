@@ -33,26 +33,21 @@ pub(super) fn run<L: LookupArm, D: Page>(
     };
     let field = |layout: &Layout| Field::<L, D>::new(shape, layout, request.seed, lookups);
     let fields = layouts.iter().map(field).collect::<Result<Vec<_>, _>>()?;
-    let answers = fields.iter().map(|field| field.digest);
-    let mut outcome = Outcome {
-        digest: digest(0, answers),
-        ..Outcome::default()
-    };
+    let digest = digest(0, fields.iter().map(|field| field.digest));
     if request.exact {
         let probes: u64 = fields.iter().map(|field| field.count(shape, lookups)).sum();
-        outcome.operations = lookups * fields.len() as u64;
+        let operations = lookups * fields.len() as u64;
         let tables = fields.iter().map(|field| Index::of(&field.table));
-        outcome.metrics = exact(tables, probes, outcome.operations);
-        return Ok(outcome);
+        let metrics = exact(tables, probes, operations);
+        return Ok(Outcome::new(operations, Duration::ZERO, digest, metrics));
     }
     let mut timed = Duration::ZERO;
     for field in &fields {
         timed += field.time(shape, batches)?;
     }
-    outcome.operations = batches * calls_of_all;
-    outcome.elapsed_s = timed.as_secs_f64();
-    outcome.metrics = sampled(timed, outcome.operations);
-    Ok(outcome)
+    let operations = batches * calls_of_all;
+    let metrics = sampled(timed, operations);
+    Ok(Outcome::new(operations, timed, digest, metrics))
 }
 
 /// Batches in a sample, and calls per batch over all layouts.

@@ -72,12 +72,9 @@ fn run<I: SegmentIndex, D: Page>(shape: &Shape, request: &Request) -> Result<Out
         timed += field.time(shape, batches)?;
     }
     let operations = batches * calls_of_all;
-    Ok(Outcome {
-        metrics: sampled(timed, operations),
-        operations,
-        elapsed_s: timed.as_secs_f64(),
-        digest: digest(0, fields.iter().map(|field| field.digest)),
-    })
+    let digest = digest(0, fields.iter().map(|field| field.digest));
+    let metrics = sampled(timed, operations);
+    Ok(Outcome::new(operations, timed, digest, metrics))
 }
 
 /// An index, its lookups, and the correct answers.

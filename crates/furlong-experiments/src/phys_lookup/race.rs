@@ -57,23 +57,20 @@ where
     if request.exact {
         let lookups = request.operations.max(1);
         let probes = track.count(lookups);
-        return Ok(Outcome {
-            metrics: exact([Index::of(&track.table)].into_iter(), probes, lookups),
-            operations: lookups,
-            elapsed_s: 0.0,
-            digest: before,
-        });
+        let metrics = exact([Index::of(&track.table)].into_iter(), probes, lookups);
+        return Ok(Outcome::new(lookups, Duration::ZERO, before, metrics));
     }
     let batches = request.operations.div_ceil(BATCH as u64).max(1);
     let lookups = batches * BATCH as u64;
     let timed = track.race(batches)?;
     check(&track.table)?;
-    Ok(Outcome {
-        metrics: sampled(timed, lookups),
-        operations: lookups,
-        elapsed_s: timed.as_secs_f64(),
-        digest: digest(before, [track.digest()?]),
-    })
+    let digest = digest(before, [track.digest()?]);
+    Ok(Outcome::new(
+        lookups,
+        timed,
+        digest,
+        sampled(timed, lookups),
+    ))
 }
 
 /// State of the race.

@@ -87,22 +87,15 @@ impl Score {
         let (bytes, areas) = self.bytes;
         let metrics = if exact {
             let per_area = bytes as f64 / areas.max(1) as f64;
-            let counts = self.work.metrics(self.operations);
+            let mut counts = self.work.metrics(self.operations).to_vec();
+            counts.push(("bytes_per_area", per_area));
             counts
-                .into_iter()
-                .chain([("bytes_per_area", per_area)])
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect()
         } else {
             let time = self.timed.as_secs_f64() * 1e9 / self.operations as f64;
-            [("time_ns_per_op".to_owned(), time)].into()
+            vec![("time_ns_per_op", time)]
         };
-        Ok(Outcome {
-            metrics,
-            operations: self.operations,
-            elapsed_s: (self.timed + self.between).as_secs_f64(),
-            digest: self.digest,
-        })
+        let timed = self.timed + self.between;
+        Ok(Outcome::new(self.operations, timed, self.digest, metrics))
     }
 }
 

@@ -72,12 +72,7 @@ pub fn run<C: Config<Counters: 'static>>(request: &Request) -> Result<Outcome, F
             ("time_with_reset_ns_per_op", time),
         ]
     };
-    Ok(Outcome {
-        metrics: metrics.map(|(name, value)| (name.to_owned(), value)).into(),
-        operations,
-        elapsed_s: timed.as_secs_f64(),
-        digest: driver.finish()?,
-    })
+    Ok(Outcome::new(operations, timed, driver.finish()?, metrics))
 }
 
 /// One drawn operation: the extent to release, and the buffer to reserve in its place.

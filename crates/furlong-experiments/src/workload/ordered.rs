@@ -44,14 +44,7 @@ pub fn run<S: Ordered>(request: &Request) -> Result<Outcome, Failure> {
     } else {
         total.times()
     };
-    let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).into();
-    let elapsed_s = total.timed.as_secs_f64();
-    Ok(Outcome {
-        metrics,
-        operations: total.operations,
-        elapsed_s,
-        digest,
-    })
+    Ok(Outcome::new(total.operations, total.timed, digest, metrics))
 }
 
 /// Runs one sample of a workload on a structure that removes by node or by key, as the workload

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,27 @@ pub struct Outcome {
     pub elapsed_s: f64,
     /// Digest of the answers; all arms of a block must agree on it.
     pub digest: u64,
+}
+
+impl Outcome {
+    /// Returns the report of timed operations.
+    #[must_use]
+    pub fn new<'a>(
+        operations: u64,
+        timed: Duration,
+        digest: u64,
+        metrics: impl IntoIterator<Item = (&'a str, f64)>,
+    ) -> Self {
+        let metrics = metrics.into_iter();
+        Self {
+            metrics: metrics
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+            operations,
+            elapsed_s: timed.as_secs_f64(),
+            digest,
+        }
+    }
 }
 
 /// An arm gave a wrong answer or could not run.

@@ -5,6 +5,8 @@ use furlong_experiments::vmspace_index::{AreaIndex, Span};
 use nodit::interval::ii;
 use nodit::{Interval, NoditMap};
 
+use super::range_map::highest_between;
+
 /// A map of inclusive intervals.
 #[derive(Clone, Debug, Default)]
 pub struct Intervals(NoditMap<u64, Interval<u64>, u32>);
@@ -60,16 +62,7 @@ impl AreaIndex for Intervals {
 
     /// Its gaps can be iterated in ascending order only; taken intervals in both.
     fn highest(&self, window: Span, len: u64) -> Option<u64> {
-        let mut end = window.last + 1;
-        let taken = self.0.overlapping(&ii(window.first, window.last));
-        for (interval, _) in taken.rev() {
-            let free = interval.end() + 1;
-            if end >= free && end - free >= len {
-                return Some(end - len);
-            }
-            end = *interval.start();
-        }
-        let room = end.checked_sub(window.first)?;
-        (room >= len).then(|| end - len)
+        let taken = self.0.overlapping(&ii(window.first, window.last)).rev();
+        highest_between(taken.map(|(interval, _)| span(interval)), window, len)
     }
 }

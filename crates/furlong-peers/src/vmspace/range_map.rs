@@ -4,6 +4,8 @@
 //! return the removed value, which is looked up first.
 #![forbid(unsafe_code)]
 
+use std::ops::RangeInclusive;
+
 use furlong_experiments::vmspace_index::{AreaIndex, Span};
 use rangemap::RangeInclusiveMap;
 
@@ -33,8 +35,7 @@ impl AreaIndex for Ranges {
 
     fn sum(&self) -> u64 {
         self.0.iter().fold(0, |sum, (range, value)| {
-            let (first, last) = (*range.start(), *range.end());
-            sum.wrapping_add(Span { first, last }.mixed(*value))
+            sum.wrapping_add(span(range).mixed(*value))
         })
     }
 
@@ -56,15 +57,31 @@ impl AreaIndex for Ranges {
 
     /// Its gaps can be iterated in ascending order only; taken ranges in both.
     fn highest(&self, window: Span, len: u64) -> Option<u64> {
-        let mut end = window.last + 1;
-        for (range, _) in self.0.overlapping(window.first..=window.last).rev() {
-            let free = range.end() + 1;
-            if end >= free && end - free >= len {
-                return Some(end - len);
-            }
-            end = *range.start();
-        }
-        let room = end.checked_sub(window.first)?;
-        (room >= len).then(|| end - len)
+        let taken = self.0.overlapping(window.first..=window.last).rev();
+        highest_between(taken.map(|(range, _)| span(range)), window, len)
     }
+}
+
+fn span(range: &RangeInclusive<u64>) -> Span {
+    let (first, last) = (*range.start(), *range.end());
+    Span { first, last }
+}
+
+/// The start of the highest gap of `len` bytes in a window, from the areas in it, the highest first.
+#[inline]
+pub(super) fn highest_between(
+    taken: impl Iterator<Item = Span>,
+    window: Span,
+    len: u64,
+) -> Option<u64> {
+    let mut end = window.last + 1;
+    for area in taken {
+        let free = area.last + 1;
+        if end >= free && end - free >= len {
+            return Some(end - len);
+        }
+        end = area.first;
+    }
+    let room = end.checked_sub(window.first)?;
+    (room >= len).then(|| end - len)
 }

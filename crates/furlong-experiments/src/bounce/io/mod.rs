@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use furlong::bounce::{Area, Counters, Off, Order, Tally};
 
-use super::counts::{Counts, metrics};
+use super::counts::Counts;
 use super::pool;
 use super::shape::{MediumKind, Shape};
 use crate::cpu_binding::CpuBinding;
@@ -66,7 +66,7 @@ pub(super) fn run<O: Order, A: Area>(
             counts.waits as f64 / (2 * a_batch) as f64
         }
     };
-    let metrics = metrics([
+    let metrics = [
         (
             "bandwidth_mib_s",
             bench.bandwidth(operations, through.elapsed),
@@ -77,17 +77,11 @@ pub(super) fn run<O: Order, A: Area>(
         ),
         ("pool_share_pct", 100.0 * through.share(shape.threads)),
         ("lock_waits_per_map", waits),
-    ]);
+    ];
     bench.verify()?;
-    Ok(Outcome {
-        metrics,
-        operations,
-        elapsed_s: through.elapsed.as_secs_f64(),
-        digest: bench
-            .parts
-            .iter()
-            .fold(0, |sum, part| digest(sum, part.words())),
-    })
+    let parts = bench.parts.iter();
+    let digest = parts.fold(0, |sum, part| digest(sum, part.words()));
+    Ok(Outcome::new(operations, through.elapsed, digest, metrics))
 }
 
 /// Times of a phase.
