@@ -2,8 +2,6 @@
 //! own code, and takes the lock again while it holds it.
 #![forbid(unsafe_code)]
 
-mod forgotten;
-mod panics;
 mod reentry;
 mod stream;
 mod streams;

@@ -2,13 +2,11 @@
 #![forbid(unsafe_code)]
 
 use std::mem::forget;
-use std::sync::Arc;
 
 use furlong::addr::{Address, Extent, VirtAddr};
 use furlong::check::Check;
-use furlong::maple::{Config, Custom, Fan, Heap, Maple, RcuMaple, View};
-use furlong::rcu::{Domain, RcuBox};
-use furlong::sync::SpinLock;
+use furlong::maple::{Config, Custom, Fan, Maple, RcuMaple, View};
+use furlong::rcu::RcuBox;
 use furlong_spec::hostile::{Grace, Latch, Memory, Tracked, Watch};
 
 use super::stream::{Caller, Operation, Piece};
@@ -17,43 +15,10 @@ use super::stream::{Caller, Operation, Piece};
 pub(crate) type Tiny<S> = Custom<Fan<3, 3, 48>, S>;
 /// Nodes of the default size.
 pub(crate) type Wide = Custom<Fan<15, 32, 12>, Memory>;
-/// A tree whose entries are shared references.
-pub(crate) type Counted = Maple<VirtAddr, Arc<Tracked>, Tiny<Heap>>;
-/// A tree of such entries with readers, in which each entry is a box of its own.
-pub(crate) type Beside<'d> = RcuMaple<VirtAddr, Boxed, &'d Domain, SpinLock, Tiny<Heap>>;
 pub(crate) type Boxed = RcuBox<Tracked>;
 
 pub(crate) fn extent(start: u64, last: u64) -> Extent<VirtAddr> {
     Extent::from_last(VirtAddr::new(start), VirtAddr::new(last)).expect("in order")
-}
-
-/// The extent of entry `number`: the first ten indices of a hundred.
-pub(crate) fn place(number: u64) -> Extent<VirtAddr> {
-    extent(number * 100, number * 100 + 9)
-}
-
-/// A tree of `len` entries.
-pub(crate) fn counted(len: u64, watch: &Watch) -> Counted {
-    let mut map = Counted::with_config();
-    for number in 0..len {
-        let entry = Arc::new(watch.value(number));
-        map.insert(place(number), entry).expect("the place is free");
-    }
-    map
-}
-
-/// A tree of `len` entries with readers.
-pub(crate) fn beside<'d>(len: u64, rcu: &'d Domain, watch: &Watch) -> Beside<'d> {
-    let map = Beside::with_config(rcu, SpinLock::new());
-    let mut session = map.lock();
-    for number in 0..len {
-        let entry = RcuBox::new(watch.value(number));
-        session
-            .insert(place(number), entry)
-            .expect("the place is free");
-    }
-    drop(session);
-    map
 }
 
 /// The interface of a tree to an attack.
