@@ -22,9 +22,9 @@ pub mod maple;
 mod mix;
 pub mod phys;
 pub mod phys_map;
-pub mod random;
 #[cfg(feature = "trials")]
-mod span;
+mod race;
+pub mod random;
 pub mod subject;
 pub mod tree;
 pub mod vmspace;

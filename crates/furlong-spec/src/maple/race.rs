@@ -6,8 +6,8 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
+use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use std::thread;
 
 use furlong::addr::VirtAddr;
 use furlong::check::Check;
@@ -17,6 +17,7 @@ use furlong::sync::SpinLock;
 
 use super::tree::{ends, extent};
 use crate::Random;
+use crate::race::race;
 
 type Nodes<const LEAF: usize, const INNER: usize> = Custom<Fan<LEAF, INNER, 32>, Heap>;
 type Map<'r, C> = RcuMaple<VirtAddr, RcuBox<Area>, &'r Domain, SpinLock, C>;
@@ -160,26 +161,17 @@ impl Race {
         let rcu = Domain::new();
         let map = Map::<Nodes<LEAF, INNER>>::with_config(&rcu, SpinLock::new());
         let said: Vec<Said> = (0..indices).map(|_| Said::default()).collect();
-        let (stop, hot) = (AtomicBool::new(false), AtomicU64::new(0));
+        let hot = AtomicU64::new(0);
         let share = self.looks.div_ceil(self.readers as u64);
-        let mut finish = thread::scope(|scope| {
-            let (map, said, stop, hot) = (&map, said.as_slice(), &stop, &hot);
-            let start = |reader| {
-                let random = Random::new(self.seed + 1 + reader);
-                scope.spawn(move || read(map, said, hot, share, random))
-            };
-            let readers: Vec<_> = (0..self.readers as u64).map(start).collect();
-            let random = Random::new(self.seed);
-            let writer = scope.spawn(move || write(map, said, hot, random, stop));
-            let mut all = Ok(Finish::default());
-            for reader in readers {
-                let one = reader.join().expect("a reader does not panic");
-                all = all.and_then(|all: Finish| one.map(|one| all.and(one)));
-            }
-            stop.store(true, Ordering::SeqCst);
-            let changes = writer.join().expect("the writer does not panic");
-            all.map(|all| Finish { changes, ..all })
-        })?;
+        let (map, said, hot) = (&map, said.as_slice(), &hot);
+        let readers = (0..self.readers as u64).map(|reader| {
+            let random = Random::new(self.seed + 1 + reader);
+            move |_: &AtomicBool| read(map, said, hot, share, random)
+        });
+        let random = Random::new(self.seed);
+        let write = |stop: &AtomicBool| Ok(write(map, said, hot, random, stop));
+        let (mut finish, changes): (Finish, _) = race(readers, write)?;
+        finish.changes = changes;
         map.check().map_err(|broken| broken.to_string())?;
         let mut session = map.lock();
         for (index, said) in said.iter().enumerate() {
@@ -196,14 +188,12 @@ impl Race {
     }
 }
 
-impl Finish {
-    fn and(self, other: Self) -> Self {
-        Self {
-            judged: self.judged + other.judged,
-            beside: self.beside + other.beside,
-            unjudged: self.unjudged + other.unjudged,
-            changes: 0,
-        }
+impl AddAssign for Finish {
+    fn add_assign(&mut self, other: Self) {
+        self.judged += other.judged;
+        self.beside += other.beside;
+        self.unjudged += other.unjudged;
+        self.changes += other.changes;
     }
 }
 

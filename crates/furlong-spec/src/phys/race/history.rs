@@ -1,24 +1,21 @@
 //! The oracle: the state of every frame of a stretch in each version.
 //!
-//! The writer records the next state before it changes the table. [`Span`] gives the versions that
+//! The writer records the next state before it changes the table. [`Versions`] gives the versions that
 //! were current during a lookup.
 #![forbid(unsafe_code)]
 
 use core::hash::{Hash, Hasher};
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use furlong::phys::SegmentId;
 
-use crate::span::Span;
+pub(super) use crate::race::Gone;
+use crate::race::Versions;
 
 /// The maximum number of segments and isolations in a stretch.
 pub(super) const SEGMENTS: usize = 12;
 pub(super) const HIDDEN: usize = 6;
-
-/// The number of versions kept.
-const KEPT: u64 = 512;
 
 /// Words in a version: two counts, four words for each segment, two for each isolation.
 const WORDS: usize = 2 + 4 * SEGMENTS + 2 * HIDDEN;
@@ -86,6 +83,20 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// Two counts, four words for each segment, two for each isolation.
+    fn words(&self) -> impl Iterator<Item = u64> {
+        assert!(
+            self.segments.len() <= SEGMENTS && self.hidden.len() <= HIDDEN,
+            "the writer keeps to what a version has room for"
+        );
+        let counts = [self.segments.len() as u64, self.hidden.len() as u64];
+        let segments = self.segments.iter();
+        let segments = segments.flat_map(|known| [known.start, known.end, known.id, known.epoch]);
+        let hidden = self.hidden.iter();
+        let hidden = hidden.flat_map(|hidden| [hidden.start, hidden.end]);
+        counts.into_iter().chain(segments).chain(hidden)
+    }
+
     /// Removes frames from the segment that contains them. If parts remain on both sides, the upper
     /// one becomes the last segment.
     pub(super) fn cut(&mut self, frames: &Range<u64>) {
@@ -111,61 +122,42 @@ impl Layout {
 }
 
 /// Versions of a stretch's layout.
-pub(super) struct History {
-    pub(super) span: Span,
-    slots: Vec<Slot>,
-}
-
-/// The layout of a version, and the number of the version; 0 while it is being written.
-struct Slot {
-    version: AtomicU64,
-    words: [AtomicU64; WORDS],
-}
+pub(super) struct History(pub(super) Versions<WORDS>);
 
 impl History {
+    /// Version 1 is an empty layout.
     pub(super) fn new() -> Self {
-        let slot = |version| Slot {
-            version: AtomicU64::new(version),
-            words: [const { AtomicU64::new(0) }; WORDS],
-        };
-        Self {
-            span: Span::new(),
-            // Version 1, an empty layout, is in slot 1.
-            slots: (0..KEPT).map(slot).collect(),
-        }
-    }
-
-    fn slot(&self, version: u64) -> &Slot {
-        &self.slots[(version % KEPT) as usize]
+        Self(Versions::new())
     }
 
     /// Records the layouts that the next change passes through. Called before the change.
     pub(super) fn begin(&self, layouts: &[&Layout]) {
-        let settled = self.span.settled();
+        let settled = self.0.span.settled();
         for (version, layout) in (settled + 1..).zip(layouts) {
-            self.slot(version).write(version, layout);
+            self.0.record(version, layout.words());
         }
-        self.span.begin(settled + layouts.len() as u64);
+        self.0.span.begin(settled + layouts.len() as u64);
     }
 
-    /// Sets the name of the last segment in the last layout.
-    pub(super) fn name_last(&self, id: u64) {
-        self.slot(self.span.begun()).name_last(id);
+    /// Sets the name of the last segment in the last layout, which is `layout`.
+    pub(super) fn name_last(&self, layout: &Layout, id: u64) {
+        let name = 2 + 4 * (layout.segments.len() - 1) + 2;
+        self.0.amend(self.0.span.begun(), name, id);
     }
 
     /// Records that the change failed: after every layout that it may have passed through, the
     /// stretch returns to `layout`.
     pub(super) fn give_up(&self, layout: &Layout) {
-        let last = self.span.begun() + 1;
-        self.slot(last).write(last, layout);
-        self.span.begin(last);
+        let last = self.0.span.begun() + 1;
+        self.0.record(last, layout.words());
+        self.0.span.begin(last);
     }
 
     /// The visible segment that contained `frame` in a version; `Err` if the version is not kept
     /// any more.
     pub(super) fn at(&self, version: u64, frame: u64) -> Result<Option<Known>, Gone> {
         loop {
-            let found = self.slot(version).at(version, frame)?;
+            let found = self.0.read(version, |word| visible(word, frame))?;
             if found.is_none_or(|known| known.id != UNNAMED) {
                 return Ok(found);
             }
@@ -176,87 +168,36 @@ impl History {
 
     /// True if the segment `id` began at `start` in a version.
     pub(super) fn began(&self, version: u64, id: u64, start: u64) -> Result<bool, Gone> {
-        self.slot(version).began(version, id, start)
+        self.0.read(version, |word| {
+            segments(word).any(|known| known.id == id && known.start == start)
+        })
     }
 }
 
-/// The error that a version is not kept any more, because a lookup overlapped too many changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Gone;
+type Word<'a> = &'a dyn Fn(usize) -> u64;
 
-impl Slot {
-    fn write(&self, version: u64, layout: &Layout) {
-        assert!(
-            layout.segments.len() <= SEGMENTS && layout.hidden.len() <= HIDDEN,
-            "the writer keeps to what a version has room for"
-        );
-        self.version.store(0, Ordering::SeqCst);
-        let counts = [layout.segments.len() as u64, layout.hidden.len() as u64];
-        let segments = layout.segments.iter();
-        let segments = segments.flat_map(|known| [known.start, known.end, known.id, known.epoch]);
-        let hidden = layout.hidden.iter();
-        let hidden = hidden.flat_map(|hidden| [hidden.start, hidden.end]);
-        for (word, value) in self
-            .words
-            .iter()
-            .zip(counts.into_iter().chain(segments).chain(hidden))
-        {
-            word.store(value, Ordering::SeqCst);
-        }
-        self.version.store(version, Ordering::SeqCst);
-    }
-
-    fn word(&self, at: usize) -> u64 {
-        self.words[at].load(Ordering::SeqCst)
-    }
-
-    fn segments(&self) -> usize {
-        (self.word(0) as usize).min(SEGMENTS)
-    }
-
-    fn known(&self, at: usize) -> Known {
-        let [start, end, id, epoch] = [0, 1, 2, 3].map(|part| self.word(2 + 4 * at + part));
+/// The segments in the words of a layout.
+fn segments(word: Word<'_>) -> impl Iterator<Item = Known> {
+    let count = (word(0) as usize).min(SEGMENTS);
+    (0..count).map(move |at| {
+        let [start, end, id, epoch] = [0, 1, 2, 3].map(|part| word(2 + 4 * at + part));
         Known {
             start,
             end,
             id,
             epoch,
         }
-    }
+    })
+}
 
-    fn name_last(&self, id: u64) {
-        let last = self.segments() - 1;
-        self.words[2 + 4 * last + 2].store(id, Ordering::SeqCst);
-    }
-
-    /// Runs `look`, and returns its result if the slot held this version all the time.
-    fn during<T>(&self, version: u64, look: impl FnOnce() -> T) -> Result<T, Gone> {
-        let is_it = || self.version.load(Ordering::SeqCst) == version;
-        if !is_it() {
-            return Err(Gone);
-        }
-        let found = look();
-        if is_it() { Ok(found) } else { Err(Gone) }
-    }
-
-    fn at(&self, version: u64, frame: u64) -> Result<Option<Known>, Gone> {
-        self.during(version, || {
-            let segments = self.segments();
-            let mut known = (0..segments).map(|at| self.known(at));
-            let known = known.find(|known| known.has(frame));
-            let first = 2 + 4 * segments;
-            let hidden = (0..(self.word(1) as usize).min(HIDDEN)).any(|at| {
-                let start = self.word(first + 2 * at);
-                start <= frame && frame < self.word(first + 2 * at + 1)
-            });
-            known.filter(|_| !hidden)
-        })
-    }
-
-    fn began(&self, version: u64, id: u64, start: u64) -> Result<bool, Gone> {
-        self.during(version, || {
-            let mut known = (0..self.segments()).map(|at| self.known(at));
-            known.any(|known| known.id == id && known.start == start)
-        })
-    }
+/// The segment that contains `frame` in the words of a layout, unless it is isolated.
+fn visible(word: Word<'_>, frame: u64) -> Option<Known> {
+    let first = 2 + 4 * (word(0) as usize).min(SEGMENTS);
+    let is_hidden = (0..(word(1) as usize).min(HIDDEN)).any(|at| {
+        let start = word(first + 2 * at);
+        start <= frame && frame < word(first + 2 * at + 1)
+    });
+    segments(word)
+        .find(|known| known.has(frame))
+        .filter(|_| !is_hidden)
 }

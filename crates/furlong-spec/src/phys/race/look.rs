@@ -114,7 +114,7 @@ mod tests {
     }
 
     fn judged(history: &History, before: u64, found: Found) -> Verdict {
-        let during = history.span.after(before);
+        let during = history.0.span.after(before);
         let frame = 15;
         let look = Look {
             frame,
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn an_answer_is_right_while_it_is_true_and_wrong_afterwards() {
         let history = History::new();
-        let before = history.span.before();
+        let before = history.0.span.before();
         let nothing = [Found::Segment(None), Found::Page(None)];
         let there = [Found::Segment(Some((3, 5))), Found::Page(Some((15, 7)))];
         for (nothing, there) in nothing.into_iter().zip(there) {
@@ -138,8 +138,8 @@ mod tests {
         for found in nothing.into_iter().chain(there) {
             assert_eq!(judged(&history, before, found), Verdict::Right, "{found:?}");
         }
-        history.span.settle();
-        let after = history.span.before();
+        history.0.span.settle();
+        let after = history.0.span.before();
         for (nothing, there) in nothing.into_iter().zip(there) {
             assert_eq!(judged(&history, before, nothing), Verdict::Right);
             assert_eq!(judged(&history, after, nothing), Verdict::Wrong);
@@ -151,8 +151,8 @@ mod tests {
     fn another_segment_offset_frame_or_plug_is_wrong() {
         let history = History::new();
         history.begin(&[&layout(10, 3)]);
-        history.span.settle();
-        let before = history.span.before();
+        history.0.span.settle();
+        let before = history.0.span.before();
         for found in [
             Found::Segment(Some((4, 5))),
             Found::Segment(Some((3, 6))),
@@ -169,15 +169,15 @@ mod tests {
     fn an_offset_may_count_from_a_later_start_but_not_from_an_earlier_one() {
         let history = History::new();
         history.begin(&[&layout(10, 3)]);
-        history.span.settle();
-        let before = history.span.before();
+        history.0.span.settle();
+        let before = history.0.span.before();
         history.begin(&[&layout(12, 3)]);
-        history.span.settle();
+        history.0.span.settle();
         let later = Found::Segment(Some((3, 3)));
         assert_eq!(judged(&history, before, later), Verdict::Right);
         let earlier = Found::Segment(Some((3, 5)));
         assert_eq!(
-            judged(&history, history.span.before(), earlier),
+            judged(&history, history.0.span.before(), earlier),
             Verdict::Wrong
         );
     }
@@ -188,12 +188,12 @@ mod tests {
         let mut isolated = layout(10, 3);
         isolated.hidden.push(15..16);
         history.begin(&[&isolated]);
-        history.span.settle();
-        let before = history.span.before();
+        history.0.span.settle();
+        let before = history.0.span.before();
         assert_eq!(judged(&history, before, Found::Page(None)), Verdict::Right);
         for _ in 0..600 {
             history.begin(&[&isolated]);
-            history.span.settle();
+            history.0.span.settle();
         }
         assert_eq!(
             judged(&history, before, Found::Page(None)),

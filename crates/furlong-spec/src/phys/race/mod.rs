@@ -19,14 +19,14 @@ mod writer;
 
 use core::fmt;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, ScopedJoinHandle};
+use core::sync::atomic::AtomicBool;
 
 use furlong::phys::{Custom, Direct, SegmentTable};
 use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 
 use crate::Random;
+use crate::race::race;
 use history::History;
 pub use look::Found;
 use page::Page;
@@ -217,38 +217,22 @@ impl Race {
         table.lock().grow_on_heap();
         let histories = STRETCHES.map(|_| History::new());
         let mut random = Random::new(seed);
-        let stop = AtomicBool::new(false);
-        let (begun, over) = (Random::new(random.next()), AtomicBool::new(false));
+        let begun = Random::new(random.next());
         let writer = Writer::new(&table, &STRETCHES, &histories, begun);
-        thread::scope(|scope| {
-            let looker = |random| Looker {
+        let share = lookups.div_ceil(self.readers);
+        let readers = (0..self.readers).map(|_| {
+            let looker = Looker {
                 table: &table,
                 stretches: &STRETCHES,
                 histories: &histories,
-                random,
+                random: Random::new(random.next()),
                 tamper: meddling.tamper,
             };
-            let readers = (0..self.readers).map(|_| {
-                let looker = looker(Random::new(random.next()));
-                let (stop, share) = (&stop, lookups.div_ceil(self.readers));
-                scope.spawn(move || {
-                    (meddling.at_start)();
-                    let done = looker.run(share, stop);
-                    // A wrong lookup ends the race for all threads.
-                    stop.fetch_or(done.is_err(), Ordering::SeqCst);
-                    done
-                })
-            });
-            let readers: Vec<_> = readers.collect();
-            let writing = scope.spawn(|| writer.run(&over));
-            let done: Vec<_> = readers.into_iter().map(ScopedJoinHandle::join).collect();
-            over.store(true, Ordering::SeqCst);
-            let changes = writing.join().expect("the writer panics about itself")?;
-            let mut all = Lookups::default();
-            for lookups in done {
-                all += lookups.expect("a reader panics about itself")?;
+            move |stop: &AtomicBool| {
+                (meddling.at_start)();
+                looker.run(share, stop)
             }
-            Ok((all, changes))
-        })
+        });
+        race(readers, |over| writer.run(over))
     }
 }

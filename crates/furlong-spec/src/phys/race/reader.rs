@@ -97,15 +97,15 @@ impl Looker<'_> {
             let frame = self.stretches[at].frame(&mut self.random);
             let history = &self.histories[at];
             let is_find = self.random.below(2) == 0;
-            let before = history.span.before();
+            let before = history.0.span.before();
             let (found, during) = if is_find {
                 let found = view.find(Pfn::new(frame));
-                let during = history.span.after(before);
+                let during = history.0.span.after(before);
                 let found = found.map(|(id, offset)| (number(id), offset));
                 (Found::Segment(found), during)
             } else {
                 let page = view.page(PhysAddr::new(frame << 12));
-                let during = history.span.after(before);
+                let during = history.0.span.after(before);
                 let said = page.map(|page| (page, page.read()));
                 held.extend(said);
                 (Found::Page(said.map(|(_, said)| said)), during)

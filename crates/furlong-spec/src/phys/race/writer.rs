@@ -143,14 +143,15 @@ impl<'a> Writer<'a> {
         if is_done {
             if let Some(last) = after.segments.last_mut().filter(|last| last.id == 0) {
                 let found = table.lock().find(Pfn::new(last.start));
-                last.id = number(found.expect("it has just come to be").0);
-                mine.history.name_last(last.id);
+                let id = number(found.expect("it has just come to be").0);
+                last.id = id;
+                mine.history.name_last(&after, id);
             }
             mine.layout = after;
         } else {
             mine.history.give_up(&mine.layout);
         }
-        mine.history.span.settle();
+        mine.history.0.span.settle();
         is_done
     }
 

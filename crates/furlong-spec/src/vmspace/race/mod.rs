@@ -14,9 +14,8 @@ mod twin;
 mod writer;
 
 use core::fmt;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::AtomicBool;
 use std::sync::Arc;
-use std::thread::{self, ScopedJoinHandle};
 
 use furlong::addr::VirtAddr;
 use furlong::check::Check;
@@ -26,6 +25,7 @@ use furlong::sync::SpinLock;
 use furlong::vmspace::{Custom, Direction, Layout, Maple, Shared, SharedConfig, Standard};
 
 use crate::Random;
+use crate::race::race;
 use history::History;
 use reader::Looker;
 pub use reader::Looks;
@@ -146,47 +146,30 @@ impl Race {
         let domain = Arc::new(Domain::new());
         let space = Raced::<C>::new(LAYOUT, Arc::clone(&domain), SpinLock::new());
         let space = space.expect("the layout makes sense");
-        let (history, over) = (History::new(), AtomicBool::new(false));
+        let history = History::new();
         let mut random = Random::new(self.seed);
-        let tally: Result<Tally, String> = thread::scope(|scope| {
-            let (space, domain, history, over) = (&space, &domain, &history, &over);
-            let readers = (0..self.readers).map(|_| {
-                let looker = Looker::<C> {
-                    space,
-                    domain,
-                    history,
-                    random: Random::new(random.next()),
-                    tamper: self.tamper,
-                };
-                let share = self.looks.div_ceil(self.readers);
-                scope.spawn(move || {
-                    let done = looker.run(share, over);
-                    // A wrong look ends the race for all threads.
-                    over.fetch_or(done.is_err(), Ordering::SeqCst);
-                    done
-                })
-            });
-            let readers: Vec<_> = readers.collect();
-            let writer = Writer::<C> {
-                space,
-                domain,
-                history,
-                random: Random::new(random.next()),
+        let share = self.looks.div_ceil(self.readers);
+        let reader = |random| {
+            let looker = Looker::<C> {
+                space: &space,
+                domain: &domain,
+                history: &history,
+                random,
+                tamper: self.tamper,
             };
-            let writing = scope.spawn(move || {
-                let done = writer.run(over);
-                over.fetch_or(done.is_err(), Ordering::SeqCst);
-                done
-            });
-            let done: Vec<_> = readers.into_iter().map(ScopedJoinHandle::join).collect();
-            over.store(true, Ordering::SeqCst);
-            let changes = writing.join().expect("the writer panics about itself")?;
-            let mut looks = Looks::default();
-            for done in done {
-                looks += done.expect("a reader panics about itself")?;
-            }
-            Ok(Tally { looks, changes })
-        });
+            move |stop: &AtomicBool| looker.run(share, stop)
+        };
+        let seeds: Vec<_> = (0..=self.readers).map(|_| random.next()).collect();
+        let (last, seeds) = seeds.split_last().expect("the last is the writer's");
+        let writer = Writer::<C> {
+            space: &space,
+            domain: &domain,
+            history: &history,
+            random: Random::new(*last),
+        };
+        let readers = seeds.iter().map(|seed| reader(Random::new(*seed)));
+        let raced = race(readers, |over| writer.run(over));
+        let tally = raced.map(|(looks, changes)| Tally { looks, changes });
         let checked = space.check();
         checked.map_err(|broken| broken.to_string()).and(tally)
     }

@@ -110,9 +110,9 @@ impl<C: SharedConfig> Looker<'_, C> {
         let mut held = Vec::new();
         for _ in 0..=self.random.below(BATCH) {
             let page = self.random.index(PAGES);
-            let before = self.history.span.before();
+            let before = self.history.0.span.before();
             let glimpse = self.space.look(guard, address(page));
-            let during = self.history.span.after(before);
+            let during = self.history.0.span.after(before);
             let Some(glimpse) = glimpse else {
                 looks.push(Look {
                     page,
@@ -123,12 +123,12 @@ impl<C: SharedConfig> Looker<'_, C> {
                 continue;
             };
             let found = self.word(&glimpse.area())?;
-            let asked = self.history.span.before();
+            let asked = self.history.0.span.before();
             let is_current = glimpse.is_current();
             let current = Some(Current {
                 is_current,
-                asked: self.history.span.after(asked),
-                since: self.history.span.after(before),
+                asked: self.history.0.span.after(asked),
+                since: self.history.0.span.after(before),
             });
             held.push((glimpse, found));
             looks.push(Look {
@@ -159,7 +159,7 @@ impl<C: SharedConfig> Looker<'_, C> {
     /// Handles a fault under the lock, where no intermediate state is visible.
     fn fault(&mut self) -> Result<Looks, String> {
         let page = self.random.index(PAGES);
-        let before = self.history.span.before();
+        let before = self.history.0.span.before();
         let space = self.space.lock();
         let found = match space.find(address(page)) {
             Some(area) => self.word(&area)?,
@@ -169,7 +169,7 @@ impl<C: SharedConfig> Looker<'_, C> {
             .find(address(page))
             .is_some_and(|area| area.prot.allows(Access::Read));
         drop(space);
-        let mut during = self.history.span.after(before);
+        let mut during = self.history.0.span.after(before);
         let mut one = Looks {
             locked: 1,
             ..Looks::default()

@@ -72,7 +72,7 @@ impl<C: SharedConfig> Writer<'_, C> {
                 let mut space = self.space.lock();
                 change.apply_to(&mut space, Twin::new, |piece| freed.push(piece))
             };
-            self.history.span.settle();
+            self.history.0.span.settle();
             drop(freed);
             if found != expected {
                 return Err(format!("{change:?} gave {found:?}, the tree {expected:?}"));
