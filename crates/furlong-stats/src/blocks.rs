@@ -213,4 +213,21 @@ mod tests {
         assert_eq!(nothing.effects(), [0.0, 0.0]);
         assert!(nothing.is_constant() && !nothing.from_zero());
     }
+
+    #[test]
+    fn the_unit_of_the_values_changes_no_effect() {
+        let zero = some(&[0.0, 0.0]);
+        for unit in [1e-6, 1e-3, 1.0, 1e6] {
+            let from_zero = Blocks::of(&zero, Some(&zero), &some(&[3.0 * unit, 6.0 * unit]));
+            let near = |(found, wanted): (&f64, f64)| (found - wanted).abs() < 1e-12;
+            assert!(
+                from_zero.effects().iter().zip([2.0, 4.0]).all(near),
+                "{unit}"
+            );
+            let [a, again, b] =
+                [[0.0, 4.0], [2.0, 2.0], [3.0, 5.0]].map(|values| some(&values.map(|v| unit * v)));
+            let blocks = Blocks::of(&a, Some(&again), &b);
+            assert!(blocks.effects().iter().zip([1.0, 1.0]).all(near), "{unit}");
+        }
+    }
 }

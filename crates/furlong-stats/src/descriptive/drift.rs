@@ -109,8 +109,8 @@ pub fn theil_sen(times: &[f64], values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{lag1, ljung_box_p, mann_kendall, n_effective, theil_sen};
-    use crate::distribution::normal_sf;
+    use super::{autocorrelation, lag1, ljung_box_p, mann_kendall, n_effective, theil_sen};
+    use crate::distribution::{chi2_sf, normal_sf};
     use crate::random::Random;
 
     fn noise(seed: u64, n: usize, phi: f64) -> Vec<f64> {
@@ -183,5 +183,40 @@ mod tests {
         let values = [1.0, 3.0, 5.0, 700.0, 9.0, 11.0, 13.0];
         assert_eq!(theil_sen(&times, &values), Some(2.0));
         assert_eq!(theil_sen(&[1.0, 1.0], &[1.0, 2.0]), None);
+    }
+
+    #[test]
+    fn as_many_rising_pairs_as_falling_ones_are_no_trend() {
+        let found = mann_kendall(&[1.0, 2.0, 2.0, 1.0]).unwrap();
+        assert_eq!((found.s, found.p), (0.0, 1.0));
+        // One pair is corrected to nothing.
+        let found = mann_kendall(&[2.0, 4.0, 3.0, 1.0, 3.0]).unwrap();
+        assert_eq!((found.s, found.p), (-1.0, 1.0));
+        // Seven pairs rise and three fall.
+        let found = mann_kendall(&[1.0, 4.0, 3.0, 2.0, 5.0]).unwrap();
+        assert_eq!(found.s, 4.0);
+        assert!((found.p - 2.0 * normal_sf(3.0 / (300.0_f64 / 18.0).sqrt())).abs() < 1e-12);
+    }
+
+    #[test]
+    fn every_lag_pairs_each_value_with_the_one_so_many_places_later() {
+        let values = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, -6.0];
+        let mean = values.iter().sum::<f64>() / 8.0;
+        let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+        let (mut sum, mut r) = (0.0, vec![]);
+        for lag in 1..=6 {
+            let products = (lag..8).map(|i| (values[i] - mean) * (values[i - lag] - mean));
+            r.push(products.sum::<f64>() / squares);
+            assert!((autocorrelation(&values, lag).unwrap() - r[lag - 1]).abs() < 1e-12);
+            sum += r[lag - 1].powi(2) / (8 - lag) as f64;
+            let wanted = chi2_sf(8.0 * 10.0 * sum, lag as f64);
+            assert!(
+                (ljung_box_p(&values, lag).unwrap() - wanted).abs() < 1e-12,
+                "{lag}"
+            );
+        }
+        assert_eq!(autocorrelation(&values, 7), None);
+        assert_eq!(ljung_box_p(&values, 7), None);
+        assert_eq!([n_effective(10, 1.0), n_effective(10, -1.0)], [1.0, 10.0]);
     }
 }

@@ -132,4 +132,39 @@ mod tests {
         );
         assert_eq!(outliers(&[]), Outliers::default());
     }
+
+    #[test]
+    fn a_value_at_the_limit_is_no_outlier_in_any_unit() {
+        // Quartiles 2 and 6: the limits are -4 and 12, and -10 and 18.
+        for (far, mild, severe) in [
+            (12.0, 0, 0),
+            (12.5, 1, 0),
+            (18.0, 1, 0),
+            (18.5, 1, 1),
+            (-4.0, 0, 0),
+            (-4.5, 1, 0),
+            (-10.0, 1, 0),
+            (-10.5, 1, 1),
+        ] {
+            let rest = if far > 0.0 { 0.0..8.0 } else { 1.0..9.0 };
+            let mut values: Vec<f64> = (0..8).map(|i| rest.start + f64::from(i)).collect();
+            values.push(far);
+            for unit in [1.0 / 1024.0, 1.0, 1024.0] {
+                let values: Vec<f64> = values.iter().map(|v| unit * v).collect();
+                let found = outliers(&values);
+                assert_eq!((found.mild, found.severe), (mild, severe), "{far} {unit}");
+            }
+        }
+        // The median of distances from 4 is 2.
+        for (far, by_mad) in [
+            (4.0 + 29.6, 0),
+            (4.0 + 29.7, 1),
+            (4.0 - 29.6, 0),
+            (4.0 - 29.7, 1),
+        ] {
+            let mut values: Vec<f64> = (0..9).map(f64::from).collect();
+            values[if far > 0.0 { 8 } else { 0 }] = far;
+            assert_eq!(outliers(&values).by_mad, by_mad, "{far}");
+        }
+    }
 }

@@ -83,4 +83,11 @@ mod tests {
         assert_eq!(geomean(&[]), None);
         assert_eq!(geomean(&[logs(&[3.0])]).unwrap().interval, None);
     }
+
+    #[test]
+    fn workloads_share_the_blocks_of_the_shortest() {
+        let mean = geomean(&[logs(&[2.0, 2.0, 50.0]), logs(&[8.0, 8.0])]).unwrap();
+        assert!((mean.ratio - 4.0).abs() < 1e-12);
+        assert_eq!(mean.blocks, 2);
+    }
 }

@@ -225,4 +225,13 @@ mod tests {
         let wanted = interval(of(&a, b), pairs, &left, 0.9);
         assert_eq!(paired_ratio_of_medians(&a, b, 0.9, 3), wanted);
     }
+
+    #[test]
+    fn an_estimate_beyond_all_resamples_has_the_plain_interval() {
+        let resamples: Vec<f64> = (0..=1000).map(f64::from).collect();
+        for estimate in [-1.0, 1001.0] {
+            let [low, high] = interval(estimate, resamples.clone(), &[1.0, 2.0], 0.9).unwrap();
+            assert!((low - 50.0).abs() < 1e-9 && (high - 950.0).abs() < 1e-9);
+        }
+    }
 }

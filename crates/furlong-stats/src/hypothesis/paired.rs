@@ -206,4 +206,38 @@ mod tests {
         );
         assert_eq!(Paired::of(&[0.3]), None);
     }
+
+    #[test]
+    fn without_variance_only_what_is_beyond_a_limit_is_proven() {
+        let exact = Paired {
+            stddev: 0.0,
+            ..ten()
+        };
+        let claims = |limit| (exact.p_above(limit), exact.p_below(limit));
+        assert_eq!(claims(0.02), (1.0, 1.0));
+        assert_eq!(claims(0.019), (0.0, 1.0));
+        assert_eq!(claims(0.021), (1.0, 0.0));
+        // Also for an effect at the margin.
+        assert_eq!(
+            [0.0, 0.02, 0.5].map(|margin| exact.blocks_needed(margin, 6)),
+            [6; 3]
+        );
+        let wide = Paired {
+            stddev: 1.0,
+            ..ten()
+        };
+        assert_eq!(wide.blocks_needed(0.0, 6), 10_000);
+    }
+
+    #[test]
+    fn the_planning_formula_ends_at_both_limits_of_what_is_named() {
+        // (t.975 + t.80) deviations of 0.01, with 9 degrees of freedom.
+        let t = 2.262_157_162_740_992 + 0.883_403_859_688_4;
+        let at = |blocks: f64| ten().blocks_needed(0.02 + 0.01 * t / blocks.sqrt(), 6);
+        assert_eq!(
+            [at(9_998.5), at(9_999.5), at(10_500.0)],
+            [9_999, 10_000, 10_000]
+        );
+        assert_eq!([at(5.5), at(6.5), at(7.5)], [6, 7, 8]);
+    }
 }

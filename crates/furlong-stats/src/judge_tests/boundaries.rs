@@ -3,7 +3,11 @@
 
 use super::{Case, around, only, simple};
 use crate::comparison::FROM_ZERO;
+use crate::rank::mann_whitney;
+use crate::student::student;
 use crate::value::{Kind, Verdict, WorkloadResult};
+use crate::variance::brown_forsythe;
+use crate::welch::welch;
 
 /// Baseline, control and two arms; the second has a value in its first block alone.
 fn with_one_value() -> WorkloadResult {
@@ -130,4 +134,67 @@ fn figures_of_a_comparison_follow_their_formulas() {
     );
     close(found.paired.unwrap().t, mean / error);
     assert_eq!(found.paired.unwrap().df, 9.0);
+}
+
+#[test]
+fn the_strongest_claim_has_the_strictest_level_and_the_first_failure_stops() {
+    let levels = |of_arms: [f64; 3]| {
+        let mut samples = vec![around(100.0, 0, 10), around(100.0, 3, 10)];
+        samples.extend(
+            [(of_arms[0], 7), (of_arms[1], 4), (of_arms[2], 8)]
+                .map(|(level, places)| around(level, places, 10)),
+        );
+        let workload = Case::new(&["b", "c", "d"], 10)
+            .sampled("time", &samples)
+            .judged();
+        let levels = workload.comparisons.iter().map(|one| one.level.unwrap());
+        levels
+            .map(|level| (0.05 / (1.0 - level)).round() as u32)
+            .collect::<Vec<u32>>()
+    };
+    // The i-th smallest p has 0.05 over the number of those left.
+    assert_eq!(levels([98.0, 60.0, 90.0]), [1, 3, 2]);
+    assert_eq!(levels([60.0, 90.0, 98.0]), [3, 2, 1]);
+    // At the margin nothing can be claimed, so the second step is never passed.
+    assert_eq!(levels([99.01, 60.0, 99.01]), [2, 3, 2]);
+}
+
+#[test]
+fn a_metric_with_some_values_can_decide() {
+    let mut case = simple([100.0, 100.0, 90.0], 10).exact("calls", &[4.0, 5.0]);
+    for arm in &mut case.workload.arms {
+        arm.samples.get_mut("time").unwrap()[3] = None;
+    }
+    let other: Vec<_> = [0, 3, 7].map(|places| around(100.0, places, 10)).to_vec();
+    let case = case.sampled("faults", &other);
+    let order = case.order.iter();
+    let metrics: Vec<_> = order
+        .map(|name| (name.as_str(), &case.metrics[name]))
+        .collect();
+    assert_eq!(case.workload.primary(&metrics).unwrap().0, "time");
+}
+
+#[test]
+fn the_tests_beside_a_verdict_are_of_the_arm_against_the_baseline() {
+    let workload = simple([100.0, 100.0, 97.0], 10).judged();
+    let found = only(&workload);
+    let values =
+        |level, places| -> Vec<f64> { around(level, places, 10).into_iter().flatten().collect() };
+    let (a, mut b) = (values(100.0, 0), values(97.0, 7));
+    assert_eq!(found.student, student(&a, &b, 0.95));
+    assert_eq!(found.welch, welch(&a, &b));
+    assert_eq!(found.mann_whitney, Some(mann_whitney(&a, &b)));
+    assert_eq!(found.variance, brown_forsythe(&a, &b));
+    b.iter_mut().zip(0..).for_each(|(v, i)| *v += f64::from(i));
+    let wide = b.iter().copied().map(Some).collect();
+    let samples = [around(100.0, 0, 10), around(100.0, 3, 10), wide];
+    let wider = Case::new(&["new"], 10).sampled("time", &samples).judged();
+    assert!(only(&wider).variance.unwrap().ratio > 100.0);
+}
+
+#[test]
+fn one_block_says_how_many_it_needs() {
+    let one = simple([100.0, 100.0, 50.0], 1).judged();
+    let why = only(&one).reason.as_deref().unwrap();
+    assert!(why.contains("needs 6 blocks"), "{why}");
 }

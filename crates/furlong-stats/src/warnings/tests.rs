@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{autocorrelation, control_failed, drift, far_out, missing, of, series};
 use crate::drift::{lag1, ljung_box_p, mann_kendall};
+use crate::judge::judge;
 use crate::random::Random;
 use crate::value::{ArmResult, Better, Control, Kind, Metric, WorkloadResult};
 
@@ -170,6 +171,15 @@ fn a_drift_is_warned_of_at_one_chance_in_a_hundred_in_per_cent_of_the_level() {
         warned > 100 && near.iter().any(|n| *n > 0),
         "{warned} {near:?}"
     );
+    // From the first block of the series to its last, wherever it begins.
+    let late: Vec<(f64, f64)> = (0_u32..10)
+        .map(|i| (f64::from(100 + i), 100.0 + f64::from(i)))
+        .collect();
+    let said = drift("time", &late).unwrap();
+    assert!(
+        (number_after(&said, "drifted by ") - 900.0 / 104.5).abs() < 0.0501,
+        "{said}"
+    );
     // Per cent of nothing: no figure, and no warning.
     let around_zero: Vec<f64> = (-10..=10).map(f64::from).collect();
     assert_eq!(drift("time", &numbered(&around_zero)), None);
@@ -238,7 +248,19 @@ fn counts_without_a_comparison_are_told_to_be_counted_again() {
     let mut counted = workload(&[5.0, 6.0], &[], &[5.0, 6.0, 7.0]);
     counted.control.clear();
     let exact = metric(Kind::Exact);
-    let said = of(&counted, &[("time", &exact)]);
+    // A comparison of another arm or metric matches nothing.
+    let metrics: BTreeMap<String, Metric> = ["time", "calls"]
+        .map(|name| (name.to_owned(), metric(Kind::Exact)))
+        .into();
+    let order = ["calls", "time"].map(str::to_owned);
+    for arm in &mut counted.arms {
+        arm.samples.insert("calls".to_owned(), vec![Some(4.0)]);
+    }
+    judge(&mut counted, &metrics, &order, None);
+    assert_eq!(counted.comparisons.len(), 1);
+    assert_eq!(of(&counted, &[("calls", &exact)]), Vec::<String>::new());
+    counted.warnings.clear();
+    let said = of(&counted, &[("calls", &exact), ("time", &exact)]);
     assert_eq!(said.len(), 1);
     assert!(said[0].starts_with("time: old and new have no values for the same inputs"));
     for edit in [

@@ -4,8 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::{NODES, Nodes, claim, differ};
+use crate::blocks::Blocks;
+use crate::comparison::{Evidence, Question};
+use crate::control::Floor;
 use crate::judge;
 use crate::random::Random;
+use crate::stopping::Stopping;
 use crate::value::{ArmResult, Better, Comparison, Control, Kind, Metric, Verdict, WorkloadResult};
 use crate::verdict::Rule;
 
@@ -201,5 +205,52 @@ fn identical_programs_on_unlike_nodes_are_told_apart_as_seldom_as_promised() {
     for count in [told, differ] {
         let share = f64::from(count) / f64::from(runs);
         assert!((0.035..0.065).contains(&share), "{share}");
+    }
+}
+
+#[test]
+fn a_node_claims_at_a_level_adjusted_for_the_number_of_nodes() {
+    let mut random = Random::new(4);
+    let workload = workload(&[site(1.0, 0.0, 10), site(1.0, 0.0, 10)], 1.0, &mut random);
+    let samples = |arm: usize| workload.arms[arm].samples["time"].as_slice();
+    let control = workload.control["time"].samples.as_slice();
+    let blocks = Blocks::of(samples(0), Some(control), samples(1));
+    let question = Question {
+        baseline: "old",
+        arm: "new",
+        metric: "time",
+        better: Better::Lower,
+        margin_pct: 1.0,
+    };
+    let floor = Floor {
+        pct: 0.0,
+        failed: false,
+    };
+    let evidence = Evidence::of(&question, &blocks, Some(floor), Stopping::Planned).unwrap();
+    // Ten blocks with a standard error of 0.01 a node, which take turns.
+    let around = |mean: f64, turn: usize| mean + if turn % 2 == 0 { 0.03 } else { -0.03 };
+    let effects = |first: f64, second: f64| -> Vec<(usize, f64)> {
+        let mean = |block: usize| if block % 2 == 0 { first } else { second };
+        (0..20)
+            .map(|block| (block, around(mean(block), block / 2)))
+            .collect()
+    };
+    let limit = 0.01_f64.ln_1p();
+    // t(.975, 9) = 2.262 and t(.9875, 9) = 2.685 errors beyond the margin.
+    for (beyond, claimed) in [
+        (0.0245, None),
+        (0.0268, None),
+        (0.027, Some(Verdict::Revert)),
+    ] {
+        let nodes = Nodes::of(&workload).unwrap();
+        let judged = nodes.judge(&evidence, &effects(limit + beyond, -limit - beyond));
+        let opposite = claimed.map(|_| Verdict::Keep);
+        let claims: Vec<_> = judged.effects.iter().map(|node| node.claim).collect();
+        assert_eq!(claims, [claimed, opposite], "{beyond}");
+        let [low, high] = judged.effects[0].ci95_pct.unwrap();
+        let half = 2.262_157_162_740_992 * 0.01;
+        assert!((low / 100.0 - (limit + beyond - half).exp_m1()).abs() < 1e-9);
+        assert!((high / 100.0 - (limit + beyond + half).exp_m1()).abs() < 1e-9);
+        assert_eq!(judged.effects[0].n, 10);
     }
 }

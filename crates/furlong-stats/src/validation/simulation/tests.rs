@@ -18,7 +18,9 @@ const SEED: u64 = 3;
 
 /// The noise of `n` samples, always from the same random numbers.
 fn noise(disturbance: Disturbance, n: usize, seed: u64) -> Vec<f64> {
-    disturbance.noise(n, &mut Random::new(seed))
+    let noise = disturbance.noise(n, &mut Random::new(seed));
+    assert_eq!(noise.len(), n);
+    noise
 }
 
 /// Mean, variance, and correlation of neighbours.
