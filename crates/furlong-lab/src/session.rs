@@ -154,7 +154,7 @@ impl<'a> Session<'a> {
     /// Reports that could not be written.
     pub(crate) fn conclude(mut self, end: &End, interrupt: &Interrupt) -> Result<ExitCode, Error> {
         self.close(end);
-        if let (End::Fatal(why), 0) = (end, self.blocks()) {
+        if let (End::Fatal(why), 0) = (end, blocks(self.ledger.result())) {
             return Err(Error::failed(match self.fleet() {
                 None => why.clone(),
                 Some(_) => format!("{why}; {}", self.farewell()),
@@ -261,16 +261,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Returns the number of finished blocks.
-    fn blocks(&self) -> usize {
-        let experiments = self.ledger.result().experiments.iter();
-        let workloads = experiments.flat_map(|experiment| &experiment.workloads);
-        workloads.map(|workload| workload.blocks.len()).sum()
-    }
-
     /// Returns a message about the stored results and the way to resume.
     fn farewell(&self) -> String {
-        let blocks = self.blocks();
+        let blocks = blocks(self.ledger.result());
         if let Some(dir) = self.fleet() {
             let dir = quoted(dir);
             return format!(
@@ -420,7 +413,7 @@ fn missing(schedule: &Schedule, result: &ResultFile) -> usize {
                     .flat_map(|arm| arm.samples.values())
                     .map(nulls)
                     .sum();
-                let primary = workload.primary(&experiment.named());
+                let primary = experiment.wanted(None, workload);
                 let control = primary.and_then(|(primary, _)| workload.control.get(primary));
                 let control = control.map_or(0, |control| nulls(&control.samples));
                 let planned = match Stopped::of(workload) {

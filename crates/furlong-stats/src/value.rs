@@ -132,6 +132,16 @@ impl ExperimentResult {
             .map(|(name, metric)| (name.as_str(), metric))
             .collect()
     }
+
+    /// Returns the metric of this name; without one, the metric that decides on the workload.
+    #[must_use]
+    pub fn wanted(&self, name: Option<&str>, of: &WorkloadResult) -> Option<(&str, &Metric)> {
+        let named = self.named();
+        match name {
+            Some(name) => named.into_iter().find(|(known, _)| *known == name),
+            None => of.primary(&named),
+        }
+    }
 }
 
 /// Definition of a metric.

@@ -89,11 +89,7 @@ impl Differences {
             let text = format!("{place}: the two runs used different parameters");
             return self.left_out.push(text);
         }
-        let named = later.named();
-        let wanted = match metric {
-            Some(name) => named.iter().find(|(known, _)| *known == name).copied(),
-            None => workload.primary(&named),
-        };
+        let wanted = later.wanted(metric, workload);
         let (Some((name, about)), Some((first, others))) = (wanted, workload.arms.split_first())
         else {
             return;

@@ -131,12 +131,7 @@ pub fn series(past: &[Saved], metric: Option<&str>) -> Vec<Series> {
         return found;
     };
     for workload in &latest.workloads {
-        let named = latest.named();
-        let wanted = match metric {
-            Some(name) => named.iter().find(|(known, _)| *known == name).copied(),
-            None => workload.primary(&named),
-        };
-        let Some((name, about)) = wanted else {
+        let Some((name, about)) = latest.wanted(metric, workload) else {
             continue;
         };
         let (baseline, others) = match workload.arms.split_first() {

@@ -40,7 +40,7 @@ pub fn judged(result: &ResultFile, margin_pct: Option<f64>) -> ResultFile {
 /// Returns the comparisons that decide: those of the primary metric, each with its workload's name.
 pub fn deciding(experiment: &ExperimentResult) -> impl Iterator<Item = (&str, &Comparison)> {
     experiment.workloads.iter().flat_map(move |workload| {
-        let primary = workload.primary(&experiment.named()).map(|(name, _)| name);
+        let primary = experiment.wanted(None, workload).map(|(name, _)| name);
         let comparisons = workload.comparisons.iter();
         let deciding = comparisons.filter(move |one| Some(one.metric.as_str()) == primary);
         deciding.map(|comparison| (workload.name.as_str(), comparison))

@@ -157,12 +157,7 @@ fn distributions(
     new: &WorkloadResult,
     metric: Option<&str>,
 ) -> Markup {
-    let named = e.named();
-    let wanted = match metric {
-        Some(name) => named.iter().find(|(known, _)| *known == name).copied(),
-        None => new.primary(&named),
-    };
-    let Some(wanted) = wanted else {
+    let Some(wanted) = e.wanted(metric, new) else {
         return html! {};
     };
     let draw = |side: &str, own: &WorkloadResult, other: &WorkloadResult| {

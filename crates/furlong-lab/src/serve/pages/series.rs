@@ -104,13 +104,9 @@ fn found<'a>(
     if !workload.arms.iter().any(|arm| arm.name == figure.arm) {
         return Err(missing("arm", &figure.arm));
     }
-    let named = experiment.named();
-    let metric = match &figure.metric {
-        Some(name) => named.iter().find(|(known, _)| known == name).copied(),
-        None => workload.primary(&named),
-    };
-    let wanted = figure.metric.as_deref().unwrap_or("primary");
-    let (metric, _) = metric.ok_or_else(|| missing("metric", wanted))?;
+    let wanted = figure.metric.as_deref();
+    let metric = experiment.wanted(wanted, workload);
+    let (metric, _) = metric.ok_or_else(|| missing("metric", wanted.unwrap_or("primary")))?;
     Ok((workload, metric))
 }
 
