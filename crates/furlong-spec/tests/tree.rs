@@ -8,7 +8,7 @@ use furlong::rbtree::{
     Checked, Config, Counters, Custom, Deferred, Eager, Propagation, Standard, Tally,
 };
 use furlong_spec::tree::{
-    ArenaTree, IntrusiveTree, MapTree, Mix, Model, Operation, Outcome, extents, operations, pages,
+    ArenaTree, IntrusiveTree, Mix, Model, Operation, Outcome, extents, operations, pages,
 };
 use furlong_spec::{Random, Subject, compare};
 
@@ -54,11 +54,6 @@ fn the_intrusive_tree_agrees_with_the_model_on_every_arm() {
     agrees_with_the_model(IntrusiveTree::<Custom<Eager>>::new, 4);
     agrees_with_the_model(IntrusiveTree::<Custom<Deferred>>::new, 4);
     agrees_with_the_model(IntrusiveTree::<Standard>::new, 8);
-}
-
-#[test]
-fn the_map_of_the_standard_library_agrees_with_the_model() {
-    agrees_with_the_model(MapTree::new, 4);
 }
 
 #[test]

@@ -7,7 +7,6 @@
 
 mod arena;
 mod intrusive;
-mod map;
 mod model;
 mod operation;
 mod stream;
@@ -15,7 +14,6 @@ mod stream;
 pub use crate::mix::Mix;
 pub use arena::ArenaTree;
 pub use intrusive::IntrusiveTree;
-pub use map::MapTree;
 pub use model::Model;
 pub use operation::{Operation, Outcome};
 pub use stream::operations;
