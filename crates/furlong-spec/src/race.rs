@@ -9,9 +9,9 @@ use core::ops::{AddAssign, RangeInclusive};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::thread::{self, ScopedJoinHandle};
 
-/// Runs `readers` beside `writer`, each in a thread. The flag tells a reader to stop because another
-/// thread has failed, and the writer because all readers have ended. Returns the readers' sum and
-/// the writer's result.
+/// Runs `readers` beside `writer`, each in a thread. The flag tells a reader to stop because
+/// another thread has failed, and the writer because all readers have ended. Returns the readers'
+/// sum and the writer's result.
 ///
 /// # Errors
 /// The writer's error, or the first of the readers'.

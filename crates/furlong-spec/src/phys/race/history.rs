@@ -1,7 +1,7 @@
 //! The oracle: the state of every frame of a stretch in each version.
 //!
-//! The writer records the next state before it changes the table. [`Versions`] gives the versions that
-//! were current during a lookup.
+//! The writer records the next state before it changes the table. [`Versions`] gives the versions
+//! that were current during a lookup.
 #![forbid(unsafe_code)]
 
 use core::hash::{Hash, Hasher};

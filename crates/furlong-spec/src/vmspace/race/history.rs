@@ -1,7 +1,7 @@
 //! The oracle: the state of every page in each version.
 //!
-//! The writer records the next state before it changes the space. [`Versions`] gives the versions that
-//! were current during a look.
+//! The writer records the next state before it changes the space. [`Versions`] gives the versions
+//! that were current during a look.
 #![forbid(unsafe_code)]
 
 use super::page::{PAGES, Word};
