@@ -10,6 +10,7 @@ mod misuse;
 mod objects;
 mod purge;
 mod records;
+mod stacks;
 mod unmapped;
 
 use std::thread;
