@@ -254,6 +254,19 @@ mod tests {
     }
 
     #[test]
+    fn small_classes_have_a_magic_number_that_is_the_reciprocal_of_their_size() {
+        for class in (1..CLASSES).map(Class::numbered) {
+            let (size, magic) = (class.size() as u64, u64::from(class.magic()));
+            if class.size() <= SMALL_MAX {
+                assert!(magic * size >= 1 << 32 && (magic - 1) * size < 1 << 32);
+            } else {
+                assert_eq!(magic, 0);
+            }
+            assert_eq!(Class::medium().any(|medium| medium == class), magic == 0);
+        }
+    }
+
+    #[test]
     fn aligned_requests_get_blocks_that_are_multiples() {
         for align in (4..=16).map(|shift| 1 << shift) {
             for size in (0..=MEDIUM_MAX).step_by(61) {

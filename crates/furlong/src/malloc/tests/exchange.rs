@@ -3,8 +3,8 @@
 
 use std::thread;
 
-use super::super::{Heap, Linux, Malloc};
-use super::{Parts, with_new};
+use super::super::{CurrentHeap, Heap, Linux, Malloc};
+use super::{OfThread, Parts, with_new};
 
 type Tested = &'static Malloc<Parts>;
 
@@ -73,5 +73,44 @@ fn an_object_at_the_end_of_an_arena_grows_elsewhere() {
         }
         assert_eq!(malloc.statistics().used_blocks, 0);
         malloc.check().expect("nothing is broken");
+    });
+}
+
+#[test]
+fn remote_frees_are_posted_once_they_are_a_quarter_of_a_mebibyte() {
+    with_new(Linux, |malloc: Tested| {
+        let blocks: Vec<usize> = (0..64).map(|_| allocate(malloc, 4096)).collect();
+        let other = thread::spawn(move || {
+            free(malloc, allocate(malloc, 4096));
+            let outgoing = &OfThread::get().cache.outgoing;
+            for (at, block) in blocks.into_iter().enumerate() {
+                assert_eq!(outgoing.bytes.get(), at * 4096);
+                free(malloc, block);
+            }
+            assert_eq!((outgoing.bytes.get(), outgoing.each().count()), (0, 0));
+            malloc.end_thread();
+        });
+        other.join().expect("what it asserts holds");
+        assert_eq!(malloc.statistics().used_blocks, 0);
+    });
+}
+
+/// Blocks that are posted and not collected are free, whatever their word.
+#[test]
+fn blocks_that_are_on_their_way_are_not_in_use() {
+    with_new(Linux, |malloc: Tested| {
+        let blocks: Vec<usize> = (0..300).map(|_| allocate(malloc, 48)).collect();
+        let before = malloc.statistics();
+        assert_eq!(before.used_blocks, 300);
+        let freed = [0, 63, 64, 200, 299].map(|at| blocks[at]);
+        let other = thread::spawn(move || {
+            // Without a heap they are posted one by one.
+            malloc.end_thread();
+            freed.into_iter().for_each(|block| free(malloc, block));
+        });
+        other.join().expect("it frees");
+        let after = malloc.statistics();
+        assert_eq!((after.used_blocks, after.used_bytes), (295, 295 * 48));
+        assert_eq!(after.free_bytes, before.free_bytes + 5 * 48);
     });
 }

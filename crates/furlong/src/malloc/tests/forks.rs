@@ -79,6 +79,8 @@ fn heaps_of_threads_that_a_child_does_not_have_are_ended_in_it() {
 
         // SAFETY: there is no call between the two, and no other thread with a heap.
         unsafe { malloc.before_fork() };
+        let is_held = |heap: &Heap| heap.latch.holder().load(Ordering::SeqCst) != 0;
+        assert!(pool.heaps().all(is_held));
         // SAFETY: as above.
         unsafe { malloc.after_fork_in_child() };
         assert_eq!((other.state(), blocks_of(other)), (State::Ended, [0; 4]));

@@ -263,6 +263,30 @@ fn a_block_that_was_never_handed_out_is_named_when_its_stack_is_emptied() {
     }
 }
 
+#[test]
+fn a_pointer_into_a_block_or_the_same_twice_is_named_when_its_stack_is_emptied() {
+    for (with_others, offsets, misuse) in [
+        (false, vec![8], Misuse::NotABlock),
+        (true, vec![8], Misuse::NotABlock),
+        (true, vec![64 + 16], Misuse::NotABlock),
+        (false, vec![64, 64], Misuse::DoubleFree),
+        (true, vec![64, 64], Misuse::DoubleFree),
+    ] {
+        with_new(Told::default(), move |malloc: Tested<NoHardening>| {
+            let blocks = [(); 3].map(|()| allocate(malloc, 64));
+            let said = stopped(|| {
+                if with_others {
+                    free(malloc, blocks[0]);
+                }
+                offsets.iter().for_each(|at| free(malloc, blocks[0] + at));
+                malloc.trim();
+            });
+            let at = blocks[0] + offsets[0];
+            assert_eq!(said, Some((misuse, at)), "{offsets:?}");
+        });
+    }
+}
+
 /// A thread says that it posts until it has done so, also one without a heap.
 #[test]
 fn a_thread_that_is_stopped_while_it_posts_was_posting() {
