@@ -3,7 +3,10 @@
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::ptr::NonNull;
 
-use super::super::{Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource, Profile};
+use super::super::{
+    Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource, Profile,
+    thread::thread_heap::ThreadHeap,
+};
 use super::{OfThread, with_new};
 
 /// Linux, with a clock that the test sets, and a count of the bytes given back. It can refuse to
@@ -14,6 +17,7 @@ struct Clocked {
     now: AtomicU64,
     purged: AtomicUsize,
     unmapped: AtomicUsize,
+    looks: AtomicUsize,
 }
 
 // SAFETY: all memory is Linux's.
@@ -35,6 +39,7 @@ unsafe impl PageSource for Clocked {
     }
 
     fn now_ms(&self) -> u64 {
+        self.looks.fetch_add(1, Ordering::SeqCst);
         self.now.load(Ordering::SeqCst)
     }
 
@@ -311,5 +316,59 @@ fn the_first_unit_of_an_arena_is_purged_after_the_delay_even_alone() {
             assert_eq!(central.pool.dirty_bytes(), dirty, "{round}");
         }
         free(malloc, filled);
+    });
+}
+
+/// The page in which a block begins stays, and so does a page of two blocks.
+#[test]
+fn whole_pages_of_free_medium_blocks_are_purged() {
+    for size in [10_240, 16_384, 20_480, 40_960, 65_536] {
+        with_new(Clocked::default(), move |malloc: Tested| {
+            let blocks = allocate(malloc, 4, size);
+            let first = blocks[0].addr();
+            let pages = |block: usize| {
+                let pages = (block..block + size).filter(|at| at.is_multiple_of(4096));
+                pages
+                    .filter(|page| *page > block && page + 4096 <= block + size)
+                    .count()
+            };
+            // Freed to their span: a trim empties the stacks.
+            free(malloc, blocks[1..3].to_vec());
+            malloc.trim();
+            let span = malloc.central.map.span_at(first);
+            // The blocks that the heap got with these are free, too.
+            let free_ones = (1..usize::from(span.carved.get())).filter(|at| *at != 3);
+            let expected: usize = free_ones.map(|at| pages(first + at * size)).sum();
+            let before = purged(malloc);
+            malloc.central.purge_free(span);
+            assert_eq!(purged(malloc) - before, expected * 4096, "{size}");
+            free(malloc, vec![blocks[0], blocks[3]]);
+        });
+    }
+}
+
+/// With little memory nothing is gained, and a look costs a call of the system.
+#[test]
+fn the_clock_is_read_now_and_then_and_only_with_much_memory() {
+    for (live, looks) in [(4, 0), (5, 3)] {
+        with_new(Clocked::default(), move |malloc: Tested| {
+            let objects = allocate(malloc, live, MIB);
+            let before = malloc.source().looks.load(Ordering::SeqCst);
+            let own = ThreadHeap::bind(&malloc.central).expect("there is memory");
+            // The first of 17 looks, or as many as are left.
+            (0..3 * 17).for_each(|_| own.maintain());
+            assert_eq!(malloc.source().looks.load(Ordering::SeqCst) - before, looks);
+            free(malloc, objects);
+        });
+    }
+}
+
+#[test]
+fn memory_that_is_taken_again_is_regretted_to_the_byte() {
+    with_live(|malloc| {
+        free(malloc, allocate(malloc, 12, MIB));
+        let again = allocate(malloc, 12, MIB);
+        assert_eq!(malloc.central.pool.regretted.get(), purged(malloc));
+        free(malloc, again);
     });
 }
