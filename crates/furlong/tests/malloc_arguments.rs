@@ -1,7 +1,7 @@
 //! Invalid arguments: each safe entry refuses them. None hangs, panics or returns a block that does
 //! not fit, under any hardening.
 
-use std::alloc::Layout;
+use std::alloc::{GlobalAlloc, Layout};
 
 use allocator_api2::alloc::Allocator;
 use furlong::malloc::{
@@ -18,6 +18,7 @@ allocators::allocators! {
     Faced, FacedThread, FACED: Checked, Inlined, Batched;
     Kept, KeptThread, KEPT: Checked, Inlined, Batched;
     Fitted, FittedThread, FITTED: Checked, Inlined, Batched;
+    Program, ProgramThread, PROGRAM: Checked, Inlined, Batched;
 }
 
 /// Sizes at every border: of classes, of units, of an arena's limit, and of `isize::MAX`.
@@ -241,5 +242,42 @@ fn a_collections_block_stays_if_it_fits_and_is_aligned() {
             );
         }
         assert_eq!(FITTED.statistics().used_blocks, 0, "{old:?} to {new:?}");
+    }
+}
+
+/// The four functions that a program's global allocator has.
+#[test]
+fn the_allocator_of_a_program_allocates_zeroes_resizes_and_frees() {
+    let global = Global::new(&PROGRAM);
+    for (size, align) in [
+        (1, 1),
+        (100, 64),
+        (5000, 4096),
+        (100_000, 1 << 17),
+        (3 << 20, 16),
+    ] {
+        let layout = Layout::from_size_align(size, align).expect("a valid layout");
+        // SAFETY: not empty.
+        let block = unsafe { global.alloc(layout) };
+        // SAFETY: a block of this size.
+        unsafe { block.write_bytes(7, size) };
+        // SAFETY: a live block of this layout.
+        let longer = unsafe { global.realloc(block, layout, 2 * size) };
+        // SAFETY: at least as long as before, and written up to there.
+        let kept = unsafe { std::slice::from_raw_parts(longer, size) };
+        assert!(kept.iter().all(|byte| *byte == 7));
+        assert!(block.addr().is_multiple_of(align) && longer.addr().is_multiple_of(align));
+        let double = Layout::from_size_align(2 * size, align).expect("a valid layout");
+        // SAFETY: the live block, in its last layout.
+        unsafe { global.dealloc(longer, double) };
+        // SAFETY: not empty.
+        let zeros = unsafe { global.alloc_zeroed(layout) };
+        // SAFETY: a block of this size.
+        let bytes = unsafe { std::slice::from_raw_parts(zeros, size) };
+        assert!(bytes.iter().all(|byte| *byte == 0) && zeros.addr().is_multiple_of(align));
+        assert_eq!(PROGRAM.statistics().used_blocks, 1);
+        // SAFETY: a live block of this layout.
+        unsafe { global.dealloc(zeros, layout) };
+        assert_eq!(PROGRAM.statistics().used_blocks, 0);
     }
 }
