@@ -60,9 +60,15 @@ impl Named {
 
 /// All allocators of the suite.
 pub(crate) const SUBJECTS: [Named; 7] = [
-    Named::new("mimalloc", Library::Packaged("libmimalloc.so.2.0", "libmimalloc2.0")),
+    Named::new(
+        "mimalloc",
+        Library::Packaged("libmimalloc.so.2.0", "libmimalloc2.0"),
+    ),
     Named::new("glibc", GLIBC),
-    Named::new("jemalloc", Library::Packaged("libjemalloc.so.2", "libjemalloc2")),
+    Named::new(
+        "jemalloc",
+        Library::Packaged("libjemalloc.so.2", "libjemalloc2"),
+    ),
     Named::new(
         "tcmalloc",
         Library::Packaged("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
@@ -98,7 +104,9 @@ pub fn experiment() -> Experiment {
 fn arm<const AT: usize>() -> Arm {
     Arm {
         na: |load| missing(&SUBJECTS[AT].preload, load),
-        ..Arm::new(SUBJECTS[AT].name, |request| run(&SUBJECTS[AT].preload, request))
+        ..Arm::new(SUBJECTS[AT].name, |request| {
+            run(&SUBJECTS[AT].preload, request)
+        })
     }
 }
 

@@ -18,7 +18,12 @@ fn every_arm_of_linux_answers_as_the_library_does() {
     let mut raced = Vec::new();
     for experiment in experiments() {
         let theirs = linux::arms(&experiment.plan.name);
-        raced.extend(beside::raced(&experiment, &experiment.arms[0], &theirs, 4000));
+        raced.extend(beside::raced(
+            &experiment,
+            &experiment.arms[0],
+            &theirs,
+            4000,
+        ));
     }
     let runs = |arm: &str| raced.iter().filter(|(name, _)| *name == arm).count();
     let maple = ["linux-maple", "linux-maple-mut"].map(runs);

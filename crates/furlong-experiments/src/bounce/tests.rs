@@ -120,7 +120,9 @@ fn what_a_workload_cannot_mean_is_refused_by_its_name() {
     let refused = |name: &str, params: &[(&str, u64)]| {
         let params = params.iter();
         let workload = Workload {
-            params: params.map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            params: params
+                .map(|(name, value)| ((*name).to_owned(), *value))
+                .collect(),
             ..load_of(name)
         };
         let Failure(why) = Shape::of(&workload).unwrap_err();
@@ -132,12 +134,18 @@ fn what_a_workload_cannot_mean_is_refused_by_its_name() {
         ..load_of("small-ram")
     };
     let Failure(why) = Shape::of(&tape).unwrap_err();
-    assert!(why.starts_with("`small-ram`") && why.contains("`tape`"), "{why}");
+    assert!(
+        why.starts_with("`small-ram`") && why.contains("`tape`"),
+        "{why}"
+    );
     let alone = ("threads", 1);
     let why = refused("empty-4k-1t", &[("block_kib", 4), alone]);
     assert!(why.contains("`outstanding`"), "{why}");
     for bad in [0, u64::MAX] {
-        let why = refused("empty-4k-1t", &[("block_kib", bad), alone, ("outstanding", 1)]);
+        let why = refused(
+            "empty-4k-1t",
+            &[("block_kib", bad), alone, ("outstanding", 1)],
+        );
         assert!(why.contains("`block_kib`"), "{why}");
     }
     // The largest mapping is 256 KiB, and the pool has 4 MiB.

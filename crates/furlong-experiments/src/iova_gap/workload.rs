@@ -215,9 +215,15 @@ mod tests {
             let shape = shape(kind, 300);
             let layout = shape.layout(&mut Random::new(1));
             assert!(layout.len() >= 300, "{kind:?}");
-            assert!(layout.iter().all(|e| e.start().is_aligned(PAGE)), "{kind:?}");
+            assert!(
+                layout.iter().all(|e| e.start().is_aligned(PAGE)),
+                "{kind:?}"
+            );
             let mut pairs = layout.windows(2);
-            assert!(pairs.all(|pair| pair[0].last() < pair[1].start()), "{kind:?}");
+            assert!(
+                pairs.all(|pair| pair[0].last() < pair[1].start()),
+                "{kind:?}"
+            );
             assert!(
                 layout
                     .iter()

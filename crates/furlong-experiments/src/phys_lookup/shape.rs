@@ -49,7 +49,9 @@ impl TryFrom<String> for MapPlace {
 
     fn try_from(name: String) -> Result<Self, String> {
         let place = REAL_MAPS.iter().position(|map| map.name == name);
-        place.map(Self).ok_or_else(|| format!("there is no map `{name}`"))
+        place
+            .map(Self)
+            .ok_or_else(|| format!("there is no map `{name}`"))
     }
 }
 
@@ -78,9 +80,17 @@ pub(super) struct Shape {
 #[derive(Clone, Copy, Debug)]
 enum Memory {
     SideBySide,
-    Fragments { start_mib: u64, end_mib: u64 },
-    Fleet { segments: u64 },
-    Maps { maps: &'static [RealMap], scale: u64 },
+    Fragments {
+        start_mib: u64,
+        end_mib: u64,
+    },
+    Fleet {
+        segments: u64,
+    },
+    Maps {
+        maps: &'static [RealMap],
+        scale: u64,
+    },
 }
 
 /// Calls per batch if no document specifies them: enough to make the clock negligible.

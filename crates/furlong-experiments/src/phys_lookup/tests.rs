@@ -181,7 +181,10 @@ fn a_workload_that_makes_no_sense_is_refused_by_name() {
         (json!("lookup"), "unknown variant"),
     ];
     for (kind, why) in unknown {
-        let load = Workload { kind, ..workload("guard") };
+        let load = Workload {
+            kind,
+            ..workload("guard")
+        };
         let said = refused(load);
         assert!(said.contains(why), "{said}");
     }

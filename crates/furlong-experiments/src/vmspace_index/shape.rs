@@ -134,7 +134,9 @@ mod tests {
     fn said(name: &str, params: &[(&str, u64)]) -> Result<Shape, String> {
         let mut load = experiment().plan.workload(name).unwrap().clone();
         let params = params.iter();
-        load.params = params.map(|(key, value)| ((*key).to_owned(), *value)).collect();
+        load.params = params
+            .map(|(key, value)| ((*key).to_owned(), *value))
+            .collect();
         Shape::of(&load).map_err(|failure| failure.0)
     }
 

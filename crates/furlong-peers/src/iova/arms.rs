@@ -65,9 +65,15 @@ pub fn arms() -> Vec<Arm> {
     vec![
         arm("free-map", run::<FreeMap>, |_| None),
         arm("rangemap", run::<RangeMap>, |_| None),
-        arm("range-alloc", run::<RangeAlloc>, |load| na(load, RANGE_ALLOC)),
-        arm("vm-allocator", run::<VmAllocator>, |load| na(load, VM_ALLOCATOR)),
-        arm("offset-allocator", run::<OffsetAllocator>, |load| na(load, OFFSET_ALLOCATOR)),
+        arm("range-alloc", run::<RangeAlloc>, |load| {
+            na(load, RANGE_ALLOC)
+        }),
+        arm("vm-allocator", run::<VmAllocator>, |load| {
+            na(load, VM_ALLOCATOR)
+        }),
+        arm("offset-allocator", run::<OffsetAllocator>, |load| {
+            na(load, OFFSET_ALLOCATOR)
+        }),
         arm("buddy-system", run::<Buddy>, |load| na(load, BUDDY)),
     ]
 }

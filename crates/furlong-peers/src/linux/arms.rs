@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use furlong_experiments::iova_gap::{self, Kind};
-use furlong_experiments::vmspace_index::{self, AreaIndex as _, has_readers, on_index, run_readers};
+use furlong_experiments::vmspace_index::{
+    self, AreaIndex as _, has_readers, on_index, run_readers,
+};
 use furlong_experiments::{iova_magazine, ordered};
 use furlong_lab::model::{Arm, Failure, Outcome, Request, Workload};
 
