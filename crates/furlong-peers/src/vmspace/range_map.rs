@@ -67,7 +67,7 @@ fn span(range: &RangeInclusive<u64>) -> Span {
     Span { first, last }
 }
 
-/// The start of the highest gap of `len` bytes in a window, from the areas in it, the highest first.
+/// The start of the highest gap of `len` bytes in a window, from its areas, the highest first.
 #[inline]
 pub(super) fn highest_between(
     taken: impl Iterator<Item = Span>,
