@@ -102,3 +102,75 @@ fn a_guard_of_another_domain_reads_nothing() {
     assert!(other.covers(&guard));
     let _ = shared.read(&guard);
 }
+
+/// The lowest gap of `size` below index 600, by looking at all of them.
+fn lowest(model: &BTreeMap<u64, (u64, u32)>, size: u64) -> Option<(u64, u64)> {
+    let mut free = 0;
+    for (place, (len, _)) in model {
+        if 10 * place - free >= size {
+            return Some((free, free + size - 1));
+        }
+        free = 10 * place + len;
+    }
+    (600 - free >= size).then(|| (free, free + size - 1))
+}
+
+#[test]
+fn both_forms_find_the_lowest_gap_through_the_shared_interface() {
+    fn check(map: &impl Edit<VirtAddr, u32>, model: &BTreeMap<u64, (u64, u32)>) {
+        let window = Extent::from_len(VirtAddr::new(0), 600).unwrap();
+        for size in 1..80 {
+            let found = map.lowest(size, window);
+            let found = found.map(|gap| (gap.start().raw(), gap.last().raw()));
+            assert_eq!(found, lowest(model, size), "size {size}");
+        }
+    }
+    for seed in 0..20 {
+        let mut map = Map::with_config();
+        let model = churn(&mut map, seed);
+        check(&map, &model);
+        let shared = Shared::with_config(Domain::new(), SpinLock::new());
+        let mut session = shared.lock();
+        let model = churn(&mut session, seed);
+        check(&session, &model);
+    }
+}
+
+#[test]
+fn the_entries_on_both_sides_of_an_index_are_found_together() {
+    for seed in 0..20 {
+        let mut map = Map::with_config();
+        let model = churn(&mut map, seed);
+        for index in 0..620 {
+            let entries = || {
+                model
+                    .iter()
+                    .map(|(place, (len, value))| (at(*place, *len), *value))
+            };
+            let below = entries().rfind(|(at, _)| at.start().raw() < index);
+            let above = entries().find(|(at, _)| at.last().raw() >= index);
+            let found = map.view().beside(VirtAddr::new(index));
+            assert_eq!(found, [below, above], "seed {seed}, index {index}");
+        }
+    }
+    assert_eq!(
+        Map::with_config().view().beside(VirtAddr::new(7)),
+        [None, None]
+    );
+}
+
+#[test]
+fn a_store_into_the_middle_of_a_static_reference_leaves_both_ends() {
+    static WORDS: [&str; 2] = ["old", "new"];
+    let mut map = Maple::<VirtAddr, &'static &str, Tiny>::with_config();
+    let extent = |start, len| Extent::from_len(VirtAddr::new(start), len).unwrap();
+    map.insert(extent(10, 9), &WORDS[0]).unwrap();
+    drop(map.store(extent(13, 3), &WORDS[1]).unwrap());
+    let found: Vec<_> = map.iter().collect();
+    let wanted = [
+        (extent(10, 3), &WORDS[0]),
+        (extent(13, 3), &WORDS[1]),
+        (extent(16, 3), &WORDS[0]),
+    ];
+    assert_eq!(found, wanted);
+}

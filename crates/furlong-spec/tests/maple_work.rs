@@ -1,7 +1,7 @@
 //! The work of trees: the number of nodes that an operation visits and writes.
 #![forbid(unsafe_code)]
 
-use furlong::addr::{Extent, VirtAddr};
+use furlong::addr::{Address, Extent, VirtAddr};
 use furlong::maple::{Custom, Event, Heap, Maple, RcuMaple, Tally, Wide};
 use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
@@ -158,4 +158,32 @@ fn an_entry_that_comes_back_beside_readers_is_one_store() {
         (of(Event::NodeStore), of(Event::SlotStore)),
         (nodes, slots + 20)
     );
+}
+
+#[test]
+fn an_entry_whose_start_has_moved_beside_readers_is_copied_before_its_end_moves() {
+    let map = RcuMaple::<VirtAddr, u32, _, _, Counted>::with_config(Domain::new(), SpinLock::new());
+    for index in 0..1000 {
+        map.lock().insert(page(index), 1).unwrap();
+    }
+    let stores = || [Event::NodeStore, Event::SlotStore].map(|event| map.counters().of(event));
+    let [nodes, slots] = stores();
+    // Not the first entry of its leaf.
+    let at = page(503);
+    let index = at.start();
+    let [start, last] = [at.start().raw(), at.last().raw()];
+    let resize = |start, last| {
+        let to = Extent::from_last(VirtAddr::new(start), VirtAddr::new(last)).unwrap();
+        map.lock().resize(index, to).unwrap();
+    };
+    resize(start - 100, last);
+    resize(start - 200, last);
+    assert_eq!(stores(), [nodes, slots + 2]);
+    // A reader that has read the old start must not read the new end.
+    resize(start - 200, last + 100);
+    assert_eq!(stores(), [nodes + 1, slots + 2]);
+    resize(start - 200, last + 200);
+    assert_eq!(stores(), [nodes + 1, slots + 3]);
+    resize(start - 100, last + 200);
+    assert_eq!(stores(), [nodes + 2, slots + 3]);
 }

@@ -1,6 +1,8 @@
 //! The memory of trees. A failed allocation changes nothing, changes with reserved nodes neither
 //! allocate nor free, and every node is freed in the end.
 
+mod returned;
+
 use std::alloc::{alloc, dealloc};
 use std::cell::Cell;
 use std::collections::BTreeSet;

@@ -1,11 +1,15 @@
-//! Each invariant broken once: the check names it.
+//! Each invariant broken once: the check names it. Interfaces for other systems, and the reuse of
+//! nodes.
 #![forbid(unsafe_code)]
 
+use super::memory::pool::Pool;
 use super::node::leaf::Leaf;
 use super::node::link::Ptr;
-use super::{Broken, Custom, Fan, Heap, Maple};
-use crate::addr::{Extent, VirtAddr};
+use super::{Broken, Custom, Fan, Heap, Maple, RcuMaple};
+use crate::addr::{Address, Extent, VirtAddr};
 use crate::check::Check;
+use crate::rcu::{Domain, RcuBox};
+use crate::sync::SpinLock;
 
 type Tiny = Fan<3, 3, 32>;
 type Map = Maple<VirtAddr, u32, Custom<Tiny, Heap>>;
@@ -164,5 +168,99 @@ fn the_end_of_an_entry_is_cut_alone_or_not_at_all() {
     ] {
         assert_eq!(map.load(VirtAddr::new(index)), value, "{index}");
     }
+    assert_eq!(map.check(), Ok(()));
+}
+
+type Beside = RcuMaple<VirtAddr, u32, Domain, SpinLock, Custom<Tiny, Heap>>;
+
+#[test]
+fn an_exchange_beside_readers_replaces_its_whole_extent() {
+    let map = Beside::with_config(Domain::new(), SpinLock::new());
+    let extent =
+        |start, last| Extent::from_last(VirtAddr::new(start), VirtAddr::new(last)).unwrap();
+    for index in 1..=12 {
+        map.lock()
+            .insert(extent(10 * index, 10 * index + 4), index as u32)
+            .unwrap();
+    }
+    let mut session = map.lock();
+    // From within 2 to within 5, over 3 and 4; no entry is cut in two.
+    let removed = session
+        .exchange(extent(22, 51), Some(99), |_| None)
+        .unwrap();
+    let removed: Vec<u64> = removed.map(|(at, _)| at.start().raw()).collect();
+    assert_eq!(removed, [30, 40]);
+    // The middle of 7: its upper part is the given one.
+    drop(
+        session
+            .exchange(extent(72, 72), None, |_| Some(77))
+            .unwrap(),
+    );
+    drop(session);
+    let session = map.lock();
+    let found: Vec<_> = session
+        .view()
+        .iter()
+        .map(|(at, value)| (at.start().raw(), at.last().raw(), value))
+        .collect();
+    let wanted = [
+        (10, 14, 1),
+        (20, 21, 2),
+        (22, 51, 99),
+        (52, 54, 5),
+        (60, 64, 6),
+        (70, 71, 7),
+        (73, 74, 77),
+        (80, 84, 8),
+    ];
+    assert_eq!(found[..8], wanted);
+    assert_eq!(found.len(), 12);
+    drop(session);
+    assert_eq!(map.check(), Ok(()));
+}
+
+#[test]
+fn a_box_that_is_kept_is_counted_and_comes_back() {
+    let map =
+        RcuMaple::<VirtAddr, RcuBox<u32>, _, _>::new(Domain::<[_; 64]>::new(), SpinLock::new());
+    let mut session = map.lock();
+    assert_eq!(session.spares(), 0);
+    session.keep(RcuBox::new(7));
+    session.keep(RcuBox::new(8));
+    assert_eq!(session.spares(), 2);
+    let spare = session.spare().unwrap();
+    assert!([7, 8].contains(&*spare));
+    assert_eq!(session.spares(), 1);
+}
+
+#[test]
+fn a_check_that_found_readers_is_not_repeated_for_sixteen_sessions() {
+    let mut pool = Pool::<Tiny, Heap>::new();
+    assert!(pool.asks() && pool.asks());
+    pool.ask_later();
+    assert_eq!((0..).take_while(|_| !pool.asks()).count(), 16);
+    assert!(pool.asks());
+}
+
+#[test]
+fn a_node_that_keeps_enough_children_is_changed_in_place() {
+    let mut map = Map::with_config();
+    for index in 1..=7 {
+        let at = Extent::from_len(VirtAddr::new(10 * index), 5).unwrap();
+        map.insert(at, index as u32).unwrap();
+    }
+    let root = |map: &Map| {
+        let step = spot(map, 10).step(0);
+        (step.node.as_non_null().addr(), step.node.len())
+    };
+    let (before, children) = root(&map);
+    assert_eq!(children, 3);
+    // Until a leaf is gone.
+    let mut index = 7;
+    while root(&map).1 == 3 {
+        map.erase(VirtAddr::new(10 * index)).unwrap();
+        index -= 1;
+    }
+    assert_eq!(root(&map), (before, 2));
     assert_eq!(map.check(), Ok(()));
 }
