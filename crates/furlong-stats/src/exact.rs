@@ -144,4 +144,21 @@ mod tests {
         let none = compare(&[0.0], &[0.0], 1.0, Better::Lower).unwrap();
         assert_eq!((none.effect_pct, none.from_zero), (0.0, false));
     }
+
+    #[test]
+    fn one_value_stands_for_every_input() {
+        let found = compare(&[6.0, 5.0, 0.0], &[3.0], 1.0, Better::Lower).unwrap();
+        assert!(found.from_zero);
+        assert_eq!(found.verdict, Verdict::Inconclusive);
+        assert!(
+            !compare(&[3.0], &[6.0, 5.0, 0.0], 1.0, Better::Lower)
+                .unwrap()
+                .from_zero
+        );
+        assert!(
+            compare(&[0.0], &[0.0, 0.0, 1.0], 1.0, Better::Lower)
+                .unwrap()
+                .from_zero
+        );
+    }
 }

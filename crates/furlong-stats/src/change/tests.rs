@@ -1,8 +1,12 @@
 //! Changes of series that were made with them, and each step of the search by its definition.
 #![forbid(unsafe_code)]
 
-use super::{Change, SEGMENT_MIN, best_split, changes, changes_within, f_to_p, p_max, settle};
+use super::{
+    Change, SEGMENT_MIN, best_split, changes, changes_within, f_to_p, p_max, p_of, settle, slope_p,
+};
+use crate::distribution::t_two_sided;
 use crate::random::Random;
+use crate::student::student_test;
 
 /// Ten series with their true changes, and the changes found by another implementation of the
 /// statistic, with permutations. The file has its name and version.
@@ -231,4 +235,61 @@ fn a_level_has_three_values_on_either_side() {
         settle(&values, &mut splits);
         assert_eq!(splits, [to]);
     }
+}
+
+#[test]
+fn a_single_change_has_the_p_of_students_test() {
+    let values = [5.0, 5.2, 4.9, 5.1, 9.0, 9.3, 8.8, 9.1, 9.2];
+    let found = changes_within(&values, 0.5);
+    assert_eq!(places(&found), [4]);
+    let wanted = student_test(&values[..4], &values[4..]).unwrap().p;
+    assert!(
+        (found[0].p / wanted - 1.0).abs() < 1e-6,
+        "{found:?} {wanted}"
+    );
+}
+
+#[test]
+fn a_step_beside_a_slope_is_tested_against_the_line_alone() {
+    let (left, right) = ([1.0, 2.5, 2.0], [7.0, 9.5, 9.0, 11.5, 12.0]);
+    let all: Vec<f64> = left.iter().chain(&right).copied().collect();
+    // Squares and products around the mean of a part that begins at a place.
+    let sums = |part: &[f64], from: usize| {
+        let n = part.len() as f64;
+        let places = (from..from + part.len()).map(|place| place as f64);
+        let (x, y) = (
+            places.clone().sum::<f64>() / n,
+            part.iter().sum::<f64>() / n,
+        );
+        let about = || {
+            places
+                .clone()
+                .map(|p| p - x)
+                .zip(part.iter().map(|v| v - y))
+        };
+        [
+            about().map(|(p, _)| p * p).sum::<f64>(),
+            about().map(|(p, v)| p * v).sum(),
+            about().map(|(_, v)| v * v).sum(),
+        ]
+    };
+    let rest = |[along, across, values]: [f64; 3]| values - across * across / along;
+    let (a, b) = (sums(&left, 0), sums(&right, 3));
+    let with_step = rest([a[0] + b[0], a[1] + b[1], a[2] + b[2]]);
+    let f = (rest(sums(&all, 0)) - with_step) / (with_step / 5.0);
+    let wanted = t_two_sided(f.sqrt(), 5.0);
+    assert!(wanted < 0.2, "{wanted}");
+    assert!((slope_p(&left, &right) / wanted - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_bound_is_two_per_cent_over_the_length_of_the_series() {
+    assert_eq!([p_max(1), p_max(50), p_max(200)], [0.02, 0.0004, 0.0001]);
+}
+
+#[test]
+fn levels_that_are_equal_or_of_one_value_have_a_p_of_one() {
+    assert_eq!(p_of(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]), 1.0);
+    assert_eq!(p_of(&[1.0], &[3.0, 2.0, 1.0]), 1.0);
+    assert_eq!(p_of(&[2.0; 3], &[1.0; 3]), 0.0);
 }

@@ -207,4 +207,13 @@ mod tests {
         assert!((zero.stddev.unwrap() - 2.0_f64.sqrt()).abs() < 1e-15);
         assert!(describe(&[-2.0, -4.0]).unwrap().cv_pct.unwrap() > 0.0);
     }
+
+    #[test]
+    fn a_mean_between_two_numbers_does_not_widen_the_spread() {
+        // The distance to the next number: a third of it is rounded away in the mean.
+        let next = 1e9_f64.next_up() - 1e9;
+        let found = Moments::of(&[1e9, 1e9, 1e9 + next]).unwrap();
+        assert_eq!(found.mean, 1e9);
+        assert!((found.variance / (next * next / 3.0) - 1.0).abs() < 1e-12);
+    }
 }

@@ -234,4 +234,15 @@ mod tests {
             assert!((low - 50.0).abs() < 1e-9 && (high - 950.0).abs() < 1e-9);
         }
     }
+
+    #[test]
+    fn one_figure_that_is_not_finite_leaves_no_interval() {
+        let fine = || vec![1.0, 2.0, 3.0];
+        assert!(interval(2.0, fine(), &[1.0, 2.0], 0.9).is_some());
+        for odd in [f64::NAN, f64::INFINITY] {
+            assert_eq!(interval(odd, fine(), &[1.0, 2.0], 0.9), None);
+            assert_eq!(interval(2.0, vec![1.0, odd], &[1.0, 2.0], 0.9), None);
+            assert_eq!(interval(2.0, fine(), &[1.0, odd], 0.9), None);
+        }
+    }
 }

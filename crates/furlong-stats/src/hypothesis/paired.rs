@@ -240,4 +240,19 @@ mod tests {
         );
         assert_eq!([at(5.5), at(6.5), at(7.5)], [6, 7, 8]);
     }
+
+    #[test]
+    fn differences_of_any_size_vary_unless_they_are_equal_to_the_last_digit() {
+        for size in [1e-12, 1e-6, 1.0, 1e6, 1e12] {
+            let found = Paired::of(&[size, 1.001 * size, size, 1.001 * size]).unwrap();
+            let wanted = 0.001 * size / 3.0_f64.sqrt();
+            assert!((found.stddev / wanted - 1.0).abs() < 1e-6, "{size}");
+            let next = size * (1.0 + f64::EPSILON);
+            assert_eq!(
+                Paired::of(&[size, next, size]).unwrap().stddev,
+                0.0,
+                "{size}"
+            );
+        }
+    }
 }

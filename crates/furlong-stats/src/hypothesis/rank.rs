@@ -117,7 +117,7 @@ impl Ranks {
             return 1.0;
         }
         let distance = ((self.u() - na * nb / 2.0).abs() - 0.5).max(0.0);
-        (2.0 * normal_sf(distance / variance.sqrt())).min(1.0)
+        2.0 * normal_sf(distance / variance.sqrt())
     }
 }
 

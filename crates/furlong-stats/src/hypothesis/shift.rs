@@ -255,4 +255,18 @@ mod tests {
         assert_eq!(cut(12, 12, normal_sf(4.07)), Some(1));
         assert_eq!(cut(12, 12, normal_sf(4.12)), None);
     }
+
+    #[test]
+    fn no_values_and_values_that_are_not_finite_have_no_interval() {
+        let fine = [1.0, 2.0, 3.0, 4.0, 5.0];
+        for odd in [
+            &[][..],
+            &[1.0, 2.0, f64::NAN, 4.0, 5.0],
+            &[f64::INFINITY; 5],
+        ] {
+            assert_eq!(hodges_lehmann_interval(odd, &fine, 0.9), None);
+            assert_eq!(hodges_lehmann_interval(&fine, odd, 0.9), None);
+            assert_eq!(hodges_lehmann_ratio(odd, &fine), None);
+        }
+    }
 }

@@ -180,4 +180,11 @@ mod tests {
         assert_eq!(sign_flip_p(&[3.0, -1.0, -2.0], 0), 1.0);
         assert_eq!([least_p(0), least_p(1), least_p(2)], [1.0, 1.0, 0.5]);
     }
+
+    #[test]
+    fn a_stored_run_gets_the_same_p_again() {
+        // Recorded: the draws of a seed are part of a result.
+        let values: Vec<f64> = (0..70).map(|i| f64::from(i * 37 % 71) - 30.0).collect();
+        assert_eq!(sign_flip_p(&values, 1), 0.0478);
+    }
 }

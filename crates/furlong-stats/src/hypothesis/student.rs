@@ -94,7 +94,8 @@ mod tests {
         let test = student_test(&a, &b).unwrap();
         assert_eq!(test.df, 4.0);
         // Two over the root of two thirds.
-        assert!((test.t.abs() - 6.0_f64.sqrt()).abs() < 1e-12, "{test:?}");
+        assert!((test.t - 6.0_f64.sqrt()).abs() < 1e-12, "{test:?}");
+        assert!((student_test(&b, &a).unwrap().t + test.t).abs() < 1e-12);
     }
 
     #[test]

@@ -198,3 +198,19 @@ fn one_block_says_how_many_it_needs() {
     let why = only(&one).reason.as_deref().unwrap();
     assert!(why.contains("needs 6 blocks"), "{why}");
 }
+
+#[test]
+fn one_count_is_compared_with_several_inputs() {
+    for (a, b) in [
+        (&[4.0][..], &[5.0, 6.0, 7.0][..]),
+        (&[5.0, 6.0, 7.0], &[4.0]),
+    ] {
+        let mut case = Case::new(&["new"], 3);
+        case.declare("calls", Kind::Exact);
+        for (arm, values) in case.workload.arms.iter_mut().zip([a, b]) {
+            let values = values.iter().copied().map(Some).collect();
+            arm.samples.insert("calls".to_owned(), values);
+        }
+        assert_eq!(only(&case.judged()).n, 3);
+    }
+}

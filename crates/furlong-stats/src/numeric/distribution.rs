@@ -229,4 +229,26 @@ mod tests {
         close(f_sf(5.317_655_072_0, 1.0, 8.0), 0.05, 1e-8);
         close(f_sf(2.0, 2.0, 10.0), (1.0_f64 + 0.4).powi(-5), 1e-9);
     }
+
+    #[test]
+    fn a_tail_near_the_middle_keeps_its_distance_from_one_half() {
+        for t in [1e-9, -1e-9, 1e-12] {
+            // One degree has the density 1 / pi there, and two have the root of 1 / 8.
+            for (df, density) in [(1.0, 1.0 / std::f64::consts::PI), (2.0, 0.125_f64.sqrt())] {
+                assert!(
+                    (t_sf(t, df) - (0.5 - t * density)).abs() < 2e-16,
+                    "{t} {df}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn tails_of_squares_begin_at_one() {
+        for x in [0.0, 0.25, 0.5, 1.0, 3.0_f64] {
+            close(chi2_sf(x, 2.0), (-x / 2.0).exp(), 1e-12);
+            close(f_sf(x, 2.0, 10.0), (1.0 + x / 5.0).powi(-5), 1e-12);
+            assert_eq!([chi2_sf(-x, 2.0), f_sf(-x, 2.0, 10.0)], [1.0, 1.0]);
+        }
+    }
 }

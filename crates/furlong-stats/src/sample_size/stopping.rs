@@ -111,9 +111,6 @@ impl Stopping {
         let Self::Early { planned } = Self::of(workload) else {
             return ALPHA;
         };
-        if blocks == 0 || blocks > planned {
-            return ALPHA;
-        }
         let is_last = blocks == planned
             || !looks(planned).contains(&blocks)
             || Stopped::of(workload) == Some(Stopped::Time);

@@ -228,9 +228,15 @@ fn a_node_claims_at_a_level_adjusted_for_the_number_of_nodes() {
     };
     let evidence = Evidence::of(&question, &blocks, Some(floor), Stopping::Planned).unwrap();
     // Ten blocks with a standard error of 0.01 a node, which take turns.
-    let around = |mean: f64, turn: usize| mean + if turn % 2 == 0 { 0.03 } else { -0.03 };
+    let around = |mean: f64, turn: usize| mean + if turn.is_multiple_of(2) { 0.03 } else { -0.03 };
     let effects = |first: f64, second: f64| -> Vec<(usize, f64)> {
-        let mean = |block: usize| if block % 2 == 0 { first } else { second };
+        let mean = |block: usize| {
+            if block.is_multiple_of(2) {
+                first
+            } else {
+                second
+            }
+        };
         (0..20)
             .map(|block| (block, around(mean(block), block / 2)))
             .collect()
