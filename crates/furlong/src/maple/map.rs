@@ -234,7 +234,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         self.pool.ensure(need)
     }
 
-    /// Frees nodes that are not in the tree, and keeps none from now on.
+    /// Frees nodes that are not in the tree, except for one leaf, and keeps no more from now on.
     pub fn trim(&mut self) {
         self.pool.keep_all(false);
         self.pool.end();
