@@ -73,9 +73,9 @@ impl<C: Config> LargeObjects<C> {
         span.use_for(Use::Large);
     }
 
+    /// Maps a huge object, or takes a kept mapping. `align` is a unit at least.
     fn map_huge(self, size: usize, align: usize) -> Option<(usize, bool)> {
         let len = size.next_multiple_of(self.0.source.page_size());
-        let align = align.max(UNIT);
         let kept = if align == UNIT {
             self.reuse_mapping(len)
         } else {
