@@ -625,7 +625,7 @@ int furlong_maple_prepare(struct furlong_maple *maple,
                           size_t changes);
 
 /**
- * Frees unused nodes, and keeps none from now on.
+ * Frees unused nodes but one leaf, and keeps no more from now on.
  *
  * Returns 0, or -EINVAL (maple is NULL).
  * Threads: exclusive, under the caller's lock.

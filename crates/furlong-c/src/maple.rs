@@ -266,7 +266,7 @@ pub extern "C" fn furlong_maple_prepare(maple: Option<&mut Maple>, changes: usiz
     answer(|| Ok(maple.given()?.0.prepare(changes)?))
 }
 
-/// Frees unused nodes, and keeps none from now on.
+/// Frees unused nodes but one leaf, and keeps no more from now on.
 ///
 /// Returns 0, or -EINVAL (maple is NULL).
 /// Threads: exclusive, under the caller's lock.
