@@ -138,9 +138,7 @@ fn what_is_no_trace_is_refused_in_a_line() {
     );
     let unknown = refused(b"12\n13\n");
     assert!(unknown.starts_with("t: is not a known trace: a recording of plugs"));
-    says(&unknown, &["/proc/iomem", "devicetree"]);
-    let compiled = refused(b"\xd0\x0d\xfe\xed\0\0");
-    says(&compiled, &["print it with `dtc -I dtb -O dts` first"]);
+    says(&unknown, &["/proc/iomem", "furlong.map/1"]);
     let newer = refused(b"furlong.plugs/2\nplug 0 1 0\n");
     assert_eq!(
         newer,

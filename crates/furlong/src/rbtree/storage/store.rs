@@ -6,7 +6,6 @@ use core::ops::DerefMut;
 #[cfg(feature = "alloc")]
 use alloc::{boxed::Box, vec::Vec};
 
-#[cfg(feature = "alloc")]
 pub use crate::error::NoMemory;
 use crate::rbtree::NodeId;
 use crate::rbtree::{Augment, Node};
