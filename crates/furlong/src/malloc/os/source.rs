@@ -228,7 +228,10 @@ impl Misuse {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Latch, Misuse, NonNull, PageSource};
+    #[cfg(feature = "std")]
+    use super::Latch;
+    use super::{Misuse, NonNull, PageSource};
+    #[cfg(feature = "std")]
     use crate::sync::atomic::Ordering;
 
     /// A system with nothing but what every system has.

@@ -7,6 +7,7 @@ use core::ops::DerefMut;
 use alloc::{boxed::Box, vec::Vec};
 
 pub use crate::error::NoMemory;
+#[cfg(feature = "alloc")]
 use crate::rbtree::NodeId;
 use crate::rbtree::{Augment, Node};
 
