@@ -103,11 +103,12 @@ pub unsafe extern "C" fn furlong_phys_reader_create_in(
     bytes: usize,
 ) -> c_int {
     answer_in(reader, || {
+        let phys = phys.given()?;
         // SAFETY: the caller vouches for the memory.
         let memory = unsafe { handle::given(memory, bytes) }?;
         let (place, _) = place::<PhysReader>(memory)?;
         // SAFETY: the caller vouches for the table.
-        let reader = unsafe { outside(phys.given()?, Home::Given) }?;
+        let reader = unsafe { outside(phys, Home::Given) }?;
         Ok(ptr::from_mut(place.write(reader)))
     })
 }
