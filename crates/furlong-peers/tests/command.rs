@@ -103,7 +103,7 @@ fn a_workload_that_nobody_knows_of_is_left_to_those_that_can_do_all() {
     let experiments = furlong_peers::experiments();
     let experiment = experiments.iter().find(|one| one.plan.name == EXPERIMENT);
     let mut load = experiment.expect("it is there").plan.workloads[0].under(Profile::Full);
-    load.name = "unheard-of".to_owned();
+    load.kind = "unheard-of".into();
     let able = arms().into_iter().filter(|arm| (arm.na)(&load).is_none());
     assert_eq!(
         able.map(|arm| arm.name).collect::<Vec<_>>(),
