@@ -43,7 +43,7 @@ fn stat(folder: &Home, args: &[&str]) -> Command {
     command
 }
 
-/// What it prints over files of the folder; it says nothing else.
+/// The output over files of the folder. Nothing else is printed.
 fn printed(folder: &Home, args: &[&str]) -> String {
     let (printed, talk) = ended(0, &stat(folder, args).output().unwrap());
     assert_eq!(talk, "", "{args:?}");
