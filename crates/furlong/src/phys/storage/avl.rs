@@ -1,6 +1,6 @@
-//! The balance of a search tree whose links are kept elsewhere: heights of siblings differ by at
-//! most one (G. M. Adelson-Velsky, E. M. Landis, 1962), so a tree of n items is at most
-//! 1.45 log2(n + 2) high, and so deep is the recursion.
+//! The balance of a search tree whose links are kept elsewhere. The heights of siblings differ by at
+//! most one (G. M. Adelson-Velsky, E. M. Landis, 1962). So a tree of n items is at most
+//! 1.45 log2(n + 2) high. The recursion is as deep as the tree is high.
 #![forbid(unsafe_code)]
 
 /// The side of items that come before.
