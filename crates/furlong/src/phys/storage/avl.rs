@@ -1,5 +1,5 @@
-//! The balance of a search tree whose links are kept elsewhere. The heights of siblings differ by at
-//! most one (G. M. Adelson-Velsky, E. M. Landis, 1962). So a tree of n items is at most
+//! The balance of a search tree whose links are kept elsewhere. The heights of siblings differ by
+//! at most one (G. M. Adelson-Velsky, E. M. Landis, 1962). So a tree of n items is at most
 //! 1.45 log2(n + 2) high. The recursion is as deep as the tree is high.
 #![forbid(unsafe_code)]
 
