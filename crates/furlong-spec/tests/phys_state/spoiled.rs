@@ -126,6 +126,17 @@ fn each_fault_of_a_state_is_named() {
 }
 
 #[test]
+fn the_first_frame_may_be_isolated() {
+    let state = State {
+        segments: vec![segment(0, 0, 40)],
+        gone: vec![],
+        isolated: vec![saved(0, 3)],
+        ..good()
+    };
+    assert_eq!(table::<Direct>().lock().restore(&state), Ok(()));
+}
+
+#[test]
 fn a_table_that_was_in_use_is_not_restored() {
     let table = table::<Direct>();
     table.lock().plug(frames(0, 5)).expect("it is free");

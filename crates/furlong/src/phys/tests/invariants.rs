@@ -72,6 +72,17 @@ fn an_isolation_without_a_segment_breaks_i4() {
 }
 
 #[test]
+fn isolations_that_overlap_or_are_empty_break_i4() {
+    for (start, end, frame) in [(12, 15, 12), (13, 13, 13)] {
+        let broken = broken_by(|segments| {
+            segments.core.hidden.push(hidden(10, 13));
+            segments.core.hidden.push(hidden(start, end));
+        });
+        assert_eq!(broken, BrokenTable::Isolated(Pfn::new(frame)));
+    }
+}
+
+#[test]
 fn a_split_too_many_in_the_count_breaks_i4() {
     let broken = broken_by(|segments| segments.core.splits += 1);
     let expected = BrokenTable::Splits {

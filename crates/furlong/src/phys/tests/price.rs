@@ -3,7 +3,8 @@
 
 use super::{Page, frames};
 use crate::check::Check;
-use crate::phys::{Custom, Direct, SegmentTable};
+use crate::phys::index::snapshot::Piece;
+use crate::phys::{Array, Custom, Direct, SegmentTable};
 use crate::rcu::Domain;
 use crate::sync::SpinLock;
 
@@ -35,6 +36,14 @@ const BLOCK: usize = 24;
 const LEAF: usize = 16;
 const SECTION: usize = LEAF + 64 * BLOCK;
 const CELL: usize = 32;
+
+#[test]
+fn an_array_takes_all_its_slots() {
+    let table: SegmentTable<Page, Custom<Array>> =
+        SegmentTable::with_config(SpinLock::new(), Domain::new());
+    let slots = 32 * size_of::<Piece<Page>>();
+    assert_eq!(table.lock().index_bytes(), slots + size_of::<usize>());
+}
 
 #[test]
 fn segments_side_by_side_take_a_block_for_each_64_frames() {
