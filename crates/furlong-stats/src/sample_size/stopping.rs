@@ -22,11 +22,11 @@ pub const STOPPING: &str = "stopping";
 /// The parameter of a workload with the reason why it has fewer blocks than were allowed.
 pub const STOPPED: &str = "stopped";
 
-/// Most looks at a workload that may end early.
-const LOOKS: u32 = 5;
+/// Looks at a workload that may end early, if the rule gives no number.
+pub const LOOKS: u32 = 5;
 
-/// Errors by planned blocks, blocks, and true for the last look.
-type Known = BTreeMap<(u32, u32, bool), f64>;
+/// Errors by planned blocks, looks, blocks, and true for the last look.
+type Known = BTreeMap<(u32, u32, u32, bool), f64>;
 
 thread_local! {
     /// A cache of computed errors: they are integrals, and every look at every workload needs one.
@@ -44,12 +44,33 @@ pub enum Stopping {
     Early {
         /// Most blocks.
         planned: u32,
+        /// Most looks, evenly spaced.
+        #[serde(default = "usual_looks", skip_serializing_if = "is_usual")]
+        looks: u32,
+    },
+    /// The same with as many blocks as fit into a time. The second block shows how long a block
+    /// takes; from then on the rule is `Early`.
+    Answer {
+        /// The time.
+        limit_s: f64,
     },
     /// At a given width of the interval: a pilot determines the number of blocks.
     Width {
         /// Half width of the 95 % interval to reach, in per cent.
         half_width_pct: f64,
     },
+}
+
+fn usual_looks() -> u32 {
+    LOOKS
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_usual(looks: &u32) -> bool {
+    *looks == LOOKS
 }
 
 /// The reason why a workload has fewer blocks than were allowed.
@@ -98,8 +119,8 @@ impl Stopping {
     #[must_use]
     pub fn looks_at(self, blocks: u32) -> bool {
         match self {
-            Self::Early { planned } => looks(planned).contains(&blocks),
-            Self::Planned | Self::Width { .. } => false,
+            Self::Early { planned, looks } => looks_at(planned, looks).contains(&blocks),
+            Self::Planned | Self::Width { .. } | Self::Answer { .. } => false,
         }
     }
 
@@ -108,19 +129,20 @@ impl Stopping {
     #[must_use]
     pub fn alpha(workload: &WorkloadResult) -> f64 {
         let blocks = workload.blocks.len() as u32;
-        let Self::Early { planned } = Self::of(workload) else {
+        let Self::Early { planned, looks } = Self::of(workload) else {
             return ALPHA;
         };
+        let all = looks_at(planned, looks);
         let is_last = blocks == planned
-            || !looks(planned).contains(&blocks)
+            || !all.contains(&blocks)
             || Stopped::of(workload) == Some(Stopped::Time);
-        let key = (planned, blocks, is_last);
+        let key = (planned, looks, blocks, is_last);
         if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
             return known;
         }
         let mut plan = Sequential::new(ALPHA);
         let share = |blocks: u32| f64::from(blocks) / f64::from(planned);
-        for look in looks(planned).into_iter().filter(|look| *look < blocks) {
+        for look in all.into_iter().filter(|look| *look < blocks) {
             plan.look(share(look), false);
         }
         let bound = plan.look(share(blocks), is_last);
@@ -148,7 +170,7 @@ impl Stopping {
         let all = Paired::of(effects)?;
         let pilot = match self {
             Self::Width { .. } => effects.get(..stein::PILOT_BLOCKS).and_then(Paired::of),
-            Self::Planned | Self::Early { .. } => None,
+            Self::Planned | Self::Early { .. } | Self::Answer { .. } => None,
         };
         Some(match pilot {
             // The standard error is the pilot's spread over the root of all blocks.
@@ -162,10 +184,12 @@ impl Stopping {
     }
 }
 
-/// The numbers of blocks at the looks: fifths of the plan, without those too small for a verdict.
-fn looks(planned: u32) -> Vec<u32> {
-    let fifths = (1..=LOOKS).map(|look| (u64::from(planned) * u64::from(look)).div_ceil(5) as u32);
-    let mut looks: Vec<u32> = fifths.collect();
+/// The numbers of blocks at the looks: even parts of the plan, without those too small for a
+/// verdict.
+fn looks_at(planned: u32, looks: u32) -> Vec<u32> {
+    let (planned_blocks, parts) = (u64::from(planned), u64::from(looks));
+    let part = |look: u32| (planned_blocks * u64::from(look)).div_ceil(parts) as u32;
+    let mut looks: Vec<u32> = (1..=looks).map(part).collect();
     looks.retain(|blocks| *blocks >= BLOCKS_MIN as u32 || *blocks == planned);
     looks.dedup();
     looks
@@ -173,14 +197,18 @@ fn looks(planned: u32) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{STOPPED, STOPPING, Stopped, Stopping, looks};
+    use super::{STOPPED, STOPPING, Stopped, Stopping, looks_at};
     use crate::blocks::Blocks;
     use crate::paired::Paired;
     use crate::stein;
     use crate::value::WorkloadResult;
 
     fn workload(blocks: u32, stopped: Option<Stopped>) -> WorkloadResult {
-        let rule = serde_json::to_value(Stopping::Early { planned: 50 }).unwrap();
+        let rule = serde_json::to_value(Stopping::Early {
+            planned: 50,
+            looks: 5,
+        })
+        .unwrap();
         let mut params: std::collections::BTreeMap<_, _> = [(STOPPING.to_owned(), rule)].into();
         if let Some(stopped) = stopped {
             params.insert(STOPPED.to_owned(), stopped.name().into());
@@ -199,18 +227,22 @@ mod tests {
 
     #[test]
     fn only_a_run_that_may_end_early_is_looked_at_before_its_end() {
-        let early = Stopping::Early { planned: 50 };
+        let early = Stopping::Early {
+            planned: 50,
+            looks: 5,
+        };
         assert!(early.looks_at(10) && early.looks_at(50) && !early.looks_at(11));
         assert!(!Stopping::Planned.looks_at(10));
     }
 
     #[test]
     fn looks_are_fifths_that_can_have_a_verdict() {
-        assert_eq!(looks(50), [10, 20, 30, 40, 50]);
-        assert_eq!(looks(10), [6, 8, 10]);
-        assert_eq!(looks(7), [6, 7]);
-        assert_eq!(looks(3), [3]);
-        assert_eq!(looks(u32::MAX).last(), Some(&u32::MAX));
+        assert_eq!(looks_at(50, 5), [10, 20, 30, 40, 50]);
+        assert_eq!(looks_at(10, 5), [6, 8, 10]);
+        assert_eq!(looks_at(7, 5), [6, 7]);
+        assert_eq!(looks_at(3, 5), [3]);
+        assert_eq!(looks_at(40, 10), [8, 12, 16, 20, 24, 28, 32, 36, 40]);
+        assert_eq!(looks_at(u32::MAX, 5).last(), Some(&u32::MAX));
     }
 
     #[test]
@@ -233,6 +265,22 @@ mod tests {
             }),
             0.05
         );
+    }
+
+    #[test]
+    fn more_looks_may_err_no_more_in_all() {
+        let mut sum = 0.0;
+        let rule = |looks| serde_json::to_value(Stopping::Early { planned: 50, looks }).unwrap();
+        assert_eq!(rule(5), serde_json::json!({"rule": "early", "planned": 50}));
+        for blocks in (10..=50).step_by(5) {
+            let mut many = workload(blocks, None);
+            many.params.insert(STOPPING.to_owned(), rule(10));
+            let alpha = Stopping::alpha(&many);
+            let few = Stopping::alpha(&workload(blocks, None));
+            assert!(alpha < few || blocks == 10, "{blocks}: {alpha} {few}");
+            sum += alpha;
+        }
+        assert!(sum > 0.05 && sum < 0.2, "{sum}");
     }
 
     #[test]

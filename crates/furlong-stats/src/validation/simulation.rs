@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::judge::judge;
 use crate::random::Random;
-use crate::stopping::{STOPPING, Stopping};
+use crate::stopping::{LOOKS, STOPPING, Stopping};
 use crate::value::{
     ArmResult, Better, CONTROL, Comparison, Control, Kind, Metric, Verdict, WorkloadResult,
 };
@@ -268,7 +268,10 @@ fn until_certain(
     order: &[String],
 ) -> WorkloadResult {
     let planned = whole.blocks.len() as u32;
-    let rule = Stopping::Early { planned };
+    let rule = Stopping::Early {
+        planned,
+        looks: LOOKS,
+    };
     let mut judged = whole.clone();
     for blocks in (1..=planned).filter(|blocks| rule.looks_at(*blocks)) {
         judged = first_blocks(whole, blocks as usize);
