@@ -26,18 +26,23 @@ pub fn check(targets: &Targets) -> Result<(), Error> {
     targets.check()
 }
 
-/// Shows a result and writes the reports. The table goes to stdout, or to stderr if a report goes
-/// to stdout.
+/// Shows a result, its details or only the answer, and writes the reports. The text goes to stdout,
+/// or to stderr if a report goes to stdout.
 ///
 /// # Errors
 ///
 /// Reports could not be written. Everything else is shown and written.
-pub fn publish(result: &ResultFile, targets: &Targets) -> Result<(), Error> {
+pub fn publish(result: &ResultFile, targets: &Targets, details: bool) -> Result<(), Error> {
+    let form = if details {
+        terminal::render
+    } else {
+        terminal::answer
+    };
     let shown = if targets.uses_stdout() {
-        talk::say(terminal::render(result, &style(false)).trim_end());
+        talk::say(form(result, &style(false)).trim_end());
         Ok(())
     } else {
-        talk::data(&terminal::render(result, &style(talk::colour())))
+        talk::data(&form(result, &style(talk::colour())))
     };
     // Written even if nothing can be shown.
     let written = targets.write(result);
@@ -86,14 +91,13 @@ pub fn sheet(sheet: &Sheet, figures: &impl Serialize, pages: &Pages) -> Result<(
         .try_for_each(|(target, text)| target.put(text.as_bytes()))
 }
 
-/// Writes the page that every run leaves in the user's data directory, and prints its path. A
+/// Writes the page that every run leaves in the user's data directory, and returns its path. A
 /// failure is only a warning, because the page was not requested.
-pub fn keep_page(result: &ResultFile, voice: Voice) {
+pub fn keep_page(result: &ResultFile, voice: Voice) -> Option<PathBuf> {
     let name = format!("{}.html", result.run.id);
-    match own("reports", "--html", &name, &html::render(result)) {
-        Ok(path) => voice.note(&format!("report: {}", path.display())),
-        Err(why) => voice.warn(&format!("no HTML report: {why}")),
-    }
+    let kept = own("reports", "--html", &name, &html::render(result));
+    kept.inspect_err(|why| voice.warn(&format!("no HTML report: {why}")))
+        .ok()
 }
 
 /// Writes a run to the user's data directory after the store lost a part of it, so that it can be

@@ -164,10 +164,9 @@ impl<'a> Session<'a> {
         if self.ledger.is_torn() {
             publish::rescue(&result, self.options.voice);
         }
-        let published = publish::publish(&result, &self.options.targets);
-        if self.options.page && self.options.targets.html.is_none() {
-            publish::keep_page(&result, self.options.voice);
-        }
+        self.tell_places(&result);
+        let (targets, details) = (&self.options.targets, self.options.details);
+        let published = publish::publish(&result, targets, details);
         let ended = self.end(end, &result, interrupt);
         match (published, ended) {
             (Ok(()), ended) => ended,
@@ -176,6 +175,26 @@ impl<'a> Session<'a> {
                 talk::error(&error);
                 Err(last)
             }
+        }
+    }
+
+    /// Prints where the details of the result are, before the answer.
+    fn tell_places(&self, result: &ResultFile) {
+        let mut places = vec![];
+        if self.ledger.kept() {
+            let id = &result.run.id;
+            places.push(format!(
+                "run {id}: `furlong show --details` has every figure"
+            ));
+        }
+        if self.options.page && self.options.targets.html.is_none() {
+            let page = publish::keep_page(result, self.options.voice);
+            let page = page.filter(|_| self.options.details);
+            places.extend(page.map(|path| format!("page: {}", path.display())));
+        }
+        if !places.is_empty() {
+            self.options.voice.note(&places.join("\n"));
+            self.options.voice.note("");
         }
     }
 
@@ -233,7 +252,6 @@ impl<'a> Session<'a> {
         result: &ResultFile,
         interrupt: &Interrupt,
     ) -> Result<ExitCode, Error> {
-        let voice = self.options.voice;
         match end {
             End::WrongAnswer(what) => Err(Error::failed(what.clone())),
             End::Fatal(why) => Err(Error::failed(format!("{why}; {}", self.farewell()))),
@@ -245,12 +263,6 @@ impl<'a> Session<'a> {
                 })
             }
             End::Finished => {
-                if self.ledger.kept() {
-                    voice.note(&format!(
-                        "run {}: `furlong show` shows it again",
-                        result.run.id
-                    ));
-                }
                 let missing = missing(&self.schedule, self.ledger.result());
                 if missing > 0 {
                     let text = format!("{missing} samples failed or were given up: see above");

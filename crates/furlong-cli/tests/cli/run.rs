@@ -60,8 +60,72 @@ fn the_table_goes_to_stdout_and_talk_to_stderr() {
     let (stdout, stderr) = home.ends(0, &["run", EXPERIMENT, "--profile", "smoke"]);
     says(&stdout, &[EXPERIMENT, "inconclusive"]);
     assert!(!stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'));
-    says(&stderr, &["report: "]);
-    assert!(!stdout.contains("report: "), "{stdout}");
+    says(&stderr, &["furlong show --details"]);
+    let count = |text: &str| text.lines().count();
+    assert!(
+        !stdout.contains("also measured") && count(&stdout) < 20,
+        "{stdout}"
+    );
+    let (details, stderr) = home.ends(0, &["show", "--details"]);
+    assert!(
+        count(&details) > 2 * count(&stdout) && stderr.is_empty(),
+        "{details}{stderr}"
+    );
+    says(&details, &["also measured", "lower is better", "control"]);
+}
+
+#[test]
+fn the_tour_asks_one_question_of_each_system_and_quotes_the_readme() {
+    let home = Home::new();
+    let run = "run iova-gap --profile tour --blocks 2 --seed 1 --json tour.json";
+    let (stdout, stderr) = home.ends(0, &words(run));
+    says(&stderr, &["the tour: a question to each of 1 experiment"]);
+    says(
+        &stdout,
+        &["README: 1.9 times as fast", "furlong compare 'A' 'B'"],
+    );
+    let result = read(&home.path("tour.json"));
+    let [workload] = &result.experiments[0].workloads[..] else {
+        panic!("one workload")
+    };
+    let arms: Vec<&str> = workload.arms.iter().map(|arm| arm.name.as_str()).collect();
+    assert_eq!(
+        (workload.name.as_str(), &arms[..]),
+        ("scattered-10k", &["scan", "summary"][..])
+    );
+    let none = home.refuses(&words("run tree-order --profile tour"));
+    says(&none, &["it has no part in the tour"]);
+}
+
+#[test]
+fn every_figure_of_the_tour_is_in_the_readme() {
+    let readme = include_str!("../../../../README.md");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+    let mut questions = 0;
+    for entry in fs::read_dir(root).unwrap() {
+        let Ok(text) = fs::read_to_string(entry.unwrap().path().join("plan.toml")) else {
+            continue;
+        };
+        let plan: toml::Table = text.parse().unwrap();
+        let Some(tour) = plan.get("tour") else {
+            continue;
+        };
+        let start = format!("| [{}](", plan["name"].as_str().unwrap());
+        let row = readme
+            .lines()
+            .find(|line| line.starts_with(&start))
+            .unwrap();
+        let quoted = tour["readme"].as_str().unwrap();
+        let is_figure = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+        for figure in quoted.split(' ').filter(is_figure) {
+            assert!(
+                row.contains(figure),
+                "{figure} of {quoted:?} is not in {row}"
+            );
+        }
+        questions += 1;
+    }
+    assert_eq!(questions, 5, "one for each system");
 }
 
 #[test]

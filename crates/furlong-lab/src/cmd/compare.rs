@@ -30,13 +30,21 @@ use crate::options::{FailOn, Marks, RESUME, Showing, percent, seconds};
 use crate::publish;
 use crate::session::{Session, new_seed};
 use crate::talk::Voice;
+use furlong_stats::stopping::Stopping;
+use furlong_stats::verdict::BLOCKS_MIN;
 use subject::{Filled, Ready, Subject, counted};
 
 /// Name of the experiment.
 const EXPERIMENT: &str = "compare";
 
-/// Default number of blocks.
+/// Default number of blocks on a fleet.
 const BLOCKS: u32 = 10;
+
+/// Default seconds of a comparison.
+const ANSWER_S: f64 = 30.0;
+
+/// Most blocks of a comparison without a number of them.
+const ANSWER_BLOCKS: u32 = 5000;
 
 /// Fact about a workload: a sweep's values for its commands, by arm.
 const PARAMETERS: &str = "parameters";
@@ -54,8 +62,8 @@ pub struct Args {
     /// A name for each command [default: the command itself]
     #[arg(short, long, value_name = "A,B,..", value_delimiter = ',', conflicts_with = RESUME)]
     pub names: Vec<String>,
-    /// Runs of each command, or their maximum; a verdict needs 6 [default: 10, with
-    /// --early at most 30, with --until at most 1000]
+    /// Runs of each command, or their maximum; a verdict needs 6 [default: until the verdict is
+    /// certain, for at most 30 s or 6 runs; with --early at most 30, with --until at most 1000]
     #[arg(long, visible_alias = "runs", value_name = "N", conflicts_with = RESUME)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub blocks: Option<u32>,
@@ -124,7 +132,8 @@ pub struct Args {
     #[arg(long, value_name = "PCT", value_parser = percent, allow_hyphen_values = true)]
     #[arg(conflicts_with = RESUME)]
     pub margin: Option<f64>,
-    /// Counters besides the system's own figures of every process
+    /// Counters besides the system's own figures of every process; `auto` counts instructions if
+    /// times give no verdict
     #[arg(long, value_name = "WHICH", conflicts_with = RESUME)]
     pub counters: Option<Counters>,
     /// Resume a comparison that was interrupted or killed; a prefix of its name is enough
@@ -187,6 +196,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             if let Some(note) = &ready.note {
                 voice.note(note);
             }
+            if let Some(limit) = limit(&schedule) {
+                voice.note(&limit);
+            }
             let (tag, note) = args.marks.words(&settings);
             (Session::begin(schedule, tag, note, options)?, Some(ready))
         }
@@ -219,6 +231,21 @@ pub(crate) fn at_work(
     Ok(end)
 }
 
+/// Returns the longest time that the comparison takes, if its commands have no number of runs.
+fn limit(schedule: &Schedule) -> Option<String> {
+    let workloads = &schedule.experiments.first()?.workloads;
+    let Stopping::Answer { limit_s } = workloads.first()?.stopping() else {
+        return None;
+    };
+    let each = match workloads.len() {
+        1 => String::new(),
+        many => format!(" for each of {many} settings"),
+    };
+    Some(format!(
+        "at most {limit_s} s or {BLOCKS_MIN} blocks{each}; ends when the verdict is certain"
+    ))
+}
+
 /// Parses `lower` or `higher`.
 fn better(text: &str) -> Result<Better, String> {
     match text {
@@ -238,7 +265,14 @@ impl Args {
         let names = names::arms(&suggested, &self.names)?;
         let blocks = self.blocks.or(settings.blocks);
         let blocks = blocks.or(self.enough.customary_blocks());
-        let blocks = blocks.unwrap_or(BLOCKS);
+        let (blocks, rule) = match blocks {
+            Some(blocks) => (blocks, self.enough.rule(blocks)),
+            None if self.place.on == On::Slurm => (BLOCKS, Stopping::Planned),
+            None => {
+                let limit_s = self.enough.max_time.unwrap_or(ANSWER_S);
+                (ANSWER_BLOCKS, Stopping::Answer { limit_s })
+            }
+        };
         let listed: Vec<String> = match &self.commands[..] {
             [one] => vec![format!("`{one}`: {}", names.join(" or "))],
             all => {
@@ -252,7 +286,9 @@ impl Args {
         } else {
             "better"
         };
-        let workloads = filled.iter().map(|one| self.scheduled(one, &names, blocks));
+        let workloads = filled
+            .iter()
+            .map(|one| self.scheduled(one, &names, blocks, rule));
         let entry = ScheduledExperiment {
             name: EXPERIMENT.to_owned(),
             question: format!("Which is {word}: {}?", listed.concat()),
@@ -297,6 +333,7 @@ impl Args {
             printed: self.printed()?,
             counted,
             same_output: self.same_output,
+            count_if_undecided: self.counters == Some(Counters::Auto),
         })
     }
 
@@ -342,7 +379,13 @@ impl Args {
     }
 
     /// Returns a workload for the schedule.
-    fn scheduled(&self, filled: &Filled, names: &[String], blocks: u32) -> ScheduledWorkload {
+    fn scheduled(
+        &self,
+        filled: &Filled,
+        names: &[String],
+        blocks: u32,
+        rule: Stopping,
+    ) -> ScheduledWorkload {
         let mut facts = BTreeMap::new();
         let swept: Map<String, Value> = filled
             .arms
@@ -369,7 +412,7 @@ impl Args {
             na: BTreeMap::new(),
             facts,
         };
-        self.enough.note(&mut scheduled);
+        self.enough.note(&mut scheduled, rule);
         scheduled
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::model::schedule::{MAX_TIME_S, ScheduledWorkload};
 use crate::options::{RESUME, percent, seconds};
-use furlong_stats::stopping::{STOPPING, Stopping};
+use furlong_stats::stopping::{LOOKS, STOPPING, Stopping};
 
 /// Maximum number of blocks with `--early`.
 const EARLY_BLOCKS: u32 = 30;
@@ -40,23 +40,28 @@ impl Enough {
         }
     }
 
-    /// Stores the rule with a workload, so that a stored run is judged by the rule it was measured
-    /// with.
-    pub fn note(&self, scheduled: &mut ScheduledWorkload) {
-        let stopping = match self.until {
+    /// Returns the rule of these options for a number of blocks.
+    #[must_use]
+    pub fn rule(&self, blocks: u32) -> Stopping {
+        match self.until {
             Some(half_width_pct) => Stopping::Width { half_width_pct },
             None if self.early => Stopping::Early {
-                planned: scheduled.blocks,
+                planned: blocks,
+                looks: LOOKS,
             },
             None => Stopping::Planned,
-        };
-        if stopping != Stopping::Planned {
-            scheduled.facts.insert(STOPPING.to_owned(), json!(stopping));
+        }
+    }
+
+    /// Stores the rule with a workload, so that a stored run is judged by the rule it was measured
+    /// with.
+    pub fn note(&self, scheduled: &mut ScheduledWorkload, rule: Stopping) {
+        let facts = &mut scheduled.facts;
+        if rule != Stopping::Planned {
+            facts.insert(STOPPING.to_owned(), json!(rule));
         }
         if let Some(max_time_s) = self.max_time {
-            scheduled
-                .facts
-                .insert(MAX_TIME_S.to_owned(), json!(max_time_s));
+            facts.insert(MAX_TIME_S.to_owned(), json!(max_time_s));
         }
     }
 }

@@ -10,9 +10,10 @@ use crate::measure::campaign::End;
 use crate::measure::counters;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::process::Processes;
+use crate::measure::progress::expected_s;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::measure::select::Selection;
-use crate::model::{Counters, Experiment, Profile, Schedule};
+use crate::model::{Counters, Experiment, Profile, Schedule, TOUR_S};
 use crate::nearest::unknown;
 use crate::options::Settings;
 use crate::options::{FailOn, Marks, RESUME, Showing, percent, seconds};
@@ -20,6 +21,7 @@ use crate::peers;
 use crate::publish;
 use crate::session::{Session, new_seed};
 use crate::talk::Voice;
+use furlong_stats::stopping::Stopping;
 use furlong_stats::verdict::BLOCKS_MIN;
 
 const EXAMPLES: &str = "\
@@ -38,10 +40,13 @@ Defaults can stand in furlong.toml, in this directory or one above it, named lik
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Experiments, by their names in `furlong list` [default: all]
+    /// Experiments, by their names in `furlong list` [default: the tour, a minute of all systems]
     #[arg(value_name = "EXPERIMENT", conflicts_with = RESUME)]
     pub experiments: Vec<String>,
-    /// Amount of measuring [default: quick]
+    /// Run all experiments
+    #[arg(long, conflicts_with_all = ["experiments", RESUME])]
+    pub all: bool,
+    /// Amount of measuring [default: quick; tour if no experiment is named]
     #[arg(long, conflicts_with = RESUME)]
     pub profile: Option<Profile>,
     /// Blocks of each workload, or their maximum; a verdict needs 6 [default: the profile's, with
@@ -146,7 +151,13 @@ impl Args {
         experiments: &[Experiment],
         voice: Voice,
     ) -> Result<Schedule, Error> {
-        let profile = self.profile.or(settings.profile).unwrap_or(Profile::Quick);
+        let is_tour = self.experiments.is_empty() && self.workloads.is_empty() && !self.all;
+        let usual = if is_tour {
+            Profile::Tour
+        } else {
+            Profile::Quick
+        };
+        let profile = self.profile.or(settings.profile).unwrap_or(usual);
         let blocks = self.blocks.or(settings.blocks);
         let blocks = blocks.or(self.enough.customary_blocks());
         let names = [&self.experiments, &self.arms, &self.workloads].map(Vec::as_slice);
@@ -166,20 +177,55 @@ impl Args {
             seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
             margin_pct: self.margin.or(settings.margin),
             timeout_s: self.timeout.or(settings.timeout),
-            counters: self.counters.or(settings.counters).unwrap_or_default(),
+            counters: self
+                .counters
+                .or(settings.counters)
+                .unwrap_or(match profile {
+                    Profile::Tour => Counters::None,
+                    _ => Counters::default(),
+                }),
             seed_sizes: self.seed_sizes,
         };
         let mut selected = selection.resolve(experiments)?;
         let entries = selected.schedule.experiments.iter_mut();
         for scheduled in entries.flat_map(|entry| &mut entry.workloads) {
-            self.enough.note(scheduled);
+            let is_tour = profile == Profile::Tour && blocks.is_none();
+            let rule = match self.enough.rule(scheduled.blocks) {
+                Stopping::Planned if is_tour => Stopping::Answer { limit_s: TOUR_S },
+                rule => rule,
+            };
+            self.enough.note(scheduled, rule);
         }
         for note in &selected.notes {
             voice.note(note);
         }
         // Missing counters are reported before the run begins.
         counters::check(selected.schedule.counters)?;
+        voice.note(&outlook(&selected.schedule));
         Ok(selected.schedule)
+    }
+}
+
+/// Returns what a run is going to do, and about how long that takes.
+fn outlook(schedule: &Schedule) -> String {
+    let experiments = &schedule.experiments;
+    let workloads = experiments.iter().map(|one| one.workloads.len()).sum();
+    let many = |count: usize, noun: &str| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{count} {noun}{plural}")
+    };
+    let seconds = expected_s(schedule);
+    let time = match seconds {
+        short if short < 100.0 => format!("{short:.0} s"),
+        long => format!("{:.0} min", long / 60.0),
+    };
+    let (experiments, workloads) = (
+        many(experiments.len(), "experiment"),
+        many(workloads, "workload"),
+    );
+    match schedule.profile {
+        Profile::Tour => format!("the tour: a question to each of {experiments}, at most {time}"),
+        profile => format!("{profile}: {workloads} of {experiments}, about {time}"),
     }
 }
 

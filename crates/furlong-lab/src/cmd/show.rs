@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         options.voice.warn(&text);
     }
     let result = judged(&saved.result, saved.margin_pct);
-    publish::publish(&result, &options.targets)?;
+    publish::publish(&result, &options.targets, options.details)?;
     Ok(Exit::Done.into())
 }
 

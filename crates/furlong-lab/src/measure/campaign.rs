@@ -5,7 +5,7 @@ mod ending;
 mod exact;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use furlong_bench::calibrate::calibrate;
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,9 @@ impl<'a> Campaign<'a> {
             if let Some(operations) = self.operations(place, scheduled)? {
                 self.blocks(place, scheduled, operations)?;
             }
+        }
+        if self.passes.iter().any(|pass| pass.if_undecided) {
+            self.count_undecided(experiment)?;
         }
         Ok(())
     }
@@ -221,7 +224,9 @@ impl<'a> Campaign<'a> {
                 self.progress.done(scheduled.guess_s() * runners as f64);
                 continue;
             }
+            let began = Instant::now();
             self.one(place, scheduled, operations, number)?;
+            self.plan(place, &clock, began.elapsed(), scheduled.blocks);
             if let Some(arm) = self.ledger.failing(place, FAILURES_MAX) {
                 self.give_up(
                     place,
@@ -244,11 +249,13 @@ impl<'a> Campaign<'a> {
     ) -> Result<(), End> {
         let entry = self.entry(place);
         let workload = &scheduled.workload.name;
-        let what = format!(
-            "{} {workload}: block {number}/{}",
-            entry.name, scheduled.blocks
-        );
-        self.progress.now(&what);
+        if !self.progress.is_hidden() {
+            let mut what = format!("{} {workload}: block {number}", entry.name);
+            if let Some(effect) = self.so_far(place) {
+                what.push_str(&format!(", {effect}"));
+            }
+            self.progress.now(&what);
+        }
         let mut runners = entry.runners(scheduled);
         runners.push(CONTROL);
         let runs = runners.len();

@@ -71,6 +71,7 @@ pub fn of_commands(
     Ok(Pass {
         metrics,
         sampler: Box::new(sampler),
+        if_undecided: false,
     })
 }
 
@@ -91,6 +92,7 @@ pub fn of_samples(profile: Profile, interrupt: Interrupt) -> Result<Pass<'static
     Ok(Pass {
         metrics: vec![metric(INSTRUCTIONS_PER_OP, about)],
         sampler: Box::new(sampler),
+        if_undecided: false,
     })
 }
 

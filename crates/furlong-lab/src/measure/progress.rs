@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::model::schedule::Schedule;
 use crate::talk::{self, Voice};
+use furlong_stats::stopping::Stopping;
 
 /// Progress of a run, for a person who watches it.
 pub struct Progress {
@@ -21,11 +22,14 @@ impl Progress {
         if voice == Voice::Quiet || !io::stderr().is_terminal() {
             return Progress::hidden();
         }
-        let total = Duration::from_secs_f64(total_s(schedule));
+        let total = Duration::from_secs_f64(expected_s(schedule));
         let bar = ProgressBar::with_draw_target(Some(millis(total)), ProgressDrawTarget::stderr());
-        if let Ok(style) =
-            ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} % {eta} left")
-        {
+        let template = if is_timed(schedule) {
+            "{msg}, {elapsed}"
+        } else {
+            "{msg} {wide_bar} {percent:>3} % {eta} left"
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         Progress { bar }
@@ -37,6 +41,12 @@ impl Progress {
         Progress {
             bar: ProgressBar::hidden(),
         }
+    }
+
+    /// True if nobody sees it.
+    #[must_use]
+    pub fn is_hidden(&self) -> bool {
+        self.bar.is_hidden()
     }
 
     /// Shows the name of the current work.
@@ -64,11 +74,20 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns the expected total time of all blocks of a run.
-fn total_s(schedule: &Schedule) -> f64 {
+/// True if the number of blocks follows from the time.
+fn is_timed(schedule: &Schedule) -> bool {
+    let mut all = schedule.experiments.iter().flat_map(|one| &one.workloads);
+    all.any(|one| matches!(one.stopping(), Stopping::Answer { .. }))
+}
+
+/// Returns the expected total time of all blocks of a run, in seconds.
+pub(crate) fn expected_s(schedule: &Schedule) -> f64 {
     let entries = schedule.experiments.iter();
     let seconds = entries.flat_map(|entry| {
         entry.workloads.iter().map(|scheduled| {
+            if let Stopping::Answer { limit_s } = scheduled.stopping() {
+                return limit_s;
+            }
             let arms = entry.arms.iter().filter(|arm| scheduled.has(arm)).count();
             let processes = u32::try_from(arms + 1).unwrap_or(u32::MAX);
             f64::from(scheduled.blocks) * f64::from(processes) * scheduled.guess_s()

@@ -63,4 +63,6 @@ pub struct Pass<'a> {
     pub metrics: Vec<MetricPlan>,
     /// Sampler that counts them.
     pub sampler: Box<dyn Sampler + 'a>,
+    /// Counts only where the blocks gave no verdict, after them.
+    pub if_undecided: bool,
 }

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::hash::fingerprint;
 use crate::model::result::Kind;
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
-use crate::model::{Arm, Counters, Experiment, Profile, Workload};
+use crate::model::{Arm, Counters, Experiment, Profile, README, Tour, Workload};
 use crate::nearest::unknown;
 
 /// Name, in the record, of the files that arms measure.
@@ -114,7 +114,9 @@ impl Selection {
 
     fn experiments<'a>(&self, known: &'a [Experiment]) -> Result<Vec<&'a Experiment>, Error> {
         if self.experiments.is_empty() {
-            return Ok(known.iter().collect());
+            let is_chosen =
+                |one: &&Experiment| self.tour(one).is_some() || self.profile != Profile::Tour;
+            return Ok(known.iter().filter(is_chosen).collect());
         }
         let names: Vec<&str> = known.iter().map(|one| one.plan.name.as_str()).collect();
         let mut chosen: Vec<&Experiment> = vec![];
@@ -126,6 +128,12 @@ impl Selection {
             }
         }
         Ok(chosen)
+    }
+
+    /// Returns the experiment's part in the tour, if that is what runs.
+    fn tour<'a>(&self, experiment: &'a Experiment) -> Option<&'a Tour> {
+        let tour = experiment.plan.tour.as_ref();
+        tour.filter(|_| self.profile == Profile::Tour)
     }
 
     /// Checks that every named arm and workload exists in one of the chosen experiments.
@@ -149,6 +157,9 @@ impl Selection {
         notes: &mut Vec<String>,
     ) -> Result<Result<ScheduledExperiment, String>, Error> {
         let plan = &experiment.plan;
+        if self.profile == Profile::Tour && plan.tour.is_none() {
+            return Ok(Err("it has no part in the tour".to_owned()));
+        }
         let arms = match self.arms_of(experiment, notes) {
             Ok(arms) => arms,
             Err(why) => return Ok(Err(why)),
@@ -159,9 +170,12 @@ impl Selection {
         for workload in &plan.workloads {
             match self.scheduled(experiment, &arms, workload)? {
                 Ok(scheduled) => {
-                    let facts = facts
+                    let mut facts = facts
                         .get_or_insert_with(|| facts_of(experiment, &arms))
                         .clone();
+                    if let Some(tour) = self.tour(experiment) {
+                        facts.insert(README.to_owned(), json!(tour.readme));
+                    }
                     workloads.push(ScheduledWorkload { facts, ..scheduled });
                 }
                 Err(Some(why)) => left_out.add(&workload.name, why),
@@ -183,7 +197,10 @@ impl Selection {
         let uncounted = arms.iter().filter(|name| !counts(name)).cloned();
         Ok(Ok(ScheduledExperiment {
             name: plan.name.clone(),
-            question: plan.question.clone(),
+            question: match self.tour(experiment) {
+                Some(tour) => tour.question.clone(),
+                None => plan.question.clone(),
+            },
             metrics: metrics.map(|(_, metric)| metric.clone()).collect(),
             uncounted: uncounted.collect(),
             arms,
@@ -201,7 +218,8 @@ impl Selection {
     ) -> Result<Vec<String>, String> {
         let plan = &experiment.plan;
         if self.arms.is_empty() {
-            return Ok(plan.arms.clone());
+            let tour = self.tour(experiment).map(|tour| tour.arms.to_vec());
+            return Ok(tour.unwrap_or_else(|| plan.arms.clone()));
         }
         let mut seen = BTreeSet::new();
         let named = self
@@ -237,6 +255,10 @@ impl Selection {
     ) -> Result<Result<ScheduledWorkload, Option<String>>, Error> {
         let plan = &experiment.plan;
         if self.workloads.is_empty() {
+            let tour = self.tour(experiment);
+            if tour.is_some_and(|tour| tour.workload != workload.name) {
+                return Ok(Err(None));
+            }
             if self.profile == Profile::Quick && !workload.quick {
                 return Ok(Err(Some(
                     "runs under --profile full, or when it is named".to_owned(),

@@ -14,5 +14,5 @@ pub mod result;
 pub mod schedule;
 
 pub use experiment::{Arm, ArmFn, Experiment, Failure, Outcome, Request};
-pub use plan::{MetricPlan, Plan, Profile, Workload};
+pub use plan::{MetricPlan, Plan, Profile, README, TOUR_S, Tour, Workload};
 pub use schedule::{Counters, Schedule};

@@ -28,6 +28,8 @@ use furlong_stats::value::{Better, CONTROL, Kind, Metric};
 pub enum Profile {
     /// Three blocks of tiny sizes, to see that everything runs. No verdict.
     Smoke,
+    /// One workload of each system and one arm beside the baseline, for some seconds.
+    Tour,
     /// The workloads marked quick, ten blocks.
     Quick,
     /// Everything, at the seeds' sizes.
@@ -35,11 +37,14 @@ pub enum Profile {
 }
 
 impl Profile {
+    const ALL: [Self; 4] = [Self::Smoke, Self::Tour, Self::Quick, Self::Full];
+
     /// Returns its name on the command line and in the record.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Profile::Smoke => "smoke",
+            Profile::Tour => "tour",
             Profile::Quick => "quick",
             Profile::Full => "full",
         }
@@ -77,13 +82,50 @@ pub struct Plan {
     /// Operations of a sample in the document that the experiment comes from (`--seed-sizes`).
     #[serde(default)]
     pub seed_operations: Option<u64>,
+    /// Its part in the tour; `None` if it has none.
+    #[serde(default)]
+    pub tour: Option<Tour>,
 }
+
+/// The part of an experiment in the tour.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tour {
+    /// The question, in words that anyone understands.
+    pub question: String,
+    /// The workload.
+    pub workload: String,
+    /// The baseline and the arm.
+    pub arms: [String; 2],
+    /// The figure in the README, in its words.
+    pub readme: String,
+}
+
+impl Tour {
+    /// True if the plan has its workload and its arms.
+    fn is_part_of(&self, plan: &Plan) -> bool {
+        let known = |arm| plan.arms.contains(arm);
+        plan.workload(&self.workload).is_some() && self.arms.iter().all(known)
+    }
+}
+
+/// Name of the fact with the README's figure.
+pub const README: &str = "readme";
+
+/// Seconds of a workload in the tour.
+pub const TOUR_S: f64 = 8.0;
+
+/// Most blocks of a workload in the tour.
+const TOUR_BLOCKS: u32 = 100;
 
 /// Maximum number of operations of an exact pass under `smoke`.
 pub const SMOKE_EXACT_OPERATIONS: u64 = 1 << 12;
 
 /// Default seconds of a sample.
 const BATCH_S: f64 = 0.2;
+
+/// Default seconds of a sample in the tour.
+const TOUR_BATCH_S: f64 = 0.05;
 
 /// Default seconds of a sample under `smoke`.
 const SMOKE_BATCH_S: f64 = 0.001;
@@ -119,6 +161,7 @@ impl Plan {
     pub fn blocks(&self, profile: Profile) -> u32 {
         match profile {
             Profile::Smoke => 3,
+            Profile::Tour => TOUR_BLOCKS,
             Profile::Quick => 10,
             Profile::Full => self.full_blocks,
         }
@@ -127,10 +170,10 @@ impl Plan {
     /// Returns the wanted seconds of the timed region of a sample.
     #[must_use]
     pub fn batch_s(&self, profile: Profile) -> f64 {
-        let default = if profile == Profile::Smoke {
-            SMOKE_BATCH_S
-        } else {
-            BATCH_S
+        let default = match profile {
+            Profile::Smoke => SMOKE_BATCH_S,
+            Profile::Tour => TOUR_BATCH_S,
+            Profile::Quick | Profile::Full => BATCH_S,
         };
         self.batch_s.get(profile.name()).copied().unwrap_or(default)
     }
@@ -140,7 +183,7 @@ impl Plan {
     pub fn exact_operations(&self, profile: Profile) -> u64 {
         match profile {
             Profile::Smoke => self.exact_operations.min(SMOKE_EXACT_OPERATIONS),
-            Profile::Quick | Profile::Full => self.exact_operations,
+            Profile::Tour | Profile::Quick | Profile::Full => self.exact_operations,
         }
     }
 
@@ -193,20 +236,13 @@ impl Plan {
                 "`{CONTROL}` is the name of the control: give the arm another name"
             ));
         }
-        let known = [Profile::Smoke, Profile::Quick, Profile::Full].map(Profile::name);
-        if let Some(name) = self
-            .batch_s
-            .keys()
-            .find(|name| !known.contains(&name.as_str()))
+        self.check_batches()?;
+        if self
+            .tour
+            .as_ref()
+            .is_some_and(|tour| !tour.is_part_of(self))
         {
-            return Err(format!("`{name}` in batch_s is not a profile"));
-        }
-        if !self
-            .batch_s
-            .values()
-            .all(|seconds| seconds.is_finite() && *seconds > 0.0)
-        {
-            return Err("batch_s must be more than 0 seconds".to_owned());
+            return Err("its tour names a workload or an arm that is not declared".to_owned());
         }
         if self.full_blocks == 0 || self.exact_operations == 0 {
             return Err("full_blocks and exact_operations must be at least 1".to_owned());
@@ -220,6 +256,25 @@ impl Plan {
                 "workload `{}` has `operations = 0`: it must be at least 1",
                 workload.name
             ));
+        }
+        Ok(())
+    }
+
+    fn check_batches(&self) -> Result<(), String> {
+        let known = Profile::ALL.map(Profile::name);
+        if let Some(name) = self
+            .batch_s
+            .keys()
+            .find(|name| !known.contains(&name.as_str()))
+        {
+            return Err(format!("`{name}` in batch_s is not a profile"));
+        }
+        if !self
+            .batch_s
+            .values()
+            .all(|seconds| seconds.is_finite() && *seconds > 0.0)
+        {
+            return Err("batch_s must be more than 0 seconds".to_owned());
         }
         Ok(())
     }

@@ -12,12 +12,14 @@ use super::plan::{MetricPlan, Profile, Workload};
 use super::result::{
     ArmResult, Control, ExperimentResult, Kind, ResultFile, Run, SCHEMA, WorkloadResult,
 };
+use furlong_stats::stopping::{STOPPING, Stopping};
 
 /// Values of `--counters`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Counters {
-    /// The arms' own counters, which cost nothing.
+    /// The arms' own counters, which cost nothing; of commands, instructions if times give no
+    /// verdict.
     #[default]
     Auto,
     /// No counting pass; sampled metrics only.
@@ -117,6 +119,14 @@ impl ScheduledWorkload {
     #[must_use]
     pub fn has(&self, arm: &str) -> bool {
         !self.na.contains_key(arm)
+    }
+
+    /// Returns the rule that ends it, as scheduled.
+    #[must_use]
+    pub fn stopping(&self) -> Stopping {
+        let stored = self.facts.get(STOPPING).cloned();
+        let read = |value| serde_json::from_value(value).ok();
+        stored.and_then(read).unwrap_or_default()
     }
 
     /// Estimates the length of a sample, in seconds.

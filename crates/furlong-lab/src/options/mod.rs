@@ -28,6 +28,8 @@ pub struct Options<'a> {
     pub fail_on: Vec<FailOn>,
     /// Amount of messages.
     pub voice: Voice,
+    /// True if all tables are shown, not only the answer.
+    pub details: bool,
 }
 
 /// Destinations of reports besides the terminal.
@@ -88,6 +90,9 @@ pub struct Showing {
     /// Amount of messages.
     #[command(flatten)]
     pub talk: Talk,
+    /// Show every metric, table and warning, not only the answer
+    #[arg(long)]
+    pub details: bool,
     /// Destinations of the reports. This comes last, because options after it would be listed under
     /// its heading.
     #[command(flatten)]
@@ -105,6 +110,7 @@ impl Showing {
             page: !self.reports.no_html(settings) && !self.database.none(settings),
             fail_on: settings.fail_on(fail_on),
             voice: self.talk.voice(settings),
+            details: self.details,
         }
     }
 }

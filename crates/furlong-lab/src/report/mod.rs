@@ -5,7 +5,8 @@
 //! - `html`: the same for a browser
 //! - `export`: the same as a document and as data
 //! - `targets`: destinations of the reports
-//! - `wording`: the sentences; `quantity`: the numbers; `text`: safe display of names
+//! - `wording`: the sentences; `told`: those about two commands
+//! - `quantity`: the numbers; `text`: safe display of names
 //! - `overview`: all workloads at a glance; `geomean`: one ratio per arm
 //! - `sheet`: a page other than a run's result
 //! - `outline`: lookups in a result; `finite`: removes non-finite numbers; `picture`: ministat's
@@ -23,6 +24,7 @@ pub mod sheet;
 mod targets;
 pub mod terminal;
 pub mod text;
+mod told;
 pub mod wording;
 
 pub use export::{csv, json, junit, markdown};

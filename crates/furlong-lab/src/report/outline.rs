@@ -2,7 +2,8 @@
 #![forbid(unsafe_code)]
 
 use crate::model::result::{
-    ArmResult, Comparison, ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult,
+    ArmResult, Comparison, ExperimentResult, Kind, Metric, ResultFile, Summary, Verdict,
+    WorkloadResult,
 };
 
 /// A metric with its name.
@@ -134,6 +135,12 @@ pub(crate) fn control_values(w: &WorkloadResult, metric: &str) -> Vec<f64> {
         .flatten()
         .copied()
         .collect()
+}
+
+/// The summary of an arm's values in a metric.
+pub(super) fn summary<'a>(w: &'a WorkloadResult, arm: &str, metric: &str) -> Option<&'a Summary> {
+    let arm = w.arms.iter().find(|one| one.name == arm)?;
+    arm.summary.get(metric)
 }
 
 /// The value of an exact metric, or the median of a sampled one.

@@ -9,7 +9,7 @@ use crate::model::result::{
 use furlong_stats::comparison::FROM_ZERO;
 
 /// Cap of the estimate of the blocks needed.
-const BLOCKS_CAP: u32 = 10_000;
+pub(super) const BLOCKS_CAP: u32 = 10_000;
 
 /// The word of a verdict.
 pub fn word(verdict: Verdict) -> &'static str {
@@ -19,6 +19,12 @@ pub fn word(verdict: Verdict) -> &'static str {
         Verdict::Equivalent => "equivalent",
         Verdict::Inconclusive => "inconclusive",
     }
+}
+
+/// A factor with three digits: `2.1`, `134`.
+pub(super) fn times(factor: f64) -> String {
+    let decimals = 2 - usize::from(factor >= 10.0) - usize::from(factor >= 100.0);
+    trimmed(&fixed(factor, decimals)).to_owned()
 }
 
 /// The meaning of a verdict, in a line.
@@ -32,7 +38,7 @@ pub(super) fn meaning(verdict: Verdict) -> &'static str {
 }
 
 /// True if the metric is a time of which less is better.
-fn is_time(metric: &Metric) -> bool {
+pub(super) fn is_time(metric: &Metric) -> bool {
     metric.better == Better::Lower
         && matches!(metric.unit.as_str(), "ns" | "us" | "µs" | "ms" | "s")
 }
@@ -72,15 +78,11 @@ const FACTOR_FROM: f64 = 2.05;
 
 /// A large change as a ratio: `21 times as fast`. `None` if a percentage is clear enough, or if the
 /// change is not relative to the baseline.
-fn factor(metric: &Metric, c: &Comparison) -> Option<String> {
+pub(super) fn factor(metric: &Metric, c: &Comparison) -> Option<String> {
     let ratio = 1.0 + c.effect_pct / 100.0;
     if c.scale.as_deref() == Some("difference") || c.reason.as_deref() == Some(FROM_ZERO) {
         return None;
     }
-    let times = |factor: f64| {
-        let decimals = 2 - usize::from(factor >= 10.0) - usize::from(factor >= 100.0);
-        trimmed(&fixed(factor, decimals)).to_owned()
-    };
     let told = match (is_time(metric), ratio) {
         (true, r) if r >= FACTOR_FROM => format!("{} times as long", times(r)),
         (false, r) if r >= FACTOR_FROM => format!("{} times as much", times(r)),
@@ -117,7 +119,7 @@ pub(super) fn effect(metric: &Metric, c: &Comparison) -> String {
     )
 }
 
-fn interval([low, high]: [f64; 2], decimals: usize, sign: f64) -> String {
+pub(super) fn interval([low, high]: [f64; 2], decimals: usize, sign: f64) -> String {
     let (low, high) = if sign < 0.0 {
         (-high, -low)
     } else {
@@ -262,7 +264,7 @@ pub(super) fn adjusted(c: &Comparison) -> Option<String> {
     Some(format!("adjusted {wider} at {level}"))
 }
 
-fn margin(c: &Comparison) -> String {
+pub(super) fn margin(c: &Comparison) -> String {
     chosen_percent(c.margin_pct)
 }
 

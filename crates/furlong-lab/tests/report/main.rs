@@ -1,6 +1,7 @@
 //! Properties of all reports on every result, from usual to hostile.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod cases;
 mod documents;
 mod figures;

@@ -1,6 +1,7 @@
 //! `furlong compare` from outside: the command, its exit codes, its messages and its record.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod counted;
 mod formats;
 mod place;

@@ -11,7 +11,8 @@ fn a_run_goes_over_three_nodes_and_its_report_names_the_effect_on_each() {
         return;
     };
     let run = "run tree-order --workloads ins --profile smoke --blocks 9 --on slurm --json r.json";
-    let (shown, said) = cluster.ends(0, &words(run));
+    let run = format!("{run} --details");
+    let (shown, said) = cluster.ends(0, &words(&run));
     says(&said, &["10 tasks are submitted"]);
     let result = read(&cluster.home.path("r.json"));
     let parts = parts(&only_fleet(&cluster.home.path("")));

@@ -44,6 +44,9 @@ pub(super) struct Subject {
     /// Metrics from the counters of processor and kernel.
     pub(super) counted: Vec<String>,
     pub(super) same_output: bool,
+    /// Instructions are counted if times give no verdict.
+    #[serde(default)]
+    pub(super) count_if_undecided: bool,
 }
 
 /// The commands of one workload with all parameters filled in.
@@ -291,6 +294,10 @@ impl Ready {
         let passes = match schedule.counters {
             Counters::Callgrind => vec![instructions::of_commands(&comparison, false)?],
             Counters::Cachesim => vec![instructions::of_commands(&comparison, true)?],
+            Counters::Auto if subject.count_if_undecided => vec![Pass {
+                if_undecided: true,
+                ..instructions::of_commands(&comparison, false)?
+            }],
             Counters::Auto | Counters::None | Counters::Hw => vec![],
         };
         Ok(Self {

@@ -9,30 +9,40 @@ use crate::model::schedule::{MAX_TIME_S, ScheduledWorkload};
 use crate::record::ledger::Place;
 use furlong_stats::blocks::Blocks;
 use furlong_stats::judge;
-use furlong_stats::stopping::{STOPPED, Stopped, Stopping};
+use furlong_stats::paired::Paired;
+use furlong_stats::stopping::{STOPPED, STOPPING, Stopped, Stopping};
+use furlong_stats::verdict::BLOCKS_MIN;
+
+/// Looks at a comparison that is asked for an answer: the first after a tenth of its time.
+const ANSWER_LOOKS: u32 = 10;
 
 /// Time limit of a workload.
 pub(super) struct Clock {
     began: Instant,
     limit: Option<Duration>,
+    /// Blocks below which the limit does not count.
+    least: u32,
 }
 
 impl Clock {
     /// Starts with a workload, also with a resumed one.
     pub(super) fn new(scheduled: &ScheduledWorkload) -> Self {
-        let limit = scheduled
-            .facts
-            .get(MAX_TIME_S)
-            .and_then(serde_json::Value::as_f64);
+        let most = scheduled.facts.get(MAX_TIME_S);
+        let most = most.and_then(serde_json::Value::as_f64);
+        let (limit, least) = match (most, scheduled.stopping()) {
+            (None, Stopping::Answer { limit_s }) => (Some(limit_s), BLOCKS_MIN as u32),
+            (most, _) => (most, 1),
+        };
         Self {
             began: Instant::now(),
             limit: limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            least,
         }
     }
 
-    fn is_over(&self) -> bool {
-        self.limit
-            .is_some_and(|limit| self.began.elapsed() >= limit)
+    fn is_over(&self, blocks: u32) -> bool {
+        let over = |limit| self.began.elapsed() >= limit;
+        blocks >= self.least && self.limit.is_some_and(over)
     }
 }
 
@@ -54,7 +64,47 @@ impl Campaign<'_> {
         {
             return Some(Stopped::Width);
         }
-        (blocks > 0 && clock.is_over()).then_some(Stopped::Time)
+        let is_done = matches!(rule, Stopping::Early { planned, .. } if blocks >= planned);
+        (is_done || clock.is_over(blocks)).then_some(Stopped::Time)
+    }
+
+    /// Fixes the number of blocks that fit into the time for an answer, once there are two. The
+    /// first one is no measure: it also reads the programs from disk.
+    pub(super) fn plan(&mut self, place: Place, clock: &Clock, took: Duration, most: u32) {
+        let workload = self.ledger.workload(place);
+        let blocks = workload.blocks.len() as u32;
+        let Stopping::Answer { limit_s } = Stopping::of(workload) else {
+            return;
+        };
+        if blocks < 2 {
+            return;
+        }
+        let left_s = limit_s - clock.began.elapsed().as_secs_f64();
+        let more = (left_s / took.as_secs_f64().max(1e-6)).clamp(0.0, f64::from(most)) as u32;
+        let planned = (blocks + more).clamp(BLOCKS_MIN as u32, most.max(BLOCKS_MIN as u32));
+        let rule = Stopping::Early {
+            planned,
+            looks: ANSWER_LOOKS,
+        };
+        self.ledger.note(place, STOPPING, serde_json::json!(rule));
+    }
+
+    /// The effect so far, with its interval, for a person who waits.
+    pub(super) fn so_far(&self, place: Place) -> Option<String> {
+        let workload = self.ledger.workload(place);
+        let experiment = &self.ledger.result().experiments[place.experiment];
+        let (primary, _) = experiment.wanted(None, workload)?;
+        let [a, b, ..] = &workload.arms[..] else {
+            return None;
+        };
+        let control = workload.control.get(primary)?;
+        let (a, b) = (a.samples.get(primary)?, b.samples.get(primary)?);
+        let blocks = Blocks::of(a, Some(&control.samples), b);
+        let effect = Paired::of(&blocks.effects())?;
+        let pct = |effect| blocks.scale().pct(effect);
+        let [low, high] = effect.interval(0.95).map(pct);
+        let mean = pct(effect.mean);
+        Some(format!("{mean:+.1} % [{low:+.1}, {high:+.1}]"))
     }
 
     /// Records the reason why a workload ends, and warnings for its reader.
@@ -85,7 +135,7 @@ impl Campaign<'_> {
     }
 
     /// True if every arm has its verdict in the primary metric.
-    fn is_certain(&self, place: Place) -> bool {
+    pub(super) fn is_certain(&self, place: Place) -> bool {
         let experiment = &self.ledger.result().experiments[place.experiment];
         let mut workload = self.ledger.workload(place).clone();
         let (metrics, order) = (&experiment.metrics, &experiment.metric_order);

@@ -29,7 +29,7 @@ impl Campaign<'_> {
     /// Counts the exact metrics of every workload that has none yet.
     pub(super) fn count(&mut self, experiment: usize) -> Result<(), End> {
         let entry = &self.schedule.experiments[experiment];
-        for pass in &self.passes {
+        for pass in self.passes.iter().filter(|pass| !pass.if_undecided) {
             self.ledger.add_metrics(experiment, &pass.metrics);
         }
         for (workload, scheduled) in entry.workloads.iter().enumerate() {
@@ -44,6 +44,25 @@ impl Campaign<'_> {
                 ));
             }
             self.count_own(place, scheduled)?;
+            self.count_passes(place, scheduled)?;
+        }
+        Ok(())
+    }
+
+    /// Counts what the blocks could not decide.
+    pub(super) fn count_undecided(&mut self, experiment: usize) -> Result<(), End> {
+        let workloads = &self.schedule.experiments[experiment].workloads;
+        for (workload, scheduled) in workloads.iter().enumerate() {
+            let place = Place {
+                experiment,
+                workload,
+            };
+            if self.is_certain(place) {
+                continue;
+            }
+            for pass in self.passes.iter().filter(|pass| pass.if_undecided) {
+                self.ledger.add_metrics(experiment, &pass.metrics);
+            }
             self.count_passes(place, scheduled)?;
         }
         Ok(())

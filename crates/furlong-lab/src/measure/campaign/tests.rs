@@ -458,6 +458,7 @@ fn a_further_pass_adds_its_metric_and_leaves_out_what_is_not_exact() {
     };
     let pass = Pass {
         metrics: vec![metric("instructions", Kind::Exact)],
+        if_undecided: false,
         sampler: Box::new(Pretend {
             answer: counting,
             seen: vec![],

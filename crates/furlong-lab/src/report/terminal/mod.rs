@@ -1,6 +1,7 @@
-//! A result on a terminal: tables, pictures, verdicts.
+//! A result on a terminal: the answer, or all tables, pictures and verdicts.
 #![forbid(unsafe_code)]
 
+mod answer;
 pub mod columns;
 mod overview;
 pub(in crate::report) mod paint;
@@ -14,6 +15,7 @@ use super::quantity::{Scale, count};
 use super::text::{command_line, fold, plain, shorten};
 use super::wording;
 use crate::model::result::{ExperimentResult, Machine, ResultFile, WorkloadResult};
+pub use answer::answer;
 use paint::sentence;
 
 /// Width and colours of the output.
@@ -38,24 +40,17 @@ impl Default for Style {
 const WIDTH_MIN: usize = 40;
 /// Largest width of a picture: wider ones tear related marks apart.
 const PICTURE_MAX: usize = 100;
-/// Verdicts from which on a summary is printed.
+/// Verdicts from which on the details end with a summary.
 const SUMMARY_FROM: usize = 4;
 
-/// The whole result as text. Each line is ended, and none has trailing blanks.
+/// The details of a result as text. Each line is ended, and none has trailing blanks.
 ///
 /// # Shapes
 /// No line is wider than `style.width` (at least 40); the codes of colours do not count.
 #[must_use]
 pub fn render(file: &ResultFile, style: &Style) -> String {
     let file = finite(file);
-    let style = Style {
-        width: style.width.max(WIDTH_MIN),
-        ..*style
-    };
-    let mut page = Page {
-        style,
-        text: String::new(),
-    };
+    let mut page = Page::new(style);
     page.head(&file);
     for experiment in &file.experiments {
         page.experiment(experiment);
@@ -64,10 +59,8 @@ pub fn render(file: &ResultFile, style: &Style) -> String {
         page.line(&format!("warning: {}", plain(warning)), 2);
     }
     page.gap();
-    summary::write(&mut page, &file);
-    page.text.truncate(page.text.trim_end().len());
-    page.text.push('\n');
-    page.text
+    summary::write(&mut page, &file, SUMMARY_FROM);
+    page.ended()
 }
 
 /// The text so far.
@@ -77,6 +70,25 @@ struct Page {
 }
 
 impl Page {
+    /// An empty page.
+    fn new(style: &Style) -> Self {
+        let style = Style {
+            width: style.width.max(WIDTH_MIN),
+            ..*style
+        };
+        Self {
+            style,
+            text: String::new(),
+        }
+    }
+
+    /// The text, with the end of its last line.
+    fn ended(mut self) -> String {
+        self.text.truncate(self.text.trim_end().len());
+        self.text.push('\n');
+        self.text
+    }
+
     /// A paragraph, folded, with its further lines indented.
     fn line(&mut self, text: &str, indent: usize) {
         self.raw(&fold(text, self.style.width, indent));

@@ -49,9 +49,21 @@ pub(super) fn sentence(
     })
 }
 
-/// A verdict as a cell.
-pub(super) fn cell(verdict: Verdict, colour: bool) -> Cell {
-    let cell = Cell::new(wording::word(verdict));
+/// An answer, folded, its first word coloured.
+pub(super) fn answer(text: &str, verdict: Verdict, style: &Style) -> String {
+    let marked = text.split(':').next().map_or(0, |word| words(word).len());
+    fold_marked(text, style.width, 2, |word, piece| {
+        if style.colour && word < marked {
+            format!("{}{piece}{RESET}", code(verdict))
+        } else {
+            piece.to_owned()
+        }
+    })
+}
+
+/// The word of a verdict as a cell.
+pub(super) fn cell(word: &str, verdict: Verdict, colour: bool) -> Cell {
+    let cell = Cell::new(word);
     if !colour {
         return cell;
     }

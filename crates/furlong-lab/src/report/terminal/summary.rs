@@ -1,22 +1,21 @@
-//! All verdicts once more, at the end of a long output.
+//! All verdicts, a line each.
 #![forbid(unsafe_code)]
 
 use super::columns::{Column, NAME_MAX, table};
-use super::{Page, SUMMARY_FROM, paint};
+use super::{Page, paint};
 use crate::model::result::ResultFile;
 use crate::report::outline::{self, Finding};
 use crate::report::text::shorten;
+use crate::report::told;
 use crate::report::wording::{self, change, signed_interval};
 
 /// Columns of an arm's name here at most.
 const ARM_MAX: usize = 16;
 
-/// Writes the table of verdicts if there are many, and their tally if there are any.
-pub(super) fn write(page: &mut Page, file: &ResultFile) {
+/// Writes the table of verdicts if there are `from` of them, and their tally if there are any.
+pub(super) fn write(page: &mut Page, file: &ResultFile, from: usize) {
     let found = outline::findings(file);
-    if found.len() >= SUMMARY_FROM {
-        page.raw(&paint::strong("verdicts", page.style.colour));
-        page.gap();
+    if found.len() >= from {
         page.raw(&rows(page, file, &found));
         page.gap();
     }
@@ -60,7 +59,12 @@ fn rows(page: &Page, file: &ResultFile, found: &[Finding<'_>]) -> String {
         baselines.push(shorten(&c.baseline, ARM_MAX));
         changes.push(change(c));
         intervals.push(signed_interval(c).unwrap_or_default());
-        verdicts.push(paint::cell(c.verdict, page.style.colour));
+        let told = outline::primary(e, &e.workloads[finding.workload]);
+        let told = told.filter(|_| e.name == "compare");
+        let word = told.map_or(wording::word(c.verdict), |(_, metric)| {
+            told::told(metric, c)
+        });
+        verdicts.push(paint::cell(word, c.verdict, page.style.colour));
     }
     let columns = [places, arms, baselines, changes, intervals, verdicts];
     table(&columns, page.style.width, page.style.colour)

@@ -277,7 +277,7 @@ fn cv(summary: Option<&Summary>) -> String {
 
 fn verdict(c: Option<&Comparison>, baseline: bool, style: &Style) -> Cell {
     match c {
-        Some(c) => paint::cell(c.verdict, style.colour),
+        Some(c) => paint::cell(wording::word(c.verdict), c.verdict, style.colour),
         None => Cell::new(if baseline { "baseline" } else { "" }),
     }
 }

@@ -1,0 +1,319 @@
+//! The short form of a result: the answer, and how to sharpen it.
+//!
+//! A comparison of a few commands is told in at most twelve lines: a row per command, then a
+//! sentence per comparison. Any other result has a line per comparison.
+#![forbid(unsafe_code)]
+
+use super::columns::NAME_MAX;
+use super::{Page, Style, paint, summary};
+use crate::model::{Profile, README};
+use serde_json::Value;
+
+use crate::model::result::{
+    Comparison, ExperimentResult, Kind, ResultFile, Summary, Verdict, WorkloadResult,
+};
+use crate::report::finite::finite;
+use crate::report::outline::{self, Named};
+use crate::report::quantity::{Scale, count, percent};
+use crate::report::text::{plain, shorten, width};
+use crate::report::{geomean, told, wording};
+use furlong_stats::stopping::Stopped;
+use furlong_stats::verdict::BLOCKS_MIN;
+
+/// Most commands with a row and a sentence each.
+const COMMANDS_MAX: usize = 4;
+
+/// Columns of the widest bar.
+const BAR_MAX: usize = 24;
+
+/// Columns from which on a bar is worth its place.
+const BAR_MIN: usize = 6;
+
+/// The answer of a result. Each line is ended, and none has trailing blanks.
+///
+/// # Shapes
+/// No line is wider than `style.width` (at least 40); the codes of colours do not count. Two
+/// commands take at most 12 lines of 60 columns.
+#[must_use]
+pub fn answer(file: &ResultFile, style: &Style) -> String {
+    let file = finite(file);
+    let mut page = Page::new(style);
+    match commands(&file) {
+        Some((e, w, primary)) => page.commands(e, w, primary),
+        None if file.run.profile == Profile::Tour.name() => page.tour(&file),
+        None => page.all(&file),
+    }
+    page.ended()
+}
+
+/// The only workload of a comparison of a few commands.
+fn commands(file: &ResultFile) -> Option<(&ExperimentResult, &WorkloadResult, Named<'_>)> {
+    let [e] = &file.experiments[..] else {
+        return None;
+    };
+    let [w] = &e.workloads[..] else { return None };
+    let few = (1..=COMMANDS_MAX).contains(&w.arms.len());
+    let primary = outline::primary(e, w)?;
+    (few && e.name == "compare").then_some((e, w, primary))
+}
+
+impl Page {
+    /// A line per comparison, their number by verdict, and one ratio per arm.
+    fn all(&mut self, file: &ResultFile) {
+        if let [e] = &file.experiments[..] {
+            let name = shorten(&e.name, self.style.width);
+            self.raw(&paint::strong(&name, self.style.colour));
+        }
+        summary::write(self, file, 1);
+        for e in &file.experiments {
+            for sentence in geomean::sentences(e) {
+                self.line(&sentence, 2);
+            }
+            // A run that was stopped.
+            let late = e
+                .left_out
+                .iter()
+                .filter(|why| why.ends_with(": not reached"));
+            late.for_each(|why| self.line(&plain(why), 2));
+        }
+        let workloads = file.experiments.iter().flat_map(|e| &e.workloads);
+        let warnings: usize = workloads.map(|w| w.warnings.len()).sum();
+        if warnings > 0 {
+            let many = if warnings == 1 { "warning" } else { "warnings" };
+            self.line(&format!("{warnings} {many}: see the details"), 2);
+        }
+    }
+
+    /// A question and its answer per system, and the difference of the baselines from themselves.
+    fn tour(&mut self, file: &ResultFile) {
+        let mut floors: Vec<f64> = vec![];
+        for e in &file.experiments {
+            self.raw(&paint::strong(&plain(&e.question), self.style.colour));
+            for w in &e.workloads {
+                self.told(e, w);
+                let primary = outline::primary(e, w);
+                let control = primary.and_then(|(name, _)| w.control.get(name));
+                floors.extend(control.and_then(|control| control.floor_pct));
+            }
+            self.gap();
+        }
+        let floor = floors.iter().copied().fold(0.0, f64::max);
+        let control = format!(
+            "Each baseline ran twice in every block. Their times differ by less than {}.",
+            percent(floor)
+        );
+        self.line(&control, 2);
+        self.line(
+            "next: `furlong run NAME` for a whole experiment (`furlong list` has the names), \
+             `furlong compare 'A' 'B'` for two commands of yours",
+            2,
+        );
+    }
+
+    /// The answer of one workload of the tour, with the README's figure.
+    fn told(&mut self, e: &ExperimentResult, w: &WorkloadResult) {
+        let Some((name, metric)) = outline::primary(e, w) else {
+            return;
+        };
+        let values = w.arms.iter().filter_map(|arm| outline::typical(arm, name));
+        let scale = Scale::of(&metric.unit, values);
+        let value = |arm: &str| {
+            let arm = w.arms.iter().find(|one| one.name == arm)?;
+            outline::typical(arm, name).map(|value| scale.show(value))
+        };
+        let readme = w.params.get(README).and_then(Value::as_str);
+        let readme = readme.map_or(String::new(), |said| format!("; README: {}", plain(said)));
+        for c in outline::comparisons(w, name) {
+            let pair = [&c.baseline, &c.arm].map(|arm| {
+                let value = value(arm).unwrap_or_default();
+                format!("{} ({value})", plain(arm))
+            });
+            let sentence = told::answer(metric, c, pair.each_ref().map(String::as_str));
+            let text = format!("{sentence}{readme}");
+            self.raw(&paint::answer(&text, c.verdict, &self.style));
+        }
+        for arm in w.arms.iter().filter(|arm| arm.na.is_some()) {
+            let reason = arm.na.as_deref().unwrap_or_default();
+            self.line(&format!("{}: {}", plain(&arm.name), plain(reason)), 2);
+        }
+    }
+
+    fn commands(&mut self, e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_>) {
+        self.rows(w, primary);
+        let comparisons = outline::comparisons(w, primary.0);
+        if comparisons.is_empty() {
+            self.alone(e, w);
+            return;
+        }
+        if let [c] = &comparisons[..] {
+            self.others(e, w, c);
+        }
+        self.gap();
+        let names: Vec<&str> = w.arms.iter().map(|arm| arm.name.as_str()).collect();
+        let short = labels(&names, NAME_MAX.min(self.style.width / 3));
+        let label = |name: &str| {
+            let place = names.iter().position(|known| *known == name);
+            place.map_or("", |place| short[place].as_str())
+        };
+        for c in &comparisons {
+            let pair = [label(&c.baseline), label(&c.arm)];
+            let sentence = told::answer(primary.1, c, pair);
+            self.raw(&paint::answer(&sentence, c.verdict, &self.style));
+        }
+        for remark in remarks(e, w, &comparisons) {
+            self.line(&remark, 2);
+        }
+    }
+
+    /// `sleep 0.1    102.3 ± 0.4 ms  ████████`.
+    fn rows(&mut self, w: &WorkloadResult, (name, metric): Named<'_>) {
+        let of = |arm| outline::summary(w, arm, name);
+        let summaries: Vec<Option<&Summary>> = w.arms.iter().map(|arm| of(&arm.name)).collect();
+        let means = summaries.iter().flatten().map(|s| s.mean);
+        let greatest = means.clone().fold(0.0, f64::max);
+        let scale = Scale::of(&metric.unit, means);
+        let figures: Vec<String> = summaries.iter().map(|s| figure(*s, &scale)).collect();
+        let figures_width = figures.iter().map(|f| width(f)).max().unwrap_or(0);
+        let names_max = self.style.width.saturating_sub(figures_width + 2);
+        let bar_max = names_max.saturating_sub(longest(w) + 2).min(BAR_MAX);
+        let names_width = longest(w).min(names_max);
+        let names: Vec<&str> = w.arms.iter().map(|arm| arm.name.as_str()).collect();
+        let names = labels(&names, names_width);
+        for ((arm, summary), figure) in names.iter().zip(summaries).zip(figures) {
+            let mut row = format!(
+                "{arm}{}  {}{figure}",
+                " ".repeat(names_width.saturating_sub(width(arm))),
+                " ".repeat(figures_width - width(&figure))
+            );
+            if let Some(s) = summary.filter(|_| bar_max >= BAR_MIN && greatest > 0.0) {
+                row.push_str("  ");
+                row.push_str(&bar(s.mean / greatest, bar_max));
+            }
+            self.raw(&row);
+        }
+    }
+
+    /// The other figures of a command that is compared with none.
+    fn alone(&mut self, e: &ExperimentResult, w: &WorkloadResult) {
+        let Some(arm) = w.arms.first() else { return };
+        for (name, metric) in outline::metrics(e) {
+            let Some(s) = arm.summary.get(name) else {
+                continue;
+            };
+            let scale = Scale::of(&metric.unit, [s.min, s.mean, s.max]);
+            let called = told::called(name);
+            let range = format!("{} to {}", scale.show(s.min), scale.show(s.max));
+            self.line(
+                &format!("{called}: {}, {range}", figure(Some(s), &scale)),
+                2,
+            );
+        }
+        let runs = count(w.blocks.len() as u64);
+        self.line(&format!("{runs} runs, compared with no other command"), 2);
+    }
+
+    /// The other metrics that clearly changed.
+    fn others(&mut self, e: &ExperimentResult, w: &WorkloadResult, main: &Comparison) {
+        // Counts first: they are exact.
+        let all = outline::secondary(e, w, Kind::Exact).into_iter();
+        let all = all.chain(outline::secondary(e, w, Kind::Sampled));
+        let changed = all.filter_map(|(name, metric)| {
+            let c = outline::comparison(w, &main.arm, name)?;
+            let clear = matches!(c.verdict, Verdict::Keep | Verdict::Revert);
+            clear.then(|| format!("{} {}", told::called(name), told::amount(metric, c)))
+        });
+        let changed: Vec<String> = changed.collect();
+        // One line has room for some of them.
+        let line = |many: usize| {
+            let rest = match changed.len() - many {
+                0 => String::new(),
+                rest => format!(", and {rest} more"),
+            };
+            format!("also: {}{rest}", changed[..many].join(", "))
+        };
+        let fitting = (1..=changed.len()).rev().map(line);
+        let mut fitting = fitting.filter(|line| width(line) <= self.style.width);
+        let shortest = || (!changed.is_empty()).then(|| line(1));
+        if let Some(line) = fitting.next().or_else(shortest) {
+            self.line(&line, 2);
+        }
+    }
+}
+
+/// Names of at most `columns`, cut at their ends, or at their beginnings if they differ only there.
+fn labels(names: &[&str], columns: usize) -> Vec<String> {
+    let cut: Vec<String> = names.iter().map(|name| shorten(name, columns)).collect();
+    let alike = |label: &String| cut.iter().filter(|other| *other == label).count() > 1;
+    if !cut.iter().any(alike) {
+        return cut;
+    }
+    let end = |name: &&str| {
+        let turned: String = plain(name).chars().rev().collect();
+        shorten(&turned, columns).chars().rev().collect()
+    };
+    names.iter().map(end).collect()
+}
+
+/// Columns of the longest name.
+fn longest(w: &WorkloadResult) -> usize {
+    let widths = w.arms.iter().map(|arm| width(&plain(&arm.name)));
+    widths.max().unwrap_or(0)
+}
+
+/// `102.3 ± 0.4 ms`.
+fn figure(summary: Option<&Summary>, scale: &Scale) -> String {
+    let Some(s) = summary else {
+        return "no value".to_owned();
+    };
+    let spread = s
+        .stddev
+        .map(|stddev| format!(" ± {}", scale.number(stddev)));
+    let number = format!("{}{}", scale.number(s.mean), spread.unwrap_or_default());
+    format!("{number} {}", scale.symbol()).trim_end().to_owned()
+}
+
+/// A bar of this share of the columns, to an eighth of a column.
+fn bar(share: f64, columns: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "at most a few hundred"
+    )]
+    let eighths = (share.clamp(0.0, 1.0) * (columns * 8) as f64).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+/// Sentences after the answer: reasons, and what would sharpen it.
+fn remarks(e: &ExperimentResult, w: &WorkloadResult, comparisons: &[&Comparison]) -> Vec<String> {
+    let mut remarks: Vec<String> = vec![];
+    let open = comparisons.iter();
+    let open = open.filter(|c| c.verdict == Verdict::Inconclusive);
+    if let Some(c) = open.max_by_key(|c| c.n_needed) {
+        let failed = w
+            .control
+            .get(&c.metric)
+            .is_some_and(|control| control.failed);
+        remarks.extend(if failed || c.n < BLOCKS_MIN {
+            c.reason.as_deref().map(plain)
+        } else {
+            sharper(c, outline::secondary(e, w, Kind::Exact).is_empty())
+        });
+    }
+    if Stopped::of(w) == Some(Stopped::Verdict) {
+        remarks.push("ended when certain; the true difference may be a little smaller".to_owned());
+    }
+    remarks
+}
+
+/// Ways to a verdict: more blocks, and counts if there are none.
+fn sharper(c: &Comparison, countable: bool) -> Option<String> {
+    let blocks = c
+        .n_needed
+        .filter(|n| *n as usize > c.n && *n < wording::BLOCKS_CAP);
+    let blocks = blocks.map(|n| format!("about {n} blocks (--blocks {n})"));
+    let counts = countable.then(|| "instruction counts (--counters auto)".to_owned());
+    let ways: Vec<String> = blocks.into_iter().chain(counts).collect();
+    (!ways.is_empty()).then(|| format!("to decide: {}", ways.join(", or ")))
+}

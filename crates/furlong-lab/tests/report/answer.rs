@@ -1,0 +1,187 @@
+//! The short form of a result on a terminal.
+#![forbid(unsafe_code)]
+
+use furlong_lab::model::README;
+use furlong_lab::model::result::{ResultFile, Verdict};
+use furlong_lab::report::terminal::{Style, answer};
+use unicode_width::UnicodeWidthStr;
+
+use crate::odd;
+use crate::screen::bare;
+
+fn at(file: &ResultFile, width: usize) -> String {
+    let colour = false;
+    answer(file, &Style { width, colour })
+}
+
+/// A comparison of two commands with this change of the second one's time.
+fn changed(effect_pct: f64, ci: [f64; 2], verdict: Verdict) -> ResultFile {
+    let mut file = odd::named("compare");
+    let w = &mut file.experiments[0].workloads[0];
+    for c in w.comparisons.iter_mut().take(1) {
+        (c.effect_pct, c.ci95_pct, c.verdict) = (effect_pct, Some(ci), verdict);
+        (c.ci_adj_pct, c.n_needed) = (None, Some(46));
+    }
+    file
+}
+
+/// The sentence of an answer, on one line.
+fn sentence(file: &ResultFile) -> String {
+    let text = at(file, 200);
+    let mut lines = text.lines();
+    let line = lines.rfind(|line| line.contains("allocator-new") && line.contains(": "));
+    line.expect("a sentence").to_owned()
+}
+
+#[test]
+fn no_line_is_too_wide_and_no_name_sends_codes() {
+    for (name, file) in odd::all() {
+        for width in [40, 60, 80, 200] {
+            let text = at(&file, width);
+            let bad = text.chars().find(|c| c.is_control() && *c != '\n');
+            assert_eq!(bad, None, "{name}");
+            for line in text.lines() {
+                assert!(line.width() <= width, "{name} at {width}: {line:?}");
+                assert_eq!(line, line.trim_end(), "{name} at {width}");
+            }
+            assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{name}");
+        }
+        let colour = true;
+        let coloured = answer(&file, &Style { width: 80, colour });
+        assert_eq!(bare(&coloured), at(&file, 80), "{name}");
+    }
+}
+
+#[test]
+fn two_commands_take_at_most_ten_lines_and_end_with_the_answer() {
+    // Two more lines are of the run: its limit and its name.
+    for width in [60, 80] {
+        for (ci, verdict) in [
+            ([2.9, 3.1], Verdict::Revert),
+            ([-3.1, -2.9], Verdict::Keep),
+            ([-0.2, 0.4], Verdict::Equivalent),
+            ([0.1, 4.4], Verdict::Inconclusive),
+            ([-4.4, 3.1], Verdict::Inconclusive),
+        ] {
+            let mean = f64::midpoint(ci[0], ci[1]);
+            let text = at(&changed(mean, ci, verdict), width);
+            let lines = text.lines().count();
+            assert!(lines <= 10, "{lines} lines at {width}:\n{text}");
+            let rows = text.lines().take_while(|line| !line.is_empty());
+            assert!(rows.clone().all(|row| row.width() <= width), "{text}");
+            assert!(text.contains('█') && text.contains(" ± "), "{text}");
+        }
+    }
+}
+
+#[test]
+fn the_sentence_says_direction_size_interval_and_what_is_open() {
+    for (effect, ci, verdict, wanted) in [
+        (
+            3.0,
+            [2.9, 3.1],
+            Verdict::Revert,
+            "slower: allocator-new takes 3.0 % more time than allocator-old, 95 % interval \
+             [2.9, 3.1]; 10 blocks",
+        ),
+        (
+            -60.0,
+            [-61.0, -59.0],
+            Verdict::Keep,
+            "faster: allocator-new is 2.5 times as fast as allocator-old, 95 % interval \
+             [2.44, 2.56]; 10 blocks",
+        ),
+        (
+            0.1,
+            [-0.2, 0.4],
+            Verdict::Equivalent,
+            "same: allocator-new takes 0.1 % more time than allocator-old, 95 % interval \
+             [-0.2, 0.4]; all of it within the margin of 1 %; 10 blocks",
+        ),
+        (
+            2.2,
+            [0.1, 4.4],
+            Verdict::Inconclusive,
+            "slower: allocator-new takes 2.2 % more time than allocator-old, 95 % interval \
+             [0.1, 4.4]; not certainly above the margin of 1 %; 10 blocks",
+        ),
+        (
+            -0.6,
+            [-4.4, 3.1],
+            Verdict::Inconclusive,
+            "cannot tell: allocator-new takes 0.6 % less time than allocator-old, 95 % interval \
+             [-3.1, 4.4]; margin 1 %; 10 blocks",
+        ),
+    ] {
+        assert_eq!(sentence(&changed(effect, ci, verdict)), wanted);
+    }
+}
+
+#[test]
+fn an_open_question_names_the_ways_to_decide_it() {
+    let open = at(&changed(2.2, [0.1, 4.4], Verdict::Inconclusive), 100);
+    let last = open.lines().last().unwrap();
+    assert!(
+        last.starts_with("to decide: about 46 blocks (--blocks 46)"),
+        "{open}"
+    );
+    let sure = at(&changed(3.0, [2.9, 3.1], Verdict::Revert), 100);
+    assert!(!sure.contains("to decide"), "{sure}");
+}
+
+#[test]
+fn long_names_that_differ_at_their_ends_only_are_told_apart() {
+    let mut file = changed(3.0, [2.9, 3.1], Verdict::Revert);
+    let w = &mut file.experiments[0].workloads[0];
+    let long = |end| format!("{}{end}", "a-rather-long-name-of-a-command ".repeat(3));
+    for (arm, end) in w.arms.iter_mut().zip(["one", "two"]) {
+        arm.name = long(end);
+    }
+    for c in &mut w.comparisons {
+        (c.baseline, c.arm) = (long("one"), long("two"));
+    }
+    let text = at(&file, 80);
+    assert!(
+        text.contains("… of a command one") || text.contains("command one"),
+        "{text}"
+    );
+    assert!(text.contains("command two"), "{text}");
+}
+
+#[test]
+fn an_experiment_has_a_line_per_comparison() {
+    let text = at(&odd::named("rich"), 80);
+    let verdicts = ["keep", "revert", "equivalent", "inconclusive"];
+    let is_row = |line: &&str| verdicts.iter().any(|verdict| line.ends_with(verdict));
+    let rows = text.lines().filter(is_row).count();
+    let tally = text.lines().find(|line| line.contains(" comparisons: "));
+    let many = tally.and_then(|line| line.split(' ').next()).unwrap();
+    assert!(
+        rows.to_string() == many || rows == many.parse::<usize>().unwrap() + 1,
+        "{text}"
+    );
+    assert!(!text.contains("also measured"), "{text}");
+}
+
+#[test]
+fn the_tour_has_the_readmes_figure_beside_ours() {
+    let mut file = odd::named("rich");
+    file.run.profile = "tour".to_owned();
+    for w in file.experiments.iter_mut().flat_map(|e| &mut e.workloads) {
+        w.params
+            .insert(README.to_owned(), "1.9 times as fast".into());
+    }
+    let text = at(&file, 100);
+    assert!(text.contains(&file.experiments[0].question), "{text}");
+    assert!(
+        text.replace("\n  ", " ")
+            .contains("; README: 1.9 times as fast"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Each baseline ran twice in every block."),
+        "{text}"
+    );
+    let last: String = text.lines().rev().take(2).collect();
+    assert!(last.contains("furlong compare"), "{text}");
+}
