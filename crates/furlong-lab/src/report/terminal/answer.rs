@@ -103,9 +103,9 @@ impl Page {
             percent(floor)
         );
         self.line(&control, 2);
+        self.line("next: `furlong run NAME`, with a name of `furlong list`", 2);
         self.line(
-            "next: `furlong run NAME` for a whole experiment (`furlong list` has the names), \
-             `furlong compare 'A' 'B'` for two commands of yours",
+            "or `furlong compare 'A' 'B'`, with two commands of yours",
             2,
         );
     }
