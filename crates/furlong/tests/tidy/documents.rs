@@ -137,6 +137,26 @@ pub(crate) fn links(tree: &Tree) -> Vec<Finding> {
     found
 }
 
+/// Addresses of the repository outside the workspace's manifest, the only place to change one.
+pub(crate) fn address(tree: &Tree) -> Vec<Finding> {
+    let manifest = tree
+        .ending("Cargo.toml")
+        .find(|file| file.path == "Cargo.toml");
+    let line = manifest.and_then(|file| file.text.lines().find(|l| l.starts_with("repository")));
+    let Some(address) = line.and_then(|line| line.split('"').nth(1)) else {
+        return vec![];
+    };
+    let mut found = Vec::new();
+    for kind in [".md", ".toml", ".rs", ".json", ".sh"] {
+        for file in tree.ending(kind).filter(|file| file.path != "Cargo.toml") {
+            let places = file.text.lines().enumerate();
+            let places = places.filter(|(_, line)| line.contains(address));
+            found.extend(places.map(|(at, _)| file.finding(at + 1, address.to_owned())));
+        }
+    }
+    found
+}
+
 fn resolve(folder: &str, target: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(target.split('/')) {
@@ -228,6 +248,17 @@ fn a_link_that_leads_nowhere_is_found() {
     let text = "[a](b.md) [c](../C.md#d) [e](https://f) [g](#h)\n[i](../gone.md)\n[j](.)\n";
     let tree = Tree::of(&[("a/a.md", text), ("a/b.md", ""), ("C.md", "")]);
     assert_eq!(places(&links(&tree)), ["a/a.md:2"]);
+}
+
+#[test]
+fn an_address_of_the_repository_elsewhere_is_found() {
+    let manifest = "[workspace.package]\nrepository = \"https://a.example/b\"\n";
+    let files = [
+        ("Cargo.toml", manifest),
+        ("A.md", "See [b](https://a.example/b/c).\n"),
+        ("B.md", "See [b](b).\n"),
+    ];
+    assert_eq!(places(&address(&Tree::of(&files))), ["A.md:1"]);
 }
 
 #[test]

@@ -71,6 +71,10 @@ const RULES: &[(&str, Rule)] = &[
     ("commands in documents exist", documents::commands),
     ("links in documents lead somewhere", documents::links),
     (
+        "the repository's address stands in one place",
+        documents::address,
+    ),
+    (
         "the changelog has a place for the next release",
         documents::changelog,
     ),
