@@ -62,9 +62,10 @@ fn sentence(compared: &Comparison) -> String {
             let margin = compared.margin_pct;
             format!("the same within {margin} % [{:.1}, {:.1}]", ends.0, ends.1)
         }
-        Verdict::Inconclusive if low > 0.0 || high < 0.0 => {
-            format!("{direction}, size open: {figure}")
-        }
+        Verdict::Inconclusive if compared.direction.is_some() => format!(
+            "{direction}, by {:.1} to {:.1} %; whether by more than {} % is open",
+            ends.0, ends.1, compared.margin_pct
+        ),
         Verdict::Inconclusive => format!("cannot tell: {figure}"),
     }
 }
@@ -181,6 +182,18 @@ mod tests {
             said[4].contains("the same within 1 % [-0.1, 0.1]"),
             "{said:?}"
         );
+    }
+
+    #[test]
+    fn an_open_size_is_told_with_its_direction() {
+        let said = lines(&[("old", 100.0), ("new", 101.1), ("less", 98.9)], 0.4);
+        for (line, word) in said[2..].iter().zip(["slower", "faster"]) {
+            assert!(line.contains(&format!("{word}, by 0.")), "{line}");
+            assert!(
+                line.ends_with("%; whether by more than 1 % is open"),
+                "{line}"
+            );
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use furlong_stats::judge;
+use furlong_stats::judge_together;
 use furlong_stats::random::Random;
 use furlong_stats::value::{
     ArmResult, Better, CONTROL, Control, ExperimentResult, Kind, Metric, ResultFile, Run, SCHEMA,
@@ -204,12 +204,23 @@ fn measure(groups: &[&Group], options: &Options) -> Result<(), String> {
     // Written before anything is measured, so that a bad path is told at once, and after every
     // group, so that nothing measured is lost.
     save(&file, options)?;
+    let mut printed = vec![];
     for group in groups.iter().filter(|group| !group.arms.is_empty()) {
-        let mut result = run_group(group, options)?;
-        judge(&mut result, &metrics, &[TIME.to_owned()], None);
-        write(&report::group(&result, TIME))?;
-        file.experiments[0].workloads.push(result);
+        let results = &mut file.experiments[0].workloads;
+        results.push(run_group(group, options)?);
+        judge_together(results, &metrics, &[TIME.to_owned()], None);
+        let lines = results.last().map(|result| report::group(result, TIME));
+        let lines = lines.unwrap_or_default();
+        write(&lines)?;
+        printed.push(lines);
         save(&file, options)?;
+    }
+    // A control that failed among few groups can pass among more: one of many fails by chance.
+    for (before, result) in printed.iter().zip(&file.experiments[0].workloads) {
+        let lines = report::group(result, TIME);
+        if lines != *before {
+            write(&format!("judged again among all groups: {lines}"))?;
+        }
     }
     Ok(())
 }

@@ -48,8 +48,9 @@ fn run(options: &Options) -> io::Result<u32> {
     let mut out = io::stdout().lock();
     writeln!(
         out,
-        "| promise | disturbance | blocks | share | found | bound | holds | sign flips p ≤ .05 | \
-         control failed |\n|---|---|---|---|---|---|---|---|---|"
+        "| promise | disturbance | blocks | effect % | CV % | share | found | bound | holds | keep \
+         beyond the floor | sign flips p ≤ .05 | control failed \
+         |\n|---|---|--:|--:|--:|---|--:|---|---|--:|--:|--:|"
     )?;
     let blocks: Vec<usize> = options
         .blocks
@@ -84,16 +85,23 @@ fn run(options: &Options) -> io::Result<u32> {
 fn line(promise: &Promise, claim: &Claim, tally: &Tally, holds: bool) -> String {
     let bound = match claim.bound {
         Bound::AtMost(most) => format!("≤ {most}"),
+        Bound::AtLeast(least) => format!("≥ {least}"),
         Bound::About(wanted) => format!("{wanted} ± .03"),
     };
     format!(
-        "| {} | {} | {} | {} | {:.4} | {bound} | {} | {:.3} | {:.3} |",
+        "| {} | {} | {} | {:.0} | {} | {} | {:.4} | {bound} | {} | {} | {:.3} | {:.3} |",
         promise.name,
         promise.cell.disturbance.name(),
         promise.cell.blocks,
+        100.0 * (1.0 / promise.cell.ratio - 1.0),
+        promise.cell.cv_pct,
         claim.name,
         tally.share((claim.count)(tally)),
         if holds { "yes" } else { "**no**" },
+        match claim.name {
+            "keep" => format!("{:.4}", tally.share(tally.keep_beyond_floor)),
+            _ => String::new(),
+        },
         tally.share(tally.flips_rejected),
         tally.share(tally.control_failed),
     )

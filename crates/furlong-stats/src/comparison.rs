@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 use super::blocks::Blocks;
-use super::control::Floor;
 use super::exact;
 use super::paired::Paired;
 use super::rank::mann_whitney;
@@ -11,7 +10,7 @@ use super::sign_flip::sign_flip_p;
 use super::stopping::Stopping;
 use super::student::student;
 use super::variance::brown_forsythe;
-use super::verdict::{ALPHA, BLOCKS_MIN, Rule, Scale};
+use super::verdict::{ALPHA, BLOCKS_MIN, Check, Rule, Scale};
 use super::welch::welch;
 use crate::value::{Better, Comparison, TTest, Verdict};
 
@@ -53,6 +52,7 @@ impl Question<'_> {
             student: None,
             mann_whitney: None,
             verdict: Verdict::Inconclusive,
+            direction: None,
             mde_pct: None,
             n_needed: None,
             scale: None,
@@ -65,7 +65,7 @@ impl Question<'_> {
 /// A comparison of sampled values, with the data for its verdict.
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    /// Complete except for `verdict`, `ci_adj_pct`, `level` and `reason`.
+    /// Complete except for `verdict`, `direction`, `ci_adj_pct`, `level` and `reason`.
     pub comparison: Comparison,
     /// Parameters that are fixed before the effect is known.
     pub rule: Rule,
@@ -87,7 +87,7 @@ impl Evidence {
     pub fn of(
         question: &Question<'_>,
         blocks: &Blocks,
-        floor: Option<Floor>,
+        control: Check,
         stopping: Stopping,
     ) -> Option<Self> {
         let n = blocks.n();
@@ -105,8 +105,7 @@ impl Evidence {
         let rule = Rule {
             better: question.better,
             margin: scale.distance(question.margin_pct),
-            floor: floor.map(|f| scale.distance(f.pct)),
-            control_failed: floor.is_some_and(|f| f.failed),
+            control,
         };
         if let Some(effect) = effect.filter(|_| !constant) {
             test(&mut comparison, blocks, &effects);
@@ -158,8 +157,10 @@ impl Evidence {
             return self.comparison;
         };
         if self.constant {
-            let verdict = self.rule.decide([effect.mean, effect.mean], effect.n);
+            let exactly = [effect.mean; 2];
+            let verdict = self.rule.decide(exactly, effect.n);
             self.comparison.verdict = verdict;
+            self.comparison.direction = self.rule.direction(exactly, effect.n);
             let stands = verdict != Verdict::Inconclusive;
             let fact =
                 "no value varies: the values are compared as numbers, without a test".to_owned();
@@ -168,6 +169,7 @@ impl Evidence {
         }
         let interval = effect.interval(level);
         self.comparison.verdict = self.rule.decide(interval, effect.n);
+        self.comparison.direction = self.rule.direction(interval, effect.n);
         if family > 1 || level != 1.0 - ALPHA {
             self.comparison.ci_adj_pct = Some(self.pct(interval));
             self.comparison.level = Some(level);
@@ -194,23 +196,23 @@ impl Evidence {
             Verdict::Inconclusive,
             "only a missing verdict needs a reason"
         );
-        match self.rule.floor {
+        match self.rule.control {
             _ if self.comparison.n < BLOCKS_MIN => {
                 format!(
                     "a verdict needs {BLOCKS_MIN} blocks: run it with --blocks {BLOCKS_MIN} or more"
                 )
             }
-            None => "there is no control, so noise and effect cannot be separated".to_owned(),
-            Some(_) if self.rule.control_failed => {
-                "control failed: the baseline differs from itself".to_owned()
+            Check::Missing => {
+                "there is no control, so noise and effect cannot be separated".to_owned()
             }
-            Some(_) if !self.rule.can_be_equivalent() => {
-                "the noise floor is above the margin".to_owned()
-            }
-            Some(_) => "the interval crosses the margin".to_owned(),
+            Check::Failed => "control failed: the baseline differs from itself".to_owned(),
+            Check::Passed => CROSSES.to_owned(),
         }
     }
 }
+
+/// The reason in a comparison whose size alone is open.
+pub const CROSSES: &str = "the interval crosses the margin";
 
 /// The reason in a comparison with a baseline of zero.
 pub const FROM_ZERO: &str = "the baseline is zero: per cent of the mean of all values";
@@ -237,6 +239,7 @@ pub fn exact(question: &Question<'_>, a: &[f64], b: &[f64]) -> Option<Comparison
     let fact = exact::compare(a, b, question.margin_pct, question.better)?;
     let mut comparison = question.blank(a.len().max(b.len()), fact.effect_pct);
     comparison.verdict = fact.verdict;
+    comparison.direction = question.better.direction(fact.range_pct);
     let [least, greatest] = fact.range_pct;
     comparison.reason = if fact.from_zero {
         Some(FROM_ZERO.to_owned())

@@ -12,6 +12,7 @@ use super::describe::describe;
 use super::holm;
 use super::nodes::{Nodes, contradict};
 use super::stopping::Stopping;
+use super::verdict::Check;
 use super::warnings;
 use crate::value::{Comparison, Kind, MARGIN, Metric, WorkloadResult};
 
@@ -33,20 +34,35 @@ struct Place {
     arm: usize,
     primary: bool,
     margin_pct: f64,
+    control: Check,
 }
 
-/// Fills summaries, floors, comparisons and warnings from the samples.
+/// Fills summaries, floors, comparisons and warnings from the samples of one workload: see
+/// [`judge_together`].
+pub fn judge(
+    workload: &mut WorkloadResult,
+    metrics: &BTreeMap<String, Metric>,
+    metric_order: &[String],
+    margin_override: Option<f64>,
+) {
+    let alone = std::slice::from_mut(workload);
+    judge_together(alone, metrics, metric_order, margin_override);
+}
+
+/// Fills summaries, floors, comparisons and warnings from the samples of an experiment's workloads.
 ///
-/// Previous values of the first three are replaced. New warnings are added to those of the
-/// measurement, each once. An arm that cannot run the workload has no comparisons. The margin is
-/// the override, else (for a sampled metric) the workload's own, else the metric's own, else
-/// [`MARGIN_PCT`].
+/// Workloads are separate questions: none changes another's interval. Only their controls are a
+/// family, one per metric, because one of many controls would often fail by chance.
+///
+/// Previous values are replaced, except the warnings of the measurement. An arm that cannot run the
+/// workload has no comparisons. The margin is the override, else (for a sampled metric) the
+/// workload's own, else the metric's own, else [`MARGIN_PCT`].
 ///
 /// # Shapes
 /// `arms[0]` is the baseline. Samples of sampled metrics are aligned with `blocks`; exact metrics
 /// have one value, or one per input. Values that are not finite count as missing.
-pub fn judge(
-    workload: &mut WorkloadResult,
+pub fn judge_together(
+    workloads: &mut [WorkloadResult],
     metrics: &BTreeMap<String, Metric>,
     metric_order: &[String],
     margin_override: Option<f64>,
@@ -56,31 +72,54 @@ pub fn judge(
         .filter_map(|name| metrics.get_key_value(name))
         .map(|(name, metric)| (name.as_str(), metric))
         .collect();
+    let floors = workloads
+        .iter_mut()
+        .map(|workload| measure_floors(workload, &known));
+    let mut floors: Vec<Floors> = floors.collect();
+    for (name, _) in &known {
+        adjust(&mut floors, name);
+    }
+    for (workload, floors) in workloads.iter_mut().zip(floors) {
+        judge_one(workload, &known, &floors, margin_override);
+    }
+}
+
+fn judge_one(
+    workload: &mut WorkloadResult,
+    known: &[(&str, &Metric)],
+    floors: &Floors,
+    margin_override: Option<f64>,
+) {
     summarise(workload);
-    let floors = measure_floors(workload, &known);
-    let primary = workload.primary(&known).map(|(name, _)| name);
+    let primary = workload.primary(known).map(|(name, _)| name.to_owned());
     let own_margin = workload.params.get(MARGIN).and_then(Value::as_f64);
+    let mut places = vec![];
+    for &(name, metric) in known {
+        let own = own_margin.filter(|_| metric.kind == Kind::Sampled);
+        let declared = margin_override.or(own).or(metric.margin_pct);
+        let margin_pct = declared.unwrap_or(MARGIN_PCT);
+        let floor = floors.get(name);
+        let check = floor.map_or(Check::Missing, |floor| floor.check(margin_pct));
+        if let Some(control) = workload.control.get_mut(name) {
+            control.failed = check == Check::Failed;
+        }
+        let place = Place {
+            arm: 0,
+            primary: primary.as_deref() == Some(name),
+            margin_pct,
+            control: check,
+        };
+        places.push((place, name, metric));
+    }
     let mut pending = vec![];
     for arm in 1..workload.arms.len() {
-        for &(name, metric) in &known {
-            let own = own_margin.filter(|_| metric.kind == Kind::Sampled);
-            let declared = margin_override.or(own).or(metric.margin_pct);
-            let margin_pct = declared.unwrap_or(MARGIN_PCT);
-            let place = Place {
-                arm,
-                primary: primary == Some(name),
-                margin_pct,
-            };
-            pending.extend(compare(
-                workload,
-                place,
-                (name, metric),
-                floors.get(name).copied(),
-            ));
+        for &(place, name, metric) in &places {
+            pending.extend(compare(workload, Place { arm, ..place }, (name, metric)));
         }
     }
     workload.comparisons = decide(pending, Stopping::alpha(workload));
-    for warning in warnings::of(workload, &known) {
+    warnings::forget(&mut workload.warnings);
+    for warning in warnings::of(workload, known) {
         if !workload.warnings.contains(&warning) {
             workload.warnings.push(warning);
         }
@@ -97,12 +136,12 @@ fn summarise(workload: &mut WorkloadResult) {
     }
 }
 
+/// Floors of a workload, by metric.
+type Floors = BTreeMap<String, Floor>;
+
 /// Floors of the sampled metrics, also written to the workload's controls.
-fn measure_floors(
-    workload: &mut WorkloadResult,
-    known: &[(&str, &Metric)],
-) -> BTreeMap<String, Floor> {
-    let mut floors = BTreeMap::new();
+fn measure_floors(workload: &mut WorkloadResult, known: &[(&str, &Metric)]) -> Floors {
+    let mut floors = Floors::new();
     let Some(baseline) = workload.arms.first() else {
         return floors;
     };
@@ -120,18 +159,29 @@ fn measure_floors(
         let Some((control, a)) = found else { continue };
         let blocks = Blocks::of(a, Some(&control.samples), a);
         if let Some(found) = floor(&blocks.control_effects(), blocks.scale()) {
-            (control.floor_pct, control.failed) = (Some(found.pct), found.failed);
+            control.floor_pct = Some(found.pct);
             floors.insert((*name).to_owned(), found);
         }
     }
     floors
 }
 
+/// Adjusts the p of a metric's controls for their number.
+fn adjust(floors: &mut [Floors], metric: &str) {
+    let family: Vec<&mut Floor> = floors
+        .iter_mut()
+        .filter_map(|floors| floors.get_mut(metric))
+        .collect();
+    let p: Vec<f64> = family.iter().map(|floor| floor.p).collect();
+    for (floor, adjusted) in family.into_iter().zip(holm::adjust(&p)) {
+        floor.p = adjusted;
+    }
+}
+
 fn compare(
     workload: &WorkloadResult,
     place: Place,
     (name, metric): (&str, &Metric),
-    floor: Option<Floor>,
 ) -> Option<Pending> {
     let (baseline, arm) = (&workload.arms[0], &workload.arms[place.arm]);
     if baseline.na.is_some() || arm.na.is_some() {
@@ -157,7 +207,7 @@ fn compare(
         stopping => stopping,
     };
     let blocks = Blocks::of(a, control, b);
-    let mut evidence = Evidence::of(&question, &blocks, floor, stopping)?;
+    let mut evidence = Evidence::of(&question, &blocks, place.control, stopping)?;
     if let Some(nodes) = Nodes::of(workload) {
         let places = blocks.places.iter().copied();
         let effects: Vec<(usize, f64)> = places.zip(blocks.effects()).collect();

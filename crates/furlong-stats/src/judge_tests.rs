@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod boundaries;
+mod control;
 mod own_metrics;
 mod precedence;
 mod shares;
@@ -171,50 +172,6 @@ fn five_blocks_decide_nothing_and_say_why() {
     let one = simple([100.0, 100.0, 50.0], 1).judged();
     assert_eq!((only(&one).ci95_pct, only(&one).n_needed), (None, None));
     assert!((only(&one).effect_pct + 50.0).abs() < 0.5);
-}
-
-#[test]
-fn a_control_that_differs_from_the_baseline_withholds_every_verdict() {
-    let workload = simple([100.0, 103.0, 50.0], 10).judged();
-    assert!(workload.control["time"].failed);
-    assert_eq!(only(&workload).verdict, Verdict::Inconclusive);
-    assert!(
-        only(&workload)
-            .reason
-            .as_deref()
-            .unwrap()
-            .contains("control failed")
-    );
-    assert!(warned(&workload, "control failed for time"));
-}
-
-#[test]
-fn without_a_control_there_is_no_verdict() {
-    let mut case = simple([100.0, 100.0, 50.0], 10);
-    case.workload.control.clear();
-    let workload = case.judged();
-    assert_eq!(only(&workload).verdict, Verdict::Inconclusive);
-    assert!(only(&workload).ci95_pct.is_some() && warned(&workload, "no control"));
-}
-
-#[test]
-fn a_noisy_run_is_told_that_its_floor_is_above_the_margin() {
-    let wide = |places| -> Vec<Option<f64>> {
-        let narrow = around(100.0, places, 10).into_iter();
-        narrow
-            .map(|v| v.map(|v| 100.0 + 20.0 * (v - 100.0)))
-            .collect()
-    };
-    let samples = [wide(0), wide(3), wide(7)];
-    let workload = Case::new(&["new"], 10).sampled("time", &samples).judged();
-    assert_eq!(only(&workload).verdict, Verdict::Inconclusive);
-    assert!(
-        only(&workload)
-            .reason
-            .as_deref()
-            .unwrap()
-            .contains("noise floor")
-    );
 }
 
 #[test]

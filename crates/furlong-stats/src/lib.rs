@@ -7,7 +7,8 @@
 //! # Words
 //! - **block**: every arm and the control once, in a random order; the unit of replication.
 //! - **control**: the baseline again, in the same block.
-//! - **floor**: the difference that the control shows between the baseline and itself.
+//! - **floor**: the difference that the control shows between the baseline and itself. It is shown;
+//!   the verdict depends on the interval and the margin alone.
 //! - **margin**: the smallest difference that matters; it is declared before the measurement.
 //!
 //! # Files
@@ -59,7 +60,7 @@ pub use sample_size::{sequential, stein, stopping};
 pub use validation::{promise, simulation};
 
 pub use describe::{Moments, describe};
-pub use judge::judge;
+pub use judge::{judge, judge_together};
 pub use rank::mann_whitney;
 pub use shift::hodges_lehmann;
 pub use student::student;

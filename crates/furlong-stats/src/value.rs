@@ -173,6 +173,18 @@ pub enum Better {
     Higher,
 }
 
+impl Better {
+    /// The direction of an effect with this interval; `None` if it includes no effect.
+    #[must_use]
+    pub fn direction(self, [low, high]: [f64; 2]) -> Option<Direction> {
+        match (self, low > 0.0, high < 0.0) {
+            (Better::Lower, true, _) | (Better::Higher, _, true) => Some(Direction::Worse),
+            (Better::Lower, _, true) | (Better::Higher, true, _) => Some(Direction::Better),
+            _ => None,
+        }
+    }
+}
+
 /// Kind of a metric's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -285,8 +297,8 @@ pub struct Control {
     pub samples: Vec<Option<f64>>,
     /// The noise floor of this run, in per cent; `None` with fewer than two blocks.
     pub floor_pct: Option<f64>,
-    /// True if the control's own 99 % interval excludes no difference: the results are not
-    /// reliable.
+    /// True if the baseline differs from itself by more than chance and more than half the margin:
+    /// the results are not reliable.
     #[serde(default)]
     pub failed: bool,
 }
@@ -339,6 +351,10 @@ pub struct Comparison {
     pub mann_whitney: Option<MannWhitney>,
     /// The verdict.
     pub verdict: Verdict,
+    /// The direction of the effect, if the interval at `level` excludes no effect; also without a
+    /// verdict. Records from before it was stored have none until they are judged again.
+    #[serde(default)]
+    pub direction: Option<Direction>,
     /// The smallest effect, in per cent, for which this run had an 80 % chance of a verdict.
     pub mde_pct: Option<f64>,
     /// Blocks that would probably decide; 10,000 means more than that.
@@ -346,8 +362,8 @@ pub struct Comparison {
     /// `log` or, if a value is not positive, `difference`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<String>,
-    /// The reason why the verdict is no better (control failed, too few blocks, floor above the
-    /// margin).
+    /// The reason why there is no verdict (control failed, too few blocks, interval across the
+    /// margin), or a remark on the one that there is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The effect on each node, if several measured.
@@ -435,6 +451,16 @@ pub struct MannWhitney {
     pub u: f64,
     /// Two-sided p; exact while the number of arrangements allows.
     pub p: f64,
+}
+
+/// The direction of an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// The arm is better than the baseline.
+    Better,
+    /// It is worse.
+    Worse,
 }
 
 /// The conclusion of a comparison.

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::paired::Paired;
-use crate::value::{Better, Verdict};
+use crate::value::{Better, Direction, Verdict};
 
 /// Fewest blocks of a verdict. With fewer, the level of error does not hold under a strong drift,
 /// which leaves little more than the signs of differences to chance.
@@ -52,6 +52,17 @@ impl Scale {
     }
 }
 
+/// State of the control: the baseline, compared with itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// It differs from the baseline by chance at most, or by too little to matter.
+    Passed,
+    /// It differs from the baseline by more than that.
+    Failed,
+    /// There is none.
+    Missing,
+}
+
 /// Parameters of a verdict that are fixed before the effect is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
@@ -59,10 +70,8 @@ pub struct Rule {
     pub better: Better,
     /// Distance of the declared margin from no effect.
     pub margin: f64,
-    /// Distance of the noise floor; `None` without a control, which excludes a verdict.
-    pub floor: Option<f64>,
-    /// The control differs from the baseline by more than chance, which excludes a verdict.
-    pub control_failed: bool,
+    /// Only a control that passed allows a verdict.
+    pub control: Check,
 }
 
 /// Position of an interval against a rule, before any reason to withhold a verdict.
@@ -75,23 +84,16 @@ enum Side {
 }
 
 impl Rule {
-    /// The distance from no effect beyond which the whole interval must be for keep or revert.
-    #[must_use]
-    pub fn threshold(&self) -> f64 {
-        self.margin.max(self.floor.unwrap_or(f64::INFINITY))
+    /// True if `n` blocks and this control allow a claim.
+    fn allows(&self, n: usize) -> bool {
+        n >= BLOCKS_MIN && self.control == Check::Passed
     }
 
-    /// True if this run is quiet enough for the verdict equivalent. Only the declared margin counts
-    /// here: if noise widened it, a true 2 % could become no change.
-    #[must_use]
-    pub fn can_be_equivalent(&self) -> bool {
-        self.floor.is_some_and(|floor| floor <= self.margin)
-    }
-
-    /// The verdict on an interval of the effect from `n` blocks.
+    /// The verdict on an interval of the effect from `n` blocks. Only the margin counts: the
+    /// interval contains the noise already.
     #[must_use]
     pub fn decide(&self, interval: [f64; 2], n: usize) -> Verdict {
-        if n < BLOCKS_MIN || self.control_failed || self.floor.is_none() {
+        if !self.allows(n) {
             return Verdict::Inconclusive;
         }
         match (self.side(interval), self.better) {
@@ -102,12 +104,19 @@ impl Rule {
         }
     }
 
+    /// The direction of an effect whose interval, from `n` blocks, excludes no effect. It is known
+    /// before its size is: also without a verdict, though never without a control that passed.
+    #[must_use]
+    pub fn direction(&self, interval: [f64; 2], n: usize) -> Option<Direction> {
+        self.better.direction(interval).filter(|_| self.allows(n))
+    }
+
     fn side(&self, [low, high]: [f64; 2]) -> Side {
-        if low > self.threshold() {
+        if low > self.margin {
             Side::Greater
-        } else if high < -self.threshold() {
+        } else if high < -self.margin {
             Side::Less
-        } else if self.can_be_equivalent() && -self.margin <= low && high <= self.margin {
+        } else if -self.margin <= low && high <= self.margin {
             Side::Within
         } else {
             Side::Open
@@ -117,13 +126,10 @@ impl Rule {
     /// One-sided p of the best claim that could be made: keep, revert or equivalent.
     #[must_use]
     pub fn best_p(&self, effect: &Paired) -> f64 {
-        let threshold = self.threshold();
-        let beyond = effect.p_above(threshold).min(effect.p_below(-threshold));
-        if self.can_be_equivalent() {
-            beyond.min(effect.p_within(self.margin))
-        } else {
-            beyond
-        }
+        let beyond = effect
+            .p_above(self.margin)
+            .min(effect.p_below(-self.margin));
+        beyond.min(effect.p_within(self.margin))
     }
 }
 
@@ -166,17 +172,16 @@ pub fn gate(interval_pct: [f64; 2], limit_pct: f64, better: Better) -> Gate {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gate, Rule, Scale, gate, no_worse};
+    use super::{Check, Gate, Rule, Scale, gate, no_worse};
     use crate::paired::Paired;
-    use crate::value::{Better, Verdict};
+    use crate::value::{Better, Direction, Verdict};
 
     fn rule() -> Rule {
         let margin = Scale::Log.distance(1.0);
         Rule {
             better: Better::Lower,
             margin,
-            floor: Some(0.005),
-            control_failed: false,
+            control: Check::Passed,
         }
     }
 
@@ -216,41 +221,59 @@ mod tests {
     }
 
     #[test]
-    fn a_floor_above_the_margin_raises_the_bar_and_forbids_equivalence() {
-        let noisy = Rule {
-            floor: Some(0.025),
+    fn an_interval_without_zero_has_a_direction_even_if_the_verdict_is_open() {
+        let higher = Rule {
+            better: Better::Higher,
             ..rule()
         };
-        assert_eq!(noisy.decide([-0.03, -0.02], 10), Verdict::Inconclusive);
-        assert_eq!(noisy.decide([-0.04, -0.03], 10), Verdict::Keep);
-        assert_eq!(noisy.decide([-0.001, 0.001], 10), Verdict::Inconclusive);
-        assert!(!noisy.can_be_equivalent());
+        for (interval, lower, wanted) in [
+            (
+                [0.001, 0.044],
+                Some(Direction::Worse),
+                Verdict::Inconclusive,
+            ),
+            (
+                [-0.044, -0.001],
+                Some(Direction::Better),
+                Verdict::Inconclusive,
+            ),
+            ([0.001, 0.004], Some(Direction::Worse), Verdict::Equivalent),
+            ([0.02, 0.03], Some(Direction::Worse), Verdict::Revert),
+            ([0.0, 0.044], None, Verdict::Inconclusive),
+            ([-0.044, 0.0], None, Verdict::Inconclusive),
+            ([-0.004, 0.004], None, Verdict::Equivalent),
+        ] {
+            assert_eq!(rule().direction(interval, 6), lower, "{interval:?}");
+            assert_eq!(rule().decide(interval, 6), wanted, "{interval:?}");
+            let turned = lower.map(|direction| match direction {
+                Direction::Better => Direction::Worse,
+                Direction::Worse => Direction::Better,
+            });
+            assert_eq!(higher.direction(interval, 6), turned, "{interval:?}");
+        }
     }
 
     #[test]
     fn five_blocks_a_failed_control_or_none_at_all_decide_nothing() {
         let sure = [-0.9, -0.8];
-        assert_eq!(rule().decide(sure, 6), Verdict::Keep);
-        assert_eq!(rule().decide(sure, 5), Verdict::Inconclusive);
-        let failed = Rule {
-            control_failed: true,
-            ..rule()
+        let said = |control, n| {
+            let rule = Rule { control, ..rule() };
+            (rule.decide(sure, n), rule.direction(sure, n))
         };
-        assert_eq!(failed.decide(sure, 60), Verdict::Inconclusive);
-        let blind = Rule {
-            floor: None,
-            ..rule()
-        };
-        assert_eq!(blind.decide(sure, 60), Verdict::Inconclusive);
+        let nothing = (Verdict::Inconclusive, None);
+        assert_eq!(
+            said(Check::Passed, 6),
+            (Verdict::Keep, Some(Direction::Better))
+        );
+        assert_eq!(said(Check::Passed, 5), nothing);
+        assert_eq!(said(Check::Failed, 60), nothing);
+        assert_eq!(said(Check::Missing, 60), nothing);
     }
 
     #[test]
     fn best_p_and_the_interval_agree_at_every_level() {
-        for floor in [0.0, 0.005, 0.02] {
-            let rule = Rule {
-                floor: Some(floor),
-                ..rule()
-            };
+        for margin in [0.0, 0.005, 0.02] {
+            let rule = Rule { margin, ..rule() };
             for i in -60..60 {
                 let effect = Paired {
                     n: 9,
@@ -293,7 +316,6 @@ mod tests {
     fn an_interval_that_touches_a_limit_is_within_the_margin_and_not_beyond_it() {
         let rule = Rule {
             margin: 0.25,
-            floor: Some(0.125),
             ..rule()
         };
         for (interval, wanted) in [
@@ -307,12 +329,6 @@ mod tests {
         ] {
             assert_eq!(rule.decide(interval, 6), wanted, "{interval:?}");
         }
-        let as_noisy = Rule {
-            floor: Some(0.25),
-            ..rule
-        };
-        assert!(as_noisy.can_be_equivalent());
-        assert_eq!(as_noisy.threshold(), 0.25);
     }
 
     #[test]

@@ -6,13 +6,29 @@ use super::drift::{lag1, ljung_box_p, mann_kendall, n_effective, theil_sen};
 use super::nodes::Nodes;
 use super::outliers::outliers;
 use super::verdict::BLOCKS_MIN;
-use crate::value::{CONTROL, Kind, Metric, WorkloadResult};
+use crate::value::{CONTROL, Comparison, Kind, Metric, Verdict, WorkloadResult};
 
 /// With fewer blocks, a trend cannot be told from chance.
 const SERIES_MIN: usize = 8;
 
 /// Significance of a warning: one false alarm in a hundred quiet series is acceptable.
 const ALARM_P: f64 = 0.01;
+
+/// Spread of values, in per cent, above which few blocks of identical programs are called
+/// different more often than is promised.
+const SPREAD_PCT: f64 = 3.0;
+
+/// Blocks that are enough at any spread.
+const BLOCKS_AT_ANY_SPREAD: usize = 10;
+
+/// The beginning of the warning about a control that failed.
+const CONTROL_FAILED: &str = "control failed for ";
+
+/// Removes warnings that an earlier judgement left and this one may not repeat: other workloads, or
+/// another margin, can make a control pass.
+pub fn forget(warnings: &mut Vec<String>) {
+    warnings.retain(|warning| !warning.starts_with(CONTROL_FAILED));
+}
 
 /// All warnings about a workload that has its comparisons.
 #[must_use]
@@ -27,6 +43,7 @@ pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String>
         }
         found.extend(no_control(workload, name));
         found.extend(control_failed(workload, name));
+        found.extend(few_blocks(workload, name));
         found.extend(missing(workload, name));
         if one_machine && let Some(series) = series(workload, name) {
             // A trend correlates neighbours, too: one cause, one warning.
@@ -75,10 +92,30 @@ fn control_failed(workload: &WorkloadResult, metric: &str) -> Option<String> {
         .filter(|control| control.failed)?;
     let floor = control.floor_pct.unwrap_or(f64::NAN);
     Some(format!(
-        "control failed for {metric}: the baseline differs from itself by up to {floor:.2} %, more \
+        "{CONTROL_FAILED}{metric}: the baseline differs from itself by up to {floor:.2} %, more \
          than chance explains; every verdict is inconclusive. Stop other programs and repeat the \
          run"
     ))
+}
+
+/// A narrow decision from few blocks with a wide spread.
+fn few_blocks(workload: &WorkloadResult, metric: &str) -> Option<String> {
+    let summaries = workload.arms.iter().map(|arm| arm.summary.get(metric));
+    let spreads = summaries.filter_map(|summary| summary?.cv_pct);
+    let spread = spreads.fold(0.0, f64::max);
+    let narrow = |c: &&Comparison| {
+        let decided = matches!(c.verdict, Verdict::Keep | Verdict::Revert);
+        let by_chance = c.paired.is_some_and(|test| test.p > ALARM_P);
+        c.metric == metric && c.n < BLOCKS_AT_ANY_SPREAD && decided && by_chance
+    };
+    let narrow = workload.comparisons.iter().find(narrow)?;
+    (spread > SPREAD_PCT).then(|| {
+        format!(
+            "{metric} varies by {spread:.0} %, and {} blocks decided narrowly: repeat the run with \
+             --blocks {BLOCKS_AT_ANY_SPREAD} or more before trusting the verdict",
+            narrow.n
+        )
+    })
 }
 
 fn missing(workload: &WorkloadResult, metric: &str) -> Option<String> {

@@ -15,7 +15,7 @@ use furlong_stats::ratio::{hedges_g, ministat_half_width_pct};
 use furlong_stats::shift::{hodges_lehmann, hodges_lehmann_ratio};
 use furlong_stats::student::Pooled;
 use furlong_stats::value::{Better, TTest, Verdict};
-use furlong_stats::verdict::{BLOCKS_MIN, Rule, Scale};
+use furlong_stats::verdict::{self, BLOCKS_MIN, Rule, Scale};
 use furlong_stats::welch::Unpooled;
 use serde_json::Value;
 
@@ -179,8 +179,7 @@ fn published_comparisons_come_to_their_verdict_and_to_none_with_their_few_runs()
         let rule = Rule {
             better,
             margin,
-            floor: Some(0.0),
-            control_failed: false,
+            control: verdict::Check::Passed,
         };
         let [a, b] = moments(&vector);
         let interval = Unpooled::from_moments(a, b)

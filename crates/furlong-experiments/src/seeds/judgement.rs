@@ -10,7 +10,7 @@ use furlong_stats::distribution::f_sf;
 use furlong_stats::holm::adjust;
 use furlong_stats::rank::{least_p, mann_whitney};
 use furlong_stats::student::Pooled;
-use furlong_stats::verdict::{BLOCKS_MIN, Rule, Scale};
+use furlong_stats::verdict::{BLOCKS_MIN, Check, Rule, Scale};
 use furlong_stats::welch::Unpooled;
 
 /// Margin in per cent: a smaller difference does not matter. The documents declare no other.
@@ -106,9 +106,8 @@ fn tested(better: Better, base: Moments, arm: Moments) -> Judgement {
     let rule = Rule {
         better,
         margin: Scale::Difference.distance(MARGIN_PCT),
-        // A document has no control, so no noise floor is known beyond its own margin.
-        floor: Some(0.0),
-        control_failed: false,
+        // A document has no control: its intervals are taken as they are.
+        control: Check::Passed,
     };
     let n = base.n.min(arm.n);
     let decided = rule.decide(ci95_pct.map(|end| end / 100.0), n);

@@ -10,9 +10,9 @@ use serde::Serialize;
 use super::series::{conditions, effects, level, samples};
 use crate::model::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult};
 use furlong_stats::blocks::{Blocks, present};
-use furlong_stats::control::floor;
+use furlong_stats::control::{Floor, floor};
 use furlong_stats::describe::Moments;
-use furlong_stats::verdict::{Rule, Scale};
+use furlong_stats::verdict::{Check, Rule, Scale};
 use furlong_stats::welch::Unpooled;
 
 /// One figure of two runs.
@@ -38,7 +38,7 @@ pub struct Difference {
     pub effect_pct: f64,
     /// 95 % interval of the change; `None` for an exact metric, or with a single block.
     pub ci95_pct: Option<[f64; 2]>,
-    /// The greater noise floor of the two runs, in per cent.
+    /// The greater noise floor of the two runs, in per cent; it decides nothing.
     pub floor_pct: Option<f64>,
     /// The verdict.
     pub verdict: Verdict,
@@ -144,16 +144,21 @@ impl Pair<'_> {
                 after: self.logarithms(self.later, arm)?,
             },
         };
-        let floor_pct = self.floor(arm);
+        let floors = self.floors(arm);
         let (effect, interval) = sides.change()?;
+        let margin_pct = self.about.margin_pct.unwrap_or(1.0);
         let rule = Rule {
             better: self.about.better,
-            margin: Scale::Log.distance(self.about.margin_pct.unwrap_or(1.0)),
-            floor: match self.about.kind {
-                Kind::Exact => Some(0.0),
-                Kind::Sampled => floor_pct.map(|pct| Scale::Log.distance(pct)),
+            margin: Scale::Log.distance(margin_pct),
+            control: match (self.about.kind, &floors) {
+                (Kind::Exact, _) => Check::Passed,
+                (Kind::Sampled, None) => Check::Missing,
+                (Kind::Sampled, Some(both)) => {
+                    let checks = both.map(|floor| floor.check(margin_pct));
+                    let failed = checks.contains(&Check::Failed);
+                    if failed { Check::Failed } else { Check::Passed }
+                }
             },
-            control_failed: false,
         };
         let (interval, n) = match self.about.kind {
             // An exact value has no interval and needs no repetition.
@@ -184,7 +189,7 @@ impl Pair<'_> {
             after,
             effect_pct: Scale::Log.pct(effect),
             ci95_pct: interval.map(|ends| ends.map(|end| Scale::Log.pct(end))),
-            floor_pct,
+            floor_pct: floors.map(|[before, after]| before.pct.max(after.pct)),
             verdict,
         })
     }
@@ -195,8 +200,8 @@ impl Pair<'_> {
         all.then(|| values.iter().map(|value| value.ln()).collect())
     }
 
-    /// The greater noise floor of the two runs.
-    fn floor(&self, arm: &str) -> Option<f64> {
+    /// The noise floors of the two runs.
+    fn floors(&self, arm: &str) -> Option<[Floor; 2]> {
         let of = |workload: &WorkloadResult| {
             let baseline = &workload.arms.first()?.name;
             let control = &workload.control.get(self.metric)?.samples;
@@ -205,9 +210,9 @@ impl Pair<'_> {
                 Some(control),
                 samples(workload, arm, self.metric)?,
             );
-            Some(floor(&blocks.control_effects(), blocks.scale())?.pct)
+            floor(&blocks.control_effects(), blocks.scale())
         };
-        Some(of(self.earlier)?.max(of(self.later)?))
+        Some([of(self.earlier)?, of(self.later)?])
     }
 }
 

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub use furlong_stats::value::{
-    ArmResult, Better, ByNode, CONTROL, Comparison, Control, ExperimentResult, Fleet, Kind,
-    Machine, MannWhitney, Metric, NodeEffect, NodesTest, ResultFile, Run, SCHEMA, Student, Summary,
-    TTest, VarianceTest, Verdict, WorkloadResult,
+    ArmResult, Better, ByNode, CONTROL, Comparison, Control, Direction, ExperimentResult, Fleet,
+    Kind, Machine, MannWhitney, Metric, NodeEffect, NodesTest, ResultFile, Run, SCHEMA, Student,
+    Summary, TTest, VarianceTest, Verdict, WorkloadResult,
 };

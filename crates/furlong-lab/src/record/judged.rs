@@ -1,9 +1,9 @@
 //! A result with its summaries, comparisons and verdicts. They are never stored, because they
-//! follow from the samples.
+//! follow from the samples: an old run is shown with the verdicts of today's rule.
 #![forbid(unsafe_code)]
 
 use crate::model::result::{Comparison, ExperimentResult, ResultFile};
-use furlong_stats::judge;
+use furlong_stats::judge_together;
 
 /// Judges a result without verdicts. Workloads without a single block or count are left out, with a
 /// note.
@@ -25,14 +25,12 @@ pub fn judged(result: &ResultFile, margin_pct: Option<f64>) -> ResultFile {
         experiment
             .left_out
             .extend(rest.iter().map(|one| format!("{}: not reached", one.name)));
-        for workload in &mut experiment.workloads {
-            judge(
-                workload,
-                &experiment.metrics,
-                &experiment.metric_order,
-                margin_pct,
-            );
-        }
+        judge_together(
+            &mut experiment.workloads,
+            &experiment.metrics,
+            &experiment.metric_order,
+            margin_pct,
+        );
     }
     judged
 }

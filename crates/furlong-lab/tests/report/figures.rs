@@ -163,24 +163,25 @@ pub(crate) fn compare(
     let distance = (effect.abs() - margin).abs().max(1e-9);
     let needed = (2.9 * stddev(&d) / distance).powi(2).ceil().min(10_000.0);
     found.n_needed = Some(needed as u32);
-    let floor = floor(a, q.control).map_or(margin, |f| (1.0 + f / 100.0).ln().max(margin));
     if k < 6 {
         found.reason = Some("at least 6 blocks are needed".to_owned());
     } else {
-        found.verdict = verdict(q.better, [effect - wide, effect + wide], floor, margin);
+        let adjusted = [effect - wide, effect + wide];
+        found.verdict = verdict(q.better, adjusted, margin);
+        found.direction = q.better.direction(adjusted);
     }
     Some(found)
 }
 
-/// The verdict for an interval: beyond the floor, within the margin, or neither.
-fn verdict(better: Better, [low, high]: [f64; 2], floor: f64, margin: f64) -> Verdict {
+/// The verdict for an interval: beyond the margin, within it, or neither.
+fn verdict(better: Better, [low, high]: [f64; 2], margin: f64) -> Verdict {
     let (less, more) = match better {
         Better::Lower => (Verdict::Keep, Verdict::Revert),
         Better::Higher => (Verdict::Revert, Verdict::Keep),
     };
-    if high < -floor {
+    if high < -margin {
         less
-    } else if low > floor {
+    } else if low > margin {
         more
     } else if low > -margin && high < margin {
         Verdict::Equivalent
@@ -221,6 +222,7 @@ pub(crate) fn exact(
             (false, true) => Verdict::Keep,
             (false, false) => Verdict::Revert,
         },
+        direction: better.direction([effect_pct; 2]),
         mde_pct: None,
         n_needed: None,
         scale: None,

@@ -254,7 +254,7 @@ pub(crate) fn control_failed() -> ResultFile {
         .iter_mut()
         .filter(|c| c.metric == "time_ns_per_op")
     {
-        c.verdict = Verdict::Inconclusive;
+        (c.verdict, c.direction) = (Verdict::Inconclusive, None);
         c.reason = Some("the control failed".to_owned());
     }
     w.warnings.push(

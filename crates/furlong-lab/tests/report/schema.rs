@@ -75,12 +75,29 @@ fn a_reader_of_the_schema_meets_every_field_filled() {
 }
 
 #[test]
+fn a_record_from_before_directions_were_stored_can_be_read() {
+    let mut old = written(&odd::named("rich"));
+    let comparisons = "/experiments/0/workloads/0/comparisons";
+    let comparisons = old.pointer_mut(comparisons).and_then(Value::as_array_mut);
+    let mut told = 0;
+    for comparison in comparisons.expect("comparisons") {
+        let fields = comparison.as_object_mut().expect("fields");
+        told += usize::from(fields.remove("direction").is_some_and(|one| !one.is_null()));
+    }
+    assert!(told > 0, "it had directions");
+    assert!(validator(&shipped()).is_valid(&old));
+    let read: ResultFile = serde_json::from_value(old).expect("a result");
+    let mut all = read.experiments[0].workloads[0].comparisons.iter();
+    assert!(all.all(|one| one.direction.is_none()));
+}
+
+#[test]
 fn broken_results_are_refused() {
     let validator = validator(&shipped());
     let whole = written(&odd::named("rich"));
     assert!(validator.is_valid(&whole));
     let workload = "/experiments/0/workloads/0";
-    let breaks: [(String, Value); 14] = [
+    let breaks: [(String, Value); 15] = [
         ("/schema".to_owned(), json!("furlong.result/2")),
         ("/run".to_owned(), json!(null)),
         ("/run/seed".to_owned(), json!(-1)),
@@ -101,6 +118,10 @@ fn broken_results_are_refused() {
             json!(null),
         ),
         (format!("{workload}/comparisons/0/verdict"), json!("same")),
+        (
+            format!("{workload}/comparisons/0/direction"),
+            json!("faster"),
+        ),
         (format!("{workload}/comparisons/0/effect_pct"), json!(null)),
         (format!("{workload}/comparisons/0/ci95_pct"), json!([1.0])),
         (format!("{workload}/comparisons/0/paired/p"), json!(1.5)),

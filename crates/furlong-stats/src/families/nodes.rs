@@ -84,7 +84,7 @@ impl Nodes {
 
 /// The verdict proven by a node's own interval.
 fn claim(rule: &Rule, [low, high]: [f64; 2]) -> Option<Verdict> {
-    let limit = rule.threshold();
+    let limit = rule.margin;
     let (less, more) = match rule.better {
         Better::Lower => (Verdict::Keep, Verdict::Revert),
         Better::Higher => (Verdict::Revert, Verdict::Keep),
@@ -113,7 +113,7 @@ pub fn contradict(comparison: &mut Comparison) {
         .map(|node| node.node.as_str())
         .collect();
     if !against.is_empty() {
-        comparison.verdict = Verdict::Inconclusive;
+        (comparison.verdict, comparison.direction) = (Verdict::Inconclusive, None);
         comparison.reason = Some(format!(
             "the nodes disagree: not so on {}; compare them one by one",
             against.join(", ")

@@ -135,6 +135,8 @@ pub struct Tally {
     pub runs: u32,
     /// With a comparison called keep.
     pub keep: u32,
+    /// With one called keep whose interval is beyond the noise floor, too.
+    pub keep_beyond_floor: u32,
     /// With one called revert.
     pub revert: u32,
     /// With one called equivalent.
@@ -152,6 +154,15 @@ impl Tally {
         let any = |test: fn(&Comparison) -> bool| u32::from(workload.comparisons.iter().any(test));
         self.runs += 1;
         self.keep += any(|c| c.verdict == Verdict::Keep);
+        let floor = |metric: &str| workload.control.get(metric)?.floor_pct;
+        let beyond_floor = |c: &Comparison| {
+            let [_, high] = c.ci_adj_pct.or(c.ci95_pct).unwrap_or([c.effect_pct; 2]);
+            let log = |pct: f64| (pct / 100.0).ln_1p();
+            let beyond = floor(&c.metric).is_some_and(|floor| log(high) < -log(floor));
+            c.verdict == Verdict::Keep && beyond
+        };
+        let comparisons = &workload.comparisons;
+        self.keep_beyond_floor += u32::from(comparisons.iter().any(beyond_floor));
         self.revert += any(|c| c.verdict == Verdict::Revert);
         self.equivalent += any(|c| c.verdict == Verdict::Equivalent);
         self.rejected += any(|c| {

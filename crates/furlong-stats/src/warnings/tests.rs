@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{autocorrelation, control_failed, drift, far_out, missing, of, series};
+use super::{autocorrelation, control_failed, drift, far_out, few_blocks, missing, of, series};
 use crate::drift::{lag1, ljung_box_p, mann_kendall};
 use crate::judge::judge;
 use crate::random::Random;
-use crate::value::{ArmResult, Better, Control, Kind, Metric, WorkloadResult};
+use crate::value::{ArmResult, Better, Control, Kind, Metric, Verdict, WorkloadResult};
 
 fn arm(name: &str, metric: &str, samples: Vec<Option<f64>>) -> ArmResult {
     ArmResult {
@@ -286,4 +286,55 @@ fn a_failed_control_is_reported_with_its_floor() {
     (control.floor_pct, control.failed) = (Some(2.345), true);
     let said = control_failed(&failed, "time").unwrap();
     assert!(said.contains("differs from itself by up to 2.35 %") || said.contains("2.34 %"));
+}
+
+#[test]
+fn few_blocks_with_a_wide_spread_that_decide_narrowly_are_warned_of() {
+    let judged = |blocks: usize, spread: f64, level: f64| {
+        let around = |level: f64, turn: usize| -> Vec<f64> {
+            let off = [0.5, -1.2, 0.9, 1.1, -0.8, -0.5, 0.2, -0.2, 0.4];
+            (0..blocks)
+                .map(|i| level * (1.0 + spread / 100.0 * off[(i * turn) % off.len()]))
+                .collect()
+        };
+        let mut judged = workload(&around(100.0, 1), &around(100.0, 2), &around(level, 4));
+        let metrics = [("time".to_owned(), metric(Kind::Sampled))].into();
+        judge(&mut judged, &metrics, &["time".to_owned()], None);
+        judged
+    };
+    let narrow = judged(6, 5.0, 105.0);
+    let found = &narrow.comparisons[0];
+    let p = found.paired.unwrap().p;
+    assert_eq!(found.verdict, Verdict::Revert, "{found:?}");
+    assert!((0.01..0.05).contains(&p), "{p}");
+    let said = few_blocks(&narrow, "time").unwrap();
+    assert!(said.contains("6 blocks decided narrowly") && said.contains("--blocks 10"));
+    assert!(narrow.warnings.contains(&said));
+    assert_eq!(few_blocks(&narrow, "faults"), None);
+    // Far apart, quiet, open, or from more blocks.
+    let edited = |edit: fn(&mut WorkloadResult)| {
+        let mut other = narrow.clone();
+        edit(&mut other);
+        few_blocks(&other, "time")
+    };
+    assert_eq!(few_blocks(&judged(6, 5.0, 150.0), "time"), None);
+    assert_eq!(
+        edited(|w| w.comparisons[0].verdict = Verdict::Equivalent),
+        None
+    );
+    assert!(edited(|w| w.comparisons[0].n = 9).is_some());
+    assert_eq!(edited(|w| w.comparisons[0].n = 10), None);
+    let spread = |cv_pct| {
+        move |w: &mut WorkloadResult| {
+            for arm in &mut w.arms {
+                arm.summary.get_mut("time").unwrap().cv_pct = Some(1.0);
+            }
+            w.arms[1].summary.get_mut("time").unwrap().cv_pct = Some(cv_pct);
+        }
+    };
+    for (cv_pct, warned) in [(3.0, false), (3.01, true)] {
+        let mut other = narrow.clone();
+        spread(cv_pct)(&mut other);
+        assert_eq!(few_blocks(&other, "time").is_some(), warned, "{cv_pct}");
+    }
 }

@@ -22,15 +22,18 @@ pub(super) fn section() -> Markup {
                       compared within a block, so drift of the machine cancels." }
                 dt { "control" }
                 dd { "The baseline once more in every block. Its difference from the baseline is \
-                      noise; the noise floor is the amount of noise in this run. If the control \
-                      fails, every verdict is inconclusive." }
+                      noise. The noise floor is the amount of noise in this run; it decides \
+                      nothing, because the interval contains the same noise. If the baseline \
+                      differs from itself by more than chance and more than half the margin, the \
+                      control has failed, and every verdict is inconclusive." }
                 dt { "change" }
                 dd { "The change of the metric against the baseline: −26 % is about a quarter \
                       less. For times, “26 % faster” means 26 % less time." }
                 dt { "interval" }
                 dd { "The range of the true change, with 95 % confidence. For a verdict, the whole \
-                      interval must lie beyond the margin or within it. It is widened if several \
-                      claims are made at once." }
+                      interval must lie beyond the margin or within it. If it excludes no change, \
+                      the direction is certain even where the size is open. It is widened if \
+                      several claims are made at once." }
                 dt { "margin" }
                 dd { "The smallest change that matters, chosen before the run." }
                 dt { "exact" }

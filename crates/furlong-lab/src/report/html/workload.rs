@@ -80,7 +80,7 @@ fn figures(id: &str, e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_
                     forest::draw(&format!("{id}f"), w, &main, true),
                     "Intervals against the margin.",
                     "Thick: 95 %; thin: adjusted for several claims. The band is the margin, the \
-                     dotted lines are the noise floor of this run.",
+                     dotted lines are the noise floor of this run, which decides nothing.",
                 ))
                 (figure(
                     order::draw(&format!("{id}o"), w, primary),

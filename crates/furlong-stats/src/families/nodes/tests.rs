@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use super::{NODES, Nodes, claim, differ};
 use crate::blocks::Blocks;
 use crate::comparison::{Evidence, Question};
-use crate::control::Floor;
 use crate::judge;
 use crate::random::Random;
 use crate::stopping::Stopping;
 use crate::value::{ArmResult, Better, Comparison, Control, Kind, Metric, Verdict, WorkloadResult};
-use crate::verdict::Rule;
+use crate::verdict::{Check, Rule};
 
 /// A node's level, the effect on it, and its blocks.
 struct Site {
@@ -94,8 +93,7 @@ fn a_node_claims_only_what_its_whole_interval_says() {
     let rule = Rule {
         better: Better::Lower,
         margin: 0.01,
-        floor: Some(0.005),
-        control_failed: false,
+        control: Check::Passed,
     };
     assert_eq!(claim(&rule, [0.4, 0.5]), Some(Verdict::Revert));
     assert_eq!(claim(&rule, [-0.5, -0.4]), Some(Verdict::Keep));
@@ -167,7 +165,10 @@ fn a_node_that_contradicts_takes_the_verdict_back_and_is_named() {
     ];
     let found = judged(&sites, 0.5, &mut Random::new(3), 1.0);
     assert!(found.ci95_pct.unwrap()[1] < -1.0, "{:?}", found.ci95_pct);
-    assert_eq!(found.verdict, Verdict::Inconclusive);
+    assert_eq!(
+        (found.verdict, found.direction),
+        (Verdict::Inconclusive, None)
+    );
     let reason = found.reason.unwrap();
     assert!(
         reason.contains("the nodes disagree: not so on n2;"),
@@ -222,11 +223,7 @@ fn a_node_claims_at_a_level_adjusted_for_the_number_of_nodes() {
         better: Better::Lower,
         margin_pct: 1.0,
     };
-    let floor = Floor {
-        pct: 0.0,
-        failed: false,
-    };
-    let evidence = Evidence::of(&question, &blocks, Some(floor), Stopping::Planned).unwrap();
+    let evidence = Evidence::of(&question, &blocks, Check::Passed, Stopping::Planned).unwrap();
     // Ten blocks with a standard error of 0.01 a node, which take turns.
     let around = |mean: f64, turn: usize| mean + if turn.is_multiple_of(2) { 0.03 } else { -0.03 };
     let effects = |first: f64, second: f64| -> Vec<(usize, f64)> {

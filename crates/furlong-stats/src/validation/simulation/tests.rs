@@ -260,7 +260,14 @@ fn runs_without_noise_end_as_their_truth_says() {
         ..Tally::default()
     };
     for (ratio, wanted) in [
-        (0.9, Tally { keep: 20, ..none }),
+        (
+            0.9,
+            Tally {
+                keep: 20,
+                keep_beyond_floor: 20,
+                ..none
+            },
+        ),
         (1.1, Tally { revert: 20, ..none }),
         (
             1.005,
@@ -368,6 +375,7 @@ fn a_run_counts_where_its_interval_leaves_out_zero_and_its_p_is_at_most_a_twenti
         }
     );
     for (verdict, wanted) in [
+        // Its effect is above zero here, and so not beyond the floor.
         (Verdict::Keep, Tally { keep: 1, ..once }),
         (Verdict::Revert, Tally { revert: 1, ..once }),
         (
@@ -380,6 +388,30 @@ fn a_run_counts_where_its_interval_leaves_out_zero_and_its_p_is_at_most_a_twenti
     ] {
         assert_eq!(outcome(|one, _| one.verdict = verdict), wanted);
     }
+}
+
+#[test]
+fn a_keep_is_beyond_the_floor_where_its_whole_interval_is() {
+    let kept = |floor_pct, high, adjusted: Option<f64>| {
+        let found = outcome(|one, control| {
+            one.verdict = Verdict::Keep;
+            one.ci95_pct = Some([-60.0, high]);
+            one.ci_adj_pct = adjusted.map(|high| [-60.0, high]);
+            control.floor_pct = floor_pct;
+        });
+        assert_eq!(found.keep, 1);
+        found.keep_beyond_floor
+    };
+    // Twice as much and half as much are as far from no effect.
+    assert_eq!(kept(Some(100.0), -50.01, None), 1);
+    assert_eq!(kept(Some(100.0), -49.99, None), 0);
+    assert_eq!(kept(Some(100.0), -50.01, Some(-49.99)), 0);
+    assert_eq!(kept(None, -50.01, None), 0);
+    let open = outcome(|one, control| {
+        one.ci95_pct = Some([-60.0, -50.01]);
+        control.floor_pct = Some(100.0);
+    });
+    assert_eq!(open.keep_beyond_floor, 0);
 }
 
 #[test]
