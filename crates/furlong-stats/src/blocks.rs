@@ -38,12 +38,8 @@ impl Blocks {
     ) -> Self {
         let mut blocks = Self::default();
         let again = control.unwrap_or(baseline);
-        for i in 0..baseline.len() {
-            let values = (
-                there(baseline.get(i)),
-                there(again.get(i)),
-                there(arm.get(i)),
-            );
+        for (i, a) in baseline.iter().enumerate() {
+            let values = (there(Some(a)), there(again.get(i)), there(arm.get(i)));
             if let (Some(a), Some(again), Some(b)) = values {
                 blocks.places.push(i);
                 blocks.baseline.push(a);

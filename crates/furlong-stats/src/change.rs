@@ -209,19 +209,19 @@ fn best_split(values: &[f64]) -> Option<usize> {
         right += distances(at, &values[..at]);
     }
     let all = right;
-    let mut best = (f64::NEG_INFINITY, SEGMENT_MIN);
+    let mut best: Option<(f64, usize)> = None;
     for at in 1..=n - SEGMENT_MIN {
         // The value before `at` moves to the left side.
         left += distances(at - 1, &values[..at - 1]);
         right -= distances(at - 1, &values[at..]);
         if at >= SEGMENT_MIN {
             let energy = energy(at, n - at, left, right, all - left - right);
-            if energy > best.0 {
-                best = (energy, at);
+            if best.is_none_or(|(most, _)| energy > most) {
+                best = Some((energy, at));
             }
         }
     }
-    Some(best.1)
+    best.map(|(_, at)| at)
 }
 
 /// The statistic from the sums of distances within the sides and across them.

@@ -15,14 +15,12 @@ use super::distribution::normal_upper;
 /// Wilson, JASA 1927.
 #[must_use]
 pub fn interval(found: u64, all: u64, level: f64) -> [f64; 2] {
-    if all == 0 {
-        return [0.0, 1.0];
-    }
     let (n, z) = (all as f64, normal_upper((1.0 - level) / 2.0));
     let share = found as f64 / n;
     let weight = 1.0 + z * z / n;
     let middle = (share + z * z / (2.0 * n)) / weight;
     let half = z / weight * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+    // For none of none both ends are NaN here, which becomes 0 and 1.
     [(middle - half).max(0.0), (middle + half).min(1.0)]
 }
 

@@ -44,9 +44,6 @@ impl Moments {
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len();
-        if n < 2 || !values.iter().all(|v| v.is_finite()) {
-            return None;
-        }
         let mean = mean(values);
         let squares = Sum::of(values.iter().map(|v| (v - mean) * (v - mean)));
         // Error of the mean's own rounding; zero in exact arithmetic.
@@ -54,6 +51,7 @@ impl Moments {
         let variance = (squares - rest * rest / n as f64) / (n as f64 - 1.0);
         // Not `max`: it would turn the NaN of an overflow into a variance of zero.
         let variance = if variance < 0.0 { 0.0 } else { variance };
+        // Fewer than two values, or one that is not finite, have no finite mean and variance.
         (mean.is_finite() && variance.is_finite()).then_some(Self { n, mean, variance })
     }
 
@@ -118,15 +116,16 @@ pub fn median_sorted(sorted: &[f64]) -> f64 {
 /// ```
 #[must_use]
 pub fn describe(values: &[f64]) -> Option<Summary> {
-    if values.is_empty() || !values.iter().all(|v| v.is_finite()) {
+    let moments = Moments::of(values);
+    let described = match values {
+        [only] => only.is_finite(),
+        _ => moments.is_some(),
+    };
+    if !described {
         return None;
     }
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let moments = Moments::of(values);
-    if values.len() > 1 && moments.is_none() {
-        return None;
-    }
     let mean = moments.map_or(values[0], |m| m.mean);
     let stddev = moments.map(|m| m.stddev());
     let cv_pct = stddev

@@ -47,7 +47,8 @@ pub fn least_p(n: usize) -> f64 {
 fn exact(differences: &[f64], bar: f64) -> f64 {
     let (left, right) = differences.split_at(differences.len() / 2);
     let (left, right) = (ascending(signed_sums(left)), ascending(signed_sums(right)));
-    // Sums are symmetric around zero: those at or above the limit are half of all that count.
+    // Sums are symmetric around zero, and the bar is above it: the sums that reach it are half of
+    // all that count.
     let mut first = right.len();
     let mut as_far = 0_u64;
     for l in &left {
@@ -56,7 +57,7 @@ fn exact(differences: &[f64], bar: f64) -> f64 {
         }
         as_far += (right.len() - first) as u64;
     }
-    (2.0 * as_far as f64 / (left.len() as f64 * right.len() as f64)).min(1.0)
+    2.0 * as_far as f64 / (left.len() as f64 * right.len() as f64)
 }
 
 /// Sums under all combinations of signs.

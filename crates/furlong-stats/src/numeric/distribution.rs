@@ -42,11 +42,7 @@ pub fn t_two_sided(t: f64, df: f64) -> f64 {
 /// `p` is between 0 and 1, both excluded; `df` is positive and may be fractional; otherwise NaN.
 #[must_use]
 pub fn t_quantile(p: f64, df: f64) -> f64 {
-    if p < 0.5 {
-        -t_upper(p, df)
-    } else {
-        t_upper(1.0 - p, df)
-    }
+    -t_upper(p, df)
 }
 
 /// The `t` that Student's t with `df` degrees of freedom exceeds with probability `q`. `q` may be
@@ -87,7 +83,7 @@ pub fn t_upper(q: f64, df: f64) -> f64 {
         } else {
             f64::midpoint(low, high)
         };
-        if (next - u).abs() <= 1e-15 * u.abs().max(1.0) {
+        if (next - u).abs() <= 1e-15 {
             return next.exp();
         }
         u = next;
@@ -105,11 +101,7 @@ pub fn normal_sf(z: f64) -> f64 {
 /// probability `p`.
 #[must_use]
 pub fn normal_quantile(p: f64) -> f64 {
-    if p < 0.5 {
-        -normal_upper(p)
-    } else {
-        normal_upper(1.0 - p)
-    }
+    -normal_upper(p)
 }
 
 /// The `z` that a standard normal variable exceeds with probability `q`.

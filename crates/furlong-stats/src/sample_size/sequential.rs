@@ -41,8 +41,9 @@ impl Density {
             _ if i % 2 == 1 => 4.0,
             _ => 2.0,
         };
-        let weight = (0..POINTS)
-            .map(|i| density(at[i]) * simpson(i) * step / 3.0)
+        let places = at.iter().enumerate();
+        let weight = places
+            .map(|(i, at)| density(*at) * simpson(i) * step / 3.0)
             .collect();
         Self { at, weight }
     }
@@ -120,10 +121,8 @@ impl Sequential {
 
     /// Probability that a continuing run has a sum beyond `limit` after `more`.
     fn stops(&self, limit: f64, more: f64) -> f64 {
-        let beyond = |from: f64| {
-            let deviation = more.sqrt();
-            normal_sf((limit - from) / deviation) + normal_sf((limit + from) / deviation)
-        };
+        // Both sides are alike: the density is even.
+        let beyond = |from: f64| 2.0 * normal_sf((limit - from) / more.sqrt());
         self.going_on
             .as_ref()
             .map_or_else(|| beyond(0.0), |before| before.sum(beyond))

@@ -16,11 +16,9 @@ pub const PILOT_BLOCKS: usize = 10;
 pub fn blocks(pilot: &Paired, half_width: f64, level: f64) -> u32 {
     let quantile = t_upper((1.0 - level) / 2.0, pilot.df());
     let wanted = (quantile * pilot.stddev / half_width).powi(2).ceil();
-    if pilot.stddev == 0.0 {
-        return pilot.n as u32;
-    }
-    // The cast saturates at u32; a width of zero requires infinitely many.
-    (wanted.max(pilot.n as f64)) as u32
+    // The cast saturates at u32: a width of zero requires infinitely many. Without a spread either,
+    // the number is NaN, and the pilot's blocks are enough.
+    wanted.max(pilot.n as f64) as u32
 }
 
 /// Interval of the mean of all blocks, with the pilot's spread and degrees of freedom.

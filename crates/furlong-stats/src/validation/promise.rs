@@ -278,16 +278,16 @@ fn levels(same: Cell) -> [Promise; 6] {
         cv_pct: NOISY_CV_PCT,
         ..same
     };
-    let sharp_claims = match same.disturbance {
+    let claims = match same.disturbance {
         Disturbance::Spikes => LEVEL_B_SKEWED,
         _ => LEVEL_B,
     };
     let effect = "(b) effect at the margin";
     [
         Promise::on("(a) no effect, margin 0", no_margin, LEVEL_A),
-        Promise::on(effect, at_margin(SHARP_CV_PCT), sharp_claims),
-        Promise::on(effect, at_margin(same.cv_pct), LEVEL_B),
-        Promise::on(effect, at_margin(NOISY_CV_PCT), LEVEL_B),
+        Promise::on(effect, at_margin(SHARP_CV_PCT), claims),
+        Promise::on(effect, at_margin(same.cv_pct), claims),
+        Promise::on(effect, at_margin(NOISY_CV_PCT), claims),
         Promise::on("(c) no effect, margin 1 %", same, LEVEL_C),
         Promise::on("(c) no effect, margin 1 %", noisy, LEVEL_C_NOISY),
     ]

@@ -55,11 +55,11 @@ fn the_levels_of_error_are_promised_under_every_disturbance_and_number_of_blocks
                 ),
                 format!(
                     "(b) effect at the margin | {disturbance} | {blocks} blocks, CV 1, ratio \
-                     0.990099, margin 1, arms 1 | keep at most 0.03, equivalent at most 0.03"
+                     0.990099, margin 1, arms 1 | keep at most {keep}, equivalent at most 0.03"
                 ),
                 format!(
                     "(b) effect at the margin | {disturbance} | {blocks} blocks, CV 3, ratio \
-                     0.990099, margin 1, arms 1 | keep at most 0.03, equivalent at most 0.03"
+                     0.990099, margin 1, arms 1 | keep at most {keep}, equivalent at most 0.03"
                 ),
                 format!(
                     "(c) no effect, margin 1 % | {disturbance} | {blocks} blocks, CV 1, ratio \
