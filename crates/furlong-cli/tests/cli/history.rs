@@ -76,8 +76,9 @@ fn a_step_is_named_with_its_run_and_noise_is_not() {
     let factor = |number| if number < 15 { 1.0 } else { 1.05 };
     import(&home, (0..24).map(|number| again(number, factor(number))));
     let (page, _) = home.ends(0, &["history", EXPERIMENT, "--workloads", "plain"]);
-    let found: Vec<&str> = page.lines().filter(|line| line.starts_with("- ")).collect();
-    assert_eq!(found.len(), 1, "{page}");
+    let notes = page.lines().filter(|line| line.starts_with("- "));
+    let (noise, found): (Vec<&str>, Vec<&str>) = notes.partition(|line| line.contains(NOISE));
+    assert_eq!((noise.len(), found.len()), (1, 1), "{page}");
     assert!(found[0].contains(&format!("plain, {ARM} / ")), "{page}");
     let named = [name(14), name(15), name(16)];
     assert!(
@@ -91,6 +92,48 @@ fn a_step_is_named_with_its_run_and_noise_is_not() {
     says(&none, &["no stored run has this figure"]);
     let (_, other) = home.ends(2, &["history", "tree-oder"]);
     says(&other, &["`tree-order`"]);
+}
+
+/// The sentence about the historic noise, up to its figure.
+const NOISE: &str = "plain: in 95 of 100 runs the baseline differed from itself by at most ";
+
+#[test]
+fn twenty_runs_tell_how_far_the_baseline_is_from_itself() {
+    let home = Home::new();
+    let all: Vec<ResultFile> = (0..20).map(|number| again(number, 1.0)).collect();
+    import(&home, all[..19].iter().cloned());
+    let history = ["history", EXPERIMENT, "--workloads", "plain"];
+    let (page, _) = home.ends(0, &history);
+    assert!(!page.contains(NOISE), "{page}");
+    import(&home, all[19..].iter().cloned());
+    let (page, _) = home.ends(0, &history);
+    let told = page.split_once(NOISE).expect("the noise").1;
+    let told: f64 = told
+        .split(' ')
+        .next()
+        .and_then(|text| text.parse().ok())
+        .expect("per cent");
+    // Nearly all of the runs are within it, but not all.
+    let off = |result: &ResultFile| {
+        let experiment = &result.experiments[0];
+        let workload = experiment
+            .workloads
+            .iter()
+            .find(|one| one.name == "plain")
+            .expect("it");
+        let metric = &experiment.metric_order[0];
+        let pairs = workload.control[metric].samples.iter();
+        let pairs = pairs.zip(&workload.arms[0].samples[metric]);
+        let logs: Vec<f64> = pairs.map(|(c, a)| (c.unwrap() / a.unwrap()).ln()).collect();
+        100.0
+            * (logs.iter().sum::<f64>() / logs.len() as f64)
+                .abs()
+                .exp_m1()
+    };
+    let beyond = all.iter().filter(|one| off(one) > told + 0.05).count();
+    assert!(beyond <= 1, "{beyond} are beyond {told}");
+    let within = all.iter().filter(|one| off(one) < told - 0.05).count();
+    assert!((15..20).contains(&within), "{within} are within {told}");
 }
 
 #[test]

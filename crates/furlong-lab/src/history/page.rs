@@ -5,7 +5,7 @@ use super::machine_history::History;
 use super::series::{Point, Series, Step};
 use crate::model::result::{Kind, Machine};
 use crate::record::store::Listed;
-use crate::report::quantity::{Scale, fixed, signed};
+use crate::report::quantity::{Scale, fixed, percent, signed};
 use crate::report::sheet::{Grid, Sheet};
 
 /// Bars from the least to the greatest value of a series.
@@ -75,6 +75,13 @@ pub fn experiment(sheet: &mut Sheet, name: &str, question: &str, series: &[Serie
             steps.len().to_string(),
         ]);
         notes.extend(steps.iter().map(|step| sentence(one, step)));
+        if let Some(noise) = one.noise_pct {
+            notes.push(format!(
+                "{}: in 95 of 100 runs the baseline differed from itself by at most {}",
+                one.workload,
+                percent(noise)
+            ));
+        }
         if one.otherwise > 0 {
             notes.push(format!(
                 "{}, {}: {} runs with other parameters are left out",

@@ -12,6 +12,7 @@ use crate::record::ledger::OPERATIONS;
 use crate::record::store::Saved;
 use furlong_stats::blocks::{Blocks, present};
 use furlong_stats::change::changes;
+use furlong_stats::control::historic;
 use furlong_stats::outliers::quantile_sorted;
 use furlong_stats::paired::Paired;
 use furlong_stats::stopping::{STOPPED, STOPPING};
@@ -34,6 +35,9 @@ pub struct Series {
     pub points: Vec<Point>,
     /// Runs left out because they ran the workload with other parameters.
     pub otherwise: usize,
+    /// In 95 of 100 of these runs the baseline differs from itself by at most this, in per cent;
+    /// `None` for a ratio, and with fewer than 20 runs.
+    pub noise_pct: Option<f64>,
 }
 
 /// The figure in one run.
@@ -150,6 +154,10 @@ pub fn series(past: &[Saved], metric: Option<&str>) -> Vec<Series> {
                 baseline: baseline.map(str::to_owned),
                 points,
                 otherwise,
+                noise_pct: match baseline {
+                    None => noise(past, workload, name),
+                    Some(_) => None,
+                },
             };
             if !series.points.is_empty() {
                 found.push(series);
@@ -195,6 +203,24 @@ fn points(
         }
     }
     (points, otherwise)
+}
+
+/// The historic noise of a workload: how far the control was from the baseline in runs like this.
+fn noise(past: &[Saved], like: &WorkloadResult, metric: &str) -> Option<f64> {
+    let workloads = past.iter().filter_map(only).filter_map(|(_, experiment)| {
+        let mut workloads = experiment.workloads.iter();
+        workloads.find(|one| one.name == like.name && conditions(one) == conditions(like))
+    });
+    let means = workloads.filter_map(|workload| {
+        let baseline = samples(workload, &workload.arms.first()?.name, metric)?;
+        let control = &workload.control.get(metric)?.samples;
+        let blocks = Blocks::of(baseline, Some(control), baseline);
+        let effects = blocks.control_effects();
+        let mean = effects.iter().sum::<f64>() / effects.len() as f64;
+        (blocks.n() > 0 && blocks.scale() == Scale::Log).then_some(mean)
+    });
+    let means: Vec<f64> = means.collect();
+    historic(&means).map(|off| Scale::Log.pct(off))
 }
 
 /// The parameters that must be equal for two runs of a workload to be comparable.
