@@ -143,7 +143,8 @@ fn only_the_control_at_the_look_that_decides_counts() {
         let cut = |all: &Vec<Option<f64>>| all[..look].to_vec();
         let samples: Vec<_> = samples.iter().map(cut).collect();
         let mut case = Case::new(&["new"], look).sampled("time", &samples);
-        let rule = serde_json::to_value(Stopping::Early { planned: 30 }).unwrap();
+        let (planned, looks) = (30, 5);
+        let rule = serde_json::to_value(Stopping::Early { planned, looks }).unwrap();
         case.workload.params.insert(STOPPING.to_owned(), rule);
         let workload = case.judged();
         (

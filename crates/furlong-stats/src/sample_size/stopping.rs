@@ -25,6 +25,9 @@ pub const STOPPED: &str = "stopped";
 /// Looks at a workload that may end early, if the rule gives no number.
 pub const LOOKS: u32 = 5;
 
+/// Looks at a comparison that is asked for an answer: the first after a tenth of its time.
+pub const ANSWER_LOOKS: u32 = 10;
+
 /// Errors by planned blocks, looks, blocks, and true for the last look.
 type Known = BTreeMap<(u32, u32, u32, bool), f64>;
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::simulation::{Cell, DISTURBANCES, Disturbance, Tally, simulate};
+use crate::stopping::{ANSWER_LOOKS, LOOKS};
 
 /// The requirement on a share of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -201,8 +202,8 @@ const SELDOM_NOISIEST: &[Claim] = &[Claim::decided(Bound::AtMost(0.025))];
 /// Most blocks of a run that may end early.
 const EARLY_BLOCKS: usize = 30;
 
-/// Blocks in 30 s of a comparison of two commands that take half a second.
-const TIMED_BLOCKS: usize = 20;
+/// Blocks of a comparison for an answer: those in 30 s, if the two commands take half a second.
+const ANSWER_BLOCKS: usize = 20;
 
 /// For runs that end as soon as the verdict is certain: the levels of error, and the guarantee that
 /// they still find existing effects.
@@ -210,7 +211,11 @@ fn early() -> Vec<Promise> {
     let mut all = vec![];
     for disturbance in [Disturbance::None, Disturbance::Linear] {
         let of = |cell: Cell, blocks| Cell {
-            early: true,
+            looks: Some(if blocks == ANSWER_BLOCKS {
+                ANSWER_LOOKS
+            } else {
+                LOOKS
+            }),
             disturbance,
             blocks,
             ..cell
@@ -231,7 +236,7 @@ fn early() -> Vec<Promise> {
         ] {
             all.push(Promise::on(name, of(cell, EARLY_BLOCKS), claims));
         }
-        for blocks in [TIMED_BLOCKS, EARLY_BLOCKS] {
+        for blocks in [ANSWER_BLOCKS, EARLY_BLOCKS] {
             for (cv_pct, claims) in [
                 (NOISY_CV_PCT, SELDOM),
                 (5.0, SELDOM_NOISIER),
@@ -244,7 +249,7 @@ fn early() -> Vec<Promise> {
         }
         for (pct, cv_pct, blocks, claims) in [
             (3.0, 1.0, EARLY_BLOCKS, CERTAIN),
-            (5.0, NOISY_CV_PCT, TIMED_BLOCKS, FOUND),
+            (5.0, NOISY_CV_PCT, ANSWER_BLOCKS, FOUND),
         ] {
             let cell = Cell {
                 cv_pct,

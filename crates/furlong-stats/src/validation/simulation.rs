@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::judge::judge;
 use crate::random::Random;
-use crate::stopping::{LOOKS, STOPPING, Stopping};
+use crate::stopping::{STOPPING, Stopping};
 use crate::value::{
     ArmResult, Better, CONTROL, Comparison, Control, Kind, Metric, Verdict, WorkloadResult,
 };
@@ -106,8 +106,8 @@ pub struct Cell {
     pub arms: usize,
     /// Metrics; the first is primary.
     pub metrics: usize,
-    /// True if the run ends as soon as its verdict is certain.
-    pub early: bool,
+    /// Looks at a run that ends as soon as its verdict is certain; `None` if it never does.
+    pub looks: Option<u32>,
 }
 
 impl Cell {
@@ -123,7 +123,7 @@ impl Cell {
             margin_pct: 1.0,
             arms: 1,
             metrics: 1,
-            early: false,
+            looks: None,
         }
     }
 }
@@ -275,14 +275,12 @@ fn workload(cell: &Cell, names: &[String], random: &mut Random) -> WorkloadResul
 /// The result of a run with interim looks that ends when every verdict is certain.
 fn until_certain(
     whole: &WorkloadResult,
+    looks: u32,
     metrics: &BTreeMap<String, Metric>,
     order: &[String],
 ) -> WorkloadResult {
     let planned = whole.blocks.len() as u32;
-    let rule = Stopping::Early {
-        planned,
-        looks: LOOKS,
-    };
+    let rule = Stopping::Early { planned, looks };
     let mut judged = whole.clone();
     for blocks in (1..=planned).filter(|blocks| rule.looks_at(*blocks)) {
         judged = first_blocks(whole, blocks as usize);
@@ -320,10 +318,9 @@ pub fn simulate(cell: &Cell, runs: u32, seed: u64) -> Tally {
     let mut tally = Tally::default();
     for _ in 0..runs {
         let mut workload = workload(cell, &order, &mut random);
-        if cell.early {
-            workload = until_certain(&workload, &metrics, &order);
-        } else {
-            judge(&mut workload, &metrics, &order, None);
+        match cell.looks {
+            Some(looks) => workload = until_certain(&workload, looks, &metrics, &order),
+            None => judge(&mut workload, &metrics, &order, None),
         }
         tally.add(&workload);
     }

@@ -10,11 +10,8 @@ use crate::record::ledger::Place;
 use furlong_stats::blocks::Blocks;
 use furlong_stats::judge;
 use furlong_stats::paired::Paired;
-use furlong_stats::stopping::{STOPPED, STOPPING, Stopped, Stopping};
+use furlong_stats::stopping::{ANSWER_LOOKS, STOPPED, STOPPING, Stopped, Stopping};
 use furlong_stats::verdict::BLOCKS_MIN;
-
-/// Looks at a comparison that is asked for an answer: the first after a tenth of its time.
-const ANSWER_LOOKS: u32 = 10;
 
 /// Time limit of a workload.
 pub(super) struct Clock {

@@ -22,7 +22,8 @@ fn line(promise: &Promise) -> String {
         cell.ratio,
         cell.margin_pct,
         cell.arms,
-        if cell.early { ", early" } else { "" },
+        cell.looks
+            .map_or(String::new(), |looks| format!(", {looks} looks")),
         claims.join(", ")
     )
 }
@@ -171,7 +172,8 @@ fn power_several_arms_few_blocks_and_early_ends_have_their_promises() {
     }
     for disturbance in ["none", "linear drift 2σ"] {
         wanted.extend(EARLY.iter().map(|(name, cell, claims)| {
-            format!("early: {name} | {disturbance} | {cell}, arms 1, early | {claims}")
+            let looks = if cell.starts_with("20") { 10 } else { 5 };
+            format!("early: {name} | {disturbance} | {cell}, arms 1, {looks} looks | {claims}")
         }));
     }
     let found: Vec<String> = all().iter().skip(errors(&BLOCKS).len()).map(line).collect();

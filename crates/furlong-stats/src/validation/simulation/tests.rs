@@ -223,12 +223,12 @@ fn a_run_that_may_end_early_ends_at_the_first_look_without_an_open_verdict() {
         let cell = Cell {
             ratio: 0.98,
             arms: 2,
-            early: true,
+            looks: Some(5),
             ..Cell::quiet(30)
         };
         let (metrics, names) = metrics(&cell);
         let whole = workload(&cell, &names, &mut Random::new(seed));
-        let judged = until_certain(&whole, &metrics, &names);
+        let judged = until_certain(&whole, 5, &metrics, &names);
         // Looks are at fifths of the plan.
         let open_at = |blocks: usize| {
             let mut part = first_blocks(&whole, blocks);
@@ -284,14 +284,14 @@ fn runs_without_noise_end_as_their_truth_says() {
             },
         ),
     ] {
-        for early in [false, true] {
+        for looks in [None, Some(5), Some(10)] {
             let cell = Cell {
                 cv_pct: 0.0,
                 ratio,
-                early,
+                looks,
                 ..Cell::quiet(6)
             };
-            assert_eq!(certain(&cell), wanted, "{ratio} {early}");
+            assert_eq!(certain(&cell), wanted, "{ratio} {looks:?}");
         }
     }
 }
