@@ -15,13 +15,9 @@ pub(super) fn told(metric: &Metric, c: &Comparison) -> &'static str {
     };
     match c.verdict {
         Verdict::Equivalent => "same",
-        Verdict::Keep | Verdict::Revert if c.effect_pct > 0.0 => up,
-        Verdict::Keep | Verdict::Revert => down,
-        Verdict::Inconclusive => match deciding(c) {
-            Some([low, _]) if low > 0.0 => up,
-            Some([_, high]) if high < 0.0 => down,
-            _ => "cannot tell",
-        },
+        Verdict::Inconclusive if c.direction.is_none() => "cannot tell",
+        _ if c.effect_pct > 0.0 => up,
+        _ => down,
     }
 }
 
@@ -102,7 +98,7 @@ pub(super) fn answer(metric: &Metric, c: &Comparison, [baseline, arm]: [&str; 2]
         Verdict::Keep | Verdict::Revert => String::new(),
         Verdict::Equivalent => format!("; all of it within the margin of {margin}"),
         Verdict::Inconclusive if word == "cannot tell" => format!("; margin {margin}"),
-        Verdict::Inconclusive => format!("; not certainly above the margin of {margin}"),
+        Verdict::Inconclusive => format!("; whether by more than the margin of {margin} is open"),
     };
     format!("{word}: {change}{interval}{close}; {}", blocks(c.n as u64))
 }

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use furlong_lab::model::README;
-use furlong_lab::model::result::{ResultFile, Verdict};
+use furlong_lab::model::result::{Better, ResultFile, Verdict};
 use furlong_lab::report::terminal::{Style, answer};
 use unicode_width::UnicodeWidthStr;
 
@@ -21,6 +21,7 @@ fn changed(effect_pct: f64, ci: [f64; 2], verdict: Verdict) -> ResultFile {
     for c in w.comparisons.iter_mut().take(1) {
         (c.effect_pct, c.ci95_pct, c.verdict) = (effect_pct, Some(ci), verdict);
         (c.ci_adj_pct, c.n_needed) = (None, Some(46));
+        c.direction = Better::Lower.direction(ci);
     }
     file
 }
@@ -103,7 +104,7 @@ fn the_sentence_says_direction_size_interval_and_what_is_open() {
             [0.1, 4.4],
             Verdict::Inconclusive,
             "slower: allocator-new takes 2.2 % more time than allocator-old, 95 % interval \
-             [0.1, 4.4]; not certainly above the margin of 1 %; 10 blocks",
+             [0.1, 4.4]; whether by more than the margin of 1 % is open; 10 blocks",
         ),
         (
             -0.6,
@@ -115,6 +116,14 @@ fn the_sentence_says_direction_size_interval_and_what_is_open() {
     ] {
         assert_eq!(sentence(&changed(effect, ci, verdict)), wanted);
     }
+}
+
+#[test]
+fn a_failed_control_has_no_direction() {
+    let mut file = changed(2.2, [0.1, 4.4], Verdict::Inconclusive);
+    file.experiments[0].workloads[0].comparisons[0].direction = None;
+    let text = sentence(&file);
+    assert!(text.starts_with("cannot tell: "), "{text}");
 }
 
 #[test]
