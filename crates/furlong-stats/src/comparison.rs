@@ -97,7 +97,7 @@ impl Evidence {
             return None;
         }
         let effect = stopping.effect(&effects);
-        let constant = n > 1 && blocks.is_constant();
+        let constant = blocks.is_constant();
         let mean = effect.map_or(effects[0], |e| e.mean);
         let least = blocks.least_effect();
         let mut comparison = question.blank(n, scale.pct(mean));

@@ -138,6 +138,14 @@ mod tests {
     }
 
     #[test]
+    fn a_range_that_no_number_holds_is_no_comparison() {
+        let found = |a: [f64; 2], b: [f64; 2]| compare(&a, &b, 1.0, Better::Lower);
+        // One input grows by 400 orders of magnitude, and the mean of both by 200.
+        assert_eq!(found([1e-200, 1.0], [1e200, 1.0]), None);
+        assert!(found([1e-200, 1.0], [1e-100, 1.0]).is_some());
+    }
+
+    #[test]
     fn a_count_from_zero_has_a_finite_change_and_says_so() {
         let found = compare(&[0.0], &[7.0], 1.0, Better::Lower).unwrap();
         assert_eq!((found.effect_pct, found.from_zero), (200.0, true));

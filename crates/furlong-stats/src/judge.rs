@@ -222,19 +222,20 @@ fn compare(
 /// Gives every comparison its verdict, at the level that results from `alpha` by Holm's method. The
 /// primary metric's family is all arms; that of secondary metrics is all those of one arm.
 fn decide(pending: Vec<Pending>, alpha: f64) -> Vec<Comparison> {
-    let mut families: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
+    let mut families: BTreeMap<Option<String>, Vec<(usize, f64)>> = BTreeMap::new();
     for (i, one) in pending.iter().enumerate() {
         if let Pending::Sampled { evidence, primary } = one
             && evidence.is_tested()
         {
             let family = (!primary).then(|| evidence.comparison.arm.clone());
-            families.entry(family).or_default().push(i);
+            let members = families.entry(family).or_default();
+            members.push((i, evidence.best_p()));
         }
     }
     let mut placed = vec![(1.0 - alpha, 1); pending.len()];
     for members in families.values() {
-        let p: Vec<f64> = members.iter().map(|&i| best_p(&pending[i])).collect();
-        for (&i, level) in members.iter().zip(holm::levels(&p, alpha)) {
+        let p: Vec<f64> = members.iter().map(|(_, p)| *p).collect();
+        for (&(i, _), level) in members.iter().zip(holm::levels(&p, alpha)) {
             placed[i] = (level, members.len());
         }
     }
@@ -250,11 +251,4 @@ fn decide(pending: Vec<Pending>, alpha: f64) -> Vec<Comparison> {
             }
         });
     decided.collect()
-}
-
-fn best_p(pending: &Pending) -> f64 {
-    match pending {
-        Pending::Done(_) => 1.0,
-        Pending::Sampled { evidence, .. } => evidence.best_p(),
-    }
 }

@@ -293,3 +293,25 @@ fn levels_that_are_equal_or_of_one_value_have_a_p_of_one() {
     assert_eq!(p_of(&[1.0], &[3.0, 2.0, 1.0]), 1.0);
     assert_eq!(p_of(&[2.0; 3], &[1.0; 3]), 0.0);
 }
+
+#[test]
+fn a_change_is_tested_beside_its_neighbours_and_not_beside_theirs() {
+    let noise = [0.1, -0.3, 0.2, 0.4, -0.1, -0.2, 0.3, -0.4];
+    let values: Vec<f64> = (0..40)
+        .map(|i| f64::from(i / 8) * 0.4 + noise[(i * 3 % 8) as usize])
+        .collect();
+    let splits = [8, 16, 24, 32];
+    let p = |values: &[f64], place| Change::between(values, &splits, place).p;
+    let wild = |places: std::ops::Range<usize>| {
+        let mut wild = values.clone();
+        for (i, value) in wild[places].iter_mut().enumerate() {
+            *value += if i % 2 == 0 { 9.0 } else { -9.0 };
+        }
+        wild
+    };
+    // Two levels on either side count.
+    assert_eq!(p(&wild(0..16), 3), p(&values, 3));
+    assert_ne!(p(&wild(16..24), 3), p(&values, 3));
+    assert_eq!(p(&wild(24..40), 0), p(&values, 0));
+    assert_ne!(p(&wild(16..24), 0), p(&values, 0));
+}

@@ -147,6 +147,18 @@ mod tests {
     use super::{Moments, describe, median};
 
     #[test]
+    fn equal_values_vary_by_no_more_than_their_rounding() {
+        let mut random = crate::random::Random::new(2);
+        for n in 2..40 {
+            for _ in 0..200 {
+                let value = random.uniform();
+                let found = Moments::of(&vec![value; n]).unwrap();
+                assert!(found.variance.abs() < 1e-30, "{n} times {value}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
     fn the_coefficient_of_variation_is_in_per_cent_of_the_mean() {
         assert_eq!(describe(&[2.0, 4.0, 6.0]).unwrap().cv_pct, Some(50.0));
     }

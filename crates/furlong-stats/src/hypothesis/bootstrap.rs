@@ -120,6 +120,7 @@ mod tests {
     use super::{acceleration, interval, paired_ratio_of_medians, ratio_of_medians};
     use crate::describe::median;
     use crate::distribution::{normal_quantile, normal_sf};
+    use crate::outliers::quantile_sorted;
     use crate::random::Random;
 
     #[test]
@@ -224,6 +225,46 @@ mod tests {
             .collect();
         let wanted = interval(of(&a, b), pairs, &left, 0.9);
         assert_eq!(paired_ratio_of_medians(&a, b, 0.9, 3), wanted);
+    }
+
+    #[test]
+    fn ten_thousand_resamples_of_pairs_make_the_interval() {
+        let mut random = Random::new(8);
+        let mut values = |level: f64| -> Vec<f64> {
+            let noise = (0..25).map(|_| level + random.normal());
+            noise.collect()
+        };
+        let (a, b) = (values(10.0), values(12.0));
+        let of = |blocks: &[usize]| {
+            let chosen = |v: &[f64]| blocks.iter().map(|&i| v[i]).collect::<Vec<f64>>();
+            median(&chosen(&b)) / median(&chosen(&a))
+        };
+        let mut random = Random::new(9);
+        let resamples = (0..10_000).map(|_| {
+            let blocks: Vec<usize> = (0..25).map(|_| random.below(25)).collect();
+            of(&blocks)
+        });
+        let resamples: Vec<f64> = resamples.collect();
+        let rest = |left: usize| (0..25).filter(|i| *i != left).collect::<Vec<usize>>();
+        let without: Vec<f64> = (0..25).map(|left| of(&rest(left))).collect();
+        let all: Vec<usize> = (0..25).collect();
+        let wanted = interval(of(&all), resamples, &without, 0.9);
+        assert_eq!(paired_ratio_of_medians(&a, &b, 0.9, 9), wanted);
+    }
+
+    #[test]
+    fn resamples_that_equal_the_estimate_count_half_below_it() {
+        let resamples: Vec<f64> = [1.0, 1.5, 1.8, 2.0, 2.0, 2.0, 2.0, 2.2, 2.5, 3.0].to_vec();
+        let [low, high] = interval(2.0, resamples.clone(), &[2.0; 4], 0.8).unwrap();
+        // As many are below as above, so that nothing is corrected.
+        assert!(
+            (low - quantile_sorted(&resamples, 0.1)).abs() < 1e-9,
+            "{low}"
+        );
+        assert!(
+            (high - quantile_sorted(&resamples, 0.9)).abs() < 1e-9,
+            "{high}"
+        );
     }
 
     #[test]

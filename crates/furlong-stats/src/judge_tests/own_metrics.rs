@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Case, around};
-use crate::value::{Kind, Verdict};
+use crate::value::{ExperimentResult, Kind, Verdict};
 
 #[test]
 fn a_workload_is_decided_by_the_first_metric_that_it_has_within_its_own_margin() {
@@ -55,4 +55,35 @@ fn what_is_sampled_stands_in_for_a_count_and_a_count_for_nothing_that_is_sampled
     assert_eq!(deciding(Kind::Sampled, &[]), "time");
     assert_eq!(deciding(Kind::Exact, &[2.0, 3.0]), "calls");
     assert_eq!(deciding(Kind::Sampled, &[2.0, 3.0]), "first");
+}
+
+#[test]
+fn a_metric_is_the_one_asked_for_or_the_one_that_decides() {
+    let samples = [0, 3, 7].map(|places| around(100.0, places, 10));
+    let mut case = Case::new(&["new"], 10);
+    case.declare("bandwidth", Kind::Sampled);
+    let case = case.sampled("time", &samples);
+    let experiment = ExperimentResult {
+        name: "any".to_owned(),
+        question: String::new(),
+        metrics: case.metrics,
+        metric_order: case.order,
+        workloads: vec![],
+        left_out: vec![],
+    };
+    let wanted = |name| {
+        let found = experiment.wanted(name, &case.workload);
+        found.map(|(name, _)| name)
+    };
+    assert_eq!(wanted(Some("bandwidth")), Some("bandwidth"));
+    assert_eq!(wanted(None), Some("time"));
+    assert_eq!(wanted(Some("other")), None);
+}
+
+#[test]
+fn verdicts_are_counted_in_their_order_without_those_that_nothing_has() {
+    let all = [Verdict::Revert, Verdict::Keep, Verdict::Revert];
+    let counted = [(Verdict::Keep, 1), (Verdict::Revert, 2)];
+    assert_eq!(Verdict::tally(&all), counted);
+    assert_eq!(Verdict::tally(&[]), []);
 }

@@ -138,7 +138,7 @@ pub fn level(bound: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sequential, level};
+    use super::{Density, Sequential, level};
     use crate::random::Random;
 
     fn bounds(looks: u32) -> Vec<f64> {
@@ -165,6 +165,14 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_density_is_integrated_as_simpson_does() {
+        // Exact for polynomials up to the third degree.
+        let density = Density::new(2.0, |x| 1.0 + x + x * x);
+        assert!((density.sum(|_| 1.0) - (4.0 + 16.0 / 3.0)).abs() < 1e-12);
+        assert!((density.sum(|x| x) - 16.0 / 3.0).abs() < 1e-12);
     }
 
     #[test]

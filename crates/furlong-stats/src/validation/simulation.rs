@@ -244,8 +244,7 @@ fn workload(cell: &Cell, names: &[String], random: &mut Random) -> WorkloadResul
             name.clone(),
             Control {
                 samples,
-                floor_pct: None,
-                failed: false,
+                ..Control::blank()
             },
         );
         for (arm, samples) in arms.iter_mut().zip(std::iter::once(baseline).chain(taken)) {
