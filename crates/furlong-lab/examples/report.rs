@@ -49,6 +49,7 @@ fn write(folder: &Path, name: &str, file: &ResultFile) -> Result<(), String> {
         markdown: path("md"),
         html: path("html"),
         junit: path("xml"),
+        ..Targets::default()
     };
     targets.check().map_err(|e| e.to_string())?;
     targets.write(file).map_err(|e| e.to_string())?;

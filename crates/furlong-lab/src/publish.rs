@@ -33,16 +33,20 @@ pub fn check(targets: &Targets) -> Result<(), Error> {
 ///
 /// Reports could not be written. Everything else is shown and written.
 pub fn publish(result: &ResultFile, targets: &Targets, details: bool) -> Result<(), Error> {
+    let of = |colour| Style {
+        time_unit: targets.time_unit,
+        ..style(colour)
+    };
     let form = if details {
         terminal::render
     } else {
         terminal::answer
     };
     let shown = if targets.uses_stdout() {
-        talk::say(form(result, &style(false)).trim_end());
+        talk::say(form(result, &of(false)).trim_end());
         Ok(())
     } else {
-        talk::data(&form(result, &style(talk::colour())))
+        talk::data(&form(result, &of(talk::colour())))
     };
     // Written even if nothing can be shown.
     let written = targets.write(result);
@@ -138,5 +142,9 @@ pub fn style(colour: bool) -> Style {
     let asked =
         || terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| usize::from(columns));
     let width = given.or_else(asked).unwrap_or(Style::default().width);
-    Style { width, colour }
+    Style {
+        width,
+        colour,
+        ..Style::default()
+    }
 }

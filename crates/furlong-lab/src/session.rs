@@ -433,7 +433,7 @@ fn missing(schedule: &Schedule, result: &ResultFile) -> usize {
                     None => scheduled.blocks as usize,
                 };
                 let blocks = planned.saturating_sub(workload.blocks.len());
-                failed + control + blocks * (able.count() + 1)
+                failed + control + blocks * entry.processes(scheduled).len()
             })
     });
     missing.sum()

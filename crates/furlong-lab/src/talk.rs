@@ -10,6 +10,8 @@ use crate::error::{Error, cause};
 pub enum Voice {
     /// Progress, notes, warnings.
     Normal,
+    /// Notes and warnings: the commands themselves print to the terminal.
+    Steady,
     /// Warnings only.
     Quiet,
 }
@@ -17,7 +19,7 @@ pub enum Voice {
 impl Voice {
     /// Prints a note.
     pub fn note(self, text: &str) {
-        if self == Voice::Normal {
+        if self != Voice::Quiet {
             say(text);
         }
     }

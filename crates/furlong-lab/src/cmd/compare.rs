@@ -1,8 +1,11 @@
 //! `furlong compare`: any commands, from their command lines to a verdict.
 #![forbid(unsafe_code)]
 
+mod amount;
 mod names;
+mod other_names;
 mod subject;
+mod values;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,36 +21,31 @@ use crate::measure::campaign::End;
 use crate::measure::commands::comparison::Timed;
 use crate::measure::commands::parameter::Parameter;
 use crate::measure::commands::pattern::Printed;
+use crate::measure::instructions::metrics_of_commands;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::launch::command::Shell;
+use crate::measure::launch::launcher::Output;
 use crate::measure::sampler::{Pass, Sampler};
-use crate::model::Counters;
+use crate::model::command_fact::{COMMANDS, CommandFact, PARAMETERS};
 use crate::model::result::Better;
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
-use crate::model::{Profile, Workload};
-use crate::options::Settings;
-use crate::options::{FailOn, Marks, RESUME, Showing, percent, seconds};
+use crate::model::{Counters, MetricPlan, Profile, Workload};
+use crate::nearest::unknown;
+use crate::options::{Exports, FailOn, Marks, Options, RESUME, Settings, Showing};
+use crate::options::{percent, seconds};
 use crate::publish;
 use crate::session::{Session, new_seed};
 use crate::talk::Voice;
+use amount::{Amount, Usual};
 use furlong_stats::stopping::Stopping;
 use furlong_stats::verdict::BLOCKS_MIN;
+use names::{Name, Names};
+use other_names::OtherNames;
 use subject::{Filled, Ready, Subject, counted};
+use values::Ignored;
 
 /// Name of the experiment.
 const EXPERIMENT: &str = "compare";
-
-/// Default number of blocks on a fleet.
-const BLOCKS: u32 = 10;
-
-/// Default seconds of a comparison.
-const ANSWER_S: f64 = 30.0;
-
-/// Most blocks of a comparison without a number of them.
-const ANSWER_BLOCKS: u32 = 5000;
-
-/// Fact about a workload: a sweep's values for its commands, by arm.
-const PARAMETERS: &str = "parameters";
 
 /// Fact about a workload whose commands may fail.
 const IGNORE_FAILURE: &str = "ignore_failure";
@@ -56,23 +54,21 @@ const IGNORE_FAILURE: &str = "ignore_failure";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Two or more commands, or one with a parameter; the first is the baseline of the others
+    /// Commands; the first is the baseline of the others, and a single one is only timed
     #[arg(value_name = "COMMAND", conflicts_with = RESUME)]
     pub commands: Vec<String>,
-    /// A name for each command [default: the command itself]
-    #[arg(short, long, value_name = "A,B,..", value_delimiter = ',', conflicts_with = RESUME)]
-    pub names: Vec<String>,
-    /// Runs of each command, or their maximum; a verdict needs 6 [default: until the verdict is
-    /// certain, for at most 30 s or 6 runs; with --early at most 30, with --until at most 1000]
-    #[arg(long, visible_alias = "runs", value_name = "N", conflicts_with = RESUME)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub blocks: Option<u32>,
-    /// Run each command this many times before the first run that counts
-    #[arg(short, long, value_name = "N", default_value_t = 0, conflicts_with = RESUME)]
-    pub warmup: u32,
+    /// Names of the commands.
+    #[command(flatten)]
+    pub names: Names,
+    /// Number of runs.
+    #[command(flatten)]
+    pub amount: Amount,
     /// Run this (by sh) before every run of a command; once for all, or once for each
     #[arg(short, long, value_name = "COMMAND", conflicts_with = RESUME)]
     pub prepare: Vec<String>,
+    /// Run this (by sh) after every run of a command; once for all, or once for each
+    #[arg(short = 'C', long, value_name = "COMMAND", conflicts_with = RESUME)]
+    pub conclude: Vec<String>,
     /// Run this (by sh) once before everything else
     #[arg(short, long, value_name = "COMMAND", conflicts_with = RESUME)]
     pub setup: Option<String>,
@@ -93,37 +89,53 @@ pub struct Args {
     #[arg(allow_hyphen_values = true, conflicts_with = RESUME)]
     pub parameter_list: Vec<String>,
     /// Find a figure in the output of the commands: a group of this regular expression, whose name
-    /// it gets, or the whole match; the last match counts, and the first --metric decides the
-    /// verdict
-    #[arg(short, long, value_name = "REGEX", allow_hyphen_values = true, conflicts_with = RESUME)]
+    /// it gets, or the whole match; the last match counts
+    #[arg(long, value_name = "REGEX", allow_hyphen_values = true, conflicts_with = RESUME)]
     pub metric: Vec<String>,
     /// Unit of the figure of --metric
     #[arg(long, value_name = "UNIT", requires = "metric", conflicts_with = RESUME)]
     pub unit: Vec<String>,
     /// Better direction of --metric: lower or higher [default: lower]
-    #[arg(long, value_name = "WAY", requires = "metric", value_parser = better)]
+    #[arg(long, value_name = "WAY", requires = "metric", value_parser = values::better)]
     #[arg(conflicts_with = RESUME)]
     pub better: Vec<Better>,
+    /// Metric that decides the verdict [default: the first --metric, else wall_s]
+    #[arg(long, value_name = "METRIC", conflicts_with = RESUME)]
+    pub primary: Option<String>,
     /// Require the same output from all commands; a difference ends the comparison
     #[arg(long, conflicts_with = RESUME)]
     pub same_output: bool,
     /// Conditions under which it ends.
     #[command(flatten)]
     pub enough: Enough,
-    /// Run the commands by a shell, sh if none is named; `none` forbids it [default: sh, for all
+    /// Run the commands by this shell, sh if none is named; `none` forbids it [default: sh, for all
     /// commands, if one of them needs a shell]
     #[arg(short = 'S', long, value_name = "SHELL", conflicts_with = RESUME)]
-    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "sh")]
-    pub shell: Option<String>,
-    /// File to use as the standard input of the commands
-    #[arg(long, value_name = "FILE", default_value = "/dev/null", conflicts_with = RESUME)]
+    #[arg(num_args = 0..=1, default_missing_value = "default", value_parser = values::shell)]
+    pub shell: Option<Shell>,
+    /// Run the commands without a shell, as --shell=none
+    #[arg(short = 'N', conflicts_with_all = ["shell", RESUME])]
+    pub no_shell: bool,
+    /// File to use as the standard input of the commands; `null` is empty
+    #[arg(long, value_name = "FILE", default_value = "null", value_parser = values::input)]
+    #[arg(conflicts_with = RESUME)]
     pub input: PathBuf,
+    /// Destination of the commands' standard output: null, pipe (read and discarded), inherit or a
+    /// file; once for all, or once for each [default: null]
+    #[arg(long, value_name = "WHERE", value_parser = values::output)]
+    #[arg(conflicts_with_all = ["metric", "same_output", RESUME])]
+    pub output: Vec<Output>,
+    /// Show the output of the commands, as --output inherit
+    #[arg(long, conflicts_with_all = ["output", "metric", "same_output", RESUME])]
+    pub show_output: bool,
     /// Stop a command that takes longer, as failed [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub timeout: Option<f64>,
-    /// Count runs that end with an exit code other than 0, or by a signal
-    #[arg(short, long, conflicts_with = RESUME)]
-    pub ignore_failure: bool,
+    /// Count runs that end with an exit code other than 0, or by a signal; with CODES only those
+    #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "all-non-zero", value_parser = values::ignored)]
+    #[arg(conflicts_with = RESUME)]
+    pub ignore_failure: Option<Ignored>,
     /// Seed of the order of the commands in every block [default: a random one]
     #[arg(long, value_name = "S", conflicts_with = RESUME)]
     pub seed: Option<u64>,
@@ -142,12 +154,18 @@ pub struct Args {
     /// Words for the record.
     #[command(flatten)]
     pub marks: Marks,
-    /// Exit with 3 if a command gets this verdict in wall time, or in the first --metric
+    /// Exit with 3 if a command gets this verdict in the primary metric
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
+    /// Options with another name here.
+    #[command(flatten)]
+    pub other_names: OtherNames,
     /// Source and destinations of the result.
     #[command(flatten)]
     pub showing: Showing,
+    /// Exports in another tool's formats.
+    #[command(flatten)]
+    pub exports: Exports,
     /// Place of measurement.
     #[command(flatten)]
     pub place: Where,
@@ -155,6 +173,7 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
+  furlong compare 'sort big.txt'
   furlong compare 'sort big.txt' 'sort --parallel=1 big.txt'
   furlong compare --names old,new --warmup 1 ./server-old ./server-new
   furlong compare --prepare 'sync' --input data.json 'jq .' 'gojq .'
@@ -171,8 +190,10 @@ Examples:
 /// Bad input, before anything is measured; afterwards a failed command or another failure.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
-    let options = args.showing.options(&settings, &args.fail_on);
+    let mut options = args.showing.options(&settings, &args.fail_on);
+    options.targets = args.exports.with(options.targets);
     publish::check(&options.targets)?;
+    args.prepare_terminal(&mut options)?;
     let voice = options.voice;
     args.place.check()?;
     if args.place.on == On::Slurm {
@@ -234,67 +255,71 @@ pub(crate) fn at_work(
 /// Returns the longest time that the comparison takes, if its commands have no number of runs.
 fn limit(schedule: &Schedule) -> Option<String> {
     let workloads = &schedule.experiments.first()?.workloads;
-    let Stopping::Answer { limit_s } = workloads.first()?.stopping() else {
+    let first = workloads.first()?;
+    let Stopping::Answer { limit_s } = first.stopping() else {
         return None;
     };
+    let least = first.blocks.min(first.min_blocks().max(BLOCKS_MIN as u32));
     let each = match workloads.len() {
         1 => String::new(),
         many => format!(" for each of {many} settings"),
     };
     Some(format!(
-        "at most {limit_s} s or {BLOCKS_MIN} blocks{each}; ends when the verdict is certain"
+        "at most {limit_s} s or {least} blocks{each}; ends when the verdict is certain"
     ))
 }
 
-/// Parses `lower` or `higher`.
-fn better(text: &str) -> Result<Better, String> {
-    match text {
-        "lower" => Ok(Better::Lower),
-        "higher" => Ok(Better::Higher),
-        _ => Err("give lower or higher".to_owned()),
-    }
-}
-
 impl Args {
+    /// Leaves the terminal to the commands if they print there.
+    fn prepare_terminal(&self, options: &mut Options<'_>) -> Result<(), Error> {
+        if !self.outputs().contains(&Output::Inherit) {
+            return Ok(());
+        }
+        if options.targets.uses_stdout() {
+            return Err(Error::usage(
+                "the commands print to standard output, and so does a report: write that to a file",
+            ));
+        }
+        if options.voice == Voice::Normal {
+            options.voice = Voice::Steady;
+        }
+        Ok(())
+    }
+
+    fn outputs(&self) -> Vec<Output> {
+        match self.show_output {
+            true => vec![Output::Inherit],
+            false => self.output.clone(),
+        }
+    }
+
     fn schedule(&self, settings: &Settings) -> Result<Schedule, Error> {
         let counters = self.counters.or(settings.counters).unwrap_or_default();
         let subject = self.subject(counters)?;
         let filled = subject.filled()?;
-        let arms = filled.first().map_or(&[][..], |one| &one.arms);
-        let suggested: Vec<String> = arms.iter().map(|arm| arm.suggested.clone()).collect();
-        let names = names::arms(&suggested, &self.names)?;
-        let blocks = self.blocks.or(settings.blocks);
-        let blocks = blocks.or(self.enough.customary_blocks());
-        let (blocks, rule) = match blocks {
-            Some(blocks) => (blocks, self.enough.rule(blocks)),
-            None if self.place.on == On::Slurm => (BLOCKS, Stopping::Planned),
-            None => {
-                let limit_s = self.enough.max_time.unwrap_or(ANSWER_S);
-                (ANSWER_BLOCKS, Stopping::Answer { limit_s })
-            }
+        let names = match filled.first() {
+            Some(first) => self.names.arms(first)?,
+            None => vec![],
         };
-        let listed: Vec<String> = match &self.commands[..] {
-            [one] => vec![format!("`{one}`: {}", names.join(" or "))],
-            all => {
-                let pairs = names.iter().zip(all);
-                let told = pairs.map(|(name, command)| names::told(name, command));
-                vec![told.collect::<Vec<_>>().join(" or ")]
-            }
+        let usual = match (&names[..], self.place.on) {
+            (_, On::Slurm) => Usual::Fleet,
+            ([_], _) => Usual::Alone,
+            _ => Usual::Answer,
         };
-        let word = if self.metric.is_empty() {
-            "faster"
-        } else {
-            "better"
-        };
-        let workloads = filled
-            .iter()
-            .map(|one| self.scheduled(one, &names, blocks, rule));
+        let (blocks, rule) = self.amount.rule(settings, &self.enough, usual)?;
+        let metrics = self.metrics(&subject, counters)?;
+        let workloads = filled.iter().map(|one| {
+            let mut scheduled = self.scheduled(one, &names, blocks);
+            self.enough.note(&mut scheduled, rule);
+            self.amount.note(&mut scheduled, settings, usual);
+            scheduled
+        });
         let entry = ScheduledExperiment {
             name: EXPERIMENT.to_owned(),
-            question: format!("Which is {word}: {}?", listed.concat()),
-            metrics: subject.metrics()?,
+            question: question(&subject.commands, &names, &metrics),
+            metrics,
             workloads: workloads.collect(),
-            arms: names.clone(),
+            arms: names.iter().map(|name| name.text.clone()).collect(),
             uncounted: vec![],
             exact_operations: 1,
             left_out: vec![],
@@ -311,24 +336,47 @@ impl Args {
         })
     }
 
+    /// Returns the metrics, the primary one first.
+    fn metrics(&self, subject: &Subject, counters: Counters) -> Result<Vec<MetricPlan>, Error> {
+        let mut metrics = subject.metrics()?;
+        let Some(primary) = &self.primary else {
+            return Ok(metrics);
+        };
+        let mut all = metrics.clone();
+        if matches!(counters, Counters::Callgrind | Counters::Cachesim) {
+            all.extend(metrics_of_commands(counters == Counters::Cachesim));
+        }
+        let names: Vec<&str> = all.iter().map(|metric| metric.name.as_str()).collect();
+        let found = all.iter().find(|metric| metric.name == *primary);
+        let first = found.ok_or_else(|| unknown("metric", primary, &names))?;
+        metrics.retain(|metric| metric.name != *primary);
+        metrics.insert(0, first.clone());
+        Ok(metrics)
+    }
+
     fn subject(&self, counters: Counters) -> Result<Subject, Error> {
         let (counted, missing) = counted(counters)?;
         for note in &missing {
             Voice::Normal.warn(note);
         }
+        let reference = self.names.reference.iter();
+        let ignored = self.ignore_failure.as_ref();
         Ok(Subject {
-            commands: self.commands.clone(),
-            shell: match self.shell.as_deref() {
-                None => Shell::AsNeeded,
-                Some("none") => Shell::Never,
-                Some(shell) => Shell::Always(shell.to_owned()),
+            commands: reference.chain(&self.commands).cloned().collect(),
+            reference: self.names.reference.is_some(),
+            shell: match self.no_shell {
+                true => Shell::Never,
+                false => self.shell.clone().unwrap_or(Shell::AsNeeded),
             },
             prepare: self.prepare.clone(),
+            conclude: self.conclude.clone(),
+            outputs: self.outputs(),
             setup: self.setup.clone(),
             cleanup: self.cleanup.clone(),
-            warmup: self.warmup,
+            warmup: self.amount.warmup,
             input: self.input.clone(),
-            ignore_failure: self.ignore_failure,
+            ignore_failure: ignored.is_some(),
+            ignored_codes: ignored.map_or(vec![], |ignored| ignored.codes.clone()),
             parameters: self.parameters().map_err(Error::usage)?,
             printed: self.printed()?,
             counted,
@@ -379,28 +427,28 @@ impl Args {
     }
 
     /// Returns a workload for the schedule.
-    fn scheduled(
-        &self,
-        filled: &Filled,
-        names: &[String],
-        blocks: u32,
-        rule: Stopping,
-    ) -> ScheduledWorkload {
-        let mut facts = BTreeMap::new();
-        let swept: Map<String, Value> = filled
-            .arms
-            .iter()
-            .zip(names)
-            .filter(|(arm, _)| !arm.setting.is_empty())
-            .map(|(arm, name)| (name.clone(), arm.setting.iter().cloned().collect()))
-            .collect();
+    fn scheduled(&self, filled: &Filled, names: &[Name], blocks: u32) -> ScheduledWorkload {
+        let (mut facts, mut commands, mut swept) = (BTreeMap::new(), Map::new(), Map::new());
+        for (place, (arm, name)) in filled.arms.iter().zip(names).enumerate() {
+            let fact = CommandFact {
+                command: arm.command.clone(),
+                named: name.is_given,
+                reference: place == 0 && self.names.reference.is_some(),
+            };
+            commands.insert(name.text.clone(), json!(fact));
+            if !arm.setting.is_empty() {
+                let setting: BTreeMap<_, _> = arm.setting.iter().cloned().collect();
+                swept.insert(name.text.clone(), json!(setting));
+            }
+        }
+        facts.insert(COMMANDS.to_owned(), Value::Object(commands));
         if !swept.is_empty() {
             facts.insert(PARAMETERS.to_owned(), Value::Object(swept));
         }
-        if self.ignore_failure {
+        if self.ignore_failure.is_some() {
             facts.insert(IGNORE_FAILURE.to_owned(), json!(true));
         }
-        let mut scheduled = ScheduledWorkload {
+        ScheduledWorkload {
             workload: Workload {
                 name: filled.workload.clone(),
                 about: "one run of each command".to_owned(),
@@ -411,8 +459,30 @@ impl Args {
             batch: Batch::Operations(1),
             na: BTreeMap::new(),
             facts,
-        };
-        self.enough.note(&mut scheduled, rule);
-        scheduled
+        }
     }
+}
+
+/// Returns the question of a comparison.
+fn question(commands: &[String], names: &[Name], metrics: &[MetricPlan]) -> String {
+    let names: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
+    let listed = match (commands, &names[..]) {
+        ([one], [name]) => {
+            return format!("How long does {} take?", names::told(name, one));
+        }
+        (commands, names) if names.len() > commands.len() => {
+            let last = commands.last().map_or("", String::as_str);
+            format!("`{last}`: {}", names.join(" or "))
+        }
+        (commands, names) => {
+            let pairs = names.iter().zip(commands);
+            let told = pairs.map(|(name, command)| names::told(name, command));
+            told.collect::<Vec<_>>().join(" or ")
+        }
+    };
+    let is_time = metrics
+        .first()
+        .is_some_and(|metric| metric.name == "wall_s");
+    let word = if is_time { "faster" } else { "better" };
+    format!("Which is {word}: {listed}?")
 }

@@ -7,7 +7,7 @@ use crate::archive::{find, open};
 use crate::error::{Error, Exit};
 use crate::options::Options;
 use crate::options::Settings;
-use crate::options::Showing;
+use crate::options::{Exports, Showing};
 use crate::publish;
 use crate::record::judged::judged;
 use crate::record::store::Status;
@@ -16,7 +16,8 @@ const EXAMPLES: &str = "\
 Examples:
   furlong show
   furlong show tag:before --html before.html
-  furlong show latest --csv -";
+  furlong show latest --csv -
+  furlong show latest --export-json -";
 
 /// A run, and the destinations of its reports.
 #[derive(Debug, clap::Args)]
@@ -28,6 +29,9 @@ pub struct Args {
     /// Source and destinations of the result.
     #[command(flatten)]
     pub showing: Showing,
+    /// Exports in another tool's formats.
+    #[command(flatten)]
+    pub exports: Exports,
 }
 
 /// Shows a run and writes the requested reports.
@@ -39,7 +43,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let options = Options {
         // Reports by default are for new runs. Showing an old run must not overwrite a newer one's.
-        targets: args.showing.reports.targets(&Settings::default()),
+        targets: args
+            .exports
+            .with(args.showing.reports.targets(&Settings::default())),
         page: false,
         ..args.showing.options(&settings, &[])
     };
@@ -58,6 +64,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         options.voice.warn(&text);
     }
     let result = judged(&saved.result, saved.margin_pct);
+    args.exports.check(&result)?;
     publish::publish(&result, &options.targets, options.details)?;
     Ok(Exit::Done.into())
 }

@@ -61,7 +61,7 @@ pub fn guess_s(schedule: &Schedule, step: Step) -> f64 {
             .workloads
             .iter()
             .filter(move |scheduled| number <= scheduled.blocks);
-        due.map(|scheduled| scheduled.guess_s() * (entry.runners(scheduled).len() + 1) as f64)
+        due.map(|scheduled| scheduled.guess_s() * entry.processes(scheduled).len() as f64)
     });
     seconds.sum()
 }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::model::command_fact::COMMANDS;
 use crate::model::result::{ExperimentResult, Kind, Metric, Run, WorkloadResult};
-use crate::model::schedule::MAX_TIME_S;
+use crate::model::schedule::{ENOUGH_RUNS, MAX_TIME_S, MIN_BLOCKS};
 use crate::record::ledger::OPERATIONS;
 use crate::record::store::Saved;
 use furlong_stats::blocks::{Blocks, present};
@@ -77,7 +78,15 @@ impl Step {
 }
 
 /// Parameters that may differ between comparable runs of a workload.
-const RUNS_OWN: [&str; 4] = [OPERATIONS, STOPPING, STOPPED, MAX_TIME_S];
+const RUNS_OWN: [&str; 7] = [
+    COMMANDS,
+    OPERATIONS,
+    STOPPING,
+    STOPPED,
+    MAX_TIME_S,
+    MIN_BLOCKS,
+    ENOUGH_RUNS,
+];
 
 impl Series {
     /// The changes by more than the metric's margin; for an exact metric, all changes.

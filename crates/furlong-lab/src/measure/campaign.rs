@@ -80,7 +80,7 @@ struct BlockRun<'a> {
     scheduled: &'a ScheduledWorkload,
     operations: u64,
     drawn: BlockOrder,
-    /// Arms that can run the workload, its baseline first, then the control.
+    /// Arms that can run the workload, its baseline first, then the control, if there is one.
     runners: Vec<&'a str>,
 }
 
@@ -213,7 +213,7 @@ impl<'a> Campaign<'a> {
         scheduled: &'a ScheduledWorkload,
         operations: u64,
     ) -> Result<(), End> {
-        let runners = self.entry(place).runners(scheduled).len() + 1;
+        let runners = self.entry(place).processes(scheduled).len();
         let clock = Clock::new(scheduled);
         for number in 1..=scheduled.blocks {
             if let Some(stopped) = self.enough(place, &clock) {
@@ -256,8 +256,7 @@ impl<'a> Campaign<'a> {
             }
             self.progress.now(&what);
         }
-        let mut runners = entry.runners(scheduled);
-        runners.push(CONTROL);
+        let runners = entry.processes(scheduled);
         let runs = runners.len();
         let drawn = BlockOrder::new(self.schedule.seed, &entry.name, workload, number, runs);
         let run = BlockRun {

@@ -11,7 +11,7 @@ use std::io::PipeReader;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use super::commands::comparison::{CommandComparison, Failures, watched};
+use super::commands::comparison::{CommandComparison, watched};
 use super::interrupt::Interrupt;
 use super::launch::callgrind::{Callgrind, CallgrindError, Count, per_operation};
 use super::launch::finished::Ending;
@@ -55,24 +55,32 @@ pub fn of_commands(
     caches: bool,
 ) -> Result<Pass<'static>, Error> {
     let mut callgrind = callgrind()?;
-    let about = "instructions outside the kernel of all processes of the command, by callgrind";
-    let mut metrics = vec![metric(INSTRUCTIONS, about)];
     if caches {
         callgrind = callgrind.with_caches();
-        let about = "misses of the first caches, simulated by callgrind";
-        metrics.push(metric(FIRST_MISSES, about));
-        let about = "misses of the last cache, simulated by callgrind";
-        metrics.push(metric(LAST_MISSES, about));
     }
     let sampler = CommandCounts {
         comparison: Rc::clone(comparison),
         callgrind,
     };
     Ok(Pass {
-        metrics,
+        metrics: metrics_of_commands(caches),
         sampler: Box::new(sampler),
         if_undecided: false,
     })
+}
+
+/// Returns the metrics of [`of_commands`].
+#[must_use]
+pub fn metrics_of_commands(caches: bool) -> Vec<MetricPlan> {
+    let about = "instructions outside the kernel of all processes of the command, by callgrind";
+    let mut metrics = vec![metric(INSTRUCTIONS, about)];
+    if caches {
+        let about = "misses of the first caches, simulated by callgrind";
+        metrics.push(metric(FIRST_MISSES, about));
+        let about = "misses of the last cache, simulated by callgrind";
+        metrics.push(metric(LAST_MISSES, about));
+    }
+    metrics
 }
 
 /// Returns the pass that counts the instructions of this executable's own samples.
@@ -136,9 +144,8 @@ impl Sampler for CommandCounts {
             self.callgrind.count(launcher, &task, Some(stop))
         };
         let count = comparison.watched(run)?.map_err(missed)?;
-        if comparison.rules().failures == Failures::End
-            && count.finished.ending != Ending::Exited(0)
-        {
+        comparison.conclude(job)?;
+        if !comparison.rules().failures.counts(count.finished.ending) {
             return Err(missed(failed(&count)));
         }
         let mut outcome = outcome(INSTRUCTIONS, count.instructions as f64);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::model::schedule::Schedule;
+use crate::model::schedule::{ENOUGH_RUNS, Schedule, ScheduledWorkload};
 use crate::talk::{self, Voice};
 use furlong_stats::stopping::Stopping;
 
@@ -16,10 +16,10 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Returns a bar on stderr, or none if stderr is no terminal or the user wants quiet.
+    /// Returns a bar on stderr, or none if stderr is no terminal or the user wants none.
     #[must_use]
     pub fn new(voice: Voice, schedule: &Schedule) -> Progress {
-        if voice == Voice::Quiet || !io::stderr().is_terminal() {
+        if voice != Voice::Normal || !io::stderr().is_terminal() {
             return Progress::hidden();
         }
         let total = Duration::from_secs_f64(expected_s(schedule));
@@ -77,7 +77,10 @@ fn millis(duration: Duration) -> u64 {
 /// True if the number of blocks follows from the time.
 fn is_timed(schedule: &Schedule) -> bool {
     let mut all = schedule.experiments.iter().flat_map(|one| &one.workloads);
-    all.any(|one| matches!(one.stopping(), Stopping::Answer { .. }))
+    let timed = |one: &ScheduledWorkload| {
+        matches!(one.stopping(), Stopping::Answer { .. }) || one.facts.contains_key(ENOUGH_RUNS)
+    };
+    all.any(timed)
 }
 
 /// Returns the expected total time of all blocks of a run, in seconds.
@@ -88,9 +91,8 @@ pub(crate) fn expected_s(schedule: &Schedule) -> f64 {
             if let Stopping::Answer { limit_s } = scheduled.stopping() {
                 return limit_s;
             }
-            let arms = entry.arms.iter().filter(|arm| scheduled.has(arm)).count();
-            let processes = u32::try_from(arms + 1).unwrap_or(u32::MAX);
-            f64::from(scheduled.blocks) * f64::from(processes) * scheduled.guess_s()
+            let processes = entry.processes(scheduled).len();
+            f64::from(scheduled.blocks) * processes as f64 * scheduled.guess_s()
         })
     });
     seconds.sum()

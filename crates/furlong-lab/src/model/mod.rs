@@ -6,8 +6,10 @@
 //! - `experiment.rs`: a plan with its arms; the request to a sample process and its outcome
 //! - `schedule.rs`: everything that a run will do
 //! - `result.rs`: the result of a run, as it is stored, shown and exchanged
+//! - `command_fact.rs`: the commands of a comparison in that result
 #![forbid(unsafe_code)]
 
+pub mod command_fact;
 pub mod experiment;
 pub mod plan;
 pub mod result;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::plan::{MetricPlan, Profile, Workload};
 use super::result::{
-    ArmResult, Control, ExperimentResult, Kind, ResultFile, Run, SCHEMA, WorkloadResult,
+    ArmResult, CONTROL, Control, ExperimentResult, Kind, ResultFile, Run, SCHEMA, WorkloadResult,
 };
 use furlong_stats::stopping::{STOPPING, Stopping};
 
@@ -95,6 +95,21 @@ pub struct ScheduledWorkload {
 /// Name of the fact that holds the maximum seconds of a workload.
 pub const MAX_TIME_S: &str = "max_time_s";
 
+/// Name of the fact that holds the number of blocks before which a workload does not end.
+pub const MIN_BLOCKS: &str = "min_blocks";
+
+/// Name of the fact that holds an [`EnoughRuns`].
+pub const ENOUGH_RUNS: &str = "enough_runs";
+
+/// The end of a workload with a single arm, which has no verdict to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnoughRuns {
+    /// Number of runs.
+    pub runs: u32,
+    /// Seconds that they take together.
+    pub seconds: f64,
+}
+
 /// Length of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -127,6 +142,13 @@ impl ScheduledWorkload {
         let stored = self.facts.get(STOPPING).cloned();
         let read = |value| serde_json::from_value(value).ok();
         stored.and_then(read).unwrap_or_default()
+    }
+
+    /// Returns the number of blocks before which it does not end; 0 unless the user gave one.
+    #[must_use]
+    pub fn min_blocks(&self) -> u32 {
+        let min = self.facts.get(MIN_BLOCKS).and_then(Value::as_u64);
+        min.map_or(0, |min| u32::try_from(min).unwrap_or(u32::MAX))
     }
 
     /// Estimates the length of a sample, in seconds.
@@ -181,6 +203,15 @@ impl ScheduledExperiment {
         names.filter(|arm| scheduled.has(arm)).collect()
     }
 
+    /// Returns the processes of a block: the arms that can run a workload, its baseline first, then
+    /// the control. A single arm is compared with nothing and has no control.
+    #[must_use]
+    pub fn processes<'a>(&'a self, scheduled: &ScheduledWorkload) -> Vec<&'a str> {
+        let mut names = self.runners(scheduled);
+        names.extend((self.arms.len() > 1).then_some(CONTROL));
+        names
+    }
+
     fn blank(&self) -> ExperimentResult {
         let named =
             |(place, plan): (usize, &MetricPlan)| (plan.name.clone(), plan.metric(place == 0));
@@ -217,7 +248,7 @@ impl ScheduledExperiment {
         let control = self
             .metrics
             .iter()
-            .filter(|metric| metric.kind == Kind::Sampled);
+            .filter(|metric| metric.kind == Kind::Sampled && self.arms.len() > 1);
         WorkloadResult {
             name: scheduled.workload.name.clone(),
             params: params

@@ -1,6 +1,7 @@
 //! Options that several verbs share, as plain values with the user's defaults applied.
 #![forbid(unsafe_code)]
 
+mod exports;
 pub mod settings;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use crate::record::place::data_dir;
 use crate::record::store::Location;
 use crate::report::Targets;
 use crate::talk::Voice;
+pub use exports::Exports;
 pub use settings::Settings;
 
 /// Options of an invocation, except those of the measuring.
@@ -70,6 +72,7 @@ impl Reports {
             markdown: first(&self.md, &settings.md),
             html: first(&self.html, &settings.html),
             junit: first(&self.junit, &settings.junit),
+            ..Targets::default()
         }
     }
 

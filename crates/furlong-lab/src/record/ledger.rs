@@ -348,11 +348,10 @@ pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Bl
                 values.insert(at.min(values.len()), found);
             }
         }
-        let control = workload
-            .control
-            .entry(metric.clone())
-            .or_insert_with(Control::blank);
-        let at = at.min(control.samples.len());
-        control.samples.insert(at, value(CONTROL, metric));
+        if sample(CONTROL).is_some() {
+            let control = workload.control.entry(metric.clone());
+            let samples = &mut control.or_insert_with(Control::blank).samples;
+            samples.insert(at.min(samples.len()), value(CONTROL, metric));
+        }
     }
 }

@@ -27,6 +27,8 @@ pub mod text;
 mod told;
 pub mod wording;
 
+pub use export::timings::{RowOrder, has_times};
 pub use export::{csv, json, junit, markdown};
 pub use finite::finite;
+pub use quantity::TimeUnit;
 pub use targets::{Target, Targets};

@@ -1,6 +1,8 @@
 //! Numbers for people: one unit and one number of decimals for values that are compared.
 #![forbid(unsafe_code)]
 
+use clap::ValueEnum;
+
 use super::text::shorten;
 
 /// Units of one family, each with its size in terms of the first, ascending.
@@ -43,6 +45,46 @@ const PLAIN_BELOW: f64 = 1e15;
 const PLAIN_FROM: f64 = 1e-4;
 /// Columns that a unit may take.
 const UNIT_COLUMNS: usize = 12;
+
+/// A unit of time that the user chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TimeUnit {
+    /// µs.
+    Microsecond,
+    /// ms.
+    Millisecond,
+    /// s.
+    Second,
+}
+
+impl TimeUnit {
+    /// The unit in which a number of seconds has digits before its point.
+    pub(super) fn fitting(seconds: f64) -> Self {
+        match seconds {
+            s if s < 1e-3 => Self::Microsecond,
+            s if s < 1.0 => Self::Millisecond,
+            _ => Self::Second,
+        }
+    }
+
+    /// Its symbol.
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Self::Microsecond => "µs",
+            Self::Millisecond => "ms",
+            Self::Second => "s",
+        }
+    }
+
+    /// A number of seconds in this unit.
+    pub(super) fn number(self, seconds: f64) -> String {
+        match self {
+            Self::Microsecond => format!("{:.1}", seconds * 1e6),
+            Self::Millisecond => format!("{:.1}", seconds * 1e3),
+            Self::Second => format!("{seconds:.3}"),
+        }
+    }
+}
 
 /// The common format of a metric's values: digits line up and can be compared.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +131,25 @@ impl Scale {
             factor,
             digits,
             each,
+        }
+    }
+
+    /// The scale in a unit of time, if these are times; else as it is.
+    #[must_use]
+    pub fn in_time(self, wanted: Option<TimeUnit>, values: impl IntoIterator<Item = f64>) -> Self {
+        let size = |symbol: &str| TIME.iter().find(|(name, _)| *name == symbol);
+        let Some((wanted, (_, own))) = wanted.zip(size(&self.unit)) else {
+            return self;
+        };
+        let (symbol, size) = size(wanted.symbol()).copied().unwrap_or(TIME[0]);
+        let factor = size / own;
+        let greatest = values.into_iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        Self {
+            symbol: symbol.to_owned(),
+            factor,
+            digits: Digits::Fixed(decimals(greatest / factor)),
+            each: false,
+            ..self
         }
     }
 

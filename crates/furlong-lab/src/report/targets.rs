@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::export::{csv, json, junit, markdown};
-use super::html;
+use super::export::{csv, json, junit, markdown, timings};
+use super::quantity::TimeUnit;
+use super::{RowOrder, html};
 use crate::error::{Error, cause};
 use crate::model::result::ResultFile;
 
@@ -27,6 +28,16 @@ pub struct Targets {
     pub html: Option<PathBuf>,
     /// `--junit`.
     pub junit: Option<PathBuf>,
+    /// `--export-json`.
+    pub export_json: Option<PathBuf>,
+    /// `--export-csv`.
+    pub export_csv: Option<PathBuf>,
+    /// `--export-markdown`.
+    pub export_markdown: Option<PathBuf>,
+    /// Order of its rows.
+    pub sort: RowOrder,
+    /// Unit of its times, and of those on the terminal.
+    pub time_unit: Option<TimeUnit>,
 }
 
 /// A file named by an option; `-` is standard output.
@@ -69,17 +80,30 @@ impl Target<'_> {
 }
 
 /// Makes a report of a result.
-type Render = fn(&ResultFile) -> String;
+type Render = fn(&ResultFile, &Targets) -> String;
 
 impl Targets {
     /// Every requested report, with its option and its renderer.
     fn each(&self) -> impl Iterator<Item = (Target<'_>, Render)> {
         [
-            ("--json", &self.json, json::render as Render),
-            ("--csv", &self.csv, csv::render),
-            ("--md", &self.markdown, markdown::render),
-            ("--html", &self.html, html::render),
-            ("--junit", &self.junit, junit::render),
+            (
+                "--json",
+                &self.json,
+                (|file, _| json::render(file)) as Render,
+            ),
+            ("--csv", &self.csv, |file, _| csv::render(file)),
+            ("--md", &self.markdown, |file, _| markdown::render(file)),
+            ("--html", &self.html, |file, _| html::render(file)),
+            ("--junit", &self.junit, |file, _| junit::render(file)),
+            ("--export-json", &self.export_json, |file, _| {
+                timings::json(file)
+            }),
+            ("--export-csv", &self.export_csv, |file, _| {
+                timings::csv(file)
+            }),
+            ("--export-markdown", &self.export_markdown, |file, of| {
+                timings::markdown(file, of.sort, of.time_unit)
+            }),
         ]
         .into_iter()
         .filter_map(|(option, path, render)| {
@@ -119,7 +143,8 @@ impl Targets {
     /// # Errors
     /// All targets that could not be written.
     pub fn write(&self, file: &ResultFile) -> Result<(), Error> {
-        let put = |(target, render): (Target<'_>, Render)| target.put(render(file).as_bytes());
+        let put =
+            |(target, render): (Target<'_>, Render)| target.put(render(file, self).as_bytes());
         let failed: Vec<Error> = self.each().filter_map(|one| put(one).err()).collect();
         let lines: Vec<&str> = failed.iter().map(|error| error.message.as_str()).collect();
         match lines.is_empty() {

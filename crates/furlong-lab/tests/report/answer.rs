@@ -11,7 +11,12 @@ use crate::screen::bare;
 
 fn at(file: &ResultFile, width: usize) -> String {
     let colour = false;
-    answer(file, &Style { width, colour })
+    let style = Style {
+        width,
+        colour,
+        ..Style::default()
+    };
+    answer(file, &style)
 }
 
 /// A comparison of two commands with this change of the second one's time.
@@ -48,7 +53,11 @@ fn no_line_is_too_wide_and_no_name_sends_codes() {
             assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{name}");
         }
         let colour = true;
-        let coloured = answer(&file, &Style { width: 80, colour });
+        let style = Style {
+            colour,
+            ..Style::default()
+        };
+        let coloured = answer(&file, &style);
         assert_eq!(bare(&coloured), at(&file, 80), "{name}");
     }
 }

@@ -18,6 +18,7 @@ pub(crate) fn all() -> Vec<(&'static str, ResultFile)> {
     vec![
         ("rich", rich()),
         ("compare", compare()),
+        ("single", single()),
         ("devices", devices()),
         ("control-failed", control_failed()),
         ("not-applicable", not_applicable()),
@@ -193,6 +194,19 @@ pub(crate) fn compare() -> ResultFile {
     let mut result = file(&command, vec![experiment]);
     result.run.tag = Some("pr-118".to_owned());
     result.run.note = Some("after the span cache".to_owned());
+    result
+}
+
+/// One command alone.
+pub(crate) fn single() -> ResultFile {
+    let mut result = compare();
+    let w = &mut result.experiments[0].workloads[0];
+    w.arms.truncate(1);
+    w.control.clear();
+    w.comparisons.clear();
+    for order in &mut w.order {
+        order.retain(|arm| *arm == w.arms[0].name);
+    }
     result
 }
 

@@ -25,7 +25,7 @@ fn no_line_is_too_wide_or_ends_in_blanks() {
                 &file,
                 &Style {
                     width,
-                    colour: false,
+                    ..Style::default()
                 },
             );
             for line in text.lines() {
@@ -107,7 +107,7 @@ fn a_narrow_screen_spares_columns_before_it_breaks_words() {
         &odd::named("rich"),
         &Style {
             width,
-            colour: false,
+            ..Style::default()
         },
     );
     let heading = "arm       median  change  verdict";
@@ -136,7 +136,7 @@ fn an_arm_that_cannot_run_says_why_in_its_row() {
     let row = |width| {
         let style = Style {
             width,
-            colour: false,
+            ..Style::default()
         };
         let text = render(&odd::named("not-applicable"), &style);
         let row = text.lines().find(|line| line.starts_with("deferred "));

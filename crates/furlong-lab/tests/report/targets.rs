@@ -68,6 +68,10 @@ fn every_form_is_written_and_nothing_else_is_left() {
         markdown: path("a.md"),
         html: path("a.html"),
         junit: path("a.xml"),
+        export_json: path("b.json"),
+        export_csv: path("b.csv"),
+        export_markdown: path("b.md"),
+        ..Targets::default()
     };
     targets.check().expect("they can be written");
     assert!(
@@ -77,7 +81,9 @@ fn every_form_is_written_and_nothing_else_is_left() {
     write(&targets);
     assert_eq!(
         entries(folder.path()),
-        ["a.csv", "a.html", "a.json", "a.md", "a.xml"]
+        [
+            "a.csv", "a.html", "a.json", "a.md", "a.xml", "b.csv", "b.json", "b.md"
+        ]
     );
     assert_eq!(
         fs::read_to_string(folder.path().join("a.json")).expect("text"),

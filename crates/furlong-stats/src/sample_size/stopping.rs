@@ -85,6 +85,8 @@ pub enum Stopped {
     Width,
     /// The time limit was reached.
     Time,
+    /// A command without a comparison ran often and long enough.
+    Runs,
 }
 
 impl Stopped {
@@ -95,6 +97,7 @@ impl Stopped {
             Self::Verdict => "as soon as the verdict was certain",
             Self::Width => "at the wanted width",
             Self::Time => "by the time limit",
+            Self::Runs => "after enough runs",
         }
     }
 
@@ -102,7 +105,7 @@ impl Stopped {
     #[must_use]
     pub fn of(workload: &WorkloadResult) -> Option<Self> {
         let said = workload.params.get(STOPPED)?.as_str()?;
-        [Self::Verdict, Self::Width, Self::Time]
+        [Self::Verdict, Self::Width, Self::Time, Self::Runs]
             .into_iter()
             .find(|stopped| stopped.name() == said)
     }

@@ -5,12 +5,9 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
+use crate::lab::{Home, says};
 use furlong_lab::model::result::ResultFile;
 use furlong_lab::record::judged::judged;
-use serde_json::{Value, json};
-
-use super::place::{only, values};
-use crate::lab::{Home, says};
 
 /// The output of a script on a result; `None` without jq, which `ci/test.sh` requires.
 fn written(script: &str, result: &ResultFile) -> Option<String> {
@@ -95,46 +92,6 @@ fn spreads_have_a_line_a_workload() {
         return;
     };
     assert_eq!(text, "commands\twall_s\told one 1.4%\tnew 1.12%\t+24.8%\n");
-}
-
-#[test]
-fn hyperfines_json_holds_what_its_scripts_read() {
-    let place = Home::new();
-    let commands = ["true {n}", "-L", "n", "1,2", "--blocks", "3"];
-    let mut result = place.result(&commands);
-    let Some(text) = written("hyperfine.jq", &result) else {
-        return;
-    };
-    let json: Value = serde_json::from_str(&text).expect("nothing but JSON");
-    let results = json["results"].as_array().expect("a list");
-    assert_eq!(results.len(), 2);
-    for (one, arm) in results.iter().zip(&only(&result).arms) {
-        let (wall, user, system) = (
-            &arm.summary["wall_s"],
-            &arm.summary["user_s"],
-            &arm.summary["sys_s"],
-        );
-        let kib = values(arm, "maxrss_kib");
-        let bytes: Vec<u64> = kib.iter().map(|kib| *kib as u64 * 1024).collect();
-        let wanted = json!({
-            "command": arm.name, "times": values(arm, "wall_s"), "mean": wall.mean,
-            "median": wall.median, "min": wall.min, "max": wall.max, "stddev": wall.stddev,
-            "user": user.mean, "system": system.mean, "memory_usage_byte": bytes,
-            "exit_codes": [0, 0, 0], "parameters": {"n": arm.name.trim_start_matches("n=")},
-        });
-        for (field, value) in wanted.as_object().expect("fields") {
-            let same = match (value.as_f64(), one[field].as_f64()) {
-                (Some(wanted), Some(found)) => (wanted - found).abs() <= 1e-15,
-                _ => *value == one[field],
-            };
-            assert!(same, "{field}: {value} {}", one[field]);
-        }
-    }
-    let params = &mut result.experiments[0].workloads[0].params;
-    params.insert("ignore_failure".to_owned(), true.into());
-    let text = written("hyperfine.jq", &result).expect("jq is there");
-    let json: Value = serde_json::from_str(&text).expect("nothing but JSON");
-    assert_eq!(json["results"][0]["exit_codes"], json!([null, null, null]));
 }
 
 #[test]

@@ -3,11 +3,15 @@
 
 mod answer;
 mod counted;
+mod exports;
 mod formats;
+mod habits;
 mod place;
+mod primary;
 mod printed;
 mod refusals;
 mod resumption;
+mod single;
 mod stopping;
 mod sweeps;
 

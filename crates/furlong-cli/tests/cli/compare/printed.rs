@@ -46,8 +46,9 @@ fn a_figure_that_commands_print_decides_the_verdict() {
 fn a_figure_on_standard_error_is_found_and_a_second_one_has_its_own_name() {
     let place = Home::new();
     let command = "sh -c 'echo 7 apples; echo 9 pears >&2'";
-    let metrics = ["-m", r"(\d+) pears", "-m", r"(\d+) apples", "--blocks", "2"];
-    let result = place.result(&[&[command, command][..], &metrics].concat());
+    let metrics = ["--metric", r"(\d+) pears", "--metric", r"(\d+) apples"];
+    let runs = ["--blocks", "2"];
+    let result = place.result(&[&[command, command][..], &metrics, &runs].concat());
     let arm = &only(&result).arms[0];
     assert_eq!(values(arm, "value"), [9.0, 9.0]);
     assert_eq!(values(arm, "value_2"), [7.0, 7.0]);
@@ -111,11 +112,11 @@ fn a_metric_that_cannot_be_looked_for_is_one_line() {
         let line = place.fails(2, &[&["true", "true"], arguments].concat());
         says(&line, &[wanted]);
     }
-    place.fails(1, &["echo x", "echo x", "-m", "x", "--blocks", "3"]);
+    place.fails(1, &["echo x", "echo x", "--metric", "x", "--blocks", "3"]);
     assert!(!place.run(&["true", "true", "--unit", "s"]).status.success());
     assert!(
         !place
-            .run(&["true", "true", "-m", "x", "--better", "bigger"])
+            .run(&["true", "true", "--metric", "x", "--better", "bigger"])
             .status
             .success()
     );

@@ -9,8 +9,8 @@ fn bad_input_is_one_line_and_nothing_is_run_or_stored() {
     let place = Home::new();
     let log = "sh -c 'echo ran >> log'";
     for (arguments, expected) in [
-        (&[][..], "give at least two commands"),
-        (&[log], "give at least two commands"),
+        (&[][..], "give a command in quotes"),
+        (&["--reference", log], "give a command in quotes"),
         (
             &[log, "no-such-program"],
             "there is no program `no-such-program` in PATH",

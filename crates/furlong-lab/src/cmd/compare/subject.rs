@@ -19,6 +19,7 @@ use crate::measure::counters;
 use crate::measure::instructions;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::launch::command::{self, Command, Commands, Shell, in_shell};
+use crate::measure::launch::launcher::Output;
 use crate::measure::launch::pmu::{self, Event};
 use crate::measure::sampler::Pass;
 use crate::model::schedule::Schedule;
@@ -30,15 +31,28 @@ const WORKLOAD: &str = "commands";
 /// Data that a resumed comparison needs besides the schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Subject {
+    /// Commands, the reference first, if there is one.
     pub(super) commands: Vec<String>,
+    /// True if the first command is a reference: it does not take part in a sweep.
+    #[serde(default)]
+    pub(super) reference: bool,
     pub(super) shell: Shell,
     /// Preparations: none, one for all commands, or one per command.
     pub(super) prepare: Vec<String>,
+    /// Commands to run after each run: as many.
+    #[serde(default)]
+    pub(super) conclude: Vec<String>,
+    /// Destinations of the commands' standard output: as many.
+    #[serde(default)]
+    pub(super) outputs: Vec<Output>,
     pub(super) setup: Option<String>,
     pub(super) cleanup: Option<String>,
     pub(super) warmup: u32,
     pub(super) input: PathBuf,
     pub(super) ignore_failure: bool,
+    /// The codes whose runs count, if not all of them.
+    #[serde(default)]
+    pub(super) ignored_codes: Vec<u8>,
     pub(super) parameters: Vec<Parameter>,
     pub(super) printed: Vec<Printed>,
     /// Metrics from the counters of processor and kernel.
@@ -69,6 +83,15 @@ pub(super) struct FilledArm {
     pub(super) command: String,
     /// Command to run before each run.
     pub(super) prepare: Option<String>,
+    /// Command to run after each run.
+    pub(super) conclude: Option<String>,
+    /// Destination of its standard output.
+    pub(super) output: Output,
+}
+
+/// Returns the item of a command from a list with one for all, or one per command.
+fn of_command<T>(list: &[T], place: usize) -> Option<&T> {
+    list.get(place).or(list.first())
 }
 
 impl Subject {
@@ -83,8 +106,8 @@ impl Subject {
             .map_err(|error| Error::usage(format!("the stored commands cannot be read: {error}")))
     }
 
-    /// Returns the workloads. With a single command, the settings of a sweep are the arms; else
-    /// each setting is a workload.
+    /// Returns the workloads. With a single command besides the reference, the settings of a sweep
+    /// are the arms; else each setting is a workload.
     pub(super) fn filled(&self) -> Result<Vec<Filled>, Error> {
         self.check()?;
         let settings = combinations(&self.parameters).map_err(Error::usage)?;
@@ -92,19 +115,21 @@ impl Subject {
             suggested,
             setting: setting.clone(),
             command: fill(&self.commands[place], setting),
-            prepare: self
-                .prepare
-                .get(place)
-                .or(self.prepare.first())
-                .map(|text| fill(text, setting)),
+            prepare: of_command(&self.prepare, place).map(|text| fill(text, setting)),
+            conclude: of_command(&self.conclude, place).map(|text| fill(text, setting)),
+            output: of_command(&self.outputs, place)
+                .cloned()
+                .unwrap_or_default(),
         };
-        if let [_] = &self.commands[..] {
-            let arms = settings
-                .iter()
-                .map(|setting| arm(0, setting, label(setting)));
+        let first = usize::from(self.reference);
+        if self.commands.len() == first + 1 && !self.parameters.is_empty() {
+            let reference = self.commands[..first].iter();
+            let reference = reference.map(|text| arm(0, &Setting::new(), text.clone()));
+            let settings = settings.iter();
+            let swept = settings.map(|setting| arm(first, setting, label(setting)));
             return Ok(vec![Filled {
                 workload: WORKLOAD.to_owned(),
-                arms: arms.collect(),
+                arms: reference.chain(swept).collect(),
             }]);
         }
         let workload = |setting: &Setting| {
@@ -124,21 +149,30 @@ impl Subject {
     }
 
     fn check(&self) -> Result<(), Error> {
-        if self.commands.is_empty() || self.commands.len() < 2 && self.parameters.is_empty() {
+        let commands = self.commands.len();
+        if commands == usize::from(self.reference) {
             return Err(Error::usage(
-                "give at least two commands, each in quotes; the same one twice shows the noise",
+                "give a command in quotes, or several to compare; the same one twice shows the \
+                 noise",
             ));
         }
-        let (prepare, commands) = (self.prepare.len(), self.commands.len());
-        if prepare > 1 && prepare != commands {
-            return Err(Error::usage(format!(
-                "--prepare is given {prepare} times for {commands} commands: give one for all, or \
-                 one per command"
-            )));
+        let repeated = [
+            ("--prepare", self.prepare.len()),
+            ("--conclude", self.conclude.len()),
+            ("--output", self.outputs.len()),
+        ];
+        for (option, given) in repeated {
+            if given > 1 && given != commands {
+                return Err(Error::usage(format!(
+                    "{option} is given {given} times for {commands} commands: give one for all, \
+                     or one per command"
+                )));
+            }
         }
         let texts = || {
-            let steps = self.setup.iter().chain(&self.cleanup);
-            self.commands.iter().chain(&self.prepare).chain(steps)
+            let steps = [&self.prepare, &self.conclude].into_iter().flatten();
+            let once = self.setup.iter().chain(&self.cleanup);
+            self.commands.iter().chain(steps).chain(once)
         };
         let unused = |parameter: &&Parameter| !texts().any(|text| takes(text, &parameter.name));
         if let Some(Parameter { name, .. }) = self.parameters.iter().find(unused) {
@@ -146,18 +180,14 @@ impl Subject {
                 "no command contains {{{name}}}: write it in the place of the value"
             )));
         }
-        let sweeps = self.parameters.iter().any(|one| one.values.len() > 1);
-        if commands == 1 && !sweeps {
-            return Err(Error::usage(
-                "one command with one value cannot be compared: give more values",
-            ));
-        }
         Ok(())
     }
 
     /// Returns the figures to find in the output of the commands.
     pub(super) fn patterns(&self) -> Result<Vec<Pattern>, Error> {
-        let mut known: Vec<String> = command::metrics().into_iter().map(|m| m.name).collect();
+        let code = self.ignore_failure.then(command::exit_code);
+        let own = command::metrics().into_iter().chain(code);
+        let mut known: Vec<String> = own.map(|metric| metric.name).collect();
         let mut patterns = vec![];
         for printed in &self.printed {
             let mut pattern = Pattern::new(printed).map_err(Error::usage)?;
@@ -178,11 +208,13 @@ impl Subject {
         Ok(patterns)
     }
 
-    /// Returns all metrics. Printed figures come first, so they decide.
+    /// Returns the metrics of every sample. Printed figures come first, so they decide.
     pub(super) fn metrics(&self) -> Result<Vec<MetricPlan>, Error> {
         let printed = self.patterns()?.into_iter().map(|pattern| pattern.metric);
         let counted = self.events()?.into_iter().map(Event::plan);
-        Ok(printed.chain(command::metrics()).chain(counted).collect())
+        let code = self.ignore_failure.then(command::exit_code);
+        let always = command::metrics();
+        Ok(printed.chain(always).chain(counted).chain(code).collect())
     }
 
     /// Returns the counters to read for every sample; all of them must be available.
@@ -223,11 +255,16 @@ impl Subject {
                 arms: vec![],
             };
             for ((arm, name), command) in one.arms.iter().zip(&names).zip(list.by_ref()) {
-                let prepare = arm.prepare.as_deref().map(|text| in_shell("sh", text));
+                let step = |text: &Option<String>| {
+                    let step = text.as_deref().map(|text| in_shell("sh", text));
+                    step.transpose()
+                };
                 workload.arms.push(CommandArm {
                     name: (*name).clone(),
                     command,
-                    prepare: prepare.transpose()?,
+                    prepare: step(&arm.prepare)?,
+                    conclude: step(&arm.conclude)?,
+                    output: arm.output.clone(),
                 });
             }
             workloads.push(workload);
@@ -283,10 +320,10 @@ impl Ready {
             warmup: subject.warmup,
             input: subject.input,
             limit: schedule.timeout_s.map(Duration::from_secs_f64),
-            failures: if subject.ignore_failure {
-                Failures::Count
-            } else {
-                Failures::End
+            failures: match subject.ignore_failure {
+                true if subject.ignored_codes.is_empty() => Failures::Count,
+                true => Failures::CountThese(subject.ignored_codes),
+                false => Failures::End,
             },
         };
         let comparison = CommandComparison::new(rules, interrupt.clone());

@@ -3,9 +3,11 @@
 
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
+
 use super::Campaign;
-use crate::model::result::{Comparison, Verdict};
-use crate::model::schedule::{MAX_TIME_S, ScheduledWorkload};
+use crate::model::result::{Comparison, Verdict, WorkloadResult};
+use crate::model::schedule::{ENOUGH_RUNS, EnoughRuns, MAX_TIME_S, ScheduledWorkload};
 use crate::record::ledger::Place;
 use furlong_stats::blocks::Blocks;
 use furlong_stats::judge;
@@ -19,6 +21,8 @@ pub(super) struct Clock {
     limit: Option<Duration>,
     /// Blocks below which the limit does not count.
     least: u32,
+    /// Blocks below which nothing ends the workload.
+    min_blocks: u32,
 }
 
 impl Clock {
@@ -34,6 +38,7 @@ impl Clock {
             began: Instant::now(),
             limit: limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             least,
+            min_blocks: scheduled.min_blocks(),
         }
     }
 
@@ -51,6 +56,9 @@ impl Campaign<'_> {
         if let Some(stopped) = Stopped::of(workload) {
             return Some(stopped);
         }
+        if blocks < clock.min_blocks {
+            return None;
+        }
         let rule = Stopping::of(workload);
         if rule.looks_at(blocks) && self.is_certain(place) {
             return Some(Stopped::Verdict);
@@ -60,6 +68,9 @@ impl Campaign<'_> {
             .is_some_and(|wanted| blocks >= wanted)
         {
             return Some(Stopped::Width);
+        }
+        if has_enough_runs(workload) {
+            return Some(Stopped::Runs);
         }
         let is_done = matches!(rule, Stopping::Early { planned, .. } if blocks >= planned);
         (is_done || clock.is_over(blocks)).then_some(Stopped::Time)
@@ -78,7 +89,8 @@ impl Campaign<'_> {
         }
         let left_s = limit_s - clock.began.elapsed().as_secs_f64();
         let more = (left_s / took.as_secs_f64().max(1e-6)).clamp(0.0, f64::from(most)) as u32;
-        let planned = (blocks + more).clamp(BLOCKS_MIN as u32, most.max(BLOCKS_MIN as u32));
+        let least = clock.min_blocks.max(BLOCKS_MIN as u32);
+        let planned = (blocks + more).clamp(least, most.max(least));
         let rule = Stopping::Early {
             planned,
             looks: ANSWER_LOOKS,
@@ -158,4 +170,18 @@ impl Campaign<'_> {
         });
         wanted.collect::<Option<Vec<u32>>>()?.into_iter().max()
     }
+}
+
+/// True if a single arm ran as often and as long as its rule wants.
+fn has_enough_runs(workload: &WorkloadResult) -> bool {
+    let rule = workload.params.get(ENOUGH_RUNS);
+    let rule = rule.and_then(|rule| EnoughRuns::deserialize(rule).ok());
+    let times = workload
+        .arms
+        .first()
+        .and_then(|arm| arm.samples.get("wall_s"));
+    rule.zip(times).is_some_and(|(rule, times)| {
+        let seconds: f64 = times.iter().flatten().sum();
+        times.len() >= rule.runs as usize && seconds >= rule.seconds
+    })
 }

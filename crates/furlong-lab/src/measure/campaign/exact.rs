@@ -82,11 +82,11 @@ impl Campaign<'_> {
     /// Counts the arms' own metrics.
     fn count_own(&mut self, place: Place, scheduled: &ScheduledWorkload) -> Result<(), End> {
         let entry = self.entry(place);
-        let own: Vec<String> = entry
-            .metrics
-            .iter()
-            .map(|metric| metric.name.clone())
-            .collect();
+        // A metric of a pass is declared here too if it is the primary one.
+        let passes = || self.passes.iter().flat_map(|pass| &pass.metrics);
+        let is_own = |name: &String| passes().all(|metric| metric.name != *name);
+        let own = entry.metrics.iter().map(|metric| metric.name.clone());
+        let own: Vec<String> = own.filter(is_own).collect();
         // Starts over whenever a metric turns out not to be exact.
         loop {
             let mut wanted = self.uncounted(place);

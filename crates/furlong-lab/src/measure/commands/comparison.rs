@@ -16,9 +16,9 @@ use super::output::Outputs;
 use super::pattern::Pattern;
 use crate::error::cause;
 use crate::measure::interrupt::Interrupt;
-use crate::measure::launch::command::{Command, metrics_of, padded_environment};
+use crate::measure::launch::command::{Command, EXIT_CODE, metrics_of, padded_environment};
 use crate::measure::launch::finished::{Ending, Finished};
-use crate::measure::launch::launcher::{LaunchError, Launcher, Layout, Task};
+use crate::measure::launch::launcher::{LaunchError, Launcher, Layout, Output, Task};
 use crate::measure::launch::pmu::{Counters, Event, Overhead};
 use crate::measure::sampler::{Job, SampleError, Sampler};
 use crate::model::Outcome;
@@ -32,6 +32,10 @@ pub struct CommandArm {
     pub command: Command,
     /// Command to run before each sample.
     pub prepare: Option<Command>,
+    /// Command to run after each sample.
+    pub conclude: Option<Command>,
+    /// Destination of its standard output.
+    pub output: Output,
 }
 
 /// The commands of one workload.
@@ -57,12 +61,27 @@ impl CommandWorkload {
 }
 
 /// Meaning of a command's failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failures {
     /// The comparison ends.
     End,
     /// The sample counts: an exit code or a signal is a valid end.
     Count,
+    /// The sample counts if it ends with one of these codes; else the comparison ends.
+    CountThese(Vec<u8>),
+}
+
+impl Failures {
+    /// True if a run that ends in this way counts.
+    #[must_use]
+    pub fn counts(&self, ending: Ending) -> bool {
+        match (self, ending.code()) {
+            (_, None) => false,
+            (_, Some(0)) | (Self::Count, _) => true,
+            (Self::End, _) => false,
+            (Self::CountThese(codes), Some(code)) => codes.contains(&code),
+        }
+    }
 }
 
 /// Rules by which commands run.
@@ -137,7 +156,7 @@ impl CommandComparison {
             arguments: command.arguments.clone(),
             environment: padded_environment(padding),
             input: self.rules.input.clone(),
-            output: Outputs::discarded(),
+            output: Output::Discard,
             limit: self.rules.limit,
             layout: Layout::Random,
         }
@@ -151,29 +170,38 @@ impl CommandComparison {
         padding: usize,
     ) -> Result<Task, SampleError> {
         let workload = self.enter(&job.workload.name)?;
-        self.task_of(workload, job.arm, padding)
+        self.task_of(workload, arm_of(workload, job.arm)?, padding)
+    }
+
+    /// Runs everything that has to run after the command of a job.
+    pub(in crate::measure) fn conclude(&self, job: &Job<'_>) -> Result<(), SampleError> {
+        let workload = self.enter(&job.workload.name)?;
+        self.conclude_arm(arm_of(workload, job.arm)?)
+    }
+
+    fn conclude_arm(&self, arm: &CommandArm) -> Result<(), SampleError> {
+        let step = |conclude| self.step("--conclude", conclude);
+        arm.conclude.as_ref().map_or(Ok(()), step)
     }
 
     fn task_of(
         &self,
         workload: &CommandWorkload,
-        arm: &str,
+        arm: &CommandArm,
         padding: usize,
     ) -> Result<Task, SampleError> {
-        let mut found = workload.arms.iter();
-        let found = found.find(|one| one.name == arm);
-        let missing = || SampleError::Failed(format!("there is no command `{arm}`"));
-        let found = found.ok_or_else(missing)?;
-        if let Some(prepare) = &found.prepare {
+        if let Some(prepare) = &arm.prepare {
             self.step("--prepare", prepare)?;
         }
-        Ok(self.padded(&found.command, workload.longest() + padding))
+        let mut task = self.padded(&arm.command, workload.longest() + padding);
+        task.output = arm.output.clone();
+        Ok(task)
     }
 
     /// Runs a command that is not a sample and must succeed.
     fn step(&self, name: &str, command: &Command) -> Result<(), SampleError> {
         let finished = self.finished(&self.padded(command, 0))?;
-        self.accept(name, &finished, Failures::End)
+        self.accept(name, &finished, &Failures::End)
     }
 
     /// Sets a workload up unless it is set up already. The workload before it is cleaned up first.
@@ -246,27 +274,26 @@ impl CommandComparison {
         &self,
         name: &str,
         finished: &Finished,
-        failures: Failures,
+        failures: &Failures,
     ) -> Result<(), SampleError> {
-        let last = last_words(finished);
         match finished.ending {
-            Ending::Exited(0) => Ok(()),
+            ending if failures.counts(ending) => Ok(()),
             Ending::TimedOut => Err(SampleError::Fatal(format!(
                 "`{name}` took more than {} s and was stopped (--timeout SECONDS allows more)",
                 self.rules.limit.unwrap_or_default().as_secs_f64()
             ))),
-            _ if failures == Failures::Count => Ok(()),
             ending => {
-                let mut all = self
-                    .rules
-                    .workloads
-                    .iter()
-                    .flat_map(|workload| &workload.arms);
-                let contends = all.any(|other| other.name == name);
-                let remedy = if contends {
-                    " (--ignore-failure counts such runs too)"
-                } else {
-                    ""
+                let workloads = self.rules.workloads.iter();
+                let mut arms = workloads.flat_map(|workload| &workload.arms);
+                let arm = arms.find(|arm| arm.name == name);
+                let shown = arm.is_some_and(|arm| arm.output == Output::Inherit);
+                let last = match shown {
+                    true => "its messages are above".to_owned(),
+                    false => last_words(finished),
+                };
+                let remedy = match arm {
+                    Some(_) => " (--ignore-failure counts such runs too)",
+                    None => "",
                 };
                 Err(SampleError::Fatal(format!(
                     "`{name}` failed: {ending}: {last}{remedy}"
@@ -283,9 +310,10 @@ impl CommandComparison {
         self.warm.set(self.entered.get());
         for arm in &workload.arms {
             for _ in 0..self.rules.warmup {
-                let task = self.task_of(workload, &arm.name, 0)?;
+                let task = self.task_of(workload, arm, 0)?;
                 let finished = self.finished(&task)?;
-                self.accept(&arm.name, &finished, self.rules.failures)?;
+                self.conclude_arm(arm)?;
+                self.accept(&arm.name, &finished, &self.rules.failures)?;
             }
         }
         Ok(())
@@ -300,14 +328,17 @@ impl CommandComparison {
         // they are not, so that padding is removed.
         let for_name = names.max().unwrap_or(0).saturating_sub(job.arm.len());
         let padding = job.padding.saturating_sub(for_name);
-        let mut task = self.task_of(workload, job.arm, padding)?;
+        let arm = arm_of(workload, job.arm)?;
+        let mut task = self.task_of(workload, arm, padding)?;
         if let Some(outputs) = &self.outputs {
             task.output = outputs.kept();
         }
         // Opened for each sample: the counters begin with the next program and end with it.
         let mut counters = Counters::open(&self.rules.events).map_err(SampleError::Fatal)?;
         let finished = self.finished(&task)?;
-        self.accept(job.arm, &finished, self.rules.failures)?;
+        let counted = counters.read().map_err(SampleError::Failed)?;
+        self.conclude_arm(arm)?;
+        self.accept(job.arm, &finished, &self.rules.failures)?;
         if finished.left_behind {
             self.notice(format!(
                 "`{}` leaves processes running when it ends: they disturb the next samples",
@@ -315,7 +346,8 @@ impl CommandComparison {
             ));
         }
         let mut metrics = metrics_of(&finished.usage);
-        for (metric, count) in counters.read().map_err(SampleError::Failed)? {
+        metrics.extend(code_of(finished.ending));
+        for (metric, count) in counted {
             let value = self.overhead.taken_off(metric, count.value);
             metrics.insert(metric.to_owned(), value);
             if count.share < 1.0 {
@@ -347,6 +379,18 @@ impl CommandComparison {
             notices.push(text);
         }
     }
+}
+
+/// Returns the arm of that name.
+fn arm_of<'a>(workload: &'a CommandWorkload, name: &str) -> Result<&'a CommandArm, SampleError> {
+    let mut arms = workload.arms.iter();
+    let missing = || SampleError::Failed(format!("there is no command `{name}`"));
+    arms.find(|one| one.name == name).ok_or_else(missing)
+}
+
+/// Returns the metric of an exit code.
+fn code_of(ending: Ending) -> Option<(String, f64)> {
+    Some((EXIT_CODE.to_owned(), ending.code()?.into()))
 }
 
 /// Returns the command's last line on standard error, for a message.

@@ -1,5 +1,4 @@
-//! Output of commands: kept in a file if figures are searched in it or it is compared, else
-//! discarded.
+//! Output of commands in which figures are searched, or which is compared: it is kept in a file.
 //!
 //! A file is used because a reader of a pipe would run beside the command and disturb it.
 #![forbid(unsafe_code)]
@@ -39,11 +38,6 @@ impl Outputs {
     /// Returns the destination of the next command's output; it replaces the last output.
     pub(super) fn kept(&self) -> Output {
         Output::File(self.path())
-    }
-
-    /// Returns the destination of an output that is not needed.
-    pub(super) fn discarded() -> Output {
-        Output::Discard
     }
 
     /// Finds the figures that the last command printed, by metric. It searches standard output,

@@ -130,17 +130,17 @@ impl Commands {
     }
 }
 
-/// Prepares a command that a shell runs.
+/// Prepares a command that a shell runs. The shell may have arguments, as `bash --norc`.
 ///
 /// # Errors
 ///
 /// There is no such shell.
 pub fn in_shell(shell: &str, text: &str) -> Result<Command, Error> {
-    let arguments = [shell, "-c", text].map(OsString::from).to_vec();
-    Ok(Command {
-        program: find(shell)?,
-        arguments,
-    })
+    let Line::Words(mut words) = split(shell) else {
+        return refuse(format!("`{shell}` is not a shell: give its name"));
+    };
+    words.extend(["-c", text].map(str::to_owned));
+    direct(&words)
 }
 
 /// Prepares a command that needs no shell.
@@ -308,6 +308,22 @@ const METRICS: [Metric; 9] = [
         |usage| usage.blocks_out as f64,
     ),
 ];
+
+/// Metric of commands that may fail.
+pub const EXIT_CODE: &str = "exit_code";
+
+/// Returns the metric of commands that may fail.
+#[must_use]
+pub fn exit_code() -> MetricPlan {
+    MetricPlan {
+        name: EXIT_CODE.to_owned(),
+        unit: "1".to_owned(),
+        better: Better::Lower,
+        kind: Kind::Sampled,
+        margin_pct: 0.1,
+        about: "exit code, or 128 and the number of the signal".to_owned(),
+    }
+}
 
 /// Returns the metrics of a command, the primary one first.
 #[must_use]

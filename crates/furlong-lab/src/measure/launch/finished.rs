@@ -53,6 +53,19 @@ pub enum Ending {
     TimedOut,
 }
 
+impl Ending {
+    /// Returns the exit code or, as a shell does, 128 and the number of the signal. `None` at the
+    /// time limit.
+    #[must_use]
+    pub fn code(self) -> Option<u8> {
+        match self {
+            Ending::Exited(code) => Some(code),
+            Ending::Signalled(signal) => Some(signal.saturating_add(128)),
+            Ending::TimedOut => None,
+        }
+    }
+}
+
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

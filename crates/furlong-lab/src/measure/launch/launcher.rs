@@ -19,6 +19,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
 
 use super::finished::{Finished, RECORD_BYTES, Record, What};
 use crate::error::cause;
@@ -70,12 +71,18 @@ impl Task {
 }
 
 /// Destination of a command's standard output.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Output {
     /// Discarded.
+    #[default]
     Discard,
+    /// Read through a pipe and discarded. The reader runs beside the command.
+    Pipe,
     /// A file that is created or truncated.
     File(PathBuf),
+    /// furlong's own standard output, and its standard error for the command's.
+    Inherit,
 }
 
 /// Memory layout of a command.
@@ -206,16 +213,21 @@ impl Launcher {
     /// The reason why the command could not be started. A command that ran and failed is not an
     /// error here, see [`Finished::ending`].
     pub fn run(&self, task: &Task, stop: Option<&PipeReader>) -> Result<Finished, LaunchError> {
-        let output = match &task.output {
-            Output::Discard => Stdio::null(),
+        let (output, printed) = match &task.output {
+            Output::Discard => (Stdio::null(), None),
+            Output::Inherit => (Stdio::inherit(), None),
+            Output::Pipe => {
+                let (printed, end) = io::pipe().map_err(LaunchError::NoLauncher)?;
+                (end.into(), Some(printed))
+            }
             Output::File(path) => {
                 let made = File::create(path);
-                made.map_err(|error| LaunchError::NoOutput(path.clone(), error))?
-                    .into()
+                let made = made.map_err(|error| LaunchError::NoOutput(path.clone(), error))?;
+                (made.into(), None)
             }
         };
         let (record, mut tail) = self
-            .start(task, output, stop)
+            .start(task, output, printed, stop)
             .map_err(LaunchError::NoLauncher)?;
         tail.drain(..tail.len().saturating_sub(ERROR_TAIL_BYTES));
         let failed = |error| Err(LaunchError::NoLauncher(error));
@@ -241,10 +253,15 @@ impl Launcher {
         &self,
         task: &Task,
         output: Stdio,
+        printed: Option<PipeReader>,
         stop: Option<&PipeReader>,
     ) -> io::Result<(Vec<u8>, Vec<u8>)> {
         let (mut records, record_end) = io::pipe()?;
-        let (mut errors, error_end) = io::pipe()?;
+        let (errors, error_end) = io::pipe()?;
+        let errors_to = match task.output {
+            Output::Inherit => Stdio::inherit(),
+            _ => error_end.into(),
+        };
         let limit_ns = task.limit.map_or(0, |limit| limit.as_nanos().max(1));
         let mut command = Command::new(&self.path);
         command
@@ -262,13 +279,15 @@ impl Launcher {
             .envs(task.environment.iter().map(|(name, value)| (name, value)))
             .stdin(record_end)
             .stdout(output)
-            .stderr(error_end);
+            .stderr(errors_to);
         let child = command.spawn();
         // `command` holds the other ends of the pipes; they must not stay open here.
         drop(command);
         let mut child = child?;
         let launcher = Pid::from_child(&child);
-        let read = listen(&mut records, &mut errors, stop, || {
+        let errors = Stream::new(errors, ERROR_TAIL_BYTES);
+        let printed = printed.map(|printed| Stream::new(printed, 0));
+        let read = listen(&mut records, errors, printed, stop, || {
             // The process still exists, because it has not been waited for yet.
             let _ = kill_process(launcher, Signal::TERM);
         });
@@ -358,28 +377,52 @@ pub fn try_program(path: &Path) -> io::Result<process::Output> {
     }
 }
 
-/// Reads until the record is complete or the launcher is gone, and the standard error up to then. A
-/// process that the command left running may write on after that.
+/// A pipe from the command, of which the last bytes are kept.
+struct Stream {
+    pipe: PipeReader,
+    kept_bytes: usize,
+    tail: Vec<u8>,
+    ended: bool,
+}
+
+impl Stream {
+    fn new(pipe: PipeReader, kept_bytes: usize) -> Self {
+        Self {
+            pipe,
+            kept_bytes,
+            tail: vec![],
+            ended: false,
+        }
+    }
+
+    fn take(&mut self) -> io::Result<()> {
+        self.ended = self.ended || !take(&mut self.pipe, &mut self.tail, self.kept_bytes)?;
+        Ok(())
+    }
+}
+
+/// Reads until the record is complete or the launcher is gone, and what the command prints up to
+/// then. Returns the record and the end of the standard error. A process that the command left
+/// running may write on after that.
 fn listen(
     records: &mut PipeReader,
-    errors: &mut PipeReader,
+    errors: Stream,
+    printed: Option<Stream>,
     mut stop: Option<&PipeReader>,
     kill: impl Fn(),
 ) -> io::Result<(Vec<u8>, Vec<u8>)> {
-    for pipe in [records.as_fd(), errors.as_fd()] {
+    let mut streams: Vec<Stream> = [Some(errors), printed].into_iter().flatten().collect();
+    let pipes = streams.iter().map(|stream| stream.pipe.as_fd());
+    for pipe in pipes.chain([records.as_fd()]) {
         fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
     }
     let mut record = Vec::new();
-    let mut tail = Vec::new();
-    let mut talking = true;
     loop {
-        let (recorded, stopped) = wait(records, talking.then_some(&*errors), stop)?;
-        talking = talking && take(errors, &mut tail, ERROR_TAIL_BYTES)?;
+        let (recorded, stopped) = wait(records, &streams, stop)?;
+        streams.iter_mut().try_for_each(Stream::take)?;
         if recorded && (!take(records, &mut record, usize::MAX)? || record.len() >= RECORD_BYTES) {
-            if talking {
-                take(errors, &mut tail, ERROR_TAIL_BYTES)?;
-            }
-            return Ok((record, tail));
+            streams[0].take()?;
+            return Ok((record, streams.swap_remove(0).tail));
         }
         if stopped {
             kill();
@@ -391,10 +434,12 @@ fn listen(
 /// Sleeps until a pipe is readable. Returns whether it is the record, and whether it is `stop`.
 fn wait(
     records: &PipeReader,
-    errors: Option<&PipeReader>,
+    streams: &[Stream],
     stop: Option<&PipeReader>,
 ) -> io::Result<(bool, bool)> {
-    let pipes = [Some(records), stop, errors].into_iter().flatten();
+    let open = streams.iter().filter(|stream| !stream.ended);
+    let pipes = [Some(records), stop].into_iter().flatten();
+    let pipes = pipes.chain(open.map(|stream| &stream.pipe));
     let mut ends: Vec<PollFd<'_>> = pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
     while let Err(error) = poll(&mut ends, None) {
         if error != Errno::INTR {

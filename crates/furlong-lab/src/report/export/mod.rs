@@ -4,9 +4,11 @@
 //! - `markdown.rs`: a document
 //! - `csv.rs`, `json.rs`: data
 //! - `junit.rs`: test cases
+//! - `timings.rs`: the times of commands in hyperfine's formats
 #![forbid(unsafe_code)]
 
 pub mod csv;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod timings;

@@ -78,7 +78,7 @@ fn row(
                 td {
                     @match c {
                         Some(c) => (verdict(c.verdict)),
-                        None => @if place == 0 { "baseline" },
+                        None => @if place == 0 && w.arms.len() > 1 { "baseline" },
                     }
                 }
             }

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::columns::NAME_MAX;
-use super::{Page, Style, paint, summary};
+use super::{Page, Style, paint, single, summary};
 use crate::model::{Profile, README};
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::model::result::{
 };
 use crate::report::finite::finite;
 use crate::report::outline::{self, Named};
-use crate::report::quantity::{Scale, count, percent};
+use crate::report::quantity::{Scale, percent};
 use crate::report::text::{plain, shorten, width};
 use crate::report::{geomean, told, wording};
 use furlong_stats::stopping::Stopped;
@@ -139,10 +139,15 @@ impl Page {
     }
 
     fn commands(&mut self, e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_>) {
+        if let Some(arm) = single::arm(w) {
+            single::write(self, e, w, arm);
+            self.line(single::NOT_COMPARED, 2);
+            return;
+        }
         self.rows(w, primary);
         let comparisons = outline::comparisons(w, primary.0);
         if comparisons.is_empty() {
-            self.alone(e, w);
+            self.line("no verdict: nothing was compared", 2);
             return;
         }
         if let [c] = &comparisons[..] {
@@ -171,7 +176,8 @@ impl Page {
         let summaries: Vec<Option<&Summary>> = w.arms.iter().map(|arm| of(&arm.name)).collect();
         let means = summaries.iter().flatten().map(|s| s.mean);
         let greatest = means.clone().fold(0.0, f64::max);
-        let scale = Scale::of(&metric.unit, means);
+        let scale = Scale::of(&metric.unit, means.clone());
+        let scale = scale.in_time(self.style.time_unit, means);
         let figures: Vec<String> = summaries.iter().map(|s| figure(*s, &scale)).collect();
         let figures_width = figures.iter().map(|f| width(f)).max().unwrap_or(0);
         let names_max = self.style.width.saturating_sub(figures_width + 2);
@@ -191,25 +197,6 @@ impl Page {
             }
             self.raw(&row);
         }
-    }
-
-    /// The other figures of a command that is compared with none.
-    fn alone(&mut self, e: &ExperimentResult, w: &WorkloadResult) {
-        let Some(arm) = w.arms.first() else { return };
-        for (name, metric) in outline::metrics(e) {
-            let Some(s) = arm.summary.get(name) else {
-                continue;
-            };
-            let scale = Scale::of(&metric.unit, [s.min, s.mean, s.max]);
-            let called = told::called(name);
-            let range = format!("{} to {}", scale.show(s.min), scale.show(s.max));
-            self.line(
-                &format!("{called}: {}, {range}", figure(Some(s), &scale)),
-                2,
-            );
-        }
-        let runs = count(w.blocks.len() as u64);
-        self.line(&format!("{runs} runs, compared with no other command"), 2);
     }
 
     /// The other metrics that clearly changed.

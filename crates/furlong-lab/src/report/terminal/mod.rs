@@ -5,13 +5,14 @@ mod answer;
 pub mod columns;
 mod overview;
 pub(in crate::report) mod paint;
+mod single;
 mod summary;
 mod table;
 
 use super::finite::finite;
 use super::outline::{self, Named};
 use super::picture::{Picture, picture};
-use super::quantity::{Scale, count};
+use super::quantity::{Scale, TimeUnit, count};
 use super::text::{command_line, fold, plain, shorten};
 use super::wording;
 use crate::model::result::{ExperimentResult, Machine, ResultFile, WorkloadResult};
@@ -25,6 +26,8 @@ pub struct Style {
     pub width: usize,
     /// Colours: only on a terminal, and without `NO_COLOR`.
     pub colour: bool,
+    /// Unit of times; the one that fits unless the user chose one.
+    pub time_unit: Option<TimeUnit>,
 }
 
 impl Default for Style {
@@ -32,6 +35,7 @@ impl Default for Style {
         Self {
             width: 80,
             colour: false,
+            time_unit: None,
         }
     }
 }
@@ -159,6 +163,13 @@ impl Page {
     }
 
     fn workload(&mut self, e: &ExperimentResult, w: &WorkloadResult) {
+        if let Some(arm) = single::arm(w) {
+            single::write(self, e, w, arm);
+            for warning in &w.warnings {
+                self.line(&format!("warning: {}", plain(warning)), 2);
+            }
+            return;
+        }
         let primary = outline::primary(e, w);
         self.line(&workload_title(w, primary), 2);
         self.gap();

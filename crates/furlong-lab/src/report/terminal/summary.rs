@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::columns::{Column, NAME_MAX, table};
-use super::{Page, paint};
+use super::{Page, paint, single};
 use crate::model::result::ResultFile;
 use crate::report::outline::{self, Finding};
 use crate::report::text::shorten;
@@ -19,7 +19,9 @@ pub(super) fn write(page: &mut Page, file: &ResultFile, from: usize) {
         page.raw(&rows(page, file, &found));
         page.gap();
     }
-    if found.is_empty() {
+    if found.is_empty() && single::is_all(file) {
+        page.line(single::NOT_COMPARED, 2);
+    } else if found.is_empty() {
         page.line("no verdict: nothing was compared", 2);
     } else {
         page.line(&wording::tally(&outline::tally(&found)), 2);

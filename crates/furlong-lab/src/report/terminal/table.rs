@@ -8,7 +8,7 @@ use super::columns::{Column, NAME_MAX, table, total};
 use super::paint;
 use crate::model::result::{Comparison, ExperimentResult, Kind, Summary, WorkloadResult};
 use crate::report::outline::{self, Named};
-use crate::report::quantity::{Scale, percent, spread};
+use crate::report::quantity::{Scale, TimeUnit, percent, spread};
 use crate::report::text::{fold, plain, shorten};
 use crate::report::wording::{self, change, signed_interval};
 
@@ -129,7 +129,7 @@ fn primary_columns(
     layout: Layout<'_>,
     style: &Style,
 ) -> Vec<Column> {
-    let scale = scale(w, (name, metric));
+    let scale = scale(w, (name, metric), style.time_unit);
     let unit = scale.symbol();
     let mut arms = Column::words("arm");
     let mut medians = Column::numbers(&format!("median\n{unit}"));
@@ -179,7 +179,7 @@ fn primary_columns(
 
 /// The values of an exact metric, with its name broken between words.
 fn exact_column(w: &WorkloadResult, (name, metric): Named<'_>) -> Column {
-    let scale = scale(w, (name, metric));
+    let scale = scale(w, (name, metric), None);
     let mut column = Column::numbers(&format!("{}\n{}", broken(name), scale.symbol()));
     for arm in &w.arms {
         column.push(outline::typical(arm, name).map_or(String::new(), |v| scale.number(v)));
@@ -205,7 +205,7 @@ fn broken(name: &str) -> String {
 
 /// `augment_calls_per_op (exact): deferred 15.24, 54.6 % lower (better); checked ..`.
 fn exact_sentence(w: &WorkloadResult, (name, metric): Named<'_>) -> Option<String> {
-    let scale = scale(w, (name, metric));
+    let scale = scale(w, (name, metric), None);
     let said: Vec<String> = w
         .arms
         .iter()
@@ -230,7 +230,7 @@ fn others(w: &WorkloadResult, metrics: &[Named<'_>], style: &Style) -> String {
     let mut intervals = Column::words("95 % interval").spare(2);
     let mut verdicts = Column::words("verdict").spare(1);
     for &(name, metric) in metrics {
-        let scale = scale(w, (name, metric));
+        let scale = scale(w, (name, metric), style.time_unit);
         names.push(shorten(name, NAME_MAX));
         for column in [
             &mut medians,
@@ -264,11 +264,9 @@ fn others(w: &WorkloadResult, metrics: &[Named<'_>], style: &Style) -> String {
 }
 
 /// One scale for all arms: they can be compared at a glance.
-fn scale(w: &WorkloadResult, (name, metric): Named<'_>) -> Scale {
-    Scale::of(
-        &metric.unit,
-        w.arms.iter().filter_map(|arm| outline::typical(arm, name)),
-    )
+fn scale(w: &WorkloadResult, (name, metric): Named<'_>, unit: Option<TimeUnit>) -> Scale {
+    let typical = || w.arms.iter().filter_map(|arm| outline::typical(arm, name));
+    Scale::of(&metric.unit, typical()).in_time(unit, typical())
 }
 
 fn cv(summary: Option<&Summary>) -> String {

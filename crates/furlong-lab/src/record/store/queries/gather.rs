@@ -191,7 +191,9 @@ impl Store {
             for one in loose.iter_mut().filter(|one| one.experiment == id) {
                 let mut workload = one.workload.clone();
                 let blank = |metric: &String| (metric.clone(), Control::blank());
-                workload.control = sampled.iter().map(blank).collect();
+                if workload.arms.len() > 1 {
+                    workload.control = sampled.iter().map(blank).collect();
+                }
                 for block in &one.blocks {
                     push(&mut workload, &sampled, block);
                 }

@@ -1,0 +1,37 @@
+//! Facts about the commands of a comparison, in the record of a workload: one object, by arm.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::result::WorkloadResult;
+
+/// Name of the fact that holds the commands.
+pub const COMMANDS: &str = "commands";
+
+/// Name of the fact that holds a sweep's values for the commands, by arm and parameter.
+pub const PARAMETERS: &str = "parameters";
+
+/// The command of an arm.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandFact {
+    /// The command line, with the values of a sweep.
+    pub command: String,
+    /// True if the user named the arm.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub named: bool,
+    /// True for the command of `--reference`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reference: bool,
+}
+
+impl CommandFact {
+    /// Reads the commands of a workload; older records have none.
+    #[must_use]
+    pub fn of(workload: &WorkloadResult) -> BTreeMap<String, CommandFact> {
+        let fact = workload.params.get(COMMANDS);
+        let read = fact.map(|fact| BTreeMap::deserialize(fact).unwrap_or_default());
+        read.unwrap_or_default()
+    }
+}
