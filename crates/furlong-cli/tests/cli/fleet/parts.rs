@@ -59,7 +59,10 @@ fn an_experiment_is_prepared_once_and_its_blocks_are_shared() {
         let counted: Vec<usize> = by_node.effects.iter().map(|node| node.n).collect();
         assert_eq!(counted, [2, 2, 2]);
     }
-    let shown = slurm.0.ends(0, &["show", "--json", "again.json"]).0;
+    let shown = slurm
+        .0
+        .ends(0, &["show", "--details", "--json", "again.json"])
+        .0;
     // Line breaks depend on the measurements.
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     says(&shown, &["3 nodes (n1, n2, n3)", "; on n1 "]);
