@@ -18,12 +18,14 @@
 //! | more blocks are taken from a full stack than it has | renewed |
 //! | the link of a spare chunk looks like the link of one put aside | aside |
 //! | a chunk is put aside without `Release`, or read without `Acquire` | again |
+//! | a link is read without `Acquire` | misses |
 //! Meaning of the names: *owner* `.._to_a_running_owner`, *ends* `.._while_its_heap_ends_..`,
 //! *both*
 //! `one_of_two_senders_..`, *adopted* `.._while_its_span_is_adopted_..`,
 //! *over* `.._is_taken_over_..`, *hands* `a_span_that_changes_hands_..`, *kept*
 //! `.._is_not_found_among_those_kept`, *renewed* `.._while_another_policy_comes_..`, *aside*
-//! `.._is_not_found_among_those_put_aside`, *again* `.._that_is_filled_again_and_put_aside`.
+//! `.._is_not_found_among_those_put_aside`, *again* `.._that_is_filled_again_and_put_aside`,
+//! *misses* `.._misses_none_while_another_is_made`.
 #![cfg(loom)]
 #![forbid(unsafe_code)]
 
@@ -130,6 +132,20 @@ fn an_ended_heap_is_taken_over_by_one_of_two() {
             world.collect_into(0);
             assert_eq!(world.state(0).0, 0b01);
         },
+    );
+}
+
+/// A heap that is new leads to those before it.
+#[test]
+fn a_walk_over_all_heaps_misses_none_while_another_is_made() {
+    model(
+        || {
+            let world = Arc::new(World::new(1, &[]));
+            let maker = body(|world: &Shared| world.begin_anew());
+            let walker = body(|world: &Shared| assert!(world.lists(0)));
+            (world, [maker, walker])
+        },
+        |world| assert!(world.lists(0)),
     );
 }
 

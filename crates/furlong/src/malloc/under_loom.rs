@@ -41,7 +41,7 @@ use alloc::{boxed::Box, vec::Vec};
 use self::{
     central::span::{Span, Use},
     class::Class,
-    field::Word,
+    field::{Link, Word},
     os::latch::Latch,
     thread::{exchange::Exchange, heap::State},
 };
@@ -70,6 +70,8 @@ pub struct World {
     places: Vec<&'static Place>,
     pool: Latch,
     ended: Word,
+    /// The first of all heaps, as in the pool.
+    first: Link<Heap>,
 }
 
 // SAFETY: loom checks every access to the cells.
@@ -85,11 +87,8 @@ impl World {
     /// A world with so many running heaps, and with spans that they own.
     #[must_use]
     pub fn new(heaps: usize, owners: &[usize]) -> &'static Self {
-        let heap = |_| {
-            let heap: &'static Heap = Box::leak(Box::new(Heap::standing_for(State::Running)));
-            heap
-        };
-        let heaps: Vec<_> = (0..heaps).map(heap).collect();
+        let first = Link::none();
+        let heaps: Vec<_> = (0..heaps).map(|_| add_heap(&first)).collect();
         let place = |(at, owner): (usize, &usize)| {
             let place: &'static Place = Box::leak(Box::new(Place {
                 span: Span::none(),
@@ -109,6 +108,7 @@ impl World {
             places,
             pool: Latch::new(),
             ended: Word::new(0),
+            first,
         }))
     }
 
@@ -142,6 +142,17 @@ impl World {
         self.heaps
             .iter()
             .position(|heap| core::ptr::eq(*heap, taken))
+    }
+
+    /// Begins a thread, which makes a heap.
+    pub fn begin_anew(&'static self) {
+        add_heap(&self.first);
+    }
+
+    /// True if a walk over all heaps comes to a heap.
+    pub fn lists(&'static self, heap: usize) -> bool {
+        self.all_heaps()
+            .any(|other| core::ptr::eq(self.heaps[heap], other))
     }
 
     /// Lets a heap take over spans of ended heaps with blocks left to give.
@@ -181,6 +192,13 @@ impl World {
             .into_iter()
             .any(|word| word.load(Ordering::SeqCst) != 0)
     }
+}
+
+/// Makes a running heap and puts it in front of a list.
+fn add_heap(first: &Link<Heap>) -> &'static Heap {
+    let heap: &'static Heap = Box::leak(Box::new(Heap::standing_for(State::Running)));
+    first.push(heap, |next| heap.next.set(next));
+    heap
 }
 
 fn get(place: &Place) -> u64 {
@@ -238,7 +256,7 @@ impl Exchange for World {
     }
 
     fn all_heaps(&'static self) -> impl Iterator<Item = &'static Heap> {
-        self.heaps.iter().copied()
+        core::iter::successors(self.first.get(), |heap| heap.next.get())
     }
 
     fn ended(&'static self) -> &'static Word {
