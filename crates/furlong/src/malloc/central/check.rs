@@ -122,7 +122,8 @@ impl<C: Config> HeldAll<C> {
                 let first = self.0.map.first_unit(base);
                 let led = !first.is(Use::Rest) && !first.is(Use::Nothing);
                 hold(led && first.base() < base, BrokenMalloc::Unit(base))?;
-            } else if !is_free {
+            }
+            if !is_free {
                 hold(span.unit.get() == unit_of(base), BrokenMalloc::Unit(base))?;
             }
             if span.is(Use::Blocks) {

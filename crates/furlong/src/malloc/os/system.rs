@@ -63,6 +63,7 @@ pub(crate) fn clear(base: usize, len: usize) {
 /// True if words of a block that the caller holds, or of units that it has just taken, are zero.
 #[inline(always)]
 pub(crate) fn is_zero(start: usize, len: usize) -> bool {
+    debug_assert!((start | len).is_multiple_of(8));
     // SAFETY: the records say that it is mapped and the caller's; the system has written all of it
     // since it was mapped, and both are multiples of a word.
     let words = unsafe { core::slice::from_raw_parts(pointer(start).cast::<u64>(), len / 8) };
