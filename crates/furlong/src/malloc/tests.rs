@@ -111,6 +111,18 @@ fn a_span_that_is_in_no_list_is_named() {
     assert!(matches!(said, Some(BrokenMalloc::List(_))), "{said:?}");
 }
 
+/// Another thread may call `check` before the span is in its list.
+#[test]
+fn a_span_that_is_being_made_breaks_nothing() {
+    let said = said_after(|malloc, span| {
+        let heap = span.owner.get().expect("a span has an owner");
+        let class = Class::of(2000).expect("there is a class for it");
+        let made = ThreadHeap::new(&malloc.central, heap).new_span(class);
+        assert!(made.is_some_and(|made| made.owner.is(heap)));
+    });
+    assert_eq!(said, None);
+}
+
 #[test]
 fn a_kept_block_of_another_class_is_named() {
     let said = said_after(|_, span| {

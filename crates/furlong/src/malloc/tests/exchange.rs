@@ -1,7 +1,10 @@
 //! Exchange between heaps, and between objects, at the borders: the end of a thread, and the end of
 //! an arena.
 
-use std::thread;
+use std::{
+    sync::{Arc, Barrier, mpsc},
+    thread,
+};
 
 use super::super::{CurrentHeap, Heap, Linux, Malloc};
 use super::{OfThread, Parts, with_new};
@@ -46,6 +49,31 @@ fn a_thread_that_ends_keeps_nothing_of_what_others_have_to_get() {
         }
         assert_eq!(malloc.statistics().used_blocks, 0);
         malloc.check().expect("nothing is broken");
+    });
+}
+
+#[test]
+fn a_thread_that_trims_keeps_nothing_of_what_others_have_to_get() {
+    with_new(Linux, |malloc: Tested| {
+        let (send, receive) = mpsc::channel();
+        let trimmed = Arc::new(Barrier::new(2));
+        let owner = thread::spawn({
+            let trimmed = Arc::clone(&trimmed);
+            move || {
+                let blocks: Vec<usize> = (0..100).map(|_| allocate(malloc, 48)).collect();
+                send.send(blocks).expect("it is received");
+                trimmed.wait();
+                malloc.trim();
+                malloc.central.pool.live_bytes()
+            }
+        });
+        // With a heap of its own, the thread holds the remote frees back.
+        free(malloc, allocate(malloc, 48));
+        let blocks: Vec<usize> = receive.recv().expect("it is sent");
+        blocks.into_iter().for_each(|block| free(malloc, block));
+        malloc.trim();
+        trimmed.wait();
+        assert_eq!(owner.join().expect("it trims"), 0, "bytes in use");
     });
 }
 

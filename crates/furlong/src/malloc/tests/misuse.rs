@@ -158,9 +158,10 @@ fn a_byte_written_to_a_free_block_is_found_before_its_next_use() {
             let block = allocate(malloc, 20_000);
             let inspected = || stopped(|| seals.inspect(block, room));
             assert_eq!(inspected(), None);
-            for at in 0..room.min(160) {
+            // The bytes behind a short block are the next one's.
+            for at in 0..160 {
                 write(block + at, 1);
-                let looked_at = at < 128;
+                let looked_at = at < room.min(128);
                 let expected = looked_at.then_some((Misuse::WrittenAfterFree, block));
                 assert_eq!(inspected(), expected, "byte {at} of {room}");
                 write(block + at, 0);
@@ -170,6 +171,36 @@ fn a_byte_written_to_a_free_block_is_found_before_its_next_use() {
             assert_eq!(inspected(), None, "the mark itself");
             free(malloc, block);
         }
+    });
+}
+
+/// Aligned and medium blocks take another way than small ones.
+#[test]
+fn a_byte_written_to_a_free_block_is_found_by_every_way_to_take_it_again() {
+    for (size, align) in [(100, 16), (100, 64), (20_000, 16), (40_000, 4096)] {
+        with_new(Told::default(), move |malloc: Tested<Secure>| {
+            let take = || malloc.allocate_aligned(size, align).expose_provenance();
+            let (keeps_the_span, block) = (take(), take());
+            free(malloc, block);
+            malloc.trim();
+            write(block + 40, 1);
+            // More than a span has; they come in a random order.
+            let said = stopped(|| (0..600).for_each(|_| assert_ne!(take(), 0)));
+            assert_eq!(said, Some((Misuse::WrittenAfterFree, block)), "{size}");
+            free(malloc, keeps_the_span);
+        });
+    }
+}
+
+#[test]
+fn new_blocks_do_not_come_in_the_order_of_their_addresses() {
+    with_new(Told::default(), |malloc: Tested<Secure>| {
+        let blocks: Vec<usize> = (0..400).map(|_| allocate(malloc, 40)).collect();
+        let follows = |pair: &&[usize]| pair[1] == pair[0] + 48;
+        let following = blocks.windows(2).filter(follows).count();
+        // By chance, about one in each of a dozen batches.
+        assert!(following < 100, "{following} of 399");
+        blocks.into_iter().for_each(|block| free(malloc, block));
     });
 }
 
@@ -237,6 +268,23 @@ fn a_block_of_another_heap_that_is_freed_twice_is_named_at_once() {
             assert_eq!(said, Some((Misuse::DoubleFree, block)), "{number}");
         });
     }
+}
+
+/// One of several heaps keeps the block; the others have never seen it.
+#[test]
+fn a_block_that_a_heap_keeps_is_not_freed_again_by_any_thread() {
+    with_new(Told::default(), |malloc: Tested<Checked>| {
+        let block = allocate(malloc, 512);
+        let other = move || {
+            free(malloc, allocate(malloc, 512));
+            stopped(|| free(malloc, block))
+        };
+        free(malloc, block);
+        let expected = Some((Misuse::DoubleFree, block));
+        let theirs = thread::spawn(other).join().expect("it was caught");
+        assert_eq!(theirs, expected, "by another thread");
+        assert_eq!(stopped(|| free(malloc, block)), expected, "by its own");
+    });
 }
 
 /// Without checks in the gate, records are never made to say what is impossible.

@@ -5,7 +5,10 @@ use core::ptr::{self, NonNull};
 
 use super::super::{
     Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource,
-    central::{arena::ARENA, large::LARGE_MAX},
+    central::{
+        arena::ARENA,
+        large::{LARGE_MAX, SIZE_MAX},
+    },
     class::UNIT,
 };
 use super::{OfThread, with_new};
@@ -187,18 +190,35 @@ fn an_object_of_one_aligned_unit_is_resized_by_copying_or_in_place() {
 #[test]
 fn a_huge_object_is_resized_where_it_is_if_the_system_can() {
     with_new(Counted::default(), |malloc: Tested| {
-        let mut object = allocate(malloc, 8 * MIB);
+        let mut object = allocate(malloc, 16 * MIB);
         assert_eq!(malloc.source().calls()[0], 2, "records, and the object");
-        assert_eq!(used(malloc), [1, 8 * MIB, 1, 8 * MIB]);
+        assert_eq!(used(malloc), [1, 16 * MIB, 1, 16 * MIB]);
         // Shorter by more than half, but still huge: pages are cut off.
-        let shorter = resize(malloc, (object, 8 * MIB), 3 * MIB + 1);
+        let shorter = resize(malloc, (object, 16 * MIB), 5 * MIB + 1);
         assert_eq!((shorter, malloc.source().calls()), (object, [0, 1, 0]));
-        assert_eq!(used(malloc), [1, 3 * MIB + 4096, 1, 3 * MIB + 4096]);
-        // To what is no huge object: by copying.
-        object = resize(malloc, (shorter, 3 * MIB + 1), MIB);
+        assert_eq!(used(malloc), [1, 5 * MIB + 4096, 1, 5 * MIB + 4096]);
+        // To the largest that is no huge object: by copying.
+        object = resize(malloc, (shorter, 5 * MIB + 1), LARGE_MAX);
         assert_ne!(object, shorter);
         assert_eq!(malloc.source().calls()[1..], [0, 0]);
-        assert_eq!(used(malloc), [0, 0, 1, MIB]);
+        assert_eq!(used(malloc), [0, 0, 1, LARGE_MAX]);
+        free(malloc, object);
+    });
+}
+
+#[test]
+fn the_system_is_asked_to_lengthen_a_huge_object_up_to_the_largest_size() {
+    with_new(Counted::default(), |malloc: Tested| {
+        let object = allocate(malloc, 3 * MIB);
+        for (size, asked) in [(SIZE_MAX, 1), (SIZE_MAX + 1, 0)] {
+            malloc.source().calls();
+            // SAFETY: a live block, which stays, since no system has this much memory.
+            let longer =
+                unsafe { malloc.resize(ptr::with_exposed_provenance_mut(object), size, 16) };
+            assert!(longer.is_null());
+            assert_eq!(malloc.source().calls()[1], asked, "{size}");
+            assert_eq!(used(malloc), [1, 3 * MIB, 1, 3 * MIB]);
+        }
         free(malloc, object);
     });
 }

@@ -2,6 +2,7 @@
 
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::ptr::NonNull;
+use std::{sync::Mutex, thread};
 
 use super::super::{
     Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource, Profile,
@@ -10,9 +11,10 @@ use super::super::{
 use super::{OfThread, with_new};
 
 /// Linux, with a clock that the test sets, and a count of the bytes given back. It can refuse to
-/// purge.
+/// purge, and let another thread run during the next purge.
 #[derive(Default)]
 struct Clocked {
+    meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     refuses: AtomicBool,
     now: AtomicU64,
     purged: AtomicUsize,
@@ -34,6 +36,10 @@ unsafe impl PageSource for Clocked {
 
     unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
         self.purged.fetch_add(len, Ordering::SeqCst);
+        let meanwhile = self.meanwhile.lock().expect("nobody panicked").take();
+        if let Some(run) = meanwhile {
+            thread::spawn(run).join().expect("what it asserts holds");
+        }
         // SAFETY: the caller's promise.
         !self.refuses.load(Ordering::SeqCst) && unsafe { Linux.purge(start, len) }
     }
@@ -139,6 +145,29 @@ fn a_source_that_refuses_is_asked_once_for_what_was_freed() {
         free(malloc, allocate(malloc, 3, MIB));
         malloc.trim();
         assert_eq!(malloc.central.pool.dirty_bytes(), 0);
+    });
+}
+
+/// While the only free units are on their way to the system, all arenas are full for others.
+#[test]
+fn units_that_were_given_back_serve_before_those_of_later_arenas() {
+    with_new(Clocked::default(), |malloc: Tested| {
+        // Two arenas are full.
+        let mut objects = allocate(malloc, 8, MIB);
+        let first = objects[0].addr();
+        free(malloc, vec![objects.remove(0)]);
+        let elsewhere = move || {
+            let object = allocate(malloc, 1, MIB);
+            assert_ne!(object[0].addr(), first, "it is on its way");
+            free(malloc, object);
+        };
+        *malloc.source().meanwhile.lock().expect("nobody panicked") = Some(Box::new(elsewhere));
+        assert!(malloc.trim());
+        let again = allocate(malloc, 1, MIB);
+        assert_eq!(again[0].addr(), first);
+        free(malloc, again);
+        free(malloc, objects);
+        malloc.check().expect("nothing is broken");
     });
 }
 

@@ -178,6 +178,34 @@ fn so_many_chunks_are_aside_of_one_class_and_of_all() {
     assert!(bins.put_aside(Class::numbered(6), usize::MAX));
 }
 
+/// A reader's walk over the chunks that are aside, of which one after the other becomes spare
+/// meanwhile.
+#[test]
+fn a_reader_of_a_heap_reaches_no_block_of_another_class_through_a_spare_chunk() {
+    let bins = new_bins();
+    let [other, class] = [1, 2].map(Class::numbered);
+    let fill = |class: Class, from| {
+        let blocks = (1..=DEPTH).map(|at| from + at * 16);
+        blocks.for_each(|block| assert!(bins.push(class.number(), block)));
+    };
+    bins.shape(other, DEPTH);
+    fill(other, 0);
+    bins.shape(class, DEPTH);
+    for _ in 0..3 {
+        fill(class, 1 << 20);
+        assert!(bins.put_aside(class, usize::MAX));
+    }
+    let mut shown = vec![];
+    bins.each(class, |block| {
+        shown.push(block);
+        while bins.take_back(class) {
+            (0..DEPTH).for_each(|_| assert_ne!(bins.pop(class.index()), 0));
+        }
+    });
+    assert!(shown.len() >= DEPTH);
+    assert!(shown.iter().all(|block| *block > 1 << 20));
+}
+
 #[test]
 fn random_order_has_every_order() {
     let (bins, mut below) = (new_bins(), numbers(5));
