@@ -5,22 +5,16 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# A target directory of its own, for the flag would rebuild everything else each time.
-export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom"
-export RUSTFLAGS="--cfg loom ${RUSTFLAGS:-}"
 export LOOM_MAX_PREEMPTIONS="${LOOM_MAX_PREEMPTIONS:-2}"
-# Optimized, but built fast.
-export CARGO_PROFILE_RELEASE_LTO=off
-export CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
-export CARGO_PROFILE_RELEASE_DEBUG=false
 
 tests=()
-for file in crates/furlong/tests/loom*"${1:-}"*.rs; do
+for file in loom/tests/loom*"${1:-}"*.rs; do
   [ -e "$file" ] && tests+=(--test "$(basename "$file" .rs)")
 done
 if [ "${#tests[@]}" -gt 0 ]; then
   set --
 else
-  tests=(--test 'loom*')
+  tests=(--tests)
 fi
-exec cargo test --release --package furlong "${tests[@]}" -- --test-threads "$(nproc)" "$@"
+exec cargo test --release --locked --manifest-path loom/Cargo.toml \
+  --target-dir "${CARGO_TARGET_DIR:-target}/loom" "${tests[@]}" -- --test-threads "$(nproc)" "$@"

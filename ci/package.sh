@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the package of each crate for a registry: every file that its code names, README and
-# licences, and little else. `ci/package.sh --verify` also builds each from its package alone, in
-# minutes.
+# licences, and little else. Checks that the library adds one package to its user's lockfile.
+# `ci/package.sh --verify` also builds each from its package alone, in minutes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -47,6 +47,14 @@ for manifest in crates/*/Cargo.toml; do
   [ "$kib" -le "$kib_max" ] || fail "$name has $kib KiB, more than $kib_max"
   printf '%-16s %4d files %5d KiB packed\n' "$name" "$(find "$folder" -type f | wc -l)" "$kib"
 done
+
+# An empty crate to which the library is added: itself and the library, whatever the platform.
+cargo init --quiet --lib --vcs none --name user "$work/user"
+cargo add --quiet --offline --manifest-path "$work/user/Cargo.toml" --path crates/furlong
+cargo generate-lockfile --quiet --offline --manifest-path "$work/user/Cargo.toml"
+locked=$(sed -n 's/^name = "\(.*\)"/\1/p' "$work/user/Cargo.lock" | xargs)
+[ "$locked" = "furlong user" ] || fail "an empty crate with furlong locks $locked"
+echo "an empty crate with furlong locks no other package"
 
 # Would it notice? One of the maps of memory is gone.
 rm "$work/furlong-spec/traces/phys/laptop.map"

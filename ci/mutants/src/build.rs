@@ -101,9 +101,10 @@ fn attempt(
     Ok(Err(Refused { condemned, said }))
 }
 
-/// File and line of a compiler's message.
-fn place(message: &str) -> Option<(&str, usize)> {
-    let mut parts = message.split(':');
+/// File and line of a compiler's message. Loom's workspace names the library's files from its own
+/// folder.
+pub(crate) fn place(message: &str) -> Option<(&str, usize)> {
+    let mut parts = message.trim_start_matches("../").split(':');
     Some((parts.next()?, parts.next()?.parse().ok()?))
 }
 
@@ -181,14 +182,14 @@ fn programs(scratch: &Scratch, suite: &Suite, said: &str) -> Vec<Program> {
         let file = path.file_name()?.to_str()?;
         let crate_name = file.rsplit_once('-')?.0;
         let own = source.starts_with("unittests");
-        let package = suite.package_of(crate_name, own)?;
+        let folder = suite.folder_of(crate_name, own)?;
         Some(Program {
             name: if own {
-                package.clone()
+                suite.package.to_string()
             } else {
                 crate_name.to_string()
             },
-            folder: scratch.tree.join("crates").join(&package),
+            folder: scratch.tree.join(folder),
             filters: if own { suite.filters.clone() } else { vec![] },
             path,
         })

@@ -25,6 +25,9 @@ const fn system(name: &'static str, words: &'static [&'static str]) -> Module {
 /// A package that is one module.
 const STATISTICS: &str = "furlong-stats";
 
+/// The folder of loom's models, a workspace of its own.
+const MODELS: &str = "loom";
+
 /// All modules, each named as its folder or its package.
 pub const MODULES: &[Module] = &[
     system("rbtree", &["rbtree", "tree"]),
@@ -51,8 +54,8 @@ pub struct Suite {
     pub loom: bool,
     /// Prefixes of the names of the package's own tests.
     pub filters: Vec<String>,
-    /// Package and name of each test file.
-    targets: Vec<(String, String)>,
+    /// Folder of the package, and name, of each test file.
+    targets: Vec<(&'static str, String)>,
 }
 
 impl Module {
@@ -78,14 +81,15 @@ impl Module {
             .copied()
             .collect();
         let mut targets = vec![];
-        let folders: &[&str] = match (package, loom) {
-            ("furlong", false) => &["furlong", "furlong-spec"],
-            (package, _) => &[package],
+        let folders: &[&'static str] = match (package, loom) {
+            (STATISTICS, _) => &["crates/furlong-stats"],
+            (_, false) => &["crates/furlong", "crates/furlong-spec"],
+            (_, true) => &[MODELS],
         };
         for folder in folders {
-            for name in names(&root.join("crates").join(folder).join("tests"))? {
+            for name in names(&root.join(folder).join("tests"))? {
                 if name.starts_with("loom") == loom && is_about(&name, &words) {
-                    targets.push(((*folder).to_string(), name));
+                    targets.push((*folder, name));
                 }
             }
         }
@@ -139,10 +143,13 @@ impl Suite {
     /// Cargo's arguments for the library's own tests, which compile soonest, or for all programs.
     /// With loom the library has no tests of its own, so the first program stands for them.
     pub fn arguments(&self, only_library: bool) -> Vec<String> {
-        let mut said: Vec<String> = vec!["-p".into(), self.package.into()];
-        if self.loom {
-            said.push("--release".into());
-        } else if self.package == "furlong" {
+        let mut said: Vec<String> = if self.loom {
+            let manifest = format!("{MODELS}/Cargo.toml");
+            vec!["--release".into(), "--manifest-path".into(), manifest]
+        } else {
+            vec!["-p".into(), self.package.into()]
+        };
+        if self.package == "furlong" && !self.loom {
             let all = "furlong/std,furlong/lock_api,furlong/allocator-api2,furlong/serde";
             said.extend(["--features".into(), all.into()]);
         }
@@ -151,19 +158,23 @@ impl Suite {
             return said;
         }
         let count = if only_library { 1 } else { self.targets.len() };
-        for (package, name) in self.targets.iter().take(count) {
-            said.extend(["-p".into(), package.clone(), "--test".into(), name.clone()]);
+        for (folder, name) in self.targets.iter().take(count) {
+            if let Some(package) = folder.strip_prefix("crates/") {
+                said.extend(["-p".into(), package.into()]);
+            }
+            said.extend(["--test".into(), name.clone()]);
         }
         said
     }
 
-    /// The package of a program, by the name of its crate; `None` for a program that was not
-    /// requested.
-    pub fn package_of(&self, program: &str, own: bool) -> Option<String> {
+    /// The folder of a program's package, by the name of its crate; `None` for a program that was
+    /// not requested.
+    pub fn folder_of(&self, program: &str, own: bool) -> Option<String> {
         if own {
-            return (self.package.replace('-', "_") == program).then(|| self.package.to_string());
+            let is_its = self.package.replace('-', "_") == program;
+            return is_its.then(|| format!("crates/{}", self.package));
         }
         let found = self.targets.iter().find(|(_, name)| name == program);
-        found.map(|(package, _)| package.clone())
+        found.map(|(folder, _)| (*folder).to_string())
     }
 }

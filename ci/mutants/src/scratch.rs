@@ -120,12 +120,7 @@ impl Scratch {
             .env("RUSTC_WORKSPACE_WRAPPER", &self.wrapper);
         if loom {
             // As in ci/loom.sh, so that its builds of other crates are reused.
-            cargo
-                .env("CARGO_TARGET_DIR", self.target.join("loom"))
-                .env("RUSTFLAGS", "--cfg loom ")
-                .env("CARGO_PROFILE_RELEASE_LTO", "off")
-                .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
-                .env("CARGO_PROFILE_RELEASE_DEBUG", "false");
+            cargo.env("CARGO_TARGET_DIR", self.target.join("loom"));
         }
         cargo
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::equivalents;
-use crate::modules::Module;
+use crate::modules::{MODULES, Module};
 use crate::mutant::{self, Mutant};
 use crate::report::Tally;
 use crate::scratch::Scratch;
@@ -333,4 +333,17 @@ fn nine_in_ten_must_be_noticed_and_one_in_twenty_may_be_equivalent() {
         .is_enough(false)
     );
     assert!(Module::suite(Path::new("nowhere"), &[], true).is_err());
+}
+
+#[test]
+fn models_are_built_in_a_workspace_of_their_own() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let rcu = MODULES.iter().find(|module| module.name == "rcu").unwrap();
+    let suite = Module::suite(&root, &[rcu], true).unwrap();
+    let first = "--release --manifest-path loom/Cargo.toml --test loom";
+    assert_eq!(suite.arguments(true).join(" "), first);
+    assert_eq!(suite.folder_of("loom", false).as_deref(), Some("loom"));
+    let said = "../crates/furlong/src/rcu/slot.rs:7:3: error[E0308]: mismatched types";
+    let place = Some(("crates/furlong/src/rcu/slot.rs", 7));
+    assert_eq!(build::place(said), place);
 }

@@ -1,4 +1,4 @@
-//! Atomics, fences and the spin hint: `core`'s, or loom's under `--cfg loom`.
+//! Atomics, fences and the spin hint: `core`'s, or loom's under `cfg(loom)`.
 #![forbid(unsafe_code)]
 
 #[cfg(not(loom))]

@@ -3,7 +3,7 @@
 //! # What it is
 //!
 //! The one place that chooses between `core` and `loom`. Code that uses [`atomic`], [`UnsafeCell`],
-//! [`fence`] and [`spin_loop`] from here runs on the real types. Under `--cfg loom` it runs on
+//! [`fence`] and [`spin_loop`] from here runs on the real types. Under `cfg(loom)` it runs on
 //! loom's, where a model explores every interleaving and every value that a weak load may return.
 //! The constructors are `const` only outside loom.
 //!

@@ -16,7 +16,6 @@
 //! | it checks the extent, not the record | protected, replaced |
 //!
 //! The names are words of the models' names.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

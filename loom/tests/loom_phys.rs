@@ -10,7 +10,6 @@
 //! consists of atomic words, and loom lets every thread read the initial value of an atomic word.
 //! Nor does loom track the plain memory of runs and cells; there a reader fails at the entry that
 //! they lead to.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

@@ -34,7 +34,6 @@
 //! `a_slot_that_changes_..`, *two* `what_two_threads_..`, *ready* `what_one_thread_made_ready_..`,
 //! *period* `when_a_period_is_over_..`, *barrier* `after_a_barrier_..`, *cell*
 //! `a_cell_publishes_..`, *locks* `locks_exclude_..`.
-#![cfg(loom)]
 
 mod orders;
 

@@ -2,7 +2,6 @@
 //! handles of segments that come and go, beside a reader.
 //!
 //! Sections are small here (see `direct/geometry.rs`). Loom tracks every access to a descriptor.
-#![cfg(loom)]
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;

@@ -26,7 +26,6 @@
 //! `.._is_not_found_among_those_kept`, *renewed* `.._while_another_policy_comes_..`, *aside*
 //! `.._is_not_found_among_those_put_aside`, *again* `.._that_is_filled_again_and_put_aside`,
 //! *misses* `.._misses_none_while_another_is_made`.
-#![cfg(loom)]
 #![forbid(unsafe_code)]
 
 mod orders;

@@ -16,7 +16,6 @@
 //! Meaning of the names: *depot* `an_extent_that_crosses_..`, *room* `two_that_make_room_..`,
 //! *flush* `a_flush_frees_..`, *seal* `a_seal_by_hand_..`, *full* `what_comes_while_..`, *fetch*
 //! `a_magazine_that_is_fetched_..`.
-#![cfg(loom)]
 #![forbid(unsafe_code)]
 
 mod orders;

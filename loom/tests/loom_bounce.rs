@@ -19,7 +19,6 @@
 //! *waits*
 //! `one_who_waits_is_woken_..`, *quota* `one_who_waits_for_its_quota_..`, *twice* `one_of_two_..`,
 //! *apart* `cpus_that_share_an_area_begin_apart_..`.
-#![cfg(loom)]
 #![expect(unsafe_code, reason = "memory is brought, and mapped by address")]
 
 mod orders;

@@ -21,7 +21,6 @@
 //! | `block-leave` relaxed, or the fence of `block-end` left out | block |
 //!
 //! The names are words of the models' names.
-#![cfg(loom)]
 
 use std::{
     alloc::Layout,
