@@ -13,13 +13,14 @@ cargo clippy -p furlong --all-targets --all-features -- -D warnings
 cargo clippy --locked --manifest-path ci/mutants/Cargo.toml --all-targets \
   --target-dir "${CARGO_TARGET_DIR:-target}/mutants/tool" -- -D warnings
 
-# The oldest compiler that the library is for, where it is installed; clippy's incompatible_msrv
-# holds it everywhere.
+# The oldest compiler that the library and the adapters are for, where it is installed; clippy's
+# incompatible_msrv holds it everywhere.
 oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' crates/furlong/Cargo.toml)
 if rustup run "$oldest" rustc --version >/dev/null 2>&1; then
-  cargo "+$oldest" check -p furlong --all-features --target-dir "${CARGO_TARGET_DIR:-target}/oldest"
+  cargo "+$oldest" check -p furlong -p furlong-adapters --all-features \
+    --target-dir "${CARGO_TARGET_DIR:-target}/oldest"
 else
-  echo "Rust $oldest is not installed: the library is not built with it here"
+  echo "Rust $oldest is not installed: neither library nor adapters are built with it here"
 fi
 
 shellcheck .ci/run ci/*.sh examples/kernel/*.sh
