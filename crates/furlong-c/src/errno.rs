@@ -131,7 +131,7 @@ impl From<iova::ReleaseError> for Errno {
     fn from(error: iova::ReleaseError) -> Self {
         Self(match error {
             iova::ReleaseError::NotReserved => libc::ENOENT,
-            iova::ReleaseError::Partial(_) => libc::EBUSY,
+            iova::ReleaseError::Partial(_) | iova::ReleaseError::Granted => libc::EBUSY,
             iova::ReleaseError::Ragged(_) => libc::EINVAL,
         })
     }

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard};
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    ChunkSpace, Cpu, Domain, DomainConfig, Flush, Grant, Highest, NoDomain, Request, ReserveError,
-    Shared, Standard, VecSpace,
+    ChunkSpace, Cpu, Domain, DomainConfig, Flush, Grant, Highest, NoDomain, PartError, RangeError,
+    Request, ReserveError, Shared, Standard, VecSpace,
 };
 use furlong::rbtree::{NoMemory, Off};
 use furlong::sync::RawLock;
@@ -315,6 +315,60 @@ fn whichever_request_for_memory_fails_nothing_is_lost() {
         granted += 1;
     }
     assert!(granted > 6, "six magazines and the nodes need memory");
+}
+
+/// A domain whose chunk of nodes is used up, the grant of its lowest three pages, and three more
+/// that were given up.
+fn used_up() -> (Domain<Device, Tiny>, Grant, [Extent<Iova>; 2]) {
+    let tiny = domain::<Tiny>(1 << 20);
+    let run = |first: u64, count| Extent::from_len(Iova::new(first * PAGE), count * PAGE).unwrap();
+    let grant = tiny.reserve_at(run(0, 3)).unwrap();
+    let loose = tiny.disown(tiny.reserve_at(run(3, 3)).unwrap()).unwrap();
+    let mut page = 10;
+    while tiny.with_space(ChunkSpace::room) > 0 {
+        let _ = tiny.reserve_at(run(page, 1)).unwrap();
+        page += 2;
+    }
+    (tiny, grant, [loose, run(4, 1)])
+}
+
+#[test]
+fn a_cut_without_memory_is_refused_and_with_it_allocates_under_no_lock() {
+    // The list of new chunks, a chunk, and a table of all chunks.
+    for granted in 0..=3 {
+        let (tiny, grant, [loose, middle]) = used_up();
+        let extents = tiny.with_space(ChunkSpace::len);
+        let page = Extent::from_len(Iova::new(PAGE), PAGE).unwrap();
+        let parted = with_memory(granted, || tiny.release_part(grant, page));
+        match parted {
+            Ok((token, kept)) => {
+                assert!(kept.below.is_some() && kept.above.is_some());
+                assert_eq!(tiny.with_space(ChunkSpace::len), extents + 2);
+                tiny.redeem(token).unwrap();
+            }
+            Err(refused) => {
+                assert_eq!((refused.cause, granted < 3), (PartError::NoMemory, true));
+                assert!(tiny.with_space(|space| space.holds(&refused.grant)));
+                assert_eq!(tiny.with_space(ChunkSpace::len), extents);
+            }
+        }
+        let (tiny, _, _) = used_up();
+        let mut tokens = Vec::with_capacity(1);
+        let mut cut = || tiny.release_range(middle, |token| tokens.push(token));
+        let cut = with_memory(granted, &mut cut);
+        let listed = tiny.with_space(|space| space.owner(loose.start()).unwrap());
+        match cut {
+            Ok(count) => assert_eq!((count, tokens[0].extent()), (1, middle)),
+            Err(error) => assert_eq!((error, listed.extent), (RangeError::NoMemory, loose)),
+        }
+        assert_eq!(cut.is_ok(), granted == 3);
+        let (tiny, _, _) = used_up();
+        let around = Extent::from_len(Iova::new(6 * PAGE), 4 * PAGE).unwrap();
+        let fixed = with_memory(granted, || tiny.reserve_fixed(around));
+        assert_eq!(fixed.is_ok(), granted == 3, "{fixed:?}");
+        tiny.check().unwrap();
+    }
+    assert_eq!(UNDER_LOCK.get(), 0);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use furlong::addr::{Address, Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    GeometryError, Guard, Kind, Lowest, PartError, ReleaseError, Request, ReserveAtError,
-    ReserveError, Space, SpaceNode, Split, Stale, Standard, VecSpace,
+    ExtendError, GeometryError, Guard, Kind, Lowest, PartError, ReleaseError, Request,
+    ReserveAtError, ReserveError, Reserved, Space, SpaceNode, Split, Stale, Standard, VecSpace,
 };
 
 const PAGE: u64 = 4096;
@@ -252,6 +252,54 @@ fn half_of_an_extent_is_not_released_as_if_it_were_all() {
 }
 
 #[test]
+fn a_space_does_not_shrink() {
+    let at = |extent| refused(|space| space.extend(extent));
+    for extent in [pages(1, 300), pages(0, 255), pages(9, 2), pages(300, 1)] {
+        assert_eq!(
+            at(extent),
+            ExtendError::Smaller(pages(0, 256)),
+            "{extent:?}"
+        );
+    }
+    let ragged = bytes(0, 256 * PAGE);
+    assert_eq!(at(ragged), ExtendError::Ragged(ragged));
+}
+
+#[test]
+fn a_grant_that_was_given_up_is_released_by_its_address_alone() {
+    let (mut space, mut other) = (space(), space());
+    let grant = other
+        .reserve(&Request::new(1), Lowest)
+        .expect("there is space");
+    let Stale(grant) = space.disown(grant).expect_err("it is of another space");
+    let extent = other.disown(grant).expect("it is its own");
+    let owner = other.owner(extent.start()).expect("it is reserved");
+    assert_eq!(owner.kind, Kind::Unclaimed);
+    assert_eq!(other.release_at(extent), Ok(Kind::Unclaimed));
+    assert_eq!(other.check(), Ok(()));
+}
+
+/// An array that no code has filled when the program starts.
+static NODES: std::sync::Mutex<[SpaceNode; 2]> = {
+    let unused = SpaceNode::<Standard>::new(Reserved { start: 0, last: 0 });
+    std::sync::Mutex::new([unused; 2])
+};
+
+#[test]
+fn a_static_has_the_nodes_of_a_space() {
+    let mut nodes = NODES.lock().expect("nothing panics");
+    let mut space = Space::new(pages(0, 4), PAGE, &mut nodes[..]).expect("it is of pages");
+    for _ in 0..2 {
+        let _ = space
+            .reserve(&Request::new(1), Lowest)
+            .expect("there is space");
+    }
+    let third = space.reserve(&Request::new(1), Lowest);
+    assert_eq!(third.err(), Some(ReserveError::NoMemory));
+    assert_eq!(space.check(), Ok(()));
+}
+
+#[test]
 fn release_twice_is_refused() {
     let mut space = space();
     let grant = space
@@ -306,7 +354,7 @@ fn a_grant_of_another_space_is_refused_where_both_have_the_same_extent() {
 #[test]
 fn a_space_without_a_node_more_refuses_and_keeps_what_it_has() {
     type Slice<'a> = &'a mut [SpaceNode<Standard>];
-    let reserved = furlong::iova::Reserved { start: 0, last: 0 };
+    let reserved = Reserved { start: 0, last: 0 };
     let mut nodes = [SpaceNode::<Standard>::new(reserved); 2];
     let mut space = Space::new(pages(0, 8), PAGE, &mut nodes[..] as Slice<'_>).expect("pages");
     let low = space.reserve(&Request::new(PAGE), Lowest).expect("a node");

@@ -281,6 +281,7 @@ impl Subject for Model {
                 let granted = self.claim(*extent);
                 granted.map_or_else(Outcome::NotClaimed, Outcome::Granted)
             }
+            Operation::Disown(grant) => self.disown(*grant),
             Operation::Release(grant) => self.release(*grant),
             Operation::ReleaseAt(extent) => {
                 let kind = self.release_at(*extent);
@@ -292,6 +293,7 @@ impl Subject for Model {
                 pieces.unwrap_or_else(Outcome::RangeRefused)
             }
             Operation::ReleaseUnclaimed => self.release_unclaimed(),
+            Operation::Extend(to) => self.extend(*to).unwrap_or_else(Outcome::NotExtended),
             Operation::SaveRestore => self.save_and_restore(),
             Operation::Owner(at) => Outcome::Owner(self.owner(*at)),
             Operation::Reserved => {
@@ -323,10 +325,14 @@ impl Judge for Model {
             found,
             Outcome::Stale(_) | Outcome::PartNotReleased(PartError::Stale)
         );
-        if let (Operation::Release(grant) | Operation::ReleasePart(grant, _), false) =
-            (operation, is_stale)
-        {
-            self.adopt(*grant);
+        let grant = match operation {
+            Operation::Release(grant)
+            | Operation::ReleasePart(grant, _)
+            | Operation::Disown(grant) => Some(*grant),
+            _ => None,
+        };
+        if let Some(grant) = grant.filter(|_| !is_stale) {
+            self.adopt(grant);
         }
         let expected = self.apply(operation);
         if expected == *found {

@@ -3,7 +3,8 @@
 
 use furlong::addr::{Extent, Iova};
 use furlong::iova::{
-    ClaimError, Kind, PartError, RangeError, ReleaseError, Request, ReserveAtError, ReserveError,
+    ClaimError, ExtendError, Kind, PartError, RangeError, ReleaseError, Request, ReserveAtError,
+    ReserveError,
 };
 
 /// A placement policy as a value.
@@ -35,6 +36,8 @@ pub enum Operation {
     Fill(Extent<Iova>),
     /// Claims the grant of exactly this extent, which has none.
     Claim(Extent<Iova>),
+    /// Gives up the grant of this number: its extent has none afterwards.
+    Disown(usize),
     /// Releases the grant of this number, modulo the number of grants.
     Release(usize),
     /// Releases exactly this extent by its address.
@@ -46,6 +49,8 @@ pub enum Operation {
     ReleaseRange(Extent<Iova>),
     /// Releases every extent without a grant.
     ReleaseUnclaimed,
+    /// Extends the space to this extent.
+    Extend(Extent<Iova>),
     /// Saves the space, drops it and all grants, and restores it.
     SaveRestore,
     /// Looks up the owner of this address.
@@ -80,6 +85,8 @@ pub enum Outcome {
     RefusedAt(ReserveAtError),
     /// The grant's extent was released.
     Released,
+    /// The grant was given up. It had this extent.
+    Disowned(Extent<Iova>),
     /// The grant is stale: its extent is not reserved for it.
     Stale(Extent<Iova>),
     /// There are no grants.
@@ -100,6 +107,10 @@ pub enum Outcome {
     PartNotReleased(PartError),
     /// These extents were released. They had these kinds.
     Pieces(Vec<(Extent<Iova>, Kind)>),
+    /// The space was extended.
+    Extended,
+    /// The extension was refused.
+    NotExtended(ExtendError),
     /// The space was restored, without grants.
     Restored,
     /// The extent at the address and its kind, if it is reserved.

@@ -1,8 +1,10 @@
 //! The model's operations on ranges, on parts of extents, and on extents without a grant.
 #![forbid(unsafe_code)]
 
-use furlong::addr::{Extent, Iova};
-use furlong::iova::{ClaimError, Kind, PartError, RangeError, ReleaseError, ReserveAtError};
+use furlong::addr::{Address, Extent, Iova};
+use furlong::iova::{
+    ClaimError, ExtendError, Kind, PartError, RangeError, ReleaseError, ReserveAtError,
+};
 
 use super::model::{Model, Run};
 use super::{Granted, Outcome};
@@ -142,6 +144,34 @@ impl Model {
                 Ok(Granted { extent, data })
             }
         }
+    }
+
+    pub(super) fn disown(&mut self, grant: usize) -> Outcome {
+        let Some((number, granted)) = self.pick(grant) else {
+            return Outcome::NoGrant;
+        };
+        match self.run_of(number, &granted) {
+            Some(run) => {
+                self.own(&run, Kind::Unclaimed);
+                Outcome::Disowned(granted.extent)
+            }
+            None => Outcome::Stale(granted.extent),
+        }
+    }
+
+    /// Adds the granules of `to` below and above the space.
+    pub(super) fn extend(&mut self, to: Extent<Iova>) -> Result<Outcome, ExtendError> {
+        let (first, end) = self.granules(to).ok_or(ExtendError::Ragged(to))?;
+        let granules = self.owners.len() as i128;
+        if first > 0 || end < granules {
+            return Err(ExtendError::Smaller(self.geometry.extent()));
+        }
+        let free = |count: i128| core::iter::repeat_n(None, count as usize);
+        self.owners.splice(0..0, free(-first));
+        self.owners.extend(free(end - granules));
+        self.geometry.start = to.start().raw();
+        self.geometry.granules = self.owners.len();
+        Ok(Outcome::Extended)
     }
 
     pub(super) fn release_unclaimed(&mut self) -> Outcome {

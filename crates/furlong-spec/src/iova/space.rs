@@ -108,6 +108,16 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
         }
     }
 
+    fn disown(&mut self, grant: usize) -> Outcome {
+        let Some(grant) = self.pick(grant) else {
+            return Outcome::NoGrant;
+        };
+        match self.space.disown(grant) {
+            Ok(extent) => Outcome::Disowned(extent),
+            Err(stale) => Outcome::Stale(stale.0.extent()),
+        }
+    }
+
     fn release_part(&mut self, grant: usize, part: Extent<Iova>) -> Outcome {
         let Some(grant) = self.pick(grant) else {
             return Outcome::NoGrant;
@@ -268,6 +278,7 @@ impl<C: Config, S: Storage<C>> Subject for SpaceSubject<C, S> {
                 let grant = self.space.claim(*extent);
                 self.granted(grant, Outcome::NotClaimed)
             }
+            Operation::Disown(grant) => self.disown(*grant),
             Operation::Release(grant) => self.release(*grant),
             Operation::ReleaseAt(extent) => {
                 let kind = self.space.release_at(*extent);
@@ -276,6 +287,10 @@ impl<C: Config, S: Storage<C>> Subject for SpaceSubject<C, S> {
             Operation::ReleasePart(grant, part) => self.release_part(*grant, *part),
             Operation::ReleaseRange(range) => self.release_range(*range),
             Operation::ReleaseUnclaimed => self.release_unclaimed(),
+            Operation::Extend(to) => {
+                let extended = self.space.extend(*to);
+                extended.map_or_else(Outcome::NotExtended, |()| Outcome::Extended)
+            }
             Operation::SaveRestore => self.save_and_restore(),
             Operation::Owner(at) => {
                 let owned = self.space.owner(*at);

@@ -90,7 +90,9 @@ impl<C: Choices> Chance<C> {
             55..70 => Operation::Claim(self.extent()),
             70..76 => Operation::ReleaseUnclaimed,
             76..79 => Operation::SaveRestore,
-            79..90 => Operation::FreeIn(self.extent()),
+            79..82 => Operation::Extend(self.larger()),
+            82..86 => Operation::Disown(self.grant()),
+            86..91 => Operation::FreeIn(self.extent()),
             _ => Operation::ReservedIn(self.extent()),
         }
     }
@@ -142,6 +144,30 @@ impl<C: Choices> Chance<C> {
             self.known[self.random.index(8)] = extent;
         }
         extent
+    }
+
+    /// The space and up to two granules on either side, which become part of it; sometimes an
+    /// extent that does not contain the space.
+    fn larger(&mut self) -> Extent<Iova> {
+        if self.one_in(4) {
+            let (space, extent) = (self.geometry.extent(), self.extent());
+            return match extent.intersection(&space) {
+                Some(part) if part == space => space,
+                _ => extent,
+            };
+        }
+        let (below, above) = (self.random.below(3), self.random.below(3));
+        let Geometry { start, granule, .. } = self.geometry;
+        let below = below.min(start / granule);
+        let wider = Geometry {
+            start: start - below * granule,
+            granules: self.geometry.granules + (below + above) as usize,
+            ..self.geometry
+        };
+        if wider.granules(0, wider.granules).is_some() {
+            self.geometry = wider;
+        }
+        self.geometry.extent()
     }
 
     fn request(&mut self) -> Request {

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{Domain, Grant, Highest, Lowest, Request, Space, Token};
 use furlong_spec::Random;
@@ -21,6 +22,8 @@ struct World<const N: usize> {
     domain: Domain<Device, Tiny<N>>,
     grants: Vec<Grant>,
     tokens: Vec<Token>,
+    /// Extents whose grants were given up.
+    loose: Vec<Extent<Iova>>,
 }
 
 impl<const N: usize> World<N> {
@@ -32,13 +35,14 @@ impl<const N: usize> World<N> {
             domain: domain.map_err(|_| ()).expect("there is memory"),
             grants: Vec::new(),
             tokens: Vec::new(),
+            loose: Vec::new(),
         };
         let mut random = Random::new(seed);
         for step in 0..2 * size {
             match random.below(8) {
                 0..5 if world.grants.len() < size => world.reserve(1 + random.below(6)),
                 0..5 => {}
-                5 => world.operate(3),
+                5 => world.operate(if step % 3 == 0 { 18 } else { 3 }),
                 6 => world.operate(5),
                 _ => world.operate(7),
             }
@@ -60,6 +64,7 @@ impl<const N: usize> World<N> {
             domain,
             grants,
             tokens,
+            ..
         } = self;
         let request = Request::new(2 * PAGE);
         match operation {
@@ -84,8 +89,59 @@ impl<const N: usize> World<N> {
             15 => _ = (domain.counters(), domain.cached(), domain.quarantined()),
             16 => drop(domain.reserve_at(pages(PAGES / 2, 3))),
             17 => drop(domain.check()),
+            18..25 => self.by_address(operation),
             // More than the whole space, so that every kind of relief is tried.
             _ => drop(domain.reserve(&request.size(PAGES * PAGE), Lowest)),
+        }
+    }
+
+    /// The operations of [`operate`](Self::operate) that are by address.
+    fn by_address(&mut self, operation: usize) {
+        let Self {
+            domain,
+            grants,
+            tokens,
+            loose,
+        } = self;
+        match operation {
+            18 => loose.extend(grants.pop().and_then(|grant| domain.disown(grant).ok())),
+            19 => grants.extend(loose.pop().and_then(|extent| domain.claim(extent).ok())),
+            20 => tokens.extend(
+                loose
+                    .pop()
+                    .and_then(|extent| domain.release_at(extent).ok()),
+            ),
+            21 => {
+                // Cuts whatever was given up across its ends, and forgets where.
+                loose.clear();
+                let keep = |token| {
+                    tokens.push(token);
+                    user_code("release_range");
+                };
+                _ = domain.release_range(pages(PAGES / 2, PAGES / 4 + 1), keep);
+                let left = domain.with_space(|space| {
+                    let left = space.unclaimed().map(|owned| owned.extent);
+                    left.collect::<Vec<_>>()
+                });
+                loose.extend(left);
+            }
+            22 => {
+                if let Some(grant) = grants.pop() {
+                    let first = Extent::from_len(grant.extent().start(), PAGE);
+                    let parted = domain.release_part(grant, first.expect("an extent has a page"));
+                    if let Ok((token, kept)) = parted {
+                        tokens.push(token);
+                        grants.extend(kept.below.into_iter().chain(kept.above));
+                    }
+                }
+            }
+            23 => {
+                let region = pages(PAGES - 3, 2);
+                if domain.reserve_fixed(region).is_ok() {
+                    loose.push(region);
+                }
+            }
+            _ => drop(domain.extend(pages(0, PAGES))),
         }
     }
 
@@ -95,9 +151,13 @@ impl<const N: usize> World<N> {
         if let Err(broken) = self.domain.check() {
             panic!("{context}: {broken}");
         }
-        let held = self.grants.len() + self.tokens.len();
+        let held = self.grants.len() + self.tokens.len() + self.loose.len();
         for grant in self.grants {
             self.domain.release_flushed(grant).expect("it is held");
+        }
+        for extent in self.loose {
+            let token = self.domain.release_at(extent).expect("it is known");
+            self.domain.redeem(token).expect("it is held");
         }
         for token in self.tokens {
             self.domain.redeem(token).expect("it is held");
@@ -119,7 +179,7 @@ impl<const N: usize> World<N> {
 }
 
 /// The number of operations of [`World::operate`].
-const OPERATIONS: usize = 19;
+const OPERATIONS: usize = 26;
 
 /// The maximum number of extents that one panic may leak: those given to the call, and those on
 /// their way to the tree.

@@ -177,7 +177,7 @@ type Array = RbTree<Arena<Sums, Loud>, With<Checked>>;
 
 /// A tree of the nodes `0..size` in an array with a few more nodes.
 fn array(size: usize, seed: u64) -> Array {
-    let nodes = (0..size + 2).map(|number| Node::new(Item::new(number as u64)));
+    let nodes = (0..size + 2).map(|number| Node::of(Item::new(number as u64)));
     let mut tree = RbTree::with_config(Arena::new(Loud(nodes.collect())));
     let mut order: Vec<_> = tree.nodes().ids().take(size).collect();
     Random::new(seed).shuffle(&mut order);

@@ -45,10 +45,12 @@ impl Cpu for Seat {
 pub(crate) enum State {
     /// Not held by a user; free or in a magazine.
     Free,
-    /// Held by a user, as a grant or a token.
+    /// Held by a user, as a grant, a token or an address.
     Held,
     /// In the quarantine of the CPU with this number.
     Waiting(usize),
+    /// Reserved for the firmware.
+    Fixed,
 }
 
 /// A device. A flush frees all pages that wait in a quarantine.
@@ -76,6 +78,9 @@ pub(crate) struct World {
     pub(crate) seat: Seat,
     pub(crate) grants: Vec<Grant>,
     pub(crate) tokens: Vec<Token>,
+    /// Extents whose grants were given up, in any order.
+    pub(crate) loose: Vec<Extent<Iova>>,
+    pub(crate) fixed: Vec<Extent<Iova>>,
     pub(crate) leaked: u64,
 }
 
@@ -103,6 +108,8 @@ impl World {
             seat,
             grants: Vec::new(),
             tokens: Vec::new(),
+            loose: Vec::new(),
+            fixed: Vec::new(),
             leaked: 0,
         }
     }
@@ -166,7 +173,8 @@ impl World {
             }
         });
         let states = self.device.states.borrow();
-        let held: Vec<_> = states.iter().map(|state| *state == State::Held).collect();
+        let is_held = |state: &State| matches!(state, State::Held | State::Fixed);
+        let held: Vec<_> = states.iter().map(is_held).collect();
         assert_eq!(reserved, held);
     }
 }

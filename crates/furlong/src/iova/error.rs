@@ -20,6 +20,20 @@ messages! { GeometryError:
     Self::Ragged(it) => "{it:?} does not consist of whole granules";
 }
 
+/// Reason why a space was not extended; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtendError {
+    /// The first byte does not begin a granule, or the last byte does not end one.
+    Ragged(Extent<Iova>),
+    /// It does not contain the whole space, which is given here.
+    Smaller(Extent<Iova>),
+}
+
+messages! { ExtendError:
+    Self::Ragged(it) => "{it:?} does not consist of whole granules";
+    Self::Smaller(it) => "the space is {it:?}, and cannot shrink";
+}
+
 /// Reason why nothing was reserved; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReserveError {
@@ -114,10 +128,14 @@ pub enum ReleaseError {
     Partial(Extent<Iova>),
     /// It is not made of whole granules.
     Ragged(Extent<Iova>),
+    /// A grant or a token of it is outstanding, or the [`Domain`](super::Domain) keeps it for
+    /// another reservation. A [`Space`](super::Space) does not refuse so.
+    Granted,
 }
 
 messages! { ReleaseError:
     Self::NotReserved => "no part of it is reserved";
     Self::Partial(it) => "{it:?} is reserved as a whole";
+    Self::Granted => "its grant has not been given up";
     Self::Ragged(it) => "{it:?} does not consist of whole granules";
 }

@@ -64,8 +64,9 @@ pub enum Kind {
     /// A region of the firmware or the machine. It may overlap others of its kind, and is released
     /// by its address only.
     Fixed = 1,
-    /// No grant exists and nobody has claimed it yet. It was restored from a saved state, or left
-    /// over when a release of a range cut it.
+    /// No grant exists and nobody has claimed it yet. Its grant was
+    /// [given up](super::Space::disown), it was restored from a saved state, or it was left over
+    /// when a release of a range cut it.
     Unclaimed = 2,
 }
 

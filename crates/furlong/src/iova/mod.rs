@@ -15,7 +15,8 @@
 //!    release of a part of an extent one.
 //! 3. [`Domain`]: all of it behind the caller's lock, with magazines of freed extents for each CPU,
 //!    and a quarantine. A released extent cannot be reserved again until the device's TLB has been
-//!    flushed and its [`Token`] redeemed.
+//!    flushed and its [`Token`] redeemed. Grants that were [given up](Domain::disown) are released
+//!    by their addresses.
 //!
 //! An IOTLB, values at extents, is a [`Maple<Iova, T>`](crate::maple::Maple).
 //!
@@ -80,7 +81,7 @@ pub use domain::{
     BrokenDomain, CLASSES, Cpu, Domain, DomainConfig, DomainCounters, Event, Flush, NoDomain,
     NoTlb, OneCpu, Shared, Traffic,
 };
-pub use error::{GeometryError, ReleaseError, ReserveAtError, ReserveError, Stale};
+pub use error::{ExtendError, GeometryError, ReleaseError, ReserveAtError, ReserveError, Stale};
 pub use grant::{Grant, Kind, Owned};
 #[cfg(feature = "alloc")]
 pub use quarantine::ring::Level;

@@ -213,7 +213,7 @@ fn a_key_may_change_between_its_neighbours() {
 #[test]
 #[should_panic(expected = "a node is in one tree at most")]
 fn linked_nodes_make_no_new_arena() {
-    let nodes: Vec<Node<Count>> = (0..2).map(Node::new).collect();
+    let nodes: Vec<Node<Count>> = (0..2).map(Node::of).collect();
     let mut tree = RbTree::new(Arena::new(nodes));
     tree.insert(id(0)).expect("it is not linked");
     let _: VecArena<Count> = Arena::new(tree.into_nodes().into_inner());
@@ -244,7 +244,7 @@ fn a_restored_tree_is_the_tree_that_was() {
 
 #[test]
 fn a_tree_over_borrowed_nodes_needs_no_allocator() {
-    let mut nodes = [12, 10, 11].map(Node::<Count>::new);
+    let mut nodes = [12, 10, 11].map(Node::<Count>::of);
     let mut tree: RbTree<_, Standard> = RbTree::new(Arena::new(&mut nodes[..]));
     for index in 0..3 {
         tree.insert(id(index)).expect("it is not linked");
@@ -367,13 +367,13 @@ fn an_array_takes_nodes_while_there_is_room_and_no_longer() {
 
 #[test]
 fn an_array_that_cannot_grow_refuses_every_node() {
-    let mut nodes = [Node::<Count>::new(0)];
+    let mut nodes = [Node::<Count>::of(0)];
     let mut tree: RbTree<_, Standard> = RbTree::new(Arena::new(&mut nodes[..]));
     assert_eq!(
         (tree.try_reserve(0), tree.push(1)),
         (Err(NoMemory), Err(NoMemory))
     );
-    let nodes: Box<[Node<Count>]> = Box::new([Node::new(0)]);
+    let nodes: Box<[Node<Count>]> = Box::new([Node::of(0)]);
     let mut tree: RbTree<_, Standard> = RbTree::new(Arena::new(nodes));
     assert_eq!(
         (tree.try_reserve(0), tree.push(1)),

@@ -424,7 +424,7 @@ where
     /// [`NoMemory`] if there is no room for it; nothing has changed.
     pub fn push(&mut self, item: A::Item) -> Result<NodeId, NoMemory> {
         let id = NodeId::from_index(self.nodes.len()).ok_or(NoMemory)?;
-        self.nodes.store_mut().push(Node::new(item))?;
+        self.nodes.store_mut().push(Node::of(item))?;
         Ok(id)
     }
 }

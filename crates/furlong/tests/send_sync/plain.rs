@@ -24,7 +24,8 @@ pub(crate) const ROWS: &[Row] = rows! {
         Tally, Tended, Wanted, ZeroNothing, ZeroPads, ZeroUnmapped, Back;
     error: NoMemory;
     iova:
-        Best, BrokenDomain, BrokenSpace, ClaimError, Event, GeometryError, Grant, Guard,
+        Best, BrokenDomain, BrokenSpace, ClaimError, Event, ExtendError, GeometryError, Grant,
+        Guard,
         Highest, Kept, Kind, Level, Lowest, Near, Need, NoTlb, NotReleased, Owned, PartError,
         RangeError, ReleaseError, Request, ReserveAtError, ReserveError, Reserved, RestoreError,
         SavedExtent, Sealed, Split, Stale, StaleSeal, StaleToken, State, Token, Traffic;

@@ -33,7 +33,7 @@
 //!
 //! # Files
 //! - `shared_space`: the type, its configuration, its statistics; `reservation`, `release`,
-//!   `drain`: its operations.
+//!   `by_address`, `drain`: its operations.
 //! - `class`: size classes and the requests that they serve; `magazine`, `depot`: storage of their
 //!   extents.
 //! - `per_cpu`: a CPU's data, and batches of tokens between two locks; `flush`: the device's TLB.
@@ -52,6 +52,7 @@
 //! reserved.
 #![forbid(unsafe_code)]
 
+mod by_address;
 mod check;
 mod class;
 mod depot;

@@ -105,13 +105,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
             let reserve = |space: &mut ChunkSpace<C::Space>| space.reserve_at(extent);
             self.with_room(reserve, ReserveAtError::NoMemory)
         };
-        let is_pressure = |error: &ReserveAtError| {
-            matches!(
-                error,
-                ReserveAtError::Occupied(_) | ReserveAtError::NoMemory
-            )
-        };
-        let grant = self.under_pressure(attempt, is_pressure)?;
+        let grant = self.under_pressure(attempt, ReserveAtError::is_pressure)?;
         Ok(self.unclassed(grant))
     }
 
@@ -150,7 +144,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     ) -> Result<Grant, ReserveError> {
         match effort {
             Effort::Little => attempt(),
-            Effort::Everything => self.under_pressure(attempt, is_pressure),
+            Effort::Everything => self.under_pressure(attempt, ReserveError::is_pressure),
         }
     }
 
@@ -182,18 +176,18 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     }
 
     /// Converts a grant of the tree to one of this domain, without a class.
-    fn unclassed(&self, mut grant: Grant) -> Grant {
+    pub(super) fn unclassed(&self, mut grant: Grant) -> Grant {
         grant.tag = self.tag;
         grant
     }
 
     /// Retries after a flush that freed anything, and again after the magazines were drained, as
     /// long as the refusal is due to pressure.
-    fn under_pressure<E>(
+    pub(super) fn under_pressure<T, E>(
         &self,
-        mut attempt: impl FnMut() -> Result<Grant, E>,
+        mut attempt: impl FnMut() -> Result<T, E>,
         is_pressure: impl Fn(&E) -> bool,
-    ) -> Result<Grant, E> {
+    ) -> Result<T, E> {
         let mut outcome = attempt();
         let relief = [
             |domain: &Self| domain.flush_all(Sink::Tree),
@@ -248,10 +242,19 @@ enum Effort {
     Everything,
 }
 
-/// True if more room or memory could help.
-fn is_pressure(error: &ReserveError) -> bool {
-    matches!(
-        error,
-        ReserveError::NoSpace { .. } | ReserveError::GaveUp(_) | ReserveError::NoMemory
-    )
+impl ReserveError {
+    /// True if more room or memory could help.
+    fn is_pressure(&self) -> bool {
+        matches!(
+            self,
+            Self::NoSpace { .. } | Self::GaveUp(_) | Self::NoMemory
+        )
+    }
+}
+
+impl ReserveAtError {
+    /// True if more room or memory could help.
+    pub(super) fn is_pressure(&self) -> bool {
+        matches!(self, Self::Occupied(_) | Self::NoMemory)
+    }
 }

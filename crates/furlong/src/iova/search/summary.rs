@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 use super::query::Need;
 #[cfg(feature = "alloc")]
 use crate::rbtree::Blank;
-use crate::rbtree::{Augment, Side};
+use crate::rbtree::{Augment, Node, Side};
 
 /// A reserved extent, in granules of a device's address space. It stores the last granule instead
 /// of the end, because an extent may reach the last granule of 64 bits.
@@ -190,6 +190,27 @@ impl<M: Measure> Augment for Gaps<M> {
             last: right.edge,
             gap: left.gap.join(right.gap),
         }
+    }
+}
+
+impl<M: Measure> Node<Gaps<M>> {
+    /// A node in no space, for an array of nodes, also in a `static`. A space that takes the array
+    /// does not read `item`.
+    ///
+    /// # Example
+    /// ```
+    /// use furlong::iova::{Reserved, SpaceNode, Standard};
+    ///
+    /// const UNUSED: SpaceNode = SpaceNode::<Standard>::new(Reserved { start: 0, last: 0 });
+    /// static NODES: [SpaceNode; 64] = [UNUSED; 64];
+    /// # assert_eq!(NODES.len(), 64);
+    /// ```
+    #[must_use]
+    pub const fn new(item: Reserved) -> Self {
+        let [left, right] = [item.start, item.last];
+        let gap = M::NONE;
+        let halves = [GapHalf { edge: left, gap }, GapHalf { edge: right, gap }];
+        Self::with_halves(item, halves)
     }
 }
 

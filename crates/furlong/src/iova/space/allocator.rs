@@ -8,10 +8,9 @@ use crate::addr::{Address, Extent, Iova};
 use crate::iova::quarantine::tag::Tag;
 use crate::iova::search::policy::{Choose, Position, SearchSpace};
 use crate::iova::search::query::{self, Gap, Query, whole};
-use crate::iova::search::summary::LONGEST;
 use crate::iova::{
-    Config, Gaps, GeometryError, Grant, Kind, Measure, Owned, Policy, ReleaseError, Request,
-    ReserveAtError, ReserveError, Reserved, Split, Stale, Standard, Storage,
+    Config, Gaps, GeometryError, Grant, Kind, Owned, Policy, ReleaseError, Request, ReserveAtError,
+    ReserveError, Reserved, Split, Stale, Standard, Storage,
 };
 use crate::rbtree::{Arena, NoMemory, Node, NodeId, RbTree};
 
@@ -434,36 +433,6 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// Returns true if nothing is reserved.
     pub fn is_empty(&self) -> bool {
         self.tree.is_empty()
-    }
-
-    /// The bytes of the whole space.
-    pub fn extent(&self) -> Extent<Iova> {
-        self.bytes(Reserved {
-            start: self.bounds.first,
-            last: self.bounds.last,
-        })
-    }
-
-    /// Bytes of a granule.
-    pub fn granule(&self) -> u64 {
-        1 << self.shift
-    }
-
-    /// Granules of the largest gap.
-    ///
-    /// # Cost
-    /// O(1); O(log n) if the largest gap has 2^63 - 1 granules or more.
-    pub(in crate::iova) fn largest(&self) -> u64 {
-        let Some(all) = self.tree.summary() else {
-            return self.bounds.len();
-        };
-        let inner = match all.gap.longest() {
-            // `LONGEST` or more: a longer gap contains the middle of the 64 bits.
-            LONGEST => self.gap_at(LONGEST + 1).map_or(LONGEST, |gap| gap.len()),
-            inner => inner,
-        };
-        let outer = [all.first - self.bounds.first, self.bounds.last - all.last];
-        outer.into_iter().fold(inner, u64::max)
     }
 
     /// The counters of the tree.

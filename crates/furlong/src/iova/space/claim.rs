@@ -5,7 +5,7 @@ use crate::error::messages;
 
 use crate::addr::{Extent, Iova};
 use crate::iova::search::query::whole;
-use crate::iova::{Config, Grant, Kind, Owned, ReleaseError, Space, Storage};
+use crate::iova::{Config, Grant, Kind, Owned, ReleaseError, Space, Stale, Storage};
 use crate::rbtree::NodeId;
 
 /// Reason why an extent was not claimed; nothing has changed.
@@ -45,6 +45,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             ReleaseError::Ragged(extent) => ClaimError::Ragged(extent),
             ReleaseError::Partial(owner) => ClaimError::Partial(owner),
             ReleaseError::NotReserved => ClaimError::NotReserved,
+            ReleaseError::Granted => ClaimError::Granted,
         })?;
         match self.kind(at) {
             Kind::Granted => Err(ClaimError::Granted),
@@ -54,6 +55,37 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
                 Ok(self.granted(at))
             }
         }
+    }
+
+    /// Gives up a grant and returns its extent, which becomes [`Unclaimed`](Kind::Unclaimed). It
+    /// stays reserved, and needs nothing but its address to be [claimed](Self::claim) again or
+    /// [released](Self::release_at).
+    ///
+    /// # Errors
+    /// The grant is returned if it is not one of this space's current grants; nothing has changed.
+    ///
+    /// # Cost
+    /// O(1), no node.
+    pub fn disown(&mut self, grant: Grant) -> Result<Extent<Iova>, Stale> {
+        if !self.holds(&grant) {
+            return Err(Stale(grant));
+        }
+        self.tree.set_mark(grant.at, Kind::Unclaimed as u8);
+        Ok(grant.extent)
+    }
+
+    /// The grant of exactly `extent`, which nobody holds: it is unclaimed, or fixed.
+    #[cfg(feature = "alloc")]
+    pub(in crate::iova) fn take_over(
+        &mut self,
+        extent: Extent<Iova>,
+    ) -> Result<Grant, ReleaseError> {
+        let at = self.exactly(extent)?;
+        if self.kind(at) == Kind::Granted {
+            return Err(ReleaseError::Granted);
+        }
+        self.tree.set_mark(at, Kind::Granted as u8);
+        Ok(self.granted(at))
     }
 
     /// The unclaimed extents, in ascending order. After a restored service has claimed its own,

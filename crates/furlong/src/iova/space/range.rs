@@ -275,46 +275,82 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// Same as [`release`](Self::release), and one node if the part is in the middle:
     /// [`RELEASE_RANGE_NODES`].
     pub fn release_part(&mut self, grant: Grant, part: Extent<Iova>) -> Result<Kept, NotReleased> {
+        let ready = self.part_of(&grant, part).and_then(|wanted| {
+            let nodes = usize::from(self.is_middle(grant.at, wanted));
+            let room = self.prepare(nodes);
+            room.map(|()| wanted).map_err(|_| PartError::NoMemory)
+        });
+        let wanted = match ready {
+            Ok(wanted) => wanted,
+            Err(cause) => return Err(NotReleased { grant, cause }),
+        };
+        let is_below = grant.extent.start() < part.start();
+        let above = self.carve(grant.at, wanted.into(), Kind::Granted);
+        Ok(Kept {
+            below: is_below.then(|| self.share(&grant, grant.at)),
+            above: above.map(|at| self.share(&grant, at)),
+        })
+    }
+
+    /// The grant of `at`, whose extent is a piece of that of `grant`.
+    fn share(&self, grant: &Grant, at: NodeId) -> Grant {
+        let extent = self.bytes(*self.tree.item(at));
+        Grant {
+            at,
+            tag: grant.tag,
+            extent,
+            data: grant.data.intersection(&extent).unwrap_or(extent),
+        }
+    }
+
+    /// Cuts `part` off a grant's extent without releasing it, and returns its grant. The lowest
+    /// piece keeps the index.
+    ///
+    /// # Panics
+    /// If there are fewer free nodes than [`cuts`](Self::cuts).
+    #[cfg(feature = "alloc")]
+    pub(in crate::iova) fn part_off(
+        &mut self,
+        grant: Grant,
+        part: Extent<Iova>,
+    ) -> Result<(Grant, Kept), NotReleased> {
         let wanted = match self.part_of(&grant, part) {
             Ok(wanted) => wanted,
             Err(cause) => return Err(NotReleased { grant, cause }),
         };
-        let Grant {
-            at,
-            tag,
-            extent,
-            data,
-        } = grant;
-        let above = self.carve(at, wanted.into(), Kind::Granted);
-        let kept = |at: NodeId| {
-            let extent = self.bytes(*self.tree.item(at));
-            let data = data.intersection(&extent).unwrap_or(extent);
-            Grant {
-                at,
-                tag,
-                extent,
-                data,
-            }
+        self.recover();
+        let item = *self.tree.item(grant.at);
+        let above = (wanted.last < item.last).then(|| self.cut(grant.at, wanted.last + 1));
+        let is_below = item.start < wanted.first;
+        let at = match is_below {
+            true => self.cut(grant.at, wanted.first),
+            false => grant.at,
         };
-        let is_below = extent.start() < part.start();
-        Ok(Kept {
-            below: is_below.then(|| kept(at)),
-            above: above.map(kept),
-        })
+        let kept = Kept {
+            below: is_below.then(|| self.share(&grant, grant.at)),
+            above: above.map(|at| self.share(&grant, at)),
+        };
+        Ok((self.share(&grant, at), kept))
+    }
+
+    /// Number of nodes that [`part_off`](Self::part_off) needs.
+    #[cfg(feature = "alloc")]
+    pub(in crate::iova) fn cuts(&self, grant: &Grant, part: Extent<Iova>) -> usize {
+        let Ok(wanted) = self.part_of(grant, part) else {
+            return 0;
+        };
+        let item = self.tree.item(grant.at);
+        usize::from(item.start < wanted.first) + usize::from(wanted.last < item.last)
     }
 
     /// `part` in granules, if it can be released from the grant's extent.
-    fn part_of(&mut self, grant: &Grant, part: Extent<Iova>) -> Result<Gap, PartError> {
+    fn part_of(&self, grant: &Grant, part: Extent<Iova>) -> Result<Gap, PartError> {
         if !self.holds(grant) {
             return Err(PartError::Stale);
         }
         let wanted = whole(part, self.shift).ok_or(PartError::Ragged)?;
         if grant.extent.intersection(&part) != Some(part) {
             return Err(PartError::NotInside);
-        }
-        if self.is_middle(grant.at, wanted) {
-            let room = self.prepare(RELEASE_RANGE_NODES);
-            room.map_err(|_| PartError::NoMemory)?;
         }
         Ok(wanted)
     }
@@ -339,13 +375,26 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
 
     /// Removes `part` from the middle of the extent of `at`; returns the node of the remainder
     /// above it.
-    ///
-    /// The lower extent is shortened before the upper one is linked. A panic of user code between
-    /// the two would leave reserved granules free. So the upper remainder is recorded in `rest`,
-    /// and [`recover`](Self::recover) reserves it before any other reservation.
     fn cut_out(&mut self, at: NodeId, part: Reserved, kind: Kind) -> NodeId {
+        self.divide(at, part.start - 1, part.last + 1, kind)
+    }
+
+    /// Cuts the extent of `at` in two before granule `first`, and returns the node of the upper
+    /// piece. Both keep its kind.
+    #[cfg(feature = "alloc")]
+    pub(in crate::iova) fn cut(&mut self, at: NodeId, first: u64) -> NodeId {
+        self.divide(at, first - 1, first, self.kind(at))
+    }
+
+    /// Ends the extent of `at` at `last`, and reserves its granules from `first` on by another
+    /// node, which is returned. Both pieces become `kind`.
+    ///
+    /// The lower piece is shortened before the upper one is linked. A panic of user code between
+    /// the two would leave reserved granules free. So the upper piece is recorded in `rest`, and
+    /// [`recover`](Self::recover) reserves it before any other reservation.
+    fn divide(&mut self, at: NodeId, last: u64, first: u64, kind: Kind) -> NodeId {
         let rest = Gap {
-            first: part.last + 1,
+            first,
             last: self.tree.item(at).last,
         };
         let next = self.tree.next(at);
@@ -353,7 +402,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         let above = above.expect("memory was there before the cut");
         self.is_interrupted = true;
         self.rest = Some((rest, kind));
-        self.shrink(at, kind, |item| item.last = part.start - 1);
+        self.shrink(at, kind, |item| item.last = last);
         self.join(above, next, kind);
         self.rest = None;
         above
@@ -398,7 +447,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         (first <= last).then_some(Gap { first, last })
     }
 
-    fn within(&self, range: Extent<Iova>) -> Result<Gap, RangeError> {
+    pub(in crate::iova) fn within(&self, range: Extent<Iova>) -> Result<Gap, RangeError> {
         self.inside(range).map_err(|error| match error {
             ReserveAtError::Ragged(range) => RangeError::Ragged(range),
             _ => RangeError::Outside(self.extent()),

@@ -99,8 +99,13 @@ impl<A: Augment> Node<A> {
     }
 
     /// A node in no tree.
-    pub fn new(item: A::Item) -> Self {
+    pub fn of(item: A::Item) -> Self {
         let halves = Side::BOTH.map(|side| A::empty(&item, side));
+        Self::with_halves(item, halves)
+    }
+
+    /// A node in no tree, whose halves are those of `item` without children.
+    pub(crate) const fn with_halves(item: A::Item, halves: [Half<A>; 2]) -> Self {
         Self {
             item,
             halves,
@@ -233,7 +238,7 @@ impl<A: Augment, S: Clone> Clone for Arena<A, S> {
 #[cfg(feature = "alloc")]
 impl<A: Augment> FromIterator<A::Item> for VecArena<A> {
     fn from_iter<I: IntoIterator<Item = A::Item>>(items: I) -> Self {
-        Self::new(items.into_iter().map(Node::new).collect())
+        Self::new(items.into_iter().map(Node::of).collect())
     }
 }
 

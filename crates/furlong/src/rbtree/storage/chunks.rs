@@ -103,7 +103,7 @@ fn reserved<T>(count: usize) -> Result<Vec<T>, NoMemory> {
 /// A chunk of blank nodes.
 fn chunk<A: Augment<Item: Blank>>() -> Result<Chunk<A>, NoMemory> {
     let mut nodes = reserved(CHUNK_NODES)?;
-    nodes.resize_with(CHUNK_NODES, || Node::new(A::Item::BLANK));
+    nodes.resize_with(CHUNK_NODES, || Node::of(A::Item::BLANK));
     nodes.try_into().map_err(|_| NoMemory)
 }
 
@@ -298,10 +298,10 @@ mod tests {
                 let left = chunks.grow_with(growth);
                 assert!(left.fresh.is_empty() && left.table.is_empty());
             }
-            chunks.push(Node::new(Number(number))).unwrap();
+            chunks.push(Node::of(Number(number))).unwrap();
             places.push(core::ptr::from_ref(chunks.node(number)));
         }
-        assert!(chunks.push(Node::new(Number(0))).is_err());
+        assert!(chunks.push(Node::of(Number(0))).is_err());
         let found = (0..chunks.count()).map(|index| core::ptr::from_ref(chunks.node(index)));
         assert!(found.eq(places));
         let copies = Chunks::copied(&chunks).unwrap();
@@ -330,7 +330,7 @@ mod tests {
     fn room_that_is_there_is_not_made_again() {
         let mut chunks = Chunks::<ByNumber>::new();
         chunks.try_reserve(1).unwrap();
-        chunks.push(Node::new(Number(0))).unwrap();
+        chunks.push(Node::of(Number(0))).unwrap();
         chunks.try_reserve(CHUNK_NODES - 1).unwrap();
         assert_eq!(chunks.capacity(), CHUNK_NODES);
         chunks.try_reserve(CHUNK_NODES).unwrap();
