@@ -12,15 +12,21 @@ mod sealed {
 }
 
 /// A number that names a location in one address space.
+///
+/// The integers of up to 64 bits are addresses too: for the keys of a database, or anything else
+/// that has ranges. The number of a signed one counts from its least value.
 pub trait Address: sealed::Sealed + Copy + Ord + fmt::Debug {
-    /// The address whose number is `raw`.
+    /// The last address.
+    const LAST: Self;
+
+    /// The address whose number is `raw`; the last one if there is none.
     fn from_raw(raw: u64) -> Self;
-    /// The number.
+    /// The number, which is 0 for the first address.
     fn raw(self) -> u64;
 
     /// The address `len` above; `None` beyond the last one.
     fn checked_add(self, len: u64) -> Option<Self> {
-        self.raw().checked_add(len).map(Self::from_raw)
+        numbered(self.raw().checked_add(len)?)
     }
 
     /// The address `len` below; `None` below 0.
@@ -44,9 +50,45 @@ pub trait Address: sealed::Sealed + Copy + Ord + fmt::Debug {
     /// The least multiple of `align`, a power of two, that is not below the address; `None` beyond
     /// the last one.
     fn align_up(self, align: u64) -> Option<Self> {
+        debug_assert!(align.is_power_of_two(), "an alignment is a power of two");
         let up = self.raw().checked_add(align - 1)?;
-        Some(Self::from_raw(up).align_down(align))
+        numbered(up & !(align - 1))
     }
+}
+
+/// The address whose number is `raw`, if there is one.
+fn numbered<A: Address>(raw: u64) -> Option<A> {
+    (raw <= A::LAST.raw()).then(|| A::from_raw(raw))
+}
+
+/// Makes addresses of integers; `$unsigned` has as many bits as `$int`, `$wide` makes 64 of them.
+macro_rules! integer {
+    ($wide:path: $($int:ty as $unsigned:ty),*) => {$(
+        impl sealed::Sealed for $int {}
+
+        impl Address for $int {
+            const LAST: Self = Self::MAX;
+
+            #[inline]
+            fn from_raw(raw: u64) -> Self {
+                let raw = <$unsigned>::try_from(raw).unwrap_or(<$unsigned>::MAX);
+                (raw as Self).wrapping_add(Self::MIN)
+            }
+
+            #[inline]
+            fn raw(self) -> u64 {
+                $wide(self.wrapping_sub(Self::MIN) as $unsigned)
+            }
+        }
+    )*};
+}
+
+integer!(u64::from: u8 as u8, u16 as u16, u32 as u32, u64 as u64);
+integer!(u64::from: i8 as u8, i16 as u16, i32 as u32, i64 as u64);
+integer!(wide: usize as usize, isize as usize);
+
+const fn wide(size: usize) -> u64 {
+    size as u64
 }
 
 macro_rules! address {
@@ -59,6 +101,8 @@ macro_rules! address {
         impl sealed::Sealed for $name {}
 
         impl Address for $name {
+            const LAST: Self = Self(u64::MAX);
+
             #[inline]
             fn from_raw(raw: u64) -> Self {
                 Self(raw)
@@ -279,6 +323,51 @@ mod tests {
         assert_eq!(extent.split_at(Iova::new(8)), None);
         let (low, high) = extent.split_at(Iova::new(7)).unwrap();
         assert_eq!((low.len(), high.len()), (Some(3), Some(1)));
+    }
+
+    /// Checks every address of a small space beside its neighbours.
+    fn counts<A: Address + TryFrom<i64>>(first: i64, last: i64) {
+        let at = |number: i64| A::try_from(number).ok().expect("it is in the space");
+        for number in first..=last {
+            let address = at(number);
+            assert_eq!(address.raw(), (number - first) as u64);
+            assert_eq!(A::from_raw(address.raw()), address);
+            let left = (last - number) as u64;
+            assert_eq!(address.checked_add(left), Some(at(last)));
+            assert_eq!(address.checked_add(left + 1), None);
+            assert_eq!(
+                address.checked_sub((number - first) as u64),
+                Some(at(first))
+            );
+            assert_eq!(address.checked_sub((number - first) as u64 + 1), None);
+            let up = (number + 15).div_euclid(16) * 16;
+            assert_eq!(address.align_up(16), (up <= last).then(|| at(up)));
+            assert_eq!(address.align_down(16), at(number.div_euclid(16) * 16));
+        }
+        assert_eq!((A::LAST, A::from_raw(u64::MAX)), (at(last), at(last)));
+        let all = Extent::from_last(at(first), A::LAST).unwrap();
+        assert_eq!(
+            (all.len(), all.end()),
+            (Some((last - first + 1) as u64), None)
+        );
+        assert_eq!(Extent::from_len(at(last), 2), None);
+    }
+
+    #[test]
+    fn integers_are_addresses_from_their_least_to_their_greatest() {
+        counts::<u8>(0, 255);
+        counts::<i8>(-128, 127);
+        counts::<u16>(0, 0xffff);
+        counts::<i16>(-0x8000, 0x7fff);
+        let ends = [
+            (i64::MIN, 0),
+            (-1, (1 << 63) - 1),
+            (0, 1 << 63),
+            (i64::MAX, u64::MAX),
+        ];
+        for (number, raw) in ends {
+            assert_eq!((number.raw(), i64::from_raw(raw)), (raw, number));
+        }
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub(crate) enum Operation {
     Store(u64, u64),
     Erase(u64),
     EraseRange(u64, u64),
+    Drain(u64, u64),
+    Change(u64, u64),
     Resize(u64, u64, u64),
     Clear,
     Duplicate,
@@ -21,7 +23,9 @@ pub(crate) enum Operation {
     Look(u64),
 }
 
-use Operation::{Clear, Duplicate, Erase, EraseRange, Insert, Load, Look, Prepare, Resize, Store};
+use Operation::{
+    Change, Clear, Drain, Duplicate, Erase, EraseRange, Insert, Load, Look, Prepare, Resize, Store,
+};
 
 /// The caller's treatment of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,7 +59,7 @@ pub(crate) fn operation(pieces: &[Piece], random: &mut Random) -> Operation {
     let end = pieces.last().map_or(20, |piece| piece.1 + 10);
     let (at, other) = (random.below(end), random.below(end));
     let (near, wide) = (at + random.below(12), (at.min(other), at.max(other)));
-    match random.below(16) {
+    match random.below(19) {
         0 | 1 => Insert(at, near),
         2 | 3 => Store(at, near),
         4..=6 => Store(wide.0, wide.1),
@@ -66,6 +70,9 @@ pub(crate) fn operation(pieces: &[Piece], random: &mut Random) -> Operation {
         12 => Clear,
         13 => Duplicate,
         14 => Load,
+        15 => Drain(at, near),
+        16 => Drain(wide.0, wide.1),
+        17 => Change(wide.0, wide.1),
         _ if at.is_multiple_of(2) => Prepare(1 + random.index(4)),
         _ => Look(at),
     }
@@ -89,6 +96,18 @@ pub(crate) fn after(before: &[Piece], operation: Operation, number: u64) -> (Vec
             displaced = before.iter().filter(covered).count() as u64;
             if matches!(operation, Store(..)) {
                 left.push((start, last, number));
+            }
+        }
+        Drain(start, last) => {
+            left.retain(|piece| !meets(start, last)(&piece));
+            displaced = (before.len() - left.len()) as u64;
+        }
+        Change(start, last) => {
+            for piece in left
+                .iter_mut()
+                .filter(|piece| piece.0 <= last && start <= piece.1)
+            {
+                piece.2 += 1;
             }
         }
         Erase(index) => {

@@ -102,7 +102,11 @@ fn attack<S: Shell>(
         let mut random = Random::new(seed * 1000 + len);
         let before = pieces(len, &mut random);
         for _ in 0..operations {
-            let operation = operation(&before, &mut random);
+            let operation = match operation(&before, &mut random) {
+                // Beside readers no value is changed in place.
+                Operation::Change(at, _) if has_session => Operation::Look(at),
+                operation => operation,
+            };
             let attack = |caller, k| Attack {
                 before: &before,
                 operation,

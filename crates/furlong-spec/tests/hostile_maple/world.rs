@@ -105,6 +105,21 @@ impl<C: Config> Shell for Owned<C> {
                 let erased = self.erase_range(extent(start, last));
                 deal(erased.expect("there is memory"), caller);
             }
+            Operation::Drain(start, last) => {
+                let drained = self.drain(extent(start, last));
+                deal(drained.expect("there is memory"), caller);
+            }
+            Operation::Change(start, last) => {
+                // All of them are held at once, so that two references to one would be seen.
+                let held: Vec<_> = self.range_mut(extent(start, last)).collect();
+                let mut new: Vec<_> = held
+                    .iter()
+                    .map(|(_, value)| watch.value(value.number() + 1))
+                    .collect();
+                for ((_, value), new) in held.into_iter().zip(&mut new) {
+                    std::mem::swap(value, new);
+                }
+            }
             Operation::Resize(index, start, last) => {
                 let _ = self.resize(VirtAddr::new(index), extent(start, last));
             }
@@ -170,6 +185,14 @@ impl<C: Config> Shell for Read<'_, C> {
             Operation::Resize(index, start, last) => {
                 let _ = session.resize(VirtAddr::new(index), extent(start, last));
             }
+            Operation::Drain(start, last) => {
+                let view = session.view();
+                let at = |index| view.get(VirtAddr::new(index)).map(|(at, _)| at);
+                let first = at(start).map_or(start, |at| at.start().raw());
+                let last = at(last).map_or(last, |at| at.last().raw());
+                let drained = session.erase_range(extent(first, last));
+                deal(drained.expect("there is memory"), caller);
+            }
             Operation::Clear => {
                 let all = session.erase_range(extent(0, u64::MAX));
                 drop(all.expect("there is memory"));
@@ -187,7 +210,7 @@ impl<C: Config> Shell for Read<'_, C> {
                 drop(session.load_sorted(loaded));
             }
             Operation::Look(index) => look(session.view(), index),
-            Operation::Prepare(_) => {}
+            Operation::Prepare(_) | Operation::Change(..) => {}
         }
         if caller == Caller::ForgetsAll {
             forget(session);

@@ -110,6 +110,35 @@ fn an_allocation_that_fails_beside_readers_changes_nothing() {
 }
 
 #[test]
+fn a_drain_that_finds_no_memory_changes_nothing() {
+    let mut refusals = 0;
+    for first in 0..60 {
+        for last in first..60 {
+            for budget in 0.. {
+                let entries = (0..30).map(|number| {
+                    let (start, last) = (VirtAddr::new(2 * number), VirtAddr::new(2 * number + 1));
+                    (Extent::from_last(start, last).unwrap(), number as u32)
+                });
+                let mut map = Maple::<VirtAddr, u32, Tiny>::from_sorted(entries).unwrap();
+                let window = Extent::from_last(VirtAddr::new(first), VirtAddr::new(last)).unwrap();
+                BUDGET.set(budget);
+                let drained = map.drain(window).map(Iterator::count);
+                BUDGET.set(usize::MAX);
+                map.check().unwrap();
+                let whole = (last / 2 - first / 2 + 1) as usize;
+                if let Ok(count) = drained {
+                    assert_eq!((count, map.len()), (whole, 30 - whole));
+                    break;
+                }
+                assert_eq!(map.len(), 30);
+                refusals += 1;
+            }
+        }
+    }
+    assert!(refusals > 300, "{refusals} allocations failed");
+}
+
+#[test]
 fn a_change_after_reserving_neither_allocates_nor_frees() {
     for seed in 0..20 {
         let mut tree = Tree::<u32, Tiny>::new();

@@ -15,10 +15,10 @@ use super::memory::pool::{NoMemory, Nodes, Pool};
 use super::memory::reservation::bound_in_place;
 use super::node::entry::{Entry, Split};
 use super::node::geometry::Geometry;
-use super::node::leaf::Slot;
+use super::node::leaf::{Slot, Word};
 use super::node::tree::Tree;
 use super::node::typed::{Typed, Words};
-use super::read::gaps::{End, gap};
+use super::read::gaps::{Anywhere, End, Multiple, gap};
 use super::read::iter::{Iter, IterBack};
 use super::read::view::{Place, View};
 use crate::addr::{Address, Extent};
@@ -142,7 +142,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// # Cost
     /// O(1).
     pub fn largest_gap(&self) -> u64 {
-        self.tree.widest_gap()
+        self.tree.widest_gap(A::LAST.raw())
     }
 
     /// The lowest place in `window` for `size` indices. `size` is not 0.
@@ -151,7 +151,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// O(log n), whatever the window: only nodes on the two paths to its ends are visited in vain.
     /// O(1) if no gap is large enough.
     pub fn lowest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
-        gap(&self.tree, &self.count, size, window, End::Lowest)
+        gap(&self.tree, &self.count, size, Anywhere, window, End::Lowest)
     }
 
     /// The highest place in `window` for `size` indices. `size` is not 0.
@@ -159,7 +159,46 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// # Cost
     /// As [`lowest_gap`](Self::lowest_gap).
     pub fn highest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
-        gap(&self.tree, &self.count, size, window, End::Highest)
+        gap(
+            &self.tree,
+            &self.count,
+            size,
+            Anywhere,
+            window,
+            End::Highest,
+        )
+    }
+
+    /// The lowest place in `window` for `size` indices that starts at a multiple of `align`. `size`
+    /// is not 0, and `align` is a power of two; otherwise there is none. A signed index counts from
+    /// its least value.
+    ///
+    /// # Cost
+    /// As [`lowest_gap`](Self::lowest_gap), unless gaps are long enough but no multiple lies right:
+    /// each of those that is shorter than `size + align - 1` may be visited in vain.
+    pub fn lowest_aligned_gap(
+        &self,
+        size: u64,
+        align: u64,
+        window: Extent<A>,
+    ) -> Option<Extent<A>> {
+        let align = Multiple::new(align)?;
+        gap(&self.tree, &self.count, size, align, window, End::Lowest)
+    }
+
+    /// The highest place in `window` for `size` indices that starts at a multiple of `align`;
+    /// otherwise as [`lowest_aligned_gap`](Self::lowest_aligned_gap).
+    ///
+    /// # Cost
+    /// As [`lowest_aligned_gap`](Self::lowest_aligned_gap).
+    pub fn highest_aligned_gap(
+        &self,
+        size: u64,
+        align: u64,
+        window: Extent<A>,
+    ) -> Option<Extent<A>> {
+        let align = Multiple::new(align)?;
+        gap(&self.tree, &self.count, size, align, window, End::Highest)
     }
 
     /// Adds an entry with the extent `at`.
@@ -324,9 +363,20 @@ impl<A: Address, E: Split, C: Config> Maple<A, E, C> {
     /// # Cost
     /// O(log n), and O(1) for each displaced entry.
     pub fn erase_range(&mut self, at: Extent<A>) -> Result<Displaced<'_, A, E, C>, EraseError> {
+        self.clear_range(at, Words::<A, E>::split)
+    }
+}
+
+impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
+    /// Clears `at`; `split` makes the word of the upper part of an entry that is cut in two.
+    pub(super) fn clear_range(
+        &mut self,
+        at: Extent<A>,
+        split: impl FnOnce(Word) -> Option<Word>,
+    ) -> Result<Displaced<'_, A, E, C>, EraseError> {
         let (start, last) = (at.start().raw(), at.last().raw());
         let mut write = self.write();
-        let erased = write.store(start, last, None, Words::<A, E>::split);
+        let erased = write.store(start, last, None, split);
         let displaced = write.displaced;
         match erased {
             Ok(()) => Ok(self.displaced(start, last, displaced)),

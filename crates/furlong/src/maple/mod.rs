@@ -9,6 +9,15 @@
 //! [`Maple`] has one owner, and is changed in place through `&mut`. [`RcuMaple`] has readers beside
 //! its writer. They never wait, write nothing, and see all of a change or nothing of it.
 //!
+//! The entry type decides what a map can do. An [`RcuBox`](crate::rcu::RcuBox) can do everything:
+//!
+//! | entry | cut in two ([`Split`]) | changed in place ([`Unique`]) | readers ([`Retire`]) |
+//! |---|---|---|---|
+//! | `RcuBox<T>` | by a clone | yes | yes |
+//! | `Box<T>` | by a clone | yes | no |
+//! | `Arc<T>` | shared by the parts | no | in an `RcuBox` |
+//! | `&'static T`, `u32`, `NonZeroU32`, `NonZeroUsize` | copied | no | yes |
+//!
 //! A leaf has three arrays: first indices, last indices and entries. Gaps take no slots. An inner
 //! node has children, the pivots between them, and the largest gap below each. Nodes have no parent
 //! pointers: a change remembers its path from the root. Small maps have no special form: up to 15
@@ -60,7 +69,8 @@
 //!   nothing there, whichever child they enter.
 //!
 //! # Files
-//! - `map`: the type and its operations; `shared`, `session`: the same beside readers.
+//! - `map`: the type and its operations; `collection`: those of `std`'s maps; `shared`, `session`:
+//!   the same beside readers.
 //! - `config`, `counters`, `error`: configuration, work counters, errors. `check`: the invariants.
 //! - `node`: leaves, inner nodes, the links between them, and the words of entries.
 //! - `read`: views, cursors and searches.
@@ -84,6 +94,7 @@
 #![deny(unsafe_code)]
 
 mod check;
+mod collection;
 mod config;
 mod counters;
 mod edit;
@@ -109,12 +120,12 @@ pub use map::Maple;
 pub use memory::pool::{NoMemory, Nodes};
 pub use memory::reservation::{NotEnough, Reservation};
 pub use memory::source::{Heap, Lines, Source};
-pub use node::entry::{Entry, Plain, Retire, Split};
+pub use node::entry::{Entry, Plain, Retire, Split, Unique};
 pub use node::geometry::{Fan, Geometry, Row, Wide};
 #[cfg(feature = "alloc")]
 pub use node::heap::Shared;
 pub use read::cursor::Cursor;
-pub use read::iter::{Iter, IterBack};
+pub use read::iter::{Iter, IterBack, IterMut};
 pub use read::view::{Place, View};
 pub use session::{OneRemoved, Session};
 pub use shared::RcuMaple;

@@ -15,7 +15,7 @@ use super::node::entry::{Retire, Split};
 use super::node::geometry::Geometry;
 use super::node::leaf::Slot;
 use super::node::typed::Words;
-use super::read::gaps::{End, gap};
+use super::read::gaps::{Anywhere, End, Multiple, gap};
 use super::read::view::View;
 use super::shared::RcuMaple;
 use crate::addr::{Address, Extent};
@@ -54,17 +54,53 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
     /// The length of the largest gap; `u64::MAX` also for the whole space, whose length is one
     /// more.
     pub fn largest_gap(&self) -> u64 {
-        self.map.tree.widest_gap()
+        self.map.tree.widest_gap(A::LAST.raw())
     }
 
     /// See [`Maple::lowest_gap`](super::Maple::lowest_gap).
     pub fn lowest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
-        gap(&self.map.tree, &self.map.count, size, window, End::Lowest)
+        gap(
+            &self.map.tree,
+            &self.map.count,
+            size,
+            Anywhere,
+            window,
+            End::Lowest,
+        )
     }
 
     /// See [`Maple::highest_gap`](super::Maple::highest_gap).
     pub fn highest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
-        gap(&self.map.tree, &self.map.count, size, window, End::Highest)
+        gap(
+            &self.map.tree,
+            &self.map.count,
+            size,
+            Anywhere,
+            window,
+            End::Highest,
+        )
+    }
+
+    /// See [`Maple::lowest_aligned_gap`](super::Maple::lowest_aligned_gap).
+    pub fn lowest_aligned_gap(
+        &self,
+        size: u64,
+        align: u64,
+        window: Extent<A>,
+    ) -> Option<Extent<A>> {
+        let (tree, count, align) = (&self.map.tree, &self.map.count, Multiple::new(align)?);
+        gap(tree, count, size, align, window, End::Lowest)
+    }
+
+    /// See [`Maple::highest_aligned_gap`](super::Maple::highest_aligned_gap).
+    pub fn highest_aligned_gap(
+        &self,
+        size: u64,
+        align: u64,
+        window: Extent<A>,
+    ) -> Option<Extent<A>> {
+        let (tree, count, align) = (&self.map.tree, &self.map.count, Multiple::new(align)?);
+        gap(tree, count, size, align, window, End::Highest)
     }
 
     /// See [`Maple::insert`](super::Maple::insert).

@@ -98,6 +98,18 @@ impl<T> RcuBox<T> {
         unsafe { Block::value(address.cast()) }
     }
 
+    /// The value of a block that another owner holds, to change it.
+    ///
+    /// # Safety
+    ///
+    /// The address came from `into_address`, and the block is alive and used by nobody else for as
+    /// long as the reference is.
+    pub(crate) unsafe fn at_address_mut<'a>(address: NonNull<()>) -> &'a mut T {
+        // SAFETY: the caller's promise.
+        let block: &'a mut Block<T> = unsafe { address.cast().as_mut() };
+        &mut block.value
+    }
+
     /// Adds the block to `batch`; it is dropped after the grace period.
     pub(crate) fn push_to(self, batch: &mut Batch)
     where

@@ -186,6 +186,13 @@ fn maple_types() -> Rows {
             ),
             NEITHER,
         ),
+        (
+            row!(
+                "maple::IterMut",
+                maple::IterMut<'static, VirtAddr, Boxed, Config>
+            ),
+            NEITHER,
+        ),
         (row!("maple::Maple", Map<Boxed>), BOTH),
         (row!("maple::RcuMaple", Of<Kept>), BOTH),
         (row!("maple::Removed", Removed), NEITHER),

@@ -50,6 +50,26 @@ pub trait Split: Entry {
     fn split(entry: Self::Ref<'_>) -> Option<Self>;
 }
 
+/// An entry that owns its value alone, so that whoever owns the tree may change it in place.
+///
+/// # Safety
+/// The implementor promises that no entry but this one leads to the value, and that `borrow_mut` is
+/// right for the words that [`into_word`](Entry::into_word) returned.
+pub unsafe trait Unique: Entry {
+    /// The value.
+    type Value;
+
+    /// Borrows the value of a word, to change it.
+    ///
+    /// # Safety
+    ///
+    /// `word` came from `into_word`. While `'a` lasts, no entry is made from it, and it is not
+    /// borrowed again.
+    unsafe fn borrow_mut<'a>(word: NonNull<()>) -> &'a mut Self::Value
+    where
+        Self: 'a;
+}
+
 /// An entry that is only a number or an address: its drop does nothing, and readers may keep it.
 ///
 /// # Safety

@@ -4,13 +4,13 @@
     reason = "a word is the box or the reference it was made of"
 )]
 
-use alloc::{boxed::Box, sync::Arc};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, needs_drop};
 use core::ptr::NonNull;
 
-use super::entry::{Entry, Retire, Split};
+use super::entry::{Entry, Retire, Split, Unique};
 use crate::addr::Address;
 use crate::maple::config::Config;
 use crate::maple::memory::pool::Pool;
@@ -43,6 +43,32 @@ unsafe impl<T> Entry for Box<T> {
     {
         // SAFETY: the box's value lives until a box is made from the pointer again and used.
         unsafe { word.cast().as_ref() }
+    }
+}
+
+// SAFETY: a box has one owner, and the word is its pointer.
+unsafe impl<T> Unique for Box<T> {
+    type Value = T;
+
+    #[inline]
+    unsafe fn borrow_mut<'a>(word: NonNull<()>) -> &'a mut T
+    where
+        T: 'a,
+    {
+        // SAFETY: the value lives until a box is made from the pointer, and nobody else has it.
+        unsafe { word.cast().as_mut() }
+    }
+}
+
+/// Each part has a box with a clone.
+impl<T: Clone> Split for Box<T> {
+    fn split(entry: &T) -> Option<Self> {
+        let mut one = Vec::new();
+        one.try_reserve_exact(1).ok()?;
+        one.push(entry.clone());
+        let one: *mut [T] = Box::into_raw(one.into_boxed_slice());
+        // SAFETY: a slice of one value has the layout of that value, and a box of it had this one.
+        Some(unsafe { Self::from_raw(one.cast()) })
     }
 }
 
@@ -94,6 +120,14 @@ impl<T> core::ops::Deref for Shared<'_, T> {
         self.value
     }
 }
+
+impl<T: PartialEq> PartialEq for Shared<'_, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<T: Eq> Eq for Shared<'_, T> {}
 
 impl<'a, T> Shared<'a, T> {
     /// The value, for as long as the tree or the guard is borrowed.
@@ -179,6 +213,21 @@ unsafe impl<T> Entry for RcuBox<T> {
     }
 }
 
+// SAFETY: a box has one owner, and the word is the address of its block.
+unsafe impl<T> Unique for RcuBox<T> {
+    type Value = T;
+
+    #[inline]
+    unsafe fn borrow_mut<'a>(word: NonNull<()>) -> &'a mut T
+    where
+        T: 'a,
+    {
+        // SAFETY: the block lives until a box is made from the address, and nobody else has it.
+        unsafe { Self::at_address_mut(word) }
+    }
+}
+
+/// Each part has a box with a clone.
 impl<T: Clone> Split for RcuBox<T> {
     fn split(entry: &T) -> Option<Self> {
         Self::try_new(entry.clone()).ok()

@@ -135,13 +135,14 @@ impl<G: Geometry> Tree<G> {
         }
     }
 
-    /// The largest gap of all; `u64::MAX` also for the whole space, whose length is one more.
-    pub(in crate::maple) fn widest_gap(&self) -> u64 {
+    /// The largest gap of all, in a space that ends at `end`; `u64::MAX` also for all of 64 bits,
+    /// whose length is one more.
+    pub(in crate::maple) fn widest_gap(&self, end: u64) -> u64 {
         if self.root.load().is_none() {
-            return u64::MAX;
+            return end.saturating_add(1);
         }
         let (first, last) = self.outer();
-        self.largest_gap().max(first).max(u64::MAX - last)
+        self.largest_gap().max(first).max(end - last)
     }
 
     /// The number of entries. Beside a writer it may be out of date at once.

@@ -8,7 +8,7 @@
 use core::marker::PhantomData;
 
 use super::{
-    entry::{Entry, Retire, Split},
+    entry::{Entry, Retire, Split, Unique},
     leaf::{Slot, Word},
 };
 use crate::addr::{Address, Extent};
@@ -32,6 +32,19 @@ impl<A: Address, E: Entry> Words<A, E> {
         // drops it, while the tree or the guard is borrowed for `'a`.
         (extent(slot.start, slot.last), unsafe {
             E::borrow(slot.word)
+        })
+    }
+
+    /// Borrows the value of a slot to change it. The slot is in the tree, whose owner is borrowed
+    /// for `'a`, and it is lent once in that time.
+    pub(in crate::maple) fn lend_mut<'a>(slot: Slot) -> (Extent<A>, &'a mut E::Value)
+    where
+        E: Unique + 'a,
+    {
+        // SAFETY: the slot's word came from an entry (I7), and is in one slot only. Its tree has
+        // one owner, who is borrowed for `'a`, so nobody else reads it or removes it.
+        (extent(slot.start, slot.last), unsafe {
+            E::borrow_mut(slot.word)
         })
     }
 

@@ -9,12 +9,60 @@ use crate::maple::node::link::{Node, Ptr};
 use crate::maple::node::tree::Tree;
 use crate::maple::node::typed::extent;
 
-/// A size and a window, both ends inclusive.
+/// A size, an alignment, and a window, both ends inclusive.
 #[derive(Clone, Copy, Debug)]
-struct Wanted {
+struct Wanted<L> {
     size: u64,
+    align: L,
     lo: u64,
     hi: u64,
+}
+
+/// The indices at which a place may start.
+pub(in crate::maple) trait Align: Copy {
+    /// The first of them from `first` to `last`, which are in order.
+    fn lowest(self, first: u64, last: u64) -> Option<u64>;
+    /// The last of them.
+    fn highest(self, first: u64, last: u64) -> Option<u64>;
+}
+
+/// Any index.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::maple) struct Anywhere;
+
+impl Align for Anywhere {
+    #[inline(always)]
+    fn lowest(self, first: u64, _: u64) -> Option<u64> {
+        Some(first)
+    }
+
+    #[inline(always)]
+    fn highest(self, _: u64, last: u64) -> Option<u64> {
+        Some(last)
+    }
+}
+
+/// The multiples of a power of two, which is stored less one.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::maple) struct Multiple(u64);
+
+impl Multiple {
+    /// `None` if it is not a power of two.
+    pub(in crate::maple) fn new(align: u64) -> Option<Self> {
+        align.is_power_of_two().then(|| Self(align - 1))
+    }
+}
+
+impl Align for Multiple {
+    fn lowest(self, first: u64, last: u64) -> Option<u64> {
+        let start = first.checked_add(self.0)? & !self.0;
+        (start <= last).then_some(start)
+    }
+
+    fn highest(self, first: u64, last: u64) -> Option<u64> {
+        let start = last & !self.0;
+        (first <= start).then_some(start)
+    }
 }
 
 /// The end of the window from which places are tried.
@@ -29,11 +77,13 @@ pub(in crate::maple) fn gap<A: Address, G: Geometry>(
     tree: &Tree<G>,
     count: &impl Counters,
     size: u64,
+    align: impl Align,
     window: Extent<A>,
     end: End,
 ) -> Option<Extent<A>> {
     let wanted = Wanted {
         size,
+        align,
         lo: window.start().raw(),
         hi: window.last().raw(),
     };
@@ -42,17 +92,18 @@ pub(in crate::maple) fn gap<A: Address, G: Geometry>(
     Some(extent(start, start + above))
 }
 
-impl Wanted {
+impl<L: Align> Wanted<L> {
     /// The start of the place in the gap from `start` to `last`.
     fn place(&self, end: End, start: u64, last: u64) -> Option<u64> {
         let (start, last) = (start.max(self.lo), last.min(self.hi));
         if start > last || last - start < self.size - 1 {
             return None;
         }
-        Some(match end {
-            End::Lowest => start,
-            End::Highest => last - (self.size - 1),
-        })
+        let last = last - (self.size - 1);
+        match end {
+            End::Lowest => self.align.lowest(start, last),
+            End::Highest => self.align.highest(start, last),
+        }
     }
 
     fn meets(&self, min: u64, max: u64) -> bool {
@@ -66,7 +117,7 @@ impl<G: Geometry> Tree<G> {
     ///
     /// Subtrees wholly inside the window are entered only if they have room. So at most the nodes
     /// on the two paths to the window's ends are visited in vain.
-    fn find_gap(&self, wanted: Wanted, end: End, count: &impl Counters) -> Option<u64> {
+    fn find_gap(&self, wanted: Wanted<impl Align>, end: End, count: &impl Counters) -> Option<u64> {
         let Some(root) = self.root.load() else {
             return wanted.place(end, 0, u64::MAX);
         };
@@ -91,7 +142,7 @@ impl<G: Geometry> Tree<G> {
         node: Node<'_, G>,
         min: u64,
         max: u64,
-        wanted: &Wanted,
+        wanted: &Wanted<impl Align>,
         end: End,
         count: &impl Counters,
     ) -> Option<u64> {
@@ -130,7 +181,7 @@ fn gap_in<G: Geometry>(
     leaf: Ptr<'_, Leaf<G>>,
     min: u64,
     max: u64,
-    wanted: &Wanted,
+    wanted: &Wanted<impl Align>,
     end: End,
 ) -> Option<u64> {
     let mut found = None;

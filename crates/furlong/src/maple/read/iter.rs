@@ -1,11 +1,12 @@
 //! Iteration over entries in order.
 #![forbid(unsafe_code)]
 
-use core::fmt;
+use core::{fmt, marker::PhantomData};
 
 use crate::addr::{Address, Extent};
 use crate::maple::config::Config;
-use crate::maple::node::entry::Entry;
+use crate::maple::map::Maple;
+use crate::maple::node::entry::{Entry, Unique};
 use crate::maple::node::leaf::{Leaf, Slot};
 use crate::maple::node::link::Ptr;
 use crate::maple::node::tree::{Spot, Tree};
@@ -200,6 +201,39 @@ impl<'a, A: Address, E: Entry + 'a, C: Config> Iterator for Iter<'a, A, E, C> {
 impl<A: Address, E: Entry, C: Config> fmt::Debug for Iter<'_, A, E, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter").finish_non_exhaustive()
+    }
+}
+
+/// Values with their extents, in order, to be changed in place.
+pub struct IterMut<'a, A: Address, E: Unique, C: Config> {
+    scan: Scan<'a, C>,
+    /// The tree, whose owner is borrowed.
+    typed: PhantomData<(Typed<A, E>, &'a mut E::Value)>,
+}
+
+impl<'a, A: Address, E: Unique, C: Config> IterMut<'a, A, E, C> {
+    /// The values in `window` of a map that is borrowed for `'a`.
+    pub(in crate::maple) fn new(map: &'a mut Maple<A, E, C>, window: Extent<A>) -> Self {
+        let (from, last) = (window.start().raw(), window.last().raw());
+        Self {
+            scan: Scan::new(&map.tree, &map.count, from, last),
+            typed: PhantomData,
+        }
+    }
+}
+
+impl<'a, A: Address, E: Unique + 'a, C: Config> Iterator for IterMut<'a, A, E, C> {
+    type Item = (Extent<A>, &'a mut E::Value);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.scan.next().map(Words::<A, E>::lend_mut)
+    }
+}
+
+impl<A: Address, E: Unique, C: Config> fmt::Debug for IterMut<'_, A, E, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IterMut").finish_non_exhaustive()
     }
 }
 
