@@ -71,6 +71,8 @@ fn every_sequence_of_three_with_limits_fails_in_the_middle_as_in_linux() {
             alphabet.push(Operation::Unmap(start, bytes));
             alphabet.push(Operation::Protect(start, bytes, Prot::READ));
             alphabet.push(Operation::Advise(start, bytes, Advice::DontFork));
+            let lock = [Flags::CALLER, Flags::NONE];
+            alphabet.push(Operation::Update(start, bytes, lock));
         }
         holds::<Custom<Rbtree, Linux>>(world, true, &alphabet, 3);
         holds::<Custom<Maple<Tiny>>>(world, false, &alphabet, 3);

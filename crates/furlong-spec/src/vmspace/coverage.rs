@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use furlong::vmspace::{
-    AdviseError, BrkError, FaultError, MapError, ProtectError, RemapError, UnmapError,
+    AdviseError, BrkError, FaultError, MapError, ProtectError, RemapError, UnmapError, UpdateError,
 };
 
 use super::{Operation, Outcome, Refusal};
@@ -19,9 +19,9 @@ pub struct Coverage {
 }
 
 /// The operations that can have an effect.
-const VERBS: [&str; 12] = [
-    "map", "map over", "unmap", "protect", "advise", "remap", "brk", "fault", "find", "fork",
-    "clear", "areas",
+const VERBS: [&str; 13] = [
+    "map", "map over", "unmap", "protect", "advise", "update", "remap", "brk", "fault", "find",
+    "fork", "clear", "areas",
 ];
 
 impl Coverage {
@@ -40,6 +40,7 @@ impl Coverage {
             (Operation::Unmap(..), Outcome::Done(gone)) if !gone.is_empty() => "unmap",
             (Operation::Protect(..), _) => "protect",
             (Operation::Advise(..), _) => "advise",
+            (Operation::Update(..), _) => "update",
             (Operation::Remap(_), _) => "remap",
             (Operation::Brk(_), _) => "brk",
             (Operation::Fault(..), _) => "fault",
@@ -113,6 +114,7 @@ fn every_refusal() -> Vec<Refusal> {
     let all = all.chain(UnmapError::ALL.iter().copied().map(Refusal::Unmap));
     let all = all.chain(ProtectError::ALL.iter().copied().map(Refusal::Protect));
     let all = all.chain(AdviseError::ALL.iter().copied().map(Refusal::Advise));
+    let all = all.chain(UpdateError::ALL.iter().copied().map(Refusal::Update));
     let all = all.chain(RemapError::ALL.iter().copied().map(Refusal::Remap));
     let all = all.chain(BrkError::ALL.iter().copied().map(Refusal::Brk));
     let all = all.chain(FaultError::ALL.iter().copied().map(Refusal::Fault));
@@ -121,6 +123,7 @@ fn every_refusal() -> Vec<Refusal> {
         Refusal::Unmap(UnmapError::NoMemory),
         Refusal::Protect(ProtectError::NoMemory),
         Refusal::Advise(AdviseError::NoMemory),
+        Refusal::Update(UpdateError::NoMemory),
         Refusal::Remap(RemapError::NoMemory),
         Refusal::Brk(BrkError::NoMemory),
         Refusal::Fault(FaultError::NoMemory),

@@ -365,6 +365,9 @@ impl Subject for Model {
             Operation::Advise(start, len, advice) => {
                 done(self.advise(start, len, advice), Refusal::Advise)
             }
+            Operation::Update(start, len, flags) => {
+                done(self.update(start, len, flags), Refusal::Update)
+            }
             Operation::Remap(ref remap) => {
                 let mut gone = Vec::new();
                 let moved = self.remap(remap, &mut gone);

@@ -4,7 +4,7 @@
 use furlong::addr::{Extent, VirtAddr};
 use furlong::vmspace::{
     Access, Advice, AdviseError, BrkError, FaultError, Flags, MapError, Prot, ProtectError, Remap,
-    RemapError, Request, UnmapError,
+    RemapError, Request, UnmapError, UpdateError,
 };
 
 /// An operation. The value of an area is the number of its object.
@@ -18,6 +18,8 @@ pub enum Operation {
     Protect(VirtAddr, u64, Prot),
     /// Applies an advice to a length from an address.
     Advise(VirtAddr, u64, Advice),
+    /// Sets the first flags and clears the second ones in a length from an address.
+    Update(VirtAddr, u64, [Flags; 2]),
     /// Moves or resizes a mapping.
     Remap(Remap),
     /// Sets the start of the heap.
@@ -85,6 +87,8 @@ pub enum Refusal {
     Protect(ProtectError),
     /// An advice was refused.
     Advise(AdviseError),
+    /// A change of flags was refused.
+    Update(UpdateError),
     /// A move or resize was refused.
     Remap(RemapError),
     /// A change of the heap's end was refused.

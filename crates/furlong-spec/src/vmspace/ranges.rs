@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use furlong::addr::VirtAddr;
-use furlong::vmspace::{Advice, AdviseError, Flags, Prot, ProtectError, UnmapError};
+use furlong::vmspace::{Advice, AdviseError, Flags, Prot, ProtectError, UnmapError, UpdateError};
 
 use super::model::{Page, Run};
 use super::{Gone, Model};
@@ -149,6 +149,52 @@ impl Model {
             result = Err(AdviseError::Hole);
         }
         result
+    }
+
+    pub(super) fn update(
+        &mut self,
+        start: VirtAddr,
+        len: u64,
+        flags: [Flags; 2],
+    ) -> Result<Vec<Gone>, UpdateError> {
+        let before = self.clone();
+        let result = self.update_in_steps(start, len, flags);
+        self.settle(before, result).map(|()| Vec::new())
+    }
+
+    fn update_in_steps(
+        &mut self,
+        start: VirtAddr,
+        len: u64,
+        [set, clear]: [Flags; 2],
+    ) -> Result<(), UpdateError> {
+        if !self.is_aligned(start) {
+            return Err(UpdateError::Unaligned);
+        }
+        if len == 0 {
+            return Ok(());
+        }
+        let end = self.end_of(start, len).ok_or(UpdateError::Beyond)?;
+        let mut first = self.number_of(start);
+        for piece in self.pieces(first, end) {
+            if self.page_number(piece.start) != first {
+                return Err(UpdateError::Hole);
+            }
+            first = self.page_number(piece.end);
+            let new = |page: &mut Page| {
+                let old = page.flags.without(Flags::CALLER);
+                page.flags = page.flags.without(clear) | set;
+                page.flags.without(Flags::CALLER) == old
+            };
+            self.change(piece, new).map_err(|stop| match stop {
+                Stop::Refused => UpdateError::Flags,
+                Stop::TooManyAreas => UpdateError::TooManyAreas,
+            })?;
+        }
+        if first < end {
+            return Err(UpdateError::Hole);
+        }
+        Ok(())
     }
 
     /// The page after a range; `None` if it would be beyond the last address, unless the space ends

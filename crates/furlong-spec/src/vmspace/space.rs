@@ -10,8 +10,8 @@ use furlong::check::Check;
 use furlong::rcu::{Domain, Rcu};
 use furlong::sync::SpinLock;
 use furlong::vmspace::{
-    Area, Config, Freed, Hold, Layout, Prot, Remap, Request, Shared, SharedConfig, Space, Standard,
-    Value,
+    Area, Config, Flags, Freed, Hold, Layout, Prot, Remap, Request, Shared, SharedConfig, Space,
+    Standard, Value,
 };
 
 use super::{Gone, Operation, Outcome, Refusal, Seen};
@@ -159,6 +159,11 @@ fn apply<C: Config, H: Hold>(
         Operation::Advise(start, len, advice) => {
             let done = space.advise(start, len, advice, |freed| note(&mut gone, freed));
             answer(done.map_err(Refusal::Advise), gone)
+        }
+        Operation::Update(start, len, [set, clear]) => {
+            let new = |flags: Flags| flags.without(clear) | set;
+            let done = space.update(start, len, new, |freed| note(&mut gone, freed));
+            answer(done.map_err(Refusal::Update), gone)
         }
         Operation::Remap(ref arguments) => remap(space, arguments),
         Operation::StartBrk(start) => {

@@ -48,8 +48,9 @@ impl<C: Choices> Chance<C> {
         match self.random.below(100) {
             chance if chance < maps => Operation::Map(self.request()),
             chance if chance < 50 => Operation::Unmap(self.address(), self.len()),
-            50..62 => Operation::Protect(self.address(), self.len(), self.prot()),
-            62..70 => Operation::Advise(self.address(), self.len(), self.advice()),
+            50..60 => Operation::Protect(self.address(), self.len(), self.prot()),
+            60..67 => Operation::Advise(self.address(), self.len(), self.advice()),
+            67..70 => Operation::Update(self.address(), self.len(), self.changed_flags()),
             70..80 => Operation::Remap(self.remap()),
             80..81 => Operation::StartBrk(self.inside()),
             81..86 => Operation::Brk(self.address()),
@@ -130,6 +131,19 @@ impl<C: Choices> Chance<C> {
             Advice::WipeOnFork,
             Advice::KeepOnFork,
         ])
+    }
+
+    /// Two of the caller's flags, one at a time; occasionally a flag of the space.
+    fn changed_flags(&mut self) -> [Flags; 2] {
+        let own = [1 << 8, 1 << 15, 1 << 8, 1 << 15];
+        let flag = match self.one_in(8) {
+            true => Flags::DONT_EXPAND,
+            false => Flags::from_bits(self.random.pick(&own)),
+        };
+        match self.one_in(2) {
+            true => [flag, Flags::NONE],
+            false => [Flags::NONE, flag],
+        }
     }
 
     fn extent(&mut self) -> Extent<VirtAddr> {

@@ -1,6 +1,7 @@
 //! Operations on a space. Each of them calls user code.
 #![forbid(unsafe_code)]
 
+use std::cell::Cell;
 use std::mem::forget;
 
 use furlong::addr::{Address, VirtAddr};
@@ -25,6 +26,7 @@ pub(crate) enum Operation {
     Unmap(u64, u64),
     Protect(u64, u64, bool),
     Advise(u64, u64),
+    Update(u64, u64, bool),
     Move(u64, u64, u64),
     Resize(u64, u64, u64),
     Break(u64),
@@ -32,7 +34,7 @@ pub(crate) enum Operation {
     Clear,
 }
 
-use Operation::{Advise, Anywhere, Break, Clear, Fault, Map, Move, Protect, Resize, Unmap};
+use Operation::{Advise, Anywhere, Break, Clear, Fault, Map, Move, Protect, Resize, Unmap, Update};
 
 /// The caller's treatment of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +55,8 @@ pub(crate) fn operation(random: &mut Random) -> Operation {
         6 | 7 => Unmap(at, wide),
         8 => Protect(at, len, is_write),
         9 | 10 => Protect(at, wide, is_write),
-        11 => Advise(at, wide),
+        11 if is_write => Advise(at, wide),
+        11 => Update(at, wide, len.is_multiple_of(2)),
         12 => Move(at, other, len),
         13 => Resize(at, len, len + other % 7),
         14 if is_write => Break(random.below(9)),
@@ -72,6 +75,20 @@ fn prot(is_write: bool) -> Prot {
         Prot::READ | Prot::WRITE
     } else {
         Prot::READ
+    }
+}
+
+/// Flags for [`Space::update`]. A liar gives equal flags different answers, and sometimes ones that
+/// are refused.
+fn new_flags(is_liar: bool) -> impl Fn(Flags) -> Flags {
+    let calls = Cell::new(0_u16);
+    move |flags| {
+        user_code("new");
+        calls.set(calls.get() + 1);
+        match is_liar {
+            true => Flags::from_bits(flags.bits() ^ calls.get() << 7),
+            false => flags | Flags::CALLER,
+        }
     }
 }
 
@@ -108,6 +125,10 @@ pub(crate) fn apply<C: Config, H: Hold>(
         }
         Advise(at, len) => {
             let _ = space.advise(address(at), len << 12, Advice::DontFork, freed);
+        }
+        Update(at, len, is_liar) => {
+            let new = new_flags(is_liar);
+            let _ = space.update(address(at), len << 12, new, freed);
         }
         Move(at, to, len) => {
             let remap = Remap {

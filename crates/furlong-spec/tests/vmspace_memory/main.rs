@@ -10,9 +10,10 @@ use furlong::maple::{self, Fan, Heap};
 use furlong::rcu::{Domain, Rcu};
 use furlong::sync::SpinLock;
 use furlong::vmspace::{
-    AdviseError, Area, BRK_CHANGES, BrkError, Config, Custom, FaultError, ForkError, Freed, Hold,
-    Layout, MAP_CHANGES, MapError, Maple, NoMemory, Prot, ProtectError, REMAP_CHANGES, Rbtree,
-    RemapError, Request, Shared, SharedConfig, Space, Standard, UNMAP_CHANGES, UnmapError,
+    AdviseError, Area, BRK_CHANGES, BrkError, Config, Custom, FaultError, Flags, ForkError, Freed,
+    Hold, Layout, MAP_CHANGES, MapError, Maple, NoMemory, Prot, ProtectError, REMAP_CHANGES,
+    Rbtree, RemapError, Request, Shared, SharedConfig, Space, Standard, UNMAP_CHANGES, UnmapError,
+    UpdateError,
 };
 use furlong_spec::vmspace::{Mix, Operation, Refusal, WORLDS, operations};
 
@@ -55,6 +56,11 @@ fn apply<C: Config, H: Hold>(
             let done = space.advise(start, len, advice, freed);
             done.map_err(Refusal::Advise)
         }
+        Operation::Update(start, len, [set, clear]) => {
+            let new = |flags: Flags| flags.without(clear) | set;
+            let done = space.update(start, len, new, freed);
+            done.map_err(Refusal::Update)
+        }
         Operation::Remap(ref remap) => {
             let moved = space.remap(remap, freed);
             moved.map(drop).map_err(Refusal::Remap)
@@ -76,20 +82,21 @@ fn changes<C: Config, H: Hold>(space: &Space<u32, C, H>, operation: &Operation) 
         Operation::Protect(start, len, prot) if prot.contains(Prot::GROWS_DOWN) => {
             space.len().max(space.changes_in(start, len))
         }
-        Operation::Protect(start, len, _) | Operation::Advise(start, len, _) => {
-            space.changes_in(start, len)
-        }
+        Operation::Protect(start, len, _)
+        | Operation::Advise(start, len, _)
+        | Operation::Update(start, len, _) => space.changes_in(start, len),
         Operation::Remap(_) => REMAP_CHANGES,
         Operation::Brk(_) | Operation::Fault(..) => BRK_CHANGES,
         _ => 0,
     }
 }
 
-const NO_MEMORY: [Refusal; 7] = [
+const NO_MEMORY: [Refusal; 8] = [
     Refusal::Map(MapError::NoMemory),
     Refusal::Unmap(UnmapError::NoMemory),
     Refusal::Protect(ProtectError::NoMemory),
     Refusal::Advise(AdviseError::NoMemory),
+    Refusal::Update(UpdateError::NoMemory),
     Refusal::Remap(RemapError::NoMemory),
     Refusal::Brk(BrkError::NoMemory),
     Refusal::Fault(FaultError::NoMemory),

@@ -6,7 +6,7 @@ mod spoiled;
 
 use furlong::check::Check;
 use furlong::maple::{self, Fan, Heap};
-use furlong::vmspace::{Config, Custom, Maple, Rbtree, Space, State};
+use furlong::vmspace::{Config, Custom, Flags, Maple, Rbtree, Space, State};
 use furlong_spec::vmspace::{Mix, Operation, WORLDS, operations};
 
 type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
@@ -23,6 +23,10 @@ pub(crate) fn apply<C: Config>(space: &mut Space<u32, C>, operation: &Operation)
         }
         Operation::Advise(start, len, advice) => {
             format!("{:?}", space.advise(start, len, advice, &mut free))
+        }
+        Operation::Update(start, len, [set, clear]) => {
+            let new = |flags: Flags| flags.without(clear) | set;
+            format!("{:?}", space.update(start, len, new, &mut free))
         }
         Operation::Remap(ref remap) => format!("{:?}", space.remap(remap, &mut free)),
         Operation::StartBrk(start) => {

@@ -70,7 +70,7 @@ fn every_mistake_is_refused_by_its_name() {
     assert_eq!(refused(doubled), OutOfOrder(1));
     assert_eq!(refused(|state| state.areas[0].prot = 3), Prot(0));
     assert_eq!(refused(|state| state.areas[0].may = 9), Prot(0));
-    assert_eq!(refused(|state| state.areas[0].flags |= 0x8000), Flags(0));
+    assert_eq!(refused(|state| state.areas[0].flags |= 0x80), Flags(0));
     assert_eq!(refused(|state| state.areas[1].flags |= 1), Flags(1));
     assert_eq!(refused(|state| state.areas[1].flags |= 32), Flags(1));
     let late = |state: &mut State<u32>| state.areas[0].origin = (1 << 52) - 0x400 - 3;

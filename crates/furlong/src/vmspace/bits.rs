@@ -121,6 +121,10 @@ bits!(
         /// It maps a part of an object. [`map`](super::Space::map) sets it for all but anonymous
         /// memory.
         OBJECT = 32;
+        /// The caller's own flags, eight of them: locked, huge pages, whatever a kernel needs. They
+        /// mean nothing to a space, apart from that neighbours with different ones are not merged.
+        /// [`update`](super::Space::update) changes them.
+        CALLER = 0xff00;
     }
 );
 

@@ -157,6 +157,25 @@ refusals!(
 );
 
 refusals!(
+    /// The reason why no flags were changed. Nothing has changed, except in the mode
+    /// [`Linux`](super::Linux).
+    UpdateError {
+        /// The start is not at a page.
+        Unaligned: Einval, "the start is not page-aligned";
+        /// The end is no address.
+        Beyond: Einval, "the range ends beyond the last address";
+        /// Part of the range is not mapped.
+        Hole: Enomem, "part of the range is not mapped";
+        /// A flag is not one of the [caller's](super::Flags::CALLER).
+        Flags: Einval, "only the caller's own flags can be changed";
+        /// An area would be cut, and the limit of areas is reached.
+        TooManyAreas: Eagain, "the limit on areas is reached";
+        /// Out of memory for the index.
+        NoMemory: Eagain, "out of memory for the index";
+    }
+);
+
+refusals!(
     /// The reason why nothing was moved or resized. Nothing has changed, except in the mode
     /// [`Linux`](super::Linux).
     RemapError {

@@ -74,7 +74,7 @@ pub use config::{Config, Custom, SharedConfig, Standard};
 pub use errno::Errno;
 pub use error::{
     AdviseError, BrkError, FaultError, LayoutError, MapError, NoMemory, ProtectError, RemapError,
-    UnmapError,
+    UnmapError, UpdateError,
 };
 pub use index::contract::{Index, Maple, Rbtree, Structure};
 pub use index::gaps::{Gaps, Half, Summary};

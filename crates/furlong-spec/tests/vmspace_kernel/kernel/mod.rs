@@ -347,6 +347,7 @@ fn errno(refusal: Refusal) -> Errno {
         Refusal::Unmap(error) => error.errno(),
         Refusal::Protect(error) => error.errno(),
         Refusal::Advise(error) => error.errno(),
+        Refusal::Update(error) => error.errno(),
         Refusal::Remap(error) => error.errno(),
         Refusal::Brk(error) => error.errno(),
         Refusal::Fault(error) => error.errno(),

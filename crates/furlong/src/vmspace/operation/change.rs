@@ -4,7 +4,7 @@
 use crate::addr::VirtAddr;
 use crate::vmspace::{
     AdviseError, Attr, Config, Entry, Flags, Freed, Hold, Index, Mode, NoMemory, Pages, Prot,
-    ProtectError, Space, Value,
+    ProtectError, Space, UpdateError, Value,
 };
 
 /// An advice for a range; see [`Space::advise`].
@@ -81,6 +81,17 @@ impl From<Stop> for AdviseError {
         match stop {
             Stop::Hole => Self::Hole,
             Stop::Refused => Self::Kind,
+            Stop::TooManyAreas => Self::TooManyAreas,
+            Stop::NoMemory => Self::NoMemory,
+        }
+    }
+}
+
+impl From<Stop> for UpdateError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Hole => Self::Hole,
+            Stop::Refused => Self::Flags,
             Stop::TooManyAreas => Self::TooManyAreas,
             Stop::NoMemory => Self::NoMemory,
         }
@@ -183,8 +194,71 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         Ok(self.changing(|space| space.carry_out(&change, freed))?)
     }
 
-    /// The largest number of areas that [`protect`](Self::protect) or [`advise`](Self::advise)
-    /// changes in the range: the number to [`prepare`](Self::prepare) for it.
+    /// Gives each area of `len` bytes from `start` on, rounded up to whole pages, the flags that
+    /// `new` makes of its own: `mlock`, or huge pages. Only the [caller's](Flags::CALLER) flags may
+    /// differ. Areas are cut at the ends of the range, and merged with neighbours that are now
+    /// equal; otherwise as [`protect`](Self::protect).
+    ///
+    /// `new` is called for each area of the range, once or twice.
+    ///
+    /// # Errors
+    /// See [`UpdateError`]. Nothing has changed; in the mode [`Linux`](crate::vmspace::Linux) the
+    /// part before the failure has. If `new` gives different answers for equal flags, the part
+    /// before it did so may have changed too.
+    ///
+    /// # Cost
+    /// As [`protect`](Self::protect).
+    ///
+    /// # Example
+    /// ```
+    /// use furlong::addr::VirtAddr;
+    /// use furlong::vmspace::{At, Flags, Layout, Prot, Request, Space};
+    ///
+    /// const LOCKED: Flags = Flags::from_bits(1 << 8);
+    ///
+    /// let mut space: Space<u32> = Space::new(Layout::LINUX_X86_64)?;
+    /// let start = VirtAddr::new(0x40_0000);
+    /// let data = Request::anonymous(0x3000, Prot::READ | Prot::WRITE, 0);
+    /// space.map(data.at(At::Fixed(start)), drop)?;
+    ///
+    /// space.update(VirtAddr::new(0x40_1000), 0x1000, |flags| flags | LOCKED, drop)?;
+    /// let locked = space.areas().map(|area| area.flags.contains(LOCKED));
+    /// assert_eq!(locked.collect::<Vec<_>>(), [false, true, false]);
+    ///
+    /// space.update(start, 0x3000, |flags| flags.without(LOCKED), drop)?;
+    /// assert_eq!(space.len(), 1);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn update(
+        &mut self,
+        start: VirtAddr,
+        len: u64,
+        new: impl Fn(Flags) -> Flags,
+        freed: impl FnMut(Freed<A>),
+    ) -> Result<(), UpdateError> {
+        if !self.state.grid.is_aligned(start) {
+            return Err(UpdateError::Unaligned);
+        }
+        let pages = self.plan_change(start, len);
+        let Some(pages) = pages.ok_or(UpdateError::Beyond)? else {
+            return Ok(());
+        };
+        let new = |attr: Attr| {
+            let flags = new(attr.flags);
+            let is_own = flags.without(Flags::CALLER) == attr.flags.without(Flags::CALLER);
+            is_own.then_some(Attr { flags, ..attr })
+        };
+        let change = Change {
+            pages,
+            new,
+            skips_holes: false,
+        };
+        Ok(self.changing(|space| space.carry_out(&change, freed))?)
+    }
+
+    /// The largest number of areas that [`protect`](Self::protect), [`advise`](Self::advise) or
+    /// [`update`](Self::update) changes in the range: the number to [`prepare`](Self::prepare) for
+    /// it.
     ///
     /// # Cost
     /// As an iteration over them.
@@ -341,7 +415,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
                 break;
             };
             next = piece.last.checked_add(1);
-            let new = (change.new)(area.attr).expect("it was not refused before");
+            let new = (change.new)(area.attr).ok_or(Stop::Refused)?;
             let left = self.index.before(piece.first);
             let left = left.map(|left| (left, left.attr));
             if let Some(step) = self.step(left, area, piece, new) {

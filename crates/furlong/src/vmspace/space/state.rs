@@ -185,7 +185,8 @@ const FLAGS: Flags = Flags::from_bits(
         | Flags::DONT_COPY.bits()
         | Flags::WIPE_ON_FORK.bits()
         | Flags::DONT_EXPAND.bits()
-        | Flags::OBJECT.bits(),
+        | Flags::OBJECT.bits()
+        | Flags::CALLER.bits(),
 );
 
 impl<A> SavedArea<A> {
