@@ -138,7 +138,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     ///
     /// # Cost
     /// O(log n) for size and window, for an alignment equal to the size, and for alignments and
-    /// boundaries that the [measure](Measure) knows. Any other boundary costs at most
+    /// boundaries that the [measure](crate::iova::Measure) knows. Any other boundary costs at most
     /// [`PATIENCE`](crate::iova::PATIENCE) times that; any other alignment costs O(n).
     /// [`Best`](crate::iova::Best) and [`Random`](crate::iova::Random) cost more. No allocation
     /// after [`prepare`](Self::prepare).
