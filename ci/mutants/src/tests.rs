@@ -62,6 +62,7 @@ fn planted(root: &Path) -> Scratch {
         ("crates/furlong/src/rcu/mod.rs", MODULE),
         ("crates/furlong/tests/none.rs", ""),
         ("crates/furlong-spec/tests/none.rs", ""),
+        ("loom/tests/none.rs", ""),
     ] {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
