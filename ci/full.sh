@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the parts that take too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
 # Parts:
+# tour (a newcomer's first minutes: the build into an empty folder, and README.md's own line);
 # simulation (the verdict, 10,000 runs a cell);
 # loom (the models, with three preemptions);
 # iova-oracle, phys-oracle, maple-oracle, vmspace-oracle (each system against its model, 10,000,000
@@ -76,6 +77,10 @@ memcheck() {
   record memcheck bash ci/memcheck.sh
 }
 
+tour() {
+  record tour bash ci/tour.sh
+}
+
 mutants() {
   record mutants bash ci/mutants.sh full
 }
@@ -131,7 +136,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(simulation loom asan aarch64 memcheck attacks malloc-latency mutants site fuzz package "${proofs[@]}")
+  parts=(tour simulation loom asan aarch64 memcheck attacks malloc-latency mutants site fuzz package "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
   parts+=(linux)
@@ -145,7 +150,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " asan aarch64 memcheck attacks malloc-latency mutants site fuzz package linux " == *" $part "* ]]; then
+  elif [[ " tour asan aarch64 memcheck attacks malloc-latency mutants site fuzz package linux " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"

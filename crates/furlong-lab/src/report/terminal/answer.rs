@@ -69,6 +69,9 @@ impl Page {
             for sentence in geomean::sentences(e) {
                 self.line(&sentence, 2);
             }
+            for reason in silent_arms(e) {
+                self.line(&reason, 2);
+            }
             // A run that was stopped.
             let late = e
                 .left_out
@@ -225,6 +228,25 @@ impl Page {
             self.line(&line, 2);
         }
     }
+}
+
+/// The arms that no workload could compare, each with its reason.
+fn silent_arms(e: &ExperimentResult) -> Vec<String> {
+    let compared = |name: &str| {
+        let mut all = e.workloads.iter().flat_map(|w| &w.comparisons);
+        all.any(|c| c.arm == name || c.baseline == name)
+    };
+    let mut reasons: Vec<String> = vec![];
+    for arm in e.workloads.iter().flat_map(|w| &w.arms) {
+        let Some(why) = arm.na.as_deref().filter(|_| !compared(&arm.name)) else {
+            continue;
+        };
+        let reason = format!("{}: n/a: {}", plain(&arm.name), plain(why));
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    reasons
 }
 
 /// Names of at most `columns`, cut at their ends, or at their beginnings if they differ only there.
