@@ -73,7 +73,7 @@ fn in_a_maple<G: maple::Geometry>(worlds: &[World], length: usize) -> ([u64; 6],
 #[test]
 fn a_tree_of_areas_does_the_same_work_as_ever() {
     let work = [in_a_tree(&WORLDS, 400), in_a_tree(&LARGE, 3000)];
-    let as_ever = [[76352, 12024, 1341, 28672], [384_735, 63055, 7481, 131_072]];
+    let as_ever = [[77439, 12249, 1298, 30720], [440_119, 72171, 8119, 131_072]];
     assert_eq!(work, as_ever);
 }
 
@@ -85,9 +85,9 @@ fn a_tree_of_ranges_does_the_same_work_as_ever() {
         in_a_maple::<Fan<3, 3, 32>>(&LARGE, 3000),
     ];
     let as_ever = [
-        ([26751, 388, 1865, 0, 4, 28], 8960),
-        ([108_019, 521, 6159, 467, 43, 125], 40960),
-        ([356_113, 1081, 13789, 4157, 172, 259], 40960),
+        ([27115, 439, 1837, 2, 4, 28], 9600),
+        ([119_241, 497, 6320, 483, 44, 141], 40960),
+        ([405_799, 1050, 14253, 4348, 173, 249], 40960),
     ];
     assert_eq!(work, as_ever);
 }
