@@ -20,7 +20,7 @@ fn any_run(random: &mut Random, longest: u64) -> Extent<Iova> {
     run(first, (first + random.below(longest)).min(PAGES as u64 - 1))
 }
 
-/// What remains of an extent below and above a part of it.
+/// The pieces of an extent below and above a part of it.
 fn remainders(extent: Extent<Iova>, part: Extent<Iova>) -> [Option<Extent<Iova>>; 2] {
     let below = extent.start() < part.start();
     let above = part.last() < extent.last();

@@ -18,7 +18,7 @@ use super::node::geometry::Geometry;
 use super::node::leaf::{Slot, Word};
 use super::node::tree::Tree;
 use super::node::typed::{Typed, Words};
-use super::read::gaps::{Anywhere, End, Multiple, gap};
+use super::read::gaps::{Align, Anywhere, End, Multiple, gap};
 use super::read::iter::{Iter, IterBack};
 use super::read::view::{Place, View};
 use crate::addr::{Address, Extent};
@@ -151,7 +151,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// O(log n), whatever the window: only nodes on the two paths to its ends are visited in vain.
     /// O(1) if no gap is large enough.
     pub fn lowest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
-        gap(&self.tree, &self.count, size, Anywhere, window, End::Lowest)
+        self.gap(size, Anywhere, window, End::Lowest)
     }
 
     /// The highest place in `window` for `size` indices. `size` is not 0.
@@ -159,14 +159,11 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     /// # Cost
     /// As [`lowest_gap`](Self::lowest_gap).
     pub fn highest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
-        gap(
-            &self.tree,
-            &self.count,
-            size,
-            Anywhere,
-            window,
-            End::Highest,
-        )
+        self.gap(size, Anywhere, window, End::Highest)
+    }
+
+    fn gap(&self, size: u64, align: impl Align, window: Extent<A>, end: End) -> Option<Extent<A>> {
+        gap(&self.tree, &self.count, size, align, window, end)
     }
 
     /// The lowest place in `window` for `size` indices that starts at a multiple of `align`. `size`
@@ -182,8 +179,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         align: u64,
         window: Extent<A>,
     ) -> Option<Extent<A>> {
-        let align = Multiple::new(align)?;
-        gap(&self.tree, &self.count, size, align, window, End::Lowest)
+        self.gap(size, Multiple::new(align)?, window, End::Lowest)
     }
 
     /// The highest place in `window` for `size` indices that starts at a multiple of `align`;
@@ -197,8 +193,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
         align: u64,
         window: Extent<A>,
     ) -> Option<Extent<A>> {
-        let align = Multiple::new(align)?;
-        gap(&self.tree, &self.count, size, align, window, End::Highest)
+        self.gap(size, Multiple::new(align)?, window, End::Highest)
     }
 
     /// Adds an entry with the extent `at`.

@@ -15,7 +15,7 @@ use super::node::entry::{Retire, Split};
 use super::node::geometry::Geometry;
 use super::node::leaf::Slot;
 use super::node::typed::Words;
-use super::read::gaps::{Anywhere, End, Multiple, gap};
+use super::read::gaps::{Align, Anywhere, End, Multiple, gap};
 use super::read::view::View;
 use super::shared::RcuMaple;
 use crate::addr::{Address, Extent};
@@ -59,26 +59,16 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
 
     /// See [`Maple::lowest_gap`](super::Maple::lowest_gap).
     pub fn lowest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
-        gap(
-            &self.map.tree,
-            &self.map.count,
-            size,
-            Anywhere,
-            window,
-            End::Lowest,
-        )
+        self.gap(size, Anywhere, window, End::Lowest)
     }
 
     /// See [`Maple::highest_gap`](super::Maple::highest_gap).
     pub fn highest_gap(&self, size: u64, window: Extent<A>) -> Option<Extent<A>> {
-        gap(
-            &self.map.tree,
-            &self.map.count,
-            size,
-            Anywhere,
-            window,
-            End::Highest,
-        )
+        self.gap(size, Anywhere, window, End::Highest)
+    }
+
+    fn gap(&self, size: u64, align: impl Align, window: Extent<A>, end: End) -> Option<Extent<A>> {
+        gap(&self.map.tree, &self.map.count, size, align, window, end)
     }
 
     /// See [`Maple::lowest_aligned_gap`](super::Maple::lowest_aligned_gap).
@@ -88,8 +78,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         align: u64,
         window: Extent<A>,
     ) -> Option<Extent<A>> {
-        let (tree, count, align) = (&self.map.tree, &self.map.count, Multiple::new(align)?);
-        gap(tree, count, size, align, window, End::Lowest)
+        self.gap(size, Multiple::new(align)?, window, End::Lowest)
     }
 
     /// See [`Maple::highest_aligned_gap`](super::Maple::highest_aligned_gap).
@@ -99,8 +88,7 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         align: u64,
         window: Extent<A>,
     ) -> Option<Extent<A>> {
-        let (tree, count, align) = (&self.map.tree, &self.map.count, Multiple::new(align)?);
-        gap(tree, count, size, align, window, End::Highest)
+        self.gap(size, Multiple::new(align)?, window, End::Highest)
     }
 
     /// See [`Maple::insert`](super::Maple::insert).

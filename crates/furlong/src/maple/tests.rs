@@ -5,7 +5,7 @@
 use super::memory::pool::Pool;
 use super::node::leaf::Leaf;
 use super::node::link::Ptr;
-use super::{Broken, Custom, Fan, Heap, Maple, RcuMaple};
+use super::{Broken, Custom, Fan, Heap, Maple, RcuMaple, ResizeError};
 use crate::addr::{Address, Extent, VirtAddr};
 use crate::check::Check;
 use crate::rcu::{Domain, RcuBox};
@@ -124,6 +124,42 @@ fn a_gap_that_is_noted_wrongly_is_found() {
     let map = self::map();
     map.tree.set_largest_gap(3);
     assert_eq!(map.check(), Err(Broken::Gap(0)));
+}
+
+#[test]
+fn an_end_of_the_last_entry_that_is_noted_wrongly_is_found() {
+    let map = map();
+    let last = leaf(&map, 120);
+    last.set_last(last.len() - 1, 126);
+    assert_eq!(map.check(), Err(Broken::Gap(0)));
+}
+
+#[test]
+fn an_entry_keeps_the_index_by_which_it_is_resized() {
+    let mut map = map();
+    let extent =
+        |start, last| Extent::from_last(VirtAddr::new(start), VirtAddr::new(last)).unwrap();
+    // Both places are free: the one below the entry, and the one above.
+    for (index, to) in [(24, extent(16, 18)), (20, extent(26, 28))] {
+        let refused = map.resize(VirtAddr::new(index), to);
+        assert_eq!(refused, Err(ResizeError::Occupied(extent(20, 24))));
+        assert_eq!(map.load(VirtAddr::new(index)), Some(2));
+    }
+}
+
+#[test]
+fn the_first_entry_of_a_leaf_is_found_where_its_start_has_moved_down() {
+    let mut map = map();
+    let extent =
+        |start, last| Extent::from_last(VirtAddr::new(start), VirtAddr::new(last)).unwrap();
+    let min = later(&map);
+    for (start, last) in [(min - 3, min + 4), (min - 4, min + 2), (min - 1, min + 1)] {
+        map.resize(VirtAddr::new(min), extent(start, last)).unwrap();
+        assert_eq!(map.check(), Ok(()));
+        let found = map.view().get(VirtAddr::new(start));
+        assert_eq!(found, Some((extent(start, last), min as u32 / 10)));
+        assert_eq!(map.load(VirtAddr::new(start - 1)), None);
+    }
 }
 
 #[test]
