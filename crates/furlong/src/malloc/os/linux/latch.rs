@@ -130,8 +130,7 @@ mod tests {
     use crate::malloc::{Linux, PageSource};
 
     /// A latch that the caller holds, and the caller's number.
-    fn held() -> (&'static Latch, u32) {
-        let latch: &'static Latch = Box::leak(Box::new(Latch::new()));
+    fn held(latch: &'static Latch) -> (&'static Latch, u32) {
         assert!(latch.try_lock(Linux.caller()));
         (latch, Linux.caller())
     }
@@ -154,7 +153,8 @@ mod tests {
 
     #[test]
     fn a_latch_is_handed_to_a_waiter_in_the_kernel() {
-        let (latch, own) = held();
+        static LATCH: Latch = Latch::new();
+        let (latch, own) = held(&LATCH);
         let other = thread::spawn(|| (borrow(latch), Linux.caller()));
         until(|| words(latch).0 == own | WAITERS);
         assert!(!other.is_finished());
@@ -167,7 +167,8 @@ mod tests {
 
     #[test]
     fn the_kernel_lends_to_nobody_that_is_not_there() {
-        let (latch, own) = held();
+        static LATCH: Latch = Latch::new();
+        let (latch, own) = held(&LATCH);
         assert!(!borrow(latch), "it would wait for itself");
         latch.holder().store((1 << 29) + 1, Ordering::SeqCst);
         assert!(!borrow(latch), "there is no such thread");
@@ -201,7 +202,8 @@ mod tests {
 
     #[test]
     fn threads_sleep_until_the_latch_is_theirs_one_after_the_other() {
-        let (latch, own) = held();
+        static LATCH: Latch = Latch::new();
+        let (latch, own) = held(&LATCH);
         let release = |caller| latch.unlock(caller, |latch| wake(latch, caller));
         let others: Vec<_> = (0..3)
             .map(|_| {
@@ -245,8 +247,9 @@ mod tests {
 
     #[test]
     fn a_thread_with_real_time_priority_is_urgent_and_waits_in_the_kernel() {
+        static LATCH: Latch = Latch::new();
         assert!(!is_urgent());
-        let (latch, own) = held();
+        let (latch, own) = held(&LATCH);
         let other = thread::spawn(|| {
             let least = libc::sched_param { sched_priority: 1 };
             for class in [libc::SCHED_RR, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK] {
