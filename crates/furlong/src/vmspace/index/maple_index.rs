@@ -123,7 +123,8 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         ends
     }
 
-    /// Replaces the areas in `cut` by a record, or by nothing, in one step of the tree.
+    /// Replaces the areas in `cut` by a record, or by nothing, in one step of the tree. `removed`
+    /// is not a parameter of the type: a space passes a dozen closures, and this is long.
     ///
     /// # Errors
     /// The record, if out of memory; nothing has changed.
@@ -132,7 +133,7 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         cut: Pages,
         ends: Ends<A>,
         record: Option<T::Record>,
-        mut removed: impl FnMut(Piece<A>),
+        removed: &mut dyn FnMut(Piece<A>),
     ) -> Result<(), Option<T::Record>> {
         let upper = ends
             .upper
@@ -144,7 +145,7 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         };
         let place = extent(cut);
         self.tree
-            .exchange(place, record, upper, ends.begun, &mut removed)?;
+            .exchange(place, record, upper, ends.begun, removed)?;
         ends.ended.into_iter().for_each(removed);
         Ok(())
     }
@@ -158,7 +159,7 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
         cut: Pages,
         ends: Ends<A>,
         (attr, value): (Attr, A),
-        removed: impl FnMut(Piece<A>),
+        removed: &mut dyn FnMut(Piece<A>),
     ) -> Result<(), A> {
         let record = self.tree.record(attr, value)?;
         let exchanged = self.exchange(cut, ends, Some(record), removed);
@@ -244,10 +245,10 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
         pages: Pages,
         attr: Attr,
         value: A,
-        removed: impl FnMut(Piece<A>),
+        mut removed: impl FnMut(Piece<A>),
     ) -> Result<(), A> {
         let ends = self.ends(pages);
-        self.exchange_for(pages, ends, (attr, value), removed)
+        self.exchange_for(pages, ends, (attr, value), &mut removed)
     }
 
     fn erase(&mut self, cut: Pages, mut removed: impl FnMut(Piece<A>)) -> Result<(), NoMemory> {
@@ -273,12 +274,12 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
     fn extend(&mut self, of: u64, pages: Pages, mut freed: impl FnMut(A)) -> Result<(), NoMemory> {
         let area = self.get(of).expect("the page is mapped");
         let (own, record) = (area.pages, (area.attr, area.value.clone()));
-        let freed = |piece: Piece<A>| {
+        let mut freed = |piece: Piece<A>| {
             let others = piece.value.filter(|_| piece.pages != own);
             others.into_iter().for_each(&mut freed);
         };
         let ends = self.ends(pages);
-        let extended = self.exchange_for(pages, ends, record, freed);
+        let extended = self.exchange_for(pages, ends, record, &mut freed);
         extended.map_err(|_| NoMemory)
     }
 
@@ -287,7 +288,7 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
             return Ok(());
         };
         let (ends, value) = (Ends::inside(area, pages), area.value.clone());
-        let changed = self.exchange_for(pages, ends, (attr, value), drop);
+        let changed = self.exchange_for(pages, ends, (attr, value), &mut drop);
         changed.map_err(|_| NoMemory)
     }
 

@@ -113,7 +113,7 @@ pub trait Ranges<A: Value> {
         record: Option<Self::Record>,
         upper: Option<Self::Record>,
         cut: Option<Piece<A>>,
-        removed: impl FnMut(Piece<A>),
+        removed: &mut dyn FnMut(Piece<A>),
     ) -> Result<(), Option<Self::Record>>;
 
     /// Removes all areas. It needs no memory.

@@ -103,7 +103,7 @@ impl<A: Value, C: Config> Ranges<A> for OwnedRanges<A, C> {
         record: Option<Number>,
         upper: Option<Number>,
         cut: Option<Piece<A>>,
-        removed: impl FnMut(Piece<A>),
+        removed: &mut dyn FnMut(Piece<A>),
     ) -> Result<(), Option<Number>> {
         let Self { tree, records } = self;
         let taken = match tree.exchange(at, record, |_| upper) {

@@ -138,10 +138,10 @@ where
         record: Option<Boxed<A>>,
         upper: Option<Boxed<A>>,
         cut: Option<Piece<A>>,
-        mut removed: impl FnMut(Piece<A>),
+        removed: &mut dyn FnMut(Piece<A>),
     ) -> Result<(), Option<Boxed<A>>> {
         let taken = Self::exchange(self, at, record, |_| upper)?;
-        cut.into_iter().for_each(&mut removed);
+        cut.into_iter().for_each(&mut *removed);
         taken.show(|at, record| removed(piece(at, record)));
         Ok(())
     }
