@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs Clippy over everything and over the library in each of its feature sets, checks the shell
-# scripts, and checks that the library links without std.
+# scripts, and checks that the library links without std and how much code it is.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -26,3 +26,4 @@ fi
 shellcheck .ci/run ci/*.sh examples/kernel/*.sh
 
 bash ci/bare.sh
+bash ci/size.sh
