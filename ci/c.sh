@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-bash ci/need.sh gcc g++ groff pkg-config
+bash ci/need.sh gcc g++ groff pkg-config cmake make
 
 crate=$PWD/crates/furlong-c
 work=$(mktemp -d)
@@ -73,6 +73,40 @@ soname=$(objdump -p "$installed/libfurlong_c.so" | awk '$1 == "SONAME" { print $
 needed=$(objdump -p "$work/shared" | awk '$1 == "NEEDED" && $2 ~ /furlong/ { print $2 }')
 [[ "$soname" =~ ^libfurlong_c\.so\.[0-9]+\.[0-9]+$ && "$needed" == "$soname" ]] ||
   { echo "the library is called '$soname', and programs ask for '$needed'" >&2; exit 1; }
+
+# For a package: the same files below DESTDIR, which they do not name. CMake finds them anywhere.
+DESTDIR=$work/root bash "$crate/install.sh" /opt/furlong
+root=$work/root/opt/furlong
+files() { (cd "$1" && find . -type f -o -type l | sort); }
+diff <(files "$work/prefix") <(files "$root")
+if grep -rqI "$work" "$root/lib"; then echo "what is installed names DESTDIR" >&2; exit 1; fi
+if readelf -SW "$root/lib/libfurlong_c.so" | grep -q '\.symtab\|\.debug'; then
+  echo "the shared library is not stripped" >&2
+  exit 1
+fi
+mkdir "$work/cmake"
+cp "$crate/tests/c/example.c" "$work/cmake"
+cat >"$work/cmake/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.16)
+project(example C)
+find_package(furlong 0.1 CONFIG REQUIRED)
+foreach(kind furlong static)
+  add_executable(with_${kind} example.c)
+  target_link_libraries(with_${kind} furlong::${kind})
+endforeach()
+find_package(furlong 0.2 CONFIG QUIET)
+if(furlong_FOUND)
+  message(FATAL_ERROR "version 0.2 is another interface")
+endif()
+CMAKE
+if ! { cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$root" &&
+  cmake --build "$work/cmake/build"; } >"$work/out"; then
+  cat "$work/out" >&2
+  exit 1
+fi
+for kind in furlong static; do "$work/cmake/build/with_$kind" >"$work/$kind.out"; done
+cmp "$work/furlong.out" "$work/static.out"
+echo "a package and CMake have it, too"
 
 # Nothing but the interface is exported.
 foreign=$(nm -D --defined-only "$installed/libfurlong_c.so" | awk '{print $NF}' | grep -v '^furlong_' || true)

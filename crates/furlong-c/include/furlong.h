@@ -70,6 +70,16 @@
 #include <stdint.h>
 
 /**
+ * The version of this header: major * 10000 + minor * 100 + patch.
+ */
+#define FURLONG_VERSION 100
+
+/**
+ * The same as text.
+ */
+#define FURLONG_VERSION_TEXT "0.1.0"
+
+/**
  * The lowest place.
  */
 #define FURLONG_IOVA_LOWEST 0

@@ -58,9 +58,28 @@ fn top() -> String {
     format!("/*\n{}\n */", lines.join("\n"))
 }
 
+/// The version as macros: a number for comparisons, and its text.
+fn version() -> String {
+    let text = env!("CARGO_PKG_VERSION");
+    let parts: Vec<u32> = text
+        .split('.')
+        .map(|part| part.parse().expect("three numbers"))
+        .collect();
+    let [major, minor, patch] = parts[..] else {
+        panic!("{text} is not three numbers")
+    };
+    format!(
+        "\n/**\n * The version of this header: major * 10000 + minor * 100 + patch.\n */\n\
+         #define FURLONG_VERSION {}\n\n/**\n * The same as text.\n */\n\
+         #define FURLONG_VERSION_TEXT \"{text}\"",
+        major * 10_000 + minor * 100 + patch
+    )
+}
+
 fn generated() -> String {
     let mut config = Config::from_file(here("cbindgen.toml")).expect("the configuration is right");
     config.header = Some(top());
+    config.after_includes = Some(version());
     let builder = SOURCES
         .iter()
         .map(|name| here(&format!("src/{name}.rs")))

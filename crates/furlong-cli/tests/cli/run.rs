@@ -82,7 +82,10 @@ fn the_tour_asks_one_question_of_each_system_and_quotes_the_readme() {
     says(&stderr, &["the tour: a question to each of 1 experiment"]);
     says(
         &stdout,
-        &["README: 1.4 to 1.9 times as fast", "furlong compare 'A' 'B'"],
+        &[
+            "README: 1.4 to 1.9 times as fast",
+            "furlong compare 'A' 'B'",
+        ],
     );
     let result = read(&home.path("tour.json"));
     let [workload] = &result.experiments[0].workloads[..] else {
