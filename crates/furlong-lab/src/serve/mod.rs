@@ -19,7 +19,8 @@
 //!
 //! # Files
 //!
-//! - `server.rs`: connections and shutdown; `route.rs`: a request's target.
+//! - `server.rs`: connections and shutdown; `idle.rs`: the connection that makes room;
+//!   `route.rs`: a request's target.
 //! - `http/`: requests and answers.
 //! - `worker_pool.rs`, `reader.rs`: threads that make pages, and their source; `tallies.rs`: cached
 //!   verdicts.
@@ -30,6 +31,7 @@
 
 mod frame;
 mod http;
+mod idle;
 mod pages;
 mod reader;
 mod refusal;

@@ -1,9 +1,12 @@
-//! Connections: none waits for another, and slow ones are closed.
+//! Connections: none waits for another, and slow ones make room for new ones.
 #![forbid(unsafe_code)]
 
 use std::convert::Infallible;
+use std::future::{Future as _, poll_fn};
 use std::net::TcpListener;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use http_body_util::Full;
@@ -23,6 +26,7 @@ use tokio::time::{sleep, timeout};
 use super::answer::Answer;
 use super::frame;
 use super::host::Hosts;
+use super::idle::{Idle, Seat};
 use super::request::wanted;
 use super::route::Route;
 use super::worker_pool::WorkerPool;
@@ -43,7 +47,7 @@ const ENDING: Duration = Duration::from_secs(2);
 /// Pause after the system failed to accept a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Connections at a time; further ones wait in the listen queue.
+/// Connections at a time. A further one replaces the one that has been idle longest.
 const CONNECTIONS: usize = 256;
 
 /// Largest size of a request's head, in bytes.
@@ -113,15 +117,19 @@ async fn accept(
     graceful: Arc<GracefulShutdown>,
 ) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let idle = Arc::<Idle>::default();
     loop {
-        // The semaphore is never closed.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-            return;
-        };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let server = Arc::clone(&server);
-                task::spawn(connection(stream, server, graceful.watcher(), place));
+                if places.available_permits() == 0 {
+                    idle.dismiss();
+                }
+                // The semaphore is never closed. If all are at work, the first to end makes room.
+                let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+                    return;
+                };
+                let (server, seat) = (Arc::clone(&server), Arc::new(idle.seat()));
+                task::spawn(connection(stream, server, graceful.watcher(), seat, place));
             }
             // The client has already gone, or too many files are open.
             Err(_) => sleep(PAUSE).await,
@@ -129,26 +137,40 @@ async fn accept(
     }
 }
 
-/// One connection, until its client closes it or its time is over.
+/// One connection, until its client closes it, its time is over, or it has to make room.
 async fn connection(
     stream: TcpStream,
     server: Arc<Server>,
     watcher: Watcher,
+    seat: Arc<Seat>,
     _place: OwnedSemaphorePermit,
 ) {
     // Without it, a page may be delayed until the next; a failure does no harm.
     let _ = stream.set_nodelay(true);
+    let taken = Arc::clone(&seat);
     let answer = service_fn(move |request| {
-        let server = Arc::clone(&server);
-        async move { server.answer(&request).await }
+        let (server, seat) = (Arc::clone(&server), Arc::clone(&taken));
+        async move {
+            seat.work();
+            let answer = server.answer(&request).await;
+            seat.rest();
+            answer
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(ASKING)
         .max_buf_size(HEAD_MAX)
         .serve_connection(TokioIo::new(stream), answer);
-    // A connection's error concerns only its client.
-    let _ = timeout(LIVING, watcher.watch(connection)).await;
+    let served = watcher.watch(connection);
+    let mut dismissed = pin!(seat.dismissed());
+    let mut served = pin!(served);
+    let ended = poll_fn(|context| match dismissed.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(()),
+        // A connection's error concerns only its client.
+        Poll::Pending => served.as_mut().poll(context).map(drop),
+    });
+    let _ = timeout(LIVING, ended).await;
 }
 
 impl Server {
