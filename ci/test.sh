@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # What the lab measures with, a database, a cluster, and the programs that the allocator serves.
-bash ci/need.sh valgrind strace /usr/bin/time hyperfine initdb munged slurmctld slurmd sbatch \
+bash ci/need.sh valgrind strace /usr/bin/time hyperfine initdb openssl munged slurmctld slurmd sbatch \
   python3 perl jq git make gcc g++ node sqlite3 redis-server redis-benchmark
 
 # So a test that cannot run one of them fails.

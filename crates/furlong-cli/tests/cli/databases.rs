@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -24,11 +25,40 @@ pub(crate) fn on_each(test: impl Fn(&Location)) {
 pub(crate) struct Server {
     home: TempDir,
     child: Child,
+    /// Port on 127.0.0.1, if it listens there.
+    port: Option<u16>,
 }
+
+/// Sections of openssl's configuration: an authority, and a server named `localhost`.
+const CERTIFICATES: &str = "[req]
+distinguished_name = name
+prompt = no
+[name]
+CN = lab
+[authority]
+basicConstraints = critical, CA:TRUE
+subjectKeyIdentifier = hash
+[server]
+basicConstraints = CA:FALSE
+subjectAltName = DNS:localhost
+";
+
+/// Local clients as they like, others by TLS only.
+const RULES: &str = "local all all trust\nhostssl all all 127.0.0.1/32 trust\n";
 
 impl Server {
     /// Starts a server; `None`, with a note, without PostgreSQL.
     pub(crate) fn start() -> Option<Server> {
+        Server::prepared(None)
+    }
+
+    /// Starts one that other hosts reach by TLS only; its certificate is for `localhost`.
+    pub(crate) fn encrypted() -> Option<Server> {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        Server::prepared(Some(free.unwrap().port()))
+    }
+
+    fn prepared(port: Option<u16>) -> Option<Server> {
         let Some(programs) = programs() else {
             // Not `eprintln!`, which the harness captures: a skipped test must be visible.
             let _ = writeln!(io::stderr(), "left out: there is no PostgreSQL here");
@@ -49,8 +79,14 @@ impl Server {
             "--auth=trust --username=lab --encoding=UTF8 --locale=C -D",
         ));
         ended(0, &make.arg(home.path().join("data")).output().unwrap());
-        let child = serve(&programs, &home, as_root);
-        let mut server = Server { home, child };
+        if port.is_some() {
+            fs::write(home.path().join("data/pg_hba.conf"), RULES).unwrap();
+            // Not on the command line, which would take precedence over a later change.
+            fs::write(home.path().join("data/postgresql.auto.conf"), "ssl = on\n").unwrap();
+            certify(&home.path().join("data"), as_root);
+        }
+        let child = serve(&programs, &home, port, as_root);
+        let mut server = Server { home, child, port };
         server.wait();
         Some(server)
     }
@@ -63,7 +99,19 @@ impl Server {
     /// The same in the form of `--db`.
     pub(crate) fn url(&self) -> String {
         let socket = self.home.path().display();
-        format!("postgres:///postgres?host={socket}&user=lab")
+        let port = self.port.unwrap_or(5432);
+        format!("postgres:///postgres?host={socket}&user=lab&port={port}")
+    }
+
+    /// The same over TCP, by a name and with further parameters.
+    pub(crate) fn remote_url(&self, host: &str, parameters: &str) -> String {
+        let port = self.port.unwrap();
+        format!("postgres://lab@{host}:{port}/postgres?{parameters}")
+    }
+
+    /// A file of its data.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.home.path().join("data").join(name)
     }
 
     /// Kills it, like a power failure.
@@ -89,7 +137,7 @@ impl Server {
     /// Starts it again at the same place.
     pub(crate) fn restart(&mut self) {
         let as_root = rustix::process::geteuid().is_root();
-        self.child = serve(&programs().unwrap(), &self.home, as_root);
+        self.child = serve(&programs().unwrap(), &self.home, self.port, as_root);
         self.wait();
     }
 
@@ -138,13 +186,38 @@ fn program(path: &Path, as_root: bool) -> Command {
     command
 }
 
-fn serve(programs: &Path, home: &TempDir, as_root: bool) -> Child {
+/// Makes an authority, another one, and the server's certificate by the first.
+fn certify(data: &Path, as_root: bool) {
+    fs::write(data.join("openssl.cnf"), CERTIFICATES).unwrap();
+    let new =
+        "req -x509 -config openssl.cnf -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+    for (name, more) in [
+        ("ca", "-extensions authority"),
+        ("other", "-extensions authority -subj /CN=other"),
+        ("server", "-extensions server -CA ca.crt -CAkey ca.key"),
+    ] {
+        let mut openssl = program(Path::new("openssl"), as_root);
+        openssl.current_dir(data).args(words(new)).args(words(more));
+        openssl.args([
+            "-keyout",
+            &format!("{name}.key"),
+            "-out",
+            &format!("{name}.crt"),
+        ]);
+        ended(0, &openssl.output().unwrap());
+    }
+}
+
+fn serve(programs: &Path, home: &TempDir, port: Option<u16>, as_root: bool) -> Child {
     let mut server = program(&programs.join("postgres"), as_root);
     server.arg("-D").arg(home.path().join("data"));
-    server
-        .arg("-k")
-        .arg(home.path())
-        .args(["-c", "listen_addresses="]);
+    server.arg("-k").arg(home.path());
+    match port {
+        None => server.args(["-c", "listen_addresses="]),
+        Some(port) => server
+            .args(words("-c listen_addresses=127.0.0.1 -p"))
+            .arg(port.to_string()),
+    };
     server.args(["-c", "max_connections=10", "-c", "shared_buffers=4MB"]);
     server
         .stdin(Stdio::null())

@@ -5,3 +5,4 @@
 mod fixture;
 mod killed;
 mod same;
+mod tls;

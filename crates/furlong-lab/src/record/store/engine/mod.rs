@@ -4,6 +4,7 @@
 //! # Files
 //!
 //! - `sqlite.rs`, `postgres.rs`: the engines.
+//! - `tls.rs`: encrypted connections to a server.
 //! - `schema.rs`: the tables, as steps from version to version.
 #![forbid(unsafe_code)]
 
@@ -11,6 +12,8 @@
 pub(super) mod postgres;
 mod schema;
 pub(super) mod sqlite;
+#[cfg(feature = "team")]
+mod tls;
 
 use rusqlite::types::{FromSql, ValueRef};
 use serde::de::DeserializeOwned;

@@ -11,8 +11,10 @@ use postgres::error::SqlState;
 use postgres::types::private::BytesMut;
 use postgres::types::{FromSql, IsNull, ToSql, Type};
 use postgres::{Client, Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::schema;
+use super::tls::Wish;
 use super::{Access, Engine, Odd, Row, Value};
 use crate::record::store::Fault;
 use crate::record::store::fault::{ANOTHER, Kind};
@@ -35,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(in crate::record::store) struct Postgres {
     client: RefCell<Client>,
     config: Config,
+    /// Connector of an encrypted connection.
+    tls: Option<MakeRustlsConnect>,
     /// Location without the password.
     shown: String,
     /// Time at which the connection was lost, while there is none.
@@ -75,7 +79,9 @@ impl Postgres {
                 "{shown} is not an address of a server ({error}): write \
                  postgres://USER@HOST:PORT/NAME"
             ))
-        })?;
+        };
+        let (rest, wish) = Wish::taken(url).map_err(|error| address(&error))?;
+        let mut config = Config::from_str(&rest).map_err(|error| address(&error))?;
         if config.get_password().is_none()
             && let Some(password) = std::env::var_os("PGPASSWORD")
         {
@@ -85,10 +91,16 @@ impl Postgres {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT);
         }
-        let client = client(&config).map_err(|error| fault(&shown, &error))?;
+        let plain = |what| Fault::new(format!("the database {shown}: {what}"));
+        let tls = wish.connector(&mut config).map_err(plain)?;
+        let client = client(&config, tls.as_ref()).map_err(|error| match wish.refusal(&error) {
+            Some(what) => Fault::new(format!("the database {shown} {what}, or {ANOTHER}")),
+            None => fault(&shown, &error),
+        })?;
         Ok(Postgres {
             client: RefCell::new(client),
             config,
+            tls,
             shown,
             lost: Cell::new(None),
         })
@@ -147,8 +159,11 @@ impl Postgres {
 }
 
 /// Connects with a search path that has furlong's schema only.
-fn client(config: &Config) -> Result<Client, postgres::Error> {
-    let mut client = config.connect(NoTls)?;
+fn client(config: &Config, tls: Option<&MakeRustlsConnect>) -> Result<Client, postgres::Error> {
+    let mut client = match tls {
+        Some(tls) => config.connect(tls.clone())?,
+        None => config.connect(NoTls)?,
+    };
     client.batch_execute(&format!(
         "SET search_path TO {SCHEMA}; SET synchronous_commit TO on; \
          SET client_min_messages TO error;"
@@ -177,7 +192,7 @@ impl Engine for Postgres {
         let since = self.lost.get().unwrap_or_else(Instant::now);
         self.lost.set(Some(since));
         while since.elapsed() < PATIENCE {
-            if let Ok(client) = client(&self.config) {
+            if let Ok(client) = client(&self.config, self.tls.as_ref()) {
                 self.client.replace(client);
                 return true;
             }
