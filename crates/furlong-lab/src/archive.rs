@@ -27,6 +27,9 @@ pub(crate) fn begin(
         return (None, vec![text.to_owned()]);
     };
     make_home(&location);
+    if let Some(note) = open_to_others(&location) {
+        options.voice.note(&note);
+    }
     let begun = Store::open(&location).and_then(|mut store| {
         let others = store.others_at_work()?;
         store.begin(result, schedule, &build::binary())?;
@@ -102,8 +105,27 @@ fn make_home(location: &Location) {
         && let Some(dir) = path.parent()
     {
         // If this fails, opening fails and reports it.
-        let _ = fs::create_dir_all(dir);
+        let _ = place::private_dir(dir);
+        for ending in ["", "-wal", "-shm"] {
+            let mut file = path.clone().into_os_string();
+            file.push(ending);
+            place::narrow_file(file.as_ref());
+        }
     }
+}
+
+/// Returns a note about a database that the user named and that others may use. Its permissions
+/// stay: the user may share it.
+fn open_to_others(location: &Location) -> Option<String> {
+    let Location::File(path) = location else {
+        return None;
+    };
+    let mode = place::open_to_others(path)?;
+    let path = quoted(&path.display().to_string());
+    Some(format!(
+        "other users may use the database {path} (mode {mode:o}), which holds command lines: \
+         `chmod 600 {path}` makes it private"
+    ))
 }
 
 /// Name of the latest run of this machine.

@@ -11,7 +11,7 @@ use crate::error::{Error, cause};
 use crate::model::result::ResultFile;
 use crate::options::Pages;
 use crate::record::build;
-use crate::record::place::data_dir;
+use crate::record::place::{data_dir, private_dir, write_private};
 use crate::report::sheet::Sheet;
 use crate::report::terminal::{self, Style};
 use crate::report::{Target, Targets, html, json};
@@ -99,7 +99,7 @@ pub fn sheet(sheet: &Sheet, figures: &impl Serialize, pages: &Pages) -> Result<(
 /// failure is only a warning, because the page was not requested.
 pub fn keep_page(result: &ResultFile, voice: Voice) -> Option<PathBuf> {
     let name = format!("{}.html", result.run.id);
-    let kept = own("reports", "--html", &name, &html::render(result));
+    let kept = own(REPORTS, "--html", &name, &html::render(result));
     kept.inspect_err(|why| voice.warn(&format!("no HTML report: {why}")))
         .ok()
 }
@@ -117,21 +117,57 @@ pub fn rescue(result: &ResultFile, voice: Voice) {
     }
 }
 
-/// Writes a file in the user's data directory, and returns its path.
-fn own(dir: &str, option: &'static str, name: &str, text: &str) -> Result<PathBuf, String> {
+/// Writes a private file in the user's data directory, and returns its path.
+fn own(dir: &str, option: &str, name: &str, text: &str) -> Result<PathBuf, String> {
     let none = || format!("neither XDG_DATA_HOME nor HOME is set: name a file with {option} FILE");
-    let dir = data_dir().ok_or_else(none)?.join(dir);
-    fs::create_dir_all(&dir).map_err(|error| {
-        let (dir, why) = (dir.display(), cause(&error));
-        format!("{dir} cannot be created ({why}): name a file with {option} FILE")
-    })?;
+    let data = data_dir().ok_or_else(none)?;
+    let dir = data.join(dir);
+    private_dir(&data)
+        .and_then(|()| private_dir(&dir))
+        .map_err(|error| {
+            let (dir, why) = (dir.display(), cause(&error));
+            format!("{dir} cannot be created ({why}): name a file with {option} FILE")
+        })?;
     let path = dir.join(name);
-    let target = Target {
-        option,
-        path: &path,
-    };
-    target.put(text.as_bytes()).map_err(|error| error.message)?;
+    write_private(&path, text).map_err(|error| {
+        let (path, why) = (path.display(), cause(&error));
+        format!("{path} cannot be written ({why}): name a file with {option} FILE")
+    })?;
     Ok(path)
+}
+
+/// Directory of the runs' pages in the user's data directory.
+const REPORTS: &str = "reports";
+
+/// Removes the pages of runs, and returns their number and bytes. A page that cannot be removed is
+/// a warning.
+pub fn remove_pages(runs: &[&str], voice: Voice) -> (usize, u64) {
+    let (mut pages, mut bytes) = (0, 0);
+    let Some(dir) = data_dir().map(|data| data.join(REPORTS)) else {
+        return (0, 0);
+    };
+    for run in runs {
+        // A name from a foreign database must not lead elsewhere.
+        if run.contains(['/', '\0']) {
+            continue;
+        }
+        let path = dir.join(format!("{run}.html"));
+        let Ok(found) = fs::symlink_metadata(&path) else {
+            continue;
+        };
+        match fs::remove_file(&path) {
+            Ok(()) => {
+                pages += 1;
+                bytes += found.len();
+            }
+            Err(error) => voice.warn(&format!(
+                "{} cannot be removed: {}",
+                path.display(),
+                cause(&error)
+            )),
+        }
+    }
+    (pages, bytes)
 }
 
 /// Returns the style of the terminal: its width, or that of `COLUMNS`, and the use of colour.

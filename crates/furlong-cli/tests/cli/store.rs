@@ -185,6 +185,58 @@ fn a_database_that_cannot_be_written_is_told_and_can_be_shown() {
     assert_eq!(shown, first, "{stderr}");
 }
 
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// Runs with a umask that takes nothing away.
+fn generous(home: &Home, arguments: &str) -> String {
+    let script = format!("umask 000; exec '{FURLONG}' {arguments}");
+    let mut shell = home.command("sh");
+    ended(0, &shell.args(["-c", &script]).output().unwrap()).1
+}
+
+#[test]
+fn what_the_command_creates_is_private_and_what_the_user_names_is_not() {
+    let home = Home::new();
+    let run = "run tree-order --profile smoke";
+    generous(&home, &format!("{run} --json r.json"));
+    let page = format!("reports/{}.html", read(&home.path("r.json")).run.id);
+    let data = home.path("data/furlong");
+    for dir in [&data, &data.join("reports")] {
+        assert_eq!(mode(dir), 0o700, "{}", dir.display());
+    }
+    let files = ["furlong.db", &page];
+    for file in files {
+        assert_eq!(mode(&data.join(file)), 0o600, "{file}");
+    }
+    assert_eq!(mode(&home.path("r.json")), 0o666, "by the umask");
+    // What was wider is narrowed, and the log and its index are as the database.
+    set_mode(&data, 0o755);
+    set_mode(&data.join("furlong.db"), 0o644);
+    let reader = Connection::open(data.join("furlong.db")).unwrap();
+    let count = "SELECT count(*) FROM runs";
+    let _: u32 = reader.query_row(count, [], |row| row.get(0)).unwrap();
+    let said = generous(&home, run);
+    assert!(!said.contains("other users"), "{said}");
+    assert_eq!(mode(&data), 0o700);
+    for file in ["furlong.db", "furlong.db-wal", "furlong.db-shm"] {
+        assert_eq!(mode(&data.join(file)), 0o600, "{file}");
+    }
+    drop(reader);
+    // A named database is created in private. One that the user shares stays, and is told.
+    let said = generous(&home, &format!("{run} --db named.db"));
+    assert!(!said.contains("other users"), "{said}");
+    assert_eq!(mode(&home.path("named.db")), 0o600);
+    set_mode(&home.path("named.db"), 0o640);
+    let said = generous(&home, &format!("{run} --db named.db"));
+    says(
+        &said,
+        &["other users may use the database named.db (mode 640)"],
+    );
+    assert_eq!(mode(&home.path("named.db")), 0o640);
+}
+
 #[test]
 fn an_older_database_is_brought_up_to_date_with_all_that_is_in_it() {
     let home = Home::new();

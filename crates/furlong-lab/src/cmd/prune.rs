@@ -74,10 +74,16 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         "removed"
     };
     if !args.dry_run {
-        for run in &going {
-            store.remove(&run.id)?;
-        }
+        let ids: Vec<&str> = going.iter().map(|run| run.id.as_str()).collect();
+        let before = store.bytes();
+        store.remove(&ids)?;
+        let (pages, of_pages) = publish::remove_pages(&ids, voice);
         store.compact()?;
+        let of_store = before.saturating_sub(store.bytes());
+        let freed = of_store + of_pages;
+        sheet.text(format!(
+            "Freed {freed} bytes: {of_store} of the database, {of_pages} of {pages} HTML pages."
+        ));
     }
     let mut sheet = Sheet::new(format!("Runs {verb}: {}", going.len()));
     sheet.table(page::runs(&going));

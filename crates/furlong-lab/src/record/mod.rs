@@ -9,7 +9,7 @@
 //! - `store/`: the database of runs.
 //! - `machine.rs`: properties of the machine.
 //! - `build.rs`: properties of this binary.
-//! - `place.rs`: directories of the user's data.
+//! - `place.rs`: directories of the user's data, and private files.
 #![forbid(unsafe_code)]
 
 pub mod build;

@@ -183,7 +183,7 @@ fn what_is_marked_pinned_and_removed_is_so() {
         let past = store.past("m", "race", 10).unwrap();
         assert_eq!(past.len(), 2);
         assert_eq!(past[0].result.experiments[0].workloads[0].blocks, [1]);
-        store.remove("efgh").unwrap();
+        store.remove(&["efgh"]).unwrap();
         store.compact().unwrap();
         assert_eq!(store.pinned("m").unwrap(), None);
         assert_eq!(store.listed(Some("m"), 10).unwrap().len(), 1);

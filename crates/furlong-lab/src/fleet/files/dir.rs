@@ -1,9 +1,9 @@
 //! The directory that a fleet's tasks share with the process that started them.
 #![forbid(unsafe_code)]
 
-use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -32,14 +32,15 @@ impl Dir {
                 cause(error)
             ))
         };
-        fs::create_dir(path).map_err(|error| refuse(&error))?;
+        let private = |path: &Path| DirBuilder::new().mode(0o700).create(path);
+        private(path).map_err(|error| refuse(&error))?;
         let dir = Self(path.canonicalize().map_err(|error| refuse(&error))?);
         let made = (|| {
-            fs::create_dir(dir.parts())?;
-            fs::create_dir(dir.0.join("logs"))?;
+            private(&dir.parts())?;
+            private(&dir.0.join("logs"))?;
             let program = build::executable().map_err(io::Error::other)?;
             fs::copy(program, dir.program())?;
-            fs::set_permissions(dir.program(), PermissionsExt::from_mode(0o755))
+            fs::set_permissions(dir.program(), PermissionsExt::from_mode(0o700))
         })();
         made.map_err(|error| refuse(&error))?;
         Ok(dir)
@@ -106,18 +107,4 @@ impl Dir {
     pub fn log(&self, name: &str) -> PathBuf {
         self.0.join("logs").join(format!("{name}.txt"))
     }
-}
-
-/// Writes a file as a whole or not at all, even if the machine stops in the middle.
-///
-/// # Errors
-///
-/// The system's error; the file is unchanged.
-pub(in crate::fleet) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = NamedTempFile::new_in(dir)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    fs::File::open(dir)?.sync_all()
 }

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, cause};
 use crate::fleet::Dir;
-use crate::fleet::dir::write_whole;
 use crate::model::Schedule;
 use crate::model::result::Run;
+use crate::record::place::write_private;
 
 /// The `schema` of an order.
 const SCHEMA: &str = "furlong.fleet/1";
@@ -56,7 +56,7 @@ impl Order {
         let text = serde_json::to_string_pretty(self);
         let written = text
             .map_err(std::io::Error::other)
-            .and_then(|text| write_whole(&dir.order(), &text));
+            .and_then(|text| write_private(&dir.order(), &text));
         written.map_err(|error| {
             let path = dir.order();
             Error::failed(format!(

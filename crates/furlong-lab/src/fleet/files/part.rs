@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::cause;
-use crate::fleet::dir::write_whole;
 use crate::fleet::order::Order;
 use crate::fleet::step::Step;
 use crate::measure::campaign::End;
 use crate::model::result::Machine;
 use crate::record::line::Line;
+use crate::record::place::write_private;
 
 /// The `schema` of a part.
 const SCHEMA: &str = "furlong.part/1";
@@ -144,7 +144,7 @@ impl Part {
     /// The system's error; the file is unchanged.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let text = serde_json::to_string(self).map_err(io::Error::other)?;
-        write_whole(path, &text)
+        write_private(path, &text)
     }
 }
 

@@ -86,7 +86,13 @@ impl Store {
     ///
     /// A fault of the database.
     pub fn compact(&mut self) -> Result<(), Fault> {
-        self.engine.run("VACUUM", &[]).map(drop)
+        self.engine.compact()
+    }
+
+    /// Returns the size of the files; 0 on a server.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.engine.bytes()
     }
 
     /// Adds a finished run that was measured elsewhere.

@@ -46,6 +46,16 @@ pub(in crate::record::store) trait Engine: Send {
         false
     }
 
+    /// Returns unused space to the system, as far as the engine does.
+    fn compact(&self) -> Result<(), Fault> {
+        self.run("VACUUM", &[]).map(drop)
+    }
+
+    /// Returns the size of the files; 0 if they are a server's.
+    fn bytes(&self) -> u64 {
+        0
+    }
+
     /// Refuses every later write.
     fn refuse_writes(&self) -> Result<(), Fault>;
 

@@ -1,7 +1,8 @@
 //! The store in a file: SQLite.
 #![forbid(unsafe_code)]
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,6 +30,7 @@ impl Sqlite {
             return Err(Fault::directory(path));
         }
         let wrong = |error| Fault::of(path, &error);
+        make_private(path);
         let connection = Connection::open(path).map_err(wrong)?;
         Sqlite::take(path, connection)
     }
@@ -76,9 +78,7 @@ impl Sqlite {
 
     /// Opens a file on a read-only medium, if no part of it is in a separate log.
     fn open_frozen(path: &Path) -> Result<Sqlite, Fault> {
-        let mut log = path.as_os_str().to_owned();
-        log.push("-wal");
-        if fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        if fs::metadata(log_of(path)).is_ok_and(|log| log.len() > 0) {
             return Err(Fault::new(
                 "its last changes are in a write-ahead log next to it",
             ));
@@ -120,6 +120,17 @@ impl Engine for Sqlite {
         self.run(sql, &[]).map(drop)
     }
 
+    fn compact(&self) -> Result<(), Fault> {
+        self.run("VACUUM", &[])?;
+        // The file shrinks when its log is written back. A reader may delay that.
+        self.run("PRAGMA wal_checkpoint(truncate)", &[]).map(drop)
+    }
+
+    fn bytes(&self) -> u64 {
+        let size = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
+        size(&self.path) + size(&log_of(&self.path))
+    }
+
     fn refuse_writes(&self) -> Result<(), Fault> {
         self.run("PRAGMA query_only = on", &[]).map(drop)
     }
@@ -150,6 +161,21 @@ fn value(found: ValueRef<'_>) -> Value {
             Value::Text(String::from_utf8_lossy(text).into_owned())
         }
     }
+}
+
+/// Returns the file of the write-ahead log.
+fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
+/// Creates the file for its owner alone, because it holds command lines. SQLite gives its log and
+/// its index the same permissions.
+fn make_private(path: &Path) {
+    let mut options = OpenOptions::new();
+    // If this fails, SQLite opens an existing file or reports the problem.
+    let _ = options.write(true).create_new(true).mode(0o600).open(path);
 }
 
 /// Refuses a database of another program or of a newer furlong.
