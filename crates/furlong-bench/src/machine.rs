@@ -71,6 +71,7 @@ impl Files {
         ];
         Machine {
             id: format!("{:016x}", fnv1a(identity.join("\n").as_bytes())),
+            class: None,
             host,
             kernel,
             cpu,

@@ -195,6 +195,7 @@ fn measure(groups: &[&Group], options: &Options) -> Result<(), String> {
         experiments: vec![ExperimentResult {
             question: format!("Benchmarks of {name}"),
             name,
+            comparison: None,
             metrics: metrics.clone(),
             metric_order: vec![TIME.to_owned()],
             workloads: vec![],

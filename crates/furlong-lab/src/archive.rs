@@ -1,16 +1,16 @@
 //! The store for the verbs: its location, the search of a run, and the conditions for resuming one.
 #![forbid(unsafe_code)]
 
-use std::fs;
-
 use crate::error::Error;
 use crate::model::Schedule;
-use crate::model::result::ResultFile;
+use crate::model::result::{Machine, ResultFile};
 use crate::options::{Database, Options, Settings, default_database};
 use crate::peers;
 use crate::record::build;
-use crate::record::machine::Files;
+use crate::record::class::{is_here, this_machine};
+use crate::record::place;
 use crate::record::store::{Brief, Location, Saved, Status, Store};
+use crate::talk::quoted;
 
 /// Opens the store and begins the run in it. Returns the store, or none if it cannot be used, and
 /// the warnings.
@@ -98,7 +98,8 @@ pub fn make_database(database: &Database, settings: &Settings) -> Result<Store, 
     Ok(Store::open(&location)?)
 }
 
-/// Creates the directory of the default database.
+/// Creates the directory of the default database for the user alone. Narrows one that exists, with
+/// its database.
 fn make_home(location: &Location) {
     if Some(location) == default_database().as_ref()
         && let Location::File(path) = location
@@ -139,11 +140,14 @@ const TAG: &str = "tag:";
 
 /// Finds the one run whose name has this prefix or that a special name refers to.
 ///
+/// # Shapes
+///
+/// `class` is the class of this machine, if the user names it.
+///
 /// # Errors
 ///
 /// There is none, or there are several.
-pub fn find(store: &Store, name: &str) -> Result<Brief, Error> {
-    let here = || Files::default().machine();
+pub fn find(store: &Store, name: &str, class: Option<&str>) -> Result<Brief, Error> {
     let id = match name.strip_prefix(TAG) {
         Some(tag) => {
             let found = store.tagged(tag, 1)?.into_iter().next();
@@ -151,20 +155,18 @@ pub fn find(store: &Store, name: &str) -> Result<Brief, Error> {
             Some(found.ok_or_else(|| Error::usage(missing()))?.id)
         }
         None if name == LATEST => {
-            let host = here();
-            let found = store.listed(Some(&host.id), 1)?;
+            let (machine, latest) = here(store, class)?;
             let missing = || {
-                let (path, host) = (store.location(), &host.host);
+                let (path, host) = (store.location(), name_of(&machine));
                 format!("{path} has no run of {host} yet: `furlong run` makes one")
             };
-            let found = found.into_iter().next();
-            Some(found.ok_or_else(|| Error::usage(missing()))?.id)
+            Some(latest.ok_or_else(|| Error::usage(missing()))?)
         }
         None if name == PINNED => {
-            let host = here();
-            let found = store.pinned(&host.id)?;
+            let (machine, _) = here(store, class)?;
+            let found = store.pinned(&machine.id)?;
             let missing = || {
-                let host = &host.host;
+                let host = name_of(&machine);
                 format!("no run of {host} is pinned: `furlong mark RUN --pin` pins one")
             };
             Some(found.ok_or_else(|| Error::usage(missing()))?)
@@ -172,6 +174,35 @@ pub fn find(store: &Store, name: &str) -> Result<Brief, Error> {
         None => None,
     };
     beginning(store, id.as_deref().unwrap_or(name))
+}
+
+/// Returns the name of a machine's class or of its host.
+fn name_of(machine: &Machine) -> String {
+    let class = machine.class.as_ref();
+    class.map_or_else(|| machine.host.clone(), |class| format!("class {class}"))
+}
+
+/// Number of the latest runs among which this machine's latest is searched.
+const RECENT: u32 = 1000;
+
+/// Returns this machine as its latest run in the store counted it, itself or one of a class, with
+/// the name of that run, if there is one. A class that is named decides.
+///
+/// # Errors
+///
+/// A fault of the database.
+pub(crate) fn here(store: &Store, class: Option<&str>) -> Result<(Machine, Option<String>), Error> {
+    let (here, wanted) = (this_machine(None), this_machine(class));
+    let mut recent = store.latest_runs(RECENT)?.into_iter();
+    let own = recent.find(|run| {
+        is_here(&run.machine, &here) && (class.is_none() || run.machine.id == wanted.id)
+    });
+    if let Some(own) = own {
+        return Ok((own.machine, Some(own.id)));
+    }
+    // The latest of the class, or one that is older than those.
+    let latest = store.listed(Some(&wanted.id), 1)?.into_iter().next();
+    Ok((wanted, latest.map(|run| run.id)))
 }
 
 /// Finds the one run whose name has this prefix.
@@ -248,8 +279,8 @@ pub(crate) fn same_conditions(saved: &Saved) -> Result<(), Error> {
     if saved.binary != build::binary() {
         return refuse("it was started by another build of furlong".to_owned());
     }
-    let here = Files::default().machine();
-    if run.machine.id != here.id {
+    let here = this_machine(None);
+    if !is_here(&run.machine, &here) {
         let (there, kernel) = (&run.machine.host, &run.machine.kernel);
         return refuse(format!(
             "it was started on {there} with {kernel}, and this is {} with {}",

@@ -15,7 +15,8 @@
 //!   ministat
 //! - `measure/`: from a schedule to samples; `record/`: the samples kept, and the store
 //! - `model/`: plans, experiments, schedules and results as plain values
-//! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names; `hash.rs`
+//! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names;
+//!   `shell_words.rs`: command lines; `hash.rs`
 //!
 //! Statistics are in `furlong-stats`; benchmarks for `cargo bench` in `furlong-bench`.
 
@@ -49,6 +50,7 @@ pub mod report;
 #[cfg(feature = "team")]
 pub mod serve;
 pub mod session;
+pub mod shell_words;
 pub mod talk;
 
 pub use crate::error::Error;

@@ -17,10 +17,11 @@ use crate::measure::progress::Progress;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::model::Schedule;
 use crate::model::result::{ResultFile, Run, Verdict};
-use crate::options::{FailOn, Options, default_database};
+use crate::options::{FailOn, Options, Words, default_database};
 use crate::peers;
 use crate::publish;
 use crate::record::build;
+use crate::record::class::this_machine;
 use crate::record::judged::{deciding, judged};
 use crate::record::ledger::Ledger;
 use crate::record::machine::{CpuTime, Files};
@@ -50,11 +51,10 @@ impl<'a> Session<'a> {
     /// The system has no random numbers for the name.
     pub fn begin(
         schedule: Schedule,
-        tag: Option<String>,
-        note: Option<String>,
+        words: Words,
         options: Options<'a>,
     ) -> Result<Session<'a>, Error> {
-        let run = new_run(&schedule, tag, note)?;
+        let run = new_run(&schedule, words)?;
         Ok(Session::open(run, schedule, options))
     }
 
@@ -98,7 +98,7 @@ impl<'a> Session<'a> {
         fits: impl FnOnce(&Schedule) -> Result<(), Error>,
     ) -> Result<Session<'a>, Error> {
         let mut store = archive::open(&options)?;
-        let brief = archive::find(&store, id)?;
+        let brief = archive::find(&store, id, options.settings.machine_class.as_deref())?;
         let saved = store.load(&brief.id)?;
         archive::same_conditions(&saved)?;
         let schedule = store.schedule(&brief.id)?;
@@ -335,11 +335,8 @@ impl<'a> Session<'a> {
 /// # Errors
 ///
 /// The system has no random numbers for the name.
-pub(crate) fn new_run(
-    schedule: &Schedule,
-    tag: Option<String>,
-    note: Option<String>,
-) -> Result<Run, Error> {
+pub(crate) fn new_run(schedule: &Schedule, words: Words) -> Result<Run, Error> {
+    let Words { tag, note, class } = words;
     Ok(Run {
         id: new_id()?,
         started: Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
@@ -350,7 +347,7 @@ pub(crate) fn new_run(
         tag,
         note,
         revision: None,
-        machine: Files::default().machine(),
+        machine: this_machine(class.as_deref()),
         warnings: vec![],
     })
 }

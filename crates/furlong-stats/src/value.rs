@@ -3,6 +3,8 @@
 //! Fields may be added, never renamed. Statistics take a workload's part of it in and fill it out.
 #![forbid(unsafe_code)]
 
+mod experiment;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -55,8 +57,11 @@ pub struct Run {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Identifier of this machine and kernel: a hash of the properties that do not change between
-    /// boots.
+    /// boots. With a class it is that of the class.
     pub id: String,
+    /// Class that the user named: machines of a class count as one, and have one identifier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// Name of the host.
     pub host: String,
     /// Operating system and kernel release.
@@ -109,6 +114,9 @@ pub struct Fleet {
 pub struct ExperimentResult {
     /// Name, as in `furlong list`.
     pub name: String,
+    /// The comparison, if it is one: the user's name for it, or its commands in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<String>,
     /// The experiment's question.
     pub question: String,
     /// Metrics by name; [`ExperimentResult::metric_order`] has their order.
@@ -120,28 +128,6 @@ pub struct ExperimentResult {
     /// Omissions with their reasons (workloads of another profile, for example).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-}
-
-impl ExperimentResult {
-    /// Returns the metrics with their names, in their order.
-    #[must_use]
-    pub fn named(&self) -> Vec<(&str, &Metric)> {
-        let order = self.metric_order.iter();
-        order
-            .filter_map(|name| self.metrics.get_key_value(name))
-            .map(|(name, metric)| (name.as_str(), metric))
-            .collect()
-    }
-
-    /// Returns the metric of this name; without one, the metric that decides on the workload.
-    #[must_use]
-    pub fn wanted(&self, name: Option<&str>, of: &WorkloadResult) -> Option<(&str, &Metric)> {
-        let named = self.named();
-        match name {
-            Some(name) => named.into_iter().find(|(known, _)| *known == name),
-            None => of.primary(&named),
-        }
-    }
 }
 
 /// Definition of a metric.

@@ -282,3 +282,79 @@ fn marks_find_runs_and_keep_them() {
     home.refuses(&["mark", &name(4)]);
     home.refuses(&["prune"]);
 }
+
+#[test]
+fn a_pruned_run_takes_its_page_along_and_no_other() {
+    let home = Home::new();
+    let id = || home.smoke(&[]).run.id;
+    let (gone, tagged, kept) = (id(), id(), id());
+    home.ends(0, &["mark", &tagged, "--tag", "keep"]);
+    let page = |id: &str| home.path(&format!("data/furlong/reports/{id}.html"));
+    home.write("data/furlong/reports/other.html", "not of this store");
+    let bytes = fs::metadata(page(&gone)).unwrap().len();
+    home.ends(0, &["prune", "--keep", "1", "--dry-run"]);
+    assert!(page(&gone).exists());
+    let (told, _) = home.ends(0, &["prune", "--keep", "1"]);
+    says(&told, &[&gone, &format!("{bytes} of 1 HTML pages")]);
+    let freed = told.split_once("Freed ").unwrap().1;
+    let freed: u64 = freed.split(' ').next().unwrap().parse().unwrap();
+    assert!(freed > bytes, "the database is smaller, too: {told}");
+    assert!(!page(&gone).exists());
+    for there in [&tagged, &kept, "other"] {
+        assert!(page(there).exists(), "{there}");
+    }
+}
+
+#[test]
+fn machines_of_a_class_are_one_machine() {
+    let home = Home::new();
+    let run = |class: &[&str]| {
+        let compare = [
+            "true", "true", "-r", "6", "--margin", "1000", "--html", "none",
+        ];
+        let result = home.result(&[&compare[..], class].concat());
+        (result.run.id, result.run.machine)
+    };
+    let of_ci = ["--machine-class", "ci-2cpu"];
+    let (first, machine) = run(&of_ci);
+    assert_eq!(machine.class.as_deref(), Some("ci-2cpu"));
+    home.ends(0, &["mark", "latest", "--pin"]);
+    // As if another machine had measured it: another host, kernel and boot.
+    let store = rusqlite::Connection::open(home.path("data/furlong/furlong.db")).unwrap();
+    let elsewhere = "UPDATE runs SET machine = json_set(machine, '$.host', 'runner-1',
+        '$.kernel', 'Linux 4.9')";
+    store.execute(elsewhere, []).unwrap();
+    drop(store);
+    let guard = ["diff", "pinned", "latest", "--fail-on", "revert"];
+    let told = home.refuses(&guard);
+    says(&told, &["no run of", "is pinned"]);
+    let (second, again) = run(&of_ci);
+    assert_eq!(again.id, machine.id);
+    let (page, _) = home.ends(0, &guard);
+    says(
+        &page,
+        &[&format!("Run {second} against {first}"), "runner-1"],
+    );
+    let (page, _) = home.ends(0, &["history", "--machine", "ci-2cpu"]);
+    says(
+        &page,
+        &["Runs on machines of class ci-2cpu", &first, &second],
+    );
+    // Other classes, and this machine without one, are other machines.
+    let (large, other) = run(&["--machine-class", "ci-large"]);
+    assert_ne!(other.id, machine.id);
+    let told = home.refuses(&["diff", &first, &large]);
+    says(
+        &told,
+        &[
+            "is of class ci-2cpu",
+            "of class ci-large",
+            "--across-machines",
+        ],
+    );
+    home.ends(0, &[&guard[..], &of_ci].concat());
+    let (plain, here) = run(&[]);
+    assert!(here.class.is_none());
+    home.refuses(&["diff", &first, &plain]);
+    home.refuses(&["compare", "true", "true", "--machine-class", "two words"]);
+}

@@ -34,6 +34,7 @@ use crate::nearest::unknown;
 use crate::options::{Exports, FailOn, Marks, Options, RESUME, Settings, Showing};
 use crate::options::{percent, seconds};
 use crate::publish;
+use crate::record::comparison::{COMPARE, name_of};
 use crate::session::{Session, new_seed};
 use crate::talk::Voice;
 use amount::{Amount, Usual};
@@ -43,9 +44,6 @@ use names::{Name, Names};
 use other_names::OtherNames;
 use subject::{Filled, Ready, Subject, counted};
 use values::Ignored;
-
-/// Name of the experiment.
-const EXPERIMENT: &str = "compare";
 
 /// Fact about a workload whose commands may fail.
 const IGNORE_FAILURE: &str = "ignore_failure";
@@ -60,6 +58,10 @@ pub struct Args {
     /// Names of the commands.
     #[command(flatten)]
     pub names: Names,
+    /// A name for the comparison: `furlong history` keeps its runs apart from those of others
+    /// [default: the commands]
+    #[arg(long, value_name = "NAME", value_parser = values::name, conflicts_with = RESUME)]
+    pub name: Option<String>,
     /// Number of runs.
     #[command(flatten)]
     pub amount: Amount,
@@ -220,8 +222,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             if let Some(limit) = limit(&schedule) {
                 voice.note(&limit);
             }
-            let (tag, note) = args.marks.words(&settings);
-            (Session::begin(schedule, tag, note, options)?, Some(ready))
+            let words = args.marks.words(&settings);
+            (Session::begin(schedule, words, options)?, Some(ready))
         }
     };
     let ready = ready.ok_or_else(|| Error::failed("the stored run was not checked"))?;
@@ -314,8 +316,11 @@ impl Args {
             self.amount.note(&mut scheduled, settings, usual);
             scheduled
         });
+        let comparison = self.name.clone();
+        let comparison = comparison.unwrap_or_else(|| name_of(&subject.commands));
         let entry = ScheduledExperiment {
-            name: EXPERIMENT.to_owned(),
+            name: COMPARE.to_owned(),
+            comparison: Some(comparison),
             question: question(&subject.commands, &names, &metrics),
             metrics,
             workloads: workloads.collect(),

@@ -7,10 +7,11 @@ use crate::archive::{find, open_database};
 use crate::error::{Error, Exit};
 use crate::history::difference::{Differences, differences};
 use crate::history::difference_page;
-use crate::model::result::Verdict;
+use crate::model::result::{Machine, Verdict};
 use crate::options::Settings;
 use crate::options::{Database, FailOn, Pages};
 use crate::publish;
+use crate::record::class::{class, told};
 use crate::record::store::Saved;
 use crate::talk::Voice;
 
@@ -42,6 +43,9 @@ pub struct Args {
     /// Apply --fail-on to the baseline's own level too
     #[arg(long, requires = "fail_on")]
     pub levels: bool,
+    /// Class of this machine, for `pinned` and `latest` [default: that of its latest run]
+    #[arg(long, value_name = "NAME", value_parser = class)]
+    pub machine_class: Option<String>,
     /// Compare runs of different machines, although the difference is mostly that of the machines
     #[arg(long)]
     pub across_machines: bool,
@@ -62,8 +66,12 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     publish::check_pages(&args.pages)?;
     let store = open_database(&args.database, &settings)?;
+    let class = args
+        .machine_class
+        .as_ref()
+        .or(settings.machine_class.as_ref());
     let load = |name: &str| -> Result<Saved, Error> {
-        let brief = find(&store, name)?;
+        let brief = find(&store, name, class.map(String::as_str))?;
         Ok(store.load(&brief.id)?)
     };
     let (before, after) = (load(&args.before)?.result, load(&args.after)?.result);
@@ -75,9 +83,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     }
     let (here, there) = (&before.run.machine, &after.run.machine);
     if here.id != there.id {
+        let (of_here, of_there) = (told(here), told(there));
         let text = format!(
-            "run {} is of {} with {}, run {} of {} with {}",
-            before.run.id, here.host, here.kernel, after.run.id, there.host, there.kernel
+            "run {} is of {of_here}, run {} of {of_there}",
+            before.run.id, after.run.id
         );
         if !args.across_machines {
             return Err(Error::usage(format!(
@@ -86,6 +95,14 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             )));
         }
         Voice::Normal.warn(&text);
+    } else if here.cpu != there.cpu {
+        Voice::Normal.warn(&format!(
+            "the machines of {} have different processors ({} and {}): a class should have \
+             one kind",
+            told(here),
+            processor(here),
+            processor(there)
+        ));
     }
     let all = differences(&before, &after, args.metric.as_deref());
     let (before, after) = (&before.run, &after.run);
@@ -95,6 +112,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         true => Ok(Exit::Condition.into()),
         false => Ok(Exit::Done.into()),
     }
+}
+
+fn processor(machine: &Machine) -> &str {
+    machine.cpu.as_deref().unwrap_or("unknown")
 }
 
 impl Args {

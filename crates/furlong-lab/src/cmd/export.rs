@@ -51,13 +51,14 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         ));
     }
     let store = open_database(&args.database, &settings)?;
+    let class = settings.machine_class.as_deref();
     let ids: Vec<String> = match args.all {
         true => {
             let all = store.runs("")?;
             all.into_iter().map(|run| run.id).collect()
         }
         false => {
-            let found = args.runs.iter().map(|name| find(&store, name));
+            let found = args.runs.iter().map(|name| find(&store, name, class));
             found.map(|run| Ok(run?.id)).collect::<Result<_, Error>>()?
         }
     };

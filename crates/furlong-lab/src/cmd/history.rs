@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use crate::archive::open_database;
+use crate::archive::{here, open_database};
 use crate::error::{Error, Exit};
 use crate::history::machine_history::{ExperimentSeries, History};
 use crate::history::page::page;
@@ -13,7 +13,8 @@ use crate::nearest::unknown;
 use crate::options::Settings;
 use crate::options::{Database, Pages};
 use crate::publish;
-use crate::record::machine::Files;
+use crate::record::class::told;
+use crate::record::comparison::COMPARE;
 use crate::record::store::{Saved, Store};
 use crate::talk::Voice;
 
@@ -28,7 +29,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Experiments [default: all that have runs]
+    /// Experiments, and comparisons by their name; `compare` means all comparisons [default: all
+    /// that have runs]
     #[arg(value_name = "EXPERIMENT")]
     pub experiments: Vec<String>,
     /// Show this metric [default: the primary one of each workload]
@@ -40,8 +42,8 @@ pub struct Args {
     /// Show only these arms
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub arms: Vec<String>,
-    /// Show the runs of another machine, given by its name or a prefix of its identifier; runs of
-    /// different machines are never put into one series [default: this machine]
+    /// Show the runs of another machine, given by its name, its class or a prefix of its
+    /// identifier; runs of different machines are never put into one series [default: this machine]
     #[arg(long, value_name = "HOST")]
     pub machine: Option<String>,
     /// Show at most this many runs, the latest
@@ -68,18 +70,18 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     publish::check_pages(&args.pages)?;
     let store = open_database(&args.database, &settings)?;
-    let history = args.history(&store)?;
+    let history = args.history(&store, settings.machine_class.as_deref())?;
     publish::sheet(&page(&history), &history.figures(), &args.pages)?;
     Ok(Exit::Done.into())
 }
 
 impl Args {
-    fn history(&self, store: &Store) -> Result<History, Error> {
-        let machine = machine(store, self.machine.as_deref())?;
+    fn history(&self, store: &Store, class: Option<&str>) -> Result<History, Error> {
+        let machine = machine(store, self.machine.as_deref(), class)?;
         let known = store.experiments_of(&machine.id)?;
         let names: Vec<&str> = known.iter().map(String::as_str).collect();
         for name in &self.experiments {
-            if !known.contains(name) {
+            if !known.iter().any(|filed| fits(filed, name)) {
                 return Err(unknown(
                     "experiment with runs (smoke runs aside)",
                     name,
@@ -96,12 +98,13 @@ impl Args {
             experiments: vec![],
             machine,
         };
-        let wanted = known
-            .iter()
-            .filter(|name| self.experiments.is_empty() || self.experiments.contains(name));
-        for name in wanted {
-            let past = store.past(&history.machine.id, name, self.last);
-            let experiment = self.series(name, &past?);
+        let wanted = known.iter().filter(|filed| {
+            let mut named = self.experiments.iter();
+            self.experiments.is_empty() || named.any(|name| fits(filed, name))
+        });
+        for filed in wanted {
+            let past = store.past(&history.machine.id, filed, self.last);
+            let experiment = self.series(&past?);
             history.experiments.extend(experiment);
         }
         match history.experiments.is_empty() && (history.runs.is_empty() || self.is_choosy()) {
@@ -118,7 +121,7 @@ impl Args {
     }
 
     /// Returns the selected series of an experiment, if there are any.
-    fn series(&self, name: &str, past: &[Saved]) -> Option<ExperimentSeries> {
+    fn series(&self, past: &[Saved]) -> Option<ExperimentSeries> {
         let mut series = series(past, self.metric.as_deref());
         series.retain(|one| {
             let among = |names: &[String], name| names.is_empty() || names.contains(name);
@@ -127,28 +130,35 @@ impl Args {
             let is_shown = is_asked || one.points.len() > 1;
             is_shown && among(&self.workloads, &one.workload) && among(&self.arms, &one.arm)
         });
-        let latest = past.last().and_then(|run| run.result.experiments.first());
-        let question = latest.map(|experiment| experiment.question.clone());
+        let latest = past.last()?.result.experiments.first()?;
         (!series.is_empty()).then(|| ExperimentSeries {
-            name: name.to_owned(),
-            question: question.unwrap_or_default(),
+            name: latest.name.clone(),
+            comparison: latest.comparison.clone(),
+            question: latest.question.clone(),
             series,
         })
     }
 }
 
+/// True if the user's name means an experiment that is filed under another: a comparison by its
+/// own name, or all comparisons.
+fn fits(filed: &str, name: &str) -> bool {
+    let comparison = filed
+        .strip_prefix(COMPARE)
+        .and_then(|own| own.strip_prefix(' '));
+    filed == name || comparison.is_some_and(|own| own == name || name == COMPARE)
+}
+
 /// Returns the selected machine. If none is named and this one has no runs, it is the machine with
 /// the latest run, with a note.
-fn machine(store: &Store, named: Option<&str>) -> Result<Machine, Error> {
+fn machine(store: &Store, named: Option<&str>, class: Option<&str>) -> Result<Machine, Error> {
     let all = store.machines()?;
     let list = || {
-        let told = all.iter().map(|one| {
-            let Machine {
-                host, kernel, id, ..
-            } = &one.machine;
-            format!("{host} with {kernel} ({id}, {} runs)", one.runs)
+        let listed = all.iter().map(|one| {
+            let (machine, runs) = (told(&one.machine), one.runs);
+            format!("{machine} ({}, {runs} runs)", one.machine.id)
         });
-        told.collect::<Vec<_>>().join("; ")
+        listed.collect::<Vec<_>>().join("; ")
     };
     let Some(latest) = all.first() else {
         return Err(Error::usage(format!(
@@ -157,20 +167,23 @@ fn machine(store: &Store, named: Option<&str>) -> Result<Machine, Error> {
         )));
     };
     let Some(name) = named else {
-        let here = Files::default().machine().id;
-        if let Some(found) = all.iter().find(|one| one.machine.id == here) {
+        let (here, _) = here(store, class)?;
+        if let Some(found) = all.iter().find(|one| one.machine.id == here.id) {
             return Ok(found.machine.clone());
         }
-        let host = &latest.machine.host;
+        let shown = told(&latest.machine);
         Voice::Normal.note(&format!(
-            "this store has no run of this machine: showing {host}; choose with --machine one of: \
-             {}",
+            "this store has no run of this machine: showing {shown}; choose with --machine one \
+             of: {}",
             list()
         ));
         return Ok(latest.machine.clone());
     };
     let mut fitting = all.iter().filter(|one| {
-        one.machine.host == name || (!name.is_empty() && one.machine.id.starts_with(name))
+        let Machine {
+            class, host, id, ..
+        } = &one.machine;
+        class.as_ref().unwrap_or(host) == name || (!name.is_empty() && id.starts_with(name))
     });
     match (fitting.next(), fitting.next()) {
         (Some(found), None) => Ok(found.machine.clone()),

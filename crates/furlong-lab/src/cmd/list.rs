@@ -1,4 +1,4 @@
-//! `furlong list`: the experiments, with their last verdicts.
+//! `furlong list`: the experiments and the comparisons, with their last verdicts.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -14,6 +14,9 @@ use crate::record::store::{Fault, Store};
 use crate::report::text::fold;
 use crate::report::wording::word;
 use crate::talk::{self, Voice};
+
+/// Most comparisons of commands in the list.
+const COMPARISONS: u32 = 20;
 
 /// Indentation of the further lines of an entry, in columns.
 const INDENT: usize = 13;
@@ -32,7 +35,7 @@ pub struct Args {
     pub database: Database,
 }
 
-/// Lists every experiment.
+/// Lists every experiment, and the latest comparisons.
 ///
 /// # Errors
 ///
@@ -48,15 +51,16 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
         let last = store
             .as_ref()
             .map(|store| last(store, &experiment.plan.name));
-        let last = last.transpose().unwrap_or_else(|fault| {
-            Voice::Normal.warn(&fault.to_string());
-            None
-        });
-        entry(&mut page, experiment, last.flatten().as_deref(), width);
+        let last = told(last.transpose()).flatten();
+        let last = last.map(|(_, verdicts)| verdicts);
+        entry(&mut page, experiment, last.as_deref(), width);
     }
     page.push_str(
         "* runs under the quick profile; the others under --profile full, or when named\n",
     );
+    if let Some(store) = &store {
+        page.push_str(&comparisons(store, width));
+    }
     talk::data(&page)?;
     Ok(Exit::Done.into())
 }
@@ -72,6 +76,38 @@ fn store(database: &Database, settings: &Settings) -> Option<Store> {
         .ok()
 }
 
+/// Returns what was read; a fault is a warning.
+fn told<T: Default>(read: Result<T, Fault>) -> T {
+    read.unwrap_or_else(|fault| {
+        Voice::Normal.warn(&fault.to_string());
+        T::default()
+    })
+}
+
+/// Lists the latest comparisons of commands.
+fn comparisons(store: &Store, width: usize) -> String {
+    let mut page = String::new();
+    for filed in told(store.comparisons(COMPARISONS)) {
+        if let Some((question, last)) = told(last(store, &filed)) {
+            page.push_str(&format!("\n{filed}\n"));
+            heading(&mut page, &question, width);
+            line(&mut page, "last", &last, width);
+        }
+    }
+    page
+}
+
+fn heading(page: &mut String, question: &str, width: usize) {
+    let text = fold(question, width - 2, 0).replace('\n', "\n  ");
+    page.push_str(&format!("  {text}\n"));
+}
+
+fn line(page: &mut String, word: &str, what: &str, width: usize) {
+    let gap = format!("\n{:INDENT$}", "");
+    let what = fold(what, width - INDENT, 0).replace('\n', &gap);
+    page.push_str(&format!("  {word:<0$}{what}\n", INDENT - 2));
+}
+
 fn entry(page: &mut String, experiment: &Experiment, last: Option<&str>, width: usize) {
     let plan = &experiment.plan;
     let (baseline, others) = plan
@@ -85,35 +121,33 @@ fn entry(page: &mut String, experiment: &Experiment, last: Option<&str>, width: 
         .workloads
         .iter()
         .map(|load| format!("{}{}", load.name, star(load.quick)));
-    let text = |text: &str, room: usize, gap: &str| fold(text, room, 0).replace('\n', gap);
-    page.push_str(&plan.name);
-    page.push_str(&format!(
-        "\n  {}\n",
-        text(&plan.question, width - 2, "\n  ")
-    ));
+    page.push_str(&format!("{}\n", plan.name));
+    heading(page, &plan.question, width);
     let workloads = loads.collect::<Vec<_>>().join(" ");
     for (word, what) in [
         ("arms", arms.join(", ").as_str()),
         ("workloads", &workloads),
         ("last", last.unwrap_or("not run yet")),
     ] {
-        let gap = format!("\n{:INDENT$}", "");
-        let what = text(what, width - INDENT, &gap);
-        page.push_str(&format!("  {word:<0$}{what}\n", INDENT - 2));
+        line(page, word, what, width);
     }
     page.push('\n');
 }
 
-/// Returns the verdicts of an experiment's latest run.
-fn last(store: &Store, experiment: &str) -> Result<Option<String>, Fault> {
+/// Returns the question and the verdicts of an experiment's latest run.
+fn last(store: &Store, experiment: &str) -> Result<Option<(String, String)>, Fault> {
     let Some(id) = store.latest_of(experiment)? else {
         return Ok(None);
     };
     let saved = store.load(&id)?;
     let result = judged(&saved.result, saved.margin_pct);
-    let found = result.experiments.iter().find(|one| one.name == experiment);
+    let mut all = result.experiments.iter();
+    let found = all.find(|one| one.filed_as() == experiment);
     let date = result.run.started.get(..10).unwrap_or_default();
-    Ok(found.map(|experiment| format!("{date} {id}: {}", verdicts(experiment))))
+    Ok(found.map(|experiment| {
+        let verdicts = format!("{date} {id}: {}", verdicts(experiment));
+        (experiment.question.clone(), verdicts)
+    }))
 }
 
 /// Formats verdicts: "checked keep (plain, rem), inconclusive (ins)".

@@ -10,13 +10,14 @@ use crate::error::{Error, Exit};
 use crate::history::page;
 use crate::options::Settings;
 use crate::options::{Database, Talk};
-use crate::publish::style;
+use crate::publish::{self, style};
 use crate::record::store::{Listed, Status};
 use crate::report::sheet::Sheet;
 use crate::talk;
 
 const EXAMPLES: &str = "\
-Pinned runs, tagged runs and runs in progress are kept.
+Pinned runs, tagged runs and runs in progress are kept. A removed run's HTML page in the user's
+data directory goes with it.
 
 Examples:
   furlong prune --smoke --dry-run
@@ -73,6 +74,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     } else {
         "removed"
     };
+    let mut sheet = Sheet::new(format!("Runs {verb}: {}", going.len()));
+    sheet.table(page::runs(&going));
     if !args.dry_run {
         let ids: Vec<&str> = going.iter().map(|run| run.id.as_str()).collect();
         let before = store.bytes();
@@ -85,8 +88,6 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             "Freed {freed} bytes: {of_store} of the database, {of_pages} of {pages} HTML pages."
         ));
     }
-    let mut sheet = Sheet::new(format!("Runs {verb}: {}", going.len()));
-    sheet.table(page::runs(&going));
     talk::data(&sheet.terminal(&style(talk::colour())))?;
     Ok(Exit::Done.into())
 }

@@ -116,8 +116,7 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
         Some(id) => Session::resume(id, options, |schedule| check_built(schedule, experiments))?,
         None => {
             let schedule = args.schedule(&settings, experiments, voice)?;
-            let (tag, note) = args.marks.words(&settings);
-            Session::begin(schedule, tag, note, options)?
+            Session::begin(schedule, args.marks.words(&settings), options)?
         }
     };
     let interrupt = Interrupt::listen()?;

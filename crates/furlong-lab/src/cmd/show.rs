@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     publish::check(&options.targets)?;
     let store = open(&options)?;
     let brief = match &args.run {
-        Some(prefix) => find(&store, prefix)?,
+        Some(prefix) => find(&store, prefix, settings.machine_class.as_deref())?,
         None => store.runs("")?.into_iter().next().ok_or_else(|| {
             let path = store.location();
             Error::usage(format!("{path} has no run yet: `furlong run` makes one"))

@@ -23,9 +23,11 @@ pub(super) fn in_common(dir: &str, nodes: &BTreeMap<String, Machine>, head: &Mac
     Machine {
         // Figures are comparable between runs on the same set of machines only.
         id: match ids[..] {
+            _ if head.class.is_some() => head.id.clone(),
             [one] => one.to_owned(),
             _ => format!("{:016x}", fnv1a(ids.join("\n").as_bytes())),
         },
+        class: head.class.clone(),
         host: match names[..] {
             [one] => one.to_owned(),
             _ => format!("{} nodes ({})", names.len(), shortened(&names)),

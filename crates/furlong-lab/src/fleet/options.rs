@@ -15,7 +15,7 @@ use crate::error::{Error, Exit};
 use crate::measure::campaign::End;
 use crate::measure::interrupt::Interrupt;
 use crate::model::Schedule;
-use crate::options::{Options, RESUME};
+use crate::options::{Options, RESUME, Words};
 use crate::record::build;
 use crate::record::store::Location;
 use crate::session::{Session, new_run};
@@ -79,17 +79,18 @@ impl Where {
 pub fn submit(
     place: &Where,
     schedule: Schedule,
-    (tag, note): (Option<String>, Option<String>),
+    words: Words,
     options: Options<'_>,
 ) -> Result<ExitCode, Error> {
     if let Some(why) = obstacle(&schedule) {
         return Err(Error::usage(why));
     }
     slurm::check(&place.slurm)?;
-    let mut run = new_run(&schedule, tag, note)?;
+    let class = words.class.clone();
+    let mut run = new_run(&schedule, words)?;
     let path = place.dir.clone();
     let dir = Dir::make(&path.unwrap_or_else(|| format!("furlong-{}", run.id).into()))?;
-    run.machine = head(&dir);
+    run.machine = head(&dir, class.as_deref());
     let mut order = Order::new(run.clone(), schedule.clone(), build::binary());
     order.slurm.clone_from(&place.slurm);
     order.db = match options.database.location(options.settings) {

@@ -21,8 +21,8 @@ use crate::measure::progress::Progress;
 use crate::model::result::{Fleet, Machine};
 use crate::options::Database;
 use crate::options::Options;
+use crate::record::class::this_machine;
 use crate::record::ledger::Ledger;
-use crate::record::machine::Files;
 use crate::session::{Session, crowded};
 use crate::talk::Voice;
 
@@ -329,8 +329,8 @@ impl Session<'_> {
 }
 
 /// Returns the head's own machine with the fleet's directory, before any node is known.
-pub(super) fn head(dir: &Dir) -> Machine {
-    let mut machine = Files::default().machine();
+pub(super) fn head(dir: &Dir, class: Option<&str>) -> Machine {
+    let mut machine = this_machine(class);
     machine.fleet = Some(Fleet {
         dir: dir.path().display().to_string(),
         ..Fleet::default()

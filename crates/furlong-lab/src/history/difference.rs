@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::series::{conditions, effects, level, samples};
+use super::series::{conditions, effects, level, own_name, samples};
 use crate::model::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult};
 use furlong_stats::blocks::{Blocks, present};
 use furlong_stats::control::{Floor, floor};
@@ -58,8 +58,8 @@ pub struct Differences {
 pub fn differences(before: &ResultFile, after: &ResultFile, metric: Option<&str>) -> Differences {
     let mut all = Differences::default();
     for later in &after.experiments {
-        let name = &later.name;
-        let Some(earlier) = before.experiments.iter().find(|one| one.name == *name) else {
+        let name = later.filed_as();
+        let Some(earlier) = before.experiments.iter().find(|one| one.filed_as() == name) else {
             let id = &before.run.id;
             all.left_out.push(format!("{name}: not in run {id}"));
             continue;
@@ -134,13 +134,14 @@ struct Sides {
 
 impl Pair<'_> {
     fn of(&self, arm: &str, baseline: Option<&str>) -> Option<Difference> {
+        let old = |arm| own_name(self.earlier, self.later, arm);
         let sides = match baseline {
             Some(baseline) if self.about.kind == Kind::Sampled => Sides {
-                before: effects(self.earlier, baseline, arm, self.metric)?,
+                before: effects(self.earlier, old(baseline), old(arm), self.metric)?,
                 after: effects(self.later, baseline, arm, self.metric)?,
             },
             _ => Sides {
-                before: self.logarithms(self.earlier, arm)?,
+                before: self.logarithms(self.earlier, old(arm))?,
                 after: self.logarithms(self.later, arm)?,
             },
         };
@@ -174,7 +175,7 @@ impl Pair<'_> {
         let (before, after) = match relative {
             Some(_) => (ratio(&sides.before), ratio(&sides.after)),
             None => (
-                level(self.earlier, arm, self.metric)?,
+                level(self.earlier, old(arm), self.metric)?,
                 level(self.later, arm, self.metric)?,
             ),
         };
@@ -202,7 +203,7 @@ impl Pair<'_> {
 
     /// The noise floors of the two runs.
     fn floors(&self, arm: &str) -> Option<[Floor; 2]> {
-        let of = |workload: &WorkloadResult| {
+        let of = |workload: &WorkloadResult, arm: &str| {
             let baseline = &workload.arms.first()?.name;
             let control = &workload.control.get(self.metric)?.samples;
             let blocks = Blocks::of(
@@ -212,7 +213,8 @@ impl Pair<'_> {
             );
             floor(&blocks.control_effects(), blocks.scale())
         };
-        Some([of(self.earlier)?, of(self.later)?])
+        let old = own_name(self.earlier, self.later, arm);
+        Some([of(self.earlier, old)?, of(self.later, arm)?])
     }
 }
 

@@ -23,6 +23,8 @@ struct HistoryFigures<'a> {
 #[derive(Serialize)]
 struct Place<'a> {
     id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'a str>,
     host: &'a str,
     kernel: &'a str,
 }
@@ -30,6 +32,8 @@ struct Place<'a> {
 #[derive(Serialize)]
 struct ExperimentFigures<'a> {
     name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<&'a str>,
     question: &'a str,
     series: Vec<SeriesFigures<'a>>,
 }
@@ -98,6 +102,7 @@ impl<'a> ExperimentFigures<'a> {
     fn of(experiment: &'a ExperimentSeries) -> Self {
         Self {
             name: &experiment.name,
+            comparison: experiment.comparison.as_deref(),
             question: &experiment.question,
             series: experiment.series.iter().map(SeriesFigures::of).collect(),
         }
@@ -122,6 +127,7 @@ impl<'a> Place<'a> {
     fn of(machine: &'a Machine) -> Self {
         Self {
             id: &machine.id,
+            class: machine.class.as_deref(),
             host: &machine.host,
             kernel: &machine.kernel,
         }

@@ -21,6 +21,8 @@ pub struct History {
 pub struct ExperimentSeries {
     /// The experiment.
     pub name: String,
+    /// The comparison, if it is one: the user's name for it, or its commands in order.
+    pub comparison: Option<String>,
     /// Its question.
     pub question: String,
     /// By workload and arm.

@@ -31,7 +31,7 @@ pub fn runs(listed: &[Listed]) -> Grid {
             minutes(&run.started),
             signs.join(", "),
             run.profile.clone(),
-            run.experiments.join(" "),
+            shortened(&run.experiments.join(" ")),
             run.tag.clone().unwrap_or_default(),
             run.note.clone().unwrap_or_default(),
         ]);
@@ -39,14 +39,36 @@ pub fn runs(listed: &[Listed]) -> Grid {
     grid
 }
 
+/// Longest text in a column of names, in characters.
+const NAMES_CHARS_MAX: usize = 48;
+
+fn shortened(names: &str) -> String {
+    match names.char_indices().nth(NAMES_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &names[..end]),
+        None => names.to_owned(),
+    }
+}
+
 /// The whole page.
 #[must_use]
 pub fn page(history: &History) -> Sheet {
-    let Machine { host, kernel, .. } = &history.machine;
-    let mut sheet = Sheet::new(format!("Runs on {host} ({kernel})"));
+    let Machine {
+        class,
+        host,
+        kernel,
+        ..
+    } = &history.machine;
+    let mut sheet = Sheet::new(match class {
+        Some(class) => format!("Runs on machines of class {class}"),
+        None => format!("Runs on {host} ({kernel})"),
+    });
     sheet.table(runs(&history.runs));
     for one in &history.experiments {
-        experiment(&mut sheet, &one.name, &one.question, &one.series);
+        let name = match &one.comparison {
+            Some(comparison) => format!("{}: {comparison}", one.name),
+            None => one.name.clone(),
+        };
+        experiment(&mut sheet, &name, &one.question, &one.series);
     }
     sheet
 }

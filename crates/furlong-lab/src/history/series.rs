@@ -195,9 +195,13 @@ fn points(
             continue;
         };
         let exact = experiment.metrics.get(metric).map(|metric| metric.kind);
-        let value = match baseline {
-            None => level(workload, arm, metric),
-            Some(baseline) => ratio(workload, baseline, arm, metric, exact == Some(Kind::Exact)),
+        let own = |arm| own_name(workload, like, arm);
+        let value = match baseline.map(own) {
+            None => level(workload, own(arm), metric),
+            Some(baseline) => {
+                let is_exact = exact == Some(Kind::Exact);
+                ratio(workload, baseline, own(arm), metric, is_exact)
+            }
         };
         match value {
             Some(_) if conditions(workload) != conditions(like) => otherwise += 1,
@@ -230,6 +234,24 @@ fn noise(past: &[Saved], like: &WorkloadResult, metric: &str) -> Option<f64> {
     });
     let means: Vec<f64> = means.collect();
     historic(&means).map(|off| Scale::Log.pct(off))
+}
+
+/// The name in a workload of an arm of a later run, `like`. The commands of a comparison are the
+/// same by their order, whatever their names.
+pub(super) fn own_name<'a>(
+    workload: &'a WorkloadResult,
+    like: &WorkloadResult,
+    arm: &'a str,
+) -> &'a str {
+    let has = |name: &str| workload.arms.iter().any(|own| own.name == name);
+    let is_comparison = like.params.contains_key(COMMANDS);
+    let alike = workload.arms.len() == like.arms.len();
+    if !is_comparison || !alike || like.arms.iter().all(|arm| has(&arm.name)) {
+        return arm;
+    }
+    let place = like.arms.iter().position(|one| one.name == arm);
+    let own = place.and_then(|place| workload.arms.get(place));
+    own.map_or(arm, |own| &own.name)
 }
 
 /// The parameters that must be equal for two runs of a workload to be comparable.

@@ -197,6 +197,7 @@ impl Selection {
         let uncounted = arms.iter().filter(|name| !counts(name)).cloned();
         Ok(Ok(ScheduledExperiment {
             name: plan.name.clone(),
+            comparison: None,
             question: match self.tour(experiment) {
                 Some(tour) => tour.question.clone(),
                 None => plan.question.clone(),

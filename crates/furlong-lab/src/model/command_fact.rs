@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-
-use super::result::WorkloadResult;
+use serde_json::Value;
 
 /// Name of the fact that holds the commands.
 pub const COMMANDS: &str = "commands";
@@ -27,10 +26,10 @@ pub struct CommandFact {
 }
 
 impl CommandFact {
-    /// Reads the commands of a workload; older records have none.
+    /// Reads the commands from the parameters of a workload; older records have none.
     #[must_use]
-    pub fn of(workload: &WorkloadResult) -> BTreeMap<String, CommandFact> {
-        let fact = workload.params.get(COMMANDS);
+    pub fn of(params: &BTreeMap<String, Value>) -> BTreeMap<String, CommandFact> {
+        let fact = params.get(COMMANDS);
         let read = fact.map(|fact| BTreeMap::deserialize(fact).unwrap_or_default());
         read.unwrap_or_default()
     }

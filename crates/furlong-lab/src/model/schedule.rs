@@ -57,6 +57,9 @@ pub struct Schedule {
 pub struct ScheduledExperiment {
     /// Name, as in `furlong list`.
     pub name: String,
+    /// The comparison, if it is one: the user's name for it, or its commands in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<String>,
     /// The experiment's question.
     pub question: String,
     /// Metrics, the primary one first.
@@ -217,6 +220,7 @@ impl ScheduledExperiment {
             |(place, plan): (usize, &MetricPlan)| (plan.name.clone(), plan.metric(place == 0));
         ExperimentResult {
             name: self.name.clone(),
+            comparison: self.comparison.clone(),
             question: self.question.clone(),
             metrics: self.metrics.iter().enumerate().map(named).collect(),
             metric_order: self

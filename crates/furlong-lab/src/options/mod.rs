@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use serde::Deserialize;
 
+use crate::record::class::class;
 use crate::record::place::data_dir;
 use crate::record::store::Location;
 use crate::report::Targets;
@@ -146,15 +147,35 @@ pub struct Marks {
     /// A remark to keep with the run
     #[arg(long, value_name = "TEXT", conflicts_with = RESUME)]
     pub note: Option<String>,
+    /// Count this machine as one of a class, such as the machines of a CI: `history`, `latest`,
+    /// `pinned` and `diff` take all of them for one
+    #[arg(long, value_name = "NAME", value_parser = class, conflicts_with = RESUME)]
+    pub machine_class: Option<String>,
+}
+
+/// Words of a new run.
+#[derive(Clone, Debug, Default)]
+pub struct Words {
+    /// Name to find the run by.
+    pub tag: Option<String>,
+    /// Remark.
+    pub note: Option<String>,
+    /// Class of the machine.
+    pub class: Option<String>,
 }
 
 impl Marks {
-    /// Returns the tag and the note, from the options or the settings.
+    /// Returns the words, from the options or the settings.
     #[must_use]
-    pub fn words(&self, settings: &Settings) -> (Option<String>, Option<String>) {
-        let tag = self.tag.clone().or_else(|| settings.tag.clone());
-        let note = self.note.clone().or_else(|| settings.note.clone());
-        (tag, note)
+    pub fn words(&self, settings: &Settings) -> Words {
+        let first = |given: &Option<String>, default: &Option<String>| {
+            given.clone().or_else(|| default.clone())
+        };
+        Words {
+            tag: first(&self.tag, &settings.tag),
+            note: first(&self.note, &settings.note),
+            class: first(&self.machine_class, &settings.machine_class),
+        }
     }
 }
 

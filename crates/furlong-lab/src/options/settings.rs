@@ -11,6 +11,7 @@ use super::{FailOn, PERCENT_MAX, SECONDS_MAX};
 use crate::error::{Error, cause};
 use crate::model::Counters;
 use crate::model::Profile;
+use crate::record::class::class;
 use crate::record::store::is_url;
 
 /// Name of the file.
@@ -48,6 +49,8 @@ pub struct Settings {
     pub tag: Option<String>,
     /// `--note`.
     pub note: Option<String>,
+    /// `--machine-class`.
+    pub machine_class: Option<String>,
     /// `--fail-on`.
     pub fail_on: Option<Vec<FailOn>>,
     /// `--quiet`.
@@ -128,6 +131,9 @@ impl Settings {
             return Err(wrong(
                 "`timeout` must be a number of seconds above 0".to_owned(),
             ));
+        }
+        if let Some(Err(what)) = settings.machine_class.as_deref().map(class) {
+            return Err(wrong(format!("`machine-class`: {what}")));
         }
         let dir = path.parent().unwrap_or(Path::new(""));
         let Settings {
@@ -212,6 +218,11 @@ mod tests {
         assert!(parsed("margin = nan").unwrap_err().contains("`margin`"));
         assert!(parsed("margin = -1").unwrap_err().contains("`margin`"));
         assert!(parsed("margin = 1001").unwrap_err().contains("1000"));
+        assert!(
+            parsed("machine-class = 'a b'")
+                .unwrap_err()
+                .contains("`machine-class`")
+        );
         assert!(parsed("timeout = 0").unwrap_err().contains("`timeout`"));
         assert!(parsed("blocks = ").unwrap_err().contains("line 1"));
     }

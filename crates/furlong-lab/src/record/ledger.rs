@@ -159,7 +159,7 @@ impl Ledger {
         }
         self.keep(|store, result| {
             let (experiment, workload) = names(result, place);
-            store.put_exact(&result.run.id, experiment, workload, values)
+            store.put_exact(&result.run.id, &experiment, workload, values)
         });
     }
 
@@ -202,7 +202,7 @@ impl Ledger {
         push(self.workload_mut(place), &sampled, block);
         self.keep(|store, result| {
             let (experiment, workload) = names(result, place);
-            store.put_block(&result.run.id, experiment, workload, block)
+            store.put_block(&result.run.id, &experiment, workload, block)
         });
     }
 
@@ -289,7 +289,7 @@ impl Ledger {
         self.keep(|store, result| {
             let experiment: &ExperimentResult = &result.experiments[place.experiment];
             let workload = &experiment.workloads[place.workload];
-            store.put_workload(&result.run.id, &experiment.name, workload)
+            store.put_workload(&result.run.id, &experiment.filed_as(), workload)
         });
     }
 
@@ -306,9 +306,11 @@ impl Ledger {
     }
 }
 
-fn names(result: &ResultFile, place: Place) -> (&str, &str) {
+/// Returns the names under which the store files a workload.
+fn names(result: &ResultFile, place: Place) -> (String, &str) {
     let experiment = &result.experiments[place.experiment];
-    (&experiment.name, &experiment.workloads[place.workload].name)
+    let workload = &experiment.workloads[place.workload].name;
+    (experiment.filed_as(), workload)
 }
 
 /// Adds a block to a result: one value per arm and sampled metric, `None` if the arm failed. An arm

@@ -77,6 +77,7 @@ pub(crate) fn file(command: &[&str], experiments: Vec<ExperimentResult>) -> Resu
 fn machine() -> Machine {
     Machine {
         id: "m-5d1c09ab".to_owned(),
+        class: None,
         host: "bench-03".to_owned(),
         kernel: "Linux 6.12.41".to_owned(),
         cpu: Some("AMD EPYC 9354P 32-Core Processor".to_owned()),
@@ -323,6 +324,7 @@ pub(crate) fn rich() -> ResultFile {
     let command: Vec<&str> = command.split(' ').collect();
     let experiment = ExperimentResult {
         name: "iova-propagation".to_owned(),
+        comparison: None,
         question: "Does it pay to stop recomputing summaries where nothing changes?".to_owned(),
         metrics,
         metric_order,

@@ -81,6 +81,7 @@ pub(crate) fn devices() -> ResultFile {
     });
     let experiment = ExperimentResult {
         name: "bounce-order".to_owned(),
+        comparison: None,
         question: "Which area is next?".to_owned(),
         workloads: workloads.collect(),
         metrics: metrics.clone(),
@@ -94,6 +95,7 @@ pub(crate) fn devices() -> ResultFile {
 pub(crate) fn full() -> ResultFile {
     let mut result = rich();
     let machine = &mut result.run.machine;
+    machine.class = Some("bench-8cpu".to_owned());
     machine.governor = Some("performance".to_owned());
     machine.turbo = Some(false);
     machine.fleet = Some(Fleet {
@@ -179,6 +181,7 @@ pub(crate) fn compare() -> ResultFile {
     }
     let experiment = ExperimentResult {
         name: "compare".to_owned(),
+        comparison: Some("'./work --old' './work --new'".to_owned()),
         question: "Is allocator-new better than allocator-old?".to_owned(),
         metrics,
         metric_order,
@@ -237,6 +240,7 @@ fn small(name: &str, blocks: u32, levels: [f64; 3], seed: u64) -> (ExperimentRes
     );
     let experiment = ExperimentResult {
         name: "iova-propagation".to_owned(),
+        comparison: None,
         question: "Does it pay to stop recomputing summaries where nothing changes?".to_owned(),
         metrics,
         metric_order,

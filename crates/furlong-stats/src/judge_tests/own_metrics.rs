@@ -65,6 +65,7 @@ fn a_metric_is_the_one_asked_for_or_the_one_that_decides() {
     let case = case.sampled("time", &samples);
     let experiment = ExperimentResult {
         name: "any".to_owned(),
+        comparison: None,
         question: String::new(),
         metrics: case.metrics,
         metric_order: case.order,

@@ -47,6 +47,7 @@ const LAB: Layered = Layered {
         ("error", &[]),
         ("nearest", &["error"]),
         ("talk", &["error"]),
+        ("shell_words", &[]),
         ("model", &[]),
     ],
     above: &[

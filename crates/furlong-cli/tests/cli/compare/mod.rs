@@ -4,6 +4,7 @@
 mod answer;
 mod counted;
 mod exports;
+mod filed;
 mod formats;
 mod habits;
 mod place;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::measure::launch::command::Shell;
 use crate::measure::launch::launcher::Output;
-use crate::measure::launch::shell_words::{Line, split};
 use crate::model::result::Better;
+use crate::record::comparison::CHARS_MAX;
+use crate::shell_words::{Line, split};
 
 /// Failures that count as runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,18 @@ pub(super) fn shell(text: &str) -> Result<Shell, String> {
         _ => Err(format!(
             "`{text}` is not a shell: give one, such as --shell=bash, or --shell=none"
         )),
+    }
+}
+
+/// Parses `--name`.
+pub(super) fn name(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let is_long = text.chars().count() > CHARS_MAX;
+    match text.is_empty() || is_long || text.chars().any(char::is_control) {
+        true => Err(format!(
+            "give a name of one line and at most {CHARS_MAX} characters"
+        )),
+        false => Ok(text.to_owned()),
     }
 }
 

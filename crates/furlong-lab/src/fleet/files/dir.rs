@@ -6,8 +6,6 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::error::{Error, cause};
 use crate::fleet::step::Step;
 use crate::record::build;
@@ -18,7 +16,7 @@ pub struct Dir(PathBuf);
 
 impl Dir {
     /// Makes a new directory with a copy of this executable, so that every task runs the same
-    /// binary.
+    /// binary. It is for the user alone, as whom Slurm runs the tasks.
     ///
     /// # Errors
     ///

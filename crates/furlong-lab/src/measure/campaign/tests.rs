@@ -91,6 +91,7 @@ fn schedule(metrics: Vec<MetricPlan>, blocks: u32) -> Schedule {
     };
     let entry = ScheduledExperiment {
         name: "race".to_owned(),
+        comparison: None,
         question: "Which?".to_owned(),
         metrics,
         arms: vec!["a".to_owned(), "longer".to_owned(), "other".to_owned()],

@@ -14,10 +14,10 @@ use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
 use super::finished::Usage;
-use super::shell_words::{Line, split};
 use crate::error::Error;
 use crate::model::MetricPlan;
 use crate::model::result::{Better, Kind};
+use crate::shell_words::{Line, split};
 
 /// The use of a shell for commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 //!
 //! # Files
 //!
-//! - `shell_words.rs`, `command.rs`: a user's command, prepared to run.
+//! - `command.rs`: a user's command, prepared to run.
 //! - `launcher.rs`: runs a command; `finished.rs`: the resources that it used.
 //! - `pmu.rs`: the counters of processor and kernel.
 //! - `callgrind.rs`: runs a command under callgrind.
@@ -13,4 +13,3 @@ pub mod command;
 pub mod finished;
 pub mod launcher;
 pub mod pmu;
-pub mod shell_words;

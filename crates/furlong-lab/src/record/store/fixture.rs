@@ -49,6 +49,7 @@ pub(crate) fn schedule() -> Schedule {
     };
     let entry = ScheduledExperiment {
         name: "race".to_owned(),
+        comparison: None,
         question: "Which?".to_owned(),
         metrics: vec![metric("time", Kind::Sampled), metric("calls", Kind::Exact)],
         arms: ["a", "b", "c"].map(str::to_owned).to_vec(),

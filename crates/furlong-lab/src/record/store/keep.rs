@@ -7,6 +7,7 @@ use super::engine::Engine;
 use super::write::{Terms, insert_block, insert_exact, insert_experiment, insert_run};
 use super::{Fault, Status, Store};
 use crate::model::result::{CONTROL, Kind, ResultFile, WorkloadResult};
+use crate::record::comparison;
 use crate::record::measured::{Block, Sample};
 
 /// Stands in for the executable's fingerprint of a run that was imported.
@@ -68,19 +69,20 @@ impl Store {
         Ok(found.into_iter().next())
     }
 
-    /// Removes a run and all its data.
+    /// Removes runs and all their data: all or none.
     ///
     /// # Errors
     ///
     /// A fault of the database; nothing has changed.
-    pub fn remove(&mut self, run: &str) -> Result<(), Fault> {
+    pub fn remove(&mut self, runs: &[&str]) -> Result<(), Fault> {
         self.write(|store| {
             let sql = "DELETE FROM runs WHERE id = ?1";
-            store.run(sql, &[run.into()]).map(drop)
+            let mut all = runs.iter();
+            all.try_for_each(|run| store.run(sql, &[(*run).into()]).map(drop))
         })
     }
 
-    /// Returns the space of removed runs to the system.
+    /// Returns the space of removed runs to the system. A server keeps it for new runs.
     ///
     /// # Errors
     ///
@@ -113,9 +115,10 @@ impl Store {
         };
         self.write(|store| {
             insert_run(store, &result.run, Status::Finished, &terms)?;
-            for (position, experiment) in (0_i64..).zip(&result.experiments) {
+            let experiments = result.experiments.iter().map(comparison::named);
+            for (position, experiment) in (0_i64..).zip(experiments) {
                 let run = &result.run.id;
-                let ids = insert_experiment(store, run, position, experiment)?;
+                let ids = insert_experiment(store, run, position, &experiment)?;
                 let exact = |name: &String| {
                     let metric = experiment.metrics.get(name);
                     metric.is_some_and(|metric| metric.kind == Kind::Exact)

@@ -95,7 +95,11 @@ impl Store {
                 WHERE experiments.run = ?2 AND experiments.name = ?3)";
             store.run(
                 sql,
-                &[metric.into(), (&run.id).into(), (&experiment.name).into()],
+                &[
+                    metric.into(),
+                    (&run.id).into(),
+                    experiment.filed_as().into(),
+                ],
             )?;
             let sql = "UPDATE runs SET warnings = ?2 WHERE id = ?1";
             store.run(sql, &[(&run.id).into(), json(&run.warnings).into()])?;
@@ -289,17 +293,18 @@ pub(super) fn insert_experiment(
     experiment: &ExperimentResult,
 ) -> Result<Vec<i64>, Fault> {
     let sql = "INSERT INTO experiments (run, position, name, question, metrics, metric_order,
-            left_out, machine_id, began)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT machine_id FROM runs WHERE id = ?1),
+            left_out, comparison, machine_id, began)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (SELECT machine_id FROM runs WHERE id = ?1),
             coalesce((SELECT began FROM runs WHERE id = ?1), 0)) RETURNING id";
     let values = [
         run.into(),
         position.into(),
-        (&experiment.name).into(),
+        experiment.filed_as().into(),
         (&experiment.question).into(),
         json(&experiment.metrics).into(),
         json(&experiment.metric_order).into(),
         json(&experiment.left_out).into(),
+        experiment.comparison.as_ref().into(),
     ];
     let id = number(store, sql, &values)?;
     let mut ids = vec![];
@@ -331,7 +336,7 @@ fn update_metrics(
 ) -> Result<(), Fault> {
     let sql = "UPDATE experiments SET metrics = ?3, metric_order = ?4 WHERE run = ?1 AND name = ?2";
     let (metrics, order) = (json(&experiment.metrics), json(&experiment.metric_order));
-    let name = &experiment.name;
+    let name = experiment.filed_as();
     store.run(
         sql,
         &[run.into(), name.into(), metrics.into(), order.into()],

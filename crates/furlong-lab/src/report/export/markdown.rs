@@ -221,6 +221,7 @@ pub(in crate::report) fn machine(m: &Machine) -> Vec<(&'static str, String)> {
     let facts = [
         ("host", Some(m.host.clone())),
         ("machine", Some(m.id.clone())),
+        ("class", m.class.clone()),
         ("kernel", Some(m.kernel.clone())),
         ("processor", m.cpu.clone()),
         ("processors", Some(m.cpus.to_string())),

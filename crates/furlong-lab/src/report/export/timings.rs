@@ -53,7 +53,9 @@ struct Timing {
 impl Timing {
     /// The times of an arm that is a command.
     fn of(w: &WorkloadResult, arm: &ArmResult) -> Timing {
-        let fact = CommandFact::of(w).remove(&arm.name).unwrap_or_default();
+        let fact = CommandFact::of(&w.params)
+            .remove(&arm.name)
+            .unwrap_or_default();
         let wall = &arm.summary["wall_s"];
         let times = values(arm, "wall_s");
         let codes = match arm.samples.contains_key("exit_code") {

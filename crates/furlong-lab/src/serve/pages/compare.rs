@@ -136,7 +136,8 @@ fn changes(all: &Differences) -> Markup {
 fn beside(before: &ResultFile, after: &ResultFile, metric: Option<&str>) -> Markup {
     html! {
         @for (i, later) in after.experiments.iter().enumerate() {
-            @if let Some(earlier) = before.experiments.iter().find(|e| e.name == later.name) {
+            @let filed = later.filed_as();
+            @if let Some(earlier) = before.experiments.iter().find(|e| e.filed_as() == filed) {
                 section {
                     h2 { bdi { (called(&later.name)) } ", every value" }
                     @for (j, w) in later.workloads.iter().enumerate() {

@@ -97,7 +97,7 @@ pub(super) fn series_list(e: &ExperimentResult, machine: &Machine) -> Markup {
 
 fn series_route(e: &ExperimentResult, w: &WorkloadResult, arm: &str, machine: &Machine) -> Route {
     Route::Series(Figure {
-        experiment: e.name.clone(),
+        experiment: e.filed_as(),
         workload: w.name.clone(),
         arm: arm.to_owned(),
         machine: Some(machine.id.clone()),

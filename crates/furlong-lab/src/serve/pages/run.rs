@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::piece::{link, load, series_list, standing};
-use crate::model::result::ResultFile;
+use crate::model::result::{ExperimentResult, ResultFile};
 use crate::record::judged::judged;
 use crate::record::store::{Filter, Saved, Status, Store};
 use crate::report::finite;
@@ -29,7 +29,7 @@ pub(super) fn page(store: &Store, id: &str) -> Result<Page, Refusal> {
     let mut page = Page::new(&format!("Run {}", plain(id)));
     page.crumb("Experiments", &Route::home());
     if let [only] = result.experiments.as_slice() {
-        page.crumb(&only.name, &Route::experiment(&only.name));
+        page.crumb(&only.name, &Route::experiment(&only.filed_as()));
     }
     page.content = html! {
         p.question { bdi { (title(&result)) } }
@@ -46,14 +46,14 @@ fn others(store: &Store, result: &ResultFile) -> Result<Others, Refusal> {
     let run = &result.run;
     let pinned = store.pinned(&run.machine.id)?;
     let mut before = None;
-    if let Some(first) = result.experiments.first()
-        && let Some(place) = store.place_in(&run.id, &first.name)?
+    if let Some(filed) = result.experiments.first().map(ExperimentResult::filed_as)
+        && let Some(place) = store.place_in(&run.id, &filed)?
     {
         let filter = Filter {
             machine: Some(run.machine.id.clone()),
             tag: None,
         };
-        let found = store.runs_of(&first.name, &filter, place, 1)?;
+        let found = store.runs_of(&filed, &filter, place, 1)?;
         before = found.into_iter().next().map(|(_, found)| found.id);
     }
     Ok(Others { pinned, before })
@@ -113,7 +113,7 @@ fn beside(result: &ResultFile, others: &Others) -> Markup {
                     }
                 }
                 @for e in &result.experiments {
-                    li { "All runs of " (link(&Route::experiment(&e.name), &e.name)) }
+                    li { "All runs of " (link(&Route::experiment(&e.filed_as()), &e.name)) }
                 }
             }
             @if result.run.profile != "smoke" {

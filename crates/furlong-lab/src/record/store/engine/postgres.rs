@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::error::Error;
+use std::fmt;
 use std::str::FromStr;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -74,7 +75,7 @@ impl Postgres {
 
     fn connect(url: &str) -> Result<Postgres, Fault> {
         let shown = redacted(url);
-        let mut config = Config::from_str(url).map_err(|error| {
+        let address = |error: &dyn fmt::Display| {
             Fault::new(format!(
                 "{shown} is not an address of a server ({error}): write \
                  postgres://USER@HOST:PORT/NAME"
@@ -147,9 +148,10 @@ impl Postgres {
         };
         let missing = schema::postgres_steps(done.unwrap_or(0));
         steps.extend(missing);
+        self.batch_now(&steps)?;
+        schema::name_comparisons(|sql, values| self.run(sql, values))?;
         let version = schema::VERSION;
-        steps.push_str(&format!("UPDATE version SET number = {version}; COMMIT;"));
-        self.batch_now(&steps)
+        self.batch_now(&format!("UPDATE version SET number = {version}; COMMIT;"))
     }
 
     fn batch_now(&self, sql: &str) -> Result<(), Fault> {

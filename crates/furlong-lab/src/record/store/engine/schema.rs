@@ -4,6 +4,10 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::sqlite::answer;
+use super::{Row, Value};
+use crate::record::comparison::{COMPARE, of_record};
+
 /// Marks a database as furlong's own (`FURL`).
 pub(super) const APPLICATION_ID: i32 = 0x4655_524c;
 
@@ -11,7 +15,7 @@ pub(super) const APPLICATION_ID: i32 = 0x4655_524c;
 pub(super) const VERSION: u32 = STEPS.len() as u32;
 
 /// Step `n` migrates from version `n` to `n + 1`. A released step is never changed.
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 5] = [
     Step {
         sql: RUNS,
         sqlite: "",
@@ -31,6 +35,11 @@ const STEPS: [Step; 4] = [
     },
     Step {
         sql: LISTS,
+        sqlite: "",
+        postgres: "",
+    },
+    Step {
+        sql: COMPARISONS,
         sqlite: "",
         postgres: "",
     },
@@ -217,6 +226,41 @@ CREATE INDEX runs_by_tag ON runs (tag, began);
 CREATE INDEX pins_by_run ON pins (run);
 ";
 
+/// The names of comparisons. `experiments.name` is the name under which a history files an
+/// experiment; it ends with that of the comparison.
+const COMPARISONS: &str = "
+ALTER TABLE experiments ADD COLUMN comparison TEXT;
+";
+
+/// Names the comparisons from before they had names. It belongs to the migration, whose
+/// transaction is open. A comparison without commands in its record stays without a name.
+pub(super) fn name_comparisons<E>(
+    run: impl Fn(&str, &[Value]) -> Result<Vec<Row>, E>,
+) -> Result<(), E> {
+    let sql = "SELECT experiments.id, runs.agenda FROM experiments
+        JOIN runs ON runs.id = experiments.run
+        WHERE experiments.name = ?1 AND experiments.comparison IS NULL";
+    for row in run(sql, &[COMPARE.into()])? {
+        let (Ok(id), Ok(agenda)) = (row.get::<i64>(0), row.get::<String>(1)) else {
+            continue;
+        };
+        let sql = "SELECT workloads.params, arms.name FROM workloads
+            JOIN arms ON arms.workload = workloads.id
+            WHERE workloads.id = (SELECT one.id FROM workloads AS one
+                WHERE one.experiment = ?1 ORDER BY one.position LIMIT 1)
+            ORDER BY arms.position";
+        let rows = run(sql, &[id.into()])?;
+        let params: Option<String> = rows.first().and_then(|row| row.get(0).ok());
+        let arms: Vec<String> = rows.iter().filter_map(|row| row.get(1).ok()).collect();
+        if let Some(name) = of_record(&agenda, &params.unwrap_or_default(), &arms) {
+            let sql = "UPDATE experiments SET name = ?2, comparison = ?3 WHERE id = ?1";
+            let filed = format!("{COMPARE} {name}");
+            run(sql, &[id.into(), filed.into(), name.into()])?;
+        }
+    }
+    Ok(())
+}
+
 /// State of a database's schema.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Standing {
@@ -256,6 +300,7 @@ pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     for step in STEPS.iter().skip(done as usize) {
         steps.execute_batch(&step.for_sqlite())?;
     }
+    name_comparisons(|sql, values| answer(&steps, sql, values))?;
     if done < VERSION {
         steps.pragma_update(None, "application_id", APPLICATION_ID)?;
         steps.pragma_update(None, "user_version", VERSION)?;

@@ -94,22 +94,26 @@ impl Sqlite {
             path: path.to_owned(),
         })
     }
+}
 
-    fn answer(&self, sql: &str, values: &[Value]) -> rusqlite::Result<Vec<Row>> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let columns = statement.column_count();
-        let rows = statement.query_map(params_from_iter(values), |row| {
-            let column = |at| row.get_ref(at).map(value);
-            (0..columns).map(column).collect::<Result<_, _>>().map(Row)
-        })?;
-        rows.collect()
-    }
+/// Executes a statement and returns its rows.
+pub(super) fn answer(
+    connection: &Connection,
+    sql: &str,
+    values: &[Value],
+) -> rusqlite::Result<Vec<Row>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let columns = statement.column_count();
+    let rows = statement.query_map(params_from_iter(values), |row| {
+        let column = |at| row.get_ref(at).map(value);
+        (0..columns).map(column).collect::<Result<_, _>>().map(Row)
+    })?;
+    rows.collect()
 }
 
 impl Engine for Sqlite {
     fn run(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Fault> {
-        self.answer(sql, values)
-            .map_err(|error| Fault::of(&self.path, &error))
+        answer(&self.connection, sql, values).map_err(|error| Fault::of(&self.path, &error))
     }
 
     fn begin(&self, access: Access) -> Result<(), Fault> {

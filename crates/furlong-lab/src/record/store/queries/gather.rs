@@ -207,16 +207,20 @@ impl Store {
     fn headings(&self, choice: &Choice) -> Result<Vec<Found>, Fault> {
         let rule = choice.of_experiments("id");
         let sql = format!(
-            "SELECT id, run, name, question, metrics, metric_order, left_out FROM experiments
-            WHERE {} ORDER BY position, id",
+            "SELECT id, run, name, question, metrics, metric_order, left_out, comparison
+            FROM experiments WHERE {} ORDER BY position, id",
             rule.sql
         );
         self.rows(&sql, &rule.values, |row| {
+            let (filed, comparison): (String, Option<String>) = (row.get(2)?, row.get(7)?);
+            let own = comparison.as_deref();
+            let name = own.and_then(|own| filed.strip_suffix(own)?.strip_suffix(' '));
             Ok(Found {
                 id: row.get(0)?,
                 run: row.get(1)?,
                 experiment: ExperimentResult {
-                    name: row.get(2)?,
+                    name: name.unwrap_or(&filed).to_owned(),
+                    comparison,
                     question: row.get(3)?,
                     metrics: row.parsed(4)?,
                     metric_order: row.parsed(5)?,

@@ -151,6 +151,17 @@ impl Store {
         past
     }
 
+    /// Returns the names under which comparisons are filed, the one with the latest run first.
+    ///
+    /// # Errors
+    ///
+    /// A fault of the database.
+    pub fn comparisons(&self, count: u32) -> Result<Vec<String>, Fault> {
+        let sql = "SELECT name FROM experiments WHERE comparison IS NOT NULL
+            GROUP BY name ORDER BY max(began) DESC, name LIMIT ?1";
+        self.rows(sql, &[count.into()], |row| row.get(0))
+    }
+
     /// Returns the names of the experiments in a machine's runs, except smoke runs, in order.
     ///
     /// # Errors

@@ -30,7 +30,7 @@ const SHELL_ONLY: &str = "|&;<>()$`*?[]{}~#!\n";
 /// # Example
 ///
 /// ```
-/// use furlong_lab::measure::launch::shell_words::{Line, split};
+/// use furlong_lab::shell_words::{Line, split};
 ///
 /// let words = |list: &[&str]| Line::Words(list.iter().map(ToString::to_string).collect());
 /// assert_eq!(split("grep -c 'two words' file"), words(&["grep", "-c", "two words", "file"]));

@@ -1,0 +1,35 @@
+//! Queries of an experiment's result.
+#![forbid(unsafe_code)]
+
+use super::{ExperimentResult, Metric, WorkloadResult};
+
+impl ExperimentResult {
+    /// Returns the name under which a history files it. Every comparison has a name of its own.
+    #[must_use]
+    pub fn filed_as(&self) -> String {
+        match &self.comparison {
+            Some(comparison) => format!("{} {comparison}", self.name),
+            None => self.name.clone(),
+        }
+    }
+
+    /// Returns the metrics with their names, in their order.
+    #[must_use]
+    pub fn named(&self) -> Vec<(&str, &Metric)> {
+        let order = self.metric_order.iter();
+        order
+            .filter_map(|name| self.metrics.get_key_value(name))
+            .map(|(name, metric)| (name.as_str(), metric))
+            .collect()
+    }
+
+    /// Returns the metric of this name; without one, the metric that decides on the workload.
+    #[must_use]
+    pub fn wanted(&self, name: Option<&str>, of: &WorkloadResult) -> Option<(&str, &Metric)> {
+        let named = self.named();
+        match name {
+            Some(name) => named.into_iter().find(|(known, _)| *known == name),
+            None => of.primary(&named),
+        }
+    }
+}
