@@ -7,11 +7,11 @@
 //! |---|---|
 //! | [`free_list`] | `free_list::FreeList`, Hermit's pages and frames |
 //! | [`range_alloc`] | Asterinas' `RangeAllocator` of kernel addresses |
-//! | [`range_map`] | `rangemap::RangeMap`'s usual calls over the maple tree |
+//! | [`range_map`] | `rangemap`'s maps and sets, over the maple tree |
 //! | [`virtio`] | `virtio_drivers::Hal` over a pool of bounce buffers |
 //! | [`vm_allocator`] | rust-vmm's `AddressAllocator` over a space of device addresses |
 //!
-//! Each module has a feature of its name; by default all are on.
+//! Each module has a feature of its name, and `serde` is for [`range_map`]; by default all are on.
 //!
 //! # Left out
 //! `dma-api` 0.10 (`DmaOp`, `DeviceDma`) was tried. A pool of bounce buffers can implement its

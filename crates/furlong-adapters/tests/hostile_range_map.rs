@@ -1,4 +1,4 @@
-//! The façade of `rangemap` with values that panic when they are compared or dropped.
+//! The façade of `rangemap` with values that panic when they are compared, cloned or dropped.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
@@ -7,6 +7,7 @@ use furlong_adapters::range_map::RangeMap;
 use furlong_spec::Random;
 use furlong_spec::hostile::{Ledger, Outcome, Tracked, Watch, panic_at, user_code};
 
+#[derive(Clone)]
 struct Value(Tracked);
 
 impl PartialEq for Value {
@@ -16,15 +17,13 @@ impl PartialEq for Value {
     }
 }
 
-impl Eq for Value {}
-
 fn drawn(random: &mut Random) -> Range<u64> {
     let start = random.below(400);
     start..start + 1 + random.below(60)
 }
 
 /// A map of up to `len` ranges.
-fn map(len: u64, watch: &Watch) -> RangeMap<Value> {
+fn map(len: u64, watch: &Watch) -> RangeMap<u64, Value> {
     let mut random = Random::new(len);
     let value = |random: &mut Random| Value(watch.value(random.below(4)));
     (0..len)
@@ -32,8 +31,8 @@ fn map(len: u64, watch: &Watch) -> RangeMap<Value> {
         .collect()
 }
 
-fn contents(map: &RangeMap<Value>) -> Vec<(Range<u64>, u64)> {
-    let read = |(range, value): (Range<u64>, &Value)| (range, value.0.number());
+fn contents(map: &RangeMap<u64, Value>) -> Vec<(Range<u64>, u64)> {
+    let read = |(range, value): (&Range<u64>, &Value)| (range.clone(), value.0.number());
     map.iter().map(read).collect()
 }
 
@@ -54,15 +53,25 @@ fn values_that_panic_leave_a_map_of_ranges_whole() {
                 });
                 let now = contents(&map);
                 assert!(now.is_sorted_by(|a, b| a.0.end <= b.0.start), "{now:?}");
-                let key = range.start;
-                let found = map.get(key).map(|value| value.0.number());
+                assert_eq!(now.len(), map.len());
+                for (at, number) in &now {
+                    let found = map.get_key_value(&at.start).unwrap();
+                    assert_eq!((found.0, found.1.0.number()), (at, *number));
+                }
+                assert!(
+                    watch.alive() <= now.len() as u64,
+                    "none is kept without a range"
+                );
+                let found = map.get(&range.start).map(|value| value.0.number());
                 match (outcome, change % 4) {
-                    (Outcome::Panicked("Eq"), _) => assert_eq!(now, before),
+                    (Outcome::Panicked("Eq" | "Clone"), _) => assert_eq!(now, before),
                     (_, 0) => assert_eq!(found, None),
                     (_, 1) => assert!(now.is_empty()),
                     _ => assert!(found.is_some()),
                 }
-                map.remove(0..1000);
+                if !map.is_empty() {
+                    map.remove(0..1000);
+                }
                 drop(map);
                 assert_eq!(watch.alive(), 0, "length {len}, change {change}, call {k}");
                 ledger.note("range_map::RangeMap", (change, k), &before);
@@ -73,4 +82,28 @@ fn values_that_panic_leave_a_map_of_ranges_whole() {
         }
     }
     ledger.report(1500);
+}
+
+/// A copy and an iterator that end early drop each value once.
+#[test]
+fn copies_that_panic_and_iterators_that_end_early_leak_nothing() {
+    let mut ledger = Ledger::new();
+    for len in 0..=32 {
+        for k in 1.. {
+            let watch = Watch::new();
+            let map = map(len, &watch);
+            let before = contents(&map);
+            let outcome = panic_at(k, || {
+                let mut owned = map.clone().into_iter();
+                drop((owned.next(), owned.next_back()));
+            });
+            assert_eq!(contents(&map), before);
+            assert_eq!(watch.alive(), before.len() as u64);
+            ledger.note("range_map::IntoIter", k, &before);
+            if outcome == Outcome::Done(()) {
+                break;
+            }
+        }
+    }
+    ledger.report(100);
 }
