@@ -21,6 +21,7 @@
 # operations);
 # package (each crate is built from its package alone);
 # linux (Linux's own structures, built from the distribution's package);
+# rangemap-users (the tests of two published crates, with our maps of ranges in rangemap's place);
 # and each experiment's name (full profile).
 # Runs all of them if none is named. Each appends its record: the figures that documents may quote.
 set -euo pipefail
@@ -103,6 +104,10 @@ linux() {
   record linux-peers bash ci/linux.sh
 }
 
+rangemap-users() {
+  record rangemap bash ci/rangemap.sh users
+}
+
 attacks() {
   cargo build --quiet -p furlong-preload --examples
   record malloc-attacks cargo test --quiet -p furlong-preload --test attack_corpus -- --nocapture
@@ -136,7 +141,8 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(tour simulation loom asan aarch64 memcheck attacks malloc-latency mutants site fuzz package "${proofs[@]}")
+  parts=(tour simulation loom asan aarch64 memcheck attacks malloc-latency mutants site fuzz package rangemap-users
+    "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
   parts+=(linux)
@@ -150,7 +156,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " tour asan aarch64 memcheck attacks malloc-latency mutants site fuzz package linux " == *" $part "* ]]; then
+  elif [[ " tour asan aarch64 memcheck attacks malloc-latency mutants site fuzz package linux rangemap-users " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"
