@@ -22,9 +22,10 @@
 //! - `new` is `const` without a feature. The feature `serde` stands for `serde1`; an empty range in
 //!   its input is an error and no panic. There is no feature `quickcheck` and no `ordered-float5`.
 //! - References to a map can be iterated.
-//! - Ranges and values are in a slab, beside a tree of the ranges alone. Look-ups are faster, and so
-//!   are changes of large maps. Changes of maps of a few ranges, iteration and `overlapping` are
-//!   slower. To walk whole maps, use [`Maple`](furlong::maple::Maple) itself.
+//! - Ranges and values are in a slab, beside a tree of the ranges alone. Look-ups of many keys are
+//!   faster, and so are changes of large maps. Slower are changes of maps of a few ranges,
+//!   iteration, `overlapping`, and a look-up whose value gives the next key. To walk whole maps,
+//!   use [`Maple`](furlong::maple::Maple) itself.
 //!
 //! # Files
 //! - `span.rs`: the two kinds of ranges
