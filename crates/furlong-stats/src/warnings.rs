@@ -165,10 +165,10 @@ fn drift(metric: &str, series: &[(f64, f64)]) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{metric} of the baseline drifted by {change:+.1} % over the run (Mann-Kendall p = {:.4}): \
+        "{metric} of the baseline drifted by {change:+.1} % over the run (Mann-Kendall p {}): \
          blocks cancel the drift, but check for rising temperature, a changing clock or another \
          program",
-        trend.p
+        chance(trend.p)
     ))
 }
 
@@ -178,11 +178,20 @@ fn autocorrelation(metric: &str, series: &[(f64, f64)]) -> Option<String> {
     let lag1 = lag1(&values).filter(|r| *r > 2.0 / (n as f64).sqrt())?;
     let p = ljung_box_p(&values, (n / 5).clamp(1, 10)).filter(|p| *p < ALARM_P)?;
     Some(format!(
-        "{metric} of the baseline is autocorrelated (lag 1 {lag1:.2}, Ljung-Box p = {p:.4}; {n} \
+        "{metric} of the baseline is autocorrelated (lag 1 {lag1:.2}, Ljung-Box p {}; {n} \
          blocks are worth {:.0}): trust the paired figures and the sign flips, not the unpaired \
          tests",
+        chance(p),
         n_effective(n, lag1)
     ))
+}
+
+/// `= 0.0123`, or `< 0.0001`: no chance is zero.
+fn chance(p: f64) -> String {
+    match p {
+        p if p < 1e-4 => "< 0.0001".to_owned(),
+        p => format!("= {p:.4}"),
+    }
 }
 
 fn far_out(workload: &WorkloadResult, metric: &str) -> Option<String> {
@@ -198,8 +207,8 @@ fn far_out(workload: &WorkloadResult, metric: &str) -> Option<String> {
         .collect();
     (!far.is_empty()).then(|| {
         format!(
-            "{metric} has outliers ({}): they are kept and shown; check the run-order plot, and \
-             find out what else ran at that time",
+            "{metric} has outliers ({}): they are kept and shown; look at the values in the order \
+             of the run, and find out what else ran at that time",
             far.join(", ")
         )
     })

@@ -20,10 +20,12 @@ pub fn lag1(values: &[f64]) -> Option<f64> {
     autocorrelation(values, 1)
 }
 
-/// Correlation of each value with the one `lag` places later.
+/// Correlation of each value with the one `lag` places later; `None` for equal values.
 #[must_use]
 pub fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
-    if values.len() < lag + 2 {
+    // The mean of equal values may be rounded: each would then be off by the same amount.
+    let varies = values.iter().any(|value| *value != values[0]);
+    if values.len() < lag + 2 || !varies {
         return None;
     }
     let mean = mean(values);
