@@ -387,14 +387,13 @@ impl<'a> Campaign<'a> {
         )))
     }
 
-    /// Reports a missing sample above the bar.
+    /// Reports a missing sample above the bar, once for each cause. The result has all of them.
     fn say_missed(&self, place: Place, runner: &str, why: &str) {
         let entry = self.entry(place);
         let workload = &entry.workloads[place.workload].workload.name;
-        self.progress.say(&format!(
-            "warning: {} {workload}: `{runner}` failed: {why}",
-            entry.name
-        ));
+        let place = format!("{} {workload}", entry.name);
+        let line = format!("warning: {place}: `{runner}` failed: {why}");
+        self.progress.say_once(format!("{place}: {why}"), &line);
     }
 
     fn give_up(&mut self, place: Place, why: &str) {

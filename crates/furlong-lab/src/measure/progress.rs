@@ -1,6 +1,8 @@
 //! The progress bar, which is drawn between samples only, never during one.
 #![forbid(unsafe_code)]
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
@@ -13,6 +15,8 @@ use furlong_stats::stopping::Stopping;
 /// Progress of a run, for a person who watches it.
 pub struct Progress {
     bar: ProgressBar,
+    /// Causes that were reported.
+    reported: RefCell<HashSet<String>>,
 }
 
 impl Progress {
@@ -32,14 +36,19 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Progress { bar }
+        Progress::with(bar)
     }
 
     /// Returns a hidden bar.
     #[must_use]
     pub fn hidden() -> Progress {
+        Progress::with(ProgressBar::hidden())
+    }
+
+    fn with(bar: ProgressBar) -> Progress {
         Progress {
-            bar: ProgressBar::hidden(),
+            bar,
+            reported: RefCell::default(),
         }
     }
 
@@ -62,6 +71,13 @@ impl Progress {
     /// Prints a line above the bar.
     pub fn say(&self, line: &str) {
         self.bar.suspend(|| talk::say(line));
+    }
+
+    /// Prints a line above the bar, unless one with this cause was printed.
+    pub fn say_once(&self, cause: String, line: &str) {
+        if self.reported.borrow_mut().insert(cause) {
+            self.say(line);
+        }
     }
 
     /// Removes the bar.

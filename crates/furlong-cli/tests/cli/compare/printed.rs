@@ -121,3 +121,16 @@ fn a_metric_that_cannot_be_looked_for_is_one_line() {
             .success()
     );
 }
+
+#[test]
+fn a_figure_that_is_never_printed_is_reported_once() {
+    let place = Home::new();
+    let command = "sh -c 'echo nothing'";
+    let options = ["--metric", r"t=(\d)", "--blocks", "6", "--names", "old,new"];
+    let output = place.run(&[&[command, command][..], &options].concat());
+    failed(1, &output);
+    let told = said(&output);
+    let lines = told.lines();
+    let warned = lines.filter(|line| line.contains("reported no value for `value`"));
+    assert_eq!(warned.count(), 1, "{told}");
+}
