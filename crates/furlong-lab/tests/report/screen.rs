@@ -117,6 +117,56 @@ fn a_narrow_screen_spares_columns_before_it_breaks_words() {
 }
 
 #[test]
+fn no_word_is_broken_at_the_usual_width() {
+    let mut file = odd::named("rich");
+    let names = [
+        "mimalloc-2.3-secure-build",
+        "tcmalloc-with-huge-pages",
+        "jemalloc-with-profiles",
+    ];
+    for w in &mut file.experiments[0].workloads {
+        let old: Vec<String> = w.arms.iter().map(|arm| arm.name.clone()).collect();
+        let new = |name: &mut String| {
+            let place = old.iter().position(|known| known == name).unwrap();
+            names[place].clone_into(name);
+        };
+        w.arms.iter_mut().for_each(|arm| new(&mut arm.name));
+        w.comparisons.iter_mut().for_each(|c| {
+            new(&mut c.arm);
+            new(&mut c.baseline);
+        });
+    }
+    let whole: Vec<&str> = [
+        &names[..],
+        &["keep", "revert", "equivalent", "inconclusive"],
+    ]
+    .concat();
+    for width in [60, 80, 100] {
+        let style = Style {
+            width,
+            ..Style::default()
+        };
+        let text = render(&file, &style);
+        let words = text
+            .split_whitespace()
+            .map(|word| word.trim_matches([',', ':', ';', '.']));
+        for word in words.filter(|word| word.len() > 5) {
+            let part = whole.iter().find(|one| one.starts_with(word));
+            assert!(
+                part.is_none_or(|one| *one == word),
+                "{width}: {word} in\n{text}"
+            );
+        }
+        // The overview continues in a second table.
+        let overview = text.split(", medians in").nth(1).unwrap();
+        assert!(
+            names.iter().all(|name| overview.contains(name)),
+            "{width}:\n{text}"
+        );
+    }
+}
+
+#[test]
 fn many_verdicts_are_summed_up_at_the_end_and_few_are_not() {
     let last = |name| {
         let text = render(&odd::named(name), &Style::default());

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::Page;
-use super::columns::{NAME_MAX, table};
+use super::columns::{NAME_MAX, parts, table};
 use crate::model::result::ExperimentResult;
 use crate::report::geomean::sentences;
 use crate::report::overview::overview;
@@ -17,8 +17,10 @@ pub(super) fn write(page: &mut Page, e: &ExperimentResult) {
         let names = grid.columns.iter_mut().map(|(name, _)| name);
         let names = names.chain(grid.rows.iter_mut().map(|row| &mut row[0]));
         names.for_each(|name| *name = shorten(name, NAME_MAX));
-        page.raw(&table(&columns(&grid), page.style.width, page.style.colour));
-        page.gap();
+        for part in parts(columns(&grid), page.style.width) {
+            page.raw(&table(&part, page.style.width, page.style.colour));
+            page.gap();
+        }
     }
     let sentences = sentences(e);
     for sentence in &sentences {
