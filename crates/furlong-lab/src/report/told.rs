@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::quantity::{effect_decimals, fixed};
-use super::text::plain;
+use super::text::{plain, shorten};
 use super::wording::{blocks, factor, interval, is_time, margin, times};
 use crate::model::result::{Better, Comparison, Metric, Verdict};
 
@@ -101,4 +101,18 @@ pub(super) fn answer(metric: &Metric, c: &Comparison, [baseline, arm]: [&str; 2]
         Verdict::Inconclusive => format!("; whether by more than the margin of {margin} is open"),
     };
     format!("{word}: {change}{interval}{close}; {}", blocks(c.n as u64))
+}
+
+/// Names of at most `columns`, cut at their ends, or at their beginnings if they differ only there.
+pub(super) fn labels(names: &[&str], columns: usize) -> Vec<String> {
+    let cut: Vec<String> = names.iter().map(|name| shorten(name, columns)).collect();
+    let alike = |label: &String| cut.iter().filter(|other| *other == label).count() > 1;
+    if !cut.iter().any(alike) {
+        return cut;
+    }
+    let end = |name: &&str| {
+        let turned: String = plain(name).chars().rev().collect();
+        shorten(&turned, columns).chars().rev().collect()
+    };
+    names.iter().map(end).collect()
 }

@@ -9,7 +9,7 @@ use super::answer::Answer;
 use super::route::Route;
 use crate::hash::fnv1a;
 use crate::record::build;
-use crate::report::html::{STYLE, arms};
+use crate::report::html::STYLE;
 pub(super) use crate::report::text::called;
 use crate::report::text::{plain, shorten};
 
@@ -64,7 +64,6 @@ impl Page {
                 }
                 body.site {
                     a.skip href="#content" { "Skip to the content" }
-                    (arms::shapes())
                     header { (self.way()) }
                     main id="content" tabindex="-1" {
                         h1 { bdi { (self.title) } }

@@ -335,3 +335,54 @@ pub(crate) fn rich() -> ResultFile {
     result.run.warnings.push(NO_COUNTERS.to_owned());
     result
 }
+
+/// One workload of three arms.
+pub(crate) fn small(
+    name: &str,
+    blocks: u32,
+    levels: [f64; 3],
+    seed: u64,
+) -> (ExperimentResult, Metric) {
+    let (metric_order, metrics) = propagation_metrics();
+    let time = metrics["time_ns_per_op"].clone();
+    let arms = [
+        ("eager", levels[0]),
+        ("deferred", levels[1]),
+        ("checked", levels[2]),
+    ];
+    let calm = Weather::Calm;
+    let invention = Invention {
+        name,
+        blocks,
+        arms: &arms,
+        noise_pct: 0.8,
+        weather: calm,
+        seed,
+    };
+    let mut w = invention.make("time_ns_per_op", &time, 1.0);
+    add_exact(
+        &mut w,
+        "augment_calls_per_op",
+        Better::Lower,
+        &[33.6, 15.24, 4.66],
+    );
+    let experiment = ExperimentResult {
+        name: "iova-propagation".to_owned(),
+        question: "Does it pay to stop recomputing summaries where nothing changes?".to_owned(),
+        metrics,
+        metric_order,
+        workloads: vec![w],
+        left_out: vec![],
+    };
+    (experiment, time)
+}
+
+/// Adds the metrics of the same arms on the same workload.
+pub(crate) fn add(w: &mut WorkloadResult, mut other: WorkloadResult) {
+    for (arm, other) in w.arms.iter_mut().zip(other.arms) {
+        arm.samples.extend(other.samples);
+        arm.summary.extend(other.summary);
+    }
+    w.control.append(&mut other.control);
+    w.comparisons.append(&mut other.comparisons);
+}

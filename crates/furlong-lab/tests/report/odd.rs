@@ -10,7 +10,7 @@ use furlong_lab::model::result::{
 
 use crate::figures::Noise;
 use crate::fixture::{
-    Invention, Weather, add_exact, file, judge, metric, propagation_metrics, rich, with_names,
+    Invention, Weather, add, add_exact, file, judge, metric, rich, small, with_names,
 };
 
 /// Every result of this file and the usual one, with their names.
@@ -32,6 +32,7 @@ pub(crate) fn all() -> Vec<(&'static str, ResultFile)> {
         ("dangling", dangling()),
         ("constant", constant()),
         ("empty", file(&[], vec![])),
+        ("everything", everything()),
         ("full", full()),
     ]
 }
@@ -166,17 +167,10 @@ pub(crate) fn compare() -> ResultFile {
             weather: Weather::Calm,
             seed,
         };
-        let mut one = invention.make(name, &metrics[name], 1.0);
+        let one = invention.make(name, &metrics[name], 1.0);
         match &mut whole {
             None => whole = Some(one),
-            Some(w) => {
-                for (arm, other) in w.arms.iter_mut().zip(one.arms) {
-                    arm.samples.extend(other.samples);
-                    arm.summary.extend(other.summary);
-                }
-                w.control.append(&mut one.control);
-                w.comparisons.append(&mut one.comparisons);
-            }
+            Some(w) => add(w, one),
         }
     }
     let experiment = ExperimentResult {
@@ -200,6 +194,59 @@ pub(crate) fn compare() -> ResultFile {
     result
 }
 
+/// As much as a quick run of all experiments has: 27 workloads, 324 figures of arms, and 270
+/// comparisons.
+pub(crate) fn everything() -> ResultFile {
+    let rss = metric(
+        "KiB",
+        Better::Lower,
+        Kind::Sampled,
+        "Most memory at a time.",
+    );
+    let experiment = |number: u32| {
+        let (mut e, _) = small("plain", 10, [148.0, 139.0, 121.0], u64::from(number));
+        e.name = format!("experiment-{number}");
+        e.metric_order.push("maxrss_kib".to_owned());
+        e.metrics.insert("maxrss_kib".to_owned(), rss.clone());
+        let workloads = ["plain", "scattered-10k", "overflow-4k-2t"]
+            .into_iter()
+            .zip(0_u64..);
+        let workloads = workloads.map(|(name, place)| {
+            let seed = 100 * u64::from(number) + place;
+            let mut w = small(name, 10, [148.0, 147.0, 121.0], seed)
+                .0
+                .workloads
+                .remove(0);
+            add_exact(
+                &mut w,
+                "rotations_per_op",
+                Better::Lower,
+                &[0.58, 0.58, 0.6],
+            );
+            let memory = Invention {
+                name,
+                blocks: 10,
+                arms: &[
+                    ("eager", 4_404.0),
+                    ("deferred", 4_348.0),
+                    ("checked", 4_376.0),
+                ],
+                noise_pct: 1.1,
+                weather: Weather::Calm,
+                seed: seed + 50,
+            };
+            add(&mut w, memory.make("maxrss_kib", &rss, 2.0));
+            w
+        });
+        e.workloads = workloads.collect();
+        e
+    };
+    file(
+        &["furlong", "run", "--all"],
+        (0..9).map(experiment).collect(),
+    )
+}
+
 /// One command alone.
 pub(crate) fn single() -> ResultFile {
     let mut result = compare();
@@ -211,43 +258,6 @@ pub(crate) fn single() -> ResultFile {
         order.retain(|arm| *arm == w.arms[0].name);
     }
     result
-}
-
-/// One workload of three arms.
-fn small(name: &str, blocks: u32, levels: [f64; 3], seed: u64) -> (ExperimentResult, Metric) {
-    let (metric_order, metrics) = propagation_metrics();
-    let time = metrics["time_ns_per_op"].clone();
-    let arms = [
-        ("eager", levels[0]),
-        ("deferred", levels[1]),
-        ("checked", levels[2]),
-    ];
-    let calm = Weather::Calm;
-    let invention = Invention {
-        name,
-        blocks,
-        arms: &arms,
-        noise_pct: 0.8,
-        weather: calm,
-        seed,
-    };
-    let mut w = invention.make("time_ns_per_op", &time, 1.0);
-    add_exact(
-        &mut w,
-        "augment_calls_per_op",
-        Better::Lower,
-        &[33.6, 15.24, 4.66],
-    );
-    let experiment = ExperimentResult {
-        name: "iova-propagation".to_owned(),
-        comparison: None,
-        question: "Does it pay to stop recomputing summaries where nothing changes?".to_owned(),
-        metrics,
-        metric_order,
-        workloads: vec![w],
-        left_out: vec![],
-    };
-    (experiment, time)
 }
 
 fn run(experiment: ExperimentResult) -> ResultFile {

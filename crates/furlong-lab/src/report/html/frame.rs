@@ -19,6 +19,11 @@ impl Render for Name<'_> {
     }
 }
 
+/// A name in a cell of a table, which is isolated itself.
+pub(super) fn cell(name: &str) -> String {
+    shorten(&called(name), NAME_COLUMNS)
+}
+
 /// A verdict as a word with its symbol.
 pub(crate) fn verdict(verdict: Verdict) -> Markup {
     html! { span class={ "v " (wording::word(verdict)) } { (wording::word(verdict)) } }
@@ -68,7 +73,7 @@ pub(crate) fn warnings(sentences: &[String], class: &str) -> Markup {
     html! {
         @if !sentences.is_empty() {
             ul class={ "plain " (class) } {
-                @for sentence in sentences { li { bdi { (super::capital(&plain(sentence))) } } }
+                @for sentence in sentences { li { (super::capital(&plain(sentence))) } }
             }
         }
     }

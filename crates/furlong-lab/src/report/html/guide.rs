@@ -10,8 +10,8 @@ use crate::report::wording;
 /// The guide.
 pub(super) fn section() -> Markup {
     html! {
-        section aria-labelledby="reading" {
-            h2 id="reading" { "How to read this" }
+        details {
+            summary { h2 { "How to read this" } }
             dl.reading {
                 @for one in Verdict::ALL {
                     dt { (verdict(one)) }
@@ -36,6 +36,16 @@ pub(super) fn section() -> Markup {
                       several claims are made at once." }
                 dt { "margin" }
                 dd { "The smallest change that matters, chosen before the run." }
+                dt { "picture" }
+                dd { "The band is the margin, the line no change. Thick: the 95 % interval; thin: \
+                      adjusted for several claims. Full point: keep or revert." }
+                dt { "every value" }
+                dd { "One dot is one process. Shaded: the middle half; line and number: the \
+                      median." }
+                dt { "order of the run" }
+                dd { "The distance of each value from the arm's own median. The line is the \
+                      running median. Drawn from twelve blocks on. A slope is drift; a step or \
+                      a burst is a disturbance." }
                 dt { "exact" }
                 dd { "A count that is the same in every process. It is compared as a number, \
                       without a test." }

@@ -17,8 +17,8 @@ pub(super) fn section(run: &Run) -> Markup {
     ];
     facts.extend(markdown::machine(&run.machine));
     html! {
-        section aria-labelledby="machine" {
-            h2 id="machine" { "The run and its machine" }
+        details {
+            summary { h2 { "The run and its machine" } }
             @if !run.command.is_empty() {
                 div.scroll tabindex="0" role="group" aria-label="Command" {
                     pre { (command_line(&run.command)) }

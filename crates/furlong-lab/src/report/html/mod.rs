@@ -1,8 +1,7 @@
-//! The result as one self-contained HTML file: no script, no network, no other file. The site uses
-//! the same parts.
+//! The result as one self-contained HTML file: no network, no other file. Its one script sorts,
+//! filters and unfolds; the page says everything without it. The site uses the same parts.
 #![forbid(unsafe_code)]
 
-pub(crate) mod arms;
 pub(crate) mod frame;
 mod guide;
 mod machine;
@@ -14,33 +13,43 @@ mod workload;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::finite::finite;
+use super::outline::Finding;
 use super::text::{called, plain, shorten};
-use super::wording;
+use super::{geomean, outline, wording};
 use crate::model::result::{ExperimentResult, ResultFile, Run};
-use frame::{Name, warnings};
+use frame::{Name, minus, warnings};
 pub(super) use svg::pairs;
 
 /// The only style of the page.
 pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// Its SHA-256 in base64. A test holds the two together, and prints the hash of a new style.
-const STYLE_HASH: &str = "JoIspFWZxO2ck/qSrM9/ZuG6uFqOhwM07hpR6q2WggY=";
+const STYLE_HASH: &str = "83LlRqt6AECN00IxN4dcRE+WJGI79cX8eH9ouomWRJM=";
+
+/// The only script of the page.
+const SCRIPT: &str = include_str!("page.js");
+
+/// Its SHA-256 in base64, held in the same way.
+const SCRIPT_HASH: &str = "URXixEhNumDBotQzeL/NRYHGEj4kIA9SNrYACxC8o/E=";
 
 /// Columns at which a title is cut.
 const TITLE_COLUMNS: usize = 100;
+
+/// Verdicts up to which a run of several experiments shows each at once: they fit on a screen.
+const SHOWN_MAX: usize = 12;
 
 /// The whole result as one HTML page.
 ///
 /// # Shapes
 /// UTF-8, no byte-order mark; it can be opened from a file. The page's own policy allows its one
-/// style and nothing else: no name in the result can load or run anything.
+/// style and its one script, and nothing else: no name in the result can load or run anything. A
+/// run of all experiments in their quick form takes less than 300 kB.
 #[must_use]
 pub fn render(file: &ResultFile) -> String {
     let file = finite(file);
     let title = title(&file);
     let body = html! {
         a.skip href="#verdicts" { "Skip to the verdicts" }
-        (arms::shapes())
         (head(&file, &title))
         main { (sections(&file)) }
         footer {
@@ -52,12 +61,21 @@ pub fn render(file: &ResultFile) -> String {
     page(&title, &file.run.version, &body)
 }
 
-/// All of a result, from the verdicts to the machine. The page must contain the shapes.
+/// All of a result, from the verdicts to the machine.
 pub(crate) fn sections(file: &ResultFile) -> Markup {
+    let found = outline::findings(file);
     html! {
-        (verdicts::section(file))
-        @for (i, experiment) in file.experiments.iter().enumerate() {
-            (self::experiment(i, experiment, file.experiments.len()))
+        section aria-labelledby="verdicts" {
+            h2 id="verdicts" { "Verdicts" }
+            @if found.is_empty() {
+                p { "No verdict: nothing was compared." }
+            } @else {
+                p.tally { (wording::tally(&outline::tally(&found))) "." }
+            }
+            @for (i, e) in file.experiments.iter().enumerate() {
+                (experiment(i, e, file, &found))
+            }
+            (warnings(&file.run.warnings, "warnings"))
         }
         (guide::section())
         (machine::section(&file.run))
@@ -67,7 +85,8 @@ pub(crate) fn sections(file: &ResultFile) -> Markup {
 /// A whole page around its content.
 pub(super) fn page(title: &str, version: &str, body: &Markup) -> String {
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{STYLE_HASH}'; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; style-src 'sha256-{STYLE_HASH}'; script-src 'sha256-{SCRIPT_HASH}'; \
+         base-uri 'none'; form-action 'none'"
     );
     let page = html! {
         (DOCTYPE)
@@ -82,12 +101,33 @@ pub(super) fn page(title: &str, version: &str, body: &Markup) -> String {
                 title { (title) " – furlong" }
                 style { (PreEscaped(STYLE)) }
             }
-            body { (body) }
+            body { (body) script { (PreEscaped(SCRIPT)) } }
         }
     };
-    let mut text = page.into_string();
+    let mut text = lean(page.into_string());
     text.push('\n');
     text
+}
+
+/// Markup that HTML lets out: the next tag ends such an element, and a heading above a table is of
+/// a column. A third of a table is such markup.
+const IMPLIED: [&str; 9] = [
+    "</td>",
+    "</th>",
+    "</tr>",
+    "</thead>",
+    "</tbody>",
+    "</li>",
+    "</dt>",
+    "</dd>",
+    " scope=\"col\"",
+];
+
+/// The page without markup that it does not need. Text has no `<` and no `"`.
+fn lean(page: String) -> String {
+    let page = IMPLIED.iter().fold(page, |page, tag| page.replace(tag, ""));
+    let shapes = ["></path>", "></circle>"].into_iter();
+    shapes.fold(page, |page, empty| page.replace(empty, "/>"))
 }
 
 /// A result's subject, in a line.
@@ -133,32 +173,61 @@ pub(crate) fn about(run: &Run) -> Markup {
     }
 }
 
-fn experiment(index: usize, e: &ExperimentResult, count: usize) -> Markup {
+/// An experiment: its verdicts, then its workloads, folded. One of several is folded itself, unless
+/// the verdicts of all fit on a screen.
+fn experiment(
+    index: usize,
+    e: &ExperimentResult,
+    file: &ResultFile,
+    all: &[Finding<'_>],
+) -> Markup {
+    let nested = file.experiments.len() > 1;
+    let own = all.partition_point(|finding| finding.experiment < index);
+    let own = &all[own..all.partition_point(|finding| finding.experiment <= index)];
+    let look = workload::Look {
+        open: all.is_empty() || (!nested && e.workloads.len() == 1),
+        nested,
+    };
+    let content = html! {
+        @if nested { p.question { bdi { (plain(&e.question)) } } }
+        (verdicts::lines(e, own))
+        @for sentence in geomean::sentences(e) { p.note { bdi { (minus(&sentence)) } "." } }
+        @if e.workloads.is_empty() { p { "No workload was run." } }
+        @for (i, w) in e.workloads.iter().enumerate() {
+            (workload::section(&format!("e{index}w{i}"), e, w, look))
+        }
+        (about_metrics(e))
+        @if !e.left_out.is_empty() {
+            p.note { "Left out:" }
+            (warnings(&e.left_out, "plain"))
+        }
+    };
     html! {
-        section {
-            h2 id=(format!("e{index}")) {
-                @if count > 1 {
-                    bdi { (shorten(&called(&e.name), TITLE_COLUMNS)) }
-                } @else {
-                    "Workloads"
-                }
-            }
-            @if count > 1 { p.question { bdi { (plain(&e.question)) } } }
-            dl.metrics {
-                @for (name, metric) in super::outline::metrics(e) {
-                    @if !metric.about.is_empty() {
-                        dt { code { (Name(name)) } }
-                        dd { (plain(&metric.about)) " " (capital(wording::better(metric))) "." }
+        @if nested {
+            details.experiment open[all.len() <= SHOWN_MAX] {
+                summary {
+                    h3 id=(format!("e{index}")) {
+                        bdi { (shorten(&called(&e.name), TITLE_COLUMNS)) }
                     }
+                    " " (verdicts::tally(own))
                 }
+                (content)
             }
-            @if e.workloads.is_empty() { p { "No workload was run." } }
-            @for (i, w) in e.workloads.iter().enumerate() {
-                (workload::section(&format!("e{index}w{i}"), e, w))
-            }
-            @if !e.left_out.is_empty() {
-                h3 { "Left out" }
-                (warnings(&e.left_out, "plain"))
+        } @else {
+            (content)
+        }
+    }
+}
+
+/// The definitions of the metrics.
+fn about_metrics(e: &ExperimentResult) -> Markup {
+    html! {
+        dl.metrics {
+            @for (name, metric) in outline::metrics(e) {
+                @if !metric.about.is_empty() {
+                    dt { code { (Name(name)) } }
+                    dd { (plain(&metric.about)) " " (capital(wording::better(metric))) "." }
+                }
             }
         }
     }
@@ -186,8 +255,9 @@ mod tests {
     use sha2::{Digest as _, Sha256};
 
     #[test]
-    fn the_policy_names_the_style_of_the_page() {
-        let hash = BASE64.encode(Sha256::digest(super::STYLE));
-        assert_eq!(super::STYLE_HASH, hash);
+    fn the_policy_names_the_style_and_the_script_of_the_page() {
+        let hash = |text: &str| BASE64.encode(Sha256::digest(text));
+        assert_eq!(super::STYLE_HASH, hash(super::STYLE));
+        assert_eq!(super::SCRIPT_HASH, hash(super::SCRIPT));
     }
 }

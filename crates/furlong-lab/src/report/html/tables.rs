@@ -3,131 +3,146 @@
 
 use maud::{Markup, html};
 
-use super::arms;
-use super::frame::{Name, heads, minus, scroll, verdict};
-use crate::model::result::{
-    ArmResult, Comparison, ExperimentResult, Kind, Metric, TTest, WorkloadResult,
-};
+use super::frame::{cell, heads, minus, scroll};
+use super::svg::scale::Scale as Place;
+use super::svg::{colour, forest};
+use crate::model::result::{ArmResult, Comparison, ExperimentResult, Kind, TTest, WorkloadResult};
 use crate::report::outline::{self, Named};
 use crate::report::quantity::{Scale, chosen_percent, count, percent, spread};
-use crate::report::text::plain;
-use crate::report::wording::{signed_effect, signed_interval};
+use crate::report::wording::{self, signed_effect, signed_interval};
 
-/// Every metric of every arm; the control below the arms.
-pub(super) fn measured(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Markup {
+/// Headings of the table of values. The style aligns its cells, and names them on a narrow screen.
+const HEADS: [&str; 9] = [
+    "Arm",
+    "Median",
+    "Mean",
+    "CV",
+    "Change",
+    "95 % interval",
+    "Interval and margin",
+    "Verdict",
+    "Values, in the order of the run",
+];
+
+/// Every metric of every arm, with every value; the control below the arms.
+pub(super) fn measured(e: &ExperimentResult, w: &WorkloadResult) -> Markup {
     let there = |name: &str| w.arms.iter().any(|arm| arm.samples.contains_key(name));
-    let primary = outline::primary(e, w).map(|(name, _)| name);
     let content = html! {
-        table {
-            (heads(&[
-                "Metric", "Arm", ">n", ">Min", ">Median", ">Mean", ">Max", ">CV", ">Change",
-                "95 % interval", "Verdict",
-            ]))
-            @for (i, named) in outline::metrics(e).into_iter().enumerate() {
-                @if there(named.0) || primary == Some(named.0) {
-                    (group(&format!("{id}m{i}"), w, named))
-                }
+        table.measured {
+            (heads(&HEADS))
+            @for named in outline::metrics(e) {
+                @if there(named.0) { (group(w, named)) }
             }
         }
     };
     scroll("Measured values", &content)
 }
 
-fn group(id: &str, w: &WorkloadResult, (name, metric): Named<'_>) -> Markup {
+/// The rows of a metric. Their values share a unit, and their pictures a scale.
+fn group(w: &WorkloadResult, (name, metric): Named<'_>) -> Markup {
     let all = w.arms.iter().flat_map(|arm| outline::values(arm, name));
     let scale = Scale::of(&metric.unit, all);
-    let rows: Vec<(usize, &ArmResult)> = w
-        .arms
-        .iter()
-        .enumerate()
-        .filter(|(_, arm)| arm.samples.contains_key(name) || arm.na.is_some())
-        .collect();
+    let comparisons = outline::comparisons(w, name);
+    let sampled = comparisons.iter().copied().filter(|c| c.ci95_pct.is_some());
+    let place = forest::scale(sampled);
+    let rows = w.arms.iter().enumerate();
+    let rows = rows.filter(|(_, arm)| arm.samples.contains_key(name));
+    let in_rows = |c: &Comparison| {
+        let own = outline::comparison(w, &c.arm, name);
+        own.is_some_and(|own| own.baseline == c.baseline)
+    };
     html! {
-        tbody.group {
-            @for (i, (place, arm)) in rows.into_iter().enumerate() {
-                (row(if i == 0 { Some(id) } else { None }, w, (name, metric), place, arm, &scale))
+        tbody {
+            tr {
+                th colspan=(HEADS.len()) scope="rowgroup" {
+                    (cell(name)) ", " (wording::better(metric))
+                    @if !scale.symbol().is_empty() { ", in " (scale.symbol()) }
+                }
+            }
+            @for (i, arm) in rows {
+                @let c = outline::comparison(w, &arm.name, name);
+                tr {
+                    td class=(colour(i)) { (cell(&arm.name)) }
+                    (values(metric.kind, name, arm, &scale))
+                    @match c {
+                        Some(c) => (compared(c, place.as_ref())),
+                        None => {
+                            td {} td {} td {}
+                            td { @if i == 0 && w.arms.len() > 1 { "baseline" } }
+                        }
+                    }
+                    td { (listed(metric.kind, arm.samples.get(name), &scale)) }
+                }
+            }
+            @for c in comparisons.into_iter().filter(|c| !in_rows(c)) {
+                tr {
+                    td { (cell(&c.arm)) " against " (cell(&c.baseline)) }
+                    td {} td {} td {}
+                    (compared(c, place.as_ref()))
+                }
             }
             (control(w, name, &scale))
         }
     }
 }
 
-fn row(
-    id: Option<&str>,
-    w: &WorkloadResult,
-    (name, metric): Named<'_>,
-    place: usize,
-    arm: &ArmResult,
-    scale: &Scale,
-) -> Markup {
-    let c = outline::comparison(w, &arm.name, name);
+/// The cells from the change to the verdict.
+fn compared(c: &Comparison, place: Option<&Place>) -> Markup {
     html! {
-        tr {
-            @if let Some(id) = id {
-                th scope="row" id=(id) { code { (Name(name)) } }
-            } @else {
-                td {}
+        td { (minus(&signed_effect(c))) }
+        td { (minus(&signed_interval(c).unwrap_or_default())) }
+        td {
+            @if let Some(place) = place.filter(|_| c.ci95_pct.is_some()) {
+                (forest::cell(c, place))
             }
-            td { (arms::key(place, false)) (Name(&arm.name)) }
-            @if let Some(reason) = &arm.na {
-                td.wrap colspan="9" { "n/a: " bdi { (plain(reason)) } }
-            } @else {
-                (values(metric, name, arm, scale))
-                td.number { (minus(&c.map(signed_effect).unwrap_or_default())) }
-                td { (minus(&c.and_then(signed_interval).unwrap_or_default())) }
-                td {
-                    @match c {
-                        Some(c) => (verdict(c.verdict)),
-                        None => @if place == 0 && w.arms.len() > 1 { "baseline" },
-                    }
-                }
+        }
+        td class={ "v " (wording::word(c.verdict)) } { (wording::word(c.verdict)) }
+    }
+}
+
+/// The cells from the median to the CV.
+fn values(kind: Kind, name: &str, arm: &ArmResult, scale: &Scale) -> Markup {
+    let show = |v: f64| minus(&scale.number(v));
+    let summary = arm.summary.get(name);
+    let cv = summary.and_then(|s| s.cv_pct);
+    html! {
+        td { (outline::typical(arm, name).map_or("–".to_owned(), show)) }
+        @match kind {
+            Kind::Exact => { td {} td { "exact" } }
+            Kind::Sampled => {
+                td { (summary.map_or(String::new(), |s| show(s.mean))) }
+                td { (cv.map_or(String::new(), |cv| format!("{}\u{a0}%", spread(cv)))) }
             }
         }
     }
 }
 
-/// The cells from n to CV.
-fn values(metric: &Metric, name: &str, arm: &ArmResult, scale: &Scale) -> Markup {
-    let show = |v: f64| minus(&scale.show(v));
-    html! {
-        @if metric.kind == Kind::Exact {
-            td.number { "exact" }
-            td {}
-            td.number { (outline::typical(arm, name).map_or("–".to_owned(), show)) }
-            td {} td {} td {}
-        } @else if let Some(s) = arm.summary.get(name) {
-            td.number { (count(s.n as u64)) }
-            @for value in [s.min, s.median, s.mean, s.max] { td.number { (show(value)) } }
-            td.number { (s.cv_pct.map_or(String::new(), |cv| format!("{} %", spread(cv)))) }
-        } @else {
-            td.number { (outline::values(arm, name).len()) }
-            td {}
-            td.number { (outline::typical(arm, name).map_or("–".to_owned(), show)) }
-            td {} td {} td {}
-        }
-    }
+/// The values of a sampled metric, one after the other; a dash for a missing one.
+fn listed(kind: Kind, samples: Option<&Vec<Option<f64>>>, scale: &Scale) -> String {
+    let show = |v: &Option<f64>| v.map_or("–".to_owned(), |v| minus(&scale.number(v)));
+    let samples = samples
+        .filter(|_| kind == Kind::Sampled)
+        .into_iter()
+        .flatten();
+    samples.map(show).collect::<Vec<_>>().join(" ")
 }
 
 fn control(w: &WorkloadResult, name: &str, scale: &Scale) -> Markup {
     let Some(control) = w.control.get(name) else {
         return html! {};
     };
-    let values = outline::control_values(w, name);
-    let at = |q| outline::quantile(&values, q).map_or(String::new(), |v| minus(&scale.show(v)));
+    let median = outline::median(&outline::control_values(w, name));
     html! {
         tr.control {
-            td {}
-            td { (arms::key(0, true)) "control" }
-            td.number { (values.len()) }
-            td.number { (at(0.0)) }
-            td.number { (at(0.5)) }
-            td {}
-            td.number { (at(1.0)) }
-            td {}
-            td colspan="3" {
+            td { "control" }
+            td { (median.map_or("–".to_owned(), |v| minus(&scale.number(v)))) }
+            td {} td {} td {}
+            td {
                 @if control.failed { b { "control failed" } ", " }
                 @if let Some(floor) = control.floor_pct { "noise floor " (percent(floor)) }
             }
+            td {} td {}
+            td { (listed(Kind::Sampled, Some(&control.samples), scale)) }
         }
     }
 }
@@ -135,20 +150,20 @@ fn control(w: &WorkloadResult, name: &str, scale: &Scale) -> Markup {
 /// Headings of the table of tests.
 const TESTS: [&str; 15] = [
     "Comparison",
-    ">Blocks",
-    ">Margin",
-    ">Adjusted interval",
-    ">Level",
-    ">Paired t",
-    ">p",
-    ">Sign-flip p",
-    ">Welch t",
-    ">p",
-    ">Mann-Whitney p",
-    ">Variance ratio",
-    ">p",
-    ">Could detect",
-    ">Blocks needed",
+    "Blocks",
+    "Margin",
+    "Adjusted interval",
+    "Level",
+    "Paired t",
+    "p",
+    "Sign-flip p",
+    "Welch t",
+    "p",
+    "Mann-Whitney p",
+    "Variance ratio",
+    "p",
+    "Could detect",
+    "Blocks needed",
 ];
 
 /// Every test of every comparison, collapsed.
@@ -159,7 +174,7 @@ pub(super) fn tests(w: &WorkloadResult) -> Markup {
         .filter(|c| c.ci95_pct.is_some())
         .collect();
     let content = html! {
-        table {
+        table.tests {
             (heads(&TESTS))
             tbody { @for c in &tested { (test(c)) } }
         }
@@ -192,7 +207,7 @@ fn test(c: &Comparison) -> Markup {
         Some(chosen_percent(c.margin_pct)),
         adjusted,
         c.level
-            .map(|level| chosen_percent((level * 1e6).round() / 1e4)),
+            .map(|level| chosen_percent((level * 1e4).round() / 1e2)),
         c.paired.as_ref().map(t),
         c.paired.map(|t| p(t.p)),
         c.sign_flip_p.map(p),
@@ -206,10 +221,8 @@ fn test(c: &Comparison) -> Markup {
     ];
     html! {
         tr {
-            th scope="row" {
-                code { (Name(&c.metric)) } ", " (Name(&c.arm)) " against " (Name(&c.baseline))
-            }
-            @for cell in cells { td.number { (cell.unwrap_or_default()) } }
+            td { (cell(&c.metric)) ", " (cell(&c.arm)) " against " (cell(&c.baseline)) }
+            @for cell in cells { td { (cell.unwrap_or_default()) } }
         }
     }
 }

@@ -1,99 +1,63 @@
-//! The conclusions, at the top of the page.
+//! The conclusions: a sentence for each comparison, with its verdict and its picture.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 
-use super::frame::{Name, heads, minus, scroll, verdict, warnings};
+use super::frame::{Name, minus, verdict};
 use super::svg::forest;
 use super::svg::scale::Scale;
-use crate::model::result::ResultFile;
+use crate::model::result::ExperimentResult;
 use crate::report::outline::{self, Finding};
-use crate::report::wording::{self, signed_effect, signed_interval};
+use crate::report::quantity::count;
+use crate::report::{told, wording};
 
-/// The verdicts of all experiments, and the warnings about the run.
-pub(super) fn section(file: &ResultFile) -> Markup {
-    let found = outline::findings(file);
+/// Columns of an arm's name in a sentence.
+const ARM_COLUMNS: usize = 26;
+
+/// The verdicts of an experiment, a line each. Their pictures share a scale, so that workloads can
+/// be compared at a glance.
+pub(super) fn lines(e: &ExperimentResult, found: &[Finding<'_>]) -> Markup {
+    let scale = forest::scale(found.iter().map(|finding| finding.comparison));
     html! {
-        section aria-labelledby="verdicts" {
-            h2 id="verdicts" { "Verdicts" }
-            @if found.is_empty() {
-                p { "No verdict: nothing was compared." }
-            } @else {
-                p { (wording::tally(&outline::tally(&found))) "." }
-                (scroll("Verdicts", &table(file, &found)))
-            }
-            (warnings(&file.run.warnings, "warnings"))
+        @if !found.is_empty() {
+            ol.lines { @for finding in found { (line(e, finding, scale.as_ref())) } }
         }
+        @if let Some(scale) = &scale { div.ruler { (forest::ruler(scale, ends(e, found))) } }
     }
 }
 
-/// The first is left out for a single experiment.
-const HEADS: [&str; 8] = [
-    "Experiment",
-    "Workload",
-    "Arm",
-    "Against",
-    "Verdict",
-    ">Change",
-    "95 % interval",
-    "Interval and margin",
-];
-
-fn table(file: &ResultFile, found: &[Finding<'_>]) -> Markup {
-    let many = file.experiments.len() > 1;
-    html! {
-        table {
-            (heads(&HEADS[usize::from(!many)..]))
-            @for group in found.chunk_by(|a, b| key(a) == key(b)) {
-                @let scale = shared(found, group);
-                tbody.group {
-                    @for (i, finding) in group.iter().enumerate() {
-                        (row(file, finding, i == 0, many, scale))
-                    }
-                }
-            }
-        }
-    }
+/// The words for less and more of the primary metric, if all workloads have the same words.
+fn ends(e: &ExperimentResult, found: &[Finding<'_>]) -> (&'static str, &'static str) {
+    let metrics = found.iter().map(|finding| &e.workloads[finding.workload]);
+    let mut all = metrics.filter_map(|w| Some(wording::ends(outline::primary(e, w)?.1)));
+    let first = all.next();
+    let same = first.filter(|first| all.all(|other| other == *first));
+    same.unwrap_or(("less", "more"))
 }
 
-fn key(finding: &Finding<'_>) -> (usize, usize) {
-    (finding.experiment, finding.workload)
-}
-
-/// One scale for an experiment, so that its workloads can be compared at a glance.
-fn shared(found: &[Finding<'_>], group: &[Finding<'_>]) -> Option<Scale> {
-    let experiment = group.first()?.experiment;
-    let same = found
-        .iter()
-        .filter(|f| f.experiment == experiment)
-        .map(|f| f.comparison);
-    forest::scale(same, 5.0, forest::CELL.0 - 5.0)
-}
-
-fn row(
-    file: &ResultFile,
-    finding: &Finding<'_>,
-    first: bool,
-    many: bool,
-    scale: Option<Scale>,
-) -> Markup {
-    let (e, c) = (&file.experiments[finding.experiment], finding.comparison);
+fn line(e: &ExperimentResult, finding: &Finding<'_>, scale: Option<&Scale>) -> Markup {
+    let (w, c) = (&e.workloads[finding.workload], finding.comparison);
     let place = format!("#e{}w{}", finding.experiment, finding.workload);
-    let workload = &e.workloads[finding.workload].name;
+    let names = told::labels(&[&c.baseline, &c.arm], ARM_COLUMNS);
+    let pair = [names[0].as_str(), names[1].as_str()];
+    let said = outline::primary(e, w).map(|(_, metric)| told::answer(metric, c, pair));
     html! {
-        tr {
-            @if many { td { @if first { (Name(&e.name)) } } }
-            @if first {
-                th scope="row" { a href=(place) { (Name(workload)) } }
-            } @else {
-                td {}
-            }
-            td { (Name(&c.arm)) }
-            td { (Name(&c.baseline)) }
-            td { (verdict(c.verdict)) }
-            td.number { (minus(&signed_effect(c))) }
-            td { (minus(&signed_interval(c).unwrap_or_default())) }
-            td.chart { @if let Some(scale) = scale { (forest::cell(c, &scale)) } }
+        li data-pct=(format!("{:.3}", c.effect_pct)) {
+            a href=(place) { (Name(&w.name)) }
+            (verdict(c.verdict))
+            bdi { (minus(&said.unwrap_or_default())) }
+            @if let Some(scale) = scale { (forest::cell(c, scale)) }
+        }
+    }
+}
+
+/// The number of occurrences of each verdict: `3 keep`, `1 revert`.
+pub(super) fn tally(found: &[Finding<'_>]) -> Markup {
+    html! {
+        @if found.is_empty() { span.note { "nothing was compared" } }
+        @for (verdict, n) in outline::tally(found) {
+            @let word = wording::word(verdict);
+            span class={ "v " (word) } { (count(n as u64)) " " (word) } " "
         }
     }
 }

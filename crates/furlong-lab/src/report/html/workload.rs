@@ -1,39 +1,35 @@
-//! One workload: verdicts in words, figures, tables.
+//! One workload, folded: verdicts in full, figures, tables.
 #![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 
-use super::arms;
 use super::frame::{Name, minus, verdict, warnings};
-use super::svg::{forest, order, strip};
+use super::svg::{order, strip};
 use super::tables;
-use crate::model::result::{ExperimentResult, Kind, WorkloadResult};
+use crate::model::result::{Comparison, ExperimentResult, Verdict, WorkloadResult};
 use crate::report::outline::{self, Named};
-use crate::report::picture::picture;
 use crate::report::text::{called, plain, shorten};
 use crate::report::{terminal, wording};
+use furlong_stats::verdict::BLOCKS_MIN;
 
-/// Columns of the ministat picture.
-const PICTURE_COLUMNS: usize = 72;
-/// Columns of a name in a caption.
-const NAME_COLUMNS: usize = 60;
+/// Columns of a name in a heading.
+const NAME_COLUMNS: usize = 120;
 
-/// The workload's part of the page.
-pub(super) fn section(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Markup {
+/// The workload's part of the page. A link to `id` leads to its content, which unfolds it.
+pub(super) fn section(id: &str, e: &ExperimentResult, w: &WorkloadResult, look: Look) -> Markup {
     let params = terminal::params(w);
+    let name = html! { bdi { (shorten(&called(&w.name), NAME_COLUMNS)) } };
     html! {
-        section.workload {
-            h3 id=(id) { bdi { (shorten(&called(&w.name), 2 * NAME_COLUMNS)) } }
-            p.meta {
+        details.workload open[look.open] {
+            summary { @if look.nested { h4 { (name) } } @else { h3 { (name) } } }
+            p.meta id=(id) {
                 (wording::blocks(w.blocks.len() as u64))
                 @if !params.is_empty() { "; " bdi { (params) } }
             }
             @if let Some(primary) = outline::primary(e, w) {
-                (sentences(e, w))
+                (sentences(w, primary))
                 (warnings(&w.warnings, "warnings"))
-                (figures(id, e, w, primary))
-                (tables::measured(id, e, w))
-                (tables::tests(w))
+                (content(e, w, primary))
             } @else {
                 p { "No metric was measured." }
                 (warnings(&w.warnings, "warnings"))
@@ -42,16 +38,25 @@ pub(super) fn section(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Mar
     }
 }
 
-/// The verdicts in words, and the arms that could not run.
-fn sentences(e: &ExperimentResult, w: &WorkloadResult) -> Markup {
+/// The form of a workload's part.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    /// Unfolded from the start.
+    pub(super) open: bool,
+    /// Under the heading of its experiment.
+    pub(super) nested: bool,
+}
+
+/// Sentences for the verdicts of the primary metric that need more than their line at the top, and
+/// the arms that could not run.
+fn sentences(w: &WorkloadResult, (primary, metric): Named<'_>) -> Markup {
+    let open = |c: &Comparison| c.verdict == Verdict::Inconclusive || c.by_node.is_some();
     html! {
         ul.plain {
-            @for ((name, metric), c) in outline::worth_saying(e, w) {
-                @let (_, _, rest) = wording::sentence(name, metric, c, w);
+            @for c in outline::comparisons(w, primary).into_iter().filter(|c| open(c)) {
+                @let (_, _, rest) = wording::sentence(primary, metric, c, w);
                 li {
-                    (verdict(c.verdict)) " "
-                    @if !metric.primary { code { (Name(name)) } ", " }
-                    (Name(&c.arm)) " against " (Name(&c.baseline)) ": "
+                    (verdict(c.verdict)) " " (Name(&c.arm)) " against " (Name(&c.baseline)) ": "
                     bdi { (minus(&rest)) } "."
                 }
             }
@@ -64,99 +69,22 @@ fn sentences(e: &ExperimentResult, w: &WorkloadResult) -> Markup {
     }
 }
 
-fn figures(id: &str, e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_>) -> Markup {
-    let (name, metric) = primary;
-    let of = |name: &str| outline::comparisons(w, name);
-    let main: Vec<forest::Entry<'_>> = of(name).into_iter().map(|c| (primary, c)).collect();
-    let others: Vec<forest::Entry<'_>> = outline::secondary(e, w, Kind::Sampled)
-        .into_iter()
-        .flat_map(|named| of(named.0).into_iter().map(move |c| (named, c)))
-        .collect();
+/// Figures and tables. Too few blocks for a verdict are too few for a figure or a test: the table
+/// has all their values.
+fn content(e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_>) -> Markup {
+    let enough = w.blocks.len() >= BLOCKS_MIN;
     html! {
-        p.meta { code { (shorten(name, NAME_COLUMNS)) } ", " (wording::better(metric)) ":" }
-        div.figures {
-            div {
-                (figure(
-                    forest::draw(&format!("{id}f"), w, &main, true),
-                    "Intervals against the margin.",
-                    "Thick: 95 %; thin: adjusted for several claims. The band is the margin, the \
-                     dotted lines are the noise floor of this run, which decides nothing.",
-                ))
-                (figure(
-                    order::draw(&format!("{id}o"), w, primary),
-                    "In the order of the run.",
-                    "Distance of each value from the arm's own median; the line is the running \
-                     median, from twelve values on. A slope is drift; a step or a burst is a \
-                     disturbance.",
-                ))
-                (figure(
-                    forest::draw(&format!("{id}g"), w, &others, false),
-                    "The other metrics.",
-                    "Change against the baseline, as above.",
-                ))
-            }
-            div {
-                (figure(
-                    strip::draw(&format!("{id}s"), w, primary),
-                    "Every value.",
-                    "One dot is one process. Shaded: the middle half; line and number: the median.",
-                ))
-                (ministat(w, primary))
+        @if enough {
+            div.figures {
+                (figure(strip::draw(w, primary), "Every value."))
+                (figure(order::draw(w, primary), "In the order of the run."))
             }
         }
-        (small_multiples(id, e, w))
+        (tables::measured(e, w))
+        @if enough { (tables::tests(w)) }
     }
 }
 
-fn figure(drawn: Option<Markup>, title: &str, about: &str) -> Markup {
-    html! {
-        @if let Some(drawn) = drawn {
-            figure { figcaption { b { (title) } " " (about) } (drawn) }
-        }
-    }
-}
-
-/// The distributions of the other sampled metrics, collapsed.
-fn small_multiples(id: &str, e: &ExperimentResult, w: &WorkloadResult) -> Markup {
-    let drawn: Vec<(&str, Markup)> = outline::secondary(e, w, Kind::Sampled)
-        .into_iter()
-        .enumerate()
-        .filter_map(|(i, named)| Some((named.0, strip::draw(&format!("{id}s{i}"), w, named)?)))
-        .collect();
-    html! {
-        @if !drawn.is_empty() {
-            details {
-                summary { "Every value of the other metrics" }
-                div.figures {
-                    @for (name, drawn) in drawn {
-                        figure { figcaption { code { (shorten(name, NAME_COLUMNS)) } } (drawn) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn ministat(w: &WorkloadResult, (name, _): Named<'_>) -> Markup {
-    let Some(drawn) = picture(w, name, PICTURE_COLUMNS) else {
-        return html! {};
-    };
-    let place = |arm: &str| w.arms.iter().position(|a| a.name == arm).unwrap_or(0);
-    html! {
-        figure {
-            figcaption {
-                b { "The same values, drawn by ministat." } " "
-                @for (i, (symbol, arm)) in drawn.legend.iter().enumerate() {
-                    @if i > 0 { ", " }
-                    (arms::key(place(arm), false)) code { (symbol) } " " (Name(arm))
-                }
-                @if drawn.is_shared() { ", " code { (drawn.overlap) } " several" }
-                @if drawn.left_out > 0 { "; " (drawn.left_out) " more arms are not drawn" }
-                "."
-            }
-            div.scroll tabindex="0" role="group" aria-label="Picture in characters" {
-                pre { (drawn.text) }
-            }
-        }
-    }
+fn figure(drawn: Option<Markup>, title: &str) -> Markup {
+    html! { @if let Some(drawn) = drawn { figure { figcaption { b { (title) } } (drawn) } } }
 }

@@ -19,15 +19,14 @@ pub(super) fn render(sheet: &Sheet, version: &str) -> String {
 
 /// The content under the title.
 pub(crate) fn parts(sheet: &Sheet) -> Markup {
-    html! { @for (number, part) in sheet.parts.iter().enumerate() { (part_of(number, part)) } }
+    html! { @for part in &sheet.parts { (part_of(part)) } }
 }
 
-fn part_of(number: usize, part: &Part) -> Markup {
+fn part_of(part: &Part) -> Markup {
     match part {
-        Part::Pairs(pairs) => {
-            let picture = pairs::draw(&format!("p{number}"), pairs);
-            html! { @if let Some(picture) = picture { (picture) } }
-        }
+        Part::Pairs(pairs) => html! {
+            @if let Some(picture) = pairs::draw(pairs) { (picture) }
+        },
         Part::Heading(text) => html! { h2 { bdi { (called(text)) } } },
         Part::Subheading(text) => html! { h3 { bdi { (called(text)) } } },
         Part::Code(text) => html! { pre { (text) } },

@@ -158,7 +158,7 @@ impl Page {
         }
         self.gap();
         let names: Vec<&str> = w.arms.iter().map(|arm| arm.name.as_str()).collect();
-        let short = labels(&names, NAME_MAX.min(self.style.width / 3));
+        let short = told::labels(&names, NAME_MAX.min(self.style.width / 3));
         let label = |name: &str| {
             let place = names.iter().position(|known| *known == name);
             place.map_or("", |place| short[place].as_str())
@@ -187,7 +187,7 @@ impl Page {
         let bar_max = names_max.saturating_sub(longest(w) + 2).min(BAR_MAX);
         let names_width = longest(w).min(names_max);
         let names: Vec<&str> = w.arms.iter().map(|arm| arm.name.as_str()).collect();
-        let names = labels(&names, names_width);
+        let names = told::labels(&names, names_width);
         for ((arm, summary), figure) in names.iter().zip(summaries).zip(figures) {
             let mut row = format!(
                 "{arm}{}  {}{figure}",
@@ -247,20 +247,6 @@ fn silent_arms(e: &ExperimentResult) -> Vec<String> {
         }
     }
     reasons
-}
-
-/// Names of at most `columns`, cut at their ends, or at their beginnings if they differ only there.
-fn labels(names: &[&str], columns: usize) -> Vec<String> {
-    let cut: Vec<String> = names.iter().map(|name| shorten(name, columns)).collect();
-    let alike = |label: &String| cut.iter().filter(|other| *other == label).count() > 1;
-    if !cut.iter().any(alike) {
-        return cut;
-    }
-    let end = |name: &&str| {
-        let turned: String = plain(name).chars().rev().collect();
-        shorten(&turned, columns).chars().rev().collect()
-    };
-    names.iter().map(end).collect()
 }
 
 /// Columns of the longest name.

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::piece::{boxed, link, load, machine, time};
 use crate::history::difference::{Differences, differences};
 use crate::history::difference_page;
+use crate::history::page::minutes;
 use crate::model::result::{ExperimentResult, ResultFile, Run, WorkloadResult};
 use crate::record::store::Store;
 use crate::report::finite;
@@ -37,7 +38,7 @@ pub(super) fn page(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
     }
     let (before, after) = (load(store, base)?.result, load(store, with)?.result);
     let mut page = Page::new(&format!("Run {} against {}", plain(with), plain(base)));
-    page.crumb("Experiments", &Route::home());
+    page.crumb("History", &Route::home());
     let (here, there) = (&before.run.machine, &after.run.machine);
     page.content = if here.id != there.id && !pair.across {
         elsewhere(&before.run, &after.run, pair)
@@ -61,30 +62,33 @@ pub(super) fn page(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
 fn choice(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
     let offered = store.latest_runs(OFFERED)?;
     let field = |name: &str, label: &str, known: &Option<String>| {
+        let is_chosen = |id: &String| known.as_ref() == Some(id);
+        let older = known
+            .iter()
+            .filter(|id| offered.iter().all(|run| run.id != **id));
         html! {
             p {
                 label for=(name) { (label) }
-                input id=(name) name=(name) value=[known.as_deref()] list="runs" required
-                    autocomplete="off";
+                select id=(name) name=(name) {
+                    @for id in older { option value=(id) selected { (plain(id)) } }
+                    @for run in &offered {
+                        option value=(run.id) selected[is_chosen(&run.id)] {
+                            (minutes(&plain(&run.started))) ", " (plain(&run.machine.host)) ", "
+                            (plain(&run.id)) " " (plain(run.tag.as_deref().unwrap_or_default()))
+                        }
+                    }
+                }
             }
         }
     };
     let mut page = Page::new("Compare two runs");
-    page.crumb("Experiments", &Route::home());
+    page.crumb("History", &Route::home());
     page.content = html! {
         p { "Compares one run with another, workload by workload. The lists of an experiment's "
             "runs offer the same comparison with two clicks." }
         form.filter action=(Route::Compare(Pair::default())) method="get" {
             (field("base", "Base", &pair.base))
             (field("with", "Against it", &pair.with))
-            datalist id="runs" {
-                @for run in &offered {
-                    option value=(run.id) {
-                        (plain(&run.started)) " " (plain(&run.machine.host)) " "
-                        (plain(run.tag.as_deref().unwrap_or_default()))
-                    }
-                }
-            }
             p { button type="submit" { "Compare" } }
         }
     };
@@ -135,14 +139,14 @@ fn changes(all: &Differences) -> Markup {
 /// The distributions of both runs; those of a workload share an axis.
 fn beside(before: &ResultFile, after: &ResultFile, metric: Option<&str>) -> Markup {
     html! {
-        @for (i, later) in after.experiments.iter().enumerate() {
+        @for later in &after.experiments {
             @let filed = later.filed_as();
             @if let Some(earlier) = before.experiments.iter().find(|e| e.filed_as() == filed) {
                 section {
                     h2 { bdi { (called(&later.name)) } ", every value" }
-                    @for (j, w) in later.workloads.iter().enumerate() {
+                    @for w in &later.workloads {
                         @if let Some(old) = earlier.workloads.iter().find(|o| o.name == w.name) {
-                            (distributions(&format!("d{i}-{j}"), later, old, w, metric))
+                            (distributions(later, old, w, metric))
                         }
                     }
                 }
@@ -152,7 +156,6 @@ fn beside(before: &ResultFile, after: &ResultFile, metric: Option<&str>) -> Mark
 }
 
 fn distributions(
-    id: &str,
     e: &ExperimentResult,
     old: &WorkloadResult,
     new: &WorkloadResult,
@@ -161,18 +164,15 @@ fn distributions(
     let Some(wanted) = e.wanted(metric, new) else {
         return html! {};
     };
-    let draw = |side: &str, own: &WorkloadResult, other: &WorkloadResult| {
-        strip::beside(&format!("{id}{side}"), own, wanted, &all(other, wanted))
+    let draw = |own: &WorkloadResult, other: &WorkloadResult| {
+        strip::beside(own, wanted, &all(other, wanted))
     };
     html! {
-        section.workload {
+        section {
             h3 { bdi { (called(&new.name)) } ", " code { (Name(wanted.0)) } }
             div.figures {
-                @for (side, role, drawn) in [
-                    ("b", "Base", draw("b", old, new)),
-                    ("w", "With", draw("w", new, old)),
-                ] {
-                    figure id=(format!("{id}{side}")) {
+                @for (role, drawn) in [("Base", draw(old, new)), ("With", draw(new, old))] {
+                    figure {
                         figcaption { b { (role) "." } " One dot is one process; the line and the "
                             "number: the median. Both on one axis." }
                         @match drawn {

@@ -61,7 +61,7 @@ pub(super) fn page(store: &Store, figure: &Figure) -> Result<Page, Refusal> {
     )?;
     let title = [&figure.workload, &figure.arm].map(|name| called(name));
     let mut page = Page::new(&title.join(", "));
-    page.crumb("Experiments", &Route::home());
+    page.crumb("History", &Route::home());
     page.crumb(&figure.experiment, &Route::experiment(&figure.experiment));
     let mut all = series(&past, Some(metric)).into_iter();
     page.content = match all.find(|one| one.arm == figure.arm) {
@@ -241,23 +241,20 @@ impl Subject<'_> {
         let points: Vec<Dot> = series.points.iter().map(dot).collect();
         let levels = levels(series, steps);
         let arms = &self.workload.arms;
-        let drawn = series_plot::draw(
-            "series",
-            &SeriesPlot {
-                title: &format!("{} from run to run", what(series)),
-                unit: if series.baseline.is_some() {
-                    ""
-                } else {
-                    &series.about.unit
-                },
-                arm: arms
-                    .iter()
-                    .position(|arm| arm.name == series.arm)
-                    .unwrap_or(0),
-                points: &points,
-                levels: &levels,
+        let drawn = series_plot::draw(&SeriesPlot {
+            title: &format!("{} from run to run", what(series)),
+            unit: if series.baseline.is_some() {
+                ""
+            } else {
+                &series.about.unit
             },
-        );
+            arm: arms
+                .iter()
+                .position(|arm| arm.name == series.arm)
+                .unwrap_or(0),
+            points: &points,
+            levels: &levels,
+        });
         html! {
             figure.series {
                 figcaption {

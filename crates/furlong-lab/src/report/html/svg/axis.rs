@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::scale::Scale;
-use super::{label, line};
+use super::{path, px, segment};
 use crate::report::html::frame::minus;
 use crate::report::quantity::fixed;
 
@@ -78,13 +78,19 @@ pub(in crate::report::html) fn horizontal(scale: &Scale, y: f64, unit: &str) -> 
     let (low, high) = scale.ends();
     let marks = ticks(low, high, 5);
     let last = marks.len().saturating_sub(1);
+    let mut drawn = segment(scale.at(low), y, scale.at(high), y);
+    for (at, _) in &marks {
+        drawn.push_str(&segment(scale.at(*at), y, scale.at(*at), y + 4.0));
+    }
     html! {
-        (line("axis", scale.at(low), y, scale.at(high), y))
-        @for (i, (at, text)) in marks.iter().enumerate() {
-            (line("axis", scale.at(*at), y, scale.at(*at), y + 4.0))
-            @let text = if i == last && !unit.is_empty() { format!("{text} {unit}") }
-                else { text.clone() };
-            (label("tick middle", scale.at(*at), y + 17.0, &text))
+        (path("axis", &drawn))
+        g.tick.middle {
+            @for (i, (at, text)) in marks.iter().enumerate() {
+                text x=(px(scale.at(*at).round())) y=(px((y + 17.0).round())) {
+                    (text)
+                    @if i == last && !unit.is_empty() { " " (unit) }
+                }
+            }
         }
     }
 }

@@ -9,12 +9,10 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 
 use super::scale::Scale;
-use super::{WIDTH, axis, figure, label, line, px};
+use super::{WIDTH, axis, colour, dots, figure, label, line, path, px, segment};
 use crate::model::result::{CONTROL, WorkloadResult};
-use crate::report::html::arms::Look;
-use crate::report::html::frame::minus;
 use crate::report::outline::{self, Named};
-use crate::report::quantity::{Scale as Unit, signed};
+use crate::report::quantity::Scale as Unit;
 use crate::report::text::shorten;
 
 /// Height of a panel's label.
@@ -23,17 +21,19 @@ const LABEL: f64 = 17.0;
 const PLOT: f64 = 44.0;
 /// Room for the numbers at the left.
 const LEFT: f64 = 44.0;
-/// Values from which on the running median is drawn, and the width of its window.
-const TREND_FROM: usize = 12;
+/// Blocks from which on there is a figure: the table lists fewer values in the same order.
+const BLOCKS_FROM: usize = 12;
+/// Values of a running median.
 const TREND_OVER: usize = 9;
 
 /// One panel.
 struct Panel {
     name: String,
-    look: Look,
-    hollow: bool,
-    /// Place in the run, distance from the median, and value, in the order of the run.
-    points: Vec<(f64, Option<f64>, Option<f64>)>,
+    colour: &'static str,
+    /// Class of the dots.
+    dots: &'static str,
+    /// Place in the run and distance from the median, in the order of the run.
+    points: Vec<(f64, Option<f64>)>,
 }
 
 /// Format of distances.
@@ -42,9 +42,12 @@ struct Distance {
     relative: bool,
 }
 
-/// The figure; `None` if there is no value.
-pub(in crate::report::html) fn draw(id: &str, w: &WorkloadResult, m: Named<'_>) -> Option<Markup> {
+/// The figure; `None` if there are few blocks, or no value.
+pub(in crate::report::html) fn draw(w: &WorkloadResult, m: Named<'_>) -> Option<Markup> {
     let (name, metric) = m;
+    if w.blocks.len() < BLOCKS_FROM {
+        return None;
+    }
     let unit = Unit::of(
         &metric.unit,
         w.arms.iter().filter_map(|a| outline::typical(a, name)),
@@ -56,60 +59,62 @@ pub(in crate::report::html) fn draw(id: &str, w: &WorkloadResult, m: Named<'_>) 
     };
     let panels = panels(w, name, &distance);
     let points = || panels.iter().flat_map(|p| &p.points);
-    let reach = points()
-        .filter_map(|(_, d, _)| *d)
-        .fold(0.0_f64, |reach, d| reach.max(d.abs()));
-    if !points().any(|(_, d, _)| d.is_some()) {
-        return None;
-    }
+    let distances = || points().filter_map(|(_, d)| *d);
+    distances().next()?;
+    let reach = distances().fold(0.0_f64, |reach, d| reach.max(d.abs()));
     let reach = if reach > 0.0 { reach * 1.08 } else { 1.0 };
-    let xs = Scale::over(points().map(|(x, _, _)| *x), 0.01, LEFT, WIDTH - 4.0)?;
+    let xs = Scale::over(points().map(|(x, _)| *x), 0.01, LEFT, WIDTH - 4.0)?;
     let ys = Scale::new(-reach, reach, PLOT, 0.0);
     let bottom = f64::from(u32::try_from(panels.len()).ok()?) * (LABEL + PLOT) + 4.0;
+    let places = || {
+        (0_u32..)
+            .map(|i| f64::from(i) * (LABEL + PLOT) + LABEL)
+            .zip(&panels)
+    };
+    let from = xs.at(xs.ends().0);
+    let across = |value: f64| -> String {
+        let ys = places().map(|(plot, _)| plot + ys.at(value));
+        ys.map(|y| segment(from, y, WIDTH, y)).collect()
+    };
+    let mark = axis::round_below(reach);
     let content = html! {
-        @for (panel, i) in panels.iter().zip(0_u32..) {
-            (panel.draw(f64::from(i) * (LABEL + PLOT), &xs, &ys, &distance))
+        (path("zero", &across(0.0)))
+        @if let Some((at, text)) = &mark {
+            (path("grid", &format!("{}{}", across(*at), across(-at))))
+            // All panels have the scale of the first.
+            @for (value, sign) in [(*at, "+"), (-at, "−")] {
+                (label("tick end", LEFT - 5.0, LABEL + ys.at(value) + 4.0,
+                    format!("{sign}{text} {}", distance.symbol()).trim_end()))
+            }
         }
+        @for (plot, panel) in places() { (panel.draw(plot, &xs, &ys)) }
         (axis::horizontal(&xs, bottom, ""))
         (label("tick", 0.0, bottom + 17.0, "block"))
     };
-    let title = format!("{} in the order of the run", shorten(name, 60));
-    let about = "One panel per arm: the distance of each value from the arm's own median, block by \
-                 block. A slope is drift of the machine; a step or a burst is a disturbance.";
-    Some(figure(
-        id,
-        bottom + axis::HEIGHT - 12.0,
-        &title,
-        about,
-        &content,
-    ))
+    let about = format!(
+        "{} in the order of the run: the distance of each value from its arm's median.",
+        shorten(name, 60)
+    );
+    Some(figure(bottom + axis::HEIGHT - 12.0, &about, &content))
 }
 
 fn panels(w: &WorkloadResult, metric: &str, distance: &Distance) -> Vec<Panel> {
-    let mut panels = vec![];
-    for (place, arm) in w.arms.iter().enumerate() {
-        if let Some(samples) = arm.samples.get(metric) {
-            let points = points(w, &arm.name, samples, distance);
-            let name = shorten(&arm.name, 36);
-            panels.push(Panel {
-                name,
-                look: Look::of(place),
-                hollow: false,
-                points,
-            });
-        }
-    }
-    if let Some(control) = w.control.get(metric) {
-        let points = points(w, CONTROL, &control.samples, distance);
-        let name = "control".to_owned();
-        panels.push(Panel {
-            name,
-            look: Look::of(0),
-            hollow: true,
-            points,
-        });
-    }
-    panels
+    let arms = w.arms.iter().enumerate();
+    let arms = arms.filter_map(|(place, arm)| {
+        Some(Panel {
+            name: shorten(&arm.name, 36),
+            colour: colour(place),
+            dots: "dots",
+            points: points(w, &arm.name, arm.samples.get(metric)?, distance),
+        })
+    });
+    let control = w.control.get(metric).map(|control| Panel {
+        name: CONTROL.to_owned(),
+        colour: colour(0),
+        dots: "dots again",
+        points: points(w, CONTROL, &control.samples, distance),
+    });
+    arms.chain(control).collect()
 }
 
 fn points(
@@ -117,19 +122,12 @@ fn points(
     arm: &str,
     samples: &[Option<f64>],
     distance: &Distance,
-) -> Vec<(f64, Option<f64>, Option<f64>)> {
+) -> Vec<(f64, Option<f64>)> {
     let values: Vec<f64> = samples.iter().flatten().copied().collect();
     let median = outline::median(&values).unwrap_or(0.0);
-    let mut points: Vec<_> = samples
-        .iter()
-        .enumerate()
-        .map(|(i, value)| {
-            (
-                place(w, arm, i),
-                value.map(|v| distance.of(v, median)),
-                *value,
-            )
-        })
+    let points = samples.iter().enumerate();
+    let mut points: Vec<_> = points
+        .map(|(i, value)| (place(w, arm, i), value.map(|v| distance.of(v, median))))
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points
@@ -162,66 +160,26 @@ impl Distance {
 }
 
 impl Panel {
-    fn draw(&self, top: f64, xs: &Scale, ys: &Scale, distance: &Distance) -> Markup {
-        let plot = top + LABEL;
-        let (_, high) = ys.ends();
-        let mark = axis::round_below(high);
-        let class = if self.hollow {
-            "arm dots hollow"
-        } else {
-            "arm dots"
-        };
-        let from = xs.at(xs.ends().0);
+    /// Draws the panel with its plot at this height.
+    fn draw(&self, plot: f64, xs: &Scale, ys: &Scale) -> Markup {
+        let there = self.points.iter().filter_map(|(x, d)| Some((*x, (*d)?)));
+        let placed = there.map(|(x, d)| (xs.at(x), plot + ys.at(d)));
         html! {
-            g class=(self.look.class()) {
-                (label("", LEFT, top + 13.0, &self.name))
-                (line("zero", from, plot + ys.at(0.0), WIDTH, plot + ys.at(0.0)))
-                @if let Some((at, text)) = mark {
-                    @for (value, sign) in [(at, "+"), (-at, "−")] {
-                        @let y = plot + ys.at(value);
-                        (line("grid", from, y, WIDTH, y))
-                        (label("tick end", LEFT - 5.0, y + 4.0,
-                            format!("{sign}{text} {}", distance.symbol()).trim_end()))
-                    }
-                }
-                @if let Some(path) = self.trend(xs, ys, plot) { path.trend d=(path) {} }
-                g class=(class) {
-                    @for (x, d, value) in &self.points {
-                        @if let (Some(d), Some(value)) = (d, value) {
-                            use href=(self.look.href()) x=(px(xs.at(*x)))
-                                y=(px(plot + ys.at(*d))) {
-                                title { (self.title(*x, *d, *value, distance)) }
-                            }
-                        }
-                    }
-                }
-                @for (x, _, _) in self.points.iter().filter(|(_, d, _)| d.is_none()) {
+            g class=(self.colour) {
+                (label("", LEFT, plot - 4.0, &self.name))
+                @if let Some(d) = self.trend(xs, ys, plot) { (path("trend", &d)) }
+                (dots(self.dots, placed))
+                @for (x, _) in self.points.iter().filter(|(_, d)| d.is_none()) {
                     (missing(xs.at(*x), plot + PLOT - 3.0))
                 }
             }
         }
     }
 
-    fn title(&self, x: f64, d: f64, value: f64, distance: &Distance) -> String {
-        let away = format!("{} {}", signed(d, 2), distance.symbol());
-        minus(&format!(
-            "block {}: {}, {}",
-            x.floor(),
-            distance.unit.show(value),
-            away.trim_end()
-        ))
-    }
-
     /// The running median.
     fn trend(&self, xs: &Scale, ys: &Scale, plot: f64) -> Option<String> {
-        let there: Vec<(f64, f64)> = self
-            .points
-            .iter()
-            .filter_map(|(x, d, _)| Some((*x, (*d)?)))
-            .collect();
-        if there.len() < TREND_FROM {
-            return None;
-        }
+        let there = self.points.iter().filter_map(|(x, d)| Some((*x, (*d)?)));
+        let there: Vec<(f64, f64)> = there.collect();
         let mut path = String::new();
         for window in there.windows(TREND_OVER) {
             let middle = outline::median(&window.iter().map(|(_, d)| *d).collect::<Vec<_>>())?;
@@ -229,14 +187,14 @@ impl Panel {
             let (x, y) = (xs.at(window[TREND_OVER / 2].0), plot + ys.at(middle));
             let _ = write!(path, "{command}{},{}", px(x), px(y));
         }
-        Some(path)
+        (!path.is_empty()).then_some(path)
     }
 }
 
 /// A cross at the place of a failed sample.
 fn missing(x: f64, y: f64) -> Markup {
     html! {
-        g.missing {
+        g {
             title { "no value" }
             (line("missing", x - 3.0, y - 3.0, x + 3.0, y + 3.0))
             (line("missing", x - 3.0, y + 3.0, x + 3.0, y - 3.0))

@@ -22,7 +22,7 @@ const SIDE: f64 = 8.0;
 const NAME_COLUMNS: usize = 30;
 
 /// The picture of these pairs; `None` if there is none.
-pub(in crate::report) fn draw(id: &str, pairs: &[Pair]) -> Option<Markup> {
+pub(in crate::report) fn draw(pairs: &[Pair]) -> Option<Markup> {
     let scale = scale(pairs)?;
     let bottom = ROW * f64::from(u32::try_from(pairs.len()).ok()?) + 6.0;
     let content = html! {
@@ -42,14 +42,9 @@ pub(in crate::report) fn draw(id: &str, pairs: &[Pair]) -> Option<Markup> {
             told(&pair.said)
         )
     });
-    let about = format!("{}.", said.collect::<Vec<_>>().join("; "));
-    let picture = figure(
-        id,
-        bottom + 38.0,
-        "Changes as published and as measured",
-        &about,
-        &content,
-    );
+    let said = said.collect::<Vec<_>>().join("; ");
+    let about = format!("Changes as published and as measured. {said}.");
+    let picture = figure(bottom + 38.0, &about, &content);
     Some(html! {
         figure {
             figcaption {

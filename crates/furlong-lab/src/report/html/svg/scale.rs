@@ -19,7 +19,10 @@ impl Scale {
     pub(in crate::report::html) fn new(low: f64, high: f64, from: f64, to: f64) -> Self {
         let (low, high) = if low > high { (high, low) } else { (low, high) };
         let (low, high) = if low == high {
-            let wider = (low.abs() * POINT_PART).max(f64::MIN_POSITIVE / POINT_PART);
+            let wider = match low.abs() {
+                0.0 => 1.0,
+                size => (size * POINT_PART).max(f64::MIN_POSITIVE),
+            };
             (low - wider, high + wider)
         } else {
             (low, high)
@@ -32,7 +35,8 @@ impl Scale {
         }
     }
 
-    /// A scale over all `values`, with the fraction `part` of their range as room at either end.
+    /// A scale over all `values`, with the fraction `part` of their range as room at either end. If
+    /// no value is negative, no part of the scale is: a time has no room below zero.
     pub(in crate::report::html) fn over(
         values: impl IntoIterator<Item = f64>,
         part: f64,
@@ -46,8 +50,12 @@ impl Scale {
             .into_iter()
             .filter(|v| v.is_finite())
             .fold(None, hull)?;
+        if low == 0.0 && high == 0.0 {
+            return Some(Self::new(0.0, 1.0, from, to));
+        }
         let room = (high / 2.0 - low / 2.0) * 2.0 * part;
-        let (wide_low, wide_high) = (low - room, high + room);
+        let least = if low < 0.0 { f64::NEG_INFINITY } else { 0.0 };
+        let (wide_low, wide_high) = ((low - room).max(least), high + room);
         let whole = wide_low.is_finite() && wide_high.is_finite();
         Some(if whole {
             Self::new(wide_low, wide_high, from, to)
@@ -103,6 +111,17 @@ mod tests {
         }
         let scale = Scale::over([5.0], 0.05, 0.0, 100.0).expect("one value");
         assert!((scale.at(5.0) - 50.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_scale_of_values_that_are_not_negative_has_no_negative_part() {
+        for values in [[0.0, 0.0], [0.0, 7.0], [f64::MIN_POSITIVE; 2], [1e-9, 4.0]] {
+            let scale = Scale::over(values, 0.05, 0.0, 100.0).expect("two values");
+            let (low, high) = scale.ends();
+            assert!(low >= 0.0 && high > low, "{values:?}: {low}..{high}");
+        }
+        let scale = Scale::over([-1.0, 4.0], 0.05, 0.0, 100.0).expect("two values");
+        assert!(scale.ends().0 < -1.0);
     }
 
     #[test]

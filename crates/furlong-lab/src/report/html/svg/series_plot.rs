@@ -4,8 +4,7 @@
 use maud::{Markup, html};
 
 use super::scale::Scale;
-use super::{WIDTH, axis, figure, label, line, px};
-use crate::report::html::arms::Look;
+use super::{WIDTH, axis, colour, figure, label, line, px};
 use crate::report::html::frame::minus;
 use crate::report::quantity::Scale as Unit;
 use crate::report::text::shorten;
@@ -23,7 +22,7 @@ pub(crate) struct SeriesPlot<'a> {
     pub(crate) title: &'a str,
     /// Unit of the values; empty for ratios.
     pub(crate) unit: &'a str,
-    /// The arm's place among those of the workload; it gives the colour and the shape.
+    /// The arm's place among those of the workload; it gives the colour.
     pub(crate) arm: usize,
     /// The runs, oldest first.
     pub(crate) points: &'a [Dot],
@@ -42,14 +41,13 @@ pub(crate) struct Dot {
 }
 
 /// The figure; `None` if there is no point.
-pub(crate) fn draw(id: &str, plot: &SeriesPlot<'_>) -> Option<Markup> {
+pub(crate) fn draw(plot: &SeriesPlot<'_>) -> Option<Markup> {
     let SeriesPlot { points, levels, .. } = plot;
     let unit = Unit::of(plot.unit, points.iter().map(|point| point.value));
     let ys = points.iter().map(|point| unit.scaled(point.value));
     let ys = Scale::over(ys, 0.08, TOP + PLOT, TOP)?;
     let last = f64::from(u32::try_from(points.len().saturating_sub(1)).ok()?);
     let xs = Scale::new(0.0, last, LEFT + 8.0, WIDTH - 8.0);
-    let look = Look::of(plot.arm);
     let (low, high) = ys.ends();
     let at = |place: usize| xs.at(f64::from(u32::try_from(place).unwrap_or(u32::MAX)));
     let content = html! {
@@ -63,7 +61,7 @@ pub(crate) fn draw(id: &str, plot: &SeriesPlot<'_>) -> Option<Markup> {
             (line("axis", at(place), TOP + PLOT, at(place), TOP + PLOT + 4.0))
             (label(&format!("tick {anchor}"), at(place), TOP + PLOT + 17.0, &from))
         }
-        g class=(look.class()) {
+        g class=(colour(plot.arm)) {
             @for (i, (from, level)) in levels.iter().enumerate() {
                 @let until = levels.get(i + 1).map_or(points.len(), |(next, _)| *next);
                 @let y = ys.at(unit.scaled(*level));
@@ -72,27 +70,24 @@ pub(crate) fn draw(id: &str, plot: &SeriesPlot<'_>) -> Option<Markup> {
                 @if i > 0 { (line("floor", begin, TOP, begin, TOP + PLOT)) }
                 (line("interval level", begin, y, end, y))
             }
-            g.arm.dots {
-                @for (place, point) in points.iter().enumerate() {
-                    use href=(look.href()) x=(px(at(place)))
-                        y=(px(ys.at(unit.scaled(point.value)))) {
-                        title { (minus(&point.about)) }
-                    }
+            @for (place, point) in points.iter().enumerate() {
+                @let y = ys.at(unit.scaled(point.value));
+                circle cx=(px(at(place))) cy=(px(y)) r="2.4" {
+                    title { (minus(&point.about)) }
                 }
             }
         }
     };
     let about = format!(
-        "{} runs, oldest first; {}. The table below has every value.",
+        "{}. {} runs, oldest first; {}. The table below has every value.",
+        shorten(plot.title, 100),
         points.len(),
         match levels.len() {
             0 | 1 => "one level".to_owned(),
             several => format!("{several} levels with a step between each two"),
         }
     );
-    let title = shorten(plot.title, 100);
-    let height = TOP + PLOT + axis::HEIGHT - 12.0;
-    Some(figure(id, height, &title, &about, &content))
+    Some(figure(TOP + PLOT + axis::HEIGHT - 12.0, &about, &content))
 }
 
 /// Half-way between a point and the one before it.
@@ -137,7 +132,7 @@ mod tests {
             points: &points,
             levels,
         };
-        draw("c", &plot).map(maud::PreEscaped::into_string)
+        draw(&plot).map(maud::PreEscaped::into_string)
     }
 
     #[test]
@@ -147,7 +142,7 @@ mod tests {
             &[(0, 1.05), (2, 2.05), (4, 3.0)],
         )
         .unwrap();
-        assert_eq!(svg.matches("<use ").count(), 5);
+        assert_eq!(svg.matches("<circle ").count(), 5);
         assert_eq!(svg.matches("class=\"interval level\"").count(), 3);
         assert_eq!(svg.matches("class=\"floor\"").count(), 2);
         assert!(svg.contains("time &lt;over&gt; time") && !svg.contains("<over>"));
