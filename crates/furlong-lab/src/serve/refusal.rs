@@ -94,7 +94,7 @@ impl Refusal {
     /// The refusal as a page.
     pub(super) fn page(&self) -> Page {
         let mut page = Page::new(self.title());
-        page.crumb("Experiments", &Route::home());
+        page.crumb("History", &Route::home());
         page.content = html! {
             p { bdi { (self.words()) } }
             p { a href=(Route::home()) { "All experiments" } }

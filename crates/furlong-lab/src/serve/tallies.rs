@@ -1,55 +1,131 @@
-//! Counts of a run's verdicts, for lists. They follow from the samples and are never stored. Those
-//! of a finished run do not change, and are cached.
+//! Summaries for lists: the verdicts of a run, and the latest ratios of an experiment. They follow
+//! from the samples and are never stored. Those of finished runs do not change, and are cached.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::model::result::Verdict;
+use crate::history::series::{Series, series};
+use crate::model::result::{ExperimentResult, Verdict};
 use crate::record::judged::{deciding, judged};
-use crate::record::store::{Fault, Saved, Status, Store};
+use crate::record::store::{Fault, Place, Status, Store};
 
 /// The number of occurrences of each verdict, in the order in which reports list them.
 pub(super) type Tally = Vec<(Verdict, usize)>;
 
-/// Most tallies in the cache; a full cache is cleared.
+/// Most summaries of a kind in the cache; a full cache is cleared.
 const KEPT: usize = 4096;
 
-/// The cached tallies, by run and experiment.
+/// Runs of a history in a small picture.
+const RUNS: u32 = 24;
+
+/// An experiment in one run.
+pub(super) struct Summary {
+    /// Name of the experiment.
+    pub(super) experiment: String,
+    /// Its question.
+    pub(super) question: String,
+    /// Its verdicts.
+    pub(super) tally: Tally,
+    /// The first workload with a comparison, and its primary metric.
+    figure: Option<(String, String)>,
+    /// The arms of that workload, the baseline first.
+    pub(super) arms: Vec<String>,
+}
+
+/// The cached summaries.
 #[derive(Default)]
-pub(super) struct Tallies(Mutex<HashMap<(String, String), Tally>>);
+pub(super) struct Tallies {
+    runs: Cache<String, Vec<Summary>>,
+    histories: Cache<(String, String, String), Vec<Series>>,
+}
 
 impl Tallies {
-    /// The verdicts of an experiment in a run.
+    /// The experiments of a run.
     ///
     /// # Errors
     ///
     /// The database's fault.
-    pub(super) fn of(&self, store: &Store, run: &str, experiment: &str) -> Result<Tally, Fault> {
-        let key = (run.to_owned(), experiment.to_owned());
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tally) = known().get(&key) {
-            return Ok(tally.clone());
-        }
-        let Some(saved) = store.load_of(run, experiment)? else {
-            return Ok(vec![]);
+    pub(super) fn of(&self, store: &Store, run: &str) -> Result<Arc<Vec<Summary>>, Fault> {
+        self.runs.get(run.to_owned(), || {
+            let saved = store.load(run)?;
+            let result = judged(&saved.result, saved.margin_pct);
+            let summaries = result.experiments.iter().map(summary).collect();
+            Ok((summaries, saved.status == Status::Finished))
+        })
+    }
+
+    /// The ratios of the arms to the baseline from run to run, on the workload of the summary.
+    ///
+    /// # Errors
+    ///
+    /// The database's fault.
+    pub(super) fn history(
+        &self,
+        store: &Store,
+        place: &Place,
+        run: &str,
+        summary: &Summary,
+    ) -> Result<Arc<Vec<Series>>, Fault> {
+        let Some((workload, metric)) = &summary.figure else {
+            return Ok(Arc::default());
         };
-        let tally = tally(&saved);
-        if saved.status == Status::Finished {
+        let (machine, experiment) = (&place.machine.id, &place.experiment);
+        let key = (machine.clone(), experiment.clone(), run.to_owned());
+        self.histories.get(key, || {
+            let past = store.series(machine, experiment, workload, metric, RUNS)?;
+            let mut all = series(&past, Some(metric));
+            all.retain(|one| one.baseline.is_some());
+            Ok((all, true))
+        })
+    }
+}
+
+fn summary(e: &ExperimentResult) -> Summary {
+    let verdicts: Vec<Verdict> = deciding(e).map(|(_, c)| c.verdict).collect();
+    let first = deciding(e).next();
+    let workload = first.and_then(|(name, _)| e.workloads.iter().find(|w| w.name == name));
+    let arms = workload.into_iter().flat_map(|w| &w.arms);
+    Summary {
+        experiment: e.name.clone(),
+        question: e.question.clone(),
+        tally: Verdict::tally(&verdicts),
+        figure: first.map(|(name, c)| (name.to_owned(), c.metric.clone())),
+        arms: arms.map(|arm| arm.name.clone()).collect(),
+    }
+}
+
+/// Values by key.
+struct Cache<K, V>(Mutex<HashMap<K, Arc<V>>>);
+
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V> Cache<K, V> {
+    /// The value of the key, which `make` makes if it is not known. It also tells whether the value
+    /// may be kept.
+    fn get(
+        &self,
+        key: K,
+        make: impl FnOnce() -> Result<(V, bool), Fault>,
+    ) -> Result<Arc<V>, Fault> {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = known().get(&key) {
+            return Ok(Arc::clone(value));
+        }
+        let (value, is_final) = make()?;
+        let value = Arc::new(value);
+        if is_final {
             let mut known = known();
             if known.len() >= KEPT {
                 known.clear();
             }
-            known.insert(key, tally.clone());
+            known.insert(key, Arc::clone(&value));
         }
-        Ok(tally)
+        Ok(value)
     }
-}
-
-fn tally(saved: &Saved) -> Tally {
-    let result = judged(&saved.result, saved.margin_pct);
-    let experiments = result.experiments.iter();
-    let found = experiments.flat_map(deciding);
-    let found: Vec<Verdict> = found.map(|(_, comparison)| comparison.verdict).collect();
-    Verdict::tally(&found)
 }

@@ -165,7 +165,10 @@ fn lists_are_turned_page_by_page_and_narrowed() {
         );
         let first = server.page("/");
         assert!(first.contains("Does it last?") && first.contains("lab-2"));
-        assert!(server.get("/").statements() == 1);
+        let latest = first.find("/runs/run299\"").unwrap();
+        assert!(latest < first.find("/runs/run290\"").unwrap());
+        assert_eq!(first.matches("class=\"spark\"").count(), 6, "{first}");
+        assert!(server.get("/").statements() == 2);
     });
 }
 
@@ -179,11 +182,11 @@ fn a_step_of_a_figure_is_told_and_drawn_and_stands_in_the_table() {
         says(&page, &["0.900 to 0.800, \u{2212}11.1\u{a0}%"]);
         assert_eq!(page.matches("class=\"interval level\"").count(), 2);
         // Every tenth of the hundred runs on this machine is a smoke run.
-        assert_eq!(page.matches("<use ").count(), 90);
+        assert_eq!(page.matches("<circle ").count(), 90);
         assert_eq!(page.matches("<th scope=\"row\">").count(), 90);
         assert!(server.get(path).statements() <= 22);
         let base = server.page("/metric?experiment=steady&workload=plain&arm=a&last=5");
-        assert_eq!(base.matches("<use ").count(), 5);
+        assert_eq!(base.matches("<circle ").count(), 5);
         assert!(base.contains("None by more than the margin."));
     });
 }
@@ -227,7 +230,7 @@ fn a_run_is_what_the_command_shows_of_it_in_every_form() {
         serde_json::from_str(&server.page(&format!("/runs/{id}.json"))).unwrap();
     assert_eq!(again, result);
     let page = server.page(&format!("/runs/{id}"));
-    assert!(page.contains("In the order of the run.") && page.contains("Every value."));
+    assert!(page.contains("Values, in the order of the run"));
     says(&page, &["tag <bdi>first</bdi>"]);
     let note = ["--note", "after all", "--pin"];
     home.ends(0, &[&["mark", id, "--db", "runs.db"][..], &note].concat());
@@ -235,4 +238,16 @@ fn a_run_is_what_the_command_shows_of_it_in_every_form() {
     says(&page, &["after all", "pinned"]);
     let store = Store::open_existing(&Location::File(home.path("runs.db"))).unwrap();
     assert_eq!(store.runs("").unwrap().len(), 1);
+}
+
+#[test]
+fn an_empty_history_says_what_to_type() {
+    let home = tempfile::tempdir().unwrap();
+    let location = Location::File(home.path().join("runs.db"));
+    drop(Store::open(&location).unwrap());
+    let server = Started::over(&location, &[]);
+    says(
+        &server.page("/"),
+        &["<code>furlong run</code>", "<code>furlong compare"],
+    );
 }

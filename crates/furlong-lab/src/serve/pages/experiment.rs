@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::piece::{boxed, link, machine, series_list, standing, time};
+use super::piece::{boxed, machine, series_list, standing, time};
 use crate::model::result::{ExperimentResult, Machine};
 use crate::record::store::{Cursor, Filter, Listed, Place, Store};
 use crate::report::html::frame::{Name, heads};
@@ -38,7 +38,7 @@ pub(super) fn page(
         None => None,
     };
     let mut page = Page::new(name);
-    page.crumb("Experiments", &Route::home());
+    page.crumb("History", &Route::home());
     page.content = html! {
         p.question { bdi { (question) } }
         (form(name, filter, &places))
@@ -111,7 +111,7 @@ fn list(name: &str, filter: &Filter, before: Option<Cursor>, runs: &[(Cursor, Li
         (true, true) => "Earlier runs that match",
     };
     let rows = html! {
-        (heads(&["Run", "Began", "Machine", "Profile", "Version", "Tag", "Note", "Base", "With"]))
+        (heads(&["Began", "Run", "Machine", "Profile", "Version", "Tag", "Note", "Base", "With"]))
         tbody {
             @for (place, (_, run)) in runs.iter().enumerate() { (row(place, runs.len(), run)) }
         }
@@ -138,10 +138,8 @@ fn row(place: usize, count: usize, run: &Listed) -> Markup {
     };
     html! {
         tr {
-            th scope="row" {
-                (link(&Route::run(&run.id), &run.id)) " " (standing(run.status, run.pinned))
-            }
-            td { (time(&run.started)) }
+            th scope="row" { a href=(Route::run(&run.id)) { (time(&run.started)) } }
+            td { (Name(&run.id)) " " (standing(run.status, run.pinned)) }
             td { (machine(&run.machine)) }
             td { (plain(&run.profile)) }
             td { (Name(&run.version)) }

@@ -2,8 +2,8 @@
 //!
 //! # Files
 //!
-//! - `home.rs`: every experiment; `experiment.rs`: its runs; `run.rs`: one of them; `file.rs`: the
-//!   same as a download.
+//! - `home.rs`: the latest runs and every experiment; `experiment.rs`: its runs; `run.rs`: one of
+//!   them; `file.rs`: the same as a download.
 //! - `compare.rs`: two runs; `series.rs`: a figure from run to run.
 //! - `piece.rs`: parts of several pages.
 #![forbid(unsafe_code)]

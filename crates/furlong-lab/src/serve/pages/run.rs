@@ -26,18 +26,20 @@ pub(super) fn page(store: &Store, id: &str) -> Result<Page, Refusal> {
     let saved = load(store, id)?;
     let others = others(store, &saved.result)?;
     let result = finite(&judged(&saved.result, saved.margin_pct));
-    let mut page = Page::new(&format!("Run {}", plain(id)));
-    page.crumb("Experiments", &Route::home());
+    let mut page = Page::new(&format!("Run {}: {}", plain(id), title(&result)));
+    page.crumb("History", &Route::home());
     if let [only] = result.experiments.as_slice() {
         page.crumb(&only.name, &Route::experiment(&only.filed_as()));
     }
     page.content = html! {
-        p.question { bdi { (title(&result)) } }
+        @if let [only] = result.experiments.as_slice() {
+            p.question { bdi { (plain(&only.question)) } }
+        }
         (about(&result.run))
         (signs(&saved, &others))
-        (taking(id))
-        (beside(&result, &others))
         (sections(&result))
+        (beside(&result, &others))
+        (taking(id))
     };
     Ok(page)
 }
