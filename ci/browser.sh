@@ -49,11 +49,15 @@ pages=("${1:-}")
 if [ "$#" -eq 0 ]; then
   # With all features that the tests have built them with.
   cargo build --quiet --workspace --bin furlong --example report
-  target/debug/examples/report "$made" rich compare hostile many-arms all-null empty
+  target/debug/examples/report "$made" rich compare everything hostile many-arms all-null empty
   target/debug/furlong \
     run iova-gap tree-order malloc-gate --profile smoke --db none --quiet --html "$made/real.html" >"$made/real.txt"
   pages=("$made"/*.html)
 fi
 for page in "${pages[@]}"; do
-  node "$browser/look.mjs" "$page" "${2:-target/browser}/$(basename "$page" .html)"
+  name=$(basename "$page" .html)
+  # As much as a quick run of all experiments has.
+  asked=("$page" "${2:-target/browser}/$name")
+  [ "$name" != everything ] || asked+=(all)
+  node "$browser/look.mjs" "${asked[@]}"
 done

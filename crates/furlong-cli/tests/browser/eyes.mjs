@@ -7,10 +7,10 @@ export { chromium };
 const axe = createRequire(import.meta.url)("axe-core").source;
 
 export const screens = [
-  { name: "desktop-light", width: 1280, height: 900, colorScheme: "light" },
-  { name: "desktop-dark", width: 1280, height: 900, colorScheme: "dark" },
-  { name: "phone-light", width: 360, height: 740, colorScheme: "light" },
-  { name: "phone-dark", width: 360, height: 740, colorScheme: "dark" },
+  { name: "desktop-light", width: 1280, height: 800, colorScheme: "light" },
+  { name: "desktop-dark", width: 1280, height: 800, colorScheme: "dark" },
+  { name: "phone-light", width: 390, height: 844, colorScheme: "light" },
+  { name: "phone-dark", width: 390, height: 844, colorScheme: "dark" },
 ];
 
 export const started = {

@@ -128,7 +128,7 @@ async function walk(page, screen) {
 /** Checks that the forms work with the keyboard alone and without a script. */
 async function fill(page) {
   await page.goto(start, { waitUntil: "load" });
-  await page.locator("th.subject a").first().click();
+  await page.locator("h3.subject a").first().click();
   const radios = page.locator("input[name=base]");
   if ((await radios.count()) > 1) {
     await page.getByRole("button", { name: "Compare base with the other" }).press("Enter");
@@ -139,7 +139,7 @@ async function fill(page) {
   await page.getByLabel("Tag").fill("nobody has it");
   await page.getByRole("button", { name: "Show" }).press("Enter");
   await page.waitForURL((url) => url.searchParams.get("tag") === "nobody has it");
-  check("form", (await page.locator("main").textContent()).includes("No run fits"), "no filter");
+  check("form", (await page.locator("main").textContent()).includes("No run matches"), "no filter");
 }
 
 mkdirSync(folder, { recursive: true });
@@ -180,7 +180,7 @@ try {
   for (const wanted of ["home", "experiments/*", "runs/*", "compare", "compare?base+with"]) {
     check("all", kinds.has(wanted), `no page of the kind ${wanted} was found`);
   }
-  check("all", [...kinds.keys()].some((name) => name.startsWith("metric?")), "no course was found");
+  check("all", [...kinds.keys()].some((name) => name.startsWith("metric?")), "no series was found");
 } finally {
   await browser.close();
 }
