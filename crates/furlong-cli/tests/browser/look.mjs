@@ -169,7 +169,7 @@ async function bare(browser) {
   const printed = await page.pdf();
   for (const summary of await page.locator("summary").all()) {
     const folded = (one) => one.checkVisibility() && !one.parentElement.open;
-    if (await summary.evaluate(folded)) await summary.click();
+    if (await summary.evaluate(folded)) await summary.evaluate((one) => one.click());
   }
   const parts = page.locator("main :is(.lines > li, table, figure, dl)");
   const hidden = await parts.evaluateAll((all) => all
