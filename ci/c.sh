@@ -75,12 +75,12 @@ needed=$(objdump -p "$work/shared" | awk '$1 == "NEEDED" && $2 ~ /furlong/ { pri
   { echo "the library is called '$soname', and programs ask for '$needed'" >&2; exit 1; }
 
 # For a package: the same files below DESTDIR, which they do not name. CMake finds them anywhere.
-DESTDIR=$work/root bash "$crate/install.sh" /opt/furlong
-root=$work/root/opt/furlong
+DESTDIR=$work/stage bash "$crate/install.sh" /opt/furlong
+stage=$work/stage/opt/furlong
 files() { (cd "$1" && find . -type f -o -type l | sort); }
-diff <(files "$work/prefix") <(files "$root")
-if grep -rqI "$work" "$root/lib"; then echo "what is installed names DESTDIR" >&2; exit 1; fi
-if readelf -SW "$root/lib/libfurlong_c.so" | grep -q '\.symtab\|\.debug'; then
+diff <(files "$work/prefix") <(files "$stage")
+if grep -rqI "$work" "$stage/lib"; then echo "what is installed names DESTDIR" >&2; exit 1; fi
+if readelf -SW "$stage/lib/libfurlong_c.so" | grep -q '\.symtab\|\.debug'; then
   echo "the shared library is not stripped" >&2
   exit 1
 fi
@@ -99,7 +99,7 @@ if(furlong_FOUND)
   message(FATAL_ERROR "version 0.2 is another interface")
 endif()
 CMAKE
-if ! { cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$root" &&
+if ! { cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$stage" &&
   cmake --build "$work/cmake/build"; } >"$work/out"; then
   cat "$work/out" >&2
   exit 1

@@ -2,6 +2,7 @@
 # Runs the parts that take too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
 # Parts:
 # tour (a newcomer's first minutes: the build into an empty folder, and README.md's own line);
+# pairs (eleven pairs of commands: `furlong compare` and hyperfine);
 # simulation (the verdict, 10,000 runs a cell);
 # loom (the models, with three preemptions);
 # iova-oracle, phys-oracle, maple-oracle, vmspace-oracle (each system against its model, 10,000,000
@@ -82,6 +83,10 @@ tour() {
   record tour bash ci/tour.sh
 }
 
+pairs() {
+  record pairs bash ci/pairs.sh
+}
+
 mutants() {
   record mutants bash ci/mutants.sh full
 }
@@ -141,7 +146,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(tour simulation loom asan aarch64 memcheck attacks malloc-latency mutants site fuzz package rangemap-users
+  parts=(tour pairs simulation loom asan aarch64 memcheck attacks malloc-latency mutants site fuzz package rangemap-users
     "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
@@ -156,7 +161,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " tour asan aarch64 memcheck attacks malloc-latency mutants site fuzz package linux rangemap-users " == *" $part "* ]]; then
+  elif [[ " tour pairs asan aarch64 memcheck attacks malloc-latency mutants site fuzz package linux rangemap-users " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"

@@ -368,6 +368,7 @@ pub(crate) fn small(
     );
     let experiment = ExperimentResult {
         name: "iova-propagation".to_owned(),
+        comparison: None,
         question: "Does it pay to stop recomputing summaries where nothing changes?".to_owned(),
         metrics,
         metric_order,
