@@ -18,7 +18,7 @@ installed=$work/prefix/lib
 # is used for after its end. The flag is called unstable, hence RUSTC_BOOTSTRAP.
 host=$(rustc -vV | sed -n 's/^host: //p')
 RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address -Cforce-frame-pointers=yes" \
-  cargo build --profile c -p furlong-c --lib --target "$host" --target-dir target/c-asan
+  CARGO_PROFILE_C_OPT_LEVEL=1 cargo build --profile c -p furlong-c --lib --target "$host" --target-dir target/c-asan
 checked=("$PWD/target/c-asan/$host/c/libfurlong_c.a")
 
 read -ra shared < <(PKG_CONFIG_PATH=$installed/pkgconfig pkg-config --cflags --libs furlong)
