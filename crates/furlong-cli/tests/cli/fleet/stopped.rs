@@ -62,8 +62,10 @@ fn a_cancelled_task_and_one_of_a_dead_node_are_named_and_made_good() {
     let (cancelled, dead) = (on(&running, "n2"), on(&running, "n3"));
     cluster.slurm("scancel", &[cancelled]);
     cluster.switch_off("n3");
+    // Its process has ended, too: while a task is completing, it could still finish its block.
     cluster.wait_until("the end of what is cancelled", |cluster| {
-        cluster.running().iter().all(|(task, _)| task != cancelled)
+        let listed = cluster.slurm("squeue", &["-h", "-r", "-o", "%F_%K"]);
+        listed.lines().all(|task| task != cancelled)
     });
     go(&cluster);
     let (_, said) = ended(1, &head.wait_with_output().unwrap());
