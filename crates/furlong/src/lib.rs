@@ -1,7 +1,7 @@
 //! Memory ranges for kernels, hypervisors, drivers and runtimes: `no_std`, measured.
 #![doc = ""]
 // One of its examples needs `std`.
-#![cfg_attr(any(not(doctest), feature = "std"), doc = include_str!("../README.md"))]
+#![cfg_attr(all(doc, any(not(doctest), feature = "std")), doc = include_str!("../README.md"))]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 // On docs.rs, labels each item with the feature that it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
