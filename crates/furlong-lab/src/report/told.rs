@@ -86,12 +86,9 @@ pub(super) fn answer(metric: &Metric, c: &Comparison, [baseline, arm]: [&str; 2]
         much if much.ends_with("as long") => format!("{arm} takes {amount} as {baseline}"),
         _ if is_time(metric) => format!("{arm} takes {amount} time than {baseline}"),
         much if much.ends_with("as much") => {
-            format!("{} of {arm} is {amount} as of {baseline}", plain(&c.metric))
+            format!("{arm} has {amount} {} as {baseline}", plain(&c.metric))
         }
-        _ => format!(
-            "{} of {arm} is {amount} than of {baseline}",
-            plain(&c.metric)
-        ),
+        _ => format!("{arm} has {amount} {} than {baseline}", plain(&c.metric)),
     };
     let interval = interval.map_or(String::new(), |ci| format!(", 95 % interval {ci}"));
     let close = match c.verdict {

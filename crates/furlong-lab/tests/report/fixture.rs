@@ -322,15 +322,8 @@ pub(crate) fn rich() -> ResultFile {
     }
     let command = "furlong run iova-propagation --profile full --html report.html";
     let command: Vec<&str> = command.split(' ').collect();
-    let experiment = ExperimentResult {
-        name: "iova-propagation".to_owned(),
-        comparison: None,
-        question: "Does it pay to stop recomputing summaries where nothing changes?".to_owned(),
-        metrics,
-        metric_order,
-        workloads,
-        left_out: vec!["gas-1k, gas-64k, gas-1m: not named by --workloads".to_owned()],
-    };
+    let mut experiment = propagation(metric_order, metrics, workloads);
+    experiment.left_out = vec!["gas-1k, gas-64k, gas-1m: not named by --workloads".to_owned()];
     let mut result = file(&command, vec![experiment]);
     result.run.warnings.push(NO_COUNTERS.to_owned());
     result
@@ -366,16 +359,23 @@ pub(crate) fn small(
         Better::Lower,
         &[33.6, 15.24, 4.66],
     );
-    let experiment = ExperimentResult {
+    (propagation(metric_order, metrics, vec![w]), time)
+}
+
+fn propagation(
+    metric_order: Vec<String>,
+    metrics: BTreeMap<String, Metric>,
+    workloads: Vec<WorkloadResult>,
+) -> ExperimentResult {
+    ExperimentResult {
         name: "iova-propagation".to_owned(),
         comparison: None,
         question: "Does it pay to stop recomputing summaries where nothing changes?".to_owned(),
         metrics,
         metric_order,
-        workloads: vec![w],
+        workloads,
         left_out: vec![],
-    };
-    (experiment, time)
+    }
 }
 
 /// Adds the metrics of the same arms on the same workload.

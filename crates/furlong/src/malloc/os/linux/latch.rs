@@ -129,10 +129,10 @@ mod tests {
     use super::{borrow, futex, is_urgent, sleep, wait, wake};
     use crate::malloc::{Linux, PageSource};
 
-    /// A latch that the caller holds, and the caller's number.
-    fn held(latch: &'static Latch) -> (&'static Latch, u32) {
+    /// Takes a latch. Returns the caller's number.
+    fn hold(latch: &Latch) -> u32 {
         assert!(latch.try_lock(Linux.caller()));
-        (latch, Linux.caller())
+        Linux.caller()
     }
 
     fn words(latch: &Latch) -> (u32, u32) {
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_latch_is_handed_to_a_waiter_in_the_kernel() {
         static LATCH: Latch = Latch::new();
-        let (latch, own) = held(&LATCH);
+        let (latch, own) = (&LATCH, hold(&LATCH));
         let other = thread::spawn(|| (borrow(latch), Linux.caller()));
         until(|| words(latch).0 == own | WAITERS);
         assert!(!other.is_finished());
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn the_kernel_lends_to_nobody_that_is_not_there() {
         static LATCH: Latch = Latch::new();
-        let (latch, own) = held(&LATCH);
+        let (latch, own) = (&LATCH, hold(&LATCH));
         assert!(!borrow(latch), "it would wait for itself");
         latch.holder().store((1 << 29) + 1, Ordering::SeqCst);
         assert!(!borrow(latch), "there is no such thread");
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn threads_sleep_until_the_latch_is_theirs_one_after_the_other() {
         static LATCH: Latch = Latch::new();
-        let (latch, own) = held(&LATCH);
+        let (latch, own) = (&LATCH, hold(&LATCH));
         let release = |caller| latch.unlock(caller, |latch| wake(latch, caller));
         let others: Vec<_> = (0..3)
             .map(|_| {
@@ -249,7 +249,7 @@ mod tests {
     fn a_thread_with_real_time_priority_is_urgent_and_waits_in_the_kernel() {
         static LATCH: Latch = Latch::new();
         assert!(!is_urgent());
-        let (latch, own) = held(&LATCH);
+        let (latch, own) = (&LATCH, hold(&LATCH));
         let other = thread::spawn(|| {
             let least = libc::sched_param { sched_priority: 1 };
             for class in [libc::SCHED_RR, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK] {
