@@ -79,8 +79,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     if !args.dry_run {
         let ids: Vec<&str> = going.iter().map(|run| run.id.as_str()).collect();
         let before = store.bytes();
-        store.remove(&ids)?;
+        // Pages first: a run that is still listed can be pruned again, a page alone cannot.
         let (pages, of_pages) = publish::remove_pages(&ids, voice);
+        store.remove(&ids)?;
         store.compact()?;
         let of_store = before.saturating_sub(store.bytes());
         let freed = of_store + of_pages;
