@@ -14,6 +14,8 @@
 # memcheck (the allocator's tests under valgrind);
 # attacks (on the preloaded libraries and on other allocators);
 # malloc-latency (the worst malloc beside other threads, with real-time priorities);
+# hostile (the hostile caller, with every state; the checks of a commit take a third);
+# peers (the allocators' tests with the one peer in C++);
 # mutants (200 small changes of each module, and the tests that notice);
 # bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
 # site (the history in a real browser);
@@ -87,6 +89,14 @@ pairs() {
   record pairs bash ci/pairs.sh
 }
 
+hostile() {
+  record hostile env FURLONG_HOSTILE=full bash ci/hostile.sh
+}
+
+peers() {
+  record peers bash ci/peers.sh
+}
+
 mutants() {
   record mutants bash ci/mutants.sh full
 }
@@ -146,8 +156,8 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(tour pairs simulation loom asan aarch64 memcheck attacks malloc-latency mutants site fuzz package rangemap-users
-    "${proofs[@]}")
+  parts=(tour pairs simulation loom asan aarch64 memcheck attacks malloc-latency hostile peers mutants site fuzz package
+    rangemap-users "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
   parts+=(linux)
@@ -161,7 +171,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " tour pairs asan aarch64 memcheck attacks malloc-latency mutants site fuzz package linux rangemap-users " == *" $part "* ]]; then
+  elif [[ " tour pairs asan aarch64 memcheck attacks malloc-latency hostile peers mutants site fuzz package linux rangemap-users " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"

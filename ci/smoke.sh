@@ -30,10 +30,18 @@ experiments=()
 for plan in experiments/*/plan.toml; do experiments+=("$(basename "$(dirname "$plan")")"); done
 [ "${#experiments[@]}" -gt 0 ] || fail "there is no experiment"
 
+# The first workload of each kind: a hundred others are the same code with other numbers.
+workloads=$(awk '
+  /^\[\[/ { inside = $0 == "[[workloads]]"; name = kind = "" }
+  inside && /^name = / { name = $3 }
+  inside && /^kind = / { kind = $0 }
+  inside && /^about = / && !seen[FILENAME, kind]++ { gsub(/"/, "", name); print name }
+' experiments/*/plan.toml | paste -sd ,)
+
 run=$(grep -E '^cargo run' README.md)
 [ "$(wc -l <<<"$run")" -eq 1 ] || fail "README.md must have one line that begins with cargo run"
 [[ "$run" == "cargo run --release -- "* ]] || fail "README.md has not: cargo run --release -- .."
-run="target/debug/furlong ${run#cargo run --release -- } --profile smoke --db $db"
+run="target/debug/furlong ${run#cargo run --release -- } --profile smoke --workloads $workloads --db $db"
 run+=" --json $work/r.json --html $work/r.html --md $work/r.md --csv $work/r.csv"
 echo "+ $run"
 bash -euc "$run" >"$work/terminal"

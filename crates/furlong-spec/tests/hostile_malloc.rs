@@ -14,7 +14,9 @@ use furlong::malloc::{
     Batched, Checked, Config, Global, Inlined, Linux, Malloc, NoHardening, Object, ObjectCache,
     PerCall, Profile, Reserve, Secure, Zone, thread_heap,
 };
-use furlong_spec::hostile::{Ledger, Outcome, Tracked, Watch, panic_at, panic_at_every_call};
+use furlong_spec::hostile::{
+    Ledger, Outcome, Tracked, Watch, panic_at, panic_at_every_call, thinned,
+};
 
 /// The maximum number of elements of a structure.
 const MOST: usize = 64;
@@ -72,7 +74,7 @@ fn is_whole<C: Config>(malloc: &'static Malloc<C>, used: usize, what: &str) {
 /// Forgets one of several objects, boxes or vectors. Its cache or zone frees its memory.
 fn forgotten_in<const WORDS: usize, C: Config>(malloc: &'static Malloc<C>, ledger: &mut Ledger) {
     let name = std::any::type_name::<C>();
-    for len in 1..=MOST {
+    for len in thinned(1..=MOST) {
         for which in 0..len {
             let watch = Watch::new();
             let cache = ObjectCache::<Long<WORDS>, C>::new(malloc).expect("there is memory");
@@ -135,7 +137,7 @@ fn forgotten_reserves<C: Config>(malloc: &'static Malloc<C>, ledger: &mut Ledger
 /// Forgets zones and caches with their contents. Only their own memory is lost.
 fn forgotten_zones<C: Config>(malloc: &'static Malloc<C>, ledger: &mut Ledger) {
     let mut lost = 0;
-    for len in (0..=MOST).step_by(2) {
+    for len in thinned((0..=MOST).step_by(2)) {
         let zone = Zone::new(malloc).expect("there is memory");
         let blocks = (0..len).filter_map(|at| zone.allocate(at * 50, 16)).count();
         mem::forget(zone);
@@ -153,7 +155,7 @@ fn forgotten_zones<C: Config>(malloc: &'static Malloc<C>, ledger: &mut Ledger) {
 /// Makes the k-th `Drop` or `Clone` panic, in collections over each allocator and in objects.
 fn panics_in<const WORDS: usize, C: Config>(malloc: &'static Malloc<C>, ledger: &mut Ledger) {
     let name = std::any::type_name::<C>();
-    for len in 0..=MOST {
+    for len in thinned(0..=MOST) {
         let watch = Watch::new();
         panic_at_every_call(
             |_| {

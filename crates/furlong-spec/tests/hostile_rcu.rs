@@ -6,7 +6,7 @@ use std::mem::forget;
 use std::ops::ControlFlow;
 
 use furlong::rcu::{Domain, PerCpu, Rcu, RcuBox, RcuCell, Reader, ReaderSlot};
-use furlong_spec::hostile::{Alone, Ledger, Outcome, Tracked, Watch, panic_at, user_code};
+use furlong_spec::hostile::{Alone, Ledger, Outcome, Tracked, Watch, panic_at, thinned, user_code};
 
 type Small = Domain<[ReaderSlot; 2]>;
 type Cpus = PerCpu<Alone, [ReaderSlot; 1]>;
@@ -210,7 +210,7 @@ fn attack<R: Subject>(pending: u64, operation: Operation, beside: Beside, k: u64
 }
 
 fn attack_all<R: Subject>(ledger: &mut Ledger) {
-    for pending in 0..=64 {
+    for pending in thinned(0..=64) {
         for operation in OPERATIONS {
             for beside in BESIDE {
                 for k in 1.. {

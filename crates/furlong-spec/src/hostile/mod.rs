@@ -17,6 +17,6 @@ mod policies;
 mod tracked;
 
 pub use fuse::{Outcome, count_calls, panic_at, panic_at_every_call, user_code};
-pub use ledger::Ledger;
+pub use ledger::{Ledger, thinned};
 pub use policies::{Alone, Grace, Latch, Memory, Pin};
 pub use tracked::{Tracked, Watch};

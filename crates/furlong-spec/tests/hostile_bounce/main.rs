@@ -19,7 +19,7 @@ use furlong::bounce::{
 };
 use furlong::check::Check;
 use furlong::sync::SpinLock;
-use furlong_spec::hostile::{Ledger, Outcome, panic_at_every_call, user_code};
+use furlong_spec::hostile::{Ledger, Outcome, panic_at_every_call, thinned, user_code};
 
 use memory::{Hostile, LIES, Lie};
 use script::{Forget, Script};
@@ -156,7 +156,7 @@ fn panics_of<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
 #[test]
 fn user_code_that_panics_at_any_call_leaves_a_pool_whole() {
     let mut ledger = Ledger::new();
-    for seed in 0..200 {
+    for seed in thinned(0..200) {
         panics_of::<AreaFirst, LockFree>(seed, &mut ledger);
         panics_of::<PoolFirst, Locked>(seed, &mut ledger);
     }
@@ -197,7 +197,7 @@ fn forgets_of<O: Order, A: Area>(seed: u64, ledger: &mut Ledger) {
 #[test]
 fn guards_and_waiters_that_are_forgotten_cost_their_slots_and_nothing_else() {
     let mut ledger = Ledger::new();
-    for seed in 0..250 {
+    for seed in thinned(0..250) {
         forgets_of::<AreaFirst, LockFree>(seed, &mut ledger);
         forgets_of::<PoolFirst, Locked>(seed, &mut ledger);
     }

@@ -9,7 +9,7 @@ use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{Domain, Grant, Highest, Lowest, Request, Space, Token};
 use furlong_spec::Random;
-use furlong_spec::hostile::{Ledger, Outcome, panic_at, user_code};
+use furlong_spec::hostile::{Ledger, Outcome, panic_at, thinned, user_code};
 
 use super::space::{Victim, pages};
 use super::user::{Array, Device, HELD, Moving, Tiny, lie};
@@ -206,7 +206,7 @@ pub(crate) fn interrupt_every_operation<const N: usize>(ledger: &mut Ledger) {
 
 /// Forgets grants, tokens, seals and results at each step of a stream. Each costs its extent.
 pub(crate) fn forget_everything<const N: usize>(ledger: &mut Ledger) {
-    for seed in 0..32 {
+    for seed in thinned(0..32) {
         let mut world = World::<N>::grown(seed as usize * 2, seed);
         let mut random = Random::new(seed);
         let mut lost = 0;
@@ -236,7 +236,7 @@ pub(crate) fn forget_everything<const N: usize>(ledger: &mut Ledger) {
 /// Uses a measure that lies and a CPU number out of range. No lock stays held, and the domain's
 /// caches stay consistent.
 pub(crate) fn lie_about_everything<const N: usize>(ledger: &mut Ledger) {
-    for seed in 0..40 {
+    for seed in thinned(0..40) {
         let mut world = World::<N>::grown(20, seed);
         let mut random = Random::new(seed);
         for step in 0..40 {

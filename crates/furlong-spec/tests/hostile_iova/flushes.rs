@@ -10,7 +10,7 @@ use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{ChunkSpace, Domain, Flush, Grant, Highest, Lowest, Request, Sealed, Token};
 use furlong_spec::Random;
-use furlong_spec::hostile::{Ledger, user_code};
+use furlong_spec::hostile::{Ledger, thinned, user_code};
 
 use super::space::{Victim, pages};
 use super::user::{Array, HELD, Moving, Tiny};
@@ -233,7 +233,7 @@ impl<const N: usize> Shared<N> {
 
 /// Runs operations whose flushes run further operations, without a panic.
 pub(crate) fn come_back<const N: usize>(ledger: &mut Ledger) {
-    for seed in 0..60 {
+    for seed in thinned(0..60) {
         let shared = Shared::<N>::new(seed);
         for step in 0..120 {
             let operation = shared.below(OPERATIONS);
@@ -251,7 +251,7 @@ pub(crate) fn come_back<const N: usize>(ledger: &mut Ledger) {
 
 /// The same with panics. Each leaks the extents that were in transit.
 pub(crate) fn come_back_and_panic<const N: usize>(ledger: &mut Ledger) {
-    for seed in 0..60 {
+    for seed in thinned(0..60) {
         let shared = Shared::<N>::new(seed);
         let mut panicked = 0;
         for step in 0..60 {

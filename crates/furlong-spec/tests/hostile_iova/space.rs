@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use furlong::addr::{Address, Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{Best, Grant, Guard, Highest, Kind, Lowest, Near, Random, Request, Space};
-use furlong_spec::hostile::{Ledger, Outcome, panic_at, user_code};
+use furlong_spec::hostile::{Ledger, Outcome, panic_at, thinned, user_code};
 
 use super::user::{Array, LoudSpace, lie};
 
@@ -170,7 +170,7 @@ pub(crate) fn interrupt_every_operation(ledger: &mut Ledger) {
 
 /// Forgets the results of operations, and the grants received, at each step of a stream.
 pub(crate) fn forget_everything(ledger: &mut Ledger) {
-    for seed in 0..24 {
+    for seed in thinned(0..24) {
         let (mut space, mut grants) = grown(seed as usize * 2, seed);
         let mut random = furlong_spec::Random::new(seed);
         for _ in 0..60 {
@@ -201,7 +201,7 @@ pub(crate) fn forget_everything(ledger: &mut Ledger) {
 /// Uses a measure that lies. Every grant is still unique, and an honest measure finds all extents
 /// again.
 pub(crate) fn lie_about_gaps(ledger: &mut Ledger) {
-    for seed in 0..60 {
+    for seed in thinned(0..60) {
         let (mut space, mut grants) = grown(30, seed);
         let mut random = furlong_spec::Random::new(seed);
         for step in 0..60 {

@@ -5,7 +5,7 @@
 use furlong::maple::Config;
 use furlong::rcu::Rcu;
 use furlong_spec::Random;
-use furlong_spec::hostile::{Grace, Ledger, Memory, Outcome, Watch, panic_at};
+use furlong_spec::hostile::{Grace, Ledger, Memory, Outcome, Watch, panic_at, thinned};
 
 use super::stream::{BEHIND, Caller, Operation, Piece, after, operation, pieces};
 use super::world::{Shell, Tiny, Wide, owned, read};
@@ -98,7 +98,7 @@ fn attack<S: Shell>(
     settle: impl Fn() -> u64,
 ) {
     let [of_panics, of_results, of_sessions] = names;
-    for len in 0..=64 {
+    for len in thinned(0..=64) {
         let mut random = Random::new(seed * 1000 + len);
         let before = pieces(len, &mut random);
         for _ in 0..operations {

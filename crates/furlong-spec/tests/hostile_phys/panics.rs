@@ -4,7 +4,7 @@
 use furlong::addr::{Address, Pfn};
 use furlong::phys::{Direct, Lookup, State as Saved, Tree};
 use furlong::rcu::Rcu;
-use furlong_spec::hostile::{Grace, Ledger, Outcome, Watch, panic_at};
+use furlong_spec::hostile::{Grace, Ledger, Outcome, Watch, panic_at, thinned};
 
 use crate::page::{State, Table, frames, is_usable, is_whole, lent, may};
 
@@ -114,7 +114,7 @@ fn attack<L: Lookup, R: Rcu>(
 }
 
 fn states(bases: &'static [u64]) -> impl Iterator<Item = State> {
-    let sizes = (0..=64).filter(|size| *size < 12 || size % 8 == 0);
+    let sizes = thinned((0..=64).filter(|size| *size < 12 || size % 8 == 0));
     sizes.flat_map(move |segments| {
         let place = bases.iter().enumerate();
         place.flat_map(move |(at, base)| {

@@ -12,7 +12,7 @@ use furlong::vmspace::{
     Standard, Value,
 };
 use furlong_spec::Random;
-use furlong_spec::hostile::{Grace, Latch, Ledger, Memory, Tracked, Watch};
+use furlong_spec::hostile::{Grace, Latch, Ledger, Memory, Tracked, Watch, thinned};
 
 use super::stream::LAYOUT;
 use super::world::page;
@@ -84,7 +84,7 @@ fn lie_on<C: Config, H: Hold>(space: &mut Space<Liar, C, H>, random: &mut Random
 type Tiny = Custom<Maple<maple::Custom<maple::Fan<3, 3, 48>, Memory>>>;
 
 fn lie_to<C: Config<Index<Liar>: Default>>(ledger: &mut Ledger) {
-    for seed in 0..40 {
+    for seed in thinned(0..40) {
         let (watch, mut random) = (Watch::new(), Random::new(seed));
         let mut space: Space<Liar, C> = Space::with_config(LAYOUT).expect("it is Linux's own");
         for step in 0..60 {
@@ -111,7 +111,7 @@ fn values_that_lie_break_no_space() {
 
 #[test]
 fn values_that_lie_break_no_space_beside_readers() {
-    for seed in 0..40 {
+    for seed in thinned(0..40) {
         let (watch, rcu, mut random) = (Watch::new(), Grace::new(), Random::new(seed));
         let space = Shared::<Liar, _, _, Tiny>::new(LAYOUT, &rcu, Latch::default());
         let space = space.expect("it is Linux's own");

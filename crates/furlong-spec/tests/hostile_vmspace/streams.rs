@@ -11,7 +11,7 @@ use furlong::maple;
 use furlong::rcu::Rcu;
 use furlong::vmspace::{Config, Custom, Index, Maple, Rbtree, Shared, Space, Standard};
 use furlong_spec::Random;
-use furlong_spec::hostile::{Grace, Latch, Ledger, Memory, Outcome, Watch, panic_at};
+use furlong_spec::hostile::{Grace, Latch, Ledger, Memory, Outcome, Watch, panic_at, thinned};
 
 use super::stream::{Caller, LAYOUT, Operation, apply, begin, contents, operation};
 use super::world::Object;
@@ -124,7 +124,7 @@ type Attack = fn((u64, u64), Operation, Caller, u64) -> bool;
 
 fn attack_all(seed: u64, of: [&'static str; 2], attack: Attack, at_least: usize) {
     let mut ledger = Ledger::new();
-    for len in 0..=64 {
+    for len in thinned(0..=64) {
         let mut random = Random::new(seed + len);
         let state = (random.next(), len);
         for _ in 0..6 {
