@@ -7,7 +7,7 @@
 use furlong_stats::promise::{self, Bound, Promise};
 use furlong_stats::simulation::{Cell, Disturbance, Schedule, Tally, simulate};
 
-const RUNS: u32 = 1000;
+const RUNS: u32 = 300;
 const SEED: u64 = 1;
 
 /// Tolerance in standard errors at the bound: shares of few runs vary.

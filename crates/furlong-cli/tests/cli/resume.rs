@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use crate::lab::{EXPERIMENT, Home, read, says, send, text, words};
 
 /// Enough blocks: a run must not end before the test has looked.
-const BLOCKS: u32 = 400;
+const BLOCKS: u32 = 120;
 
 /// The stored data of blocks: the time of each block's end, and all its values.
 type Kept = BTreeMap<(String, u32), (String, Vec<(String, u64)>)>;

@@ -281,7 +281,7 @@ fn two_furlongs_at_once_share_a_database() {
         let run = |name: &'static str| {
             let home = &home;
             scope.spawn(move || {
-                let run = words("run tree-order --profile smoke --blocks 30 --json");
+                let run = words("run tree-order --profile smoke --blocks 10 --json");
                 home.ends(0, &[&run[..], &[name]].concat());
                 read(&home.path(name)).run.id
             })
@@ -294,7 +294,7 @@ fn two_furlongs_at_once_share_a_database() {
         let (shown, run) = (read(&home.path("shown.json")), read(&home.path(name)));
         assert_eq!(shown, run);
         for workload in &shown.experiments[0].workloads {
-            assert_eq!(workload.blocks, (1..=30).collect::<Vec<_>>());
+            assert_eq!(workload.blocks, (1..=10).collect::<Vec<_>>());
         }
     }
 }
