@@ -17,6 +17,8 @@ if [ "${1:-}" = full ]; then
   shift
   # Would it notice? On a small repository with planted mistakes it must.
   cargo test "${tool[@]}"
+  # Hostile callers attack every state.
+  export FURLONG_HOSTILE=full
   exec cargo run "${tool[@]}" -- "$@"
 fi
 

@@ -6,8 +6,8 @@ use crate::world::{Device, PAGE, PAGES, Seat, State, Tiny, World, pages};
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    ClaimError, Domain, ExtendError, Grant, Highest, Kept, Kind, Lowest, PartError, RangeError,
-    ReleaseError, Request, ReserveAtError, Token, VecSpace,
+    ClaimError, Domain, Event, ExtendError, Grant, Highest, Kept, Kind, Lowest, NoTlb, PartError,
+    RangeError, ReleaseError, Request, ReserveAtError, Token, VecSpace,
 };
 use furlong_spec::Random;
 
@@ -386,4 +386,32 @@ fn a_full_domain_that_is_extended_grants_again() {
         domain.release_flushed(grant).unwrap();
     }
     domain.check().unwrap();
+}
+
+#[test]
+fn a_range_is_released_with_one_lock_for_32_extents() {
+    let space = VecSpace::new(run(0, 99), PAGE, Vec::new()).unwrap();
+    let domain = Domain::<_, Tiny>::with_config(space, NoTlb, Seat::default(), 1).unwrap();
+    for page in 0..96 {
+        let grant = domain.reserve_at(run(page, page)).unwrap();
+        domain.disown(grant).unwrap();
+    }
+    let visits = || domain.counters().count_of(Event::TreeVisit);
+    let before = visits();
+    let mut tokens = Vec::new();
+    let released = domain.release_range(run(0, 95), |token| tokens.push(token));
+    assert_eq!((released, tokens.len()), (Ok(96), 96));
+    // Once for the ends of the range.
+    assert_eq!(visits() - before, 1 + 3);
+}
+
+#[test]
+fn a_number_that_no_cpu_has_stands_for_one_that_is_there() {
+    let world = World::new();
+    world.seat.0.set(world.domain.cpus());
+    let grant = world.domain.reserve(&Request::new(PAGE), Lowest).unwrap();
+    world.domain.release_flushed(grant).unwrap();
+    world.seat.0.set(0);
+    world.domain.drain_cpu(0);
+    assert_eq!(world.domain.cached(), 0);
 }

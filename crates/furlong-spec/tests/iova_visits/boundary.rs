@@ -97,8 +97,17 @@ fn the_one_gap_that_is_not_across_a_declared_boundary_is_found_from_both_ends() 
 fn a_search_that_gives_up_says_so_and_the_best_fit_does_not() {
     let layout = straddling_but_one(10 * N, 5 * N).closed();
     let mut space: Counted = layout.build();
+    let before = space.counters().visits();
     let refused = space.reserve(&layout.request, Lowest);
     assert_eq!(refused, Err(ReserveError::GaveUp(16 * PAGE)));
+    // Three quarters of the limit, and two searches, for a start and for a gap that surely suits.
+    let visits = space.counters().visits() - before;
+    let a_search = 4 * u64::from(space.len().ilog2()) + 16;
+    let patience = PATIENCE * 3 / 4 * a_search;
+    assert!(
+        (patience..=patience + 2 * a_search).contains(&visits),
+        "{visits} nodes"
+    );
     // A request that may be cut is granted here, although an uncut place exists elsewhere.
     let cut = layout.request.split(Split::AtBoundary);
     let grant = space.reserve(&cut, Lowest).expect("it may be cut");

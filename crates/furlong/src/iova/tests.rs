@@ -4,8 +4,8 @@
 use std::vec::Vec;
 
 use super::{
-    BrokenSpace, Counts, Custom, Domain, Guard, Lowest, NoTlb, OneCpu, Random, Request, Reserved,
-    Runs, Space, SpaceNode, Standard, Storage, VecSpace,
+    BrokenSpace, Counts, Custom, Domain, Guard, Highest, Lowest, NoTlb, OneCpu, Random, Request,
+    Reserved, Runs, Space, SpaceNode, Standard, Storage, VecSpace,
 };
 use crate::addr::{Address, Extent, Iova};
 use crate::check::Check;
@@ -300,4 +300,54 @@ fn a_grant_is_good_in_the_domain_of_its_space_and_behind_it() {
         space.release(grant).unwrap();
     }
     assert!(space.is_empty());
+}
+
+#[test]
+fn an_exclusion_leaves_the_addresses_below_it_and_above_it() {
+    let mut space = VecSpace::new(extent(0, 64), 1, Vec::new()).unwrap();
+    let request = Request::new(8).exclude(Iova::new(9), Iova::new(50));
+    let starts = [(); 2].map(|()| space.reserve(&request, Highest).unwrap().extent().start());
+    assert_eq!(starts, [56, 2].map(Iova::new));
+    assert!(space.reserve(&request, Highest).is_err());
+}
+
+#[test]
+fn counting_places_counts_the_nodes_that_it_visits() {
+    let mut space = Space::<Drawn, _>::with_config(extent(0, 64), 1, Vec::new()).unwrap();
+    let _ = space.reserve_at(extent(20, 4)).unwrap();
+    let before = space.counters().visits();
+    let window = Request::new(1).window(Iova::new(30), Iova::new(40));
+    let _ = space.reserve(&window, Random::new(bits(1))).unwrap();
+    // For the places below the window, for those up to its end, and on the way to the drawn one.
+    assert_eq!(space.counters().visits() - before, 3);
+}
+
+#[test]
+fn a_gap_of_more_than_half_of_64_bits_is_measured_to_the_granule() {
+    let all = Extent::from_last(Iova::new(0), Iova::new(u64::MAX)).unwrap();
+    let mut space = VecSpace::new(all, 1, Vec::new()).unwrap();
+    assert_eq!(space.largest(), u64::MAX);
+    let _ = space.reserve_at(extent(10, 1)).unwrap();
+    let _ = space.reserve_at(extent(u64::MAX - 5, 1)).unwrap();
+    assert_eq!(space.largest(), u64::MAX - 6 - 10);
+}
+
+#[test]
+fn a_repair_is_done_once_and_forgets_what_it_had_to_reserve() {
+    let mut space = VecSpace::new(extent(0, 64), 1, Vec::new()).unwrap();
+    let _ = space.reserve_at(extent(10, 1)).unwrap();
+    let rest = super::search::query::Gap {
+        first: 20,
+        last: 29,
+    };
+    space.is_interrupted = true;
+    space.rest = Some((rest, super::Kind::Unclaimed));
+    space.recover();
+    assert!(!space.is_interrupted);
+    assert_eq!(space.len(), 2);
+    space.release_at(extent(20, 10)).unwrap();
+    space.is_interrupted = true;
+    space.recover();
+    assert_eq!(space.len(), 1);
+    space.check().unwrap();
 }

@@ -219,6 +219,20 @@ mod tests {
     }
 
     #[test]
+    fn an_extent_in_the_depot_that_the_tree_has_lost_is_found() {
+        let domain = domain();
+        let grant = page(&domain);
+        let (extent, at) = (grant.extent(), grant.at);
+        let start = extent.start();
+        let mut full = Magazine::try_new(1).unwrap();
+        full.put(Entry { start, at }).unwrap();
+        domain.depots[0].0.lock().depot.keep(full).unwrap();
+        domain.check().unwrap();
+        domain.tree.0.lock().space.release_at(extent).unwrap();
+        assert_eq!(domain.check(), Err(BrokenDomain::Unreserved(extent)));
+    }
+
+    #[test]
     fn a_token_that_was_never_issued_is_found() {
         let domain = domain();
         let token = domain.release(page(&domain)).unwrap();

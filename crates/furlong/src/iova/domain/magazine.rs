@@ -272,6 +272,17 @@ mod tests {
     }
 
     #[test]
+    fn the_magazine_that_has_extents_takes_the_place_of_an_empty_one() {
+        let mut shelf = Shelf {
+            loaded: filled(3, 0..0),
+            previous: filled(3, 3..6),
+        };
+        assert_eq!(shelf.take(&wanted(0, 99)), Some(entry(5)));
+        assert_eq!(pages(&shelf.loaded), [3, 4]);
+        assert!(shelf.previous.is_empty());
+    }
+
+    #[test]
     fn the_older_of_two_full_magazines_goes() {
         let mut shelf = Shelf {
             loaded: filled(2, 0..2),

@@ -351,3 +351,50 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         Err(at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::View;
+    use crate::addr::{Address, Extent, Iova};
+    use crate::iova::search::query::Query;
+    use crate::iova::{Request, VecSpace};
+    use crate::rbtree::Side;
+
+    fn extent(start: u64, len: u64) -> Extent<Iova> {
+        Extent::from_len(Iova::new(start), len).unwrap()
+    }
+
+    #[test]
+    fn gaps_that_are_large_enough_are_found_in_their_order_and_no_others() {
+        let mut space = VecSpace::new(extent(0, 400), 1, Vec::new()).unwrap();
+        let (mut gaps, mut at) = (Vec::new(), 0);
+        for step in 0..50 {
+            let free = step * 7 % 9;
+            if free > 0 {
+                gaps.push((at, at + free - 1));
+            }
+            let taken = space.reserve_at(extent(at + free, 1 + step % 3)).unwrap();
+            at = taken.extent().last().raw() + 1;
+        }
+        gaps.push((at, 399));
+        for (near, size) in Side::BOTH
+            .iter()
+            .flat_map(|near| (1..12).map(move |size| (*near, size)))
+        {
+            let need = Query::new(&Request::new(size), 0).unwrap().need;
+            let view = View {
+                space: &space,
+                near,
+            };
+            let first = view.first(view.bound(near), &need, size - 1);
+            let all = core::iter::successors(first, |found| view.next(found, &need, &mut 0));
+            let found: Vec<_> = all.map(|found| (found.gap.first, found.gap.last)).collect();
+            let is_enough = |(first, last): &(u64, u64)| last - first + 1 >= size;
+            let mut enough: Vec<_> = gaps.iter().copied().filter(is_enough).collect();
+            if near == Side::Right {
+                enough.reverse();
+            }
+            assert_eq!(found, enough, "{size} from the {near:?}");
+        }
+    }
+}

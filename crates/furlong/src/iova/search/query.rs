@@ -257,3 +257,56 @@ pub(in crate::iova) fn data(request: &Request, start: u64, shift: u32) -> Option
     });
     Extent::from_len(first, request.size.min(room))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Gap, Query, Zone};
+    use crate::iova::{Guard, Measure, Request};
+
+    #[test]
+    fn data_as_long_as_its_alignment_cannot_cross_a_boundary() {
+        let bound = |align| {
+            let request = Request::new(4).align(align).boundary(16);
+            Query::new(&request, 0).unwrap().need.boundary
+        };
+        assert_eq!([2, 4, 8].map(bound), [Some(4), None, None]);
+    }
+
+    fn holds_a_place(query: &Query, gap: Gap) -> bool {
+        let everywhere = Zone {
+            low: 0,
+            high: u64::MAX,
+        };
+        query.starts(gap, everywhere).is_some_and(|starts| {
+            let first = query.grid.first_from(starts.low);
+            first.is_some_and(|first| first <= starts.high)
+        })
+    }
+
+    #[test]
+    fn a_gap_that_surely_holds_a_place_does() {
+        let mut sure_gaps = 0;
+        for (size, align) in (1..7).flat_map(|size| [1, 2, 4].map(|align| (size, align))) {
+            for (before, after) in [(0, 0), (1, 0), (0, 1), (2, 1)] {
+                for boundary in [None, Some(8), Some(16)] {
+                    let mut request = Request::new(size).align(align);
+                    request.guard = Guard { before, after };
+                    request.boundary = boundary;
+                    let query = Query::new(&request, 0).unwrap();
+                    let Some(sure) = query.sure() else { continue };
+                    for (first, len) in
+                        (0..32).flat_map(|first| (1..40).map(move |len| (first, len)))
+                    {
+                        let last = first + len - 1;
+                        if len >= sure.span && u64::gap_meets(first, len, &sure) {
+                            sure_gaps += 1;
+                            let held = holds_a_place(&query, Gap { first, last });
+                            assert!(held, "{request:?} in {first}..={last}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(sure_gaps > 10_000, "{sure_gaps}");
+    }
+}

@@ -358,3 +358,18 @@ impl Left {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Random;
+
+    #[test]
+    fn numbers_of_more_than_64_bits_have_all_of_them() {
+        let mut ones = Random::new(|| u64::MAX);
+        assert_eq!(ones.below(1 << 65), (1 << 65) - 1);
+        assert_eq!(ones.below(1 << 64), (1 << 64) - 1);
+        let mut halves = [u64::MAX, 0].into_iter().cycle();
+        let mut halved = Random::new(|| halves.next().unwrap());
+        assert_eq!(halved.below(1 << 65), u128::from(u64::MAX));
+    }
+}
