@@ -7,7 +7,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     furlong_lab::main(&furlong_lab::Program {
         experiments: furlong_experiments::all(),
-        further: furlong_experiments::Verb::run,
+        further: furlong_verbs::Verb::run,
     })
 }
 

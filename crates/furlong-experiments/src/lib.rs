@@ -1,14 +1,9 @@
-//! The experiments on the five systems of `furlong`, built on the lab's public interface. The
-//! crate also holds the command's verbs about memory: recordings and the seeds' figures.
+//! The experiments on the five systems of `furlong`, built on the lab's public interface.
 //!
 //! # Files
 //! - a file or folder for each experiment, by its name
 //! - `workload/`: parts that several experiments share
-//! - `recorder/`: records traces of real programs; `replay/`: replays them on subjects
-//! - `seeds/`: the figures of the documents that the systems come from
-//! - `cmd/`: the verbs `record`, `replay`, `seeds` and `peers`, a file each
-//! - `malloc-work/`, `malloc-record/` beside this folder: programs that run inside the measured
-//!   process
+//! - `malloc-work/` beside this folder: the program that measures allocators
 
 use std::fmt::Display;
 
@@ -17,7 +12,6 @@ use furlong_lab::model::{Experiment, Failure};
 pub mod bounce;
 pub mod bounce_area;
 pub mod bounce_order;
-pub mod cmd;
 mod computing;
 pub mod iova_gap;
 pub mod iova_magazine;
@@ -28,17 +22,12 @@ pub mod malloc_gate;
 pub mod malloc_suite;
 pub mod malloc_tier;
 pub mod phys_lookup;
-pub mod recorder;
-pub mod replay;
-pub mod seeds;
 pub mod tree_order;
 pub mod vmspace_index;
 mod workload;
 
 use workload::{batches, cpu_binding, threads};
 pub use workload::{gas, ordered, traffic};
-
-pub use cmd::Verb;
 
 /// Converts any refusal into a [`Failure`].
 pub(crate) fn said(refusal: impl Display) -> Failure {

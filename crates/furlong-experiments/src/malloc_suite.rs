@@ -30,11 +30,12 @@ enum Kind {
     Real(Real),
 }
 
-/// An allocator, by the name of its arm.
+/// An allocator that can be preloaded.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Named {
-    pub(crate) name: &'static str,
-    pub(crate) preload: Library,
+pub struct Named {
+    /// The name of its arm.
+    pub name: &'static str,
+    preload: Library,
 }
 
 impl Named {
@@ -42,8 +43,19 @@ impl Named {
         Self { name, preload }
     }
 
+    /// The reason if it cannot be preloaded here, otherwise `None`. Builds this project's libraries
+    /// where possible.
+    #[must_use]
+    pub fn missing(&self) -> Option<String> {
+        self.preload.missing()
+    }
+
     /// Carries out the steps in a file; `malloc-work/replay.rs` documents them.
-    pub(crate) fn replay(&self, steps: &Path, threads: u32, slots: u32) -> Result<Done, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// The allocator is not installed, or the program that carries the steps out fails.
+    pub fn replay(&self, steps: &Path, threads: u32, slots: u32) -> Result<Done, Failure> {
         let work = Work {
             arguments: vec![
                 "replay".to_owned(),
@@ -59,7 +71,7 @@ impl Named {
 }
 
 /// All allocators of the suite.
-pub(crate) const SUBJECTS: [Named; 7] = [
+pub const SUBJECTS: [Named; 7] = [
     Named::new(
         "mimalloc",
         Library::Packaged("libmimalloc.so.2.0", "libmimalloc2.0"),

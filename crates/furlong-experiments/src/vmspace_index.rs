@@ -34,7 +34,7 @@ use readers::Locked;
 pub use readers::{SharedIndex, time as run_readers};
 use shape::{Kind, Shape};
 pub use shape::{OnIndex, has_readers, on_index};
-pub(crate) use shared_space::SharedSpace;
+pub use shared_space::SharedSpace;
 use tree::Tree;
 
 const PLAN: &str = include_str!("../experiments/vmspace-index/plan.toml");

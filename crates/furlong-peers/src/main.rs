@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use furlong_experiments::Verb;
+use furlong_verbs::Verb;
 
 fn main() -> ExitCode {
     furlong_lab::main(&furlong_lab::Program {

@@ -126,7 +126,7 @@ fn every_example_of_a_help_runs() {
     let found = std::env::var("PATH").unwrap();
     let dir = Path::new(FURLONG).parent().unwrap().display();
     let path = format!("{}:{dir}:{found}", home.path("bin").display());
-    let all = examples(&Cli::<furlong_experiments::Verb>::command());
+    let all = examples(&Cli::<furlong_verbs::Verb>::command());
     assert!(all.len() > 40, "{all:?}");
     assert!(all.iter().any(|example| example == ALL), "{all:?}");
     for example in all.iter().filter(|example| can_run(example)) {
@@ -153,7 +153,7 @@ fn every_example_of_a_help_runs() {
 #[test]
 fn every_verb_has_an_example_completions_and_a_page_of_the_manual() {
     let home = Home::new();
-    for verb in Cli::<furlong_experiments::Verb>::command()
+    for verb in Cli::<furlong_verbs::Verb>::command()
         .get_subcommands()
         .filter(|verb| !verb.is_hide_set())
     {

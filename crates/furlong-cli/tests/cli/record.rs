@@ -8,8 +8,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use furlong_experiments::recorder::vm::Means;
 use furlong_spec::vmspace::trace::{HEADING, Trace, What, parse};
+use furlong_verbs::recorder::vm::Means;
 
 use crate::lab::{Home, ended, says, text};
 

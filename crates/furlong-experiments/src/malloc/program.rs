@@ -39,19 +39,19 @@ pub(crate) struct Work<'a> {
 
 /// Results of the program.
 #[derive(Clone, Debug)]
-pub(crate) struct Done {
+pub struct Done {
     /// Operations done.
-    pub(crate) operations: u64,
+    pub operations: u64,
     /// Their duration in seconds.
-    pub(crate) elapsed_s: f64,
+    pub elapsed_s: f64,
     /// Digest of the answers.
-    pub(crate) digest: u64,
+    pub digest: u64,
     /// Further figures of its own.
-    pub(crate) more: BTreeMap<String, f64>,
+    pub more: BTreeMap<String, f64>,
     /// Resources used by the whole process.
-    pub(crate) usage: Usage,
+    pub usage: Usage,
     /// Events of the whole process, by metric.
-    pub(crate) events: BTreeMap<&'static str, f64>,
+    pub events: BTreeMap<&'static str, f64>,
 }
 
 impl Done {

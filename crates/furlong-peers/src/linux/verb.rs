@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 
-use furlong_experiments::cmd::peers::{Args, Peer};
 use furlong_lab::error::{Error, Exit, cause};
 use furlong_lab::talk;
+use furlong_verbs::cmd::peers::{Args, Peer};
 
 use super::archive::Archive;
 use super::compiler::compile;

@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_a_figure_is_held_against_exists() {
-        let all = crate::all();
+        let all = furlong_experiments::all();
         for claim in documents().unwrap().iter().flat_map(|one| &one.claims) {
             let Some(like) = &claim.measured else {
                 continue;

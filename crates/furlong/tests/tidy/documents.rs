@@ -37,7 +37,7 @@ pub(crate) fn two_commands(tree: &Tree) -> Vec<Finding> {
 
 /// The verbs of the lab, and those that the experiments bring.
 const VERBS: &str = "crates/furlong-lab/src/cmd/";
-const OWN_VERBS: &str = "crates/furlong-experiments/src/cmd/";
+const OWN_VERBS: &str = "crates/furlong-verbs/src/cmd/";
 
 /// Commands in documents whose verb, package, example or script does not exist.
 pub(crate) fn commands(tree: &Tree) -> Vec<Finding> {

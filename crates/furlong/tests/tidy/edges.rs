@@ -96,12 +96,23 @@ const CRATES: &[(&str, &[&str])] = &[
         &["furlong", "furlong-spec", "furlong-stats", "furlong-lab"],
     ),
     (
+        "furlong-verbs",
+        &[
+            "furlong",
+            "furlong-spec",
+            "furlong-stats",
+            "furlong-lab",
+            "furlong-experiments",
+        ],
+    ),
+    (
         "furlong-cli",
         &[
             "furlong-spec",
             "furlong-stats",
             "furlong-lab",
             "furlong-experiments",
+            "furlong-verbs",
         ],
     ),
     (
@@ -112,6 +123,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "furlong-stats",
             "furlong-lab",
             "furlong-experiments",
+            "furlong-verbs",
         ],
     ),
     ("furlong-preload", &["furlong"]),

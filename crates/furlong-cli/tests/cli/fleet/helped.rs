@@ -13,7 +13,7 @@ use crate::help::{examples, is_of_a_fleet};
 fn every_example_that_needs_a_fleet_runs() {
     let slurm = StandIn::new();
     fs::write(slurm.0.path("furlong.toml"), "profile = 'smoke'\n").unwrap();
-    let all = examples(&Cli::<furlong_experiments::Verb>::command());
+    let all = examples(&Cli::<furlong_verbs::Verb>::command());
     let of_a_fleet = all.iter().filter(|example| is_of_a_fleet(example));
     let (collect, others): (Vec<_>, Vec<_>) =
         of_a_fleet.partition(|example| example.starts_with("furlong collect"));

@@ -17,7 +17,7 @@ use crate::vmspace_index::rcu::{RCU, changed, inside, leave};
 use crate::vmspace_index::work::{Counted, Work};
 
 /// A space under a spin lock.
-pub(crate) struct SharedSpace<C: Config, M: Mode + 'static = Atomic>(
+pub struct SharedSpace<C: Config, M: Mode + 'static = Atomic>(
     Shared<u32, &'static Domain, SpinLock, Custom<Maple<C>, M>>,
 );
 

@@ -15,7 +15,7 @@ use self::trace::{Script, parse, unpacked};
 use super::form::{Choice, Form};
 use super::input::Input;
 use super::outcome::{Count, Judge, Outcome, SCHEMA, SubjectOutcome};
-use crate::malloc_suite::{Named, SUBJECTS};
+use furlong_experiments::malloc_suite::{Named, SUBJECTS};
 use furlong_lab::error::{Error, cause};
 
 /// Traces `*.malloctrace`, compressed or not.
@@ -76,7 +76,7 @@ fn described(script: &Script) -> String {
 fn carry_out(subject: &Named, script: &Script, steps: &Path) -> SubjectOutcome {
     let mut outcome = SubjectOutcome {
         name: subject.name.to_owned(),
-        na: subject.preload.missing(),
+        na: subject.missing(),
         ..SubjectOutcome::default()
     };
     if outcome.na.is_some() {

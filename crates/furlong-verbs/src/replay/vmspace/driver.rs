@@ -11,7 +11,7 @@ use furlong_spec::vmspace::trace::{AddressSpace, Class, Report, Script, Unwatche
 
 use super::clock::Clock;
 use crate::replay::outcome::{Count, Differing, Kind, SubjectOutcome};
-use crate::vmspace_index::SharedSpace;
+use furlong_experiments::vmspace_index::SharedSpace;
 
 /// Timed replays: the minimum of each class counts, because the others were interrupted.
 const TIMES: usize = 3;

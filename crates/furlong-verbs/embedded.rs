@@ -1,0 +1,1 @@
+../furlong-lab/embedded.rs
