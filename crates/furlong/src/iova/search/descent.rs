@@ -352,7 +352,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests {
     use super::View;
     use crate::addr::{Address, Extent, Iova};
