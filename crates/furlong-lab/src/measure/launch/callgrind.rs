@@ -198,6 +198,9 @@ impl Callgrind {
             "--command-line-only=yes".to_owned(),
             "--trace-children=yes".to_owned(),
             "--quiet".to_owned(),
+            // Its mapping is named after the process. A program's start reads the names of all its
+            // mappings, and a longer number took it some instructions more.
+            "--vgdb=no".to_owned(),
             format!("--cache-sim={}", if self.caches { "yes" } else { "no" }),
             format!("--callgrind-out-file={place}/%p.{PROFILE}"),
             format!("--log-file={place}/%p.{LOG}"),
