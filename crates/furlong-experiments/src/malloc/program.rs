@@ -41,17 +41,17 @@ pub(crate) struct Work<'a> {
 #[derive(Clone, Debug)]
 pub struct Done {
     /// Operations done.
-    pub operations: u64,
+    pub(crate) operations: u64,
     /// Their duration in seconds.
     pub elapsed_s: f64,
     /// Digest of the answers.
-    pub digest: u64,
+    pub(crate) digest: u64,
     /// Further figures of its own.
-    pub more: BTreeMap<String, f64>,
+    pub(crate) more: BTreeMap<String, f64>,
     /// Resources used by the whole process.
     pub usage: Usage,
     /// Events of the whole process, by metric.
-    pub events: BTreeMap<&'static str, f64>,
+    pub(crate) events: BTreeMap<&'static str, f64>,
 }
 
 impl Done {
