@@ -42,12 +42,9 @@ impl Value for u64 {
 /// The attributes that all pages of an area share, apart from its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Attr {
-    /// The allowed accesses.
-    pub prot: Prot,
-    /// The accesses that [`protect`](super::Space::protect) may allow.
-    pub may: Prot,
-    /// Further properties.
-    pub flags: Flags,
+    /// The flags, above them the allowed accesses, and above these the ones that may be allowed. A
+    /// fork copies all of them as one word.
+    bits: u32,
     /// The difference of a page's offset in the object and its page number, in pages, modulo 2^64.
     /// Anonymous memory has 0. Cutting an area or moving its ends does not change it. Two
     /// neighbours with continuous offsets have the same origin.
@@ -55,13 +52,57 @@ pub struct Attr {
 }
 
 impl Attr {
+    const PROT: u32 = u16::BITS;
+    const MAY: u32 = Self::PROT + Prot::ALL.bits().count_ones();
+
     /// The attributes of no area.
-    pub(super) const NONE: Self = Self {
-        prot: Prot::NONE,
-        may: Prot::NONE,
-        flags: Flags::NONE,
-        origin: 0,
-    };
+    pub(super) const NONE: Self = Self { bits: 0, origin: 0 };
+
+    /// Attributes without an origin. Of the accesses, only the [known](Prot::known) ones are kept.
+    #[inline]
+    #[must_use]
+    pub const fn new(prot: Prot, may: Prot, flags: Flags) -> Self {
+        let access = prot.known().bits() << Self::PROT | may.known().bits() << Self::MAY;
+        Self {
+            bits: access | flags.bits() as u32,
+            origin: 0,
+        }
+    }
+
+    /// The allowed accesses.
+    #[inline]
+    #[must_use]
+    pub const fn prot(self) -> Prot {
+        Prot::from_bits(self.bits >> Self::PROT).known()
+    }
+
+    /// The accesses that [`protect`](super::Space::protect) may allow.
+    #[inline]
+    #[must_use]
+    pub const fn may(self) -> Prot {
+        Prot::from_bits(self.bits >> Self::MAY)
+    }
+
+    /// Further properties.
+    #[inline]
+    #[must_use]
+    pub const fn flags(self) -> Flags {
+        Flags::from_bits(self.bits as u16)
+    }
+
+    pub(super) const fn with_prot(self, prot: Prot) -> Self {
+        let new = Self::new(prot, self.may(), self.flags());
+        new.with_origin(self.origin)
+    }
+
+    pub(super) const fn with_flags(self, flags: Flags) -> Self {
+        let new = Self::new(self.prot(), self.may(), flags);
+        new.with_origin(self.origin)
+    }
+
+    pub(super) const fn with_origin(self, origin: u64) -> Self {
+        Self { origin, ..self }
+    }
 }
 
 /// A view of an area of a space.

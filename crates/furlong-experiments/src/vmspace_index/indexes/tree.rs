@@ -12,12 +12,7 @@ use furlong_lab::model::Failure;
 pub(in crate::vmspace_index) struct Tree<K: Counters>(TreeIndex<u32, K>);
 
 /// Attributes of every area; they do not matter here.
-const ATTR: Attr = Attr {
-    prot: Prot::READ,
-    may: Prot::ALL,
-    flags: Flags::NONE,
-    origin: 0,
-};
+const ATTR: Attr = Attr::new(Prot::READ, Prot::ALL, Flags::NONE);
 
 const fn pages(span: Span) -> Pages {
     Pages {

@@ -115,10 +115,7 @@ impl<A: Value> Slab<A> {
     #[inline]
     pub(super) fn give(&mut self, number: Number) -> (Attr, A) {
         let next = self.free.map_or(0, Number::get);
-        let link = Attr {
-            origin: next as u64,
-            ..Attr::NONE
-        };
+        let link = Attr::NONE.with_origin(next as u64);
         let record = &mut self.records[Self::place(number)];
         let attr = core::mem::replace(&mut record.attr, link);
         let value = record.value.take().expect(IN_USE);

@@ -12,12 +12,7 @@ use crate::vmspace::{
 pub const BRK_CHANGES: usize = 1;
 
 /// The attributes of the heap.
-const HEAP: Attr = Attr {
-    prot: Prot::READ.or(Prot::WRITE),
-    may: Prot::ALL,
-    flags: Flags::NONE,
-    origin: 0,
-};
+const HEAP: Attr = Attr::new(Prot::READ.or(Prot::WRITE), Prot::ALL, Flags::NONE);
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Sets the start of the heap, as a loader does; the heap is empty.
@@ -107,7 +102,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         }
         let [below, next] = self.index.beside(first);
         // At least one page stays free behind the heap.
-        let limit = next.map(|next| self.lower_end(next.pages.first, next.attr.flags));
+        let limit = next.map(|next| self.lower_end(next.pages.first, next.attr.flags()));
         if limit.is_some_and(|limit| limit <= pages.last.saturating_add(1)) {
             return Err(BrkError::Occupied);
         }

@@ -154,7 +154,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             pages = self.grown(pages, prot)?;
         }
         let prot = prot.known();
-        let new = |attr: Attr| attr.may.contains(prot).then_some(Attr { prot, ..attr });
+        let new = |attr: Attr| attr.may().contains(prot).then_some(attr.with_prot(prot));
         let change = Change {
             pages,
             new,
@@ -244,9 +244,9 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             return Ok(());
         };
         let new = |attr: Attr| {
-            let flags = new(attr.flags);
-            let is_own = flags.without(Flags::CALLER) == attr.flags.without(Flags::CALLER);
-            is_own.then_some(Attr { flags, ..attr })
+            let flags = new(attr.flags());
+            let is_own = flags.without(Flags::CALLER) == attr.flags().without(Flags::CALLER);
+            is_own.then_some(attr.with_flags(flags))
         };
         let change = Change {
             pages,
@@ -298,7 +298,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         if !down && area.pages.first > pages.first {
             return Err(ProtectError::Hole);
         }
-        if !down || !area.attr.flags.contains(Flags::GROWS_DOWN) {
+        if !down || !area.attr.flags().contains(Flags::GROWS_DOWN) {
             return Err(ProtectError::NotGrowing);
         }
         Ok(area.pages.through(pages))
@@ -453,13 +453,13 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
 
 /// The new flags of an area after an advice.
 fn advised(attr: Attr, advice: Advice) -> Option<Attr> {
-    let has_own = attr.flags.and(Flags::OBJECT | Flags::SHARED) == Flags::NONE;
+    let has_own = attr.flags().and(Flags::OBJECT | Flags::SHARED) == Flags::NONE;
     let flags = match advice {
-        Advice::DontFork => attr.flags | Flags::DONT_COPY,
-        Advice::DoFork => attr.flags.without(Flags::DONT_COPY),
-        Advice::WipeOnFork => attr.flags | Flags::WIPE_ON_FORK,
-        Advice::KeepOnFork => attr.flags.without(Flags::WIPE_ON_FORK),
+        Advice::DontFork => attr.flags() | Flags::DONT_COPY,
+        Advice::DoFork => attr.flags().without(Flags::DONT_COPY),
+        Advice::WipeOnFork => attr.flags() | Flags::WIPE_ON_FORK,
+        Advice::KeepOnFork => attr.flags().without(Flags::WIPE_ON_FORK),
     };
     let is_refused = advice == Advice::WipeOnFork && !has_own;
-    (!is_refused).then_some(Attr { flags, ..attr })
+    (!is_refused).then_some(attr.with_flags(flags))
 }

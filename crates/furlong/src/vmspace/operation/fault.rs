@@ -22,7 +22,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         let allowed = self
             .index
             .get(page)
-            .map(|area| area.attr.prot.allows(access));
+            .map(|area| area.attr.prot().allows(access));
         let is_allowed = match allowed {
             Some(is_allowed) => is_allowed,
             None => self.grow_to(page, access)?,
@@ -37,7 +37,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Makes the stack above `page` grow down to it. Returns true if it allows the access.
     fn grow_to(&mut self, page: u64, access: Access) -> Result<bool, FaultError> {
         let above = self.index.at_or_after(page).ok_or(FaultError::NotMapped)?;
-        let is_allowed = above.attr.prot.allows(access);
+        let is_allowed = above.attr.prot().allows(access);
         let whole = self.plan_growth(page, above)?;
         if is_allowed || C::Mode::keeps_part() {
             self.grow(above.pages.first, whole, above.attr)?;
@@ -47,15 +47,15 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
 
     /// The pages that `stack` has after growing down to `page`.
     fn plan_growth(&self, page: u64, stack: Entry<'_, A>) -> Result<Pages, FaultError> {
-        if !stack.attr.flags.contains(Flags::GROWS_DOWN) {
+        if !stack.attr.flags().contains(Flags::GROWS_DOWN) {
             return Err(FaultError::NotMapped);
         }
         if page < self.state.grid.low {
             return Err(FaultError::BelowLow);
         }
         let is_close = |below: &Entry<'_, A>| {
-            let is_stack = below.attr.flags.contains(Flags::GROWS_DOWN);
-            let is_used = below.attr.prot != Prot::NONE;
+            let is_stack = below.attr.flags().contains(Flags::GROWS_DOWN);
+            let is_used = below.attr.prot() != Prot::NONE;
             !is_stack && is_used && page - below.pages.last <= self.state.layout.guard
         };
         if self.index.before(page).as_ref().is_some_and(is_close) {

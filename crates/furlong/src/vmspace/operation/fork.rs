@@ -73,7 +73,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
                 return child.index.duplicate_from(&parent.index, copy);
             }
             child.index.copy_from(&parent.index, |entry| {
-                if entry.attr.flags.contains(Flags::DONT_COPY) {
+                if entry.attr.flags().contains(Flags::DONT_COPY) {
                     return Ok(None);
                 }
                 copy(parent.area(entry)).map(Some)

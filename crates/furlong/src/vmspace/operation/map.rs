@@ -4,8 +4,8 @@
 use crate::addr::VirtAddr;
 use crate::vmspace::space::address_space::unmapped;
 use crate::vmspace::{
-    At, Attr, Config, Entry, Flags, Freed, Hold, Index, MapError, Pages, Piece, Prot, Refused,
-    Request, Space, Value,
+    At, Attr, Config, Entry, Flags, Freed, Hold, Index, MapError, Pages, Piece, Refused, Request,
+    Space, Value,
 };
 
 /// The largest number of index changes that [`Space::map`] makes; see [`Space::prepare`].
@@ -124,12 +124,8 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             (offset >> self.state.grid.shift).wrapping_sub(pages.first)
         });
         let object = request.offset.map_or(Flags::NONE, |_| Flags::OBJECT);
-        Attr {
-            prot: request.prot.known(),
-            may: request.may.and(Prot::ALL),
-            flags: request.flags.without(Flags::OBJECT) | object,
-            origin,
-        }
+        let flags = request.flags.without(Flags::OBJECT) | object;
+        Attr::new(request.prot, request.may, flags).with_origin(origin)
     }
 
     /// Plans to make `pages` an area or a part of one.

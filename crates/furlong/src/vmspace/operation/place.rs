@@ -95,7 +95,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         };
         let pages = Pages::of_len(first, need.len).filter(|pages| Some(pages.last) <= last)?;
         let next = self.index.at_or_after(first);
-        let limit = next.map(|next| self.lower_end(next.pages.first, next.attr.flags));
+        let limit = next.map(|next| self.lower_end(next.pages.first, next.attr.flags()));
         let is_free = limit.is_none_or(|limit| pages.last < limit);
         (is_free && first.is_multiple_of(need.align)).then_some(first)
     }
@@ -187,8 +187,8 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             return None;
         }
         let above = self.index.at_or_after(gap.last)?;
-        let grows = above.attr.flags.contains(Flags::GROWS_DOWN);
-        grows.then(|| self.lower_end(above.pages.first, above.attr.flags))
+        let grows = above.attr.flags().contains(Flags::GROWS_DOWN);
+        grows.then(|| self.lower_end(above.pages.first, above.attr.flags()))
     }
 
     /// The first page that belongs to an area, including its guard.

@@ -168,10 +168,10 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         let owner = owner.filter(|owner| owner.pages.first <= plan.first);
         let owner = owner.ok_or(RemapError::NotMapped)?;
         let attr = owner.attr;
-        if plan.old_len == 0 && !attr.flags.contains(Flags::SHARED) {
+        if plan.old_len == 0 && !attr.flags().contains(Flags::SHARED) {
             return Err(RemapError::NotShared);
         }
-        let is_fixed = attr.flags.contains(Flags::DONT_EXPAND);
+        let is_fixed = attr.flags().contains(Flags::DONT_EXPAND);
         if flags.contains(RemapFlags::DONT_UNMAP) && is_fixed {
             return Err(RemapError::NotMovable);
         }
@@ -362,10 +362,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         let owner = self.index.at_or_after(plan.first);
         let owner = owner.expect("the old place is mapped");
         let origin = plan.first.wrapping_add(owner.attr.origin);
-        let attr = Attr {
-            origin: origin.wrapping_sub(place),
-            ..owner.attr
-        };
+        let attr = owner.attr.with_origin(origin.wrapping_sub(place));
         let value = owner.value.clone();
         let pages = Pages::of_len(place, plan.new_len).expect("the place is in the space");
         let plan = self.plan_put(pages, attr, &value);

@@ -80,22 +80,22 @@ impl State {
 
     /// Counts `len` new pages with these attributes.
     pub(in crate::vmspace) fn count_in(&mut self, len: u64, attr: Attr) {
-        self.usage.add(attr.prot, len);
-        if attr.flags.contains(Flags::GROWS_DOWN) {
+        self.usage.add(attr.prot(), len);
+        if attr.flags().contains(Flags::GROWS_DOWN) {
             self.growing += len;
         }
-        if attr.flags.contains(Flags::DONT_COPY) {
+        if attr.flags().contains(Flags::DONT_COPY) {
             self.withheld += len;
         }
     }
 
     /// Counts `len` removed pages with these attributes.
     pub(in crate::vmspace) fn count_out(&mut self, len: u64, attr: Attr) {
-        self.usage.sub(attr.prot, len);
-        if attr.flags.contains(Flags::GROWS_DOWN) {
+        self.usage.sub(attr.prot(), len);
+        if attr.flags().contains(Flags::GROWS_DOWN) {
             self.growing -= len;
         }
-        if attr.flags.contains(Flags::DONT_COPY) {
+        if attr.flags().contains(Flags::DONT_COPY) {
             self.withheld -= len;
         }
     }
@@ -253,14 +253,11 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
 /// The view of an entry of the index.
 #[inline]
 pub(in crate::vmspace) fn area<'a, A>(grid: &Grid, entry: Entry<'a, A>) -> Area<'a, A> {
-    let Attr {
-        prot, may, flags, ..
-    } = entry.attr;
     Area {
         extent: grid.extent(entry.pages),
-        prot,
-        may,
-        flags,
+        prot: entry.attr.prot(),
+        may: entry.attr.may(),
+        flags: entry.attr.flags(),
         offset: offset(grid, entry.pages, entry.attr),
         value: entry.value,
     }
@@ -276,8 +273,8 @@ fn offset(grid: &Grid, pages: Pages, attr: Attr) -> u64 {
 pub(in crate::vmspace) fn unmapped<A>(grid: &Grid, piece: Piece<A>) -> Unmapped<A> {
     Unmapped {
         extent: grid.extent(piece.pages),
-        prot: piece.attr.prot,
-        flags: piece.attr.flags,
+        prot: piece.attr.prot(),
+        flags: piece.attr.flags(),
         offset: offset(grid, piece.pages, piece.attr),
         value: piece.value,
     }

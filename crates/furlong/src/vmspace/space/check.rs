@@ -56,14 +56,14 @@ impl<A: Value, C: Config, H: Hold> Check for Space<A, C, H> {
             if pages.first < self.state.grid.low || self.state.grid.last < pages.last {
                 return Err(BrokenSpace::Outside(pages));
             }
-            if attr.prot != attr.prot.known() || !attr.may.contains(attr.prot) {
+            if !attr.may().contains(attr.prot()) {
                 return Err(BrokenSpace::Prot(pages));
             }
-            usage.add(attr.prot, pages.len());
-            if attr.flags.contains(Flags::GROWS_DOWN) {
+            usage.add(attr.prot(), pages.len());
+            if attr.flags().contains(Flags::GROWS_DOWN) {
                 growing += pages.len();
             }
-            if attr.flags.contains(Flags::DONT_COPY) {
+            if attr.flags().contains(Flags::DONT_COPY) {
                 withheld += pages.len();
             }
             count += 1;

@@ -219,13 +219,7 @@ impl<A> SavedArea<A> {
         if flags.contains(Flags::OBJECT) && !fits {
             return Err(RestoreError::Offset(at));
         }
-        let origin = self.origin;
-        let attr = Attr {
-            prot,
-            may,
-            flags,
-            origin,
-        };
+        let attr = Attr::new(prot, may, flags).with_origin(self.origin);
         Ok((pages, attr))
     }
 }
@@ -247,9 +241,9 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             SavedArea {
                 start: extent.start().raw(),
                 last: extent.last().raw(),
-                prot: area.attr.prot.bits(),
-                may: area.attr.may.bits(),
-                flags: area.attr.flags.bits(),
+                prot: area.attr.prot().bits(),
+                may: area.attr.may().bits(),
+                flags: area.attr.flags().bits(),
                 origin: area.attr.origin,
                 value: area.value.clone(),
             }
