@@ -7,8 +7,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash ci/need.sh shellcheck
 
 cargo clippy --workspace --all-targets -- -D warnings
-cargo clippy -p furlong --all-targets --no-default-features -- -D warnings
-cargo clippy -p furlong --all-targets --no-default-features --features alloc -- -D warnings
+# With fewer features, the library with its own tests.
+for features in "" alloc; do
+  cargo clippy -p furlong --lib --profile test --no-default-features --features "$features" -- -D warnings
+done
 cargo clippy -p furlong --all-targets --all-features -- -D warnings
 cargo clippy --locked --manifest-path ci/mutants/Cargo.toml --all-targets \
   --target-dir "${CARGO_TARGET_DIR:-target}/mutants/tool" -- -D warnings
