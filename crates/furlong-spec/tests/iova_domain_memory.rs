@@ -1,10 +1,8 @@
 //! A shared domain and memory: it never allocates or frees under a lock, and never needs memory to
 //! release.
+#![forbid(unsafe_code)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::ptr::null_mut;
-use std::sync::{Mutex, MutexGuard};
 
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
@@ -13,94 +11,21 @@ use furlong::iova::{
     Request, ReserveError, Shared, Standard, VecSpace,
 };
 use furlong::rbtree::{NoMemory, Off};
-use furlong::sync::RawLock;
 use furlong_spec::Random;
+use furlong_spec::heap::{Failing, Watched, counted, failing, is_locked};
 
 const PAGE: u64 = 4096;
 
 thread_local! {
-    /// The number of locks that this thread holds.
-    static HELD: Cell<u32> = const { Cell::new(0) };
-    /// The number of allocations and frees under a lock.
-    static UNDER_LOCK: Cell<u32> = const { Cell::new(0) };
-    /// The number of further allocations that succeed.
-    static GRANTED: Cell<u32> = const { Cell::new(u32::MAX) };
     static CPU: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, observed.
-struct Watched;
-
-impl Watched {
-    /// Counts a call. Returns true if it may succeed.
-    fn call() -> bool {
-        if HELD.get() > 0 {
-            UNDER_LOCK.set(UNDER_LOCK.get() + 1);
-        }
-        let left = GRANTED.get();
-        if left < u32::MAX {
-            GRANTED.set(left.saturating_sub(1));
-        }
-        left > 0
-    }
-}
-
-// SAFETY: it returns the system's memory, or null.
-unsafe impl GlobalAlloc for Watched {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if !Self::call() {
-            return null_mut();
-        }
-        // SAFETY: the caller keeps the same contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        if HELD.get() > 0 {
-            UNDER_LOCK.set(UNDER_LOCK.get() + 1);
-        }
-        // SAFETY: the caller keeps the same contract, and the memory comes from the system.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if !Self::call() {
-            return null_mut();
-        }
-        // SAFETY: the caller keeps the same contract, and the memory comes from the system.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
 #[global_allocator]
-static MEMORY: Watched = Watched;
+static HEAP: Failing = Failing;
 
 /// Runs `work` with `granted` successful allocations; all later ones fail.
-fn with_memory<T>(granted: u32, work: impl FnOnce() -> T) -> T {
-    GRANTED.set(granted);
-    let done = work();
-    GRANTED.set(u32::MAX);
-    done
-}
-
-/// A lock that counts how many are held.
-#[derive(Default)]
-struct Counted(Mutex<()>);
-
-// SAFETY: a mutex of the standard library excludes and orders; its guard is the token.
-unsafe impl RawLock for Counted {
-    type Token<'a> = MutexGuard<'a, ()>;
-
-    fn lock(&self) -> MutexGuard<'_, ()> {
-        let token = self.0.lock().unwrap();
-        HELD.set(HELD.get() + 1);
-        token
-    }
-
-    unsafe fn unlock<'a>(&'a self, token: MutexGuard<'a, ()>) {
-        HELD.set(HELD.get() - 1);
-        drop(token);
-    }
+fn with_memory<T>(granted: u64, work: impl FnOnce() -> T) -> T {
+    failing(granted..u64::MAX, work).0
 }
 
 struct ThreadCpu;
@@ -116,7 +41,7 @@ struct Device;
 
 impl Flush for Device {
     fn flush(&self) {
-        assert_eq!(HELD.get(), 0, "flushed under a lock");
+        assert!(!is_locked(), "flushed under a lock");
     }
 }
 
@@ -125,7 +50,7 @@ struct Tiny;
 
 impl DomainConfig for Tiny {
     type Space = Standard;
-    type Lock = Counted;
+    type Lock = Watched;
     type Cpu = ThreadCpu;
     type Counters = Off;
     const MAGAZINE: usize = 2;
@@ -139,7 +64,7 @@ struct Endless;
 
 impl DomainConfig for Endless {
     type Space = Standard;
-    type Lock = Counted;
+    type Lock = Watched;
     type Cpu = ThreadCpu;
     type Counters = Off;
     const MAGAZINE: usize = isize::MAX as usize;
@@ -195,10 +120,10 @@ where
 fn no_memory_is_obtained_or_freed_under_a_lock() {
     let mut random = Random::new(3);
     // Two spaces that are always full, and one that never is and whose array of nodes grows.
-    for pages in [24, 100, 1 << 20] {
+    let work = |pages| {
         let tiny = domain::<Tiny>(pages);
         let grants = churn(&tiny, &mut random, 4000);
-        let real = domain::<Shared<Counted, ThreadCpu>>(pages);
+        let real = domain::<Shared<Watched, ThreadCpu>>(pages);
         let more = churn(&real, &mut random, 4000);
         tiny.stock(1).unwrap();
         tiny.prepare(300).unwrap();
@@ -206,15 +131,16 @@ fn no_memory_is_obtained_or_freed_under_a_lock() {
         drop((tiny.drain_all(), real.drain_all(), grants, more));
         tiny.check().unwrap();
         real.check().unwrap();
-    }
-    assert_eq!(UNDER_LOCK.get(), 0);
+    };
+    let ((), calls) = counted(|| [24, 100, 1 << 20].into_iter().for_each(work));
+    assert_eq!(calls.under_lock, 0, "{calls:?}");
 }
 
 #[test]
 fn the_watch_would_have_seen_it() {
-    let lock = furlong::sync::Lock::new(Counted::default(), Vec::new());
-    lock.lock().push(1);
-    assert_eq!(UNDER_LOCK.replace(0), 1);
+    let lock = furlong::sync::Lock::new(Watched::default(), Vec::new());
+    let ((), calls) = counted(|| lock.lock().push(1));
+    assert_eq!(calls.under_lock, 1);
 }
 
 #[test]
@@ -272,7 +198,7 @@ fn a_domain_for_which_there_is_no_memory_gives_back_what_it_was_given() {
 
 /// Reserves and then releases with `granted` successful allocations. Returns the number of refused
 /// reservations.
-fn with_memory_until(tiny: &Domain<Device, Tiny>, granted: u32) -> usize {
+fn with_memory_until(tiny: &Domain<Device, Tiny>, granted: u64) -> usize {
     let mut random = Random::new(11);
     let mut grants = Vec::with_capacity(100);
     let mut refused = 0;
@@ -335,7 +261,7 @@ fn used_up() -> (Domain<Device, Tiny>, Grant, [Extent<Iova>; 2]) {
 #[test]
 fn a_cut_without_memory_is_refused_and_with_it_allocates_under_no_lock() {
     // The list of new chunks, a chunk, and a table of all chunks.
-    for granted in 0..=3 {
+    let cut_with = |granted| {
         let (tiny, grant, [loose, middle]) = used_up();
         let extents = tiny.with_space(ChunkSpace::len);
         let page = Extent::from_len(Iova::new(PAGE), PAGE).unwrap();
@@ -367,8 +293,9 @@ fn a_cut_without_memory_is_refused_and_with_it_allocates_under_no_lock() {
         let fixed = with_memory(granted, || tiny.reserve_fixed(around));
         assert_eq!(fixed.is_ok(), granted == 3, "{fixed:?}");
         tiny.check().unwrap();
-    }
-    assert_eq!(UNDER_LOCK.get(), 0);
+    };
+    let ((), calls) = counted(|| (0..=3).for_each(cut_with));
+    assert_eq!(calls.under_lock, 0, "{calls:?}");
 }
 
 #[test]

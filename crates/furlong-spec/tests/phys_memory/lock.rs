@@ -7,9 +7,9 @@ use furlong::addr::Pfn;
 use furlong::check::Check;
 use furlong::phys::{Custom, Descriptor, Direct, SegmentTable};
 use furlong::rcu::Domain;
+use furlong_spec::heap::{Watched, counted, is_locked};
 
 use super::frames;
-use super::heap::{Counting, calls_under_lock, is_locked};
 
 thread_local! {
     /// The number of calls that made, queried or dropped a descriptor, and the number of those
@@ -42,21 +42,21 @@ impl Drop for Page {
     }
 }
 
-type Table = SegmentTable<Page, Custom<Direct, Counting>, 4>;
+type Table = SegmentTable<Page, Custom<Direct, Watched>, 4>;
 
 #[test]
 fn plug_and_unplug_call_neither_the_heap_nor_the_caller_under_the_lock() {
-    let table = Table::with_config(Counting::default(), Domain::new());
+    let table = Table::with_config(Watched::default(), Domain::new());
     let mut segments = table.lock();
     segments.grow_on_heap();
     segments.plug(frames(0, 64)).expect("there is memory");
     segments.start().expect("there is memory");
     drop(segments);
-    let (heap, [_, user]) = (calls_under_lock(), CALLS.get());
+    let [_, user] = CALLS.get();
     // Near frames, in sections, in pages. Few frames, many frames, and enough holes for chunks of
     // segments.
     let places = [100, 1 << 17, 1 << 19, 1 << 24, 1 << 28, 1 << 33];
-    for start in places {
+    let change_at = |start| {
         for len in [1, 70, 30_000] {
             let range = frames(start, start + len);
             table.lock().plug(range).expect("there is memory");
@@ -72,8 +72,9 @@ fn plug_and_unplug_call_neither_the_heap_nor_the_caller_under_the_lock() {
                 .unplug(frames(hole, hole + 3))
                 .expect("nobody is inside");
         }
-    }
-    assert_eq!(calls_under_lock() - heap, 0, "calls of the heap");
+    };
+    let ((), calls) = counted(|| places.into_iter().for_each(change_at));
+    assert_eq!(calls.under_lock, 0, "{calls:?}");
     let [all, locked] = CALLS.get();
     assert_eq!(locked - user, 0, "of {all} calls of the caller's code");
     assert!(all > 500_000, "{all}");
@@ -83,25 +84,21 @@ fn plug_and_unplug_call_neither_the_heap_nor_the_caller_under_the_lock() {
 
 #[test]
 fn a_refused_plug_and_one_that_makes_way_call_nobody_under_the_lock() {
-    let table = Table::with_config(Counting::default(), Domain::new());
+    let table = Table::with_config(Watched::default(), Domain::new());
     let mut segments = table.lock();
     segments.grow_on_heap();
     segments.plug(frames(0, 64)).expect("there is memory");
     segments.start().expect("there is memory");
     drop(segments);
-    let (heap, [all, user]) = (calls_under_lock(), CALLS.get());
-    table
-        .lock()
-        .plug(frames(60, 70))
-        .expect_err("they are there");
-    table
-        .lock()
-        .plug(frames(1 << 40, (1 << 40) + 1))
-        .expect_err("there are none");
-    table
-        .lock()
-        .unplug(frames(60, 70))
-        .expect_err("not all are there");
-    let after = (calls_under_lock(), CALLS.get());
-    assert_eq!(after, (heap, [all, user]), "and none is made");
+    let before = CALLS.get();
+    let plug = |range| table.lock().plug(range).is_ok();
+    let (done, calls) = counted(|| {
+        [
+            plug(frames(60, 70)),
+            plug(frames(1 << 40, (1 << 40) + 1)),
+            table.lock().unplug(frames(60, 70)).is_ok(),
+        ]
+    });
+    assert_eq!((done, calls.under_lock), ([false; 3], 0));
+    assert_eq!(CALLS.get(), before, "and none is made");
 }

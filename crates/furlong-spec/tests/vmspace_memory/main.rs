@@ -1,8 +1,6 @@
 //! Memory that runs out. For every operation and every k the k-th allocation fails and nothing
 //! changes; and what was prepared suffices.
-#![deny(unsafe_code)]
-
-mod heap;
+#![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, VirtAddr};
 use furlong::check::Check;
@@ -15,9 +13,11 @@ use furlong::vmspace::{
     Rbtree, RemapError, Request, Shared, SharedConfig, Space, Standard, UNMAP_CHANGES, UnmapError,
     UpdateError,
 };
+use furlong_spec::heap::{Failing, Watched, counted, failing, failing_at};
 use furlong_spec::vmspace::{Mix, Operation, Refusal, WORLDS, operations};
 
-use heap::{Strict, counted, failing_at};
+#[global_allocator]
+static HEAP: Failing = Failing;
 
 type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
@@ -169,7 +169,7 @@ fn commit<C: Config, H: Hold>(
 ) -> u64 {
     let changes = changes(space, operation);
     space.prepare(changes).expect("there is memory");
-    let (result, calls) = counted(0, || apply(space, operation, &mut |_| ()));
+    let (result, calls) = failing(0..1, || apply(space, operation, &mut |_| ()));
     assert_eq!(calls.obtained, 0, "{operation:?}: {result:?}");
     *done += u64::from(result.is_ok());
     calls.freed
@@ -226,18 +226,20 @@ fn commits_without_memory_under_the_lock<C: SharedConfig>() {
     let (mut done, mut failed) = (0, 0);
     for (seed, world) in (0..4).flat_map(|seed| WORLDS.map(|world| (seed, world))) {
         let domain = Domain::new();
-        let space = Shared::<u32, _, _, C>::new(world.layout(), &domain, Strict::default());
+        let space = Shared::<u32, _, _, C>::new(world.layout(), &domain, Watched::default());
         let space = space.expect("a layout");
         for operation in operations(world, Mix::Growing, 200, seed) {
             let changes = changes(&space.lock(), &operation);
-            for failing in 0.. {
+            for number in 0.. {
                 let commit = || {
                     let mut locked = space.lock_prepared(changes)?;
                     Ok::<_, NoMemory>(apply(&mut locked, &operation, &mut |_| ()))
                 };
-                match failing_at(failing, commit) {
-                    (Err(NoMemory), _) => failed += 1,
-                    (Ok(result), _) => {
+                let (committed, calls) = failing(number..number + 1, commit);
+                assert_eq!(calls.under_lock, 0, "{operation:?}");
+                match committed {
+                    Err(NoMemory) => failed += 1,
+                    Ok(result) => {
                         done += u64::from(result.is_ok());
                         break;
                     }
@@ -301,10 +303,10 @@ fn a_fork_asks_for_blocks_of_nodes_and_one_array_however_many_areas_there_are() 
         space.map(request, drop).expect("there is room");
     }
     let copy = |area: Area<'_, u32>| Ok::<_, ()>(*area.value);
-    let (child, calls) = counted(u64::MAX, || space.fork(copy).expect("there is memory"));
+    let (child, calls) = counted(|| space.fork(copy).expect("there is memory"));
     assert_eq!(seen(&child), seen(&space));
     assert!(calls.obtained < 40, "{} allocations", calls.obtained);
-    let ((), calls) = counted(u64::MAX, || drop(child));
+    let ((), calls) = counted(|| drop(child));
     assert!(calls.freed < 40, "{} pieces of memory", calls.freed);
 }
 
