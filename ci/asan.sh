@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-threads=(iova_concurrent phys_race maple_readers vmspace_readers vmspace_race bounce_stress malloc)
+threads=(iova_concurrent phys_race maple_readers vmspace_race bounce_stress malloc)
 tests=(--lib --test malloc_zones --test fuzz_corpus --test virtio)
 for name in "${threads[@]}"; do tests+=(--test "$name"); done
 packages=(-p furlong -p furlong-spec -p furlong-adapters)

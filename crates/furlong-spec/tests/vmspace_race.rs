@@ -2,7 +2,14 @@
 //! during its look. `examples/vmspace_race.rs` runs more.
 #![forbid(unsafe_code)]
 
+use furlong::addr::{Address, VirtAddr};
+use furlong::rcu::{Domain, Rcu};
+use furlong::sync::SpinLock;
+use furlong::vmspace::{At, Layout, Prot, Request, Shared};
 use furlong_spec::vmspace::race::{Nodes, Race, Tally};
+
+const FIRST: u64 = 0x10_0000;
+const PAGE: u64 = 4096;
 
 /// Runs a race, which must have no error. Returns true if enough happened to detect errors.
 fn is_a_race(race: &Race) -> bool {
@@ -57,4 +64,46 @@ fn a_look_that_is_wrong_is_told_from_right_ones() {
         let wrong = race.run().unwrap_err();
         assert!(wrong.starts_with("seed 5: "), "{wrong}");
     }
+}
+
+#[test]
+fn a_glimpse_is_out_of_date_as_soon_as_its_area_is_touched() {
+    let domain = Domain::new();
+    let space = Shared::<u32, _, _>::new(Layout::LINUX_X86_64, &domain, SpinLock::new());
+    let space = space.expect("the layout makes sense");
+    let at = |page: u64| VirtAddr::new(FIRST + page * PAGE);
+    let map = |first: u64, pages: u64, object: u32| {
+        let request = Request::object(pages * PAGE, Prot::READ, first * PAGE, object);
+        let mapped = space.lock().map(request.at(At::Fixed(at(first))), drop);
+        assert_eq!(mapped.ok(), Some(at(first)));
+    };
+    let reader = domain.register().expect("there is a slot");
+    let unmap = |page: u64| {
+        let unmapped = space.lock().unmap(at(page), PAGE, drop);
+        unmapped.expect("it is mapped");
+    };
+    let touch = |change: &dyn Fn(), is_touched: bool| {
+        space.lock().clear(drop);
+        map(0, 4, 1);
+        map(8, 4, 2);
+        let guard = reader.enter();
+        let seen = space.look(&guard, at(9)).expect("it is mapped");
+        assert!(seen.is_current());
+        change();
+        assert_eq!(seen.is_current(), !is_touched);
+        assert_eq!(*seen.area().value, 2);
+    };
+    touch(&|| unmap(0), false);
+    touch(&|| map(20, 4, 3), false);
+    touch(&|| unmap(9), true);
+    touch(&|| unmap(11), true);
+    touch(&|| map(12, 4, 2), true);
+    touch(&|| map(8, 4, 2), true);
+    touch(&|| space.lock().clear(drop), true);
+    let protects = || {
+        let done = space.lock().protect(at(8), 4 * PAGE, Prot::ALL, drop);
+        done.expect("it is mapped");
+    };
+    touch(&protects, true);
+    assert!(space.look(&reader.enter(), at(30)).is_none());
 }
