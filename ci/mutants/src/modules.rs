@@ -124,8 +124,8 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// True if a test file's name starts with one of the words, as in `phys_race`, `hostile_phys`,
-/// `loom_phys`.
+/// True if a test file's name starts with one of the words, as in `phys`, `phys_interrupt`,
+/// `hostile_phys`, `loom_phys`.
 fn is_about(name: &str, words: &[&str]) -> bool {
     let bare = ["loom_", "hostile_"]
         .iter()

@@ -76,13 +76,15 @@ pub(crate) fn words(tree: &Tree) -> Vec<Finding> {
         let mut places = vec![
             format!("crates/furlong/examples/{word}.rs"),
             format!("crates/furlong-spec/src/{word}/mod.rs"),
-            format!("crates/furlong-spec/tests/{word}.rs"),
+            format!("crates/furlong-spec/tests/{word}/main.rs"),
         ];
         if tree.exists("fuzz") {
             places.push(format!("fuzz/fuzz_targets/{word}.rs"));
         }
-        let here =
-            |path: &String| tree.exists(path) || tree.exists(&path.replace("/mod.rs", ".rs"));
+        let here = |path: &String| {
+            let alone = ["/mod.rs", "/main.rs"].map(|end| path.replace(end, ".rs"));
+            tree.exists(path) || alone.iter().any(|path| tree.exists(path))
+        };
         if !places.iter().any(here) {
             continue;
         }

@@ -1,7 +1,0 @@
-//! A shared domain on one thread, compared with a list of the owner of each page.
-#![forbid(unsafe_code)]
-
-mod addresses;
-mod pressure;
-mod streams;
-mod world;
