@@ -6,7 +6,7 @@ use core::fmt;
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    Best, Config, Grant, Highest, Kind, Lowest, Near, Random as Draw, Request, ReserveError,
+    Best, Config, Grant, Highest, Kind, Lowest, Near, Owned, Random as Draw, Request, ReserveError,
     Reserved, Space, SpaceNode, Storage,
 };
 
@@ -122,8 +122,11 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
         let Some(grant) = self.pick(grant) else {
             return Outcome::NoGrant;
         };
+        let index = grant.index();
         match self.space.release_part(grant, part) {
             Ok(kept) => {
+                let lowest = kept.below.as_ref().or(kept.above.as_ref());
+                assert!(lowest.is_none_or(|grant| grant.index() == index));
                 let below = kept.below.map(|grant| self.keep(grant));
                 Outcome::Kept(below, kept.above.map(|grant| self.keep(grant)))
             }
@@ -155,10 +158,19 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
     }
 
     fn release_range(&mut self, range: Extent<Iova>) -> Outcome {
+        let owners = self.space.reserved_in(range);
+        let owners: Vec<Owned> = owners.filter(|it| it.kind != Kind::Fixed).collect();
         let mut pieces = Vec::new();
-        let count = self
-            .space
-            .release_range(range, |owned| pieces.push((owned.extent, owned.kind)));
+        let count = self.space.release_range(range, |owned| {
+            assert_eq!(owned.index, owners[pieces.len()].index, "its owner's");
+            pieces.push((owned.extent, owned.kind));
+        });
+        if let (Some(first), Some((piece, _))) = (owners.first(), pieces.first())
+            && first.extent.start() < piece.start()
+        {
+            let rest = self.space.owner(first.extent.start());
+            assert_eq!(rest.map(|rest| rest.index), Some(first.index));
+        }
         counted(count, pieces, Outcome::Pieces, Outcome::RangeRefused)
     }
 

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::world::{Device, PAGE, PAGES, Seat, State, Tiny, World, pages};
+use crate::ranges::layouts;
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
@@ -173,25 +174,6 @@ fn reserve_fixed(world: &mut World, random: &mut Random) {
             assert!(is_held, "{region:?}");
         }
     }
-}
-
-/// Every way to reserve parts of `granules` pages.
-fn layouts(granules: u64) -> Vec<Vec<(u64, u64, Kind)>> {
-    let mut found = vec![vec![]];
-    let mut open = vec![(0, vec![])];
-    while let Some((from, layout)) = open.pop() {
-        for first in from..granules {
-            for last in first..granules {
-                for kind in [Kind::Granted, Kind::Fixed, Kind::Unclaimed] {
-                    let mut longer = layout.clone();
-                    longer.push((first, last, kind));
-                    found.push(longer.clone());
-                    open.push((last + 1, longer));
-                }
-            }
-        }
-    }
-    found
 }
 
 fn domain(pages: u64) -> Domain<Device, Tiny> {
