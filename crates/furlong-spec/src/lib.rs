@@ -34,4 +34,4 @@ pub use compare::{Divergence, Judge, compare, judge};
 pub use coverage::Coverage;
 pub use long_run::long_run;
 pub use random::Random;
-pub use subject::Subject;
+pub use subject::{Subject, Through};

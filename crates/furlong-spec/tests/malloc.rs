@@ -6,7 +6,7 @@
 use furlong::malloc::{Batched, Checked, Inlined, NoHardening, Outlined, PerCall, Secure};
 use furlong_spec::Coverage;
 use furlong_spec::malloc::{Model, Operation, Outcome, TRIALS, operations, stress, zones};
-use furlong_spec::{Judge, Subject, judge};
+use furlong_spec::{Judge, Subject, Through, judge};
 
 /// Checks that an arm agrees with the model over a stream from each seed, and that all required
 /// outcomes occur.
@@ -72,25 +72,8 @@ fn zones_without_memory_refuse_and_stay_as_they_were() {
     assert!(short.refused > 20 && short.zones > 20, "{short}");
 }
 
-/// A model with a planted fault, as a subject.
-struct Faulty(Model, fn(&Operation, Outcome) -> Outcome);
-
-impl Subject for Faulty {
-    type Operation = Operation;
-    type Outcome = Outcome;
-
-    fn apply(&mut self, operation: &Operation) -> Outcome {
-        let right = self.0.apply(operation);
-        (self.1)(operation, right)
-    }
-
-    fn check(&self) -> Result<(), String> {
-        Ok(())
-    }
-}
-
 fn is_told(fault: fn(&Operation, Outcome) -> Outcome) {
-    let mut faulty = Faulty(Model::new(60, false), fault);
+    let mut faulty = Through::new(Model::new(60, false), fault);
     let stream = operations(60, 20_000, 1);
     let told = judge(&mut Model::new(60, false), &mut faulty, stream);
     assert!(told.is_err());
@@ -111,7 +94,7 @@ fn nobody_gets_more_bytes_than_there_are_addresses() {
 
 #[test]
 fn the_model_agrees_with_itself() {
-    let mut subject = Faulty(Model::new(60, false), |_, right| right);
+    let mut subject = Through::new(Model::new(60, false), |_, right| right);
     let stream = operations(60, 20_000, 1);
     judge(&mut Model::new(60, false), &mut subject, stream).unwrap();
 }

@@ -8,12 +8,12 @@ use furlong::bounce::{Area, Growth, Limits, Order, Plan, Zeroing};
 
 use super::addresses::Addresses;
 use super::model::Model;
-use super::operation::{Operation, Outcome};
+use super::operation::Outcome;
 use super::stream::operations;
 use super::subject::{PoolSubject, Tried};
 use super::world::{Path, World};
 use crate::mix::Mix;
-use crate::{Divergence, Subject, compare};
+use crate::{Divergence, Through, compare};
 
 /// The counts of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,29 +92,6 @@ pub fn world(segment: usize, seed: u64) -> World {
     }
 }
 
-/// The model, with its outcomes counted.
-struct Counted {
-    model: Model,
-    trial: Trial,
-}
-
-impl Subject for Counted {
-    type Operation = Operation;
-    type Outcome = Outcome;
-
-    fn apply(&mut self, operation: &Operation) -> Outcome {
-        let outcome = self.model.apply(operation);
-        self.trial.operations += 1;
-        self.trial.mapped += u64::from(matches!(outcome, Outcome::Mapped(_)));
-        self.trial.refused += u64::from(matches!(outcome, Outcome::Refused(_)));
-        outcome
-    }
-
-    fn check(&self) -> Result<(), String> {
-        Ok(())
-    }
-}
-
 /// Runs a stream of `count` operations for each of these seeds, and compares an arm with the model.
 ///
 /// # Errors
@@ -127,20 +104,20 @@ pub fn trial<O: Order, A: Area, Z: Zeroing>(
     let mut all = Trial::default();
     for seed in seeds {
         let world = world(A::SEGMENT, seed);
-        let mut subject = PoolSubject::<Tried<O, A, Z>>::new(&world);
-        let mut model = Counted {
-            model: Model::new(&world, path),
-            trial: Trial::default(),
-        };
+        let subject = PoolSubject::<Tried<O, A, Z>>::new(&world);
+        let mut subject = Through::new(subject, |_, outcome| {
+            all.operations += 1;
+            all.mapped += u64::from(matches!(outcome, Outcome::Mapped(_)));
+            all.refused += u64::from(matches!(outcome, Outcome::Refused(_)));
+            outcome
+        });
+        let mut model = Model::new(&world, path);
         let parts = [Mix::Growing, Mix::Steady, Mix::Shrinking, Mix::Growing];
         let stream = parts.into_iter().enumerate().flat_map(|(part, mix)| {
             operations(&world, mix, count / 4, seed.wrapping_mul(4) + part as u64)
         });
         let compared: Result<(), Divergence> = compare(&mut model, &mut subject, stream);
         compared.map_err(|divergence| format!("seed {seed}, {:?}: {divergence}", world.plan))?;
-        all.operations += model.trial.operations;
-        all.mapped += model.trial.mapped;
-        all.refused += model.trial.refused;
     }
     Ok(all)
 }

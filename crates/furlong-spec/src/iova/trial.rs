@@ -5,7 +5,7 @@ use core::fmt;
 use core::ops::Range;
 
 use super::{Geometry, Mix, Model, Operation, Outcome, Promise, all_operations};
-use crate::{Subject, judge};
+use crate::{Subject, Through, judge};
 
 /// Spaces at both ends of the 64-bit range, in its middle, and over all of it. Most are small; one
 /// has more sufficient gaps than a search examines.
@@ -64,26 +64,6 @@ impl core::ops::AddAssign for Trial {
     }
 }
 
-/// A subject whose outcomes are counted.
-struct Counted<S>(S, Trial);
-
-impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Counted<S> {
-    type Operation = Operation;
-    type Outcome = Outcome;
-
-    fn apply(&mut self, operation: &Operation) -> Outcome {
-        let outcome = self.0.apply(operation);
-        self.1.granted += u64::from(matches!(outcome, Outcome::Granted(_)));
-        let is_refused = matches!(outcome, Outcome::Refused(_) | Outcome::RefusedAt(_));
-        self.1.refused += u64::from(is_refused);
-        outcome
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.0.check()
-    }
-}
-
 /// Compares subjects with the model over streams from `seeds` in each of [`GEOMETRIES`]. `build`
 /// makes the subject and the model for a space and a seed.
 ///
@@ -103,13 +83,15 @@ where
                 let stream = all_operations(geometry, mix, STREAM, seed)
                     .flat_map(|operation| [operation, Operation::Reserved]);
                 let (subject, mut model) = build(geometry, seed);
-                let mut subject = Counted(subject, Trial::default());
+                let mut subject = Through::new(subject, |_, outcome| {
+                    let is_refused = matches!(outcome, Outcome::Refused(_) | Outcome::RefusedAt(_));
+                    all.granted += u64::from(matches!(outcome, Outcome::Granted(_)));
+                    all.refused += u64::from(is_refused);
+                    outcome
+                });
                 judge(&mut model, &mut subject, stream)
                     .map_err(|error| format!("seed {seed}, {mix:?}, {geometry:?}: {error}"))?;
-                all += Trial {
-                    operations: STREAM as u64,
-                    ..subject.1
-                };
+                all.operations += STREAM as u64;
             }
         }
     }

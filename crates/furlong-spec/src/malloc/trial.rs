@@ -12,7 +12,7 @@ use super::model::Model;
 use super::operation::{Operation, Outcome, THREADS};
 use super::stream::operations;
 use super::subject::Allocator;
-use crate::{Coverage, Subject, judge};
+use crate::{Coverage, Through, judge};
 
 /// The number of places in a stream's program.
 const PLACES: usize = 600;
@@ -80,11 +80,16 @@ fn one<H: Hardening, G: Gate, T: Tier>(
 ) -> Result<Coverage, String> {
     let run = move || {
         let mut model = Model::new(PLACES, trial.is_short()).sealed(H::SCRUB);
-        let mut watched = Watched::new(Allocator::<H, G, T>::new(PLACES, trial.limit));
+        let (mut coverage, mut watch) = (Coverage::default(), Watch::new());
+        let allocator = Allocator::<H, G, T>::new(PLACES, trial.limit);
+        let mut watched = Through::new(allocator, |operation, outcome| {
+            coverage.note((operation.name(), watch.note(operation, &outcome)));
+            outcome
+        });
         let stream = operations(PLACES, length, seed);
         judge(&mut model, &mut watched, stream).map_err(|divergence| divergence.to_string())?;
-        watched.subject.finish()?;
-        Ok(watched.coverage)
+        watched.0.finish()?;
+        Ok(coverage)
     };
     std::thread::scope(|scope| {
         let done = scope.spawn(run).join();
@@ -101,21 +106,17 @@ fn said(panic: &(dyn core::any::Any + Send)) -> String {
 /// The thread that owns a place's block: its number, and how many threads had that number before.
 type Owner = (usize, u32);
 
-/// A subject whose outcomes are counted. For each free, the count says whose block it was.
-struct Watched<S> {
-    subject: S,
-    coverage: Coverage,
+/// The owners of all blocks, by which the count of frees says whose block it was.
+struct Watch {
     owners: Vec<(Owner, usize)>,
     lives: [u32; THREADS],
     ended: [bool; THREADS],
     now: usize,
 }
 
-impl<S> Watched<S> {
-    fn new(subject: S) -> Self {
+impl Watch {
+    fn new() -> Self {
         Self {
-            subject,
-            coverage: Coverage::default(),
             owners: vec![((0, 0), 0); PLACES],
             lives: [0; THREADS],
             ended: [false; THREADS],
@@ -162,21 +163,5 @@ impl<S> Watched<S> {
             _ => {}
         }
         word(outcome)
-    }
-}
-
-impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Watched<S> {
-    type Operation = Operation;
-    type Outcome = Outcome;
-
-    fn apply(&mut self, operation: &Operation) -> Outcome {
-        let outcome = self.subject.apply(operation);
-        let seen = self.note(operation, &outcome);
-        self.coverage.note((operation.name(), seen));
-        outcome
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.subject.check()
     }
 }

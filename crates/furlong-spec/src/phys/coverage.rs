@@ -1,8 +1,7 @@
 //! Counts of operations by kind and outcome, for tables.
 #![forbid(unsafe_code)]
 
-use super::operation::{Operation, Outcome};
-use crate::{Coverage, Subject};
+use crate::Coverage;
 
 /// The names of the outcomes that each kind of operation can have.
 pub type Cells = &'static [(&'static str, &'static [&'static str])];
@@ -18,37 +17,4 @@ pub(super) fn differences(coverage: &Coverage, cells: &[Cells], seldom: Cells) -
     let missing = coverage.missing(expected.iter().copied());
     expected.extend(listed(seldom));
     [missing, coverage.unexpected(&expected)].concat()
-}
-
-/// A subject whose outcomes are counted.
-pub(super) struct Counted<S> {
-    pub(super) subject: S,
-    pub(super) coverage: Coverage,
-}
-
-impl<S> Counted<S> {
-    pub(super) fn new(subject: S) -> Self {
-        Self {
-            subject,
-            coverage: Coverage::default(),
-        }
-    }
-}
-
-impl<S> Subject for Counted<S>
-where
-    S: Subject<Operation = Operation, Outcome = Outcome>,
-{
-    type Operation = Operation;
-    type Outcome = Outcome;
-
-    fn apply(&mut self, operation: &Operation) -> Outcome {
-        let outcome = self.subject.apply(operation);
-        self.coverage.note((operation.kind(), outcome.kind()));
-        outcome
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.subject.check()
-    }
 }

@@ -9,9 +9,9 @@ use furlong::phys::{
     Array, BigFirst, BinarySearch, Branchless, Contiguous, Flat, Linear, Lookup, Tree,
 };
 
-use super::coverage::{Cells, Counted, differences};
-use super::{Mix, Model, Operation, TableSubject, mixed_operations, operations};
-use crate::{Coverage, judge};
+use super::coverage::{Cells, differences};
+use super::{Mix, Model, Operation, Outcome, TableSubject, mixed_operations, operations};
+use crate::{Coverage, Through, judge};
 
 /// First frame and number of frames of a stream: a single frame; a few across blocks; within a
 /// block. Around the first section; over sections; across the border of what one leaf covers. In
@@ -289,10 +289,12 @@ fn streams<L: Lookup, I: Iterator<Item = Operation>>(
                     .into_iter()
                     .chain(changes.then_some(Operation::Descriptors))
             });
-            let mut counted = Counted::new(subject());
+            let mut counted = Through::new(subject(), |operation: &Operation, outcome: Outcome| {
+                all.note((operation.kind(), outcome.kind()));
+                outcome
+            });
             judge(&mut model(base, space), &mut counted, stream)
                 .map_err(|error| format!("seed {seed}, {space} frames from {base:#x}: {error}"))?;
-            all += counted.coverage;
         }
     }
     Ok(all)

@@ -11,7 +11,7 @@ use furlong::vmspace::{Atomic, Config, Custom, Layout, Linux, Maple, Rbtree};
 use super::{
     Coverage, Kept, Mix, Model, Operation, Outcome, SharedSubject, SpaceSubject, WORLDS, operations,
 };
-use crate::{Subject, compare};
+use crate::{Subject, Through, compare};
 
 /// The number of operations in a stream, each followed by a comparison of the whole state.
 const STREAM: usize = 300;
@@ -106,33 +106,17 @@ where
             for mix in [Mix::Growing, Mix::Steady, Mix::Shrinking] {
                 let stream = operations(world, mix, STREAM, seed)
                     .flat_map(|operation| [operation, Operation::Areas, Operation::Usage]);
-                let mut subject = Noted(build(world.layout()), Coverage::default());
+                let mut subject = Through::new(build(world.layout()), |operation, outcome| {
+                    seen.note(operation, &outcome);
+                    outcome
+                });
                 let compared = compare(&mut Model::new(world, keeps_part), &mut subject, stream);
                 compared.map_err(|divergence| {
                     let there = &subject.0;
                     format!("seed {seed}, {mix:?}, {world:?}, {there:?}: {divergence}")
                 })?;
-                seen.add(&subject.1);
             }
         }
     }
     Ok(seen)
-}
-
-/// A subject whose outcomes are counted.
-struct Noted<S>(S, Coverage);
-
-impl<S: Subject<Operation = Operation, Outcome = Outcome>> Subject for Noted<S> {
-    type Operation = Operation;
-    type Outcome = Outcome;
-
-    fn apply(&mut self, operation: &Operation) -> Outcome {
-        let outcome = self.0.apply(operation);
-        self.1.note(operation, &outcome);
-        outcome
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.0.check()
-    }
 }

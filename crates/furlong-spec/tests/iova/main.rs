@@ -21,7 +21,7 @@ use furlong_spec::iova::{
     Geometry, Granted, Mix, Model, Operation, Outcome, Place, Promise, SpaceSubject, operations,
     trial, trial_of,
 };
-use furlong_spec::{Judge, Subject, judge};
+use furlong_spec::{Judge, Subject, Through, judge};
 
 #[global_allocator]
 static HEAP: Failing = Failing;
@@ -79,23 +79,6 @@ fn a_space_without_memory_refuses_and_stays_as_it_was() {
     trial(build, 0..9).unwrap_or_else(|divergence| panic!("{divergence}"));
 }
 
-/// A subject whose outcomes a function may replace.
-struct Wrong<F>(SpaceSubject<Standard>, F);
-
-impl<F: FnMut(&Operation, Outcome) -> Outcome> Subject for Wrong<F> {
-    type Operation = Operation;
-    type Outcome = Outcome;
-
-    fn apply(&mut self, operation: &Operation) -> Outcome {
-        let outcome = self.0.apply(operation);
-        (self.1)(operation, outcome)
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.0.check()
-    }
-}
-
 /// The same outcome one granule higher.
 fn moved(outcome: Outcome) -> Outcome {
     match outcome {
@@ -117,7 +100,7 @@ fn moved(outcome: Outcome) -> Outcome {
 fn a_wrong_subject_is_told_from_the_model() {
     let geometry = Geometry::low(64, 1);
     let found = |change: fn(&Operation, Outcome) -> Outcome| {
-        let mut subject = Wrong(SpaceSubject::new(geometry), change);
+        let mut subject = Through::new(SpaceSubject::<Standard>::new(geometry), change);
         let stream = operations(geometry, Mix::Steady, 1000, 1);
         let mut model = Model::new(geometry, Promise::Looks(0));
         judge(&mut model, &mut subject, stream)

@@ -11,7 +11,7 @@ use furlong::phys::{Array, BigFirst, BinarySearch, Branchless, Flat, Linear, Loo
 use furlong_spec::Coverage;
 use furlong_spec::heap::Failing;
 use furlong_spec::phys::{Model, Operation, Outcome, Small, TRIALS, TableSubject, operations};
-use furlong_spec::{Subject, compare, judge};
+use furlong_spec::{Through, compare, judge};
 
 #[global_allocator]
 static HEAP: Failing = Failing;
@@ -93,25 +93,11 @@ fn frames_that_host_bookkeeping_are_not_made_available() {
 
 #[test]
 fn a_wrong_subject_is_told_from_the_model() {
-    struct Forgetful(Model);
-
-    impl Subject for Forgetful {
-        type Operation = Operation;
-        type Outcome = Outcome;
-
-        fn apply(&mut self, operation: &Operation) -> Outcome {
-            match operation {
-                Operation::Remove(_) => Outcome::Done,
-                _ => self.0.apply(operation),
-            }
-        }
-
-        fn check(&self) -> Result<(), String> {
-            Ok(())
-        }
-    }
-
-    let mut subject = Forgetful(Model::new(0, 64, None));
+    let forgetful = |operation: &Operation, outcome| match operation {
+        Operation::Remove(_) => Outcome::Done,
+        _ => outcome,
+    };
+    let mut subject = Through::new(Model::new(0, 64, None), forgetful);
     let stream = operations(0, 64, 1000, 1);
     assert!(compare(&mut Model::new(0, 64, None), &mut subject, stream).is_err());
 }

@@ -13,7 +13,7 @@ use furlong::rbtree::{
 use furlong_spec::tree::{
     ArenaTree, IntrusiveTree, Mix, Model, Operation, Outcome, extents, operations, pages,
 };
-use furlong_spec::{Random, Subject, compare};
+use furlong_spec::{Random, Subject, Through, compare};
 
 const MIXES: [Mix; 3] = [Mix::Growing, Mix::Steady, Mix::Shrinking];
 
@@ -61,27 +61,13 @@ fn the_intrusive_tree_agrees_with_the_model_on_every_arm() {
 
 #[test]
 fn a_wrong_subject_is_told_from_the_model() {
-    struct Forgetful(Model);
-
-    impl Subject for Forgetful {
-        type Operation = Operation;
-        type Outcome = Outcome;
-
-        fn apply(&mut self, operation: &Operation) -> Outcome {
-            match operation {
-                Operation::Remove(_) => Outcome::Done,
-                _ => self.0.apply(operation),
-            }
-        }
-
-        fn check(&self) -> Result<(), String> {
-            Ok(())
-        }
-    }
-
+    let forgetful = |operation: &Operation, outcome| match operation {
+        Operation::Remove(_) => Outcome::Done,
+        _ => outcome,
+    };
     let extents = extents(10, &mut Random::new(1));
     let stream = operations(&extents, Mix::Steady, 1000, 1);
-    let mut subject = Forgetful(Model::new(&extents));
+    let mut subject = Through::new(Model::new(&extents), forgetful);
     assert!(compare(&mut Model::new(&extents), &mut subject, stream).is_err());
 }
 
