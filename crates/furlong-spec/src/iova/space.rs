@@ -2,12 +2,13 @@
 #![forbid(unsafe_code)]
 
 use core::fmt;
+use std::collections::BTreeSet;
 
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
     Best, Config, Grant, Highest, Kind, Lowest, Near, Owned, Random as Draw, Request, ReserveError,
-    Reserved, Space, SpaceNode, Storage,
+    Reserved, Space, SpaceNode, State, Storage,
 };
 
 use super::{Geometry, Granted, Operation, Outcome, Place};
@@ -63,6 +64,31 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
     #[must_use]
     pub fn space(&self) -> &Space<C, S> {
         &self.space
+    }
+
+    /// A copy of the space: saved, passed through a function, and restored. The copy claims the
+    /// grants again, in their order; both lose the stale ones.
+    ///
+    /// # Panics
+    /// If the state that comes back is not that of this space.
+    #[must_use]
+    pub fn moved(&mut self, through: impl FnOnce(&State) -> State) -> Self {
+        let (space, mut seen) = (&self.space, BTreeSet::new());
+        // A stale grant holds its extent again if exactly that was granted anew.
+        let is_first = |grant: &Grant| space.holds(grant) && seen.insert(grant.index());
+        self.grants.retain(is_first);
+        let state = self.space.save().expect("there is memory for a list");
+        let state = through(&state);
+        let restored = Space::restore_with_config(&state, (self.nodes)(self.room));
+        let mut space = restored.expect("it is what a space has saved");
+        assert!(space.reserved().all(|owned| owned.kind != Kind::Granted));
+        let claim = |grant: &Grant| space.claim(grant.extent()).expect("nobody holds it");
+        let grants = self.grants.iter().map(claim).collect();
+        Self {
+            space,
+            grants,
+            ..*self
+        }
     }
 
     fn reserve(&mut self, request: &Request, place: Place) -> Result<Grant, ReserveError> {
