@@ -1,48 +1,19 @@
 //! Invalid arguments to a table of segments. Each kind has its error and changes nothing, in every
-//! arm; no descriptor is made, moved or dropped for it.
+//! arm; no descriptor is made or dropped for it.
 #![forbid(unsafe_code)]
 
-use core::cell::Cell;
+use core::ops::Range;
 
-use furlong::addr::{Address, Extent, Pfn};
+use furlong::addr::{Extent, Pfn};
 use furlong::check::Check;
 use furlong::phys::{
-    Array, BigFirst, BinarySearch, Branchless, Contiguous, Custom, Descriptor, Direct, Flat,
-    Linear, Lookup, MakeError, Node, Plug, PlugError, SegmentId, SegmentTable, Segments, SetError,
-    Stale, StartError, StealError, Tree, UnplugError,
+    Array, BigFirst, BinarySearch, Branchless, Contiguous, Custom, Direct, Flat, Linear, Lookup,
+    PlugError, SegmentTable, Segments, StartError, Tree, UnplugError,
 };
 use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
-
-thread_local! {
-    /// The total numbers of descriptors made and dropped.
-    static COUNTS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
-}
-
-/// A descriptor that counts itself.
-struct Page(Pfn);
-
-/// The one frame that may not be unplugged.
-const PINNED: u64 = 55;
-
-impl Descriptor for Page {
-    fn of_frame(frame: Pfn) -> Self {
-        let (made, dropped) = COUNTS.get();
-        COUNTS.set((made + 1, dropped));
-        Self(frame)
-    }
-
-    fn is_pinned(&self) -> bool {
-        self.0.raw() == PINNED
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        let (made, dropped) = COUNTS.get();
-        COUNTS.set((made, dropped + 1));
-    }
-}
+use furlong_spec::phys::{Model, Operation, Outcome, Page, TableSubject};
+use furlong_spec::{Subject, compare};
 
 type Table<L> = SegmentTable<Page, Custom<L>, 4>;
 type Writer<'a, L> = Segments<'a, Page, Custom<L>, 4>;
@@ -51,274 +22,153 @@ fn frames(start: u64, end: u64) -> Extent<Pfn> {
     Extent::from_end(Pfn::new(start), Pfn::new(end)).expect("not empty")
 }
 
-/// A table with the segments 10..20, 20..30 and 50..60. [`started`] isolates frame 57.
-fn boot<L: Lookup>() -> (Table<L>, [SegmentId; 3]) {
-    let table = Table::with_config(SpinLock::new(), Domain::new());
-    let mut segments = table.lock();
-    segments.grow_on_heap();
-    let ids = [(10, 20), (20, 30), (50, 60)].map(|(start, end)| {
-        let plug = Plug::new(frames(start, end)).node(Node(1));
-        segments
-            .plug(plug.avail(Pfn::new(start + 1), Pfn::new(end - 1)))
-            .expect("it is free")
+fn plug(frames: Range<u64>, avail: Option<Range<u64>>) -> Operation {
+    Operation::Plug {
+        frames,
+        avail,
+        node: 1,
+        user: 0,
+    }
+}
+
+/// Plugs the segments 0 to 2.
+fn boot() -> Vec<Operation> {
+    let segments = [10..20, 20..30, 50..60];
+    let plugged = segments.map(|frames| {
+        let avail = frames.start + 1..frames.end - 1;
+        plug(frames, Some(avail))
     });
-    drop(segments);
-    (table, ids)
+    plugged.to_vec()
 }
 
-fn started<L: Lookup>() -> (Table<L>, [SegmentId; 3]) {
-    let (table, ids) = boot();
-    table.lock().start().expect("there is memory");
-    drop(table.lock().isolate(frames(57, 58)).expect("it is there"));
-    (table, ids)
+/// Also starts the table, pins frame 55 and isolates frame 57.
+fn started() -> Vec<Operation> {
+    let more = [
+        Operation::Start,
+        Operation::Pin(55, true),
+        Operation::Isolate(0, 57..58),
+    ];
+    [boot(), more.to_vec()].concat()
 }
 
-/// All observable state of the table, the addresses of its descriptors, and their total counts.
-fn seen<L: Lookup>(segments: &Writer<'_, L>) -> String {
-    segments.check().expect("no invariant is broken");
-    let view = segments.view();
-    let page = |frame| {
-        view.page_of(Pfn::new(frame))
-            .map(core::ptr::from_ref::<Page>)
-    };
-    let pages: Vec<_> = (0..70).map(page).collect();
-    let isolated: Vec<_> = segments.isolated().collect();
-    let managed = segments.managed();
-    format!(
-        "{segments:?} {isolated:?} {managed} {pages:?} {:?}",
-        COUNTS.get()
-    )
-}
-
-/// A call with a mistake.
-type Mistake<'m, L, E> = &'m dyn Fn(&mut Writer<'_, L>) -> Result<(), E>;
-
-/// Makes mistakes one after the other. Checks that each has the expected error and changes nothing.
-fn told<L: Lookup, E: PartialEq + core::fmt::Debug>(
-    table: &Table<L>,
-    mistakes: &[(Mistake<'_, L, E>, E)],
+/// Makes mistakes one after the other, after these operations. Checks that each has the expected
+/// error, for the model and for the table, and changes nothing.
+fn told<L: Lookup>(
+    mut table: TableSubject<L>,
+    room: Option<usize>,
+    before: &[Operation],
+    mistakes: &[(Operation, &str)],
 ) {
-    let mut segments = table.lock();
-    let before = seen(&segments);
-    for (mistake, expected) in mistakes {
-        assert_eq!(mistake(&mut segments).as_ref(), Err(expected));
-        assert_eq!(seen(&segments), before, "{expected:?}");
+    let mut model = Model::new(0, 1024, room);
+    for operation in before {
+        let outcome = table.apply(operation);
+        assert_eq!(outcome, model.apply(operation), "{operation:?}");
+        assert!(!matches!(outcome, Outcome::Refused(_)), "{operation:?}");
+    }
+    let looks = [
+        Operation::List,
+        Operation::Isolations,
+        Operation::Descriptors,
+        Operation::Managed,
+    ];
+    let seen = looks.clone().map(|look| table.apply(&look));
+    for (mistake, name) in mistakes {
+        assert_eq!(model.clone().apply(mistake).kind(), *name, "{mistake:?}");
+        let operations = [mistake.clone()].into_iter().chain(looks.clone());
+        compare(&mut model, &mut table, operations)
+            .unwrap_or_else(|divergence| panic!("{divergence}"));
+        assert_eq!(looks.clone().map(|look| table.apply(&look)), seen);
     }
 }
 
-fn plugs_told<L: Lookup>((table, ids): (Table<L>, [SegmentId; 3])) {
-    let plug = |start, end| {
-        move |segments: &mut Writer<'_, L>| segments.plug(frames(start, end)).map(drop)
-    };
-    let avail = |start, end| {
-        move |segments: &mut Writer<'_, L>| {
-            let plug = Plug::new(frames(30, 40)).avail(Pfn::new(start), Pfn::new(end));
-            segments.plug(plug).map(drop)
-        }
-    };
-    let no_avail = |start, end| PlugError::Avail {
-        start: Pfn::new(start),
-        end: Pfn::new(end),
-    };
-    let whole = move |segments: &mut Writer<'_, L>| {
-        let all = Extent::from_last(Pfn::new(70), Pfn::new(u64::MAX)).expect("not reversed");
-        segments.plug(all).map(drop)
-    };
-    told(
-        &table,
-        &[
-            (&plug(0, 11), PlugError::Overlap(ids[0])),
-            (&plug(10, 20), PlugError::Overlap(ids[0])),
-            (&plug(12, 13), PlugError::Overlap(ids[0])),
-            (&plug(29, 31), PlugError::Overlap(ids[1])),
-            (&plug(0, 100), PlugError::Overlap(ids[0])),
-            (&plug(57, 58), PlugError::Overlap(ids[2])),
-            (
-                &plug(70, (1 << 40) + 1),
-                PlugError::Beyond(Pfn::new(1 << 40)),
-            ),
-            (&whole, PlugError::Beyond(Pfn::new(u64::MAX))),
-            (&avail(29, 35), no_avail(29, 35)),
-            (&avail(35, 41), no_avail(35, 41)),
-            (&avail(36, 35), no_avail(36, 35)),
-            (&avail(41, 41), no_avail(41, 41)),
-            (&avail(0, u64::MAX), no_avail(0, u64::MAX)),
-        ],
-    );
+/// Mistakes that are the same during boot and after it.
+fn always() -> Vec<(Operation, &'static str)> {
+    let range = |start, end| start..end;
+    let avail = |start, end| plug(30..40, Some(range(start, end)));
+    let set = |start, end| Operation::SetAvail(0, range(start, end));
+    vec![
+        (plug(0..11, None), "Overlap"),
+        (plug(10..20, None), "Overlap"),
+        (plug(12..13, None), "Overlap"),
+        (plug(29..31, None), "Overlap"),
+        (plug(0..100, None), "Overlap"),
+        (plug(57..58, None), "Overlap"),
+        (plug(70..(1 << 40) + 1, None), "Beyond"),
+        (plug(70..u64::MAX, None), "Beyond"),
+        (avail(29, 35), "Avail"),
+        (avail(35, 41), "Avail"),
+        (avail(36, 35), "Avail"),
+        (avail(41, 41), "Avail"),
+        (avail(0, u64::MAX), "Avail"),
+        (Operation::Unplug(0..5), "Unknown"),
+        (Operation::Unplug(5..15), "Unknown"),
+        (Operation::Unplug(30..60), "Unknown"),
+        (Operation::Unplug(1 << 40..(1 << 40) + 1), "Unknown"),
+        // Frames of two segments, and frames of a segment and of none.
+        (Operation::Unplug(15..25), "Crosses"),
+        (Operation::Unplug(10..30), "Crosses"),
+        (Operation::Unplug(25..35), "Crosses"),
+        (Operation::Unplug(25..55), "Crosses"),
+        (Operation::Unplug(15..u64::MAX), "Crosses"),
+        (set(9, 15), "Avail"),
+        (set(15, 21), "Avail"),
+        (set(16, 15), "Avail"),
+        (set(u64::MAX, 0), "Avail"),
+        (Operation::SetHint(0, 9), "Hint"),
+        (Operation::SetHint(0, u64::MAX), "Hint"),
+    ]
 }
 
-fn unplugs_told<L: Lookup>((table, ids): (Table<L>, [SegmentId; 3])) {
-    let unplug =
-        |start, end| move |segments: &mut Writer<'_, L>| segments.unplug(frames(start, end));
-    let beyond = move |segments: &mut Writer<'_, L>| {
-        let all = Extent::from_last(Pfn::new(15), Pfn::new(u64::MAX)).expect("not reversed");
-        segments.unplug(all)
-    };
-    told(
-        &table,
-        &[
-            (&unplug(0, 5), UnplugError::Unknown(Pfn::new(0))),
-            (&unplug(5, 15), UnplugError::Unknown(Pfn::new(5))),
-            (&unplug(30, 60), UnplugError::Unknown(Pfn::new(30))),
-            (
-                &unplug(1 << 40, (1 << 40) + 1),
-                UnplugError::Unknown(Pfn::new(1 << 40)),
-            ),
-            // Frames of two segments, and frames of a segment and of none.
-            (&unplug(15, 25), UnplugError::Crosses(ids[0])),
-            (&unplug(10, 30), UnplugError::Crosses(ids[0])),
-            (&unplug(25, 35), UnplugError::Crosses(ids[1])),
-            (&unplug(25, 55), UnplugError::Crosses(ids[1])),
-            (&beyond, UnplugError::Crosses(ids[0])),
-        ],
-    );
-}
-
-fn running_unplugs_told<L: Lookup>((table, _): (Table<L>, [SegmentId; 3])) {
-    let unplug =
-        |start, end| move |segments: &mut Writer<'_, L>| segments.unplug(frames(start, end));
-    let isolate = |start, end| {
-        move |segments: &mut Writer<'_, L>| segments.isolate(frames(start, end)).map(drop)
-    };
-    let isolated = UnplugError::Isolated(frames(57, 58));
-    told(
-        &table,
-        &[
-            (&unplug(57, 58), isolated),
-            (&unplug(50, 60), isolated),
-            (&isolate(56, 58), isolated),
-            (&unplug(50, 56), UnplugError::Pinned(Pfn::new(PINNED))),
-        ],
-    );
-}
-
-fn last_segment_told<L: Lookup>((table, ids): (Table<L>, [SegmentId; 3])) {
-    table
-        .lock()
-        .unplug(frames(10, 20))
-        .expect("there are others");
-    table
-        .lock()
-        .unplug(frames(20, 30))
-        .expect("there is another");
-    if table.lock().is_started() {
-        let token = table.lock().adopt(Pfn::new(57)).expect("it is isolated");
-        table.lock().abort(token).expect("it is this table's");
-    }
-    let last = |segments: &mut Writer<'_, L>| segments.unplug(frames(50, 60));
-    told(&table, &[(&last, UnplugError::LastSegment)]);
-    let stale = |at: usize| {
-        let id = ids[at];
-        move |segments: &mut Writer<'_, L>| segments.get(id).map(drop)
-    };
-    told(
-        &table,
-        &[(&stale(0), Stale(ids[0])), (&stale(1), Stale(ids[1]))],
-    );
-    let next = |segments: &mut Writer<'_, L>| segments.next(ids[0]).map(drop);
-    let prev = |segments: &mut Writer<'_, L>| segments.prev(ids[1]).map(drop);
-    let node = |segments: &mut Writer<'_, L>| segments.set_node(ids[0], Node(7));
-    let user = |segments: &mut Writer<'_, L>| segments.set_user(ids[1], 7);
-    let stale = [Stale(ids[0]), Stale(ids[1])];
-    told(
-        &table,
-        &[
-            (&next, stale[0]),
-            (&prev, stale[1]),
-            (&node, stale[0]),
-            (&user, stale[1]),
-        ],
-    );
-}
-
-fn sets_told<L: Lookup>((table, ids): (Table<L>, [SegmentId; 3])) {
-    let avail = |start, end| {
-        move |segments: &mut Writer<'_, L>| {
-            segments.set_avail(ids[0], Pfn::new(start), Pfn::new(end))
-        }
-    };
-    let hint = |hint| move |segments: &mut Writer<'_, L>| segments.set_start_hint(ids[0], hint);
-    told(
-        &table,
-        &[
-            (&avail(9, 15), SetError::Avail),
-            (&avail(15, 21), SetError::Avail),
-            (&avail(16, 15), SetError::Avail),
-            (&avail(u64::MAX, 0), SetError::Avail),
-            (&hint(9), SetError::Hint(9)),
-            (&hint(u64::MAX), SetError::Hint(u64::MAX)),
-        ],
-    );
-    table
-        .lock()
-        .unplug(frames(10, 20))
-        .expect("there are others");
-    told(
-        &table,
-        &[
-            (&avail(12, 15), SetError::Stale(ids[0])),
-            (&hint(0), SetError::Stale(ids[0])),
-        ],
-    );
-}
-
-fn steals_told<L: Lookup>() {
-    let (table, ids) = boot::<L>();
-    let steal = |segments: &mut Writer<'_, L>| segments.steal(ids[0]).map(drop);
-    let other_list = |segments: &mut Writer<'_, L>| segments.steal_from(&[Node(2)]).map(drop);
-    told(
-        &table,
-        &[
-            (&steal, StealError::Nothing),
-            (&other_list, StealError::Nothing),
-        ],
-    );
-    table.lock().start().expect("there is memory");
-    let forced = |segments: &mut Writer<'_, L>| segments.steal_forced(ids[0]).map(drop);
-    let any = |segments: &mut Writer<'_, L>| segments.steal_from(&[Node(1)]).map(drop);
-    told(
-        &table,
-        &[
-            (&steal, StealError::Started),
-            (&forced, StealError::Started),
-            (&any, StealError::Started),
-        ],
-    );
-    let again = |segments: &mut Writer<'_, L>| segments.start().map(drop);
-    told(&table, &[(&again, StartError::Started)]);
-
-    let (table, _) = boot::<L>();
-    for range in [(11, 20), (20, 30), (50, 60)] {
-        table
-            .lock()
-            .unplug(frames(range.0, range.1))
-            .expect("there are others");
-    }
-    let id = table.lock().first().expect("there is one");
-    table
-        .lock()
-        .set_avail(id, Pfn::new(10), Pfn::new(11))
-        .expect("it is in it");
-    let steal = |segments: &mut Writer<'_, L>| segments.steal(id).map(drop);
-    let stale = |segments: &mut Writer<'_, L>| segments.steal(ids[2]).map(drop);
-    let stale_error = StealError::Stale(ids[2]);
-    told(
-        &table,
-        &[(&steal, StealError::LastFrame), (&stale, stale_error)],
-    );
+/// Mistakes about the segments 0 and 1, which are gone, and segment 2, which is the last one.
+fn of_the_last() -> [(Operation, &'static str); 9] {
+    [
+        (Operation::Unplug(50..60), "LastSegment"),
+        (Operation::Get(0), "Stale"),
+        (Operation::Get(1), "Stale"),
+        (Operation::Next(0), "Stale"),
+        (Operation::Prev(1), "Stale"),
+        (Operation::SetNode(0, 7), "Stale"),
+        (Operation::SetUser(1, 7), "Stale"),
+        (Operation::SetAvail(0, 12..15), "Stale"),
+        (Operation::SetHint(0, 0), "Stale"),
+    ]
 }
 
 fn every_mistake_is_told<L: Lookup>() {
-    plugs_told::<L>(boot());
-    plugs_told::<L>(started());
-    unplugs_told::<L>(boot());
-    unplugs_told::<L>(started());
-    running_unplugs_told::<L>(started());
-    last_segment_told::<L>(boot());
-    last_segment_told::<L>(started());
-    sets_told::<L>(boot());
-    sets_told::<L>(started());
-    steals_told::<L>();
+    let told = |before: &[Vec<Operation>], mistakes: &[(Operation, &str)]| {
+        told(TableSubject::<L>::new(), None, &before.concat(), mistakes);
+    };
+    let away = vec![Operation::Unplug(10..20), Operation::Unplug(20..30)];
+    told(&[boot()], &always());
+    told(&[started()], &always());
+    told(&[boot(), away.clone()], &of_the_last());
+    told(
+        &[started(), vec![Operation::Abort(0)], away],
+        &of_the_last(),
+    );
+    let running = [
+        (Operation::Unplug(57..58), "Isolated"),
+        (Operation::Unplug(50..60), "Isolated"),
+        (Operation::Isolate(1, 56..58), "Isolated"),
+        (Operation::Unplug(50..56), "Pinned"),
+        (Operation::Steal(0), "Started"),
+        (Operation::StealForced(0), "Started"),
+        (Operation::StealFrom(vec![1]), "Started"),
+        (Operation::Start, "Started"),
+    ];
+    told(&[started()], &running);
+    let steals = [
+        (Operation::Steal(0), "Nothing"),
+        (Operation::StealFrom(vec![2]), "Nothing"),
+    ];
+    told(&[boot()], &steals);
+    let last = [11..20, 20..30, 50..60].map(Operation::Unplug).to_vec();
+    let avail = vec![Operation::SetAvail(0, 10..11)];
+    let steals = [
+        (Operation::Steal(0), "LastFrame"),
+        (Operation::Steal(2), "Stale"),
+    ];
+    told(&[boot(), last, avail], &steals);
 }
 
 #[test]
@@ -333,6 +183,22 @@ fn every_mistake_has_its_name_and_changes_nothing() {
 }
 
 #[test]
+fn frames_up_to_the_last_number_are_refused() {
+    let table = Table::<Direct>::with_config(SpinLock::new(), Domain::new());
+    let mut segments = table.lock();
+    segments.grow_on_heap();
+    let up_to_the_last = |start| {
+        let frames = Extent::from_last(Pfn::new(start), Pfn::new(u64::MAX));
+        frames.expect("not reversed")
+    };
+    let id = segments.plug(frames(10, 20)).expect("it is free");
+    let beyond = PlugError::Beyond(Pfn::new(u64::MAX));
+    assert_eq!(segments.plug(up_to_the_last(70)), Err(beyond));
+    let crosses = UnplugError::Crosses(id);
+    assert_eq!(segments.unplug(up_to_the_last(15)), Err(crosses));
+}
+
+#[test]
 fn an_empty_or_reversed_range_cannot_be_made() {
     let extent = |start, end| Extent::from_end(Pfn::new(start), Pfn::new(end));
     assert!(extent(5, 5).is_none() && extent(6, 5).is_none() && extent(0, 0).is_none());
@@ -343,36 +209,35 @@ fn an_empty_or_reversed_range_cannot_be_made() {
 #[test]
 fn an_array_that_is_full_says_how_many_it_has() {
     fn full<L: Lookup>(room: usize) {
-        let table = Table::<L>::with_config(SpinLock::new(), Domain::new());
-        table.lock().grow_on_heap();
-        table.lock().start().expect("there is memory");
-        for at in 0..room as u64 {
-            table
-                .lock()
-                .plug(frames(10 * at, 10 * at + 6))
-                .expect("there is room");
-        }
-        let plug = |segments: &mut Writer<'_, L>| segments.plug(frames(900, 901)).map(drop);
-        told(&table, &[(&plug, PlugError::Full(room))]);
-        let unplug = |segments: &mut Writer<'_, L>| segments.unplug(frames(2, 3));
-        told(&table, &[(&unplug, UnplugError::Full(room))]);
-        let front = table.lock().unplug(frames(0, 2));
-        front.expect("it needs no room");
+        let plugged = (0..room as u64).map(|at| plug(10 * at..10 * at + 6, None));
+        let before: Vec<_> = [Operation::Start].into_iter().chain(plugged).collect();
+        let mistakes = [
+            (plug(900..901, None), "Full"),
+            (Operation::Unplug(2..3), "Full"),
+        ];
+        told(TableSubject::<L>::new(), Some(room), &before, &mistakes);
+        // The front needs no room.
+        let before = [before, vec![Operation::Unplug(0..2)]].concat();
+        told(TableSubject::<L>::new(), Some(room), &before, &[]);
     }
     full::<Array<BinarySearch, 5>>(5);
     full::<Array<Linear, 5>>(5);
     full::<Array<BigFirst, 5>>(5);
     full::<Array<Contiguous, 5>>(1);
-    let (table, _) = boot::<Array<Linear, 2>>();
-    let start = |segments: &mut Writer<'_, Array<Linear, 2>>| segments.start().map(drop);
-    told(&table, &[(&start, StartError::Full(2))]);
+    let table = TableSubject::<Array<Linear, 2>>::new();
+    told(table, Some(2), &boot(), &[(Operation::Start, "Full")]);
 }
 
 #[test]
 fn what_is_isolated_keeps_its_place_whatever_comes_meanwhile() {
     fn kept<L: Lookup>(room: Option<usize>) {
-        let (table, _) = boot::<L>();
+        let table = Table::<L>::with_config(SpinLock::new(), Domain::new());
         let mut segments = table.lock();
+        segments.grow_on_heap();
+        for start in [10, 20, 50] {
+            let frames = frames(start, start + 10);
+            segments.plug(frames).expect("it is free");
+        }
         segments.start().expect("there is memory");
         let mut plugged = segments.len();
         let mut plug = |segments: &mut Writer<'_, L>| {
@@ -435,14 +300,8 @@ fn a_table_without_memory_is_full_and_loses_what_needs_none() {
 
 #[test]
 fn descriptors_of_unknown_frames_are_not_made() {
-    let (table, _) = started::<Direct>();
-    let make =
-        |frame| move |segments: &mut Writer<'_, Direct>| segments.make(Pfn::new(frame)).map(drop);
-    let unknown = |frame| MakeError::Unknown(Pfn::new(frame));
-    told(
-        &table,
-        &[(&make(5), unknown(5)), (&make(u64::MAX), unknown(u64::MAX))],
-    );
-    let (table, _) = boot::<Direct>();
-    told(&table, &[(&make(12), unknown(12))]);
+    let unknown = [5, u64::MAX].map(|frame| (Operation::Make(frame), "Unknown"));
+    told(TableSubject::direct(), None, &started(), &unknown);
+    let unknown = [(Operation::Make(12), "Unknown")];
+    told(TableSubject::direct(), None, &boot(), &unknown);
 }
