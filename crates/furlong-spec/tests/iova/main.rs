@@ -11,6 +11,8 @@ mod memory;
 mod mistakes;
 mod race;
 mod ranges;
+#[path = "../spoiled/mod.rs"]
+mod spoiled;
 mod state;
 mod visits;
 

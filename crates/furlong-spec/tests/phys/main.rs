@@ -5,6 +5,8 @@
 mod memory;
 mod mistakes;
 mod race;
+#[path = "../spoiled/mod.rs"]
+mod spoiled;
 mod state;
 
 use furlong::phys::{Array, BigFirst, BinarySearch, Branchless, Flat, Linear, Lookup, Tree};

@@ -6,6 +6,8 @@ mod exhaustive;
 mod ledger;
 mod memory;
 mod race;
+#[path = "../spoiled/mod.rs"]
+mod spoiled;
 mod state;
 mod traces;
 

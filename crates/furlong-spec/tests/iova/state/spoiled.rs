@@ -6,7 +6,8 @@ use furlong::check::Check;
 use furlong::iova::{
     GeometryError, Kind, Reserved, RestoreError, SavedExtent, Space, SpaceNode, Standard, State,
 };
-use furlong_spec::Random;
+
+use crate::spoiled::judged;
 
 fn saved(start: u64, last: u64, kind: u8) -> SavedExtent {
     SavedExtent { start, last, kind }
@@ -38,52 +39,43 @@ fn refusal(harm: impl FnOnce(&mut State)) -> RestoreError {
 
 #[test]
 fn each_fault_of_a_state_is_named() {
+    use RestoreError::{
+        Empty, Geometry, Kind, NoExtent, OutOfOrder, Outside, Overlap, Ragged, Version,
+    };
     assert!(Space::restore(&good(), Vec::new()).is_ok());
+    let is = |error, harm: &dyn Fn(&mut State)| assert_eq!(refusal(harm), error);
     for version in [0, 2, u32::MAX] {
-        let found = refusal(|state| state.version = version);
-        assert_eq!(found, RestoreError::Version(version));
+        is(Version(version), &|state| state.version = version);
     }
-    let reversed = RestoreError::NoExtent { start: 2, last: 1 };
-    assert_eq!(
-        refusal(|state| (state.start, state.last) = (2, 1)),
-        reversed
-    );
+    let reversed = NoExtent { start: 2, last: 1 };
+    is(reversed, &|state| (state.start, state.last) = (2, 1));
     for granule in [0, 3, 0x1001, u64::MAX] {
-        let found = refusal(|state| state.granule = granule);
-        assert_eq!(
-            found,
-            RestoreError::Geometry(GeometryError::Granule(granule))
-        );
+        let error = Geometry(GeometryError::Granule(granule));
+        is(error, &|state| state.granule = granule);
     }
     let ragged = Extent::from_last(Iova::new(0x1_0800), Iova::new(0xff_ffff));
     let ragged = GeometryError::Ragged(ragged.expect("not reversed"));
-    let found = refusal(|state| state.start += 0x800);
-    assert_eq!(found, RestoreError::Geometry(ragged));
-    let found = refusal(|state| state.extents[2] = saved(0x2_1000, 0x2_0fff, 0));
-    assert_eq!(found, RestoreError::Empty(2));
-    for (start, last) in [
-        (0x2_0001, 0x2_0fff),
-        (0x2_0000, 0x2_1000),
-        (0x2_0800, 0x2_17ff),
-    ] {
-        let found = refusal(|state| state.extents[2] = saved(start, last, 0));
-        assert_eq!(found, RestoreError::Ragged(2));
-    }
-    let found = refusal(|state| state.extents[0] = saved(0xf000, 0x1_0fff, 0));
-    assert_eq!(found, RestoreError::Outside(0));
-    let found = refusal(|state| state.extents[4].last = 0x100_0fff);
-    assert_eq!(found, RestoreError::Outside(4));
-    let found = refusal(|state| state.extents.swap(2, 3));
-    assert_eq!(found, RestoreError::OutOfOrder(3));
-    let found = refusal(|state| state.extents.insert(3, saved(0x2_f000, 0x3_0fff, 0)));
-    assert_eq!(found, RestoreError::Overlap(3));
-    let found = refusal(|state| state.extents.insert(3, saved(0x1_f000, 0x2_0fff, 0)));
-    assert_eq!(found, RestoreError::Overlap(3));
-    let found = refusal(|state| state.extents.push(state.extents[4]));
-    assert_eq!(found, RestoreError::Overlap(5));
+    is(Geometry(ragged), &|state| state.start += 0x800);
+    let set = |error, at: usize, start, last| {
+        is(error, &|state| state.extents[at] = saved(start, last, 0));
+    };
+    set(Empty(2), 2, 0x2_1000, 0x2_0fff);
+    set(Ragged(2), 2, 0x2_0001, 0x2_0fff);
+    set(Ragged(2), 2, 0x2_0000, 0x2_1000);
+    set(Ragged(2), 2, 0x2_0800, 0x2_17ff);
+    set(Outside(0), 0, 0xf000, 0x1_0fff);
+    set(Outside(4), 4, 0xff_e000, 0x100_0fff);
+    is(OutOfOrder(3), &|state| state.extents.swap(2, 3));
+    let more = |start, last| {
+        is(Overlap(3), &|state| {
+            state.extents.insert(3, saved(start, last, 0));
+        });
+    };
+    more(0x2_f000, 0x3_0fff);
+    more(0x1_f000, 0x2_0fff);
+    is(Overlap(5), &|state| state.extents.push(state.extents[4]));
     for kind in [3, 7, u8::MAX] {
-        let found = refusal(|state| state.extents[1].kind = kind);
-        assert_eq!(found, RestoreError::Kind(1, kind));
+        is(Kind(1, kind), &|state| state.extents[1].kind = kind);
     }
 }
 
@@ -147,103 +139,30 @@ fn judge(state: &State, what: impl core::fmt::Debug) -> bool {
     true
 }
 
-/// Another number, near or far.
-fn other(random: &mut Random, number: u64) -> u64 {
-    match random.below(9) {
-        0 => 0,
-        1 => u64::MAX,
-        2 => random.next(),
-        3 => number ^ (1 << random.below(64)),
-        4 => number.wrapping_add(1),
-        5 => number.wrapping_sub(1),
-        6 => number.wrapping_add(0x1000),
-        7 => number.wrapping_sub(0x1000),
-        _ => number.wrapping_mul(2),
-    }
+/// Judges a state in text; `None` if it cannot be read.
+fn judge_text(text: &[u8], case: usize) -> Option<bool> {
+    let state = serde_json::from_slice(text).ok()?;
+    Some(judge(&state, case))
 }
 
-fn spoil(random: &mut Random, state: &mut State) {
-    let n = state.extents.len();
-    let [one, two] = [random.index(n.max(1)), random.index(n.max(1))];
-    match random.below(if n == 0 { 4 } else { 13 }) {
-        0 => state.version = other(random, u64::from(state.version)) as u32,
-        1 => state.start = other(random, state.start),
-        2 => state.last = other(random, state.last),
-        3 => state.granule = other(random, state.granule),
-        4 | 5 => state.extents[one].start = other(random, state.extents[one].start),
-        6 | 7 => state.extents[one].last = other(random, state.extents[one].last),
-        8 => state.extents[one].kind = other(random, u64::from(state.extents[one].kind)) as u8,
-        9 => state.extents.swap(one, two),
-        10 => drop(state.extents.remove(one)),
-        11 => state.extents.insert(one, state.extents[two]),
-        _ => {
-            let moved = random.below(64) * 0x1000;
-            state.extents[one].start = state.extents[one].start.wrapping_add(moved);
-            state.extents[one].last = state.extents[one].last.wrapping_add(moved);
-        }
-    }
+fn value(state: &State) -> serde_json::Value {
+    serde_json::to_value(state).expect("numbers are numbers")
 }
 
 #[test]
 fn spoiled_states_are_refused_and_never_unsound() {
-    let mut random = Random::new(0x5701);
-    let mut counts = [0, 0];
-    for case in 0..60_000 {
-        let mut state = good();
-        for _ in 0..1 + random.below(3) {
-            spoil(&mut random, &mut state);
-        }
-        counts[usize::from(judge(&state, case))] += 1;
-    }
-    assert!(
-        counts.iter().all(|count| *count > 5000),
-        "{counts:?} of each sort"
-    );
-}
-
-/// Changes a digit of a number in the text, or less often adds, changes or removes a byte or
-/// truncates the text.
-fn spoil_text(random: &mut Random, text: &mut Vec<u8>) {
-    const BYTES: &[u8] = b"0123456789,:{}[]\"-.e \x00\xff";
-    if text.is_empty() {
-        return;
-    }
-    let at = random.index(text.len());
-    match random.below(20) {
-        0 => drop(text.remove(at)),
-        1 => text.insert(at, BYTES[random.index(BYTES.len())]),
-        2 => text.truncate(at + 1),
-        3 => text[at] ^= 1 << random.below(8),
-        4 => text[at] = BYTES[random.index(BYTES.len())],
-        _ => {
-            let digit = text[at..].iter_mut().find(|byte| byte.is_ascii_digit());
-            if let Some(digit) = digit {
-                *digit = b'0' + random.below(10) as u8;
-            }
-        }
-    }
+    let counts = judged(&[value(&good())], Some(0x1000), 60_000, 0x5701, judge_text);
+    let is_enough = counts[..2].iter().all(|count| *count > 5000);
+    assert!(is_enough, "{counts:?} of each sort");
 }
 
 #[test]
 fn spoiled_texts_are_refused_and_never_unsound() {
     // With granules of one byte, almost any number is valid.
-    let texts = [0x1000, 1].map(|granule| State { granule, ..good() });
-    let texts = texts.map(|state| serde_json::to_vec(&state).expect("numbers are numbers"));
-    let mut random = Random::new(0x5702);
-    let mut counts = [0, 0, 0];
-    for case in 0..40_000 {
-        let mut text = texts[case % 2].clone();
-        for _ in 0..1 + random.below(3) {
-            spoil_text(&mut random, &mut text);
-        }
-        let read = serde_json::from_slice::<State>(&text);
-        let accepted = read.ok().map(|state| judge(&state, case));
-        counts[accepted.map_or(2, usize::from)] += 1;
-    }
-    assert!(
-        counts.iter().all(|count| *count > 500),
-        "{counts:?} of each sort"
-    );
+    let goods = [0x1000, 1].map(|granule| value(&State { granule, ..good() }));
+    let counts = judged(&goods, None, 40_000, 0x5702, judge_text);
+    let is_enough = counts.iter().all(|count| *count > 500);
+    assert!(is_enough, "{counts:?} of each sort");
 }
 
 #[test]

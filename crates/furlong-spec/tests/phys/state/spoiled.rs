@@ -5,9 +5,9 @@ use furlong::check::Check;
 use furlong::phys::{
     Array, Direct, Linear, Lookup, RestoreError, SavedFrames, SavedHandle, SavedSegment, State,
 };
-use furlong_spec::Random;
 
 use super::{frames, table};
+use crate::spoiled::judged;
 
 fn handle(index: u32, generation: u32) -> SavedHandle {
     SavedHandle { index, generation }
@@ -60,54 +60,34 @@ fn refusal(harm: impl FnOnce(&mut State)) -> RestoreError {
 
 #[test]
 fn each_fault_of_a_state_is_named() {
+    use RestoreError::{
+        Avail, Beyond, Empty, Generation, Handle, Hint, Isolated, OutOfOrder, PageBits, Version,
+    };
     assert_eq!(table::<Direct>().lock().restore(&good()), Ok(()));
-    assert_eq!(refusal(|state| state.version = 2), RestoreError::Version(2));
-    assert_eq!(
-        refusal(|state| state.page_bits = 16),
-        RestoreError::PageBits(16)
-    );
-    let twice = handle(1, 1);
-    assert_eq!(
-        refusal(|state| state.segments[2].handle = twice),
-        RestoreError::Handle(twice)
-    );
-    assert_eq!(
-        refusal(|state| state.gone[0] = handle(6, 2)),
-        RestoreError::Handle(handle(6, 2))
-    );
-    assert_eq!(
-        refusal(|state| state.segments[0].handle.generation = 2),
-        RestoreError::Generation(handle(1, 2))
-    );
-    assert_eq!(
-        refusal(|state| state.gone[1].generation = 1),
-        RestoreError::Generation(handle(2, 1))
-    );
+    let is = |error, harm: &dyn Fn(&mut State)| assert_eq!(refusal(harm), error);
+    is(Version(2), &|state| state.version = 2);
+    is(PageBits(16), &|state| state.page_bits = 16);
+    let [twice, unknown] = [handle(1, 1), handle(6, 2)];
+    is(Handle(twice), &|state| state.segments[2].handle = twice);
+    is(Handle(unknown), &|state| state.gone[0] = unknown);
+    let [even, odd] = [handle(1, 2), handle(2, 1)];
+    is(Generation(even), &|state| state.segments[0].handle = even);
+    is(Generation(odd), &|state| state.gone[1] = odd);
     for end in [0, 99, 100] {
-        let found = refusal(|state| state.segments[2].frames.end = end);
-        assert_eq!(found, RestoreError::Empty(2));
+        is(Empty(2), &|state| state.segments[2].frames.end = end);
     }
     for end in [(1 << 40) + 1, u64::MAX] {
-        let found = refusal(|state| state.segments[3].frames.end = end);
-        assert_eq!(found, RestoreError::Beyond(3));
+        is(Beyond(3), &|state| state.segments[3].frames.end = end);
     }
-    assert_eq!(
-        refusal(|state| state.segments.swap(1, 2)),
-        RestoreError::OutOfOrder(2)
-    );
-    assert_eq!(
-        refusal(|state| state.segments[1].frames.start = 39),
-        RestoreError::OutOfOrder(1)
-    );
+    is(OutOfOrder(2), &|state| state.segments.swap(1, 2));
+    is(OutOfOrder(1), &|state| state.segments[1].frames.start = 39);
     for (start, end) in [(39, 50), (50, 61), (55, 54), (60, 61), (u64::MAX, 0)] {
-        let found = refusal(|state| state.segments[1].avail = saved(start, end));
-        assert_eq!(found, RestoreError::Avail(1));
+        is(Avail(1), &|state| {
+            state.segments[1].avail = saved(start, end);
+        });
     }
-    assert_eq!(
-        refusal(|state| state.segments[1].start_hint = 19),
-        RestoreError::Hint(1)
-    );
-    for (start, end) in [
+    is(Hint(1), &|state| state.segments[1].start_hint = 19);
+    let pairs = [
         (17, 17),
         (14, 15),
         (11, 41),
@@ -115,14 +95,11 @@ fn each_fault_of_a_state_is_named() {
         (60, 61),
         (9, 11),
         (61, 60),
-    ] {
-        let found = refusal(|state| state.isolated[1] = saved(start, end));
-        assert_eq!(found, RestoreError::Isolated(1), "{start}..{end}");
+    ];
+    for (start, end) in pairs {
+        is(Isolated(1), &|state| state.isolated[1] = saved(start, end));
     }
-    assert_eq!(
-        refusal(|state| state.started = false),
-        RestoreError::Isolated(0)
-    );
+    is(Isolated(0), &|state| state.started = false);
 }
 
 #[test]
@@ -228,132 +205,28 @@ fn judge(state: &State, what: impl core::fmt::Debug) -> bool {
     restored.is_ok()
 }
 
-/// Another number, near or far.
-fn other(random: &mut Random, number: u64) -> u64 {
-    match random.below(9) {
-        0 => 0,
-        1 => u64::MAX,
-        2 => random.next(),
-        3 => number ^ (1 << random.below(64)),
-        4 => number.wrapping_add(1),
-        5 => number.wrapping_sub(1),
-        6 => number.wrapping_add(64),
-        7 => number.wrapping_sub(64),
-        _ => number.wrapping_mul(2),
-    }
+/// Judges a state in text; `None` if it cannot be read.
+fn judge_text(text: &[u8], case: usize) -> Option<bool> {
+    let state = serde_json::from_slice(text).ok()?;
+    Some(judge(&state, case))
 }
 
-fn spoil_frames(random: &mut Random, frames: &mut SavedFrames) {
-    match random.below(3) {
-        0 => frames.start = other(random, frames.start),
-        1 => frames.end = other(random, frames.end),
-        _ => {
-            let moved = random.below(128);
-            frames.start = frames.start.wrapping_add(moved);
-            frames.end = frames.end.wrapping_add(moved);
-        }
-    }
-}
-
-fn spoil_handle(random: &mut Random, handle: &mut SavedHandle) {
-    match random.below(4) {
-        0 => handle.index = other(random, u64::from(handle.index)) as u32,
-        1 => handle.generation = other(random, u64::from(handle.generation)) as u32,
-        _ => handle.generation = handle.generation.wrapping_add(2),
-    }
-}
-
-fn spoil(random: &mut Random, state: &mut State) {
-    let n = state.segments.len();
-    if n == 0 {
-        state.started = !state.started;
-        return;
-    }
-    let [one, two] = [random.index(n), random.index(n)];
-    match random.below(16) {
-        0 => state.version = other(random, u64::from(state.version)) as u32,
-        1 => state.page_bits = other(random, u64::from(state.page_bits)) as u32,
-        2 => state.started = !state.started,
-        3 | 4 => spoil_frames(random, &mut state.segments[one].frames),
-        5 | 6 => spoil_frames(random, &mut state.segments[one].avail),
-        7 => state.segments[one].start_hint = other(random, state.segments[one].start_hint),
-        8 => spoil_handle(random, &mut state.segments[one].handle),
-        9 => state.segments.swap(one, two),
-        10 => drop(state.segments.remove(one)),
-        11 => state.segments.insert(one, state.segments[two]),
-        12 => state.gone.reverse(),
-        13 => state
-            .gone
-            .iter_mut()
-            .take(1)
-            .for_each(|gone| spoil_handle(random, gone)),
-        14 => drop(state.isolated.pop()),
-        _ => state
-            .isolated
-            .iter_mut()
-            .take(two)
-            .for_each(|it| spoil_frames(random, it)),
-    }
+fn value(state: &State) -> serde_json::Value {
+    serde_json::to_value(state).expect("numbers are numbers")
 }
 
 #[test]
 fn spoiled_states_are_refused_and_never_unsound() {
-    let mut random = Random::new(0x5711);
-    let mut counts = [0, 0];
-    for case in 0..60_000 {
-        let mut state = good();
-        for _ in 0..1 + random.below(3) {
-            spoil(&mut random, &mut state);
-        }
-        counts[usize::from(judge(&state, case))] += 1;
-    }
-    assert!(
-        counts.iter().all(|count| *count > 5000),
-        "{counts:?} of each sort"
-    );
-}
-
-/// Changes a digit of a number in the text, or less often adds, changes or removes a byte or
-/// truncates the text.
-fn spoil_text(random: &mut Random, text: &mut Vec<u8>) {
-    const BYTES: &[u8] = b"0123456789,:{}[]\"-.e \x00\xfft";
-    if text.is_empty() {
-        return;
-    }
-    let at = random.index(text.len());
-    match random.below(20) {
-        0 => drop(text.remove(at)),
-        1 => text.insert(at, BYTES[random.index(BYTES.len())]),
-        2 => text.truncate(at + 1),
-        3 => text[at] ^= 1 << random.below(8),
-        4 => text[at] = BYTES[random.index(BYTES.len())],
-        _ => {
-            let digit = text[at..].iter_mut().find(|byte| byte.is_ascii_digit());
-            if let Some(digit) = digit {
-                *digit = b'0' + random.below(10) as u8;
-            }
-        }
-    }
+    let counts = judged(&[value(&good())], Some(64), 60_000, 0x5711, judge_text);
+    let is_enough = counts[..2].iter().all(|count| *count > 5000);
+    assert!(is_enough, "{counts:?} of each sort");
 }
 
 #[test]
 fn spoiled_texts_are_refused_and_never_unsound() {
-    let text = serde_json::to_vec(&good()).expect("numbers are numbers");
-    let mut random = Random::new(0x5712);
-    let mut counts = [0, 0, 0];
-    for case in 0..40_000 {
-        let mut text = text.clone();
-        for _ in 0..1 + random.below(3) {
-            spoil_text(&mut random, &mut text);
-        }
-        let read = serde_json::from_slice::<State>(&text);
-        let accepted = read.ok().map(|state| judge(&state, case));
-        counts[accepted.map_or(2, usize::from)] += 1;
-    }
-    assert!(
-        counts.iter().all(|count| *count > 500),
-        "{counts:?} of each sort"
-    );
+    let counts = judged(&[value(&good())], None, 40_000, 0x5712, judge_text);
+    let is_enough = counts.iter().all(|count| *count > 500);
+    assert!(is_enough, "{counts:?} of each sort");
 }
 
 #[test]
