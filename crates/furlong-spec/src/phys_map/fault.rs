@@ -92,11 +92,18 @@ pub enum Fault {
     },
 }
 
-/// Line and fault of a refused file, for the readers' tests.
+/// Checks that each text is refused with this line, 0 for none, and a fault that begins so, for the
+/// readers' tests.
 #[cfg(test)]
-pub(super) fn refused<T: fmt::Debug>(outcome: Result<T, MapError>) -> (Option<usize>, Fault) {
-    let error = outcome.expect_err("it is refused");
-    (error.line, error.fault)
+pub(super) fn refuses<T: fmt::Debug>(
+    read: impl Fn(&str) -> Result<T, MapError>,
+    texts: &[(&str, &str)],
+) {
+    for (text, expected) in texts {
+        let error = read(text).expect_err(text);
+        let found = format!("{} {:?}", error.line.unwrap_or(0), error.fault);
+        assert!(found.starts_with(expected), "{text:?}: {found}");
+    }
 }
 
 impl MapError {

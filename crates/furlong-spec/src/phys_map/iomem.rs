@@ -154,8 +154,8 @@ fn nested(outer: Kind, own: Option<Kind>) -> Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::{Address, Fault, Kind, read};
-    use crate::phys_map::fault::refused;
+    use super::{Address, Kind, read};
+    use crate::phys_map::fault::refuses;
 
     fn list(text: &str) -> Vec<(u64, u64, Kind)> {
         let map = read(text).unwrap();
@@ -204,7 +204,7 @@ mod tests {
                     00001000-0009ffff : System RAM\n  00000000-00000000 : PCI Bus 0000:00\n";
         assert_eq!(list(text).len(), 2);
         let zeros = "# taken by nobody\n00000000-00000000 : System RAM\n  00000000-00000000 : a\n";
-        assert!(matches!(refused(read(zeros)), (Some(2), Fault::Zeros)));
+        refuses(read, &[(zeros, "2 Zeros")]);
     }
 
     #[test]
@@ -217,61 +217,33 @@ mod tests {
 
     #[test]
     fn lost_indentation_and_lost_order_are_named() {
-        let text = "0-ff : System RAM\n10-1f : Kernel code\n";
-        assert!(matches!(
-            refused(read(text)),
-            (Some(2), Fault::Overlap { other: 1 })
-        ));
-        let text = "100-1ff : a\n0-ff : b\n";
-        assert!(matches!(
-            refused(read(text)),
-            (Some(2), Fault::Overlap { other: 1 })
-        ));
-        let text = "0-ff : a\n  10-1f : b\n  18-2f : c\n";
-        assert!(matches!(
-            refused(read(text)),
-            (Some(3), Fault::Overlap { other: 2 })
-        ));
-        let text = "10-ff : a\n  20-100 : b\n";
-        assert!(matches!(
-            refused(read(text)),
-            (Some(2), Fault::Outside { outer: 1 })
-        ));
-        let text = "10-ff : a\n  8-1f : b\n";
-        assert!(matches!(
-            refused(read(text)),
-            (Some(2), Fault::Outside { outer: 1 })
-        ));
+        let texts = [
+            (
+                "0-ff : System RAM\n10-1f : Kernel code\n",
+                "2 Overlap { other: 1 }",
+            ),
+            ("100-1ff : a\n0-ff : b\n", "2 Overlap { other: 1 }"),
+            (
+                "0-ff : a\n  10-1f : b\n  18-2f : c\n",
+                "3 Overlap { other: 2 }",
+            ),
+            ("10-ff : a\n  20-100 : b\n", "2 Outside { outer: 1 }"),
+            ("10-ff : a\n  8-1f : b\n", "2 Outside { outer: 1 }"),
+        ];
+        refuses(read, &texts);
     }
 
     #[test]
     fn malformed_lines_are_named() {
-        assert!(matches!(
-            refused(read("\n0-ff System RAM\n")),
-            (Some(2), Fault::Syntax { .. })
-        ));
-        assert!(matches!(
-            refused(read("0ff : System RAM\n")),
-            (Some(1), Fault::Syntax { .. })
-        ));
-        assert!(matches!(
-            refused(read("0-fg : a\n")),
-            (Some(1), Fault::Number { .. })
-        ));
-        assert!(matches!(
-            refused(read("f-e : a\n")),
-            (Some(1), Fault::Reversed { .. })
-        ));
-        let text = "0-1ffffffffffffffff : a\n";
-        assert!(matches!(
-            refused(read(text)),
-            (Some(1), Fault::LargeNumber { .. })
-        ));
-        let text = "0-1fffffffffffff : a\n";
-        assert!(matches!(
-            refused(read(text)),
-            (Some(1), Fault::BeyondWidth { .. })
-        ));
-        assert!(matches!(refused(read("# nothing\n")), (None, Fault::Empty)));
+        let texts = [
+            ("\n0-ff System RAM\n", "2 Syntax"),
+            ("0ff : System RAM\n", "1 Syntax"),
+            ("0-fg : a\n", "1 Number"),
+            ("f-e : a\n", "1 Reversed"),
+            ("0-1ffffffffffffffff : a\n", "1 LargeNumber"),
+            ("0-1fffffffffffff : a\n", "1 BeyondWidth"),
+            ("# nothing\n", "0 Empty"),
+        ];
+        refuses(read, &texts);
     }
 }

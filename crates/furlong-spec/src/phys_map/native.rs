@@ -97,8 +97,8 @@ impl fmt::Display for MemoryMap {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fault, MemoryMap, read};
-    use crate::phys_map::fault::refused;
+    use super::{MemoryMap, read};
+    use crate::phys_map::fault::refuses;
 
     #[test]
     fn what_is_written_is_what_is_read() {
@@ -110,40 +110,21 @@ mod tests {
 
     #[test]
     fn malformed_lines_are_named() {
-        assert!(matches!(
-            refused(read("# a\nfurlong.map/2\n")),
-            (Some(2), Fault::Syntax { .. })
-        ));
-        let of = |line: &str| refused(read(&format!("furlong.map/1\n\n0 8 usable 0\n{line}\n")));
-        assert!(matches!(of("8 10 usable"), (Some(4), Fault::Syntax { .. })));
-        assert!(matches!(
-            of("8 10 usable 0 0"),
-            (Some(4), Fault::Syntax { .. })
-        ));
-        assert!(matches!(
-            of("8 10 useable 0"),
-            (Some(4), Fault::UnknownKind { .. })
-        ));
-        assert!(matches!(
-            of("8 10 usable none"),
-            (Some(4), Fault::Number { .. })
-        ));
-        assert!(matches!(
-            of("8 8 usable 0"),
-            (Some(4), Fault::Hollow { .. })
-        ));
-        assert!(matches!(
-            of("8 0 usable 0"),
-            (Some(4), Fault::Reversed { .. })
-        ));
-        assert!(matches!(
-            of("7 10 usable 0"),
-            (Some(4), Fault::Overlap { other: 3 })
-        ));
-        assert!(matches!(
-            of("8 20000000000000 usable 0"),
-            (Some(4), Fault::BeyondWidth { .. })
-        ));
-        assert!(matches!(refused(read("")), (None, Fault::Empty)));
+        refuses(
+            read,
+            &[("# a\nfurlong.map/2\n", "2 Syntax"), ("", "0 Empty")],
+        );
+        let lines = [
+            ("8 10 usable", "4 Syntax"),
+            ("8 10 usable 0 0", "4 Syntax"),
+            ("8 10 useable 0", "4 UnknownKind"),
+            ("8 10 usable none", "4 Number"),
+            ("8 8 usable 0", "4 Hollow"),
+            ("8 0 usable 0", "4 Reversed"),
+            ("7 10 usable 0", "4 Overlap { other: 3 }"),
+            ("8 20000000000000 usable 0", "4 BeyondWidth"),
+        ];
+        let of = |line: &str| read(&format!("furlong.map/1\n\n0 8 usable 0\n{line}\n"));
+        refuses(of, &lines);
     }
 }

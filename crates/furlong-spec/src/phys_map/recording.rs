@@ -222,15 +222,11 @@ impl fmt::Display for Recording {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fault, PAGE_SHIFT, Recording};
+    use super::{PAGE_SHIFT, Recording};
+    use crate::phys_map::fault::refuses;
 
     fn parse(text: &str) -> Recording {
         Recording::parse("f", text.as_bytes()).unwrap()
-    }
-
-    fn fault(text: &str) -> (Option<usize>, Fault) {
-        let error = Recording::parse("f", text.as_bytes()).unwrap_err();
-        (error.line, error.fault)
     }
 
     #[test]
@@ -259,58 +255,39 @@ mod tests {
                 .starts_with("f: line 5: `find`: expected ")
         );
         assert!(Recording::is_one(b"furlong.plugs/2\n"));
-        assert_eq!(fault("furlong.plugs/2\n").0, Some(1));
     }
 
     #[test]
     fn malformed_lines_are_named() {
-        let of = |line: &str| fault(&format!("furlong.plugs/1\n\n{line}\n"));
-        for line in [
-            "plug 0 1",
-            "plug 0 1 0 0",
-            "unplug 0",
-            "find",
-            "find 1 2",
-            "seek 1",
-            "page",
-        ] {
-            assert!(
-                matches!(of(line), (Some(3), Fault::Syntax { .. })),
-                "{line}"
-            );
-        }
-        for line in ["page 0", "page 3", "page 0x80000000"] {
-            assert!(
-                matches!(of(line), (Some(3), Fault::Syntax { .. })),
-                "{line}"
-            );
-        }
-        assert!(matches!(
-            of("find 1\npage 4096"),
-            (Some(4), Fault::Syntax { .. })
-        ));
-        assert!(matches!(
-            of("plug 8 8 0"),
-            (Some(3), Fault::Hollow { start: 8 })
-        ));
-        assert!(matches!(
-            of("unplug 8 0"),
-            (Some(3), Fault::Reversed { .. })
-        ));
-        assert!(matches!(of("plug 8 g 0"), (Some(3), Fault::Number { .. })));
-        assert!(matches!(
-            of("plug 8 9 one"),
-            (Some(3), Fault::Number { .. })
-        ));
-        let wide = "find 18446744073709551616";
-        assert!(matches!(
-            of(wide),
-            (Some(3), Fault::LargeNumber { bits: 64, .. })
-        ));
-        assert!(matches!(
-            fault("furlong.map/1\n"),
-            (Some(1), Fault::Syntax { .. })
-        ));
-        assert!(matches!(fault("# a\n"), (None, Fault::Empty)));
+        let read = |text: &str| Recording::parse("f", text.as_bytes());
+        let texts = [
+            ("furlong.map/1\n", "1 Syntax"),
+            ("furlong.plugs/2\n", "1 "),
+            ("# a\n", "0 Empty"),
+        ];
+        refuses(read, &texts);
+        let lines = [
+            ("plug 0 1", "3 Syntax"),
+            ("plug 0 1 0 0", "3 Syntax"),
+            ("unplug 0", "3 Syntax"),
+            ("find", "3 Syntax"),
+            ("find 1 2", "3 Syntax"),
+            ("seek 1", "3 Syntax"),
+            ("page", "3 Syntax"),
+            ("page 0", "3 Syntax"),
+            ("page 3", "3 Syntax"),
+            ("page 0x80000000", "3 Syntax"),
+            ("find 1\npage 4096", "4 Syntax"),
+            ("plug 8 8 0", "3 Hollow { start: 8 }"),
+            ("unplug 8 0", "3 Reversed"),
+            ("plug 8 g 0", "3 Number"),
+            ("plug 8 9 one", "3 Number"),
+            (
+                "find 18446744073709551616",
+                r#"3 LargeNumber { word: "18446744073709551616", bits: 64 }"#,
+            ),
+        ];
+        let of = |line: &str| read(&format!("furlong.plugs/1\n\n{line}\n"));
+        refuses(of, &lines);
     }
 }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use furlong::addr::Address;
+use furlong::addr::{Address, Extent, Pfn};
 use furlong::check::Check;
+use furlong_spec::phys::SortedList;
 use furlong_spec::phys_map::{
     Fault, Form, Kind, MemoryMap, Operation, REAL_MAPS, RealMap, Recording, Segment, parse,
     parse_as, provenance, read,
@@ -171,35 +172,18 @@ fn every_recording_says_where_it_comes_from_and_is_written_and_read_as_itself() 
 /// The outcomes of a recording's plugs and unplugs in a table that never merges segments: the
 /// numbers done and refused, and the greatest number of segments.
 fn outcomes(recording: &Recording) -> (usize, usize, usize) {
-    let mut segments: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut list = SortedList::new();
     let (mut done, mut refused, mut most) = (0, 0, 0);
     for operation in &recording.operations {
-        let accepted = match operation {
+        let range = |it: &Extent<Pfn>| it.start().raw()..it.last().raw() + 1;
+        let is_done = match operation {
             Operation::Find { .. } => continue,
-            Operation::Plug { frames, .. } => {
-                let (start, last) = (frames.start().raw(), frames.last().raw());
-                let before = segments.range(..=last).next_back();
-                let is_free = before.is_none_or(|(_, end)| *end <= start);
-                is_free.then(|| segments.insert(start, last + 1)).is_some()
-            }
-            Operation::Unplug { frames } => {
-                let (start, end) = (frames.start().raw(), frames.last().raw() + 1);
-                let holder = segments.range(..=start).next_back();
-                let holder = holder.map(|(a, b)| (*a, *b)).filter(|(_, b)| *b >= end);
-                if let Some((low, high)) = holder {
-                    segments.remove(&low);
-                    let rest = [(low, start), (end, high)];
-                    segments.extend(rest.into_iter().filter(|(a, b)| a < b));
-                }
-                holder.is_some()
-            }
+            Operation::Plug { frames, .. } => list.plug(range(frames)).is_ok(),
+            Operation::Unplug { frames } => list.unplug(range(frames)).is_ok(),
         };
-        if accepted {
-            done += 1;
-        } else {
-            refused += 1;
-        }
-        most = most.max(segments.len());
+        done += usize::from(is_done);
+        refused += usize::from(!is_done);
+        most = most.max(list.segments().len());
     }
     (done, refused, most)
 }
