@@ -62,7 +62,7 @@ fn recorded(text: &[u8]) -> Held {
 fn one_line(error: &MapError) -> Held {
     let message = error.to_string();
     let is_one = message.starts_with("text: ") && !message.chars().any(char::is_control);
-    match is_one && message.len() < MESSAGE_MAX {
+    match is_one && message.len() < MESSAGE_MAX && error.line != Some(0) {
         true => Ok(()),
         false => Err(format!("{message:?} is no message")),
     }
