@@ -13,7 +13,9 @@ use core::ops::Range;
 
 use furlong::addr::{Address, Extent, Pfn};
 use furlong::check::Check;
-use furlong::phys::{Custom, Direct, Isolated, Lookup, Segment, SegmentId, SegmentTable, Segments};
+use furlong::phys::{
+    Custom, Direct, Isolated, Lookup, Segment, SegmentId, SegmentTable, Segments, State,
+};
 use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 
@@ -75,6 +77,36 @@ impl<L: Lookup> TableSubject<L> {
         let subject = Self::bare();
         subject.table.get().lock().grow_on_heap();
         subject
+    }
+
+    /// The saved state of the table.
+    ///
+    /// # Panics
+    /// If there is no memory.
+    #[must_use]
+    pub fn save(&self) -> State {
+        self.lock().save().expect("there is memory")
+    }
+
+    /// A copy of the table: saved, passed through a function, and restored, with tokens of its own.
+    /// Pins are not saved.
+    ///
+    /// # Panics
+    /// If the state that comes back is not that of this table.
+    #[must_use]
+    pub fn moved(&self, through: impl FnOnce(&State) -> State) -> Self {
+        let state = self.save();
+        let mut new = Self::new();
+        let restored = new.lock().restore(&through(&state));
+        restored.expect("it is what a table has saved");
+        assert_eq!(new.save(), state);
+        let adopt = |held: &Option<Isolated>| {
+            let first = held.as_ref()?.frames().start();
+            Some(new.lock().adopt(first).expect("it is isolated"))
+        };
+        new.held = self.held.each_ref().map(adopt);
+        new.names.clone_from(&self.names);
+        new
     }
 
     fn bare() -> Self {
