@@ -7,6 +7,8 @@ use furlong::iova::{
     ExtendError, GeometryError, Guard, Kind, Lowest, PartError, ReleaseError, Request,
     ReserveAtError, ReserveError, Reserved, Space, SpaceNode, Split, Stale, Standard, VecSpace,
 };
+use furlong_spec::Subject;
+use furlong_spec::iova::{Geometry, Model, Operation, Outcome, Place, Promise};
 
 const PAGE: u64 = 4096;
 
@@ -38,9 +40,17 @@ fn refused<T, E>(mistake: impl FnOnce(&mut VecSpace) -> Result<T, E>) -> E {
     error
 }
 
+/// Checks that a request has this error, for the library and for the model.
 #[track_caller]
-fn refused_request(request: Request) -> ReserveError {
-    refused(|space| space.reserve(&request, Lowest))
+fn refuse(request: Request, expected: ReserveError) {
+    let found = refused(|space| space.reserve(&request, Lowest));
+    assert_eq!(found, expected, "{request:?}");
+    let mut model = Model::new(Geometry::low(256, PAGE), Promise::Exact);
+    for extent in [pages(0, 1), pages(8, 2)] {
+        model.apply(&Operation::ReserveAt(extent));
+    }
+    let answer = model.apply(&Operation::Reserve(request, Place::Lowest));
+    assert_eq!(answer, Outcome::Refused(expected), "{request:?}");
 }
 
 #[test]
@@ -65,34 +75,23 @@ fn a_space_of_broken_granules_is_refused() {
 }
 
 #[test]
-fn a_size_of_zero_is_refused() {
-    assert_eq!(refused_request(Request::new(0)), ReserveError::ZeroSize);
-}
-
-#[test]
-fn an_alignment_that_is_no_power_of_two_is_refused() {
+fn numbers_that_make_no_sense_are_refused() {
+    let one = Request::new(1);
+    refuse(Request::new(0), ReserveError::ZeroSize);
     for align in [0, 3, 4097, u64::MAX] {
-        let error = refused_request(Request::new(1).align(align));
-        assert_eq!(error, ReserveError::Align(align));
+        refuse(one.align(align), ReserveError::Align(align));
     }
-}
-
-#[test]
-fn an_offset_of_a_granule_is_refused() {
     for offset in [PAGE, u64::MAX] {
-        let error = refused_request(Request::new(1).offset(offset));
-        assert_eq!(error, ReserveError::Offset(offset));
+        refuse(one.offset(offset), ReserveError::Offset(offset));
     }
-}
-
-#[test]
-fn a_boundary_that_is_no_power_of_two_is_refused() {
     for boundary in [0, 3, u64::MAX] {
         for split in [Split::Never, Split::AtBoundary] {
-            let error = refused_request(Request::new(1).boundary(boundary).split(split));
-            assert_eq!(error, ReserveError::Boundary(boundary));
+            let request = one.boundary(boundary).split(split);
+            refuse(request, ReserveError::Boundary(boundary));
         }
     }
+    let (low, high) = (Iova::new(1), Iova::new(0));
+    refuse(one.window(low, high), ReserveError::Window { low, high });
 }
 
 #[test]
@@ -100,8 +99,7 @@ fn a_boundary_smaller_than_the_size_is_refused_unless_the_request_may_be_cut() {
     for boundary in [1, 2048, PAGE, 16 * PAGE] {
         let size = boundary + 1;
         let request = Request::new(size).boundary(boundary);
-        let error = refused_request(request);
-        assert_eq!(error, ReserveError::CrossesBoundary { size, boundary });
+        refuse(request, ReserveError::CrossesBoundary { size, boundary });
         let cut = space().reserve(&request.split(Split::AtBoundary), Lowest);
         let data = cut.expect("it is cut").data();
         let end = data.end().expect("it does not end with 64 bits");
@@ -109,58 +107,50 @@ fn a_boundary_smaller_than_the_size_is_refused_unless_the_request_may_be_cut() {
     }
 }
 
-#[test]
-fn a_reversed_window_is_refused() {
-    let (low, high) = (Iova::new(1), Iova::new(0));
-    let error = refused_request(Request::new(1).window(low, high));
-    assert_eq!(error, ReserveError::Window { low, high });
+const fn no_space(wanted: u64) -> ReserveError {
+    let largest = 246 * PAGE;
+    ReserveError::NoSpace { wanted, largest }
 }
 
 #[test]
 fn a_window_without_a_whole_granule_has_no_place() {
-    let largest = 246 * PAGE;
+    let page = Request::new(PAGE);
     for (low, high) in [
         (1, 4095),
         (4097, 8191),
         (0x2001, 0x2fff),
         (1 << 40, u64::MAX),
     ] {
-        let error = refused_request(Request::new(PAGE).window(Iova::new(low), Iova::new(high)));
-        let wanted = PAGE;
-        assert_eq!(error, ReserveError::NoSpace { wanted, largest });
+        let request = page.window(Iova::new(low), Iova::new(high));
+        refuse(request, no_space(PAGE));
     }
 }
 
 #[test]
 fn what_overflows_64_bits_is_too_large() {
     let guard = |before, after| Request::new(1).guard(Guard { before, after });
+    let large = Request::new(u64::MAX).offset(2);
     let requests = [
-        Request::new(u64::MAX).offset(2),
+        large,
         Request::new(u64::MAX - 4093).offset(PAGE - 1),
         guard(u64::MAX, 0),
         guard(0, u64::MAX),
         guard(1 << 63, 1 << 63),
         // All arguments are wrong, and this error has precedence.
-        Request::new(u64::MAX).offset(2).boundary(1),
-        Request::new(u64::MAX).offset(2).boundary(1 << 62),
-        Request::new(u64::MAX)
-            .offset(2)
-            .boundary(1)
-            .split(Split::AtBoundary),
+        large.boundary(1),
+        large.boundary(1 << 62),
+        large.boundary(1).split(Split::AtBoundary),
     ];
     for request in requests {
-        let error = refused_request(request);
-        assert_eq!(error, ReserveError::TooLarge(request.size), "{request:?}");
+        refuse(request, ReserveError::TooLarge(request.size));
     }
 }
 
 #[test]
 fn a_size_near_the_end_of_64_bits_finds_no_space() {
-    let largest = 246 * PAGE;
     for size in [u64::MAX, u64::MAX - PAGE + 1, 1 << 63] {
-        let error = refused_request(Request::new(size));
         let wanted = size.div_ceil(PAGE).saturating_mul(PAGE);
-        assert_eq!(error, ReserveError::NoSpace { wanted, largest });
+        refuse(Request::new(size), no_space(wanted));
     }
 }
 
@@ -180,30 +170,21 @@ fn mistakes_are_named_in_the_order_of_their_variants() {
             after: u64::MAX,
         },
     };
-    let (low, high) = (worst.low, worst.high);
-    assert_eq!(refused_request(worst), ReserveError::ZeroSize);
-    let worst = worst.size(2);
-    assert_eq!(refused_request(worst), ReserveError::Align(3));
+    let (low, high, size, boundary) = (worst.low, worst.high, 2, 1);
+    refuse(worst, ReserveError::ZeroSize);
+    let worst = worst.size(size);
+    refuse(worst, ReserveError::Align(3));
     let worst = worst.align(4);
-    assert_eq!(refused_request(worst), ReserveError::Offset(PAGE));
+    refuse(worst, ReserveError::Offset(PAGE));
     let worst = worst.offset(0);
-    assert_eq!(refused_request(worst), ReserveError::Boundary(3));
-    let worst = worst.boundary(1);
-    assert_eq!(refused_request(worst), ReserveError::Window { low, high });
+    refuse(worst, ReserveError::Boundary(3));
+    let worst = worst.boundary(boundary);
+    refuse(worst, ReserveError::Window { low, high });
     let worst = worst.window(high, low);
-    assert_eq!(refused_request(worst), ReserveError::TooLarge(2));
-    let (size, boundary) = (2, 1);
+    refuse(worst, ReserveError::TooLarge(size));
     let worst = worst.guard(Guard::NONE);
-    assert_eq!(
-        refused_request(worst),
-        ReserveError::CrossesBoundary { size, boundary }
-    );
-    let wanted = PAGE;
-    let largest = 246 * PAGE;
-    assert_eq!(
-        refused_request(worst.size(1)),
-        ReserveError::NoSpace { wanted, largest }
-    );
+    refuse(worst, ReserveError::CrossesBoundary { size, boundary });
+    refuse(worst.size(1), no_space(PAGE));
 }
 
 #[test]
