@@ -9,13 +9,9 @@ use furlong::iova::{
     Request, ReserveAtError, ReserveError, Runs, Split, Standard, VecSpace,
 };
 
-const PAGE: u64 = 4096;
-const ALL: u64 = u64::MAX / PAGE + 1;
+use crate::{PAGE, pages};
 
-fn pages(first: u64, count: u64) -> Extent<Iova> {
-    let last = (first + count).wrapping_mul(PAGE).wrapping_sub(1);
-    Extent::from_last(Iova::new(first * PAGE), Iova::new(last)).expect("it is not reversed")
-}
+const ALL: u64 = u64::MAX / PAGE + 1;
 
 fn request(count: u64) -> Request {
     Request::new(count * PAGE)

@@ -16,6 +16,7 @@ mod spoiled;
 mod state;
 mod visits;
 
+use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{Boundary, Config, Counts, Custom, Runs, Standard};
 use furlong::rbtree::{Checked, Deferred, Eager};
 use furlong_spec::heap::Failing;
@@ -27,6 +28,14 @@ use furlong_spec::{Judge, Subject, Through, judge};
 
 #[global_allocator]
 static HEAP: Failing = Failing;
+
+const PAGE: u64 = 4096;
+
+/// Some pages of the 64-bit range, up to its last byte.
+fn pages(first: u64, count: u64) -> Extent<Iova> {
+    let last = (first + count).wrapping_mul(PAGE).wrapping_sub(1);
+    Extent::from_last(Iova::new(first * PAGE), Iova::new(last)).expect("it is not reversed")
+}
 
 fn agrees<C: Config>(promise: Promise) {
     let trial = trial_of(SpaceSubject::<C>::new, promise, 0..17);
@@ -85,9 +94,9 @@ fn a_space_without_memory_refuses_and_stays_as_it_was() {
 fn moved(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Granted(granted) => {
-            let up = |extent: furlong::addr::Extent<furlong::addr::Iova>| {
-                let start = furlong::addr::Address::checked_add(extent.start(), 1)?;
-                furlong::addr::Extent::from_last(start, extent.last())
+            let up = |extent: Extent<Iova>| {
+                let start = extent.start().checked_add(1)?;
+                Extent::from_last(start, extent.last())
             };
             match (up(granted.extent), up(granted.data)) {
                 (Some(extent), Some(data)) => Outcome::Granted(Granted { extent, data }),

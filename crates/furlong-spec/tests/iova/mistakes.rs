@@ -10,14 +10,10 @@ use furlong::iova::{
 use furlong_spec::Subject;
 use furlong_spec::iova::{Geometry, Model, Operation, Outcome, Place, Promise};
 
-const PAGE: u64 = 4096;
+use crate::{PAGE, pages};
 
 fn bytes(start: u64, last: u64) -> Extent<Iova> {
     Extent::from_last(Iova::new(start), Iova::new(last)).expect("it is not reversed")
-}
-
-fn pages(first: u64, count: u64) -> Extent<Iova> {
-    bytes(first * PAGE, (first + count) * PAGE - 1)
 }
 
 /// Pages 0 to 255, of which 0, 8 and 9 are reserved.

@@ -17,14 +17,14 @@ use furlong::rbtree::Off;
 use furlong::sync::SpinLock;
 use furlong_spec::Random;
 
-const PAGE: u64 = 4096;
+use crate::PAGE;
 
 thread_local! {
-    static CPU: Cell<usize> = const { Cell::new(0) };
+    pub(crate) static CPU: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The CPU number that each thread sets for itself.
-struct ThreadCpu;
+pub(crate) struct ThreadCpu;
 
 impl Cpu for ThreadCpu {
     fn number(&self) -> usize {

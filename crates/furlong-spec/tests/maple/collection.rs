@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use furlong::addr::{Address, Extent};
 use furlong::check::Check;
-use furlong::maple::{Custom, Entry, Fan, Heap, Maple, Place, Shared, Split};
+use furlong::maple::{Entry, Maple, Place, Shared, Split};
 use furlong::rcu::RcuBox;
 use furlong_spec::Random;
 
-type Tiny = Custom<Fan<3, 3, 48>, Heap>;
+use crate::Tiny;
+
 type List<A> = Vec<(Extent<A>, u64)>;
 
 fn at<A: Address>(start: u64, last: u64) -> Extent<A> {

@@ -2,13 +2,14 @@
 #![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, VirtAddr};
-use furlong::maple::{Cursor, Custom, Edit, Fan, Heap, Maple, Place, RcuMaple, View};
+use furlong::maple::{Cursor, Edit, Maple, Place, RcuMaple, View};
 use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 use furlong_spec::maple::{Mix, Model, Operation, Piece, SharedTree, Tree, operations};
 use furlong_spec::{Random, Subject};
 
-type Tiny = Custom<Fan<3, 3, 48>, Heap>;
+use crate::Tiny;
+
 type Map = Maple<VirtAddr, u32, Tiny>;
 
 fn extent(start: u64, last: u64) -> Extent<VirtAddr> {

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use furlong::addr::{Address, Extent, VirtAddr};
-use furlong::maple::{Custom, Edit, Fan, Heap, Maple, RcuMaple};
+use furlong::maple::{Edit, Maple, RcuMaple};
 use furlong::rcu::{Domain, Rcu};
 use furlong::sync::SpinLock;
 use furlong_spec::Random;
 
-type Tiny = Custom<Fan<3, 3, 48>, Heap>;
+use crate::Tiny;
+
 type Map = Maple<VirtAddr, u32, Tiny>;
 type Shared = RcuMaple<VirtAddr, u32, Domain, SpinLock, Tiny>;
 

@@ -9,6 +9,7 @@ mod race;
 mod spoiled;
 mod state;
 
+use furlong::addr::{Extent, Pfn};
 use furlong::phys::{Array, BigFirst, BinarySearch, Branchless, Flat, Linear, Lookup, Tree};
 use furlong_spec::Coverage;
 use furlong_spec::heap::Failing;
@@ -17,6 +18,10 @@ use furlong_spec::{Through, compare, judge};
 
 #[global_allocator]
 static HEAP: Failing = Failing;
+
+fn frames(start: u64, end: u64) -> Extent<Pfn> {
+    Extent::from_end(Pfn::new(start), Pfn::new(end)).expect("not empty")
+}
 
 /// Checks that arms agree with the model over a stream from each seed in each space, and that all
 /// outcomes possible for such arms occur.

@@ -15,12 +15,10 @@ use furlong::sync::SpinLock;
 use furlong_spec::phys::{Model, Operation, Outcome, Page, TableSubject};
 use furlong_spec::{Subject, compare};
 
+use crate::frames;
+
 type Table<L> = SegmentTable<Page, Custom<L>, 4>;
 type Writer<'a, L> = Segments<'a, Page, Custom<L>, 4>;
-
-fn frames(start: u64, end: u64) -> Extent<Pfn> {
-    Extent::from_end(Pfn::new(start), Pfn::new(end)).expect("not empty")
-}
 
 fn plug(frames: Range<u64>, avail: Option<Range<u64>>) -> Operation {
     Operation::Plug {

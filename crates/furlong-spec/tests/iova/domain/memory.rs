@@ -2,35 +2,22 @@
 //! release.
 #![forbid(unsafe_code)]
 
-use std::cell::Cell;
-
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    ChunkSpace, Cpu, Domain, DomainConfig, Flush, Grant, Highest, NoDomain, PartError, RangeError,
+    ChunkSpace, Domain, DomainConfig, Flush, Grant, Highest, NoDomain, PartError, RangeError,
     Request, ReserveError, Shared, Standard, VecSpace,
 };
 use furlong::rbtree::{NoMemory, Off};
 use furlong_spec::Random;
 use furlong_spec::heap::{Watched, counted, failing, is_locked};
 
-const PAGE: u64 = 4096;
-
-thread_local! {
-    static CPU: Cell<usize> = const { Cell::new(0) };
-}
+use crate::PAGE;
+use crate::race::{CPU, ThreadCpu};
 
 /// Runs `work` with `granted` successful allocations; all later ones fail.
 fn with_memory<T>(granted: u64, work: impl FnOnce() -> T) -> T {
     failing(granted..u64::MAX, work).0
-}
-
-struct ThreadCpu;
-
-impl Cpu for ThreadCpu {
-    fn number(&self) -> usize {
-        CPU.get()
-    }
 }
 
 /// A device that may sleep, so no lock may be held during a flush.

@@ -6,11 +6,7 @@ use furlong::check::Check;
 use furlong::iova::{Custom, Grant, Kind, Lowest, Owned, Request, ReserveError, Space, VecSpace};
 use furlong::rbtree::{Checked, Tally};
 
-const PAGE: u64 = 4096;
-
-fn pages(first: u64, count: u64) -> Extent<Iova> {
-    Extent::from_len(Iova::new(first * PAGE), count * PAGE).expect("pages of 64 bits")
-}
+use crate::{PAGE, pages};
 
 fn space(pages_count: u64) -> VecSpace {
     VecSpace::new(pages(0, pages_count), PAGE, Vec::new()).expect("whole pages")

@@ -17,19 +17,19 @@ use furlong::iova::{Kind, Standard};
 use furlong_spec::iova::{Geometry, Model, Operation, Promise, SpaceSubject};
 use furlong_spec::{Subject, judge};
 
+use crate::PAGE;
+
 /// The first and the last granule of an extent, and its kind.
 type Part = (u64, u64, Kind);
 
 const GRANULES: u64 = 5;
 
-const GRANULE: u64 = 4096;
-
 const SPACES: [Geometry; 3] = [
-    Geometry::low(GRANULES as usize, GRANULE),
-    Geometry::high(GRANULES as usize, GRANULE),
+    Geometry::low(GRANULES as usize, PAGE),
+    Geometry::high(GRANULES as usize, PAGE),
     Geometry {
-        start: 8 * GRANULE,
-        granule: GRANULE,
+        start: 8 * PAGE,
+        granule: PAGE,
         granules: GRANULES as usize,
     },
 ];
@@ -130,7 +130,7 @@ fn every_range_that_is_ragged_or_leaves_the_space_agrees_with_the_model() {
     };
     let granules = i128::from(GRANULES);
     for geometry in SPACES {
-        let edge = |granule: i128| i128::from(geometry.start) + granule * i128::from(GRANULE);
+        let edge = |granule: i128| i128::from(geometry.start) + granule * i128::from(PAGE);
         let mut ranges = vec![bytes(0, 1 << 64)];
         for first in -1..=granules {
             for end in first + 1..=granules + 1 {

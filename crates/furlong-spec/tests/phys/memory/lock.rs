@@ -9,7 +9,7 @@ use furlong::phys::{Custom, Descriptor, Direct, SegmentTable};
 use furlong::rcu::Domain;
 use furlong_spec::heap::{Watched, counted, is_locked};
 
-use super::frames;
+use crate::frames;
 
 thread_local! {
     /// The number of calls that made, queried or dropped a descriptor, and the number of those

@@ -4,7 +4,7 @@
 
 mod lock;
 
-use furlong::addr::{Extent, Pfn};
+use furlong::addr::Pfn;
 use furlong::check::Check;
 use furlong::phys::{
     Array, BinarySearch, Branchless, Custom, Descriptor, Direct, Flat, Lookup, PlugError,
@@ -13,6 +13,8 @@ use furlong::phys::{
 use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 use furlong_spec::heap::failing_at;
+
+use crate::frames;
 
 /// A descriptor so large that some dozens of them need a heap block of their own.
 struct Page(Pfn, [u64; 127]);
@@ -24,10 +26,6 @@ impl Descriptor for Page {
 }
 
 type Table<L> = SegmentTable<Page, Custom<L>, 4>;
-
-fn frames(start: u64, end: u64) -> Extent<Pfn> {
-    Extent::from_end(Pfn::new(start), Pfn::new(end)).expect("not empty")
-}
 
 fn empty<L: Lookup>() -> Table<L> {
     let table = Table::with_config(SpinLock::new(), Domain::new());

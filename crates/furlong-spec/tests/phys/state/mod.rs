@@ -4,7 +4,7 @@
 
 mod spoiled;
 
-use furlong::addr::{Address, Extent, Pfn};
+use furlong::addr::{Address, Pfn};
 use furlong::phys::{
     Array, BinarySearch, Branchless, Custom, Descriptor, Direct, Flat, Lookup, SegmentId,
     SegmentTable, State, Tree,
@@ -13,6 +13,8 @@ use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 use furlong_spec::phys::{Operation, TableSubject, operations};
 use furlong_spec::{Subject, compare};
+
+use crate::frames;
 
 /// A descriptor that records its frame.
 struct Page(Pfn);
@@ -27,10 +29,6 @@ type Table<L> = SegmentTable<Page, Custom<L>, 4>;
 
 /// The number of frames that a stream uses: parts of three sections, whole ones included.
 const FRAMES: u64 = 3 * 4096;
-
-fn frames(start: u64, end: u64) -> Extent<Pfn> {
-    Extent::from_end(Pfn::new(start), Pfn::new(end)).expect("not empty")
-}
 
 fn table<L: Lookup>() -> Table<L> {
     let table = Table::with_config(SpinLock::new(), Domain::new());

@@ -6,7 +6,8 @@ use furlong::phys::{
     Array, Direct, Linear, Lookup, RestoreError, SavedFrames, SavedHandle, SavedSegment, State,
 };
 
-use super::{frames, table};
+use super::table;
+use crate::frames;
 use crate::spoiled::judged;
 
 fn handle(index: u32, generation: u32) -> SavedHandle {
