@@ -79,6 +79,16 @@ where
     })
 }
 
+/// Every sequence of `length` of these operations.
+pub fn every_sequence<O: Clone>(alphabet: &[O], length: u32) -> impl Iterator<Item = Vec<O>> {
+    let letters = alphabet.len();
+    let letter = move |number: usize, place| number / letters.pow(place) % letters;
+    (0..letters.pow(length)).map(move |number| {
+        let sequence = (0..length).map(|place| alphabet[letter(number, place)].clone());
+        sequence.collect()
+    })
+}
+
 /// Carries out `operations`. `allow` returns the expected outcome if it rejects the one found.
 fn follow<S: Subject>(
     subject: &mut S,

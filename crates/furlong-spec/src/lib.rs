@@ -30,7 +30,7 @@ pub mod tree;
 pub mod vmspace;
 
 pub use choices::{Bytes, Choices};
-pub use compare::{Divergence, Judge, compare, judge};
+pub use compare::{Divergence, Judge, compare, every_sequence, judge};
 pub use coverage::Coverage;
 pub use long_run::long_run;
 pub use random::Random;

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Operation, Outcome};
-use crate::{Subject, compare};
+use crate::{Subject, compare, every_sequence};
 
 /// Runs every sequence of `length` operations of `alphabet` on a new subject and a copy of `model`,
 /// and compares the whole state after each operation.
@@ -21,15 +21,13 @@ where
     S: Subject<Operation = Operation, Outcome = Outcome>,
     M: Subject<Operation = Operation, Outcome = Outcome> + Clone,
 {
-    let count = alphabet.len().pow(length);
-    for number in 0..count {
-        let digits = (0..length).map(|place| number / alphabet.len().pow(place) % alphabet.len());
-        let sequence: Vec<Operation> = digits
-            .flat_map(|digit| [alphabet[digit].clone(), Operation::Areas])
-            .collect();
-        let told = format!("{sequence:?}");
-        compare(&mut model.clone(), &mut build(), sequence)
-            .map_err(|divergence| format!("{told}: {divergence}"))?;
+    let mut count = 0;
+    for sequence in every_sequence(alphabet, length) {
+        let all = sequence.iter().cloned();
+        let all = all.flat_map(|operation| [operation, Operation::Areas]);
+        compare(&mut model.clone(), &mut build(), all)
+            .map_err(|divergence| format!("{sequence:?}: {divergence}"))?;
+        count += u64::from(length);
     }
-    Ok(count as u64 * u64::from(length))
+    Ok(count)
 }

@@ -46,21 +46,18 @@ fn alphabet() -> Vec<Operation> {
 /// Runs `before` and then every sequence of `length` operations of the alphabet. Compares all
 /// outcomes, and the free slots and bytes at the end.
 fn every_sequence<O: Order, A: Area>(path: Path, before: &[Operation], length: u32) {
-    let letters = alphabet();
     let world = world();
-    for number in 0..letters.len().pow(length) {
+    for sequence in furlong_spec::every_sequence(&alphabet(), length) {
         let mut model = Model::new(&world, path);
         let mut subject = PoolSubject::<Tried<O, A, ZeroPads>>::new(&world);
-        let chosen =
-            (0..length).map(|place| letters[number / letters.len().pow(place) % letters.len()]);
         let end = [Operation::Free, Operation::Bytes];
-        for operation in before.iter().copied().chain(chosen).chain(end) {
-            let (expected, found) = (model.apply(&operation), subject.apply(&operation));
-            assert_eq!(found, expected, "sequence {number}, {operation:?}");
+        for operation in before.iter().chain(&sequence).chain(&end) {
+            let (expected, found) = (model.apply(operation), subject.apply(operation));
+            assert_eq!(found, expected, "{sequence:?}, {operation:?}");
         }
         subject
             .check()
-            .unwrap_or_else(|broken| panic!("sequence {number}: {broken}"));
+            .unwrap_or_else(|broken| panic!("{sequence:?}: {broken}"));
     }
 }
 

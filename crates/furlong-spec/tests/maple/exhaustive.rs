@@ -3,7 +3,7 @@
 
 use furlong::maple::{Custom, Fan, Heap};
 use furlong_spec::maple::{Model, Operation, Outcome, SharedTree, Tree};
-use furlong_spec::{Subject, compare};
+use furlong_spec::{Subject, compare, every_sequence};
 
 type Tiny = Custom<Fan<3, 3, 32>, Heap>;
 
@@ -26,14 +26,11 @@ where
     S: Subject<Operation = Operation, Outcome = Outcome>,
 {
     let grow = (1..=9_u64).map(|index| Operation::Insert(10 * index, 10 * index + 4, index as u32));
-    let choices = CHANGES.len() as u32;
-    for sequence in 0..choices.pow(length) {
-        let change = |step| CHANGES[(sequence / choices.pow(step) % choices) as usize];
-        let changes = (0..length).map(change);
+    for sequence in every_sequence(&CHANGES, length) {
         let looks = [Operation::Range(0, u64::MAX), Operation::LargestGap];
-        let stream = grow.clone().chain(changes).chain(looks);
+        let stream = grow.clone().chain(sequence.clone()).chain(looks);
         compare(&mut Model::new(), &mut build(), stream)
-            .unwrap_or_else(|divergence| panic!("sequence {sequence}: {divergence}"));
+            .unwrap_or_else(|divergence| panic!("{sequence:?}: {divergence}"));
     }
 }
 
