@@ -34,7 +34,7 @@ fn tight<C: Config<Index<u32>: Default>>(space: &Space<u32, C>) -> Space<u32, C>
 }
 
 /// Carries out an operation. Returns the refusal, if there is one.
-fn apply<C: Config, H: Hold>(
+pub(crate) fn apply<C: Config, H: Hold>(
     space: &mut Space<u32, C, H>,
     operation: &Operation,
     freed: &mut dyn FnMut(Freed<u32>),
@@ -61,6 +61,10 @@ fn apply<C: Config, H: Hold>(
         Operation::Remap(ref remap) => {
             let moved = space.remap(remap, freed);
             moved.map(drop).map_err(Refusal::Remap)
+        }
+        Operation::StartBrk(start) => {
+            space.start_brk(start);
+            Ok(())
         }
         Operation::Brk(end) => space.set_brk(end, 0, freed).map_err(Refusal::Brk),
         Operation::Fault(address, access) => {

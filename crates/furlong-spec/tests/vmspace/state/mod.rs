@@ -6,42 +6,23 @@ mod spoiled;
 
 use furlong::check::Check;
 use furlong::maple::{self, Fan, Heap};
-use furlong::vmspace::{Config, Custom, Flags, Maple, Rbtree, Space, State};
+use furlong::vmspace::{Config, Custom, Maple, Rbtree, Space, State};
 use furlong_spec::vmspace::{Mix, Operation, WORLDS, operations};
+
+use crate::memory;
 
 type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
-/// Carries out an operation, and describes its outcome.
-pub(crate) fn apply<C: Config>(space: &mut Space<u32, C>, operation: &Operation) -> String {
+/// Carries out an operation. Describes its outcome and the space after it.
+fn apply<C: Config>(space: &mut Space<u32, C>, operation: &Operation) -> String {
     let mut freed = Vec::new();
-    let mut free = |piece| freed.push(piece);
-    let said = match *operation {
-        Operation::Map(ref request) => format!("{:?}", space.map(request.clone(), &mut free)),
-        Operation::Unmap(start, len) => format!("{:?}", space.unmap(start, len, &mut free)),
-        Operation::Protect(start, len, prot) => {
-            format!("{:?}", space.protect(start, len, prot, &mut free))
-        }
-        Operation::Advise(start, len, advice) => {
-            format!("{:?}", space.advise(start, len, advice, &mut free))
-        }
-        Operation::Update(start, len, [set, clear]) => {
-            let new = |flags: Flags| flags.without(clear) | set;
-            format!("{:?}", space.update(start, len, new, &mut free))
-        }
-        Operation::Remap(ref remap) => format!("{:?}", space.remap(remap, &mut free)),
-        Operation::StartBrk(start) => {
-            space.start_brk(start);
-            String::new()
-        }
-        Operation::Brk(end) => format!("{:?} {}", space.set_brk(end, 0, &mut free), space.brk()),
-        Operation::Fault(address, access) => format!("{:?}", space.fault(address, access)),
-        _ => format!(
-            "{:?} {:?}",
-            space.usage(),
-            space.areas().collect::<Vec<_>>()
-        ),
-    };
-    format!("{said} {freed:?}")
+    let done = memory::apply(space, operation, &mut |piece| freed.push(piece));
+    let areas: Vec<_> = space.areas().collect();
+    format!(
+        "{done:?} {freed:?} {areas:?} {:?} {}",
+        space.usage(),
+        space.brk()
+    )
 }
 
 /// Converts a state to text and back.
