@@ -1,23 +1,15 @@
 #!/usr/bin/env bash
 # Runs AddressSanitizer over the library's own tests, over every input that fuzzing kept, and over
-# the multi-threaded tests: those of malloc, and each system's in its module `race`. `ci/asan.sh
-# --all` runs all tests of library, specification and adapters. Further options are passed to cargo
-# test. The sanitizer comes with the stable toolchain; only its flag is unstable, hence
-# RUSTC_BOOTSTRAP.
+# the multi-threaded tests. `ci/asan.sh --all` runs all tests of library, specification and
+# adapters, which are much to build. Further arguments are passed to cargo test. The sanitizer comes
+# with the stable toolchain; only its flag is unstable, hence RUSTC_BOOTSTRAP.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-tests=(--lib --test malloc --test malloc_zones --test fuzz_corpus --test virtio)
-races=()
-for system in iova phys maple vmspace bounce; do
-  # Otherwise the filter below would find nothing, and pass.
-  grep -q '^mod race;' "crates/furlong-spec/tests/$system/main.rs"
-  races+=(--test "$system")
-done
+tests=(--lib --test malloc_zones --test fuzz_corpus --test virtio --test races --test malloc)
 packages=(-p furlong -p furlong-spec -p furlong-adapters)
 if [ "${1:-}" = --all ]; then
   tests=(--lib --tests)
-  races=()
   shift
 fi
 
@@ -62,6 +54,5 @@ planted leak 'detected memory leaks'
 echo "AddressSanitizer sees planted errors"
 
 # With an explicit target the flags stay away from build scripts and macros.
-options=("${packages[@]}" --features furlong/std --target "$host" --target-dir target/asan "$@")
-cargo test "${tests[@]}" "${options[@]}"
-[ "${#races[@]}" -eq 0 ] || cargo test "${races[@]}" "${options[@]}" -- race::
+cargo test "${packages[@]}" "${tests[@]}" --features furlong/std --target "$host" \
+  --target-dir target/asan "$@"

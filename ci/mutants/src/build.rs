@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 
-use crate::modules::Suite;
+use crate::modules::{RACES, Suite};
 use crate::mutant::{Mutant, Name};
 use crate::scratch::Scratch;
 use crate::weave::{self, Woven};
@@ -190,7 +190,11 @@ fn programs(scratch: &Scratch, suite: &Suite, said: &str) -> Vec<Program> {
                 crate_name.to_string()
             },
             folder: scratch.tree.join(folder),
-            filters: if own { suite.filters.clone() } else { vec![] },
+            filters: if own || crate_name == RACES {
+                suite.filters.clone()
+            } else {
+                vec![]
+            },
             path,
         })
     };

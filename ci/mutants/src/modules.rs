@@ -28,15 +28,18 @@ const STATISTICS: &str = "furlong-stats";
 /// The folder of loom's models, a workspace of its own.
 const MODELS: &str = "loom";
 
+/// A program of several systems' tests, with a module named as each.
+pub const RACES: &str = "races";
+
 /// All modules, each named as its folder or its package.
 pub const MODULES: &[Module] = &[
     system("rbtree", &["rbtree", "tree"]),
-    system("iova", &["iova"]),
-    system("phys", &["phys"]),
-    system("maple", &["maple"]),
-    system("vmspace", &["vmspace"]),
+    system("iova", &["iova", RACES]),
+    system("phys", &["phys", RACES]),
+    system("maple", &["maple", RACES]),
+    system("vmspace", &["vmspace", RACES]),
     system("rcu", &["rcu", "loom"]),
-    system("bounce", &["bounce"]),
+    system("bounce", &["bounce", RACES]),
     system("malloc", &["malloc"]),
     Module {
         name: "stats",

@@ -7,7 +7,6 @@ mod by_address;
 mod exhaustive;
 mod growth;
 mod mistakes;
-mod race;
 mod state;
 mod waiting;
 mod without_heap;

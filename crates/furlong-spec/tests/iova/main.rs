@@ -9,7 +9,6 @@ mod exhaustive;
 mod known_bugs;
 mod memory;
 mod mistakes;
-mod race;
 mod ranges;
 #[path = "../spoiled/mod.rs"]
 mod spoiled;

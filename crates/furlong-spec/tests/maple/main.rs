@@ -8,7 +8,6 @@ mod exhaustive;
 mod interface;
 mod ledger;
 mod memory;
-mod race;
 mod work;
 
 use std::sync::Arc;

@@ -4,7 +4,6 @@
 
 mod memory;
 mod mistakes;
-mod race;
 #[path = "../spoiled/mod.rs"]
 mod spoiled;
 mod state;

@@ -5,7 +5,6 @@
 mod exhaustive;
 mod ledger;
 mod memory;
-mod race;
 #[path = "../spoiled/mod.rs"]
 mod spoiled;
 mod state;

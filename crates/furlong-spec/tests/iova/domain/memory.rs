@@ -2,10 +2,12 @@
 //! release.
 #![forbid(unsafe_code)]
 
+use std::cell::Cell;
+
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    ChunkSpace, Domain, DomainConfig, Flush, Grant, Highest, NoDomain, PartError, RangeError,
+    ChunkSpace, Cpu, Domain, DomainConfig, Flush, Grant, Highest, NoDomain, PartError, RangeError,
     Request, ReserveError, Shared, Standard, VecSpace,
 };
 use furlong::rbtree::{NoMemory, Off};
@@ -13,7 +15,18 @@ use furlong_spec::Random;
 use furlong_spec::heap::{Watched, counted, failing, is_locked};
 
 use crate::PAGE;
-use crate::race::{CPU, ThreadCpu};
+
+thread_local! {
+    static CPU: Cell<usize> = const { Cell::new(0) };
+}
+
+struct ThreadCpu;
+
+impl Cpu for ThreadCpu {
+    fn number(&self) -> usize {
+        CPU.get()
+    }
+}
 
 /// Runs `work` with `granted` successful allocations; all later ones fail.
 fn with_memory<T>(granted: u64, work: impl FnOnce() -> T) -> T {

@@ -17,14 +17,14 @@ use furlong::rbtree::Off;
 use furlong::sync::SpinLock;
 use furlong_spec::Random;
 
-use crate::PAGE;
+const PAGE: u64 = 4096;
 
 thread_local! {
-    pub(crate) static CPU: Cell<usize> = const { Cell::new(0) };
+    static CPU: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The CPU number that each thread sets for itself.
-pub(crate) struct ThreadCpu;
+struct ThreadCpu;
 
 impl Cpu for ThreadCpu {
     fn number(&self) -> usize {
