@@ -1,7 +1,7 @@
 //! Checks that documents are right about commands, links, licences, and the next release.
 #![forbid(unsafe_code)]
 
-use super::tree::{File, Finding, Tree, places};
+use super::tree::{File, Finding, Tree};
 
 /// The README has one command to run and one to test, and the checks use the latter.
 pub(crate) fn two_commands(tree: &Tree) -> Vec<Finding> {
@@ -204,80 +204,4 @@ pub(crate) fn licences(tree: &Tree) -> Vec<Finding> {
     missing
         .map(|(path, part)| Finding::at(path, format!("lacks {part:?}")))
         .collect()
-}
-
-#[test]
-fn a_second_command_or_a_test_of_its_own_is_found() {
-    let readme = "```sh\ncargo run --release -- run\n```\n```sh\ncargo test --workspace\n```\n";
-    let script = "grep -E '^cargo test' README.md\nbash -c \"$line\"\n";
-    let good = [("README.md", readme), ("ci/test.sh", script)];
-    assert!(two_commands(&Tree::of(&good)).is_empty());
-    let more = format!("{readme}cargo run --example iova\n");
-    let own = format!("{script}  cargo test --lib\n");
-    let tree = Tree::of(&[("README.md", &more), ("ci/test.sh", &own)]);
-    assert_eq!(
-        places(&two_commands(&tree)),
-        ["README.md:0", "ci/test.sh:0"]
-    );
-    let empty = two_commands(&Tree::of(&[]));
-    assert_eq!(
-        places(&empty),
-        ["README.md:0", "README.md:0", "ci/test.sh:0"]
-    );
-}
-
-#[test]
-fn a_command_that_does_not_exist_is_found() {
-    let text = "`furlong run` and `furlong fly`, `bash .ci/run`, `ci/gone.sh now`\n```sh\n\
-                cargo run --release -- run\ncargo run --release -- swim\n\
-                cargo run -p furlong-lab --example gone\ncargo test -p nobody\n```\n`furlong`\n";
-    let tree = Tree::of(&[
-        ("A.md", text),
-        (".ci/run", ""),
-        ("crates/furlong-lab/Cargo.toml", ""),
-        ("crates/furlong-lab/src/cmd/run/mod.rs", ""),
-    ]);
-    assert_eq!(
-        places(&commands(&tree)),
-        ["A.md:1", "A.md:1", "A.md:4", "A.md:5", "A.md:6"]
-    );
-}
-
-#[test]
-fn a_link_that_leads_nowhere_is_found() {
-    let text = "[a](b.md) [c](../C.md#d) [e](https://f) [g](#h)\n[i](../gone.md)\n[j](.)\n";
-    let tree = Tree::of(&[("a/a.md", text), ("a/b.md", ""), ("C.md", "")]);
-    assert_eq!(places(&links(&tree)), ["a/a.md:2"]);
-}
-
-#[test]
-fn an_address_of_the_repository_elsewhere_is_found() {
-    let manifest = "[workspace.package]\nrepository = \"https://a.example/b\"\n";
-    let files = [
-        ("Cargo.toml", manifest),
-        ("A.md", "See [b](https://a.example/b/c).\n"),
-        ("B.md", "See [b](b).\n"),
-    ];
-    assert_eq!(places(&address(&Tree::of(&files))), ["A.md:1"]);
-}
-
-#[test]
-fn a_changelog_without_an_entry_is_found() {
-    let of = |text: &str| changelog(&Tree::of(&[("CHANGELOG.md", text)])).len();
-    assert_eq!(of("# Changelog\n\n## [Unreleased]\n\n### Added\n- A.\n"), 0);
-    assert_eq!(
-        of("# Changelog\n\n## [Unreleased]\n\n## [0.1.0]\n- A.\n"),
-        1
-    );
-    assert_eq!(of("# Changelog\n\n## [0.1.0]\n- A.\n"), 1);
-}
-
-#[test]
-fn a_licence_that_is_cut_short_is_found() {
-    let tree = Tree::of(&[
-        ("LICENSE-APACHE", "Version 2.0, January 2004\n"),
-        ("Cargo.toml", "license = \"MIT OR Apache-2.0\"\n"),
-    ]);
-    let expected = ["LICENSE-MIT:0", "LICENSE-MIT:0", "LICENSE-APACHE:0"];
-    assert_eq!(places(&licences(&tree)), expected);
 }

@@ -3,7 +3,7 @@
 
 use super::functions::closing;
 use super::lexer::words;
-use super::tree::{File, Finding, Tree, places};
+use super::tree::{File, Finding, Tree};
 
 /// A crate whose modules use only those below them, which its tables say.
 struct Layered {
@@ -341,118 +341,4 @@ fn entries(file: &File, wanted: impl Fn(&str) -> bool) -> Vec<(usize, &str)> {
         }
     }
     found
-}
-
-#[test]
-fn a_system_that_uses_another_is_found() {
-    let bad = "use crate::rbtree::Tree;\nuse crate::phys;\nlet a = crate::malloc::b();\n\
-               use super::super::bounce;\nuse super::malloc;\n";
-    let tree = Tree::of(&[
-        ("crates/furlong/src/lib.rs", "pub use crate::malloc;\n"),
-        ("crates/furlong/src/iova/gap.rs", bad),
-        (
-            "crates/furlong/src/phys/mod.rs",
-            "use super::{addr, bounce};\nuse crate::phys::a;\n",
-        ),
-        (
-            "crates/furlong/src/malloc/mod.rs",
-            "// crate::iova\nuse crate::addr::Extent;\n",
-        ),
-        ("crates/furlong/src/bounce.rs", "use core::malloc;\n"),
-        ("crates/furlong/src/rbtree.rs", ""),
-        ("crates/furlong/src/addr.rs", ""),
-    ]);
-    let expected = [
-        "iova/gap.rs:2",
-        "iova/gap.rs:3",
-        "iova/gap.rs:4",
-        "phys/mod.rs:1",
-    ];
-    assert_eq!(
-        places(&modules(&tree)),
-        expected.map(|place| format!("{}{place}", LIBRARY.folder))
-    );
-}
-
-#[test]
-fn a_module_of_the_lab_that_uses_one_above_it_is_found() {
-    let tree = Tree::of(&[
-        (
-            "crates/furlong-lab/src/record/store.rs",
-            "use crate::model::Plan;\nuse crate::measure::Sampler;\n",
-        ),
-        ("crates/furlong-lab/src/measure.rs", ""),
-        ("crates/furlong-lab/src/model.rs", ""),
-    ]);
-    assert_eq!(
-        places(&modules(&tree)),
-        [format!("{}record/store.rs:2", LAB.folder)]
-    );
-}
-
-#[test]
-fn groups_of_imports_are_read_to_their_end() {
-    let text = "use crate::{\n    addr::{phys, iova},\n    malloc,\n};\nlet phys = 1;\n";
-    let tree = Tree::of(&[
-        ("crates/furlong/src/rcu/mod.rs", text),
-        ("crates/furlong/src/addr.rs", ""),
-        ("crates/furlong/src/malloc.rs", ""),
-        ("crates/furlong/src/phys.rs", ""),
-    ]);
-    let found: Vec<String> = modules(&tree).iter().map(ToString::to_string).collect();
-    let place = format!("{}rcu/mod.rs", LIBRARY.folder);
-    let wrong = |line, used| format!("{place}:{line}: rcu must not use {used}");
-    assert_eq!(found, [wrong(2, "addr"), wrong(3, "malloc")]);
-}
-
-#[test]
-fn a_module_in_no_table_is_found() {
-    let tree = Tree::of(&[
-        ("crates/furlong/src/new.rs", "use crate::addr::Extent;\n"),
-        ("crates/furlong/src/addr.rs", ""),
-    ]);
-    assert_eq!(places(&modules(&tree)), ["crates/furlong/src/new.rs:1"]);
-}
-
-#[test]
-fn a_crate_that_uses_one_above_it_is_found() {
-    let spec = "[dependencies]\nfurlong.workspace = true\n\n[dev-dependencies]\nfurlong-lab = {}\n\
-                [target.'cfg(loom)'.dependencies]\nfurlong-c = {}\n";
-    let tree = Tree::of(&[
-        ("crates/furlong-spec/Cargo.toml", spec),
-        ("crates/furlong-new/Cargo.toml", ""),
-    ]);
-    let expected = ["furlong-new/Cargo.toml:1", "furlong-spec/Cargo.toml:5"];
-    let mut expected = expected.map(|place| format!("crates/{place}")).to_vec();
-    expected.push("crates/furlong-spec/Cargo.toml:7".into());
-    assert_eq!(places(&crates(&tree)), expected);
-}
-
-#[test]
-fn a_feature_that_was_not_agreed_on_is_found() {
-    let text = "[features]\ndefault = [\"alloc\"]\nfast = []\n[dependencies]\nlibm = \"1\"\n";
-    let tree = Tree::of(&[("crates/furlong/Cargo.toml", text)]);
-    assert_eq!(places(&features(&tree)), ["crates/furlong/Cargo.toml:3"]);
-}
-
-#[test]
-fn a_manifest_without_licence_or_lints_is_found() {
-    let good = "description = \"A\"\npublish = false\nlicense.workspace = true\n\
-                [lints]\nworkspace = true\n";
-    let tree = Tree::of(&[
-        ("crates/a/Cargo.toml", good),
-        ("crates/b/Cargo.toml", "\npublish = false\n[lints]\n"),
-    ]);
-    assert_eq!(places(&manifests(&tree)), ["crates/b/Cargo.toml:0"; 3]);
-}
-
-#[test]
-fn a_published_crate_that_a_registry_could_not_describe_is_found() {
-    let good = [EVERYWHERE, SHOWN].concat().join("\n");
-    let tree = Tree::of(&[("crates/a/Cargo.toml", &good)]);
-    assert_eq!(places(&manifests(&tree)), [""; 0]);
-    let bare = EVERYWHERE.join("\n");
-    let tree = Tree::of(&[("crates/a/Cargo.toml", &bare)]);
-    let expected = vec!["crates/a/Cargo.toml:0"; SHOWN.len()];
-    assert_eq!(places(&manifests(&tree)), expected);
 }

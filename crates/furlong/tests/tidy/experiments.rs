@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::systems::SYSTEMS;
-use super::tree::{Finding, Tree, places};
+use super::tree::{Finding, Tree};
 
 /// Experiments that compare no system.
 const OTHERS: &[&str] = &["tree-order", "lab-honesty"];
@@ -73,38 +73,4 @@ fn is_name(name: &str) -> bool {
         .split_once('-')
         .is_some_and(|(system, word)| SYSTEMS.contains(&system) && plain(word));
     of_system || OTHERS.contains(&name)
-}
-
-#[test]
-fn an_experiment_without_name_plan_or_heading_is_found() {
-    let whole = "# A\n## Question\n## Prediction\n## Method\n## Result\n## Verdict\n## Limits\n";
-    let part = whole.replace("## Limits\n", "Limits\n");
-    let tree = Tree::of(&[
-        ("experiments/README.md", ""),
-        ("experiments/iova-gap/README.md", whole),
-        ("experiments/iova-gap/plan.toml", ""),
-        ("experiments/tree-order/README.md", &part),
-        ("experiments/tree-order/plan.toml", ""),
-        ("experiments/tree-race/README.md", whole),
-    ]);
-    let expected = ["tree-order/README.md:1", "tree-race:0", "tree-race:0"];
-    assert_eq!(
-        places(&folders(&tree)),
-        expected.map(|path| format!("experiments/{path}"))
-    );
-}
-
-#[test]
-fn a_plan_with_another_name_is_found() {
-    let tree = Tree::of(&[
-        ("experiments/iova-gap/plan.toml", "name = \"iova-gap\"\n"),
-        (
-            "experiments/iova-magazine/plan.toml",
-            "name = \"iova-gap\"\n",
-        ),
-    ]);
-    assert_eq!(
-        places(&plans(&tree)),
-        ["experiments/iova-magazine/plan.toml:1"]
-    );
 }

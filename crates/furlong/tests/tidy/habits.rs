@@ -4,7 +4,7 @@
 
 use super::functions::{closing, functions};
 use super::lexer::{has_word, words};
-use super::tree::{File, Finding, Tree, places};
+use super::tree::{File, Finding, Tree};
 
 /// The attributes of a file, each with its first line and without line ends.
 fn attributes(file: &File) -> Vec<(usize, String)> {
@@ -157,77 +157,4 @@ pub(crate) fn test_files(tree: &Tree) -> Vec<Finding> {
         }
     }
     found
-}
-
-#[test]
-fn allow_and_expect_without_a_reason_are_found() {
-    let bad = "#[allow(dead_code)]\nfn f() {}\n#![cfg_attr(x, allow(a))]\n#[expect(\n    a,\n)]\n";
-    let good = "#[expect(\n    dead_code,\n    reason = \"later\",\n)]\nfn f() { allow(1); }\n";
-    let tree = Tree::of(&[("bad.rs", bad), ("good.rs", good)]);
-    assert_eq!(
-        places(&silenced_lints(&tree)),
-        ["bad.rs:1", "bad.rs:3", "bad.rs:4"]
-    );
-}
-
-#[test]
-fn glob_imports_are_found_in_groups_too() {
-    let bad = "use a::*;\nmod t {\n    use super::*;\n}\npub use b::{\n    c::*,\n    d,\n};\n\
-               use e::{f, *};\n";
-    let good = "use a::b;\nlet x = a * b;\n// use a::*;\nhtml! { use href=(f(*a, *b)) {} }\n";
-    let tree = Tree::of(&[("bad.rs", bad), ("good.rs", good)]);
-    assert_eq!(
-        places(&glob_imports(&tree)),
-        ["bad.rs:1", "bad.rs:3", "bad.rs:5", "bad.rs:9"]
-    );
-}
-
-#[test]
-fn an_unstable_feature_is_found() {
-    let tree = Tree::of(&[
-        ("a.rs", "//! A.\n#![feature(x)]\n"),
-        ("b.rs", "#[cfg(feature = 1)]\n"),
-    ]);
-    assert_eq!(places(&unstable_features(&tree)), ["a.rs:2"]);
-}
-
-#[test]
-fn a_macro_that_writes_tests_is_found() {
-    let bad = "macro_rules! m {\n    () => {\n        #[test]\n        fn t() {}\n    };\n}\n";
-    let good = "macro_rules! m { () => {} }\n#[test]\nfn t() {}\n";
-    let tree = Tree::of(&[("bad.rs", bad), ("good.rs", good)]);
-    assert_eq!(places(&tests_from_macros(&tree)), ["bad.rs:1"]);
-}
-
-#[test]
-fn code_in_a_comment_is_found() {
-    let bad = "// let a = 1;\nfn f() {\n    // g(1);\n    // if b {\n    // }\n}\n";
-    let good = "// What is so; and why.\n/// let a = b();\n//! f();\n// One (a), two; three.\n";
-    let tree = Tree::of(&[("bad.rs", bad), ("good.rs", good)]);
-    assert_eq!(
-        places(&dead_code(&tree)),
-        [1, 3, 4, 5].map(|line| format!("bad.rs:{line}"))
-    );
-}
-
-#[test]
-fn a_test_name_that_says_nothing_is_found() {
-    let text = "#[test]\nfn insert_works() {}\n#[test]\nfn test_that_it_is_so() {}\n#[test]\n\
-                fn release_twice_is_refused() {}\nfn helper() {}\n";
-    assert_eq!(
-        places(&test_names(&Tree::of(&[("a.rs", text)]))),
-        ["a.rs:2", "a.rs:4"]
-    );
-}
-
-#[test]
-fn a_test_file_without_a_hazard_in_its_name_is_found() {
-    let tree = Tree::of(&[
-        ("crates/a/tests/misc.rs", ""),
-        ("crates/a/tests/tests/main.rs", ""),
-        ("crates/a/tests/killed_run.rs", ""),
-        ("crates/a/tests/tidy/main.rs", ""),
-    ]);
-    let expected = ["crates/a/tests/misc.rs:1", "crates/a/tests/tests/main.rs:1"];
-    assert_eq!(places(&test_files(&tree)), expected);
 }

@@ -2,7 +2,7 @@
 //! The patterns are assembled here, so that this file does not contain them.
 #![forbid(unsafe_code)]
 
-use super::tree::{Finding, Tree, places};
+use super::tree::{Finding, Tree};
 
 /// Each pattern with its defect.
 const OPEN_WORK: &[(&str, &str)] = &[
@@ -59,25 +59,4 @@ pub(crate) fn foreign_places(tree: &Tree) -> Vec<Finding> {
         }
     }
     found
-}
-
-#[test]
-fn every_kind_of_open_work_is_found() {
-    for (pattern, _) in OPEN_WORK {
-        let text = format!("fine\n    {pattern} later\n");
-        let tree = Tree::of(&[("a.rs", &text), ("b.md", &text), ("c.txt", &text)]);
-        assert_eq!(places(&open_work(&tree)), ["a.rs:2", "b.md:2"], "{pattern}");
-    }
-    assert!(open_work(&Tree::of(&[("a.rs", "do it!()\nassert!(trust)\n")])).is_empty());
-}
-
-#[test]
-fn every_foreign_place_is_found() {
-    for pattern in PLACES {
-        let text = format!("fine\n\"{pattern}x\"\n");
-        assert_eq!(
-            places(&foreign_places(&Tree::of(&[("a.json", &text)]))),
-            ["a.json:2"]
-        );
-    }
 }

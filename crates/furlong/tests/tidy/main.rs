@@ -1,7 +1,7 @@
 //! The machine-checkable rules of the style guide, applied to the whole repository.
 //!
 //! Each rule is a function from the tree to its findings. Here it is applied to the repository;
-//! beside its definition, to a sample that breaks it, so that every rule can fail.
+//! in `samples.rs`, to samples that break it, so that every rule can fail.
 #![forbid(unsafe_code)]
 
 mod documents;
@@ -12,6 +12,7 @@ mod habits;
 mod language;
 mod left_over;
 mod lexer;
+mod samples;
 mod scripts;
 mod size;
 mod systems;

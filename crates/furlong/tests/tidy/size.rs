@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::functions::functions;
-use super::tree::{Finding, Tree, places};
+use super::tree::{Finding, Tree};
 
 const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
@@ -48,24 +48,4 @@ pub(crate) fn columns(tree: &Tree) -> Vec<Finding> {
         }
     }
     found
-}
-
-#[test]
-fn a_file_of_501_lines_is_found() {
-    let (at_most, more) = ("//\n".repeat(500), "//\n".repeat(501));
-    let tree = Tree::of(&[("a.rs", &at_most), ("b.rs", &more), ("c.json", &more)]);
-    assert_eq!(places(&files(&tree)), ["b.rs:501"]);
-}
-
-#[test]
-fn a_function_of_71_lines_is_found() {
-    let of = |lines: usize| format!("\nfn f() {{\n{}}}\n", "a();\n".repeat(lines - 2));
-    let tree = Tree::of(&[("a.rs", &of(70)), ("b.rs", &of(71))]);
-    assert_eq!(places(&long_functions(&tree)), ["b.rs:2"]);
-}
-
-#[test]
-fn a_line_of_101_columns_is_found() {
-    let text = format!("// {}\n// {}\n", "é".repeat(97), "é".repeat(98));
-    assert_eq!(places(&columns(&Tree::of(&[("a.rs", &text)]))), ["a.rs:2"]);
 }

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::lexer::has_word;
-use super::tree::{Finding, Tree, places};
+use super::tree::{Finding, Tree};
 
 /// The word of each system.
 pub(crate) const SYSTEMS: &[&str] = &["iova", "phys", "vmspace", "bounce", "malloc"];
@@ -121,63 +121,4 @@ pub(crate) fn atomics(tree: &Tree) -> Vec<Finding> {
         }
     }
     found
-}
-
-#[test]
-fn a_root_with_logic_or_without_a_heading_is_found() {
-    let good = "//! # What it is\n//! # Words\n//! # Invariants\n//! # Files\n//! # Sources\n\
-                #![forbid(unsafe_code)]\npub mod a;\npub use a::B;\n";
-    let swapped =
-        good.replace("# Words", "# Invariants ")
-            .replacen("# Invariants\n", "# Words\n", 1);
-    let logic = format!("{good}impl B {{}}\n");
-    let tree = Tree::of(&[
-        ("crates/furlong/src/iova/mod.rs", good),
-        ("crates/furlong/src/malloc/mod.rs", &logic),
-        ("crates/furlong/src/phys/mod.rs", &swapped),
-        ("crates/furlong/src/sync/mod.rs", "pub fn f() {}\n"),
-    ]);
-    let expected = ["malloc/mod.rs:9", "phys/mod.rs:1"];
-    assert_eq!(
-        places(&roots(&tree)),
-        expected.map(|path| format!("crates/furlong/src/{path}"))
-    );
-}
-
-#[test]
-fn a_system_without_one_of_its_places_is_found() {
-    let whole = [
-        "crates/furlong/src/iova/mod.rs",
-        "crates/furlong/examples/iova.rs",
-        "crates/furlong-spec/src/iova.rs",
-        "crates/furlong-spec/tests/iova.rs",
-        "experiments/iova-gap/plan.toml",
-    ];
-    let all: Vec<(&str, &str)> = whole.iter().map(|path| (*path, "")).collect();
-    assert!(words(&Tree::of(&all)).is_empty());
-    assert!(words(&Tree::of(&all[..1])).is_empty());
-    for (left_out, path) in whole.iter().enumerate() {
-        let mut rest = all.clone();
-        rest.remove(left_out);
-        assert_eq!(words(&Tree::of(&rest)).len(), 1, "without {}", path);
-    }
-    let with_fuzz = [all.as_slice(), &[("fuzz/Cargo.toml", "")]].concat();
-    assert_eq!(
-        places(&words(&Tree::of(&with_fuzz))),
-        ["fuzz/fuzz_targets/iova.rs:0"]
-    );
-}
-
-#[test]
-fn an_atomic_from_elsewhere_is_found() {
-    let text = "// loom::model\nuse core::sync::atomic::AtomicU64;\n";
-    let tree = Tree::of(&[
-        ("crates/furlong/src/rcu/epoch.rs", text),
-        ("crates/furlong/src/sync/mod.rs", text),
-        ("crates/furlong/tests/loom.rs", text),
-    ]);
-    assert_eq!(
-        places(&atomics(&tree)),
-        ["crates/furlong/src/rcu/epoch.rs:2"]
-    );
 }

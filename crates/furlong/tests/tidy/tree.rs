@@ -70,7 +70,7 @@ impl Finding {
         }
     }
 
-    /// `path:line`, for the tests of the rules.
+    /// `path:line`, as the samples have it.
     pub(crate) fn place(&self) -> String {
         format!("{}:{}", self.path, self.line)
     }
@@ -80,11 +80,6 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.path, self.line, self.what)
     }
-}
-
-/// The places of the findings, for the tests of the rules.
-pub(crate) fn places(findings: &[Finding]) -> Vec<String> {
-    findings.iter().map(Finding::place).collect()
 }
 
 /// All files of a repository.
@@ -114,7 +109,7 @@ impl Tree {
         })
     }
 
-    /// A sample for the tests of the rules.
+    /// The files of a sample.
     pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
         Tree {
             files: files

@@ -5,25 +5,24 @@
 use super::lexer::{Line, has_word, words};
 use super::tree::{File, Finding, Tree};
 
-mod samples;
-
-/// Every file that may have `unsafe`, each with its reason. All others forbid it.
-const UNSAFE_FILES: &str = include_str!("unsafe.txt");
+/// Lists every file that may have `unsafe`, each with its reason. All others forbid it.
+const UNSAFE_FILES: &str = "crates/furlong/tests/tidy/unsafe.txt";
 
 const FORBID: &str = "#![forbid(unsafe_code)]";
 
 /// Files without the attribute that keeps `unsafe` out, and list entries that are out of date.
 pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
-    let reasons = UNSAFE_FILES.lines().map(|line| line.split_once(": "));
-    let listed: Option<Vec<&str>> = reasons.map(|found| Some(found?.0)).collect();
-    let Some(listed) = listed else {
-        return vec![Finding::at("unsafe.txt", "has a line without a reason")];
+    let Some(list) = tree.file(UNSAFE_FILES) else {
+        return vec![Finding::at(UNSAFE_FILES, "is missing")];
     };
-    forbidden_but(tree, &listed)
-}
-
-fn forbidden_but(tree: &Tree, listed: &[&str]) -> Vec<Finding> {
     let mut found = Vec::new();
+    let mut listed = Vec::new();
+    for (at, line) in list.text.lines().enumerate() {
+        match line.split_once(": ") {
+            Some((path, _)) => listed.push(path),
+            None => found.push(list.finding(at + 1, "has no reason")),
+        }
+    }
     for file in tree.ending(".rs") {
         let uses = file
             .lines()
