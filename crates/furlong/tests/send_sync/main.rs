@@ -41,55 +41,50 @@ type Sent = Cell<u64>;
 type Seen = MutexGuard<'static, u64>;
 type None = Rc<u64>;
 
-/// A type's path in the library, and two flags: `Send` and `Sync`.
-type Row = (&'static str, bool, bool);
+/// A type's path in the library, whether it is `Send` and `Sync`, and the same as required.
+type Row = (&'static str, [bool; 2], [bool; 2]);
 
-/// A row of the table.
+const BOTH: [bool; 2] = [true, true];
+
 macro_rules! row {
-    ($name:literal, $($of:tt)+) => {
-        ($name, crate::Is::<$($of)+>::SEND, crate::Is::<$($of)+>::SYNC)
+    ($name:expr, $of:ty, $required:expr) => {
+        (
+            $name,
+            [crate::Is::<$of>::SEND, crate::Is::<$of>::SYNC],
+            $required,
+        )
     };
 }
-pub(crate) use row;
 
-#[test]
-fn the_questions_have_the_right_answers() {
-    let asked = [
-        row!("", Both),
-        row!("", Sent),
-        row!("", Seen),
-        row!("", None),
-    ];
-    let answers = asked.map(|(_, send, sync)| (send, sync));
-    assert_eq!(
-        answers,
-        [(true, true), (true, false), (false, true), (false, false)]
-    );
+macro_rules! rows {
+    ($($name:literal: $of:ty => $required:expr;)+) => {
+        &[$(crate::row!($name, $of, $required),)+]
+    };
+}
+pub(crate) use {row, rows};
+
+fn wrong(rows: &[Row]) -> Vec<&Row> {
+    let differ = |(_, is, required): &&Row| is != required;
+    rows.iter().filter(differ).collect()
 }
 
 #[test]
 fn every_type_is_what_its_row_says() {
-    let wrong = |rows: &[(Row, (bool, bool))]| {
-        let differ = |(row, expected): &&(Row, (bool, bool))| (row.1, row.2) != *expected;
-        rows.iter()
-            .filter(differ)
-            .map(|(row, _)| format!("{row:?}"))
-            .collect::<Vec<_>>()
+    let questions: &[Row] = rows! {
+        "both": Both => [true, true];
+        "sent": Sent => [true, false];
+        "seen": Seen => [false, true];
+        "neither": None => [false, false];
     };
-    let plain: Vec<_> = plain::ROWS
-        .iter()
-        .copied()
-        .map(|row| (row, (true, true)))
-        .collect();
-    assert_eq!(wrong(&plain), Vec::<String>::new());
-    assert_eq!(wrong(&generic::rows()), Vec::<String>::new());
+    for rows in [questions, plain::ROWS, generic::ROWS] {
+        assert_eq!(wrong(rows), Vec::<&Row>::new());
+    }
 }
 
 #[test]
 fn every_public_type_has_a_row() {
-    let plain = plain::ROWS.iter().copied().map(|row| row.0);
-    let generic = generic::rows().into_iter().map(|(row, _)| row.0);
-    let rows: BTreeSet<_> = plain.chain(generic).map(String::from).collect();
+    let rows = plain::ROWS.iter().chain(generic::ROWS);
+    let rows: BTreeSet<_> = rows.map(|row| String::from(row.0)).collect();
     let types = sources::public_types();
     let missing: Vec<_> = types.difference(&rows).collect();
     let gone: Vec<_> = rows.difference(&types).collect();

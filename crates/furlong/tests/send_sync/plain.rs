@@ -6,10 +6,10 @@ use crate::Row;
 /// A row for each type, by module.
 macro_rules! rows {
     ($($module:ident: $($name:ident),+;)+) => {
-        &[$($((
+        &[$($(crate::row!(
             concat!(stringify!($module), "::", stringify!($name)),
-            crate::Is::<furlong::$module::$name>::SEND,
-            crate::Is::<furlong::$module::$name>::SYNC,
+            furlong::$module::$name,
+            crate::BOTH
         ),)+)+]
     };
 }
@@ -17,35 +17,36 @@ macro_rules! rows {
 /// One row per type.
 pub(crate) const ROWS: &[Row] = rows! {
     bounce:
-        Access, AreaFirst, Backing, BrokenPool, Claimed, Device, Direction, Event, GrowError,
-        Growth, Haste, HeapMemory, Kind, Leak, Limits, LimitsError, MapError, Misuse, Mode,
-        NotConverted, Off, Parameter, ParameterError, Plan, PlanError, PoolError, PoolFirst,
-        RegionMemory, RestoreError, SavedBlock, SavedMapping, State, StillMapped, SyncError,
-        Tally, Tended, Wanted, ZeroNothing, ZeroPads, ZeroUnmapped, Back;
+        Access, AreaFirst, Back, Backing, BrokenPool, Claimed, Device, Direction, Event,
+        GrowError, Growth, Haste, HeapMemory, Kind, Leak, Limits, LimitsError, LockFree,
+        Locked, MapError, Misuse, Mode, NotConverted, Off, Parameter, ParameterError, Plan,
+        PlanError, PoolError, PoolFirst, RegionMemory, RestoreError, SavedBlock, SavedMapping,
+        State, StillMapped, SyncError, Tally, Tended, Wanted, ZeroNothing, ZeroPads,
+        ZeroUnmapped;
     error: NoMemory;
     iova:
-        Best, BrokenDomain, BrokenSpace, ClaimError, Event, ExtendError, GeometryError, Grant,
-        Guard,
-        Highest, Kept, Kind, Level, Lowest, Near, Need, NoTlb, NotReleased, Owned, PartError,
-        RangeError, ReleaseError, Request, ReserveAtError, ReserveError, Reserved, RestoreError,
-        SavedExtent, Sealed, Split, Stale, StaleSeal, StaleToken, State, Token, Traffic;
+        Best, BrokenDomain, BrokenSpace, ClaimError, Event, ExtendError, GapHalf, GapSummary,
+        Gaps, GeometryError, Grant, Guard, Highest, Kept, Kind, Level, Lowest, Near, Need,
+        NoTlb, NotReleased, Owned, PartError, RangeError, ReleaseError, Request,
+        ReserveAtError, ReserveError, Reserved, RestoreError, SavedExtent, Sealed, Shared,
+        Split, Stale, StaleSeal, StaleToken, State, Token, Traffic;
     malloc:
-        Batched, BrokenMalloc, Checked, Forks, Heap, Inlined, Latch, Linux, Misuse, NoHardening,
-        Outlined, PerCall, Policy, Profile, Secure, Statistics;
+        Batched, BrokenMalloc, Checked, Forks, Heap, Inlined, Latch, Linux, Misuse,
+        NoHardening, Outlined, PerCall, Policy, Profile, Secure, Statistics;
     maple:
-        Broken, EraseError, Event, Heap, Nodes, NotEnough, Off, Tally;
+        Broken, EraseError, Event, Heap, Lines, Nodes, NotEnough, Off, Tally;
     phys:
-        BigFirst, BinarySearch, Branchless, BrokenTable, Contiguous, Direct, Flat, HostError,
-        Isolated, Linear, MakeError, Node, Plug, PlugError, RemoveError, RestoreError,
-        SavedFrames, SavedHandle, SavedSegment, Segment, SegmentId, SetError, Stale, StaleToken,
-        StartError, State, StealError, Tree, UnplugError;
+        Array, BigFirst, BinarySearch, Branchless, BrokenTable, Contiguous, Direct, Flat,
+        HostError, Isolated, Linear, MakeError, Node, Plug, PlugError, RemoveError,
+        RestoreError, SavedFrames, SavedHandle, SavedSegment, Segment, SegmentId, SetError,
+        Stale, StaleToken, StartError, State, StealError, Tree, UnplugError;
     rbtree:
         Checked, ChunkTable, Deferred, Eager, NodeId, NotLinked, Off, Ranks, Side;
     rcu:
-        BarrierError, NoFreeSlot, Period, Progress, RcuHead, ReaderSlot;
+        BarrierError, Domain, NoFreeSlot, Period, Progress, RcuHead, ReaderSlot;
     sync:
         OneCpu, SpinLock;
     vmspace:
-        Access, Advice, At, Atomic, Attr, Direction, Errno, Half, Layout, Linux, Owned, Pages,
-        Remap, RestoreError, SavedLayout, Summary, Usage;
+        Access, Advice, At, Atomic, Attr, Direction, Errno, Half, Layout, Linux, Maple, Owned,
+        Pages, Rbtree, Remap, RestoreError, SavedLayout, Summary, Usage;
 };
