@@ -6,7 +6,7 @@
 //! sources, so a library with other functions is not found.
 #![expect(unsafe_code, reason = "loads a library and names its functions")]
 
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::mem::transmute_copy;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -42,45 +42,83 @@ extern "C" fn keeps(context: &Keeps<'_>, number: u32) -> bool {
 
 type Kept = extern "C" fn(&Keeps<'_>, u32) -> bool;
 
-/// `maple.c`.
-pub(super) struct Maple {
-    pub(super) new: extern "C" fn(bool) -> Option<&'static RawAreas>,
-    pub(super) drop: extern "C" fn(&RawAreas),
-    pub(super) store: extern "C" fn(&RawAreas, u64, u64, u32) -> bool,
-    pub(super) erase: extern "C" fn(&RawAreas, u64) -> u64,
-    pub(super) find: extern "C" fn(&RawAreas, u64) -> u64,
-    look_up: unsafe extern "C" fn(&RawAreas, *const u64, usize) -> u64,
-    pub(super) sum: extern "C" fn(&RawAreas) -> u64,
-    duplicate: extern "C" fn(&RawAreas, Option<Kept>, &Keeps<'_>) -> Option<&'static RawAreas>,
-    pub(super) lock: extern "C" fn(&RawAreas),
-    pub(super) unlock: extern "C" fn(&RawAreas),
-    pub(super) gap: extern "C" fn(&RawAreas, u64, u64, u64, bool) -> u64,
+/// Declares the functions of one of the library's files, one a field, and looks them up. A
+/// function's name is the file's prefix and the field's name.
+macro_rules! functions {
+    ($(#[$about:meta])* $table:ident, $prefix:literal {
+        $($visible:vis $field:ident: $function:ty,)*
+    }) => {
+        $(#[$about])*
+        pub(super) struct $table {
+            $($visible $field: $function,)*
+        }
+
+        impl $table {
+            fn of(handle: &Handle) -> Result<Self, String> {
+                Ok(Self {
+                    $($field: {
+                        // SAFETY: the library is compiled from the sources that this binary was
+                        // compiled with, in which the function is declared with the field's type.
+                        unsafe { handle.function(concat!($prefix, stringify!($field))) }?
+                    },)*
+                })
+            }
+        }
+    };
 }
 
-/// `rbtree.c`.
-pub(super) struct Rbtree {
-    pub(super) new: extern "C" fn(usize, bool) -> Option<&'static RawNodes>,
-    pub(super) drop: extern "C" fn(&RawNodes),
-    pub(super) place: extern "C" fn(&RawNodes, usize, u64, u64),
-    pub(super) insert: extern "C" fn(&RawNodes, usize),
-    pub(super) remove: extern "C" fn(&RawNodes, usize),
-    pub(super) find: extern "C" fn(&RawNodes, u64) -> usize,
-    pub(super) clear: extern "C" fn(&RawNodes),
-    pub(super) copy: extern "C" fn(&RawNodes, &RawNodes),
-    list: unsafe extern "C" fn(&RawNodes, *mut u32, usize) -> usize,
+functions! {
+    /// `kernel.c`.
+    Begin, "furlong_linux_" {
+        begin: extern "C" fn() -> c_int,
+    }
 }
 
-/// `iova.c`.
-pub(super) struct Iova {
-    pub(super) new: extern "C" fn(u64, u64, bool) -> Option<&'static RawDomain>,
-    pub(super) drop: extern "C" fn(&RawDomain),
-    pub(super) reserve_at: extern "C" fn(&RawDomain, u64, u64) -> Option<&'static RawPages>,
-    pub(super) reserve: extern "C" fn(&RawDomain, u64, u64, bool) -> Option<&'static RawPages>,
-    pub(super) first: extern "C" fn(&RawPages) -> u64,
-    pub(super) release: extern "C" fn(&RawDomain, &RawPages),
-    pub(super) reserve_fast: extern "C" fn(&RawDomain, u32, u64) -> u64,
-    pub(super) release_fast: extern "C" fn(&RawDomain, u32, u64, u64),
-    list: unsafe extern "C" fn(&RawDomain, *mut [u64; 2], usize) -> usize,
+functions! {
+    /// `maple.c`.
+    Maple, "furlong_linux_maple_" {
+        pub(super) new: extern "C" fn(bool) -> Option<&'static RawAreas>,
+        pub(super) drop: extern "C" fn(&RawAreas),
+        pub(super) store: extern "C" fn(&RawAreas, u64, u64, u32) -> bool,
+        pub(super) erase: extern "C" fn(&RawAreas, u64) -> u64,
+        pub(super) find: extern "C" fn(&RawAreas, u64) -> u64,
+        look_up: unsafe extern "C" fn(&RawAreas, *const u64, usize) -> u64,
+        pub(super) sum: extern "C" fn(&RawAreas) -> u64,
+        duplicate: extern "C" fn(&RawAreas, Option<Kept>, &Keeps<'_>) -> Option<&'static RawAreas>,
+        pub(super) lock: extern "C" fn(&RawAreas),
+        pub(super) unlock: extern "C" fn(&RawAreas),
+        pub(super) gap: extern "C" fn(&RawAreas, u64, u64, u64, bool) -> u64,
+    }
+}
+
+functions! {
+    /// `rbtree.c`.
+    Rbtree, "furlong_linux_rbtree_" {
+        pub(super) new: extern "C" fn(usize, bool) -> Option<&'static RawNodes>,
+        pub(super) drop: extern "C" fn(&RawNodes),
+        pub(super) place: extern "C" fn(&RawNodes, usize, u64, u64),
+        pub(super) insert: extern "C" fn(&RawNodes, usize),
+        pub(super) remove: extern "C" fn(&RawNodes, usize),
+        pub(super) find: extern "C" fn(&RawNodes, u64) -> usize,
+        pub(super) clear: extern "C" fn(&RawNodes),
+        pub(super) copy: extern "C" fn(&RawNodes, &RawNodes),
+        list: unsafe extern "C" fn(&RawNodes, *mut u32, usize) -> usize,
+    }
+}
+
+functions! {
+    /// `iova.c`.
+    Iova, "furlong_linux_iova_" {
+        pub(super) new: extern "C" fn(u64, u64, bool) -> Option<&'static RawDomain>,
+        pub(super) drop: extern "C" fn(&RawDomain),
+        pub(super) reserve_at: extern "C" fn(&RawDomain, u64, u64) -> Option<&'static RawPages>,
+        pub(super) reserve: extern "C" fn(&RawDomain, u64, u64, bool) -> Option<&'static RawPages>,
+        pub(super) first: extern "C" fn(&RawPages) -> u64,
+        pub(super) release: extern "C" fn(&RawDomain, &RawPages),
+        pub(super) reserve_fast: extern "C" fn(&RawDomain, u32, u64) -> u64,
+        pub(super) release_fast: extern "C" fn(&RawDomain, u32, u64, u64),
+        list: unsafe extern "C" fn(&RawDomain, *mut [u64; 2], usize) -> usize,
+    }
 }
 
 impl Maple {
@@ -160,12 +198,13 @@ impl Handle {
     ///
     /// # Safety
     /// `F` is the type of a pointer to that function.
-    unsafe fn function<F: Copy>(&self, name: &CStr) -> Result<F, String> {
+    unsafe fn function<F: Copy>(&self, name: &str) -> Result<F, String> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+        let symbol = CString::new(name).expect("a name in the code has no zero byte");
         // SAFETY: the library is loaded, and the name ends with a zero.
-        let found = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+        let found = unsafe { libc::dlsym(self.0, symbol.as_ptr()) };
         if found.is_null() {
-            return Err(format!("the library has no {}", name.to_string_lossy()));
+            return Err(format!("the library has no {name}"));
         }
         // SAFETY: `F` has the size of a pointer, and the caller promises that it is the function's
         // type.
@@ -173,91 +212,19 @@ impl Handle {
     }
 }
 
-/// Looks functions up by their names, one a field.
-macro_rules! functions {
-    ($handle:ident, $table:ident { $($field:ident: $name:literal,)* }) => {
-        $table {
-            $($field: {
-                // SAFETY: the library is compiled from the sources that this binary was compiled
-                // with, in which the function is declared with the type of the field.
-                unsafe { $handle.function($name) }?
-            },)*
-        }
-    };
-}
-
 impl Library {
     fn load(path: &Path) -> Result<Self, String> {
         let handle = Handle::open(path)?;
         let begin = Begin::of(&handle)?;
-        let maple = functions!(
-            handle,
-            Maple {
-                new: c"furlong_linux_maple_new",
-                drop: c"furlong_linux_maple_drop",
-                store: c"furlong_linux_maple_store",
-                erase: c"furlong_linux_maple_erase",
-                find: c"furlong_linux_maple_find",
-                look_up: c"furlong_linux_maple_look_up",
-                sum: c"furlong_linux_maple_sum",
-                duplicate: c"furlong_linux_maple_duplicate",
-                lock: c"furlong_linux_maple_lock",
-                unlock: c"furlong_linux_maple_unlock",
-                gap: c"furlong_linux_maple_gap",
-            }
-        );
-        let rbtree = functions!(
-            handle,
-            Rbtree {
-                new: c"furlong_linux_rbtree_new",
-                drop: c"furlong_linux_rbtree_drop",
-                place: c"furlong_linux_rbtree_place",
-                insert: c"furlong_linux_rbtree_insert",
-                remove: c"furlong_linux_rbtree_remove",
-                find: c"furlong_linux_rbtree_find",
-                clear: c"furlong_linux_rbtree_clear",
-                copy: c"furlong_linux_rbtree_copy",
-                list: c"furlong_linux_rbtree_list",
-            }
-        );
-        let iova = functions!(
-            handle,
-            Iova {
-                new: c"furlong_linux_iova_new",
-                drop: c"furlong_linux_iova_drop",
-                reserve_at: c"furlong_linux_iova_reserve_at",
-                reserve: c"furlong_linux_iova_reserve",
-                first: c"furlong_linux_iova_first",
-                release: c"furlong_linux_iova_release",
-                reserve_fast: c"furlong_linux_iova_reserve_fast",
-                release_fast: c"furlong_linux_iova_release_fast",
-                list: c"furlong_linux_iova_list",
-            }
-        );
+        let library = Self {
+            maple: Maple::of(&handle)?,
+            rbtree: Rbtree::of(&handle)?,
+            iova: Iova::of(&handle)?,
+        };
         match (begin.begin)() {
-            0 => Ok(Self {
-                maple,
-                rbtree,
-                iova,
-            }),
+            0 => Ok(library),
             error => Err(format!("the library does not begin: error {error}")),
         }
-    }
-}
-
-/// `kernel.c`.
-struct Begin {
-    begin: extern "C" fn() -> c_int,
-}
-
-impl Begin {
-    fn of(handle: &Handle) -> Result<Self, String> {
-        Ok(functions!(
-            handle,
-            Begin {
-                begin: c"furlong_linux_begin",
-            }
-        ))
     }
 }
 
