@@ -89,8 +89,8 @@ fn every_peer_agrees_with_the_specification() {
 #[test]
 fn linux_s_maple_tree_agrees_with_the_specification() {
     if has_linux("Linux's maple tree against the specification") {
-        agrees_with_the_model::<linux::Areas<linux::Shared>>(true);
-        agrees_with_the_model::<linux::Areas<linux::Owned>>(true);
+        agrees_with_the_model::<linux::SharedAreas>(true);
+        agrees_with_the_model::<linux::OwnedAreas>(true);
     }
 }
 

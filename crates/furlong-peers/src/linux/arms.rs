@@ -4,21 +4,27 @@
 use std::path::PathBuf;
 
 use furlong_experiments::iova_gap::{self, Kind};
+use furlong_experiments::iova_magazine;
+use furlong_experiments::ordered::{self, Keyed};
 use furlong_experiments::vmspace_index::{
     self, AreaIndex as _, has_readers, on_index, run_readers,
 };
-use furlong_experiments::{iova_magazine, ordered};
 use furlong_lab::model::{Arm, Failure, Outcome, Request, Workload};
 
-use super::iova::{Magazines, Nothing, Paged, SharedDomain, Straight, Turned};
+use super::iova::{SharedDomain, Straight, Turned};
 use super::library::{is_there, library};
-use super::maple::{Access, Areas, Owned, Shared};
+use super::maple::{OwnedAreas, SharedAreas};
 use super::place;
-use super::rbtree::{Bare, Knowledge, Nodes, Summed};
+use super::rbtree::Nodes;
 use crate::arm;
 
 /// The reason that is shown if the library is missing.
 pub const MISSING: &str = "furlong peers linux builds it";
+
+type Magazines = SharedDomain<true>;
+type NoMagazines = SharedDomain<false>;
+type Summed = Nodes<true>;
+type Bare = Nodes<false>;
 
 /// The arms of an experiment; none if Linux has no structure for it. The steps of its search cannot
 /// be counted.
@@ -39,16 +45,12 @@ pub fn arms(experiment: &str) -> Vec<Arm> {
             one_place_only(load).or_else(not_built)
         })],
         "iova-magazine" => vec![
-            arm(
-                "linux-iova",
-                iova_magazine::run::<SharedDomain<Magazines>>,
-                |_| not_built(),
-            ),
-            arm(
-                "linux-iova-tree",
-                iova_magazine::run::<SharedDomain<Nothing>>,
-                |_| not_built(),
-            ),
+            arm("linux-iova", iova_magazine::run::<Magazines>, |_| {
+                not_built()
+            }),
+            arm("linux-iova-tree", iova_magazine::run::<NoMagazines>, |_| {
+                not_built()
+            }),
         ],
         "tree-order" => vec![
             arm("linux-rbtree", rbtree::<Summed>, |_| not_built()),
@@ -103,31 +105,27 @@ fn one_place_only(load: &Workload) -> Option<String> {
 fn maple(request: &Request) -> Result<Outcome, Failure> {
     library()?;
     if has_readers(&request.workload) {
-        run_readers(&Areas::<Shared>::new(), request)
+        run_readers(&SharedAreas::new(), request)
     } else {
-        index::<Shared>(request)
+        vmspace_index::run::<SharedAreas>(request)
     }
 }
 
 fn maple_mut(request: &Request) -> Result<Outcome, Failure> {
     library()?;
-    index::<Owned>(request)
-}
-
-fn index<A: Access>(request: &Request) -> Result<Outcome, Failure> {
-    vmspace_index::run::<Areas<A>>(request)
+    vmspace_index::run::<OwnedAreas>(request)
 }
 
 /// Uses a turned space wherever the lowest place is requested: everywhere but for the limit of 32
 /// bits.
 fn gap(request: &Request) -> Result<Outcome, Failure> {
     match request.workload.read()? {
-        Kind::Window32 => iova_gap::run::<Paged<Straight>>(request),
-        _ => iova_gap::run::<Paged<Turned>>(request),
+        Kind::Window32 => iova_gap::run::<Straight>(request),
+        _ => iova_gap::run::<Turned>(request),
     }
 }
 
-fn rbtree<K: Knowledge>(request: &Request) -> Result<Outcome, Failure> {
+fn rbtree<N: Keyed>(request: &Request) -> Result<Outcome, Failure> {
     library()?;
-    ordered::run_keyed::<Nodes<K>>(request)
+    ordered::run_keyed::<N>(request)
 }

@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};
@@ -18,28 +17,6 @@ use furlong_spec::iova::Geometry;
 
 use super::library::{Library, RawDomain, RawPages, library};
 use crate::iova::{Offers, Peer};
-
-/// The direction of a space.
-pub trait Way {
-    /// True if the space is turned, so that Linux's upper end is the lower end.
-    const IS_TURNED: bool;
-}
-
-/// Linux's upper end is the upper end.
-#[derive(Clone, Copy, Debug)]
-pub struct Straight;
-
-/// Linux's upper end is the lower end.
-#[derive(Clone, Copy, Debug)]
-pub struct Turned;
-
-impl Way for Straight {
-    const IS_TURNED: bool = false;
-}
-
-impl Way for Turned {
-    const IS_TURNED: bool = true;
-}
 
 /// A domain that frees itself when it is dropped.
 struct Domain {
@@ -74,16 +51,21 @@ impl fmt::Debug for Domain {
     }
 }
 
-/// A domain's tree without magazines.
+/// A domain's tree without magazines. If the space is turned, Linux's upper end is the lower end.
 #[derive(Debug)]
-pub struct Paged<W> {
+pub struct Paged<const IS_TURNED: bool> {
     domain: Domain,
     /// The first byte of the space, and the shift from bytes to pages.
     start: u64,
     shift: u32,
     last: u64,
-    way: PhantomData<W>,
 }
+
+/// Linux's upper end is the upper end.
+pub type Straight = Paged<false>;
+
+/// Linux's upper end is the lower end.
+pub type Turned = Paged<true>;
 
 /// A reserved range.
 #[derive(Clone, Copy)]
@@ -95,7 +77,7 @@ impl fmt::Debug for Reached {
     }
 }
 
-impl<W: Way> Paged<W> {
+impl<const IS_TURNED: bool> Paged<IS_TURNED> {
     fn with_granule(space: Extent<Iova>, granule: u64) -> Result<Self, Failure> {
         let (start, shift) = (space.start().raw(), granule.trailing_zeros());
         let last = (space.last().raw() - start) >> shift;
@@ -108,13 +90,12 @@ impl<W: Way> Paged<W> {
             start,
             shift,
             last,
-            way: PhantomData,
         })
     }
 
     /// Converts pages from Linux's count to ours, or back.
     fn turned(&self, first: u64, last: u64) -> (u64, u64) {
-        match W::IS_TURNED {
+        match IS_TURNED {
             true => (self.last - last, self.last - first),
             false => (first, last),
         }
@@ -137,7 +118,7 @@ impl<W: Way> Paged<W> {
     }
 }
 
-impl<W: Way> AddressAllocator for Paged<W> {
+impl<const IS_TURNED: bool> AddressAllocator for Paged<IS_TURNED> {
     type Grant = Reached;
 
     fn new(space: Extent<Iova>) -> Result<Self, Failure> {
@@ -159,7 +140,7 @@ impl<W: Way> AddressAllocator for Paged<W> {
         if align > 1 && pages.checked_next_power_of_two()? < align {
             return None;
         }
-        let limit = match W::IS_TURNED {
+        let limit = match IS_TURNED {
             true => self
                 .last
                 .checked_sub(ask.low.saturating_sub(self.start) >> self.shift)?,
@@ -189,7 +170,7 @@ impl<W: Way> AddressAllocator for Paged<W> {
     }
 }
 
-impl<W: Way> Peer for Paged<W> {
+impl<const IS_TURNED: bool> Peer for Paged<IS_TURNED> {
     const OFFERS: Offers = Offers {
         reserved: true,
         ..Offers::ANY_PLACE
@@ -200,34 +181,12 @@ impl<W: Way> Peer for Paged<W> {
     }
 }
 
-/// The caches of CPUs above the tree.
-pub(super) trait Keeping {
-    /// True if CPUs have magazines.
-    const HAS_MAGAZINES: bool;
-}
-
-/// Magazines, for each of the sizes for which Linux has them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Magazines;
-
-/// No magazines.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Nothing;
-
-impl Keeping for Magazines {
-    const HAS_MAGAZINES: bool = true;
-}
-
-impl Keeping for Nothing {
-    const HAS_MAGAZINES: bool = false;
-}
-
-/// A domain that CPUs share. As in Linux nobody owns its first page, so 0 is not a valid grant.
+/// A domain that CPUs share, with or without magazines for the sizes for which Linux has them. As
+/// in Linux nobody owns its first page, so 0 is not a valid grant.
 #[derive(Debug)]
-pub(super) struct SharedDomain<K> {
+pub(super) struct SharedDomain<const HAS_MAGAZINES: bool> {
     domain: Domain,
     last: u64,
-    keeping: PhantomData<K>,
 }
 
 /// Reserved pages, and their node in the tree if they come from it directly.
@@ -238,7 +197,7 @@ pub(super) struct SharedGrant {
     reached: Option<Reached>,
 }
 
-impl<K: Keeping + Sync> SharedAllocator for SharedDomain<K> {
+impl<const HAS_MAGAZINES: bool> SharedAllocator for SharedDomain<HAS_MAGAZINES> {
     type Grant = SharedGrant;
 
     fn new(space: Extent<Iova>, granule: u64, cpus: usize) -> Result<Self, Failure> {
@@ -249,16 +208,15 @@ impl<K: Keeping + Sync> SharedAllocator for SharedDomain<K> {
         }
         let last = space.last().raw() / PAGE;
         Ok(Self {
-            domain: Domain::new(1, last, K::HAS_MAGAZINES)?,
+            domain: Domain::new(1, last, HAS_MAGAZINES)?,
             last,
-            keeping: PhantomData,
         })
     }
 
     #[inline(always)]
     fn reserve(&self, buffer: Buffer) -> Option<SharedGrant> {
         let (pages, linux) = (buffer.pages(), &self.domain.linux.iova);
-        if K::HAS_MAGAZINES {
+        if HAS_MAGAZINES {
             let first = (linux.reserve_fast)(self.domain.raw, cpu() as u32, pages);
             let reached = None;
             return (first != 0).then_some(SharedGrant {

@@ -2,43 +2,25 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use furlong_experiments::vmspace_index::{AreaIndex, SharedIndex, Span};
 use furlong_lab::model::Failure;
 
 use super::library::{Library, RawAreas, library};
 
-/// The users of a tree.
-pub trait Access {
-    /// True if there are readers beside a writer.
-    const IS_SHARED: bool;
+/// Areas in a maple tree that stores its gaps.
+pub struct Areas<const IS_SHARED: bool> {
+    linux: &'static Library,
+    raw: &'static RawAreas,
 }
 
 /// Readers without a lock, beside writers that take the tree's: as in `mm`.
-#[derive(Clone, Copy, Debug)]
-pub struct Shared;
+pub type SharedAreas = Areas<true>;
 
 /// One owner, without a lock.
-#[derive(Clone, Copy, Debug)]
-pub struct Owned;
+pub type OwnedAreas = Areas<false>;
 
-impl Access for Shared {
-    const IS_SHARED: bool = true;
-}
-
-impl Access for Owned {
-    const IS_SHARED: bool = false;
-}
-
-/// Areas in a maple tree that stores its gaps.
-pub struct Areas<A> {
-    linux: &'static Library,
-    raw: &'static RawAreas,
-    access: PhantomData<A>,
-}
-
-impl<A> fmt::Debug for Areas<A> {
+impl<const IS_SHARED: bool> fmt::Debug for Areas<IS_SHARED> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Areas").finish_non_exhaustive()
     }
@@ -57,7 +39,7 @@ fn number(found: u64) -> Option<u32> {
     Some(u32::try_from(number).expect("it was put in as such a number"))
 }
 
-impl<A: Access> Areas<A> {
+impl<const IS_SHARED: bool> Areas<IS_SHARED> {
     /// Wraps a copy. Panics if there was no memory for it.
     fn copied(&self, copy: Option<&'static RawAreas>) -> Self {
         Self {
@@ -92,20 +74,19 @@ impl<A: Access> Areas<A> {
     }
 }
 
-impl<A> Drop for Areas<A> {
+impl<const IS_SHARED: bool> Drop for Areas<IS_SHARED> {
     fn drop(&mut self) {
         (self.linux.maple.drop)(self.raw);
     }
 }
 
-impl<A: Access> AreaIndex for Areas<A> {
+impl<const IS_SHARED: bool> AreaIndex for Areas<IS_SHARED> {
     fn new() -> Self {
         let linux = library().expect(THERE);
-        let raw = (linux.maple.new)(A::IS_SHARED);
+        let raw = (linux.maple.new)(IS_SHARED);
         Self {
             linux,
             raw: raw.expect(MEMORY),
-            access: PhantomData,
         }
     }
 
@@ -161,7 +142,7 @@ impl<A: Access> AreaIndex for Areas<A> {
     }
 }
 
-impl SharedIndex for Areas<Shared> {
+impl SharedIndex for SharedAreas {
     type Reader<'a>
         = ()
     where

@@ -22,8 +22,8 @@ mod rbtree;
 mod verb;
 
 pub use arms::{MISSING, arms, files};
-pub use iova::{Paged, Straight, Turned, Way};
+pub use iova::{Straight, Turned};
 pub use library::is_there;
-pub use maple::{Access, Areas, Owned, Shared};
+pub use maple::{OwnedAreas, SharedAreas};
 pub use place::library as path;
 pub use verb::build;

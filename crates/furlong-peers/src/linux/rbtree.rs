@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use furlong_experiments::ordered::{Keyed, Ordered};
 use furlong_lab::model::Failure;
@@ -10,37 +9,15 @@ use furlong_spec::tree::page;
 
 use super::library::{Library, RawNodes, library};
 
-/// The data that a node keeps about its subtree.
-pub(super) trait Knowledge {
-    /// True if it keeps the first and last address and the largest gap.
-    const HAS_SUMMARIES: bool;
-}
-
-/// The same as our tree's nodes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Summed;
-
-/// No data, as in a map.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bare;
-
-impl Knowledge for Summed {
-    const HAS_SUMMARIES: bool = true;
-}
-
-impl Knowledge for Bare {
-    const HAS_SUMMARIES: bool = false;
-}
-
-/// A red-black tree over preallocated nodes.
-pub(super) struct Nodes<K> {
+/// A red-black tree over preallocated nodes. With summaries a node keeps the first and last address
+/// of its subtree and the largest gap, like our tree's nodes; without them no data, as in a map.
+pub(super) struct Nodes<const HAS_SUMMARIES: bool> {
     linux: &'static Library,
     raw: &'static RawNodes,
     count: usize,
-    knowledge: PhantomData<K>,
 }
 
-impl<K> fmt::Debug for Nodes<K> {
+impl<const HAS_SUMMARIES: bool> fmt::Debug for Nodes<HAS_SUMMARIES> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Nodes")
             .field("count", &self.count)
@@ -48,16 +25,16 @@ impl<K> fmt::Debug for Nodes<K> {
     }
 }
 
-impl<K> Drop for Nodes<K> {
+impl<const HAS_SUMMARIES: bool> Drop for Nodes<HAS_SUMMARIES> {
     fn drop(&mut self) {
         (self.linux.rbtree.drop)(self.raw);
     }
 }
 
-impl<K: Knowledge> Ordered for Nodes<K> {
+impl<const HAS_SUMMARIES: bool> Ordered for Nodes<HAS_SUMMARIES> {
     fn new(nodes: usize) -> Self {
         let linux = library().expect("the library is there");
-        let raw = (linux.rbtree.new)(nodes, K::HAS_SUMMARIES).expect("there is memory");
+        let raw = (linux.rbtree.new)(nodes, HAS_SUMMARIES).expect("there is memory");
         for node in 0..nodes {
             let at = page(node as u32);
             (linux.rbtree.place)(raw, node, at.start, at.last);
@@ -66,7 +43,6 @@ impl<K: Knowledge> Ordered for Nodes<K> {
             linux,
             raw,
             count: nodes,
-            knowledge: PhantomData,
         }
     }
 
@@ -101,7 +77,7 @@ impl<K: Knowledge> Ordered for Nodes<K> {
     }
 }
 
-impl<K: Knowledge> Keyed for Nodes<K> {
+impl<const HAS_SUMMARIES: bool> Keyed for Nodes<HAS_SUMMARIES> {
     #[inline(always)]
     fn remove_by_key(&mut self, node: u32) {
         let found = (self.linux.rbtree.find)(self.raw, page(node).last);

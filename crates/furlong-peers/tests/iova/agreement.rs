@@ -6,7 +6,7 @@ use furlong::iova::{ReleaseError, Request, ReserveAtError};
 use furlong_peers::iova::{
     Bluntly, Buddy, FreeMap, OffsetAllocator, Peer, PeerSubject, RangeAlloc, RangeMap, VmAllocator,
 };
-use furlong_peers::linux::{Paged, Straight, Turned};
+use furlong_peers::linux::{Straight, Turned};
 use furlong_spec::iova::{GEOMETRIES, Geometry, Mix, Operation, Outcome, Place, operations};
 use furlong_spec::{Judge, Subject};
 
@@ -85,8 +85,8 @@ fn rangemap_agrees_with_the_model() {
 #[test]
 fn linux_s_iova_allocator_agrees_with_the_model() {
     if has_linux("Linux's iova allocator against the specification") {
-        agrees::<Paged<Straight>>(|_, _, _| false);
-        agrees::<Paged<Turned>>(|_, _, _| false);
+        agrees::<Straight>(|_, _, _| false);
+        agrees::<Turned>(|_, _, _| false);
     }
 }
 
