@@ -38,7 +38,9 @@ pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
         // forbid.
         let included = included(file);
         let parent = listed.iter().any(|path| {
-            let is_included = included.iter().any(|file| is_parent(file, path));
+            let is_included = included
+                .iter()
+                .any(|file| file == path || is_parent(file, path));
             is_included || is_parent(&file.path, path)
         });
         if parent && uses {
@@ -52,15 +54,22 @@ pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Files of another folder of the crate that a program includes.
+/// Modules of a program that are in another folder of the crate, or that tests share.
 fn included(file: &File) -> Vec<String> {
-    let Some((crate_folder, _)) = file.path.rsplit_once("/examples/") else {
+    let lines = file.text.lines();
+    if let Some((crate_folder, _)) = file.path.rsplit_once("/examples/") {
+        let paths = lines.filter_map(|line| line.trim().strip_prefix("#[path = \"../"));
+        let paths = paths.map(|path| path.trim_end_matches("\"]"));
+        return paths.map(|path| format!("{crate_folder}/{path}")).collect();
+    }
+    let folder = file.path.rsplit_once('/').map(|(folder, _)| folder);
+    let Some(folder) = folder.filter(|folder| folder.ends_with("/tests")) else {
         return Vec::new();
     };
-    let lines = file.text.lines();
-    let paths = lines.filter_map(|line| line.trim().strip_prefix("#[path = \"../"));
-    let paths = paths.map(|path| path.trim_end_matches("\"]"));
-    paths.map(|path| format!("{crate_folder}/{path}")).collect()
+    let names = lines.filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    names
+        .map(|name| format!("{folder}/{name}/mod.rs"))
+        .collect()
 }
 
 /// True if the module in `file` encloses the module in `path`.
