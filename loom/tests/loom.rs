@@ -149,6 +149,11 @@ impl<const SLOTS: usize> World<SLOTS> {
         self.rcu.retire(batch);
     }
 
+    fn register_and_read(&self) {
+        let reader = self.rcu.register().unwrap();
+        self.read(&reader);
+    }
+
     fn unlink_and_retire(&self) {
         self.unlink();
         self.retire(0);
@@ -182,14 +187,10 @@ fn a_node_is_reclaimed_only_when_no_reader_reaches_it() {
 /// Two readers that register on their own, and a writer that also reclaims.
 #[test]
 fn readers_that_register_meanwhile_are_waited_for() {
-    fn register_and_read(world: &World<2>) {
-        let reader = world.rcu.register().unwrap();
-        world.read(&reader);
-    }
     let make = || {
         let threads = [
-            body(register_and_read),
-            body(register_and_read),
+            body(World::<2>::register_and_read),
+            body(World::<2>::register_and_read),
             body(|world: &World<2>| {
                 world.unlink_and_retire();
                 world.poll_twice();
@@ -245,14 +246,10 @@ fn a_slot_that_changes_hands_protects_its_next_reader() {
 /// Readers that register meanwhile, and a writer that reuses an unlinked node at once.
 #[test]
 fn what_was_unlinked_is_used_again_only_where_nobody_is_inside() {
-    fn register_and_read(world: &World<2>) {
-        let reader = world.rcu.register().unwrap();
-        world.read(&reader);
-    }
     let make = || {
         let threads = [
-            body(register_and_read),
-            body(register_and_read),
+            body(World::<2>::register_and_read),
+            body(World::<2>::register_and_read),
             body(|world: &World<2>| {
                 let node = world.unlink();
                 if world.rcu.is_quiet() {

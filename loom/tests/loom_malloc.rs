@@ -180,6 +180,13 @@ fn a_span_that_changes_hands_between_a_senders_steps_loses_no_block_of_its_next_
     );
 }
 
+/// The block that the owner has handed out is not among those that it keeps.
+fn ask_for_the_block(shelf: &Shelf) {
+    if let Some(block) = shelf.handed() {
+        assert!(!shelf.keeps(block), "{block} was given out");
+    }
+}
+
 /// A thread that frees a block which looks free checks whether the owner keeps it in its stack. A
 /// block that the owner has handed out must not be found there, wherever the stack's top moves
 /// meanwhile.
@@ -200,12 +207,7 @@ fn a_block_in_use_is_not_found_among_those_kept() {
                 shelf.allocate();
                 shelf.free(shelf.allocate());
             });
-            let other = body(|shelf: &Shelf| {
-                if let Some(block) = shelf.handed() {
-                    assert!(!shelf.keeps(block), "{block} was given out");
-                }
-            });
-            (shelf, [owner, other])
+            (shelf, [owner, body(ask_for_the_block)])
         },
         |shelf| assert_eq!(shelf.free_blocks().count_ones(), 1),
     );
@@ -226,12 +228,7 @@ fn a_block_in_use_is_not_found_among_those_put_aside() {
                     shelf.allocate();
                 }
             });
-            let other = body(|shelf: &Shelf| {
-                if let Some(block) = shelf.handed() {
-                    assert!(!shelf.keeps(block), "{block} was given out");
-                }
-            });
-            (shelf, [owner, other])
+            (shelf, [owner, body(ask_for_the_block)])
         },
         |shelf| assert_eq!(shelf.free_blocks().count_ones(), 2),
     );
@@ -250,12 +247,7 @@ fn a_block_in_use_is_not_found_in_a_chunk_that_is_filled_again_and_put_aside() {
                 shelf.free(held[3]);
                 shelf.free(held[4]);
             });
-            let other = body(|shelf: &Shelf| {
-                if let Some(block) = shelf.handed() {
-                    assert!(!shelf.keeps(block), "{block} was given out");
-                }
-            });
-            (shelf, [owner, other])
+            (shelf, [owner, body(ask_for_the_block)])
         },
         |shelf| assert_eq!((shelf.free_blocks().count_ones(), shelf.len()), (4, 4)),
     );

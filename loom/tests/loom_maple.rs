@@ -22,6 +22,8 @@
 //!
 //! The names are words of the models' names.
 
+mod number;
+
 use std::{
     alloc::Layout,
     ptr::NonNull,
@@ -36,44 +38,13 @@ use furlong::{
     check::Check,
     maple::{Custom, Fan, Heap, RcuMaple, Source},
     rcu::{Domain, Rcu, RcuBox, ReaderSlot},
-    sync::{SpinLock, UnsafeCell},
+    sync::SpinLock,
 };
 use loom::thread;
+use number::Number;
 
-/// A number that is written to when it is dropped.
-struct Number(UnsafeCell<u32>);
-
-// SAFETY: it is written only when it is dropped, which its owner does alone.
-unsafe impl Send for Number {}
-// SAFETY: as above; through a shared reference it is only read.
-unsafe impl Sync for Number {}
-
-impl Number {
-    fn boxed(number: u32) -> RcuBox<Self> {
-        RcuBox::new(Self(UnsafeCell::new(number)))
-    }
-
-    fn get(&self) -> u32 {
-        self.0.with(|number| {
-            // SAFETY: it is written only when no reader is left, which is the property under test.
-            unsafe { *number }
-        })
-    }
-}
-
-impl Clone for Number {
-    fn clone(&self) -> Self {
-        Self(UnsafeCell::new(self.get()))
-    }
-}
-
-impl Drop for Number {
-    fn drop(&mut self) {
-        self.0.with_mut(|number| {
-            // SAFETY: the owner drops it; loom checks that it does so alone.
-            unsafe { *number = u32::MAX };
-        });
-    }
+fn boxed(number: u64) -> RcuBox<Number> {
+    RcuBox::new(Number::new(number))
 }
 
 type Tiny = Custom<Fan<3, 3, 32>, Heap>;
@@ -88,11 +59,11 @@ fn extent(start: u64, last: u64) -> Extent<VirtAddr> {
 #[derive(Clone, Copy)]
 struct Model {
     /// First index, last index and number of each initial entry.
-    entries: &'static [(u64, u64, u32)],
+    entries: &'static [(u64, u64, u64)],
     change: fn(&Map),
     /// The index to look up, and its successive states.
     index: u64,
-    states: &'static [Option<u32>],
+    states: &'static [Option<u64>],
 }
 
 impl Model {
@@ -102,7 +73,7 @@ impl Model {
             SpinLock::new(),
         );
         for (start, last, number) in self.entries {
-            let (at, number) = (extent(*start, *last), Number::boxed(*number));
+            let (at, number) = (extent(*start, *last), boxed(*number));
             assert!(map.lock().insert(at, number).is_ok());
         }
         map.rcu().poll(usize::MAX);
@@ -163,12 +134,12 @@ impl Model {
 }
 
 /// One leaf with room.
-const ROOMY: &[(u64, u64, u32)] = &[(10, 19, 1), (30, 39, 2)];
+const ROOMY: &[(u64, u64, u64)] = &[(10, 19, 1), (30, 39, 2)];
 /// Two leaves, of which the second begins at 30: `10 20 | 30 40`.
-const TWO: &[(u64, u64, u32)] = &[(10, 14, 1), (20, 24, 2), (40, 44, 4), (30, 34, 3)];
+const TWO: &[(u64, u64, u64)] = &[(10, 14, 1), (20, 24, 2), (40, 44, 4), (30, 34, 3)];
 
-fn store(map: &Map, start: u64, last: u64, number: u32) {
-    let (at, number) = (extent(start, last), Number::boxed(number));
+fn store(map: &Map, start: u64, last: u64, number: u64) {
+    let (at, number) = (extent(start, last), boxed(number));
     assert!(map.lock().store(at, number).is_ok());
 }
 
@@ -407,8 +378,8 @@ fn entries_that_are_loaded_are_there_all_at_once() {
     Model {
         entries: &[],
         change: |map| {
-            let entries = [10, 20, 30, 40].map(|start| (extent(start, start + 4), start as u32));
-            let boxed = entries.map(|(at, number)| (at, Number::boxed(number)));
+            let entries = [10, 20, 30, 40].map(|start| (extent(start, start + 4), start));
+            let boxed = entries.map(|(at, number)| (at, boxed(number)));
             assert!(map.lock().load_sorted(boxed).is_ok());
         },
         index: 42,
@@ -425,7 +396,7 @@ fn a_counted_reference_that_a_reader_has_cloned_outlives_the_entry() {
             rcu,
             SpinLock::new(),
         );
-        let number = loom::sync::Arc::new(Number(UnsafeCell::new(7)));
+        let number = loom::sync::Arc::new(Number::new(7));
         let inserted = map.lock().insert(extent(10, 19), RcuBox::new(number));
         assert!(inserted.is_ok());
         let map = Arc::new(map);
@@ -471,8 +442,9 @@ fn a_block_goes_back_with_the_last_of_its_nodes_whoever_reclaims_that() {
         let rcu: OneReader = Arc::new(Domain::with_slots(ReaderSlot::array()));
         let new = |rcu| RcuMaple::<VirtAddr, u32, _, _, Blocked>::with_config(rcu, SpinLock::new());
         let map = new(Arc::clone(&rcu));
-        for (start, last, number) in TWO {
-            assert!(map.lock().insert(extent(*start, *last), *number).is_ok());
+        for &(start, last, number) in TWO {
+            let inserted = map.lock().insert(extent(start, last), number as u32);
+            assert!(inserted.is_ok());
         }
         let copy = |_, number| Ok::<_, ()>(number);
         let copied = map

@@ -1,8 +1,7 @@
 //! Loom models of `phys`: lookups beside plugs and unplugs; `ci/loom.sh` runs them.
 //!
-//! Frames have small sections here (see `direct/geometry.rs`), so that every change of the index's
-//! shape happens within a few frames. Every descriptor is dropped by a write that loom tracks: a
-//! reader still using it would fail the model.
+//! Every descriptor is dropped by a write that loom tracks: a reader still using it would fail the
+//! model.
 //!
 //! Each ordering that readers of the index rely on was weakened once, and each pair of stores
 //! swapped. A model failed, by an assertion or by a nonexistent address. One property is beyond any
@@ -11,77 +10,24 @@
 //! Nor does loom track the plain memory of runs and cells; there a reader fails at the entry that
 //! they lead to.
 
+mod number;
+mod orders;
+mod phys_world;
+
 use std::sync::Arc;
 
-use furlong::{
-    addr::{Address, Extent, Pfn},
-    phys::{Custom, Descriptor, Direct, Isolated, SegmentTable, Segments},
-    rcu::{Domain, Reader, ReaderSlot},
-    sync::{SpinLock, UnsafeCell},
-};
+use furlong::{addr::Pfn, rcu::Reader};
 use loom::thread;
+use phys_world::{Page, frames, reader, remove, started};
 
-/// A descriptor whose reads and drop loom tracks.
-struct Page(UnsafeCell<u64>);
-
-const DROPPED: u64 = u64::MAX;
-
-// SAFETY: loom checks every access to the cell.
-unsafe impl Sync for Page {}
-
-impl Descriptor for Page {
-    fn of_frame(frame: Pfn) -> Self {
-        Self(UnsafeCell::new(frame.raw()))
-    }
-}
-
-impl Page {
-    fn frame(&self) -> u64 {
-        // SAFETY: loom fails the model on any concurrent write.
-        self.0.with(|frame| unsafe { *frame })
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        // SAFETY: loom fails the model on any other concurrent access.
-        self.0.with_mut(|frame| unsafe { *frame = DROPPED });
-    }
-}
-
-type Config = Custom<Direct, SpinLock, Domain<[ReaderSlot; 1]>>;
-type Table = SegmentTable<Page, Config, 4>;
+type Table = phys_world::Table<4>;
+type Writer<'a> = phys_world::Writer<'a, 4>;
 
 /// Frames of a section, frames covered by one leaf without sections, and the first high frame, with
 /// the small geometry of these models.
 const SECTION: u64 = 128;
 const NEAR: u64 = 2 * SECTION;
 const HIGH: u64 = 8 * SECTION;
-
-fn frames(start: u64, end: u64) -> Extent<Pfn> {
-    Extent::from_end(Pfn::new(start), Pfn::new(end)).unwrap()
-}
-
-/// A table started with these segments.
-fn table(segments: &[(u64, u64)]) -> Arc<Table> {
-    let domain = Domain::with_slots(ReaderSlot::array());
-    let table = Table::with_config(SpinLock::new(), domain);
-    let mut writer = table.lock();
-    writer.grow_on_heap();
-    for (start, end) in segments {
-        writer.plug(frames(*start, *end)).unwrap();
-    }
-    writer.start().unwrap();
-    drop(writer);
-    Arc::new(table)
-}
-
-/// A reader that may move to another thread of the model.
-fn reader(table: &Arc<Table>) -> Reader<'static> {
-    // SAFETY: each thread has an `Arc` of the table, which it drops after its reader.
-    let table: &'static Table = unsafe { &*Arc::as_ptr(table) };
-    table.rcu().register().unwrap()
-}
 
 /// Looks up frames that stay, and frames that may come or go, each with the start of its segment;
 /// every result found must be right.
@@ -90,7 +36,7 @@ fn look(table: &Table, reader: &Reader<'_>, stay: &[u64], change: &[(u64, u64)])
     let view = table.read(&guard);
     for frame in stay {
         let page = view.page_of(Pfn::new(*frame));
-        assert_eq!(page.map(Page::frame), Some(*frame), "it stays");
+        assert_eq!(page.map(Page::get), Some(*frame), "it stays");
         let (_, offset) = view.find(Pfn::new(*frame)).expect("it stays");
         assert!(offset <= *frame, "an offset counts from a start");
     }
@@ -98,18 +44,7 @@ fn look(table: &Table, reader: &Reader<'_>, stay: &[u64], change: &[(u64, u64)])
         let found = view.find(Pfn::new(*frame));
         assert!(found.is_none_or(|(_, offset)| start + offset == *frame));
         let page = view.page_of(Pfn::new(*frame));
-        assert!(page.is_none_or(|page| page.frame() == *frame));
-    }
-}
-
-/// Removes an isolated segment, if the reader has left; else leaves it isolated.
-fn remove(writer: &mut Segments<'_, Page, Config, 4>, isolated: Isolated) {
-    let mut isolated = isolated;
-    for _ in 0..2 {
-        match writer.remove(isolated) {
-            Ok(()) => return,
-            Err(error) => isolated = error.frames,
-        }
+        assert!(page.is_none_or(|page| page.get() == *frame));
     }
 }
 
@@ -118,34 +53,11 @@ fn beside(
     segments: &'static [(u64, u64)],
     stay: &'static [u64],
     change: &'static [(u64, u64)],
-    write: fn(&mut Segments<'_, Page, Config, 4>),
+    write: fn(&mut Writer<'_>),
 ) {
-    // Loom explores from the order that it meets first, and its coverage depends on that.
-    for reader_first in [true, false] {
-        let mut builder = loom::model::Builder::new();
-        // A change takes more steps than loom expects.
-        builder.max_branches = 100_000;
-        builder.check(move || {
-            let table = table(segments);
-            let reader = reader(&table);
-            let mine = Arc::clone(&table);
-            let looking = move || {
-                look(&mine, &reader, stay, change);
-                drop(reader);
-            };
-            let mine = Arc::clone(&table);
-            let writing = move || write(&mut mine.lock());
-            let threads = if reader_first {
-                [thread::spawn(looking), thread::spawn(writing)]
-            } else {
-                let writing = thread::spawn(writing);
-                [writing, thread::spawn(looking)]
-            };
-            for thread in threads {
-                thread.join().unwrap();
-            }
-        });
-    }
+    let make = move || started(segments);
+    let look = move |table: &Table, reader: &Reader<'_>| look(table, reader, stay, change);
+    phys_world::beside(make, look, write);
 }
 
 #[test]
@@ -199,7 +111,7 @@ fn a_frame_comes_into_an_empty_block_between_others() {
 #[test]
 fn a_descriptor_that_is_made_late_is_found_whole_or_not() {
     loom::model(|| {
-        let table = table(&[(0, 1)]);
+        let table: Arc<Table> = started(&[(0, 1)]);
         let reader = reader(&table);
         let mut writer = table.lock();
         let hosted = frames(64, 128);

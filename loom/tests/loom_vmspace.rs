@@ -17,6 +17,8 @@
 //!
 //! The names are words of the models' names.
 
+mod number;
+
 use std::sync::Arc;
 
 use furlong::{
@@ -24,46 +26,11 @@ use furlong::{
     check::Check,
     maple::{Custom as Nodes, Fan, Heap},
     rcu::{Domain, Rcu, ReaderSlot},
-    sync::{Lock, SpinLock, UnsafeCell},
+    sync::{Lock, SpinLock},
     vmspace::{At, Custom, Layout, Maple, Prot, Remap, RemapFlags, Request, Shared, Value},
 };
 use loom::thread;
-
-/// The number of an object, which is written to when it is dropped.
-struct Number(UnsafeCell<u32>);
-
-// SAFETY: it is written only when it is dropped, which its owner does alone.
-unsafe impl Send for Number {}
-// SAFETY: as above; through a shared reference it is only read.
-unsafe impl Sync for Number {}
-
-impl Number {
-    fn new(number: u32) -> Self {
-        Self(UnsafeCell::new(number))
-    }
-
-    fn get(&self) -> u32 {
-        self.0.with(|number| {
-            // SAFETY: it is written only when no reader is left, which is the property under test.
-            unsafe { *number }
-        })
-    }
-}
-
-impl Clone for Number {
-    fn clone(&self) -> Self {
-        Self::new(self.get())
-    }
-}
-
-impl Drop for Number {
-    fn drop(&mut self) {
-        self.0.with_mut(|number| {
-            // SAFETY: the owner drops it; loom checks that it does so alone.
-            unsafe { *number = u32::MAX };
-        });
-    }
-}
+use number::Number;
 
 impl Value for Number {
     fn merges(&self, next: &Self) -> bool {
@@ -76,7 +43,7 @@ type OneReader = Arc<Domain<[ReaderSlot; 1]>>;
 type Space = Shared<Number, OneReader, SpinLock, Tiny>;
 
 /// The entry of a page in a page table: the object and the protection that were filled in.
-type Filled = Option<(u32, Prot)>;
+type Filled = Option<(u64, Prot)>;
 
 struct World {
     space: Space,
@@ -89,7 +56,7 @@ fn at(page: u64) -> VirtAddr {
     VirtAddr::new(0x10_0000 + page * PAGE)
 }
 
-fn map(space: &Space, first: u64, pages: u64, number: u32) {
+fn map(space: &Space, first: u64, pages: u64, number: u64) {
     let prot = Prot::READ | Prot::WRITE;
     let offset = at(first).raw();
     let request = Request::object(pages * PAGE, prot, offset, Number::new(number));
@@ -101,7 +68,7 @@ fn map(space: &Space, first: u64, pages: u64, number: u32) {
 #[derive(Clone, Copy)]
 struct Model {
     /// First page, number of pages and object of each initial area.
-    areas: &'static [(u64, u64, u32)],
+    areas: &'static [(u64, u64, u64)],
     change: fn(&Space),
     /// The page of the fault.
     page: u64,
@@ -110,7 +77,7 @@ struct Model {
 }
 
 impl Model {
-    fn new(areas: &'static [(u64, u64, u32)], page: u64, change: fn(&Space)) -> Self {
+    fn new(areas: &'static [(u64, u64, u64)], page: u64, change: fn(&Space)) -> Self {
         Self {
             areas,
             change,
@@ -192,8 +159,8 @@ impl Model {
 }
 
 /// One leaf with room, and a full one.
-const ROOMY: &[(u64, u64, u32)] = &[(0, 3, 1), (8, 2, 2)];
-const FULL: &[(u64, u64, u32)] = &[(0, 3, 1), (8, 2, 2), (16, 2, 3)];
+const ROOMY: &[(u64, u64, u64)] = &[(0, 3, 1), (8, 2, 2)];
+const FULL: &[(u64, u64, u64)] = &[(0, 3, 1), (8, 2, 2), (16, 2, 3)];
 
 fn unmap(space: &Space, first: u64, pages: u64) {
     let unmapped = space.lock().unmap(at(first), pages * PAGE, drop);

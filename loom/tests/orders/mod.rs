@@ -20,14 +20,20 @@ pub(crate) fn body<W>(run: impl FnOnce(&W) + 'static) -> Body<W> {
 ///
 /// Loom explores from the order that it meets first, and goes back only to the last access of a
 /// word that conflicts with the present one. So its coverage depends on that order.
-pub(crate) fn model<W: 'static, const N: usize>(make: fn() -> Start<W, N>, at_the_end: fn(&W)) {
-    explore(&loom::model::Builder::new(), make, at_the_end);
+pub(crate) fn model<W: 'static, const N: usize>(
+    make: impl Fn() -> Start<W, N> + Copy + Send + Sync + 'static,
+    at_the_end: fn(&W),
+) {
+    let mut builder = loom::model::Builder::new();
+    // Some models take more steps than loom expects.
+    builder.max_branches = 100_000;
+    explore(&builder, make, at_the_end);
 }
 
 /// The same with the settings of `builder`.
 pub(crate) fn explore<W: 'static, const N: usize>(
     builder: &loom::model::Builder,
-    make: fn() -> Start<W, N>,
+    make: impl Fn() -> Start<W, N> + Copy + Send + Sync + 'static,
     at_the_end: fn(&W),
 ) {
     for order in orders(N) {
