@@ -22,7 +22,6 @@ pub enum Exit {
 
 impl Exit {
     /// Returns the exit code of the process.
-    #[must_use]
     pub fn code(self) -> u8 {
         match self {
             Exit::Done => 0,
@@ -51,7 +50,6 @@ pub struct Error {
 
 impl Error {
     /// Returns an error of bad usage or bad input.
-    #[must_use]
     pub fn usage(message: impl Into<String>) -> Error {
         Error {
             exit: Exit::Usage,
@@ -60,7 +58,6 @@ impl Error {
     }
 
     /// Returns an error of work that was begun and failed.
-    #[must_use]
     pub fn failed(message: impl Into<String>) -> Error {
         Error {
             exit: Exit::Failed,
@@ -70,7 +67,6 @@ impl Error {
 }
 
 /// Returns the system's error message without its number.
-#[must_use]
 pub fn cause(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()

@@ -72,7 +72,6 @@ pub enum NoVerbs {}
 
 impl Program<NoVerbs> {
     /// Returns a program with experiments and the lab's own verbs.
-    #[must_use]
     pub fn new(experiments: Vec<Experiment>) -> Self {
         Self {
             experiments,
@@ -106,7 +105,6 @@ impl Subcommand for NoVerbs {
 }
 
 /// The whole `fn main` of a program.
-#[must_use]
 pub fn main<X: Subcommand>(program: &Program<X>) -> ExitCode {
     match cli::Cli::<X>::try_parse() {
         Ok(cli) => run(cli, program),

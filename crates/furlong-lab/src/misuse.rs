@@ -12,7 +12,6 @@ use crate::error::{Error, Exit};
 use crate::talk;
 
 /// Prints the error, or the requested text: help and version are not errors.
-#[must_use]
 pub fn say<X: Subcommand>(refused: &clap::Error) -> ExitCode {
     match refused.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {

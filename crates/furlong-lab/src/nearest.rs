@@ -5,7 +5,6 @@ use crate::error::Error;
 
 /// Returns the known name nearest to `name`, if it is near enough to have been meant, or the only
 /// one that begins with it.
-#[must_use]
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let mut longer = known
         .iter()
@@ -22,7 +21,6 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
 const LISTED: usize = 24;
 
 /// Formats an error: "unknown workload `plian`: did you mean `plain`? There are: plain, ins".
-#[must_use]
 pub fn unknown(kind: &str, name: &str, known: &[&str]) -> Error {
     let there = match known.len() {
         0 => "none".to_owned(),

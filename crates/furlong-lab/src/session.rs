@@ -119,7 +119,6 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the schedule.
-    #[must_use]
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }

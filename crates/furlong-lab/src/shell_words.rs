@@ -36,7 +36,6 @@ const SHELL_ONLY: &str = "|&;<>()$`*?[]{}~#!\n";
 /// assert_eq!(split("grep -c 'two words' file"), words(&["grep", "-c", "two words", "file"]));
 /// assert_eq!(split("ls | wc -l"), Line::NeedsShell("|".into()));
 /// ```
-#[must_use]
 pub fn split(text: &str) -> Line {
     let mut words = Vec::new();
     let mut rest = text.chars().peekable();

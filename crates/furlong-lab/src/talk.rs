@@ -58,7 +58,6 @@ pub fn data(text: &str) -> Result<(), Error> {
 }
 
 /// True if stdout may have colour: it is a terminal, and colour was not turned off.
-#[must_use]
 pub fn colour() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     io::stdout().is_terminal()

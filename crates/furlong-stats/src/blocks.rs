@@ -23,14 +23,12 @@ fn there(value: Option<&Option<f64>>) -> Option<f64> {
 }
 
 /// The values that are not missing.
-#[must_use]
 pub fn present(samples: &[Option<f64>]) -> Vec<f64> {
     samples.iter().filter_map(|v| there(Some(v))).collect()
 }
 
 impl Blocks {
     /// Leaves out every block with a missing value.
-    #[must_use]
     pub fn of(
         baseline: &[Option<f64>],
         control: Option<&[Option<f64>]>,
@@ -51,7 +49,6 @@ impl Blocks {
     }
 
     /// Number of blocks.
-    #[must_use]
     pub fn n(&self) -> usize {
         self.arm.len()
     }
@@ -65,7 +62,6 @@ impl Blocks {
     }
 
     /// The logarithmic scale if every value is positive, otherwise that of differences.
-    #[must_use]
     pub fn scale(&self) -> Scale {
         if self.all().all(|v| v > 0.0) {
             Scale::Log
@@ -75,14 +71,12 @@ impl Blocks {
     }
 
     /// True if the arms are constants: then there is nothing to test.
-    #[must_use]
     pub fn is_constant(&self) -> bool {
         let constant = |values: &[f64]| values.windows(2).all(|pair| pair[0] == pair[1]);
         constant(&self.baseline) && constant(&self.control) && constant(&self.arm)
     }
 
     /// Arm minus the mean of baseline and control, one per block.
-    #[must_use]
     pub fn effects(&self) -> Vec<f64> {
         let unit = self.unit();
         self.triples()
@@ -94,7 +88,6 @@ impl Blocks {
     }
 
     /// Control minus baseline, one per block.
-    #[must_use]
     pub fn control_effects(&self) -> Vec<f64> {
         let unit = self.unit();
         self.triples()
@@ -107,13 +100,11 @@ impl Blocks {
 
     /// True if the baseline's mean is zero: differences are then relative to the mean of all
     /// absolute values.
-    #[must_use]
     pub fn from_zero(&self) -> bool {
         self.baseline_mean() == 0.0 && self.all().any(|v| v != 0.0)
     }
 
     /// The least possible effect: if no value is negative, that of an arm at zero.
-    #[must_use]
     pub fn least_effect(&self) -> f64 {
         match self.unit() {
             Some(unit) if self.all().all(|v| v >= 0.0) => -self.baseline_mean() / unit,

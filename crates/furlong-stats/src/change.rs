@@ -45,7 +45,6 @@ pub struct Change {
 /// # Source
 ///
 /// Simulated (see the test): fewer than 1 % of white-noise series of 6 to 200 values have a change.
-#[must_use]
 pub fn p_max(n: usize) -> f64 {
     0.02 / n as f64
 }
@@ -59,13 +58,11 @@ pub fn p_max(n: usize) -> f64 {
 /// # Cost
 ///
 /// O(n²) per split.
-#[must_use]
 pub fn changes(values: &[f64]) -> Vec<Change> {
     changes_within(values, p_max(values.len()))
 }
 
 /// The same with a bound given by the caller.
-#[must_use]
 pub fn changes_within(values: &[f64], p_max: f64) -> Vec<Change> {
     let mut splits = vec![];
     bisect(values, 0, p_max * WEAK, &mut splits);

@@ -83,7 +83,6 @@ pub struct Evidence {
 
 impl Evidence {
     /// The evidence from at least one block; otherwise `None`.
-    #[must_use]
     pub fn of(
         question: &Question<'_>,
         blocks: &Blocks,
@@ -131,26 +130,22 @@ impl Evidence {
     }
 
     /// An interval in per cent, without its impossible part.
-    #[must_use]
     pub fn pct(&self, interval: [f64; 2]) -> [f64; 2] {
         pct(self.scale, self.least, interval)
     }
 
     /// True if it takes part in adjustments: a constant is not tested.
-    #[must_use]
     pub fn is_tested(&self) -> bool {
         self.effect.is_some() && !self.constant
     }
 
     /// One-sided p of the best claim it could make.
-    #[must_use]
     pub fn best_p(&self) -> f64 {
         self.effect.map_or(1.0, |effect| self.rule.best_p(&effect))
     }
 
     /// Decides at a level such as 0.95. `family` is the number of comparisons in the adjustment, 1
     /// without one.
-    #[must_use]
     pub fn decided(mut self, level: f64, family: usize) -> Comparison {
         let Some(effect) = self.effect else {
             self.comparison.reason = Some(self.reason(Verdict::Inconclusive));
@@ -234,7 +229,6 @@ fn pct(scale: Scale, least: f64, interval: [f64; 2]) -> [f64; 2] {
 }
 
 /// A comparison of exact values; `None` if they cannot be matched.
-#[must_use]
 pub fn exact(question: &Question<'_>, a: &[f64], b: &[f64]) -> Option<Comparison> {
     let fact = exact::compare(a, b, question.margin_pct, question.better)?;
     let mut comparison = question.blank(a.len().max(b.len()), fact.effect_pct);

@@ -24,7 +24,6 @@ pub struct Floor {
 impl Floor {
     /// The control fails if it differs from the baseline by more than chance and by more than half
     /// a margin. A lesser difference could not turn a verdict over, however certain it is.
-    #[must_use]
     pub fn check(&self, margin_pct: f64) -> Check {
         let matters = self.off > self.scale.distance(margin_pct) / 2.0;
         match matters && self.p < FAILED_P {
@@ -38,7 +37,6 @@ impl Floor {
 /// than two.
 ///
 /// It is the larger of the control's absolute mean and the half width of its 95 % interval.
-#[must_use]
 pub fn floor(differences: &[f64], scale: Scale) -> Option<Floor> {
     let control = Paired::of(differences)?;
     let off = control.mean.abs();
@@ -56,7 +54,6 @@ pub const RUNS_MIN: usize = 20;
 
 /// The historic noise of a workload on this machine: the 95th percentile of the absolute means of
 /// the stored runs' controls, in their unit. `None` with fewer than [`RUNS_MIN`] runs.
-#[must_use]
 pub fn historic(means: &[f64]) -> Option<f64> {
     let mut off: Vec<f64> = means.iter().map(|mean| mean.abs()).collect();
     off.sort_by(f64::total_cmp);

@@ -36,7 +36,6 @@ fn change(a: f64, b: f64) -> (f64, Scale) {
 
 /// Compares `b` with the baseline `a`: one value each, or one per input in the same order. `None`
 /// if they cannot be matched or a value is not finite.
-#[must_use]
 pub fn compare(a: &[f64], b: &[f64], margin_pct: f64, better: Better) -> Option<Fact> {
     let n = a.len().max(b.len());
     let matched = n > 0 && [a.len(), b.len()].iter().all(|&len| len == n || len == 1);

@@ -13,7 +13,6 @@ use super::distribution::normal_upper;
 /// # Source
 ///
 /// Wilson, JASA 1927.
-#[must_use]
 pub fn interval(found: u64, all: u64, level: f64) -> [f64; 2] {
     let (n, z) = (all as f64, normal_upper((1.0 - level) / 2.0));
     let share = found as f64 / n;

@@ -161,7 +161,6 @@ pub enum Better {
 
 impl Better {
     /// The direction of an effect with this interval; `None` if it includes no effect.
-    #[must_use]
     pub fn direction(self, [low, high]: [f64; 2]) -> Option<Direction> {
         match (self, low > 0.0, high < 0.0) {
             (Better::Lower, true, _) | (Better::Higher, _, true) => Some(Direction::Worse),
@@ -212,7 +211,6 @@ impl WorkloadResult {
     /// # Shapes
     ///
     /// `metrics` are in the declared order.
-    #[must_use]
     pub fn primary<'a>(&self, metrics: &[(&'a str, &'a Metric)]) -> Option<(&'a str, &'a Metric)> {
         let marked = metrics.iter().find(|(_, metric)| metric.primary);
         let marked = marked.or(metrics.first())?;
@@ -291,7 +289,6 @@ pub struct Control {
 
 impl Control {
     /// A control before the first block.
-    #[must_use]
     pub fn blank() -> Control {
         Control {
             samples: vec![],
@@ -473,7 +470,6 @@ impl Verdict {
     ];
 
     /// The number of occurrences of each verdict among these, in that order, without zeros.
-    #[must_use]
     pub fn tally(all: &[Verdict]) -> Vec<(Verdict, usize)> {
         let count = |verdict| all.iter().filter(|one| **one == verdict).count();
         let counted = Verdict::ALL.map(|verdict| (verdict, count(verdict)));

@@ -25,7 +25,6 @@ pub enum Scale {
 
 impl Scale {
     /// Its name in the result file.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Log => "log",
@@ -34,7 +33,6 @@ impl Scale {
     }
 
     /// A percentage, such as a margin, as a distance from no effect.
-    #[must_use]
     pub fn distance(self, pct: f64) -> f64 {
         match self {
             Self::Log => (pct / 100.0).ln_1p(),
@@ -43,7 +41,6 @@ impl Scale {
     }
 
     /// An effect in per cent.
-    #[must_use]
     pub fn pct(self, effect: f64) -> f64 {
         match self {
             Self::Log => 100.0 * effect.exp_m1(),
@@ -91,7 +88,6 @@ impl Rule {
 
     /// The verdict on an interval of the effect from `n` blocks. Only the margin counts: the
     /// interval contains the noise already.
-    #[must_use]
     pub fn decide(&self, interval: [f64; 2], n: usize) -> Verdict {
         if !self.allows(n) {
             return Verdict::Inconclusive;
@@ -106,7 +102,6 @@ impl Rule {
 
     /// The direction of an effect whose interval, from `n` blocks, excludes no effect. It is known
     /// before its size is: also without a verdict, though never without a control that passed.
-    #[must_use]
     pub fn direction(&self, interval: [f64; 2], n: usize) -> Option<Direction> {
         self.better.direction(interval).filter(|_| self.allows(n))
     }
@@ -124,7 +119,6 @@ impl Rule {
     }
 
     /// One-sided p of the best claim that could be made: keep, revert or equivalent.
-    #[must_use]
     pub fn best_p(&self, effect: &Paired) -> f64 {
         let beyond = effect
             .p_above(self.margin)
@@ -134,7 +128,6 @@ impl Rule {
 }
 
 /// Non-inferiority: true if no part of the interval is worse than the margin.
-#[must_use]
 pub fn no_worse(interval: [f64; 2], margin: f64, better: Better) -> bool {
     match better {
         Better::Lower => interval[1] < margin,
@@ -155,7 +148,6 @@ pub enum Gate {
 
 /// Compares an interval of an effect with the limit of a promise, both in per cent. A ratio of at
 /// most 0.5 is an effect of at most -50.
-#[must_use]
 pub fn gate(interval_pct: [f64; 2], limit_pct: f64, better: Better) -> Gate {
     let [best, worst] = match better {
         Better::Lower => [interval_pct[0] - limit_pct, interval_pct[1] - limit_pct],

@@ -31,7 +31,6 @@ pub fn forget(warnings: &mut Vec<String>) {
 }
 
 /// All warnings about a workload that has its comparisons.
-#[must_use]
 pub fn of(workload: &WorkloadResult, metrics: &[(&str, &Metric)]) -> Vec<String> {
     let mut found = vec![];
     // The blocks of several machines are not a series, and their values differ.

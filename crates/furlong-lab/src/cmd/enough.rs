@@ -32,7 +32,6 @@ pub struct Enough {
 
 impl Enough {
     /// Returns the default maximum of blocks, if these options decide the end.
-    #[must_use]
     pub fn customary_blocks(&self) -> Option<u32> {
         match self.until {
             Some(_) => Some(UNTIL_BLOCKS),
@@ -41,7 +40,6 @@ impl Enough {
     }
 
     /// Returns the rule of these options for a number of blocks.
-    #[must_use]
     pub fn rule(&self, blocks: u32) -> Stopping {
         match self.until {
             Some(half_width_pct) => Stopping::Width { half_width_pct },

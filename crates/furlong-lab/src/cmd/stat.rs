@@ -101,7 +101,6 @@ pub struct Args {
 }
 
 /// Executes the verb, with data on standard output and errors on standard error.
-#[must_use]
 pub fn run(args: &Args) -> ExitCode {
     match perform(args, &mut BufWriter::new(io::stdout().lock())) {
         Ok(()) => ExitCode::SUCCESS,

@@ -24,7 +24,6 @@ const FAST_CLOCKS: [&str; 5] = [
 ];
 
 /// Returns all checks that need no measuring. `since` is an earlier processor time.
-#[must_use]
 pub fn all(files: &Files, since: Option<CpuTime>) -> Vec<Finding> {
     let machine = files.machine();
     let mut findings = vec![

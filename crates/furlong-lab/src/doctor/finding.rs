@@ -33,19 +33,16 @@ pub struct Finding {
 
 impl Finding {
     /// Returns a finding of a good condition.
-    #[must_use]
     pub fn good(subject: &str, text: impl Into<String>) -> Self {
         Self::new(subject, State::Good, text.into(), None)
     }
 
     /// Returns a finding of a bad condition.
-    #[must_use]
     pub fn bad(subject: &str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::new(subject, State::Bad, text.into(), Some(remedy.into()))
     }
 
     /// Returns a finding of a condition that the machine does not report.
-    #[must_use]
     pub fn unknown(subject: &str, remedy: &str) -> Self {
         let text = "this machine does not report it".to_owned();
         Self::new(subject, State::Unknown, text, Some(remedy.to_owned()))

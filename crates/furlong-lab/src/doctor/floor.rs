@@ -117,7 +117,6 @@ impl Floor {
     }
 
     /// Returns the result as a finding.
-    #[must_use]
     pub fn finding(&self) -> Finding {
         const SUBJECT: &str = "noise floor";
         let text = format!(

@@ -41,7 +41,6 @@ const OVER: [&str; 10] = [
 
 impl Task {
     /// True if it runs or will run.
-    #[must_use]
     pub fn is_active(&self) -> bool {
         !OVER.contains(&self.state.as_str()) && !self.is_stuck()
     }
@@ -52,7 +51,6 @@ impl Task {
     }
 
     /// True if Slurm reports that it did all of its work.
-    #[must_use]
     pub fn is_completed(&self) -> bool {
         self.state == "COMPLETED"
     }
@@ -63,7 +61,6 @@ impl Task {
 /// # Shapes
 ///
 /// `prepare` and `blocks` are the names of the run's jobs.
-#[must_use]
 pub fn queue(text: &str, prepare: &str, blocks: &str) -> Vec<Task> {
     let task = |line: &str| {
         let columns: Vec<&str> = line.split('|').collect();
@@ -82,7 +79,6 @@ pub fn queue(text: &str, prepare: &str, blocks: &str) -> Vec<Task> {
 }
 
 /// Parses the output of `sacct`.
-#[must_use]
 pub fn account(text: &str, prepare: &str, blocks: &str) -> Vec<Task> {
     let task = |line: &str| {
         let columns: Vec<&str> = line.split('|').collect();
@@ -119,7 +115,6 @@ fn some(column: &str) -> Option<String> {
 }
 
 /// Returns each task once: the one that was submitted last.
-#[must_use]
 pub fn latest(mut tasks: Vec<Task>) -> Vec<Task> {
     tasks.sort_by_key(|task| (task.step, task.job));
     tasks.reverse();
@@ -129,7 +124,6 @@ pub fn latest(mut tasks: Vec<Task>) -> Vec<Task> {
 }
 
 /// Returns the most informative line of the error messages of a program of Slurm.
-#[must_use]
 pub fn complaint(stderr: &str) -> String {
     let lines: Vec<&str> = stderr
         .lines()

@@ -32,7 +32,6 @@ impl fmt::Display for Step {
 
 impl Step {
     /// Returns the steps of a schedule, in the order in which they can be done.
-    #[must_use]
     pub fn all(schedule: &Schedule) -> Vec<Self> {
         let workloads = schedule
             .experiments
@@ -51,7 +50,6 @@ impl Step {
 }
 
 /// Estimates the time of all blocks of a number, in seconds. Used only for the time left.
-#[must_use]
 pub fn guess_s(schedule: &Schedule, step: Step) -> f64 {
     let Step::Block(number) = step else {
         return 0.0;
@@ -67,7 +65,6 @@ pub fn guess_s(schedule: &Schedule, step: Step) -> f64 {
 }
 
 /// True if something is counted or calibrated before the blocks.
-#[must_use]
 pub fn is_prepared(schedule: &Schedule) -> bool {
     let counts = matches!(schedule.counters, Counters::Callgrind | Counters::Cachesim);
     let mut entries = schedule.experiments.iter();
@@ -82,7 +79,6 @@ pub fn is_prepared(schedule: &Schedule) -> bool {
 
 /// Returns the reason why nodes without knowledge of each other cannot share a schedule, if there
 /// is one.
-#[must_use]
 pub fn obstacle(schedule: &Schedule) -> Option<&'static str> {
     let workloads = schedule
         .experiments

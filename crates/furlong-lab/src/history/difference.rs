@@ -54,7 +54,6 @@ pub struct Differences {
 }
 
 /// Compares `after` with `before`.
-#[must_use]
 pub fn differences(before: &ResultFile, after: &ResultFile, metric: Option<&str>) -> Differences {
     let mut all = Differences::default();
     for later in &after.experiments {

@@ -9,7 +9,6 @@ use crate::report::sheet::{Grid, Sheet};
 use crate::report::wording::word;
 
 /// Two runs compared.
-#[must_use]
 pub fn page(before: &Run, after: &Run, all: &Differences) -> Sheet {
     let mut sheet = Sheet::new(format!("Run {} against {}", after.id, before.id));
     let mut runs = Grid::new(&["run", "began", "version", "tag", "host", "kernel"]);

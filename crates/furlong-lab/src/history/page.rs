@@ -15,7 +15,6 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 const DRAWN: usize = 24;
 
 /// The runs of a machine, one row each.
-#[must_use]
 pub fn runs(listed: &[Listed]) -> Grid {
     let mut grid = Grid::new(&["run", "began", "", "profile", "experiments", "tag", "note"]);
     for run in listed {
@@ -50,7 +49,6 @@ fn shortened(names: &str) -> String {
 }
 
 /// The whole page.
-#[must_use]
 pub fn page(history: &History) -> Sheet {
     let Machine {
         class,

@@ -71,7 +71,6 @@ pub struct Step {
 
 impl Step {
     /// The change, in per cent of the level before.
-    #[must_use]
     pub fn pct(&self) -> f64 {
         100.0 * (self.after / self.before - 1.0)
     }
@@ -90,7 +89,6 @@ const RUNS_OWN: [&str; 7] = [
 
 impl Series {
     /// The changes by more than the metric's margin; for an exact metric, all changes.
-    #[must_use]
     pub fn steps(&self) -> Vec<Step> {
         let values: Vec<f64> = self.points.iter().map(|point| point.value).collect();
         let mut steps = match self.about.kind {
@@ -136,7 +134,6 @@ fn exact_steps(values: &[f64]) -> Vec<Step> {
 /// # Shapes
 ///
 /// `metric` selects the metric; otherwise it is each workload's primary one.
-#[must_use]
 pub fn series(past: &[Saved], metric: Option<&str>) -> Vec<Series> {
     let mut found: Vec<Series> = vec![];
     // The latest run defines the series: one that it lacks has ended.

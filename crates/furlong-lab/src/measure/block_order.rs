@@ -31,7 +31,6 @@ impl BlockOrder {
     /// # Shapes
     ///
     /// `places` is the number of processes in the block; `number` is the block's own.
-    #[must_use]
     pub fn new(
         seed: u64,
         experiment: &str,

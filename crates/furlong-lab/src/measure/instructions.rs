@@ -70,7 +70,6 @@ pub fn of_commands(
 }
 
 /// Returns the metrics of [`of_commands`].
-#[must_use]
 pub fn metrics_of_commands(caches: bool) -> Vec<MetricPlan> {
     let about = "instructions outside the kernel of all processes of the command, by callgrind";
     let mut metrics = vec![metric(INSTRUCTIONS, about)];

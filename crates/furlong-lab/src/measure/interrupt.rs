@@ -51,7 +51,6 @@ impl Interrupt {
     }
 
     /// Returns the exit code of a run that a signal ended.
-    #[must_use]
     pub fn signal(&self) -> Option<Exit> {
         // Relaxed: the number carries no other data with it.
         match self.0.signal.load(Ordering::Relaxed) {

@@ -21,7 +21,6 @@ pub struct Progress {
 
 impl Progress {
     /// Returns a bar on stderr, or none if stderr is no terminal or the user wants none.
-    #[must_use]
     pub fn new(voice: Voice, schedule: &Schedule) -> Progress {
         if voice != Voice::Normal || !io::stderr().is_terminal() {
             return Progress::hidden();
@@ -40,7 +39,6 @@ impl Progress {
     }
 
     /// Returns a hidden bar.
-    #[must_use]
     pub fn hidden() -> Progress {
         Progress::with(ProgressBar::hidden())
     }
@@ -53,7 +51,6 @@ impl Progress {
     }
 
     /// True if nobody sees it.
-    #[must_use]
     pub fn is_hidden(&self) -> bool {
         self.bar.is_hidden()
     }

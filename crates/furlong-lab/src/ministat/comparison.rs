@@ -37,7 +37,6 @@ pub enum Test {
 
 impl Test {
     /// Its name in front of a p.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Welch => "Welch",

@@ -15,7 +15,6 @@ pub(crate) fn unusable(name: &OsStr, why: impl fmt::Display) -> Error {
 }
 
 /// Text from a file or a command line, safe to show on a terminal.
-#[must_use]
 pub fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.chars()
@@ -30,7 +29,6 @@ pub fn shown(bytes: &[u8]) -> String {
 }
 
 /// The beginning of a word, safe to show on a terminal.
-#[must_use]
 pub(super) fn shortened(word: &[u8]) -> String {
     let text = shown(word);
     if text.chars().count() <= SHOWN_CHARS {

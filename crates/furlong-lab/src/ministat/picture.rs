@@ -84,7 +84,6 @@ impl<'a> Figure<'a> {
 
 impl Picture {
     /// A corrected picture with separate bars.
-    #[must_use]
     pub const fn new(width: usize) -> Self {
         Self {
             width,
@@ -103,7 +102,6 @@ impl Picture {
     /// let text = Picture::new(40).render(&[('x', &[1.0, 1.0, 4.0]), ('+', &[2.0, 3.0, 5.0])]);
     /// assert_eq!(text.lines().count(), 7);
     /// ```
-    #[must_use]
     pub fn render(&self, sets: &[(char, &[f64])]) -> String {
         let figures: Option<Vec<_>> = sets.iter().map(|&(s, v)| Figure::of(s, v)).collect();
         let drawing = match figures {
@@ -135,7 +133,6 @@ impl Picture {
 }
 
 /// The symbol of a place that several sets share: it is not among `symbols`.
-#[must_use]
 pub fn overlap_symbol(symbols: impl IntoIterator<Item = char>) -> char {
     if symbols.into_iter().any(|symbol| symbol == '*') {
         '&'

@@ -21,7 +21,6 @@ const MANY: usize = 100;
 const ALARM_P: f64 = 0.01;
 
 /// A p in the usual notation, without the zero before the point.
-#[must_use]
 pub(crate) fn p_text(p: f64) -> String {
     if p < 1e-4 {
         return general(p, 2);

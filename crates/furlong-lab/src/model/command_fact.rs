@@ -27,7 +27,6 @@ pub struct CommandFact {
 
 impl CommandFact {
     /// Reads the commands from the parameters of a workload; older records have none.
-    #[must_use]
     pub fn of(params: &BTreeMap<String, Value>) -> BTreeMap<String, CommandFact> {
         let fact = params.get(COMMANDS);
         let read = fact.map(|fact| BTreeMap::deserialize(fact).unwrap_or_default());

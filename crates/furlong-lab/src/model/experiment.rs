@@ -42,7 +42,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// Returns the report of timed operations.
-    #[must_use]
     pub fn new<'a>(
         operations: u64,
         timed: Duration,
@@ -86,7 +85,6 @@ impl Workload {
     }
 
     /// Returns a failure that names the workload.
-    #[must_use]
     pub fn wrong(&self, why: impl Display) -> Failure {
         Failure(format!("`{}`: {why}", self.name))
     }
@@ -115,7 +113,6 @@ pub struct Arm {
 
 impl Arm {
     /// An arm that can run every workload.
-    #[must_use]
     pub const fn new(name: &'static str, run: ArmFn) -> Self {
         Self {
             name,
@@ -144,7 +141,6 @@ impl Experiment {
     ///
     /// # Panics
     /// If the plan contradicts itself. A test parses all of them.
-    #[must_use]
     pub fn compiled_in(plan: &str, arms: Vec<Arm>) -> Self {
         Self {
             plan: Plan::compiled_in(plan),
@@ -157,7 +153,6 @@ impl Experiment {
     ///
     /// # Panics
     /// If the plan has no such workload.
-    #[must_use]
     pub fn request(&self, workload: &str, operations: u64, exact: bool) -> Request {
         let workload = self.plan.workload(workload).expect("the plan has it");
         Request {
@@ -169,7 +164,6 @@ impl Experiment {
     }
 
     /// Returns the arm of that name.
-    #[must_use]
     pub fn arm(&self, name: &str) -> Option<&Arm> {
         self.arms.iter().find(|arm| arm.name == name)
     }

@@ -40,7 +40,6 @@ impl Profile {
     const ALL: [Self; 4] = [Self::Smoke, Self::Tour, Self::Quick, Self::Full];
 
     /// Returns its name on the command line and in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Profile::Smoke => "smoke",
@@ -151,13 +150,11 @@ impl Plan {
     ///
     /// # Panics
     /// If the plan contradicts itself. A test parses all of them.
-    #[must_use]
     pub fn compiled_in(text: &str) -> Plan {
         Plan::parse(text).unwrap_or_else(|wrong| panic!("{wrong}"))
     }
 
     /// Returns the number of blocks of each workload under a profile.
-    #[must_use]
     pub fn blocks(&self, profile: Profile) -> u32 {
         match profile {
             Profile::Smoke => 3,
@@ -168,7 +165,6 @@ impl Plan {
     }
 
     /// Returns the wanted seconds of the timed region of a sample.
-    #[must_use]
     pub fn batch_s(&self, profile: Profile) -> f64 {
         let default = match profile {
             Profile::Smoke => SMOKE_BATCH_S,
@@ -179,7 +175,6 @@ impl Plan {
     }
 
     /// Returns the operations of a process that counts exact metrics.
-    #[must_use]
     pub fn exact_operations(&self, profile: Profile) -> u64 {
         match profile {
             Profile::Smoke => self.exact_operations.min(SMOKE_EXACT_OPERATIONS),
@@ -188,7 +183,6 @@ impl Plan {
     }
 
     /// Returns the workload of that name, as declared.
-    #[must_use]
     pub fn workload(&self, name: &str) -> Option<&Workload> {
         self.workloads.iter().find(|workload| workload.name == name)
     }
@@ -300,7 +294,6 @@ pub struct MetricPlan {
 
 impl MetricPlan {
     /// Returns it as the record stores it.
-    #[must_use]
     pub fn metric(&self, primary: bool) -> Metric {
         Metric {
             unit: self.unit.clone(),
@@ -347,13 +340,11 @@ pub struct Workload {
 
 impl Workload {
     /// True if it has this metric of the plan.
-    #[must_use]
     pub fn has(&self, metric: &str) -> bool {
         self.metrics.is_empty() || self.metrics.iter().any(|name| name == metric)
     }
 
     /// Returns a copy with the parameters of a profile.
-    #[must_use]
     pub fn under(&self, profile: Profile) -> Workload {
         let mut resolved = self.clone();
         let smoke = std::mem::take(&mut resolved.smoke);

@@ -134,13 +134,11 @@ const STARTUP_S: f64 = 0.1;
 
 impl ScheduledWorkload {
     /// True if the arm can run it.
-    #[must_use]
     pub fn has(&self, arm: &str) -> bool {
         !self.na.contains_key(arm)
     }
 
     /// Returns the rule that ends it, as scheduled.
-    #[must_use]
     pub fn stopping(&self) -> Stopping {
         let stored = self.facts.get(STOPPING).cloned();
         let read = |value| serde_json::from_value(value).ok();
@@ -148,14 +146,12 @@ impl ScheduledWorkload {
     }
 
     /// Returns the number of blocks before which it does not end; 0 unless the user gave one.
-    #[must_use]
     pub fn min_blocks(&self) -> u32 {
         let min = self.facts.get(MIN_BLOCKS).and_then(Value::as_u64);
         min.map_or(0, |min| u32::try_from(min).unwrap_or(u32::MAX))
     }
 
     /// Estimates the length of a sample, in seconds.
-    #[must_use]
     pub fn guess_s(&self) -> f64 {
         STARTUP_S
             + match self.batch {
@@ -167,7 +163,6 @@ impl ScheduledWorkload {
 
 impl Schedule {
     /// Returns the time after which a timed sample has failed.
-    #[must_use]
     pub fn patience(&self, scheduled: &ScheduledWorkload) -> Duration {
         let default = match scheduled.batch {
             Batch::Seconds(seconds) => 60.0 + 60.0 * seconds,
@@ -177,13 +172,11 @@ impl Schedule {
     }
 
     /// Returns the time after which a process that calibrates or counts has failed.
-    #[must_use]
     pub fn long_patience(&self) -> Duration {
         Duration::from_secs_f64(self.timeout_s.unwrap_or(PATIENCE_S))
     }
 
     /// Returns the result before anything is measured: every workload, no blocks.
-    #[must_use]
     pub fn blank(&self, run: Run) -> ResultFile {
         let experiments = self
             .experiments
@@ -200,7 +193,6 @@ impl Schedule {
 
 impl ScheduledExperiment {
     /// Returns the arms that can run a workload, its baseline first.
-    #[must_use]
     pub fn runners<'a>(&'a self, scheduled: &ScheduledWorkload) -> Vec<&'a str> {
         let names = self.arms.iter().map(String::as_str);
         names.filter(|arm| scheduled.has(arm)).collect()
@@ -208,7 +200,6 @@ impl ScheduledExperiment {
 
     /// Returns the processes of a block: the arms that can run a workload, its baseline first, then
     /// the control. A single arm is compared with nothing and has no control.
-    #[must_use]
     pub fn processes<'a>(&'a self, scheduled: &ScheduledWorkload) -> Vec<&'a str> {
         let mut names = self.runners(scheduled);
         names.extend((self.arms.len() > 1).then_some(CONTROL));

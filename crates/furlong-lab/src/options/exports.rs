@@ -30,7 +30,6 @@ pub struct Exports {
 
 impl Exports {
     /// Adds these exports to the requested reports.
-    #[must_use]
     pub fn with(&self, targets: Targets) -> Targets {
         Targets {
             export_json: self.export_json.clone(),

@@ -61,7 +61,6 @@ const NONE: &str = "none";
 
 impl Reports {
     /// Returns the reports that were requested, by options or in the settings.
-    #[must_use]
     pub fn targets(&self, settings: &Settings) -> Targets {
         let first = |given: &Option<PathBuf>, default: &Option<PathBuf>| {
             let path = given.clone().or_else(|| default.clone());
@@ -78,7 +77,6 @@ impl Reports {
     }
 
     /// True if the user gave `--html none`.
-    #[must_use]
     pub fn no_html(&self, settings: &Settings) -> bool {
         let path = self.html.as_ref().or(settings.html.as_ref());
         path.is_some_and(|path| path.as_os_str() == NONE)
@@ -105,7 +103,6 @@ pub struct Showing {
 
 impl Showing {
     /// Combines these options with the settings and `--fail-on`.
-    #[must_use]
     pub fn options<'a>(&'a self, settings: &'a Settings, fail_on: &[FailOn]) -> Options<'a> {
         Options {
             settings,
@@ -166,7 +163,6 @@ pub struct Words {
 
 impl Marks {
     /// Returns the words, from the options or the settings.
-    #[must_use]
     pub fn words(&self, settings: &Settings) -> Words {
         let first = |given: &Option<String>, default: &Option<String>| {
             given.clone().or_else(|| default.clone())
@@ -191,7 +187,6 @@ pub struct Database {
 impl Database {
     /// Returns its location, from the option or the settings. `None` if no record is wanted, or if
     /// neither an option nor a home directory gives a location.
-    #[must_use]
     pub fn location(&self, settings: &Settings) -> Option<Location> {
         match self.db.as_ref().or(settings.db.as_ref()) {
             Some(path) if path.as_os_str() == NONE => None,
@@ -201,7 +196,6 @@ impl Database {
     }
 
     /// True if the user gave `--db none`.
-    #[must_use]
     pub fn none(&self, settings: &Settings) -> bool {
         let path = self.db.as_ref().or(settings.db.as_ref());
         path.is_some_and(|path| path.as_os_str() == NONE)
@@ -218,7 +212,6 @@ pub struct Talk {
 
 impl Talk {
     /// Returns the voice, from the option or the settings.
-    #[must_use]
     pub fn voice(self, settings: &Settings) -> Voice {
         if self.quiet || settings.quiet {
             Voice::Quiet

@@ -96,7 +96,6 @@ impl Settings {
     }
 
     /// Returns the verdicts that fail a command: the option, else the default here.
-    #[must_use]
     pub fn fail_on(&self, option: &[FailOn]) -> Vec<FailOn> {
         match option {
             [] => self.fail_on.clone().unwrap_or_default(),

@@ -8,7 +8,6 @@ use crate::error::{Error, cause};
 use crate::hash::fingerprint;
 
 /// Returns the version, with the commit if it is known.
-#[must_use]
 pub fn version() -> String {
     let version = env!("CARGO_PKG_VERSION");
     match option_env!("FURLONG_COMMIT") {
@@ -41,7 +40,6 @@ fn running() -> io::Result<PathBuf> {
 }
 
 /// Returns a fingerprint of the running executable. A run must not mix the figures of two binaries.
-#[must_use]
 pub fn binary() -> String {
     let bytes = running().and_then(fs::read);
     bytes.map_or_else(

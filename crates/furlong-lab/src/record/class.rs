@@ -27,7 +27,6 @@ pub fn class(text: &str) -> Result<String, String> {
 }
 
 /// Returns this machine, as one of a class if one is named.
-#[must_use]
 pub fn this_machine(class: Option<&str>) -> Machine {
     let machine = Files::default().machine();
     match class {
@@ -41,14 +40,12 @@ pub fn this_machine(class: Option<&str>) -> Machine {
 }
 
 /// True if a run's machine is `here`, also if the run counted it as one of a class.
-#[must_use]
 pub fn is_here(machine: &Machine, here: &Machine) -> bool {
     let properties = |of: &Machine| (of.host.clone(), of.kernel.clone(), of.cpu.clone());
     machine.id == here.id || (machine.class.is_some() && properties(machine) == properties(here))
 }
 
 /// Formats a machine for a message: its class, or its host and kernel.
-#[must_use]
 pub fn told(machine: &Machine) -> String {
     let Machine {
         class,

@@ -21,7 +21,6 @@ pub const CHARS_MAX: usize = 160;
 /// Returns the name of a comparison that the user gave none: its commands in order, quoted as on
 /// the command line. Blanks and quotes that mean the same give the same name. A name that would be
 /// too long ends with a hash of all of it.
-#[must_use]
 pub fn name_of(commands: &[String]) -> String {
     let normal = |command: &String| match split(command) {
         Line::Words(words) => {
@@ -44,7 +43,6 @@ pub fn name_of(commands: &[String]) -> String {
 
 /// Returns an experiment as it is stored: a comparison from before they had names gets the one of
 /// its commands, if it has them.
-#[must_use]
 pub fn named(experiment: &ExperimentResult) -> ExperimentResult {
     let mut experiment = experiment.clone();
     if experiment.name == COMPARE && experiment.comparison.is_none() {

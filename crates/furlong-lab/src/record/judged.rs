@@ -11,7 +11,6 @@ use furlong_stats::judge_together;
 /// # Shapes
 ///
 /// `margin_pct` overrides the declared margins.
-#[must_use]
 pub fn judged(result: &ResultFile, margin_pct: Option<f64>) -> ResultFile {
     let mut judged = result.clone();
     for experiment in &mut judged.experiments {

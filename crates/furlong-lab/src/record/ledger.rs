@@ -47,7 +47,6 @@ type Listener = Box<dyn FnMut(Line)>;
 impl Ledger {
     /// Returns a ledger of a result, blank or loaded from a store, that is kept in `store` from now
     /// on.
-    #[must_use]
     pub fn new(result: ResultFile, store: Option<Store>, voice: Voice) -> Ledger {
         Ledger {
             result,
@@ -64,25 +63,21 @@ impl Ledger {
     }
 
     /// Returns the result so far, without summaries and comparisons.
-    #[must_use]
     pub fn result(&self) -> &ResultFile {
         &self.result
     }
 
     /// True if the store has everything so far.
-    #[must_use]
     pub fn kept(&self) -> bool {
         self.store.is_some()
     }
 
     /// True if the store failed and has only a part of the result.
-    #[must_use]
     pub fn is_torn(&self) -> bool {
         self.lost
     }
 
     /// Returns the frozen number of operations.
-    #[must_use]
     pub fn operations(&self, place: Place) -> Option<u64> {
         self.workload(place).params.get(OPERATIONS)?.as_u64()
     }
@@ -105,7 +100,6 @@ impl Ledger {
     }
 
     /// Returns the names of the metrics of one kind, in their order.
-    #[must_use]
     pub fn metrics(&self, place: Place, kind: Kind) -> Vec<String> {
         let experiment = &self.result.experiments[place.experiment];
         let names = experiment.metric_order.iter();
@@ -117,7 +111,6 @@ impl Ledger {
 
     /// Returns the exact metrics that an arm still has to count on a workload. `counts` takes an
     /// arm and a metric, and is true if the arm counts it.
-    #[must_use]
     pub fn uncounted(&self, place: Place, counts: impl Fn(&str, &str) -> bool) -> Vec<String> {
         let workload = self.workload(place);
         let mut names = self.metrics(place, Kind::Exact);
@@ -187,7 +180,6 @@ impl Ledger {
     }
 
     /// True if a block is finished.
-    #[must_use]
     pub fn has_block(&self, place: Place, number: u32) -> bool {
         self.workload(place).blocks.contains(&number)
     }
@@ -207,7 +199,6 @@ impl Ledger {
     }
 
     /// Returns the arm (or the control) that failed in each of the last `blocks` blocks.
-    #[must_use]
     pub fn failing(&self, place: Place, blocks: usize) -> Option<String> {
         let sampled = self.metrics(place, Kind::Sampled);
         let workload = self.workload(place);
@@ -270,7 +261,6 @@ impl Ledger {
     }
 
     /// Returns a workload's result so far.
-    #[must_use]
     pub fn workload(&self, place: Place) -> &WorkloadResult {
         &self.result.experiments[place.experiment].workloads[place.workload]
     }

@@ -62,7 +62,6 @@ pub enum Line {
 
 impl Line {
     /// True if a result has the place that the line refers to.
-    #[must_use]
     pub fn fits(&self, result: &ResultFile) -> bool {
         let has = |place: &Place| {
             let experiment = result.experiments.get(place.experiment);

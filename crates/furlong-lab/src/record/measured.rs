@@ -37,7 +37,6 @@ pub struct Sample {
 
 impl Sample {
     /// Returns the sample of an outcome, with the requested metrics only.
-    #[must_use]
     pub fn taken(runner: &str, metrics: &[String], outcome: &Outcome) -> Sample {
         let value = |name: &String| Some((name.clone(), *outcome.metrics.get(name)?));
         Sample {
@@ -51,7 +50,6 @@ impl Sample {
     }
 
     /// Returns the sample of a process that failed.
-    #[must_use]
     pub fn missed(runner: &str, why: String) -> Sample {
         Sample {
             runner: runner.to_owned(),

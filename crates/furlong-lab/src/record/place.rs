@@ -21,13 +21,11 @@ const OTHERS: u32 = 0o077;
 
 /// Returns the directory `furlong` in the user's data directory by the XDG base directory rules: a
 /// relative `XDG_DATA_HOME` is ignored. `None` if there is no home directory either.
-#[must_use]
 pub fn data_dir() -> Option<PathBuf> {
     dir("XDG_DATA_HOME", ".local/share")
 }
 
 /// Returns the same in the user's cache directory, for data that can be made again.
-#[must_use]
 pub fn cache_dir() -> Option<PathBuf> {
     dir("XDG_CACHE_HOME", ".cache")
 }
@@ -69,7 +67,6 @@ fn narrow(path: &Path, mode: u32) {
 }
 
 /// Returns the permissions of something that others may use.
-#[must_use]
 pub fn open_to_others(path: &Path) -> Option<u32> {
     let mode = fs::metadata(path).ok()?.permissions().mode();
     (mode & OTHERS != 0).then_some(mode & 0o777)

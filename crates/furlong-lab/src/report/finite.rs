@@ -9,7 +9,6 @@ use crate::model::result::{
 };
 
 /// A copy in which every number is finite.
-#[must_use]
 pub fn finite(file: &ResultFile) -> ResultFile {
     let mut file = file.clone();
     let machine = &mut file.run.machine;

@@ -135,7 +135,6 @@ impl Scale {
     }
 
     /// The scale in a unit of time, if these are times; else as it is.
-    #[must_use]
     pub fn in_time(self, wanted: Option<TimeUnit>, values: impl IntoIterator<Item = f64>) -> Self {
         let size = |symbol: &str| TIME.iter().find(|(name, _)| *name == symbol);
         let Some((wanted, (_, own))) = wanted.zip(size(&self.unit)) else {

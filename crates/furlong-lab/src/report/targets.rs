@@ -51,7 +51,6 @@ pub struct Target<'a> {
 
 impl Target<'_> {
     /// True for standard output: messages must then go elsewhere.
-    #[must_use]
     pub fn is_stdout(&self) -> bool {
         is_stdout(self.path)
     }
@@ -113,7 +112,6 @@ impl Targets {
     }
 
     /// True if a report goes to standard output: messages must then go elsewhere.
-    #[must_use]
     pub fn uses_stdout(&self) -> bool {
         self.each().any(|(target, _)| target.is_stdout())
     }

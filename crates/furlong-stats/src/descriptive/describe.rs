@@ -41,7 +41,6 @@ pub struct Moments {
 
 impl Moments {
     /// The moments of at least two finite values, in two passes; otherwise `None`.
-    #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len();
         let mean = mean(values);
@@ -56,7 +55,6 @@ impl Moments {
     }
 
     /// Moments from published figures: number, mean, standard deviation.
-    #[must_use]
     pub fn published(n: usize, mean: f64, stddev: f64) -> Self {
         Self {
             n,
@@ -66,26 +64,22 @@ impl Moments {
     }
 
     /// Standard deviation.
-    #[must_use]
     pub fn stddev(&self) -> f64 {
         self.variance.sqrt()
     }
 
     /// Variance of the mean.
-    #[must_use]
     pub fn variance_of_mean(&self) -> f64 {
         self.variance / self.n as f64
     }
 }
 
 /// Arithmetic mean; NaN for no values.
-#[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     Sum::of(values.iter().copied()) / values.len() as f64
 }
 
 /// True median: the mean of the two middle values if their number is even; NaN for no values.
-#[must_use]
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -93,7 +87,6 @@ pub fn median(values: &[f64]) -> f64 {
 }
 
 /// The same of values in ascending order.
-#[must_use]
 pub fn median_sorted(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     match n {
@@ -114,7 +107,6 @@ pub fn median_sorted(sorted: &[f64]) -> f64 {
 /// let s = furlong_stats::describe(&[1.0, 2.0, 3.0, 10.0]).unwrap();
 /// assert_eq!((s.n, s.median, s.mean), (4, 2.5, 4.0));
 /// ```
-#[must_use]
 pub fn describe(values: &[f64]) -> Option<Summary> {
     let moments = Moments::of(values);
     let described = match values {

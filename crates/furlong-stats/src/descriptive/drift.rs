@@ -15,13 +15,11 @@ pub struct Trend {
 }
 
 /// Correlation of each value with the next; `None` with fewer than three or without variance.
-#[must_use]
 pub fn lag1(values: &[f64]) -> Option<f64> {
     autocorrelation(values, 1)
 }
 
 /// Correlation of each value with the one `lag` places later; `None` for equal values.
-#[must_use]
 pub fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
     // The mean of equal values may be rounded: each would then be off by the same amount.
     let varies = values.iter().any(|value| *value != values[0]);
@@ -40,7 +38,6 @@ pub fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
 }
 
 /// The p of Ljung and Box's test against correlation at any of the first `lags` lags.
-#[must_use]
 pub fn ljung_box_p(values: &[f64], lags: usize) -> Option<f64> {
     let n = values.len() as f64;
     let mut sum = 0.0;
@@ -52,7 +49,6 @@ pub fn ljung_box_p(values: &[f64], lags: usize) -> Option<f64> {
 
 /// The number of independent values with the information of `n` values whose neighbours have this
 /// correlation.
-#[must_use]
 pub fn n_effective(n: usize, lag1: f64) -> f64 {
     let n = n as f64;
     (n * (1.0 - lag1) / (1.0 + lag1)).clamp(1.0, n)
@@ -63,7 +59,6 @@ pub fn n_effective(n: usize, lag1: f64) -> f64 {
 ///
 /// # Cost
 /// O(n^2).
-#[must_use]
 pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     let n = values.len();
     if n < 4 {
@@ -98,7 +93,6 @@ pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
 ///
 /// # Cost
 /// O(n^2).
-#[must_use]
 pub fn theil_sen(times: &[f64], values: &[f64]) -> Option<f64> {
     let points: Vec<(f64, f64)> = times.iter().copied().zip(values.iter().copied()).collect();
     let mut slopes = vec![];

@@ -26,7 +26,6 @@ pub struct Outliers {
 }
 
 /// The value below which the share `q` is, by linear interpolation; NaN for no values.
-#[must_use]
 pub fn quantile_sorted(sorted: &[f64], q: f64) -> f64 {
     if sorted.is_empty() {
         return f64::NAN;
@@ -39,7 +38,6 @@ pub fn quantile_sorted(sorted: &[f64], q: f64) -> f64 {
 
 /// Counts the outliers of a sample. There are none if more than half of the values are equal: any
 /// other value would be one.
-#[must_use]
 pub fn outliers(values: &[f64]) -> Outliers {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

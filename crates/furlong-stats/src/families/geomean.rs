@@ -27,7 +27,6 @@ pub struct Geomean {
 ///
 /// For each workload, its blocks; for each block, the logarithm of the arm over the baseline, if
 /// both exist. `None` if every block lacks one.
-#[must_use]
 pub fn geomean(workloads: &[Vec<Option<f64>>]) -> Option<Geomean> {
     let blocks = workloads.iter().map(Vec::len).min()?;
     let mean_of = |block: usize| -> Option<f64> {

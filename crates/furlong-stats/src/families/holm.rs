@@ -16,7 +16,6 @@ fn ranking(p: &[f64]) -> Vec<usize> {
 /// let adjusted = furlong_stats::holm::adjust(&[0.04, 0.01, 0.03]);
 /// assert_eq!(adjusted, [0.06, 0.03, 0.06]);
 /// ```
-#[must_use]
 pub fn adjust(p: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![1.0; p.len()];
     let mut at_least: f64 = 0.0;
@@ -33,7 +32,6 @@ pub fn adjust(p: &[f64]) -> Vec<f64> {
 /// `p` are one-sided; all together may err with probability `alpha` (0.05), half on either side.
 /// The i-th smallest p is decided at `1 - alpha / (m - i + 1)`. All after the first failure keep
 /// its level.
-#[must_use]
 pub fn levels(p: &[f64], alpha: f64) -> Vec<f64> {
     let mut levels = vec![1.0 - alpha; p.len()];
     let mut stopped = None;

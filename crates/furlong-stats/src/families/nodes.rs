@@ -28,7 +28,6 @@ pub struct Nodes {
 
 impl Nodes {
     /// The nodes of a workload; `None` if it was measured on one machine.
-    #[must_use]
     pub fn of(workload: &WorkloadResult) -> Option<Self> {
         let noted = workload.params.get(NODES)?.clone();
         let noted: BTreeMap<String, BTreeSet<u32>> = serde_json::from_value(noted).ok()?;
@@ -59,7 +58,6 @@ impl Nodes {
     /// # Shapes
     ///
     /// `effects` has one entry per block, with the block's index in the workload.
-    #[must_use]
     pub fn judge(&self, evidence: &Evidence, effects: &[(usize, f64)]) -> ByNode {
         let groups = self.groups(effects);
         let scale = evidence.scale;

@@ -22,7 +22,6 @@ const RESAMPLES: usize = 10_000;
 ///
 /// # Cost
 /// That of sorting both samples 10,000 times.
-#[must_use]
 pub fn ratio_of_medians(a: &[f64], b: &[f64], level: f64, seed: u64) -> Option<[f64; 2]> {
     let mut random = Random::new(seed);
     let ratio = |a: &[f64], b: &[f64]| median(b) / median(a);
@@ -38,7 +37,6 @@ pub fn ratio_of_medians(a: &[f64], b: &[f64], level: f64, seed: u64) -> Option<[
 }
 
 /// The same for paired samples, one of each per block: blocks are resampled whole.
-#[must_use]
 pub fn paired_ratio_of_medians(a: &[f64], b: &[f64], level: f64, seed: u64) -> Option<[f64; 2]> {
     if a.len() != b.len() || a.len() < VALUES_MIN {
         return None;

@@ -24,7 +24,6 @@ pub struct Paired {
 
 impl Paired {
     /// The mean of at least two differences; otherwise `None`.
-    #[must_use]
     pub fn of(differences: &[f64]) -> Option<Self> {
         let m = Moments::of(differences)?;
         // Equal blocks leave some 1e-16 after their values pass through a logarithm. Such a residue
@@ -47,7 +46,6 @@ impl Paired {
 
     /// The mean of the logarithms of `b / a`, pair by pair. The effect in per cent is `exp_m1` of
     /// it and of its interval's ends. `None` if a value is not positive or the lengths differ.
-    #[must_use]
     pub fn log_ratio(a: &[f64], b: &[f64]) -> Option<Self> {
         let positive = a.len() == b.len() && a.iter().chain(b).all(|v| *v > 0.0);
         let logs: Vec<f64> = a.iter().zip(b).map(|(a, b)| b.ln() - a.ln()).collect();
@@ -55,32 +53,27 @@ impl Paired {
     }
 
     /// Degrees of freedom.
-    #[must_use]
     pub fn df(&self) -> f64 {
         self.n as f64 - 1.0
     }
 
     /// Standard error of the mean.
-    #[must_use]
     pub fn standard_error(&self) -> f64 {
         self.stddev / (self.n as f64).sqrt()
     }
 
     /// Half width of the interval at a level such as 0.95.
-    #[must_use]
     pub fn half_width(&self, level: f64) -> f64 {
         t_upper((1.0 - level) / 2.0, self.df()) * self.standard_error()
     }
 
     /// Interval of the mean at a level such as 0.95.
-    #[must_use]
     pub fn interval(&self, level: f64) -> [f64; 2] {
         let half = self.half_width(level);
         [self.mean - half, self.mean + half]
     }
 
     /// t test against no difference; `None` without variance.
-    #[must_use]
     pub fn test(&self) -> Option<TTest> {
         let t = self.mean / self.standard_error();
         t.is_finite().then(|| TTest {
@@ -91,7 +84,6 @@ impl Paired {
     }
 
     /// One-sided p of the claim that the true mean is above `limit`.
-    #[must_use]
     pub fn p_above(&self, limit: f64) -> f64 {
         let distance = self.mean - limit;
         if self.stddev == 0.0 {
@@ -101,7 +93,6 @@ impl Paired {
     }
 
     /// One-sided p of the claim that the true mean is below `limit`.
-    #[must_use]
     pub fn p_below(&self, limit: f64) -> f64 {
         Self {
             mean: -self.mean,
@@ -111,20 +102,17 @@ impl Paired {
     }
 
     /// p of the claim that the true mean is within `limit` of zero: the larger of two one-sided p.
-    #[must_use]
     pub fn p_within(&self, limit: f64) -> f64 {
         self.p_below(limit).max(self.p_above(-limit))
     }
 
     /// The distance beyond the margin at which an effect has an 80 % chance of a verdict.
-    #[must_use]
     pub fn reach(&self) -> f64 {
         self.quantiles() * self.standard_error()
     }
 
     /// Blocks that would give this effect an 80 % chance of a verdict at this margin. The number is
     /// from `blocks_min` to [`BLOCKS_NAMED_MAX`], which means more than that.
-    #[must_use]
     pub fn blocks_needed(&self, margin: f64, blocks_min: u32) -> u32 {
         let beyond = (self.mean.abs() - margin).abs();
         let blocks = (self.quantiles() * self.stddev / beyond).powi(2).ceil();

@@ -12,7 +12,6 @@ pub const EXACT_ARRANGEMENTS_MAX: f64 = 1e6;
 const EXACT_VALUES_MAX: usize = 2000;
 
 /// Number of ways to choose `k` of `n`.
-#[must_use]
 pub fn choose(n: usize, k: usize) -> f64 {
     let k = k.min(n - k.min(n));
     (0..k)
@@ -144,7 +143,6 @@ fn sums_of_subsets(items: &[u64], size: usize) -> Vec<f64> {
 /// [`EXACT_ARRANGEMENTS_MAX`] arrangements, otherwise by the normal approximation.
 ///
 /// `u` counts the pairs in which `b` is greater. An empty sample gives `u` 0 and `p` 1.
-#[must_use]
 pub fn mann_whitney(a: &[f64], b: &[f64]) -> MannWhitney {
     if a.is_empty() || b.is_empty() {
         return MannWhitney { u: 0.0, p: 1.0 };
@@ -159,13 +157,11 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> MannWhitney {
 }
 
 /// True if [`mann_whitney`] is exact for samples of these sizes.
-#[must_use]
 pub fn is_exact(na: usize, nb: usize) -> bool {
     na + nb <= EXACT_VALUES_MAX && choose(na + nb, na) <= EXACT_ARRANGEMENTS_MAX
 }
 
 /// The normal approximation for all sizes.
-#[must_use]
 pub fn mann_whitney_asymptotic(a: &[f64], b: &[f64]) -> MannWhitney {
     if a.is_empty() || b.is_empty() {
         return MannWhitney { u: 0.0, p: 1.0 };
@@ -179,13 +175,11 @@ pub fn mann_whitney_asymptotic(a: &[f64], b: &[f64]) -> MannWhitney {
 
 /// The smallest possible two-sided p of the exact test: with three against three, p is at least
 /// .10.
-#[must_use]
 pub fn least_p(na: usize, nb: usize) -> f64 {
     (2.0 / choose(na + nb, na)).min(1.0)
 }
 
 /// A remark if these sizes cannot give a p of at most `alpha` for any values.
-#[must_use]
 pub fn too_small(na: usize, nb: usize, alpha: f64) -> Option<String> {
     let least = least_p(na, nb);
     let enough = (1..).find(|&n| least_p(n, n) <= alpha)?;
@@ -198,7 +192,6 @@ pub fn too_small(na: usize, nb: usize, alpha: f64) -> Option<String> {
 }
 
 /// Distribution of U without ties: entry `u` is the probability of `u`.
-#[must_use]
 pub fn u_distribution(na: usize, nb: usize) -> Vec<f64> {
     let ranks: Vec<u64> = (1..=(na + nb) as u64).collect();
     let size = na.min(nb);

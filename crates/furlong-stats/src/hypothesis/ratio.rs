@@ -17,13 +17,11 @@ use crate::welch::Unpooled;
 ///     &[10.0, 10.2, 9.8, 10.1], &[8.0, 8.1, 7.9, 8.2], 0.95).unwrap();
 /// assert!(low < 0.804 && 0.804 < high && high - low < 0.06);
 /// ```
-#[must_use]
 pub fn fieller(a: &[f64], b: &[f64], level: f64) -> Option<[f64; 2]> {
     fieller_from_moments(Moments::of(a)?, Moments::of(b)?, level)
 }
 
 /// The same from moments, with Welch's degrees of freedom.
-#[must_use]
 pub fn fieller_from_moments(a: Moments, b: Moments, level: f64) -> Option<[f64; 2]> {
     let ratio = b.mean / a.mean;
     let (va, vb) = (a.variance_of_mean(), b.variance_of_mean());
@@ -42,7 +40,6 @@ pub fn fieller_from_moments(a: Moments, b: Moments, level: f64) -> Option<[f64; 
 /// Half width of the relative difference, in per cent of the baseline's mean, as in FreeBSD's
 /// ministat since version 12. It includes the uncertainty of the baseline's mean. Never negative;
 /// `None` if the baseline's mean is zero.
-#[must_use]
 pub fn ministat_half_width_pct(a: Moments, b: Moments, level: f64) -> Option<f64> {
     let (na, nb) = (a.n as f64, b.n as f64);
     let df = Pooled::from_moments(a, b).df;
@@ -55,7 +52,6 @@ pub fn ministat_half_width_pct(a: Moments, b: Moments, level: f64) -> Option<f64
 
 /// Hedges' g: the difference in pooled deviations, corrected for small samples; `None` without
 /// variance.
-#[must_use]
 pub fn hedges_g(a: Moments, b: Moments) -> Option<f64> {
     let pooled = Pooled::from_moments(a, b);
     let correction = 1.0 - 3.0 / (4.0 * pooled.df - 1.0);

@@ -91,7 +91,6 @@ fn usable(a: &[f64], b: &[f64]) -> bool {
 ///
 /// # Cost
 /// O(n log n), and about a hundred passes.
-#[must_use]
 pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<f64> {
     usable(a, b).then(|| {
         Pairs {
@@ -104,7 +103,6 @@ pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<f64> {
 }
 
 /// Median of all `b / a`; `None` also if a value is not positive.
-#[must_use]
 pub fn hodges_lehmann_ratio(a: &[f64], b: &[f64]) -> Option<f64> {
     let positive = usable(a, b) && a.iter().chain(b).all(|&v| v > 0.0);
     positive.then(|| {
@@ -119,7 +117,6 @@ pub fn hodges_lehmann_ratio(a: &[f64], b: &[f64]) -> Option<f64> {
 
 /// Interval of the shift from the distribution of U, at least at `level`. `None` if the samples are
 /// too small to reach it (three against three cannot reach 95 %).
-#[must_use]
 pub fn hodges_lehmann_interval(a: &[f64], b: &[f64], level: f64) -> Option<[f64; 2]> {
     if !usable(a, b) {
         return None;

@@ -21,7 +21,6 @@ const TOLERANCE: f64 = 1e-12;
 ///
 /// # Cost
 /// O(2^(n/2)) if exact: the sums of each half are sorted, and pairs of them are counted.
-#[must_use]
 pub fn sign_flip_p(differences: &[f64], seed: u64) -> f64 {
     let observed = differences.iter().sum::<f64>().abs();
     let sizes: f64 = differences.iter().map(|d| d.abs()).sum();
@@ -37,7 +36,6 @@ pub fn sign_flip_p(differences: &[f64], seed: u64) -> f64 {
 }
 
 /// The smallest possible p of `n` differences: with five, p is at least .0625.
-#[must_use]
 pub fn least_p(n: usize) -> f64 {
     2.0_f64
         .powi(1 - i32::try_from(n).unwrap_or(i32::MAX))

@@ -20,7 +20,6 @@ pub struct Pooled {
 
 impl Pooled {
     /// From moments; each sample has at least two values.
-    #[must_use]
     pub fn from_moments(a: Moments, b: Moments) -> Self {
         let (na, nb) = (a.n as f64, b.n as f64);
         let df = na + nb - 2.0;
@@ -34,13 +33,11 @@ impl Pooled {
     }
 
     /// Half width of the interval of the difference at a level such as 0.95.
-    #[must_use]
     pub fn half_width(&self, level: f64) -> f64 {
         t_upper((1.0 - level) / 2.0, self.df) * self.standard_error
     }
 
     /// The test against no difference; `None` without any variance.
-    #[must_use]
     pub fn test(&self) -> Option<TTest> {
         let t = self.difference / self.standard_error;
         t.is_finite().then(|| TTest {
@@ -56,13 +53,11 @@ impl Pooled {
 /// `None` with fewer than two values in either, with a value that is not finite, or if the
 /// baseline's mean is zero and has no percentage; [`Pooled`] has the rest even then. The half
 /// widths are never negative, whatever the sign of the mean.
-#[must_use]
 pub fn student(a: &[f64], b: &[f64], level: f64) -> Option<Student> {
     student_from_moments(Moments::of(a)?, Moments::of(b)?, level)
 }
 
 /// The same from moments.
-#[must_use]
 pub fn student_from_moments(a: Moments, b: Moments, level: f64) -> Option<Student> {
     let pooled = Pooled::from_moments(a, b);
     let plus_minus = pooled.half_width(level);
@@ -77,7 +72,6 @@ pub fn student_from_moments(a: Moments, b: Moments, level: f64) -> Option<Studen
 }
 
 /// Student's test of `b` against `a`; `None` with fewer than two values in either or no variance.
-#[must_use]
 pub fn student_test(a: &[f64], b: &[f64]) -> Option<TTest> {
     Pooled::from_moments(Moments::of(a)?, Moments::of(b)?).test()
 }

@@ -13,7 +13,6 @@ use crate::value::VarianceTest;
 ///
 /// `None` with fewer than three values in either (two always have equal distances from their
 /// median), or if a sample or all distances do not vary.
-#[must_use]
 pub fn brown_forsythe(a: &[f64], b: &[f64]) -> Option<VarianceTest> {
     if a.len() < 3 || b.len() < 3 {
         return None;

@@ -18,7 +18,6 @@ pub struct Unpooled {
 
 impl Unpooled {
     /// From moments; each sample has at least two values.
-    #[must_use]
     pub fn from_moments(a: Moments, b: Moments) -> Self {
         let (va, vb) = (a.variance_of_mean(), b.variance_of_mean());
         let sum = va + vb;
@@ -33,7 +32,6 @@ impl Unpooled {
     }
 
     /// Half width of the interval of the difference at a level such as 0.95; zero without variance.
-    #[must_use]
     pub fn half_width(&self, level: f64) -> f64 {
         if self.standard_error == 0.0 {
             return 0.0;
@@ -43,13 +41,11 @@ impl Unpooled {
 
     /// The smallest true difference that samples like these have an 80 % chance to prove at 95 %;
     /// NaN without any variance.
-    #[must_use]
     pub fn reach(&self) -> f64 {
         (t_upper(0.025, self.df) + t_upper(0.20, self.df)) * self.standard_error
     }
 
     /// The test against no difference; `None` without any variance.
-    #[must_use]
     pub fn test(&self) -> Option<TTest> {
         let t = self.difference / self.standard_error;
         t.is_finite().then(|| TTest {
@@ -60,7 +56,6 @@ impl Unpooled {
     }
 
     /// Interval of the difference.
-    #[must_use]
     pub fn interval(&self, level: f64) -> [f64; 2] {
         let half = self.half_width(level);
         [self.difference - half, self.difference + half]
@@ -77,20 +72,17 @@ impl Unpooled {
 /// let found = furlong_stats::welch(&[218.52, 217.24, 218.47], &[216.6, 217.07, 216.47]);
 /// assert!((found.unwrap().p - 0.065_591_686).abs() < 1e-8);
 /// ```
-#[must_use]
 pub fn welch(a: &[f64], b: &[f64]) -> Option<TTest> {
     welch_from_moments(Moments::of(a)?, Moments::of(b)?)
 }
 
 /// The same from moments.
-#[must_use]
 pub fn welch_from_moments(a: Moments, b: Moments) -> Option<TTest> {
     Unpooled::from_moments(a, b).test()
 }
 
 /// Interval of the mean of `b` minus that of `a` at a level such as 0.95. `None` as for [`welch`],
 /// except that two samples without variance have an interval of zero width.
-#[must_use]
 pub fn welch_interval(a: &[f64], b: &[f64], level: f64) -> Option<[f64; 2]> {
     Some(Unpooled::from_moments(Moments::of(a)?, Moments::of(b)?).interval(level))
 }

@@ -18,7 +18,6 @@ const NEAR_MIDDLE: f64 = 3.0;
 ///
 /// # Shapes
 /// `df` is positive and may be fractional; invalid arguments give NaN.
-#[must_use]
 pub fn t_sf(t: f64, df: f64) -> f64 {
     if df > 0.0 && t * t < NEAR_MIDDLE {
         // Near the middle, the tail's argument is nearly one, and rounding would lose the
@@ -30,7 +29,6 @@ pub fn t_sf(t: f64, df: f64) -> f64 {
 }
 
 /// Probability that `|T|` is greater than `|t|`.
-#[must_use]
 pub fn t_two_sided(t: f64, df: f64) -> f64 {
     (2.0 * t_sf(t.abs(), df)).min(1.0)
 }
@@ -40,7 +38,6 @@ pub fn t_two_sided(t: f64, df: f64) -> f64 {
 ///
 /// # Shapes
 /// `p` is between 0 and 1, both excluded; `df` is positive and may be fractional; otherwise NaN.
-#[must_use]
 pub fn t_quantile(p: f64, df: f64) -> f64 {
     -t_upper(p, df)
 }
@@ -50,7 +47,6 @@ pub fn t_quantile(p: f64, df: f64) -> f64 {
 ///
 /// Solves `ln sf(t) = ln q` over `ln t` by Newton steps inside a bracket. The tail is a power of
 /// `t`, so the curve is nearly straight in these coordinates.
-#[must_use]
 pub fn t_upper(q: f64, df: f64) -> f64 {
     let meaningful = q > 0.0 && q < 1.0 && df > 0.0 && df.is_finite();
     if !meaningful {
@@ -92,20 +88,17 @@ pub fn t_upper(q: f64, df: f64) -> f64 {
 }
 
 /// Probability that a standard normal variable is greater than `z`.
-#[must_use]
 pub fn normal_sf(z: f64) -> f64 {
     Normal::standard().sf(z)
 }
 
 /// The quantile of the standard normal distribution: the `z` below which a variable is with
 /// probability `p`.
-#[must_use]
 pub fn normal_quantile(p: f64) -> f64 {
     -normal_upper(p)
 }
 
 /// The `z` that a standard normal variable exceeds with probability `q`.
-#[must_use]
 pub fn normal_upper(q: f64) -> f64 {
     if q > 0.0 && q < 1.0 {
         -Normal::standard().inverse_cdf(q)
@@ -115,13 +108,11 @@ pub fn normal_upper(q: f64) -> f64 {
 }
 
 /// Probability that chi-squared with `df` degrees of freedom is greater than `x`.
-#[must_use]
 pub fn chi2_sf(x: f64, df: f64) -> f64 {
     ChiSquared::new(df).map_or(f64::NAN, |d| d.sf(x.max(0.0)))
 }
 
 /// Probability that F with `df1` and `df2` degrees of freedom is greater than `x`.
-#[must_use]
 pub fn f_sf(x: f64, df1: f64, df2: f64) -> f64 {
     FisherSnedecor::new(df1, df2).map_or(f64::NAN, |d| d.sf(x.max(0.0)))
 }

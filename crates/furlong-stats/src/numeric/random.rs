@@ -13,7 +13,6 @@ pub struct Random {
 
 impl Random {
     /// The stream of this seed.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
             source: ChaCha8Rng::seed_from_u64(seed),

@@ -64,7 +64,6 @@ fn normal_density(x: f64, variance: f64) -> f64 {
 
 impl Sequential {
     /// A plan with error probability `alpha` (0.05) for both sides together.
-    #[must_use]
     pub fn new(alpha: f64) -> Self {
         Self {
             alpha,
@@ -131,7 +130,6 @@ impl Sequential {
 
 /// The level of an ordinary t interval that is as strict as a bound. It gives the repeated
 /// confidence interval of a look.
-#[must_use]
 pub fn level(bound: f64) -> f64 {
     1.0 - 2.0 * normal_sf(bound)
 }

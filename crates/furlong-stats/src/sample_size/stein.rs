@@ -12,7 +12,6 @@ pub const PILOT_BLOCKS: usize = 10;
 
 /// Total blocks, with the pilot's, for an interval of this half width at a level such as 0.95.
 /// Never fewer than the pilot's; `u32::MAX` if no number is enough.
-#[must_use]
 pub fn blocks(pilot: &Paired, half_width: f64, level: f64) -> u32 {
     let quantile = t_upper((1.0 - level) / 2.0, pilot.df());
     let wanted = (quantile * pilot.stddev / half_width).powi(2).ceil();
@@ -22,7 +21,6 @@ pub fn blocks(pilot: &Paired, half_width: f64, level: f64) -> u32 {
 }
 
 /// Interval of the mean of all blocks, with the pilot's spread and degrees of freedom.
-#[must_use]
 pub fn interval(pilot: &Paired, mean: f64, blocks: usize, level: f64) -> [f64; 2] {
     let quantile = t_upper((1.0 - level) / 2.0, pilot.df());
     let half = quantile * pilot.stddev / (blocks as f64).sqrt();

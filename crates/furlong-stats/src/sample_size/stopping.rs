@@ -91,7 +91,6 @@ pub enum Stopped {
 
 impl Stopped {
     /// The text after the word "stopped" in a report.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Verdict => "as soon as the verdict was certain",
@@ -102,7 +101,6 @@ impl Stopped {
     }
 
     /// The stored reason of a workload.
-    #[must_use]
     pub fn of(workload: &WorkloadResult) -> Option<Self> {
         let said = workload.params.get(STOPPED)?.as_str()?;
         [Self::Verdict, Self::Width, Self::Time, Self::Runs]
@@ -113,7 +111,6 @@ impl Stopped {
 
 impl Stopping {
     /// The stored rule of a workload.
-    #[must_use]
     pub fn of(workload: &WorkloadResult) -> Self {
         let stored = workload.params.get(STOPPING).cloned();
         stored
@@ -122,7 +119,6 @@ impl Stopping {
     }
 
     /// True if the verdict is checked after this many blocks.
-    #[must_use]
     pub fn looks_at(self, blocks: u32) -> bool {
         match self {
             Self::Early { planned, looks } => looks_at(planned, looks).contains(&blocks),
@@ -132,7 +128,6 @@ impl Stopping {
 
     /// Two-sided error for the intervals of a workload: with it, all looks together have at most
     /// [`ALPHA`].
-    #[must_use]
     pub fn alpha(workload: &WorkloadResult) -> f64 {
         let blocks = workload.blocks.len() as u32;
         let Self::Early { planned, looks } = Self::of(workload) else {
@@ -159,7 +154,6 @@ impl Stopping {
 
     /// Total blocks for the given width, from the pilot's effects; `None` during the pilot or under
     /// another rule.
-    #[must_use]
     pub fn blocks_wanted(self, effects: &[f64], blocks: &Blocks) -> Option<u32> {
         let Self::Width { half_width_pct } = self else {
             return None;
@@ -171,7 +165,6 @@ impl Stopping {
 
     /// The effect for the rule. If a pilot fixed the number of blocks, it has the pilot's spread
     /// and degrees of freedom.
-    #[must_use]
     pub fn effect(self, effects: &[f64]) -> Option<Paired> {
         let all = Paired::of(effects)?;
         let pilot = match self {

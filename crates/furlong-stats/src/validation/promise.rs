@@ -20,7 +20,6 @@ const ABOUT: f64 = 0.03;
 
 impl Bound {
     /// True if a share is within the bound, with a tolerance of `error` for the number of runs.
-    #[must_use]
     pub fn holds(self, share: f64, error: f64) -> bool {
         match self {
             Self::AtMost(most) => share <= most + error,
@@ -30,7 +29,6 @@ impl Bound {
     }
 
     /// Standard error of a share at the bound.
-    #[must_use]
     pub fn standard_error(self, runs: u32) -> f64 {
         let (Self::AtMost(share) | Self::AtLeast(share) | Self::About(share)) = self;
         (share * (1.0 - share) / f64::from(runs)).sqrt()
@@ -146,7 +144,6 @@ const NOISY_CV_PCT: f64 = 3.0;
 pub const BLOCKS: [usize; 3] = [6, 10, 20];
 
 /// The levels of error under every disturbance, for runs of these numbers of blocks.
-#[must_use]
 pub fn errors(blocks: &[usize]) -> Vec<Promise> {
     let mut errors = vec![];
     for disturbance in DISTURBANCES {
@@ -160,7 +157,6 @@ pub fn errors(blocks: &[usize]) -> Vec<Promise> {
 }
 
 /// All guarantees.
-#[must_use]
 pub fn all() -> Vec<Promise> {
     let mut all = errors(&BLOCKS);
     for (pct, cv_pct, claims) in POWER {
@@ -304,7 +300,6 @@ impl Promise {
     }
 
     /// Simulates. Every guarantee has its own random numbers.
-    #[must_use]
     pub fn simulate(&self, place: usize, runs: u32, seed: u64) -> Tally {
         simulate(&self.cell, runs, seed.wrapping_add(place as u64))
     }

@@ -40,7 +40,6 @@ pub const DISTURBANCES: [Disturbance; 5] = [
 
 impl Disturbance {
     /// Its name in the table.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -112,7 +111,6 @@ pub struct Cell {
 
 impl Cell {
     /// Undisturbed blocks at CV 1 % and margin 1 %, with one arm without effect and one metric.
-    #[must_use]
     pub fn quiet(blocks: usize) -> Self {
         Self {
             disturbance: Disturbance::None,
@@ -174,7 +172,6 @@ impl Tally {
     }
 
     /// A count as a share of the runs.
-    #[must_use]
     pub fn share(&self, count: u32) -> f64 {
         f64::from(count) / f64::from(self.runs)
     }
@@ -310,7 +307,6 @@ fn first_blocks(whole: &WorkloadResult, blocks: usize) -> WorkloadResult {
 }
 
 /// Judges `runs` runs of a cell.
-#[must_use]
 pub fn simulate(cell: &Cell, runs: u32, seed: u64) -> Tally {
     let mut random = Random::new(seed);
     let (metrics, order) = metrics(cell);

@@ -5,7 +5,6 @@ use super::{ExperimentResult, Metric, WorkloadResult};
 
 impl ExperimentResult {
     /// Returns the name under which a history files it. Every comparison has a name of its own.
-    #[must_use]
     pub fn filed_as(&self) -> String {
         match &self.comparison {
             Some(comparison) => format!("{} {comparison}", self.name),
@@ -14,7 +13,6 @@ impl ExperimentResult {
     }
 
     /// Returns the metrics with their names, in their order.
-    #[must_use]
     pub fn named(&self) -> Vec<(&str, &Metric)> {
         let order = self.metric_order.iter();
         order
@@ -24,7 +22,6 @@ impl ExperimentResult {
     }
 
     /// Returns the metric of this name; without one, the metric that decides on the workload.
-    #[must_use]
     pub fn wanted(&self, name: Option<&str>, of: &WorkloadResult) -> Option<(&str, &Metric)> {
         let named = self.named();
         match name {

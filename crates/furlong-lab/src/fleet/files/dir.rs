@@ -68,31 +68,26 @@ impl Dir {
     }
 
     /// Returns its path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
     /// Returns the file of the order.
-    #[must_use]
     pub fn order(&self) -> PathBuf {
         self.0.join("order.json")
     }
 
     /// Returns the executable of the tasks.
-    #[must_use]
     pub fn program(&self) -> PathBuf {
         self.0.join("furlong")
     }
 
     /// Returns the directory of the parts.
-    #[must_use]
     pub fn parts(&self) -> PathBuf {
         self.0.join("parts")
     }
 
     /// Returns the file of a step's part.
-    #[must_use]
     pub fn part(&self, step: Step) -> PathBuf {
         self.parts().join(match step {
             Step::Prepare => "prepare.json".to_owned(),
@@ -101,7 +96,6 @@ impl Dir {
     }
 
     /// Returns the file of a task's messages; `%a` in the name stands for the number of a block.
-    #[must_use]
     pub fn log(&self, name: &str) -> PathBuf {
         self.0.join("logs").join(format!("{name}.txt"))
     }

@@ -35,7 +35,6 @@ pub struct Order {
 
 impl Order {
     /// Returns an order in the present format.
-    #[must_use]
     pub fn new(run: Run, schedule: Schedule, binary: String) -> Self {
         Self {
             schema: SCHEMA.to_owned(),

@@ -56,7 +56,6 @@ pub struct Flaw(pub String);
 
 impl Part {
     /// Returns a part without stints.
-    #[must_use]
     pub fn new(run: &str, step: Step) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
@@ -126,13 +125,11 @@ impl Part {
     }
 
     /// Returns the end of the last stint.
-    #[must_use]
     pub fn end(&self) -> Option<&End> {
         self.stints.last()?.end.as_ref()
     }
 
     /// True if the step is done.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         self.end() == Some(&End::Finished)
     }

@@ -73,7 +73,6 @@ pub enum Failures {
 
 impl Failures {
     /// True if a run that ends in this way counts.
-    #[must_use]
     pub fn counts(&self, ending: Ending) -> bool {
         match (self, ending.code()) {
             (_, None) => false,
@@ -142,7 +141,6 @@ impl CommandComparison {
     }
 
     /// Returns the rules.
-    #[must_use]
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -227,7 +225,6 @@ impl CommandComparison {
     }
 
     /// Cleans up the workload that is set up, also after an interruption. Returns the failures.
-    #[must_use]
     pub fn leave(&self) -> Vec<String> {
         let Some(place) = self.entered.take() else {
             return vec![];

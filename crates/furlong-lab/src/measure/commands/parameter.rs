@@ -141,7 +141,6 @@ pub fn combinations(parameters: &[Parameter]) -> Result<Vec<Setting>, String> {
 }
 
 /// Replaces the parameters in a command by their values.
-#[must_use]
 pub fn fill(text: &str, setting: &Setting) -> String {
     let mut filled = String::new();
     let mut rest = text;
@@ -168,13 +167,11 @@ pub fn fill(text: &str, setting: &Setting) -> String {
 }
 
 /// True if a command contains a parameter.
-#[must_use]
 pub fn takes(text: &str, name: &str) -> bool {
     text.contains(&format!("{{{name}}}"))
 }
 
 /// Formats a setting: `threads=4,size=1`.
-#[must_use]
 pub fn label(setting: &Setting) -> String {
     let parts = setting
         .iter()

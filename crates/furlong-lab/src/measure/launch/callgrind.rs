@@ -108,7 +108,6 @@ impl Callgrind {
     }
 
     /// Also simulates the caches, which takes twice the time.
-    #[must_use]
     pub fn with_caches(self) -> Self {
         Self {
             caches: true,
@@ -118,7 +117,6 @@ impl Callgrind {
 
     /// Restricts counting to one function. The name is in callgrind's spelling, with `*` for any
     /// text.
-    #[must_use]
     pub fn within(self, function: &str) -> Self {
         Self {
             within: Some(function.to_owned()),
@@ -127,7 +125,6 @@ impl Callgrind {
     }
 
     /// Adds variables to the environment of the command, which is also valgrind's own.
-    #[must_use]
     pub fn with_variables(self, variables: Vec<(OsString, OsString)>) -> Self {
         Self { variables, ..self }
     }
@@ -294,7 +291,6 @@ fn last_line(log: &str) -> Option<String> {
 ///
 /// Each argument is (operations, instructions). `None` if the second has no more operations than
 /// the first.
-#[must_use]
 pub fn per_operation(fewer: (u64, u64), more: (u64, u64)) -> Option<f64> {
     let operations = more
         .0

@@ -42,7 +42,6 @@ pub struct Command {
 
 impl Command {
     /// Returns the bytes that the program's name and arguments take on the stack of its process.
-    #[must_use]
     pub fn stack_bytes(&self) -> usize {
         let strings = self.arguments.iter().map(|argument| argument.len() + 1);
         let pointers = self.arguments.len() * size_of::<usize>();
@@ -208,7 +207,6 @@ fn why_no_program(path: &Path) -> Option<&'static str> {
 pub const PADDING: &str = "FURLONG_PAD";
 
 /// Returns this process's environment with padding.
-#[must_use]
 pub fn padded_environment(padding: usize) -> Vec<(OsString, OsString)> {
     let own = env::vars_os().filter(|(name, _)| name != PADDING);
     own.chain([(OsString::from(PADDING), OsString::from("x".repeat(padding)))])
@@ -217,7 +215,6 @@ pub fn padded_environment(padding: usize) -> Vec<(OsString, OsString)> {
 
 /// Returns the environment of a pass that must give the same counts on every day. It has the
 /// variables with which a program and its libraries are found, and none that changes by itself.
-#[must_use]
 pub fn clean_environment() -> Vec<(OsString, OsString)> {
     const KEPT: [&str; 6] = [
         "HOME",
@@ -313,7 +310,6 @@ const METRICS: [Metric; 9] = [
 pub const EXIT_CODE: &str = "exit_code";
 
 /// Returns the metric of commands that may fail.
-#[must_use]
 pub fn exit_code() -> MetricPlan {
     MetricPlan {
         name: EXIT_CODE.to_owned(),
@@ -326,7 +322,6 @@ pub fn exit_code() -> MetricPlan {
 }
 
 /// Returns the metrics of a command, the primary one first.
-#[must_use]
 pub fn metrics() -> Vec<MetricPlan> {
     let metric = |(name, unit, margin_pct, about, _): Metric| MetricPlan {
         name: name.to_owned(),
@@ -340,7 +335,6 @@ pub fn metrics() -> Vec<MetricPlan> {
 }
 
 /// Returns the values of a command's metrics, by name.
-#[must_use]
 pub fn metrics_of(usage: &Usage) -> BTreeMap<String, f64> {
     METRICS
         .map(|(name, .., value)| (name.to_owned(), value(usage)))

@@ -19,7 +19,6 @@ pub struct Finished {
 impl Finished {
     /// Returns the last line on standard error that is not empty, without control characters. For a
     /// Rust program it is the last line before its backtrace.
-    #[must_use]
     pub fn last_error_line(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.error_tail);
         let text = text
@@ -56,7 +55,6 @@ pub enum Ending {
 impl Ending {
     /// Returns the exit code or, as a shell does, 128 and the number of the signal. `None` at the
     /// time limit.
-    #[must_use]
     pub fn code(self) -> Option<u8> {
         match self {
             Ending::Exited(code) => Some(code),

@@ -53,7 +53,6 @@ impl Task {
     /// Returns a task for a program with arguments; the program's name is put before them. It
     /// inherits furlong's environment, reads nothing, its output is discarded, and it has no time
     /// limit.
-    #[must_use]
     pub fn new(program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
         let program = program.into();
         let name = program.clone().into_os_string();
@@ -185,7 +184,6 @@ impl Launcher {
 
     /// Returns the launcher as a program. Without arguments it writes a line to standard error with
     /// one system call, and exits with another.
-    #[must_use]
     pub fn itself(&self) -> PathBuf {
         match &self.place {
             // Another process finds furlong's descriptor through furlong's process number.

@@ -85,13 +85,11 @@ const MARGIN_PCT: f64 = 0.1;
 
 impl Event {
     /// True if the processor counts it.
-    #[must_use]
     pub fn is_hardware(&self) -> bool {
         matches!(self.source, Source::Hardware(_))
     }
 
     /// Returns it as a metric of an experiment.
-    #[must_use]
     pub fn plan(&self) -> MetricPlan {
         MetricPlan {
             name: self.metric.to_owned(),
@@ -117,7 +115,6 @@ impl Event {
     }
 
     /// Returns the reason why it cannot be counted here, with a remedy; `None` if it can.
-    #[must_use]
     pub fn missing(&self) -> Option<String> {
         let error = self.open().err()?;
         let why = match error.raw_os_error() {
@@ -165,7 +162,6 @@ fn tracepoint(name: &str) -> io::Result<u64> {
 }
 
 /// Returns the event of a metric.
-#[must_use]
 pub fn event(metric: &str) -> Option<&'static Event> {
     EVENTS.iter().find(|event| event.metric == metric)
 }
@@ -215,7 +211,6 @@ impl Overhead {
     }
 
     /// Returns a command's count without the launcher's part.
-    #[must_use]
     pub fn taken_off(&self, metric: &str, value: f64) -> f64 {
         let overhead = self.0.get(metric).copied().unwrap_or(0.0);
         (value - overhead).max(0.0)

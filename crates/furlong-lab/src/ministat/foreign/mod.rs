@@ -35,7 +35,6 @@ pub enum Tool {
 
 impl Tool {
     /// True if users usually compare the series of one file.
-    #[must_use]
     pub fn compares_within(self) -> bool {
         matches!(self, Self::Hyperfine | Self::Go)
     }
@@ -56,7 +55,6 @@ impl fmt::Display for Tool {
 pub const HEAD_BYTES: usize = 4096;
 
 /// True if a file with this beginning may be another tool's.
-#[must_use]
 pub fn may_be_foreign(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     json::is_json(&text) || go::is_go(&text) || perf::is_perf(&text)
@@ -102,7 +100,6 @@ pub fn read(text: &str, wanted: Option<&str>) -> Result<(Tool, Vec<Series>), Str
 }
 
 /// A few names in a line.
-#[must_use]
 pub fn listed(names: &[String]) -> String {
     const SHOWN: usize = 8;
     let shown = names.iter().take(SHOWN).map(|name| format!("`{name}`"));

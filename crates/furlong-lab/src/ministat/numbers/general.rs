@@ -10,7 +10,6 @@
 /// assert_eq!(general(218.076_666_666_666_66, 8), "218.07667");
 /// assert_eq!(general(1e9, 6), "1e+09");
 /// ```
-#[must_use]
 pub fn general(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         let name = if value.is_nan() { "nan" } else { "inf" };

@@ -63,7 +63,6 @@ pub fn parse(word: &[u8]) -> Result<f64, NumberError> {
 }
 
 /// White space as in C's `isspace`.
-#[must_use]
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }

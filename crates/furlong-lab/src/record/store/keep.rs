@@ -92,7 +92,6 @@ impl Store {
     }
 
     /// Returns the size of the files; 0 on a server.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.engine.bytes()
     }

@@ -18,7 +18,6 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 impl Location {
     /// Returns the location that `--db` names.
-    #[must_use]
     pub fn of(name: &Path) -> Location {
         match name.to_str() {
             Some(text) if is_url(text) => Location::Server(text.to_owned()),
@@ -27,7 +26,6 @@ impl Location {
     }
 
     /// True if the file does not exist, so that there is nothing to read.
-    #[must_use]
     pub fn is_absent(&self) -> bool {
         matches!(self, Location::File(path) if !path.exists())
     }
@@ -44,14 +42,12 @@ impl fmt::Display for Location {
 }
 
 /// True if it is the URL of a server.
-#[must_use]
 pub fn is_url(text: &str) -> bool {
     SCHEMES.iter().any(|scheme| text.starts_with(scheme))
 }
 
 /// Removes the password from a server's URL in an argument, so that the argument can be stored and
 /// displayed.
-#[must_use]
 pub fn redacted(argument: &str) -> String {
     let found = SCHEMES.iter().filter_map(|scheme| {
         let at = argument.find(scheme)?;

@@ -77,7 +77,6 @@ pub enum Status {
 
 impl Status {
     /// Returns its name in the database.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Status::Running => "running",
@@ -144,13 +143,11 @@ impl Store {
     }
 
     /// Returns the statements executed since the last call.
-    #[must_use]
     pub fn take_work(&self) -> Work {
         self.log.take()
     }
 
     /// Returns its location.
-    #[must_use]
     pub fn location(&self) -> &Location {
         &self.location
     }

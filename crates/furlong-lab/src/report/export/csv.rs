@@ -26,7 +26,6 @@ pub const HEADER: [&str; 10] = [
 /// One row per sample, and a header. The value of a missing sample is empty. An exact metric has
 /// one row per arm and belongs to no block. The control has the baseline's arm and `control` true;
 /// `position` counts from 1 within the block.
-#[must_use]
 pub fn render(file: &ResultFile) -> String {
     let file = finite(file);
     let mut rows = Rows {

@@ -19,7 +19,6 @@ pub const DIFF_SCHEMA: &str = include_str!("../../../schema/furlong.diff.1.schem
 pub const SEEDS_SCHEMA: &str = include_str!("../../../schema/furlong.seeds.1.schema.json");
 
 /// The figures of a page as indented JSON; numbers that are not finite become null.
-#[must_use]
 pub fn figures(figures: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(figures);
     text.expect("every map of a page has text keys") + "\n"
@@ -28,7 +27,6 @@ pub fn figures(figures: &impl Serialize) -> String {
 /// The result as indented JSON: fields in the order of their declaration, maps by key. The same
 /// result therefore gives the same bytes. Numbers that are not finite become null, or are left out
 /// with a warning if the format requires a number.
-#[must_use]
 pub fn render(file: &ResultFile) -> String {
     let mut text = serde_json::to_string_pretty(&finite(file))
         .expect("every map of a result has text keys and every number is finite");

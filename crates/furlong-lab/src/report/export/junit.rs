@@ -34,7 +34,6 @@ struct Case<'a> {
 /// # Shapes
 /// `classname` is `EXPERIMENT.ARM`, `name` the workload. `time` is in seconds: of the calls that
 /// the measured document made, if there is one, otherwise of a sample.
-#[must_use]
 pub fn render(file: &ResultFile) -> String {
     let file = finite(file);
     let cases: Vec<Case<'_>> = file.experiments.iter().flat_map(cases).collect();

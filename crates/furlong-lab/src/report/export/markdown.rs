@@ -18,7 +18,6 @@ use crate::report::wording::{self, signed_effect, signed_interval, word};
 const PICTURE_COLUMNS: usize = 74;
 
 /// The whole result as GitHub-flavoured Markdown.
-#[must_use]
 pub fn render(file: &ResultFile) -> String {
     let file = finite(file);
     let names: Vec<&str> = file.experiments.iter().map(|e| e.name.as_str()).collect();

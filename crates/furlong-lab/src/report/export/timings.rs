@@ -115,13 +115,11 @@ fn timings(file: &ResultFile) -> Vec<Timing> {
 }
 
 /// True if the result has times of commands.
-#[must_use]
 pub fn has_times(file: &ResultFile) -> bool {
     !timings(file).is_empty()
 }
 
 /// The times as `--export-json` writes them.
-#[must_use]
 pub fn json(file: &ResultFile) -> String {
     #[derive(Serialize)]
     struct All {
@@ -133,7 +131,6 @@ pub fn json(file: &ResultFile) -> String {
 }
 
 /// The times as `--export-csv` writes them: a row per command, and a column per parameter.
-#[must_use]
 pub fn csv(file: &ResultFile) -> String {
     let all = timings(file);
     let mut writer = Writer::from_writer(vec![]);
@@ -175,7 +172,6 @@ pub fn csv(file: &ResultFile) -> String {
 }
 
 /// The times as `--export-markdown` writes them: relative to the reference, else to the fastest.
-#[must_use]
 pub fn markdown(file: &ResultFile, order: RowOrder, unit: Option<TimeUnit>) -> String {
     let mut all = timings(file);
     let fastest = || all.iter().min_by(|a, b| a.mean.total_cmp(&b.mean));

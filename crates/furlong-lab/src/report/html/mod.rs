@@ -44,7 +44,6 @@ const SHOWN_MAX: usize = 12;
 /// UTF-8, no byte-order mark; it can be opened from a file. The page's own policy allows its one
 /// style and its one script, and nothing else: no name in the result can load or run anything. A
 /// run of all experiments in their quick form takes less than 300 kB.
-#[must_use]
 pub fn render(file: &ResultFile) -> String {
     let file = finite(file);
     let title = title(&file);

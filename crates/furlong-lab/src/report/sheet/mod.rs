@@ -80,7 +80,6 @@ pub enum Stand {
 
 impl Sheet {
     /// An empty page.
-    #[must_use]
     pub fn new(title: impl Into<String>) -> Sheet {
         Sheet {
             title: title.into(),
@@ -130,19 +129,16 @@ impl Sheet {
     }
 
     /// The page for a terminal.
-    #[must_use]
     pub fn terminal(&self, style: &Style) -> String {
         terminal::render(self, style)
     }
 
     /// The page as GitHub-flavoured Markdown.
-    #[must_use]
     pub fn markdown(&self) -> String {
         markdown::render(self)
     }
 
     /// The page as one self-contained HTML file.
-    #[must_use]
     pub fn html(&self, version: &str) -> String {
         html::render(self, version)
     }
@@ -150,7 +146,6 @@ impl Sheet {
 
 impl Grid {
     /// A table with these headings; `>` before a heading marks a column of numbers.
-    #[must_use]
     pub fn new(headings: &[&str]) -> Grid {
         let column = |heading: &&str| match heading.strip_prefix('>') {
             Some(heading) => (heading.to_owned(), Stand::Right),

@@ -34,7 +34,6 @@ const BAR_MIN: usize = 6;
 /// # Shapes
 /// No line is wider than `style.width` (at least 40); the codes of colours do not count. Two
 /// commands take at most 12 lines of 60 columns.
-#[must_use]
 pub fn answer(file: &ResultFile, style: &Style) -> String {
     let file = finite(file);
     let mut page = Page::new(style);

@@ -51,7 +51,6 @@ const SUMMARY_FROM: usize = 4;
 ///
 /// # Shapes
 /// No line is wider than `style.width` (at least 40); the codes of colours do not count.
-#[must_use]
 pub fn render(file: &ResultFile, style: &Style) -> String {
     let file = finite(file);
     let mut page = Page::new(style);

@@ -11,7 +11,6 @@ pub struct Hosts(Vec<String>);
 
 impl Hosts {
     /// These names, besides IP addresses and `localhost`, which no foreign site can have.
-    #[must_use]
     pub fn with(names: &[String]) -> Hosts {
         let lower = names.iter().map(|name| name.to_ascii_lowercase());
         Hosts(lower.collect())
