@@ -161,13 +161,9 @@ pub(super) fn quantile(values: &[f64], at: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let last = sorted.len().checked_sub(1)?;
-    #[expect(clippy::cast_precision_loss, reason = "fewer samples than 2^52")]
+    // Fewer samples than 2^52.
     let place = last as f64 * at;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "0..=last"
-    )]
+    // From 0 to `last`.
     let below = (place.floor() as usize).min(last);
     let above = (below + 1).min(last);
     Some(sorted[below] + (sorted[above] - sorted[below]) * place.fract())

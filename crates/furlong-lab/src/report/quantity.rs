@@ -250,10 +250,7 @@ fn decimals(greatest: f64) -> usize {
 
 /// The power of ten at or below `value`.
 fn exponent(value: f64) -> i32 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a logarithm of an f64 is below 309"
-    )]
+    // A logarithm of an f64 is below 309.
     let power = value.abs().log10().floor() as i32;
     power
 }

@@ -68,10 +68,7 @@ fn usual_looks() -> u32 {
     LOOKS
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
+// Serde passes a reference.
 fn is_usual(looks: &u32) -> bool {
     *looks == LOOKS
 }

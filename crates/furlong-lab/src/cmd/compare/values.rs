@@ -71,7 +71,7 @@ pub(super) fn output(text: &str) -> Result<Output, String> {
 }
 
 /// Parses `--input`.
-#[expect(clippy::unnecessary_wraps, reason = "the form of a parser")]
+// A parser returns a Result.
 pub(super) fn input(text: &str) -> Result<PathBuf, String> {
     Ok(PathBuf::from(match text {
         "null" => "/dev/null",

@@ -209,7 +209,6 @@ fn row(w: &WorkloadResult, (name, metric): Named<'_>, arm: &ArmResult, s: &Scale
 
 /// The machine's facts, by name.
 pub(in crate::report) fn machine(m: &Machine) -> Vec<(&'static str, String)> {
-    #[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
     let bytes = |n: u64| Scale::of("B", [n as f64]).show(n as f64);
     let yes = |on: bool| if on { "on" } else { "off" }.to_owned();
     let caches: Vec<String> = m

@@ -96,11 +96,7 @@ pub(in crate::report) fn is_command(arm: &ArmResult) -> bool {
 
 /// The values, which are whole numbers, times a factor.
 fn whole<T: TryFrom<u64>>(values: &[f64], factor: f64) -> Vec<T> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "counts below 2^53"
-    )]
+    // Counts are below 2^53.
     let whole = values.iter().map(|value| (value * factor) as u64);
     whole.filter_map(|value| T::try_from(value).ok()).collect()
 }

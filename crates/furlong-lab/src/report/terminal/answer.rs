@@ -269,12 +269,7 @@ fn figure(summary: Option<&Summary>, scale: &Scale) -> String {
 /// A bar of this share of the columns, to an eighth of a column.
 fn bar(share: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "at most a few hundred"
-    )]
+    // At most a few hundred.
     let eighths = (share.clamp(0.0, 1.0) * (columns * 8) as f64).round() as usize;
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }

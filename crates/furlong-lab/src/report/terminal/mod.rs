@@ -255,7 +255,6 @@ fn machine(m: &Machine) -> String {
         if m.cpus == 1 { "cpu" } else { "cpus" }
     ));
     if let Some(bytes) = m.memory_bytes {
-        #[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
         let bytes = bytes as f64;
         parts.push(Scale::of("B", [bytes]).show(bytes));
     }

@@ -53,11 +53,7 @@ pub(in crate::report::html) fn round_below(high: f64) -> Option<(f64, String)> {
 /// Decimals that a step needs.
 fn decimals(step: f64) -> usize {
     let digits = (-(step.log10() + 1e-9).floor()).clamp(0.0, 12.0);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "0..=12"
-    )]
+    // From 0 to 12.
     let digits = digits as usize;
     digits
 }

@@ -135,7 +135,6 @@ fn points(
 
 /// The block's number and, as its fraction, the turn within the block.
 fn place(w: &WorkloadResult, arm: &str, index: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a place on the page")]
     let block = w.blocks.get(index).map_or(index as f64, |b| f64::from(*b));
     let turn = w.order.get(index).and_then(|order| {
         let turn = order.iter().position(|name| name == arm)?;

@@ -112,7 +112,6 @@ impl Row {
             .values
             .iter()
             .map(|value| scale.at(unit.scaled(*value)));
-        #[expect(clippy::cast_possible_truncation, reason = "a place on the page")]
         let mut placed: Vec<(f64, i64)> = xs.map(|x| (x, (x / DOT).floor() as i64)).collect();
         placed.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut stacked = vec![];
