@@ -24,7 +24,7 @@
 //! - [`student`](mod@student), [`welch`](mod@welch): t tests on means, from values or moments
 //! - [`rank`]: Mann-Whitney; [`shift`]: Hodges-Lehmann; [`sign_flip`]: randomisation; [`variance`]:
 //!   Brown-Forsythe
-//! - [`ratio`]: Fieller and effect sizes; [`bootstrap`]: intervals without a formula
+//! - [`ratio`]: Fieller
 //! - [`stopping`]: rules for the number of blocks; [`sequential`]: interim looks; [`stein`]: an
 //!   interval of a given width
 //! - [`change`]: changes of level in a history of runs
@@ -54,7 +54,7 @@ pub mod warnings;
 
 pub use descriptive::{describe, drift, outliers};
 pub use families::{geomean, holm, nodes};
-pub use hypothesis::{bootstrap, paired, rank, ratio, shift, sign_flip, student, variance, welch};
+pub use hypothesis::{paired, rank, ratio, shift, sign_flip, student, variance, welch};
 pub use numeric::{distribution, random};
 pub use sample_size::{sequential, stein, stopping};
 pub use validation::{promise, simulation};

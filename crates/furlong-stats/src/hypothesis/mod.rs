@@ -1,7 +1,6 @@
 //! Tests, and intervals of effects.
 #![forbid(unsafe_code)]
 
-pub mod bootstrap;
 pub mod paired;
 pub mod rank;
 pub mod ratio;
