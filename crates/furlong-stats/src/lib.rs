@@ -24,7 +24,7 @@
 //! - [`student`](mod@student), [`welch`](mod@welch): t tests on means, from values or moments
 //! - [`rank`]: Mann-Whitney; [`shift`]: Hodges-Lehmann; [`sign_flip`]: randomisation; [`variance`]:
 //!   Brown-Forsythe
-//! - [`ratio`]: Fieller
+//! - [`ratio`]: Fieller's interval
 //! - [`stopping`]: rules for the number of blocks; [`sequential`]: interim looks; [`stein`]: an
 //!   interval of a given width
 //! - [`change`]: changes of level in a history of runs
@@ -64,4 +64,4 @@ pub use judge::{judge, judge_together};
 pub use rank::mann_whitney;
 pub use shift::hodges_lehmann;
 pub use student::student;
-pub use welch::{welch, welch_interval};
+pub use welch::welch;

@@ -127,44 +127,9 @@ impl Rule {
     }
 }
 
-/// Non-inferiority: true if no part of the interval is worse than the margin.
-pub fn no_worse(interval: [f64; 2], margin: f64, better: Better) -> bool {
-    match better {
-        Better::Lower => interval[1] < margin,
-        Better::Higher => interval[0] > -margin,
-    }
-}
-
-/// The state of a promise such as "at most 0.5 times the baseline" in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gate {
-    /// The whole interval satisfies it: a document may claim it.
-    Holds,
-    /// The interval includes the limit: neither broken nor proven.
-    Open,
-    /// The whole interval violates it: a check fails.
-    Broken,
-}
-
-/// Compares an interval of an effect with the limit of a promise, both in per cent. A ratio of at
-/// most 0.5 is an effect of at most -50.
-pub fn gate(interval_pct: [f64; 2], limit_pct: f64, better: Better) -> Gate {
-    let [best, worst] = match better {
-        Better::Lower => [interval_pct[0] - limit_pct, interval_pct[1] - limit_pct],
-        Better::Higher => [limit_pct - interval_pct[1], limit_pct - interval_pct[0]],
-    };
-    if worst <= 0.0 {
-        Gate::Holds
-    } else if best > 0.0 {
-        Gate::Broken
-    } else {
-        Gate::Open
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Check, Gate, Rule, Scale, gate, no_worse};
+    use super::{Check, Rule, Scale};
     use crate::paired::Paired;
     use crate::value::{Better, Direction, Verdict};
 
@@ -293,18 +258,6 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_is_broken_only_when_the_whole_interval_breaks_it() {
-        assert_eq!(gate([-60.0, -51.0], -50.0, Better::Lower), Gate::Holds);
-        assert_eq!(gate([-55.0, -45.0], -50.0, Better::Lower), Gate::Open);
-        assert_eq!(gate([-49.0, -45.0], -50.0, Better::Lower), Gate::Broken);
-        assert_eq!(gate([21.0, 30.0], 20.0, Better::Higher), Gate::Holds);
-        assert_eq!(gate([1.0, 19.0], 20.0, Better::Higher), Gate::Broken);
-        assert!(no_worse([-0.5, 0.009], 0.01, Better::Lower));
-        assert!(!no_worse([-0.5, 0.011], 0.01, Better::Lower));
-        assert!(no_worse([-0.009, 0.5], 0.01, Better::Higher));
-    }
-
-    #[test]
     fn an_interval_that_touches_a_limit_is_within_the_margin_and_not_beyond_it() {
         let rule = Rule {
             margin: 0.25,
@@ -321,30 +274,5 @@ mod tests {
         ] {
             assert_eq!(rule.decide(interval, 6), wanted, "{interval:?}");
         }
-    }
-
-    #[test]
-    fn a_promise_holds_up_to_its_limit_and_is_broken_beyond_it() {
-        for (interval, lower, wanted) in [
-            ([-60.0, -50.0], true, Gate::Holds),
-            ([-60.0, -49.5], true, Gate::Open),
-            ([-50.0, -45.0], true, Gate::Open),
-            ([-49.5, -49.0], true, Gate::Broken),
-            ([-50.0, -40.0], false, Gate::Holds),
-            ([-50.5, -40.0], false, Gate::Open),
-            ([-60.0, -50.0], false, Gate::Open),
-            ([-60.0, -50.5], false, Gate::Broken),
-        ] {
-            let better = if lower { Better::Lower } else { Better::Higher };
-            assert_eq!(
-                gate(interval, -50.0, better),
-                wanted,
-                "{interval:?} {better:?}"
-            );
-        }
-        // Non-inferiority excludes the margin itself.
-        assert!(!no_worse([-0.5, 0.25], 0.25, Better::Lower));
-        assert!(!no_worse([-0.25, 0.5], 0.25, Better::Higher));
-        assert!(!no_worse([-0.5, 0.5], 0.25, Better::Higher));
     }
 }

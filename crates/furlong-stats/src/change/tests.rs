@@ -4,9 +4,10 @@
 use super::{
     Change, SEGMENT_MIN, best_split, changes, changes_within, f_to_p, p_max, p_of, settle, slope_p,
 };
+use crate::describe::Moments;
 use crate::distribution::t_two_sided;
 use crate::random::Random;
-use crate::student::student_test;
+use crate::student::Pooled;
 
 /// Ten series with their true changes, and the changes found by another implementation of the
 /// statistic, with permutations. The file has its name and version.
@@ -242,7 +243,8 @@ fn a_single_change_has_the_p_of_students_test() {
     let values = [5.0, 5.2, 4.9, 5.1, 9.0, 9.3, 8.8, 9.1, 9.2];
     let found = changes_within(&values, 0.5);
     assert_eq!(places(&found), [4]);
-    let wanted = student_test(&values[..4], &values[4..]).unwrap().p;
+    let [a, b] = [&values[..4], &values[4..]].map(|part| Moments::of(part).unwrap());
+    let wanted = Pooled::from_moments(a, b).test().unwrap().p;
     assert!(
         (found[0].p / wanted - 1.0).abs() < 1e-6,
         "{found:?} {wanted}"

@@ -44,14 +44,6 @@ impl Paired {
         })
     }
 
-    /// The mean of the logarithms of `b / a`, pair by pair. The effect in per cent is `exp_m1` of
-    /// it and of its interval's ends. `None` if a value is not positive or the lengths differ.
-    pub fn log_ratio(a: &[f64], b: &[f64]) -> Option<Self> {
-        let positive = a.len() == b.len() && a.iter().chain(b).all(|v| *v > 0.0);
-        let logs: Vec<f64> = a.iter().zip(b).map(|(a, b)| b.ln() - a.ln()).collect();
-        Self::of(&logs).filter(|_| positive)
-    }
-
     /// Degrees of freedom.
     pub fn df(&self) -> f64 {
         self.n as f64 - 1.0
@@ -171,16 +163,6 @@ mod tests {
         assert_eq!(ten().blocks_needed(0.022, 6), wanted);
         assert_eq!(ten().blocks_needed(0.02, 6), 10_000);
         assert_eq!(ten().blocks_needed(0.5, 6), 6);
-    }
-
-    #[test]
-    fn pairs_give_the_interval_of_their_ratio() {
-        let found = Paired::log_ratio(&[1.0, 10.0, 100.0], &[1.9, 20.0, 210.0]).unwrap();
-        assert!((found.mean.exp() - (1.9_f64 * 2.0 * 2.1).cbrt()).abs() < 1e-12);
-        let [low, high] = found.interval(0.95);
-        assert!(low < 2.0_f64.ln() && 2.0_f64.ln() < high);
-        assert_eq!(Paired::log_ratio(&[1.0, 0.0], &[1.0, 1.0]), None);
-        assert_eq!(Paired::log_ratio(&[1.0, 2.0, 3.0], &[1.0, 2.0]), None);
     }
 
     #[test]

@@ -179,18 +179,6 @@ pub fn least_p(na: usize, nb: usize) -> f64 {
     (2.0 / choose(na + nb, na)).min(1.0)
 }
 
-/// A remark if these sizes cannot give a p of at most `alpha` for any values.
-pub fn too_small(na: usize, nb: usize, alpha: f64) -> Option<String> {
-    let least = least_p(na, nb);
-    let enough = (1..).find(|&n| least_p(n, n) <= alpha)?;
-    (least > alpha).then(|| {
-        format!(
-            "ranks of {na} against {nb} values cannot give p under {least:.3}; {enough} against \
-             {enough} can reach {alpha}"
-        )
-    })
-}
-
 /// Distribution of U without ties: entry `u` is the probability of `u`.
 pub fn u_distribution(na: usize, nb: usize) -> Vec<f64> {
     let ranks: Vec<u64> = (1..=(na + nb) as u64).collect();
@@ -205,9 +193,7 @@ pub fn u_distribution(na: usize, nb: usize) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        choose, is_exact, least_p, mann_whitney, mann_whitney_asymptotic, too_small, u_distribution,
-    };
+    use super::{choose, is_exact, least_p, mann_whitney, mann_whitney_asymptotic, u_distribution};
 
     /// The definition, by enumeration of every subset.
     fn by_enumeration(a: &[f64], b: &[f64]) -> f64 {
@@ -290,16 +276,6 @@ mod tests {
             let high: Vec<f64> = low.iter().map(|v| v + 100.0).collect();
             assert!((mann_whitney(&low, &high).p - p).abs() < 1e-12);
         }
-    }
-
-    #[test]
-    fn sizes_that_cannot_reach_the_level_are_told_which_can() {
-        let said = too_small(3, 3, 0.05).unwrap();
-        assert!(
-            said.contains("0.100") && said.contains("4 against 4"),
-            "{said}"
-        );
-        assert_eq!(too_small(4, 4, 0.05), None);
     }
 
     #[test]

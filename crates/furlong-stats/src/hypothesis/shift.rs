@@ -1,4 +1,4 @@
-//! Hodges-Lehmann: the median of all differences (or ratios) between two samples, and its interval.
+//! Hodges-Lehmann: the median of all differences between two samples, and its interval.
 //!
 //! The pairs are never listed. Bisection over the range of numbers and counting find the k-th
 //! smallest, so ten million values take time but no memory.
@@ -7,14 +7,12 @@
 use crate::distribution::normal_upper;
 use crate::rank::{is_exact, u_distribution};
 
-/// Differences or ratios of all pairs, ordered without being listed.
+/// Differences of all pairs, ordered without being listed.
 struct Pairs<'a> {
     /// Ascending.
     a: &'a [f64],
     /// Ascending.
     b: &'a [f64],
-    /// Rises with `b` and falls with `a`.
-    combine: fn(f64, f64) -> f64,
 }
 
 impl Pairs<'_> {
@@ -22,12 +20,12 @@ impl Pairs<'_> {
         self.a.len() as u128 * self.b.len() as u128
     }
 
-    /// The number of pairs that combine to at most `limit`.
+    /// The number of pairs whose difference is at most `limit`.
     fn at_most(&self, limit: f64) -> u128 {
         let mut found = 0;
         let mut reached = 0;
         for &a in self.a {
-            while reached < self.b.len() && (self.combine)(a, self.b[reached]) <= limit {
+            while reached < self.b.len() && self.b[reached] - a <= limit {
                 reached += 1;
             }
             found += reached as u128;
@@ -96,20 +94,6 @@ pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<f64> {
         Pairs {
             a: &sorted(a),
             b: &sorted(b),
-            combine: |a, b| b - a,
-        }
-        .median()
-    })
-}
-
-/// Median of all `b / a`; `None` also if a value is not positive.
-pub fn hodges_lehmann_ratio(a: &[f64], b: &[f64]) -> Option<f64> {
-    let positive = usable(a, b) && a.iter().chain(b).all(|&v| v > 0.0);
-    positive.then(|| {
-        Pairs {
-            a: &sorted(a),
-            b: &sorted(b),
-            combine: |a, b| b / a,
         }
         .median()
     })
@@ -125,7 +109,6 @@ pub fn hodges_lehmann_interval(a: &[f64], b: &[f64], level: f64) -> Option<[f64;
     let pairs = Pairs {
         a: &sorted(a),
         b: &sorted(b),
-        combine: |a, b| b - a,
     };
     Some([
         pairs.kth(from_each_end),
@@ -156,7 +139,7 @@ fn cut(na: usize, nb: usize, tail: f64) -> Option<u128> {
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, hodges_lehmann, hodges_lehmann_interval, hodges_lehmann_ratio};
+    use super::{cut, hodges_lehmann, hodges_lehmann_interval};
     use crate::describe::median;
     use crate::distribution::normal_sf;
 
@@ -194,15 +177,6 @@ mod tests {
             hodges_lehmann_interval(&a[..3], &b[..3], 0.9),
             Some([-1.0, 8.0])
         );
-    }
-
-    #[test]
-    fn ratio_is_refused_where_a_value_is_not_positive() {
-        assert_eq!(
-            hodges_lehmann_ratio(&[1.0, 2.0, 4.0], &[2.0, 4.0, 8.0]),
-            Some(2.0)
-        );
-        assert_eq!(hodges_lehmann_ratio(&[1.0, 0.0], &[2.0]), None);
     }
 
     #[test]
@@ -263,7 +237,6 @@ mod tests {
         ] {
             assert_eq!(hodges_lehmann_interval(odd, &fine, 0.9), None);
             assert_eq!(hodges_lehmann_interval(&fine, odd, 0.9), None);
-            assert_eq!(hodges_lehmann_ratio(odd, &fine), None);
         }
     }
 }

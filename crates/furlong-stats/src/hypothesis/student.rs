@@ -71,25 +71,24 @@ pub fn student_from_moments(a: Moments, b: Moments, level: f64) -> Option<Studen
     (found.difference_pct.is_finite() && found.plus_minus_pct.is_finite()).then_some(found)
 }
 
-/// Student's test of `b` against `a`; `None` with fewer than two values in either or no variance.
-pub fn student_test(a: &[f64], b: &[f64]) -> Option<TTest> {
-    Pooled::from_moments(Moments::of(a)?, Moments::of(b)?).test()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Pooled, student, student_test};
+    use super::{Pooled, student};
     use crate::describe::Moments;
+
+    fn pooled(a: &[f64], b: &[f64]) -> Pooled {
+        Pooled::from_moments(Moments::of(a).unwrap(), Moments::of(b).unwrap())
+    }
 
     #[test]
     fn a_difference_is_also_said_in_per_cent_of_the_first_mean_and_tested() {
         let (a, b) = ([1.0, 2.0, 3.0], [3.0, 4.0, 5.0]);
         assert_eq!(student(&a, &b, 0.95).unwrap().difference_pct, 100.0);
-        let test = student_test(&a, &b).unwrap();
+        let test = pooled(&a, &b).test().unwrap();
         assert_eq!(test.df, 4.0);
         // Two over the root of two thirds.
         assert!((test.t - 6.0_f64.sqrt()).abs() < 1e-12, "{test:?}");
-        assert!((student_test(&b, &a).unwrap().t + test.t).abs() < 1e-12);
+        assert!((pooled(&b, &a).test().unwrap().t + test.t).abs() < 1e-12);
     }
 
     #[test]
@@ -99,15 +98,14 @@ mod tests {
             (found.difference, found.plus_minus, found.pooled_s),
             (1.0, 0.0, 0.0)
         );
-        assert_eq!(student_test(&[1.0; 3], &[2.0; 3]), None);
+        assert_eq!(pooled(&[1.0; 3], &[2.0; 3]).test(), None);
     }
 
     #[test]
     fn a_zero_mean_has_no_per_cent_but_keeps_its_difference() {
         let (a, b) = ([-1.0, 1.0], [1.0, 3.0]);
         assert_eq!(student(&a, &b, 0.95), None);
-        let pooled = Pooled::from_moments(Moments::of(&a).unwrap(), Moments::of(&b).unwrap());
-        assert_eq!(pooled.difference, 2.0);
+        assert_eq!(pooled(&a, &b).difference, 2.0);
     }
 
     #[test]
