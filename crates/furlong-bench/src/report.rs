@@ -135,23 +135,19 @@ mod tests {
             margin_pct: Some(1.0),
             about: String::new(),
         };
-        let mut control = Control::blank();
+        let mut control = Control::default();
         control.samples = values(arms[0].1, 7);
         let arm = |(turn, (name, ns)): (usize, &(&str, f64))| ArmResult {
             name: (*name).to_owned(),
-            na: None,
             samples: BTreeMap::from([("time".to_owned(), values(*ns, turn))]),
-            summary: BTreeMap::new(),
+            ..ArmResult::default()
         };
         let mut result = WorkloadResult {
             name: "group".to_owned(),
-            params: BTreeMap::new(),
             blocks: (1..=8).collect(),
-            order: vec![],
             arms: arms.iter().enumerate().map(arm).collect(),
             control: BTreeMap::from([("time".to_owned(), control)]),
-            comparisons: vec![],
-            warnings: vec![],
+            ..WorkloadResult::default()
         };
         let metrics = BTreeMap::from([("time".to_owned(), metric)]);
         judge(&mut result, &metrics, &["time".to_owned()], None);

@@ -195,11 +195,9 @@ fn measure(groups: &[&Group], options: &Options) -> Result<(), String> {
         experiments: vec![ExperimentResult {
             question: format!("Benchmarks of {name}"),
             name,
-            comparison: None,
             metrics: metrics.clone(),
             metric_order: vec![TIME.to_owned()],
-            workloads: vec![],
-            left_out: vec![],
+            ..ExperimentResult::default()
         }],
     };
     // Written before anything is measured, so that a bad path is told at once, and after every
@@ -271,7 +269,7 @@ fn run_group(group: &Group, options: &Options) -> Result<WorkloadResult, String>
         };
         order.push(turn.iter().map(name).collect());
     }
-    let mut control = Control::blank();
+    let mut control = Control::default();
     control.samples = values.pop().unwrap_or_default();
     let arms = group
         .arms
@@ -279,9 +277,8 @@ fn run_group(group: &Group, options: &Options) -> Result<WorkloadResult, String>
         .zip(values)
         .map(|(arm, values)| ArmResult {
             name: arm.name.clone(),
-            na: None,
             samples: BTreeMap::from([(TIME.to_owned(), values)]),
-            summary: BTreeMap::new(),
+            ..ArmResult::default()
         });
     Ok(WorkloadResult {
         name: group.name.clone(),
@@ -290,8 +287,7 @@ fn run_group(group: &Group, options: &Options) -> Result<WorkloadResult, String>
         order,
         arms: arms.collect(),
         control: BTreeMap::from([(TIME.to_owned(), control)]),
-        comparisons: vec![],
-        warnings: vec![],
+        ..WorkloadResult::default()
     })
 }
 
@@ -318,11 +314,9 @@ fn this_run(options: &Options) -> Run {
         profile: "quick".to_owned(),
         seed: options.seed,
         version: format!("furlong-bench {}", env!("CARGO_PKG_VERSION")),
-        tag: None,
-        note: None,
         revision: revision(),
         machine: Files::default().machine(),
-        warnings: vec![],
+        ..Run::default()
     }
 }
 

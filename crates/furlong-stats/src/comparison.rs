@@ -41,23 +41,9 @@ impl Question<'_> {
             metric: self.metric.to_owned(),
             n,
             effect_pct: effect_pct.clamp(f64::MIN, f64::MAX),
-            ci95_pct: None,
             margin_pct: self.margin_pct,
-            paired: None,
-            sign_flip_p: None,
-            ci_adj_pct: None,
-            level: None,
-            variance: None,
-            welch: None,
-            student: None,
-            mann_whitney: None,
             verdict: Verdict::Inconclusive,
-            direction: None,
-            mde_pct: None,
-            n_needed: None,
-            scale: None,
-            reason: None,
-            by_node: None,
+            ..Comparison::default()
         }
     }
 }

@@ -35,19 +35,13 @@ impl Case {
     fn new(arms: &[&str], blocks: usize) -> Self {
         let arm = |name: &&str| ArmResult {
             name: (*name).to_owned(),
-            na: None,
-            samples: BTreeMap::new(),
-            summary: BTreeMap::new(),
+            ..ArmResult::default()
         };
         let workload = WorkloadResult {
             name: "plain".to_owned(),
-            params: BTreeMap::new(),
             blocks: (0..blocks as u32).collect(),
-            order: vec![],
             arms: std::iter::once(&"old").chain(arms).map(arm).collect(),
-            control: BTreeMap::new(),
-            comparisons: vec![],
-            warnings: vec![],
+            ..WorkloadResult::default()
         };
         Self {
             workload,
@@ -61,8 +55,7 @@ impl Case {
         self.declare(name, Kind::Sampled);
         let control = Control {
             samples: samples[1].clone(),
-            floor_pct: None,
-            failed: false,
+            ..Control::default()
         };
         self.workload.control.insert(name.to_owned(), control);
         let of_arms = std::iter::once(&samples[0]).chain(&samples[2..]);

@@ -110,7 +110,7 @@ pub struct Fleet {
 }
 
 /// One experiment of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentResult {
     /// Name, as in `furlong list`.
     pub name: String,
@@ -181,7 +181,7 @@ pub enum Kind {
 }
 
 /// One workload of an experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadResult {
     /// As in the plan.
     pub name: String,
@@ -242,7 +242,7 @@ pub const MARGIN: &str = "margin_pct";
 pub const CONTROL: &str = "control";
 
 /// One arm on one workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArmResult {
     /// As in the plan.
     pub name: String,
@@ -275,7 +275,7 @@ pub struct Summary {
 }
 
 /// The baseline again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Control {
     /// Aligned with `blocks`.
     pub samples: Vec<Option<f64>>,
@@ -287,19 +287,8 @@ pub struct Control {
     pub failed: bool,
 }
 
-impl Control {
-    /// A control before the first block.
-    pub fn blank() -> Control {
-        Control {
-            samples: vec![],
-            floor_pct: None,
-            failed: false,
-        }
-    }
-}
-
 /// One arm against the baseline in one metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Name of the baseline.
     pub baseline: String,
@@ -447,7 +436,7 @@ pub enum Direction {
 }
 
 /// The conclusion of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Better by more than the margin.
@@ -457,6 +446,7 @@ pub enum Verdict {
     /// Within the margin on both sides.
     Equivalent,
     /// This run cannot decide.
+    #[default]
     Inconclusive,
 }
 

@@ -325,9 +325,8 @@ impl Args {
             metrics,
             workloads: workloads.collect(),
             arms: names.iter().map(|name| name.text.clone()).collect(),
-            uncounted: vec![],
             exact_operations: 1,
-            left_out: vec![],
+            ..ScheduledExperiment::default()
         };
         Ok(Schedule {
             profile: Profile::Quick,

@@ -19,7 +19,7 @@ use super::launch::launcher::{LaunchError, Launcher};
 use super::process::{no_file, outcome as read, task};
 use super::sampler::{Job, Pass, SampleError, Sampler};
 use crate::error::Error;
-use crate::model::result::{Better, Kind};
+use crate::model::result::Kind;
 use crate::model::{MetricPlan, Outcome, Profile};
 use crate::record::build;
 
@@ -110,14 +110,7 @@ fn callgrind() -> Result<Callgrind, Error> {
 
 /// Returns a metric of this pass.
 fn metric(name: &str, about: &str) -> MetricPlan {
-    MetricPlan {
-        name: name.to_owned(),
-        unit: "1".to_owned(),
-        better: Better::Lower,
-        kind: Kind::Exact,
-        margin_pct: MARGIN_PCT,
-        about: about.to_owned(),
-    }
+    MetricPlan::new(name, "1", Kind::Exact, MARGIN_PCT, about)
 }
 
 /// Returns an outcome with one count only.

@@ -293,6 +293,18 @@ pub struct MetricPlan {
 }
 
 impl MetricPlan {
+    /// Returns a metric of which less is better.
+    pub fn new(name: &str, unit: &str, kind: Kind, margin_pct: f64, about: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            better: Better::Lower,
+            kind,
+            margin_pct,
+            about: about.to_owned(),
+        }
+    }
+
     /// Returns it as the record stores it.
     pub fn metric(&self, primary: bool) -> Metric {
         Metric {

@@ -53,7 +53,7 @@ pub struct Schedule {
 }
 
 /// One experiment of a schedule.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScheduledExperiment {
     /// Name, as in `furlong list`.
     pub name: String,
@@ -232,8 +232,7 @@ impl ScheduledExperiment {
         let arm = |name: &&str| ArmResult {
             name: (*name).to_owned(),
             na: scheduled.na.get(*name).cloned(),
-            samples: BTreeMap::new(),
-            summary: BTreeMap::new(),
+            ..ArmResult::default()
         };
         // Arms that cannot run it come last, so that the baseline is the first.
         let mut arms = self.runners(scheduled);
@@ -250,14 +249,11 @@ impl ScheduledExperiment {
                 .map(|(name, value)| (name.clone(), (*value).into()))
                 .chain(scheduled.facts.clone())
                 .collect(),
-            blocks: vec![],
-            order: vec![],
             arms: arms.iter().map(arm).collect(),
             control: control
-                .map(|metric| (metric.name.clone(), Control::blank()))
+                .map(|metric| (metric.name.clone(), Control::default()))
                 .collect(),
-            comparisons: vec![],
-            warnings: vec![],
+            ..WorkloadResult::default()
         }
     }
 }

@@ -171,7 +171,9 @@ impl Ledger {
             for arm in &mut workload.arms {
                 arm.samples.remove(metric);
             }
-            workload.control.insert(metric.to_owned(), Control::blank());
+            workload
+                .control
+                .insert(metric.to_owned(), Control::default());
         }
         self.result.run.warnings.push(why);
         self.keep(|store, result| {
@@ -342,7 +344,7 @@ pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Bl
         }
         if sample(CONTROL).is_some() {
             let control = workload.control.entry(metric.clone());
-            let samples = &mut control.or_insert_with(Control::blank).samples;
+            let samples = &mut control.or_insert_with(Control::default).samples;
             samples.insert(at.min(samples.len()), value(CONTROL, metric));
         }
     }

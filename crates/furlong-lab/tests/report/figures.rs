@@ -207,26 +207,13 @@ pub(crate) fn exact(
         metric: name.to_owned(),
         n: 1,
         effect_pct,
-        ci95_pct: None,
         margin_pct: 0.1,
-        paired: None,
-        sign_flip_p: None,
-        ci_adj_pct: None,
-        level: None,
-        variance: None,
-        welch: None,
-        student: None,
-        mann_whitney: None,
         verdict: match (effect_pct.abs() < 0.1, good) {
             (true, _) => Verdict::Equivalent,
             (false, true) => Verdict::Keep,
             (false, false) => Verdict::Revert,
         },
         direction: better.direction([effect_pct; 2]),
-        mde_pct: None,
-        n_needed: None,
-        scale: None,
-        reason: None,
-        by_node: None,
+        ..Comparison::default()
     }
 }

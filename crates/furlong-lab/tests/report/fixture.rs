@@ -64,11 +64,8 @@ pub(crate) fn file(command: &[&str], experiments: Vec<ExperimentResult>) -> Resu
             profile: "full".to_owned(),
             seed: 20_261_003,
             version: "0.1.0 (c241182)".to_owned(),
-            tag: None,
-            note: None,
-            revision: None,
             machine: machine(),
-            warnings: vec![],
+            ..Run::default()
         },
         experiments,
     }
@@ -113,11 +110,8 @@ impl Invention<'_> {
                 ("operations".to_owned(), json!(4_194_304)),
             ]),
             blocks: (0..self.blocks).collect(),
-            order: vec![],
             arms: self.arms.iter().map(|(arm, _)| empty_arm(arm)).collect(),
-            control: BTreeMap::new(),
-            comparisons: vec![],
-            warnings: vec![],
+            ..WorkloadResult::default()
         };
         let mut columns = vec![vec![]; self.arms.len() + 1];
         for block in 0..self.blocks {
@@ -144,8 +138,7 @@ impl Invention<'_> {
         }
         let control = Control {
             samples: control,
-            floor_pct: None,
-            failed: false,
+            ..Control::default()
         };
         w.control.insert(name.to_owned(), control);
         judge(&mut w, name, metric, margin_pct);
@@ -168,9 +161,7 @@ impl Invention<'_> {
 fn empty_arm(name: &str) -> ArmResult {
     ArmResult {
         name: name.to_owned(),
-        na: None,
-        samples: BTreeMap::new(),
-        summary: BTreeMap::new(),
+        ..ArmResult::default()
     }
 }
 
@@ -369,12 +360,11 @@ fn propagation(
 ) -> ExperimentResult {
     ExperimentResult {
         name: "iova-propagation".to_owned(),
-        comparison: None,
         question: "Does it pay to stop recomputing summaries where nothing changes?".to_owned(),
         metrics,
         metric_order,
         workloads,
-        left_out: vec![],
+        ..ExperimentResult::default()
     }
 }
 

@@ -82,12 +82,11 @@ pub(crate) fn devices() -> ResultFile {
     });
     let experiment = ExperimentResult {
         name: "bounce-order".to_owned(),
-        comparison: None,
         question: "Which area is next?".to_owned(),
         workloads: workloads.collect(),
         metrics: metrics.clone(),
         metric_order: order.clone(),
-        left_out: vec![],
+        ..ExperimentResult::default()
     };
     file(&["furlong", "run", "bounce-order"], vec![experiment])
 }

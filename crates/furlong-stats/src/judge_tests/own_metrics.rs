@@ -65,12 +65,9 @@ fn a_metric_is_the_one_asked_for_or_the_one_that_decides() {
     let case = case.sampled("time", &samples);
     let experiment = ExperimentResult {
         name: "any".to_owned(),
-        comparison: None,
-        question: String::new(),
         metrics: case.metrics,
         metric_order: case.order,
-        workloads: vec![],
-        left_out: vec![],
+        ..ExperimentResult::default()
     };
     let wanted = |name| {
         let found = experiment.wanted(name, &case.workload);

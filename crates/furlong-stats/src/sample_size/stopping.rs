@@ -213,11 +213,7 @@ mod tests {
             name: "w".to_owned(),
             params,
             blocks: (1..=blocks).collect(),
-            order: vec![],
-            arms: vec![],
-            control: [].into(),
-            comparisons: vec![],
-            warnings: vec![],
+            ..WorkloadResult::default()
         }
     }
 

@@ -217,9 +217,7 @@ fn workload(cell: &Cell, names: &[String], random: &mut Random) -> WorkloadResul
     let mut arms: Vec<ArmResult> = (0..=cell.arms)
         .map(|i| ArmResult {
             name: format!("arm-{i}"),
-            na: None,
-            samples: BTreeMap::new(),
-            summary: BTreeMap::new(),
+            ..ArmResult::default()
         })
         .collect();
     let mut control = BTreeMap::new();
@@ -241,7 +239,7 @@ fn workload(cell: &Cell, names: &[String], random: &mut Random) -> WorkloadResul
             name.clone(),
             Control {
                 samples,
-                ..Control::blank()
+                ..Control::default()
             },
         );
         for (arm, samples) in arms.iter_mut().zip(std::iter::once(baseline).chain(taken)) {
@@ -255,7 +253,6 @@ fn workload(cell: &Cell, names: &[String], random: &mut Random) -> WorkloadResul
     };
     WorkloadResult {
         name: "synthetic".to_owned(),
-        params: BTreeMap::new(),
         blocks: (0..cell.blocks as u32).collect(),
         order: order
             .chunks(runners)
@@ -263,8 +260,7 @@ fn workload(cell: &Cell, names: &[String], random: &mut Random) -> WorkloadResul
             .collect(),
         arms,
         control,
-        comparisons: vec![],
-        warnings: vec![],
+        ..WorkloadResult::default()
     }
 }
 

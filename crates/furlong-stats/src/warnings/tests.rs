@@ -12,9 +12,8 @@ use crate::value::{ArmResult, Better, Control, Kind, Metric, Verdict, WorkloadRe
 fn arm(name: &str, metric: &str, samples: Vec<Option<f64>>) -> ArmResult {
     ArmResult {
         name: name.to_owned(),
-        na: None,
         samples: [(metric.to_owned(), samples)].into(),
-        summary: BTreeMap::new(),
+        ..ArmResult::default()
     }
 }
 
@@ -23,9 +22,7 @@ fn workload(baseline: &[f64], control: &[f64], new: &[f64]) -> WorkloadResult {
     let some = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
     WorkloadResult {
         name: "w".to_owned(),
-        params: BTreeMap::new(),
         blocks: (0..baseline.len() as u32).collect(),
-        order: vec![],
         arms: vec![
             arm("old", "time", some(baseline)),
             arm("new", "time", some(new)),
@@ -34,13 +31,11 @@ fn workload(baseline: &[f64], control: &[f64], new: &[f64]) -> WorkloadResult {
             "time".to_owned(),
             Control {
                 samples: some(control),
-                floor_pct: None,
-                failed: false,
+                ..Control::default()
             },
         )]
         .into(),
-        comparisons: vec![],
-        warnings: vec![],
+        ..WorkloadResult::default()
     }
 }
 

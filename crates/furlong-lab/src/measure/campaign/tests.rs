@@ -10,7 +10,7 @@ use crate::measure::block_order::BlockOrder;
 use crate::measure::progress::Progress;
 use crate::measure::sampler::{Job, Pass, SampleError, Sampler};
 use crate::model::Counters;
-use crate::model::result::{Better, CONTROL, Kind, Run};
+use crate::model::result::{CONTROL, Kind, Run};
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::model::{MetricPlan, Outcome, Profile, Workload};
 use crate::record::ledger::{Ledger, Place};
@@ -65,15 +65,7 @@ fn failed() -> Result<Outcome, SampleError> {
 }
 
 fn metric(name: &str, kind: Kind) -> MetricPlan {
-    let (name, unit, about) = (name.to_owned(), "1".to_owned(), String::new());
-    MetricPlan {
-        name,
-        unit,
-        better: Better::Lower,
-        kind,
-        margin_pct: 1.0,
-        about,
-    }
+    MetricPlan::new(name, "1", kind, 1.0, "")
 }
 
 fn schedule(metrics: Vec<MetricPlan>, blocks: u32) -> Schedule {
@@ -91,23 +83,21 @@ fn schedule(metrics: Vec<MetricPlan>, blocks: u32) -> Schedule {
     };
     let entry = ScheduledExperiment {
         name: "race".to_owned(),
-        comparison: None,
         question: "Which?".to_owned(),
         metrics,
         arms: vec!["a".to_owned(), "longer".to_owned(), "other".to_owned()],
-        uncounted: vec![],
         exact_operations: 4096,
         workloads: vec![scheduled("plain"), scheduled("ins")],
-        left_out: vec![],
+        ..ScheduledExperiment::default()
     };
     Schedule {
         profile: Profile::Quick,
         seed: 11,
-        margin_pct: None,
-        timeout_s: None,
         counters: Counters::Auto,
         experiments: vec![entry],
         subject: serde_json::Value::Null,
+        margin_pct: None,
+        timeout_s: None,
     }
 }
 

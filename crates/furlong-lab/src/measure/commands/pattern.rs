@@ -51,16 +51,13 @@ impl Pattern {
         let named = named.filter_map(|(group, name)| Some((group, name?.to_owned())));
         let first = regex.captures_len().min(2) - 1;
         let (group, name) = named.min().unwrap_or((first, "value".to_owned()));
+        let about = format!("the match of `{text}` in the output");
         Ok(Self {
             regex,
             group,
             metric: MetricPlan {
-                name,
-                unit: printed.unit.clone(),
                 better: printed.better,
-                kind: Kind::Sampled,
-                margin_pct: MARGIN_PCT,
-                about: format!("the match of `{text}` in the output"),
+                ..MetricPlan::new(&name, &printed.unit, Kind::Sampled, MARGIN_PCT, &about)
             },
         })
     }

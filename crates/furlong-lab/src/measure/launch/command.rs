@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::finished::Usage;
 use crate::error::Error;
 use crate::model::MetricPlan;
-use crate::model::result::{Better, Kind};
+use crate::model::result::Kind;
 use crate::shell_words::{Line, split};
 
 /// The use of a shell for commands.
@@ -311,25 +311,14 @@ pub const EXIT_CODE: &str = "exit_code";
 
 /// Returns the metric of commands that may fail.
 pub fn exit_code() -> MetricPlan {
-    MetricPlan {
-        name: EXIT_CODE.to_owned(),
-        unit: "1".to_owned(),
-        better: Better::Lower,
-        kind: Kind::Sampled,
-        margin_pct: 0.1,
-        about: "exit code, or 128 and the number of the signal".to_owned(),
-    }
+    let about = "exit code, or 128 and the number of the signal";
+    MetricPlan::new(EXIT_CODE, "1", Kind::Sampled, 0.1, about)
 }
 
 /// Returns the metrics of a command, the primary one first.
 pub fn metrics() -> Vec<MetricPlan> {
-    let metric = |(name, unit, margin_pct, about, _): Metric| MetricPlan {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        better: Better::Lower,
-        kind: Kind::Sampled,
-        margin_pct,
-        about: about.to_owned(),
+    let metric = |(name, unit, margin_pct, about, _): Metric| {
+        MetricPlan::new(name, unit, Kind::Sampled, margin_pct, about)
     };
     METRICS.map(metric).into()
 }

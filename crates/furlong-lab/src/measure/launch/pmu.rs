@@ -17,7 +17,7 @@ use perf_event::{Builder, Counter};
 use super::launcher::{LaunchError, Launcher, Task};
 use crate::error::cause;
 use crate::model::MetricPlan;
-use crate::model::result::{Better, Kind};
+use crate::model::result::Kind;
 
 /// Directories in which the kernel lists the numbers of tracepoints.
 const TRACING: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -91,14 +91,7 @@ impl Event {
 
     /// Returns it as a metric of an experiment.
     pub fn plan(&self) -> MetricPlan {
-        MetricPlan {
-            name: self.metric.to_owned(),
-            unit: "1".to_owned(),
-            better: Better::Lower,
-            kind: Kind::Sampled,
-            margin_pct: MARGIN_PCT,
-            about: self.about.to_owned(),
-        }
+        MetricPlan::new(self.metric, "1", Kind::Sampled, MARGIN_PCT, self.about)
     }
 
     /// Opens a counter that starts with the next program that this thread executes.

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use furlong_lab::model::Counters;
-use furlong_lab::model::result::{Better, CONTROL, Kind, Machine, ResultFile, Run};
+use furlong_lab::model::result::{CONTROL, Kind, Machine, ResultFile, Run};
 use furlong_lab::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use furlong_lab::model::{MetricPlan, Profile, Workload};
 use furlong_lab::record::ledger::{Ledger, Place};
@@ -25,14 +25,7 @@ pub(crate) fn begun(location: &Location, id: &str) -> Ledger {
 }
 
 pub(crate) fn schedule() -> Schedule {
-    let metric = |name: &str, kind| MetricPlan {
-        name: name.to_owned(),
-        unit: "ns".to_owned(),
-        better: Better::Lower,
-        kind,
-        margin_pct: 1.0,
-        about: String::new(),
-    };
+    let metric = |name, kind| MetricPlan::new(name, "ns", kind, 1.0, "");
     let workload = Workload {
         name: "plain".to_owned(),
         quick: true,

@@ -28,39 +28,24 @@ fn compared(effect_pct: f64, ci: [f64; 2], verdict: Verdict) -> Comparison {
         effect_pct,
         ci95_pct: Some(ci),
         margin_pct: 1.0,
-        paired: None,
-        sign_flip_p: None,
         ci_adj_pct: Some(ci),
         level: Some(0.95),
-        variance: None,
-        welch: None,
-        student: None,
-        mann_whitney: None,
         verdict,
-        direction: None,
         mde_pct: Some(3.2),
         n_needed: Some(45),
-        scale: None,
-        reason: None,
-        by_node: None,
+        ..Comparison::default()
     }
 }
 
 fn workload() -> WorkloadResult {
     let control = Control {
-        samples: vec![],
         floor_pct: Some(0.4),
-        failed: false,
+        ..Control::default()
     };
     WorkloadResult {
         name: "rem".to_owned(),
-        params: BTreeMap::new(),
-        blocks: vec![],
-        order: vec![],
-        arms: vec![],
         control: BTreeMap::from([("time".to_owned(), control)]),
-        comparisons: vec![],
-        warnings: vec![],
+        ..WorkloadResult::default()
     }
 }
 

@@ -40,21 +40,18 @@ fn workload(sites: &[Site], noise: f64, random: &mut Random) -> WorkloadResult {
     let [a, again, b] = values;
     let arm = |name: &str, samples: Vec<Option<f64>>| ArmResult {
         name: name.to_owned(),
-        na: None,
         samples: [("time".to_owned(), samples)].into(),
-        summary: BTreeMap::new(),
+        ..ArmResult::default()
     };
-    let mut control = Control::blank();
+    let mut control = Control::default();
     control.samples = again;
     WorkloadResult {
         name: "w".to_owned(),
         params: [(NODES.to_owned(), serde_json::json!(nodes))].into(),
         blocks: (1..=number).collect(),
-        order: vec![],
         arms: vec![arm("old", a), arm("new", b)],
         control: [("time".to_owned(), control)].into(),
-        comparisons: vec![],
-        warnings: vec![],
+        ..WorkloadResult::default()
     }
 }
 

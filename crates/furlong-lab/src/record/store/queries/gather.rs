@@ -190,7 +190,7 @@ impl Store {
             });
             for one in loose.iter_mut().filter(|one| one.experiment == id) {
                 let mut workload = one.workload.clone();
-                let blank = |metric: &String| (metric.clone(), Control::blank());
+                let blank = |metric: &String| (metric.clone(), Control::default());
                 if workload.arms.len() > 1 {
                     workload.control = sampled.iter().map(blank).collect();
                 }
@@ -245,12 +245,8 @@ impl Store {
                 workload: WorkloadResult {
                     name: row.get(2)?,
                     params: row.parsed(3)?,
-                    blocks: vec![],
-                    order: vec![],
-                    arms: vec![],
-                    control: BTreeMap::new(),
-                    comparisons: vec![],
                     warnings: row.parsed(4)?,
+                    ..WorkloadResult::default()
                 },
                 blocks: vec![],
             })
@@ -267,8 +263,7 @@ impl Store {
             let arm = ArmResult {
                 name: row.get(1)?,
                 na: row.get(2)?,
-                samples: BTreeMap::new(),
-                summary: BTreeMap::new(),
+                ..ArmResult::default()
             };
             Ok((row.get(0)?, arm))
         })?;
