@@ -59,17 +59,9 @@ pub fn compare(a: &[f64], b: &[f64], margin_pct: f64, better: Better) -> Option<
     let verdict = if all(|change, margin| change.abs() <= margin) {
         Verdict::Equivalent
     } else if all(|change, margin| change < -margin) {
-        if better == Better::Lower {
-            Verdict::Keep
-        } else {
-            Verdict::Revert
-        }
+        better.beyond(false)
     } else if all(|change, margin| change > margin) {
-        if better == Better::Lower {
-            Verdict::Revert
-        } else {
-            Verdict::Keep
-        }
+        better.beyond(true)
     } else {
         Verdict::Inconclusive
     };

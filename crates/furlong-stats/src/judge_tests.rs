@@ -24,6 +24,21 @@ fn around(level: f64, places: usize, blocks: usize) -> Vec<Option<f64>> {
         .collect()
 }
 
+/// Baseline and control around 100, then arms around these levels, each with a place in the noise.
+fn steady(arms: &[(f64, usize)]) -> Vec<Vec<Option<f64>>> {
+    let all = [(100.0, 0), (100.0, 3)].iter().chain(arms);
+    all.map(|(level, places)| around(*level, *places, 10))
+        .collect()
+}
+
+/// The samples, higher by one per cent of the first with every block.
+fn rising(mut samples: Vec<Option<f64>>) -> Vec<Option<f64>> {
+    for (i, value) in samples.iter_mut().flatten().enumerate() {
+        *value *= 1.0 + 0.01 * i as f64;
+    }
+    samples
+}
+
 struct Case {
     workload: WorkloadResult,
     metrics: BTreeMap<String, Metric>,
@@ -48,6 +63,15 @@ impl Case {
             metrics: BTreeMap::new(),
             order: vec![],
         }
+    }
+
+    /// Baseline, control and arms in the metric `time`. A single arm is called `new`.
+    fn timed(samples: &[Vec<Option<f64>>]) -> Self {
+        let arms = match samples.len() {
+            3 => &["new"][..],
+            n => &["b", "c", "d", "e"][..n - 2],
+        };
+        Self::new(arms, samples[0].len()).sampled("time", samples)
     }
 
     /// Adds a sampled metric: baseline, control, arms. The first declared metric is primary.
@@ -86,6 +110,15 @@ impl Case {
         self.order.push(name.to_owned());
     }
 
+    /// The metric that decides.
+    fn deciding(&self) -> &str {
+        let order = self.order.iter();
+        let metrics: Vec<_> = order
+            .map(|name| (name.as_str(), &self.metrics[name]))
+            .collect();
+        self.workload.primary(&metrics).unwrap().0
+    }
+
     fn judged(mut self) -> WorkloadResult {
         judge(&mut self.workload, &self.metrics, &self.order, None);
         self.workload
@@ -95,12 +128,8 @@ impl Case {
 /// One arm, one metric, around these levels of baseline, control and arm.
 fn simple(levels: [f64; 3], blocks: usize) -> Case {
     let [a, again, b] = levels;
-    let samples = [
-        around(a, 0, blocks),
-        around(again, 3, blocks),
-        around(b, 7, blocks),
-    ];
-    Case::new(&["new"], blocks).sampled("time", &samples)
+    let around = |level, places| around(level, places, blocks);
+    Case::timed(&[around(a, 0), around(again, 3), around(b, 7)])
 }
 
 fn only(workload: &WorkloadResult) -> &Comparison {
@@ -163,6 +192,8 @@ fn five_blocks_decide_nothing_and_say_why() {
     );
     assert!(!warned(&workload, "blocks"), "it is said once");
     let one = simple([100.0, 100.0, 50.0], 1).judged();
+    let why = only(&one).reason.as_deref().unwrap();
+    assert!(why.contains("needs 6 blocks"), "{why}");
     assert_eq!((only(&one).ci95_pct, only(&one).n_needed), (None, None));
     assert!((only(&one).effect_pct + 50.0).abs() < 0.5);
 }
@@ -223,17 +254,8 @@ fn exact_metrics_have_an_effect_and_a_verdict_and_no_tests() {
 
 #[test]
 fn the_primary_metric_is_adjusted_over_arms_and_the_others_within_an_arm() {
-    let three = |level: f64| {
-        let mut samples = vec![around(100.0, 0, 10), around(100.0, 3, 10)];
-        samples.extend([
-            around(level, 7, 10),
-            around(level + 0.5, 4, 10),
-            around(100.0, 8, 10),
-        ]);
-        samples
-    };
-    let workload = Case::new(&["b", "c", "d"], 10)
-        .sampled("time", &three(90.0))
+    let three = |level: f64| steady(&[(level, 7), (level + 0.5, 4), (100.0, 8)]);
+    let workload = Case::timed(&three(90.0))
         .sampled("faults", &three(95.0))
         .sampled("switches", &three(80.0))
         .judged();
@@ -269,24 +291,13 @@ fn the_primary_metric_is_adjusted_over_arms_and_the_others_within_an_arm() {
 #[test]
 fn what_is_decided_alone_can_be_undecided_among_many() {
     // An effect that exceeds the margin by slightly more than its half width.
-    let near = |places| around(98.85, places, 10);
-    let alone = [around(100.0, 0, 10), around(100.0, 3, 10), near(7)];
-    let workload = Case::new(&["b"], 10).sampled("time", &alone).judged();
+    let workload = Case::timed(&steady(&[(98.85, 7)])).judged();
     let [_, high] = only(&workload).ci95_pct.unwrap();
     let level = 98.85 * (1.0 / 1.01) / (1.0 + high / 100.0) * 0.999_99;
-    let at = |places| around(level, places, 10);
-    let single =
-        Case::new(&["b"], 10).sampled("time", &[around(100.0, 0, 10), around(100.0, 3, 10), at(7)]);
+    let single = Case::timed(&steady(&[(level, 7)]));
     assert_eq!(only(&single.judged()).verdict, Verdict::Keep);
-    let mut many = vec![around(100.0, 0, 10), around(100.0, 3, 10), at(7)];
-    many.extend([
-        around(99.0, 2, 10),
-        around(99.0, 5, 10),
-        around(99.0, 9, 10),
-    ]);
-    let workload = Case::new(&["b", "c", "d", "e"], 10)
-        .sampled("time", &many)
-        .judged();
+    let many = steady(&[(level, 7), (99.0, 2), (99.0, 5), (99.0, 9)]);
+    let workload = Case::timed(&many).judged();
     let found = &workload.comparisons[0];
     assert_eq!(found.verdict, Verdict::Inconclusive);
     assert!(
@@ -303,7 +314,7 @@ fn what_is_decided_alone_can_be_undecided_among_many() {
 #[test]
 fn an_arm_that_cannot_run_has_no_comparison_and_counts_for_nothing() {
     let samples = [100.0, 100.0, 90.0, 90.0].map(|level| around(level, level as usize, 10));
-    let mut case = Case::new(&["b", "c"], 10).sampled("time", &samples);
+    let mut case = Case::timed(&samples);
     case.workload.arms[2].na = Some("at most 32 segments".to_owned());
     case.workload.arms[2].samples.clear();
     let workload = case.judged();
@@ -326,15 +337,8 @@ fn judging_again_overwrites_and_repeats_no_warning() {
 
 #[test]
 fn drift_and_values_far_out_are_warned_of_and_change_no_verdict() {
-    let rising = |samples: Vec<Option<f64>>| -> Vec<Option<f64>> {
-        samples
-            .into_iter()
-            .zip(0..)
-            .map(|(v, i)| v.map(|v| v * (1.0 + 0.01 * f64::from(i))))
-            .collect()
-    };
     let samples = [100.0, 100.0, 90.0].map(|level| rising(around(level, level as usize, 10)));
-    let drifting = Case::new(&["new"], 10).sampled("time", &samples).judged();
+    let drifting = Case::timed(&samples).judged();
     assert!(
         warned(&drifting, "drifted by +8."),
         "{:?}",
@@ -361,7 +365,7 @@ fn a_machine_with_two_speeds_is_warned_of() {
             .collect()
     };
     let samples = [(100.0, 0), (100.0, 3), (90.0, 7)].map(|(l, p)| slow_and_fast(l, p));
-    let workload = Case::new(&["new"], 24).sampled("time", &samples).judged();
+    let workload = Case::timed(&samples).judged();
     assert!(
         warned(&workload, "is autocorrelated"),
         "{:?}",

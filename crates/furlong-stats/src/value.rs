@@ -168,6 +168,15 @@ impl Better {
             _ => None,
         }
     }
+
+    /// The verdict on an effect that is beyond the margin, above it if `greater`.
+    pub(crate) fn beyond(self, greater: bool) -> Verdict {
+        if greater == (self == Better::Higher) {
+            Verdict::Keep
+        } else {
+            Verdict::Revert
+        }
+    }
 }
 
 /// Kind of a metric's values.

@@ -86,10 +86,3 @@ fn a_simulation_is_named_by_its_seed() {
     assert_eq!(simulate(&cell, 500, 9), pinned);
     assert_ne!(simulate(&cell, 50, 9), simulate(&cell, 50, 10));
 }
-
-#[test]
-fn a_bound_allows_what_it_says_and_no_more() {
-    assert!(Bound::AtMost(0.03).holds(0.03, 0.0) && !Bound::AtMost(0.03).holds(0.0301, 0.0));
-    assert!(Bound::About(0.65).holds(0.62, 1e-9) && !Bound::About(0.65).holds(0.619, 0.0));
-    assert!(!Bound::AtMost(0.0).holds(0.001, STRAY * Bound::AtMost(0.0).standard_error(RUNS)));
-}

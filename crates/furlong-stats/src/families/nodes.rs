@@ -12,7 +12,7 @@ use crate::comparison::Evidence;
 use crate::describe::mean;
 use crate::distribution::f_sf;
 use crate::paired::Paired;
-use crate::value::{Better, ByNode, Comparison, NodeEffect, NodesTest, Verdict, WorkloadResult};
+use crate::value::{ByNode, Comparison, NodeEffect, NodesTest, Verdict, WorkloadResult};
 use crate::verdict::{ALPHA, Rule};
 
 /// The parameter of a workload with the numbers of the blocks, by node.
@@ -82,16 +82,8 @@ impl Nodes {
 
 /// The verdict proven by a node's own interval.
 fn claim(rule: &Rule, [low, high]: [f64; 2]) -> Option<Verdict> {
-    let limit = rule.margin;
-    let (less, more) = match rule.better {
-        Better::Lower => (Verdict::Keep, Verdict::Revert),
-        Better::Higher => (Verdict::Revert, Verdict::Keep),
-    };
-    match (low > limit, high < -limit) {
-        (true, _) => Some(more),
-        (_, true) => Some(less),
-        _ => None,
-    }
+    let greater = low > rule.margin;
+    (greater || high < -rule.margin).then(|| rule.better.beyond(greater))
 }
 
 /// Withdraws a verdict that a node contradicts.

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::describe::Moments;
-use crate::distribution::{t_sf, t_two_sided, t_upper};
+use crate::distribution::{t_sf, t_test, t_upper};
 use crate::value::TTest;
 
 /// The largest number of blocks that is reported.
@@ -67,12 +67,7 @@ impl Paired {
 
     /// t test against no difference; `None` without variance.
     pub fn test(&self) -> Option<TTest> {
-        let t = self.mean / self.standard_error();
-        t.is_finite().then(|| TTest {
-            t,
-            df: self.df(),
-            p: t_two_sided(t, self.df()),
-        })
+        t_test(self.mean / self.standard_error(), self.df())
     }
 
     /// One-sided p of the claim that the true mean is above `limit`.

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::describe::Moments;
-use crate::distribution::{t_two_sided, t_upper};
+use crate::distribution::{t_test, t_upper};
 use crate::value::TTest;
 
 /// Two samples, each with its own variance.
@@ -47,12 +47,7 @@ impl Unpooled {
 
     /// The test against no difference; `None` without any variance.
     pub fn test(&self) -> Option<TTest> {
-        let t = self.difference / self.standard_error;
-        t.is_finite().then(|| TTest {
-            t,
-            df: self.df,
-            p: t_two_sided(t, self.df),
-        })
+        t_test(self.difference / self.standard_error, self.df)
     }
 
     /// Interval of the difference.

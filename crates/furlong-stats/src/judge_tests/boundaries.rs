@@ -1,7 +1,7 @@
 //! Cases at the limits of tests, families and inputs.
 #![forbid(unsafe_code)]
 
-use super::{Case, around, only, simple};
+use super::{Case, around, only, simple, steady};
 use crate::comparison::FROM_ZERO;
 use crate::rank::mann_whitney;
 use crate::student::student;
@@ -13,15 +13,9 @@ use crate::welch::welch;
 fn with_one_value() -> WorkloadResult {
     let mut once = around(80.0, 4, 10);
     once[1..].fill(None);
-    let samples = [
-        around(100.0, 0, 10),
-        around(100.0, 3, 10),
-        around(90.0, 7, 10),
-        once,
-    ];
-    Case::new(&["b", "c"], 10)
-        .sampled("time", &samples)
-        .judged()
+    let mut samples = steady(&[(90.0, 7)]);
+    samples.push(once);
+    Case::timed(&samples).judged()
 }
 
 #[test]
@@ -34,25 +28,29 @@ fn one_block_or_a_constant_has_no_test_and_no_part_in_an_adjustment() {
     assert_eq!((once.n, once.level, once.paired), (1, None, None));
 
     let constant = |value: f64| vec![Some(value); 10];
-    let metric = [0, 3, 7].map(|places| around(100.0, places, 10));
+    let metric = steady(&[(100.0, 7)]);
     let faults = [constant(4.0), constant(4.0), constant(3.0)];
-    let case = Case::new(&["new"], 10).sampled("time", &metric);
-    let case = case.sampled("faults", &faults);
+    let case = Case::timed(&metric).sampled("faults", &faults);
     let workload = case.sampled("switches", &metric).judged();
     let levels: Vec<_> = workload.comparisons.iter().map(|one| one.level).collect();
     assert_eq!(levels, [None; 3]);
 }
 
+/// Counts of the baseline and an arm, by input.
+fn counts(a: &[f64], b: &[f64]) -> Case {
+    let mut case = Case::new(&["new"], a.len().max(b.len()));
+    case.declare("calls", Kind::Exact);
+    for (arm, values) in case.workload.arms.iter_mut().zip([a, b]) {
+        let values = values.iter().copied().map(Some).collect();
+        arm.samples.insert("calls".to_owned(), values);
+    }
+    case
+}
+
 #[test]
 fn counts_that_change_differently_by_input_have_a_range() {
     let counted = |a: [f64; 2], b: [f64; 2]| {
-        let mut case = Case::new(&["new"], 2);
-        case.declare("calls", Kind::Exact);
-        for (arm, values) in case.workload.arms.iter_mut().zip([a, b]) {
-            let values = values.map(Some).to_vec();
-            arm.samples.insert("calls".to_owned(), values);
-        }
-        let workload = case.judged();
+        let workload = counts(&a, &b).judged();
         let found = only(&workload);
         (
             found.n,
@@ -77,7 +75,7 @@ fn counts_that_change_differently_by_input_have_a_range() {
 #[test]
 fn the_marked_metric_decides_and_otherwise_the_first_of_its_kind_that_has_values() {
     let primary = |marked: &str, without: &[&str]| {
-        let samples = [0, 3, 7].map(|places| around(100.0, places, 10));
+        let samples = steady(&[(100.0, 7)]);
         let mut case = Case::new(&["new"], 10);
         for name in ["a", "b", "c", "d"] {
             case = case.sampled(name, &samples);
@@ -87,11 +85,7 @@ fn the_marked_metric_decides_and_otherwise_the_first_of_its_kind_that_has_values
             arm.samples
                 .retain(|name, _| !without.contains(&name.as_str()));
         }
-        let order = case.order.iter();
-        let metrics: Vec<_> = order
-            .map(|name| (name.as_str(), &case.metrics[name]))
-            .collect();
-        case.workload.primary(&metrics).unwrap().0.to_owned()
+        case.deciding().to_owned()
     };
     assert_eq!(primary("c", &[]), "c");
     assert_eq!(primary("none", &[]), "a");
@@ -139,14 +133,8 @@ fn figures_of_a_comparison_follow_their_formulas() {
 #[test]
 fn the_strongest_claim_has_the_strictest_level_and_the_first_failure_stops() {
     let levels = |of_arms: [f64; 3]| {
-        let mut samples = vec![around(100.0, 0, 10), around(100.0, 3, 10)];
-        samples.extend(
-            [(of_arms[0], 7), (of_arms[1], 4), (of_arms[2], 8)]
-                .map(|(level, places)| around(level, places, 10)),
-        );
-        let workload = Case::new(&["b", "c", "d"], 10)
-            .sampled("time", &samples)
-            .judged();
+        let [b, c, d] = of_arms;
+        let workload = Case::timed(&steady(&[(b, 7), (c, 4), (d, 8)])).judged();
         let levels = workload.comparisons.iter().map(|one| one.level.unwrap());
         levels
             .map(|level| (0.05 / (1.0 - level)).round() as u32)
@@ -165,13 +153,8 @@ fn a_metric_with_some_values_can_decide() {
     for arm in &mut case.workload.arms {
         arm.samples.get_mut("time").unwrap()[3] = None;
     }
-    let other: Vec<_> = [0, 3, 7].map(|places| around(100.0, places, 10)).to_vec();
-    let case = case.sampled("faults", &other);
-    let order = case.order.iter();
-    let metrics: Vec<_> = order
-        .map(|name| (name.as_str(), &case.metrics[name]))
-        .collect();
-    assert_eq!(case.workload.primary(&metrics).unwrap().0, "time");
+    let case = case.sampled("faults", &steady(&[(100.0, 7)]));
+    assert_eq!(case.deciding(), "time");
 }
 
 #[test]
@@ -187,16 +170,10 @@ fn the_tests_beside_a_verdict_are_of_the_arm_against_the_baseline() {
     assert_eq!(found.variance, brown_forsythe(&a, &b));
     b.iter_mut().zip(0..).for_each(|(v, i)| *v += f64::from(i));
     let wide = b.iter().copied().map(Some).collect();
-    let samples = [around(100.0, 0, 10), around(100.0, 3, 10), wide];
-    let wider = Case::new(&["new"], 10).sampled("time", &samples).judged();
+    let mut samples = steady(&[]);
+    samples.push(wide);
+    let wider = Case::timed(&samples).judged();
     assert!(only(&wider).variance.unwrap().ratio > 100.0);
-}
-
-#[test]
-fn one_block_says_how_many_it_needs() {
-    let one = simple([100.0, 100.0, 50.0], 1).judged();
-    let why = only(&one).reason.as_deref().unwrap();
-    assert!(why.contains("needs 6 blocks"), "{why}");
 }
 
 #[test]
@@ -205,12 +182,6 @@ fn one_count_is_compared_with_several_inputs() {
         (&[4.0][..], &[5.0, 6.0, 7.0][..]),
         (&[5.0, 6.0, 7.0], &[4.0]),
     ] {
-        let mut case = Case::new(&["new"], 3);
-        case.declare("calls", Kind::Exact);
-        for (arm, values) in case.workload.arms.iter_mut().zip([a, b]) {
-            let values = values.iter().copied().map(Some).collect();
-            arm.samples.insert("calls".to_owned(), values);
-        }
-        assert_eq!(only(&case.judged()).n, 3);
+        assert_eq!(only(&counts(a, b).judged()).n, 3);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Case, around, only, simple, warned};
+use super::{Case, around, only, simple, steady, warned};
 use crate::comparison::CROSSES;
 use crate::judge::{judge, judge_together};
 use crate::stopping::{STOPPING, Stopping};
@@ -67,7 +67,7 @@ fn a_noise_floor_above_the_margin_decides_nothing() {
     ] {
         let [a, again] = apart(10);
         let samples = [a, again, around(level, 7, 10)];
-        let workload = Case::new(&["new"], 10).sampled("time", &samples).judged();
+        let workload = Case::timed(&samples).judged();
         let control = &workload.control["time"];
         assert!(control.floor_pct.unwrap() > 5.0 && !control.failed);
         assert_eq!(only(&workload).verdict, wanted, "{level}");
@@ -88,14 +88,11 @@ fn an_open_size_has_a_direction_and_an_open_direction_has_none() {
     assert_eq!(compared(101.0, 10), open(Some(Direction::Worse)));
     assert_eq!(compared(99.0, 10), open(Some(Direction::Better)));
     assert_eq!(compared(50.0, 5).1, None);
-    let wide = |places| -> Vec<Option<f64>> {
-        let narrow = around(100.0, places, 10).into_iter();
-        narrow
-            .map(|v| v.map(|v| 100.0 + 20.0 * (v - 100.0)))
-            .collect()
-    };
-    let samples = [wide(0), wide(3), wide(7)];
-    let noisy = Case::new(&["new"], 10).sampled("time", &samples).judged();
+    let mut samples = steady(&[(100.0, 7)]);
+    for value in samples.iter_mut().flatten().flatten() {
+        *value = 100.0 + 20.0 * (*value - 100.0);
+    }
+    let noisy = Case::timed(&samples).judged();
     let found = only(&noisy);
     assert_eq!(
         (found.verdict, found.direction, found.reason.clone()),
@@ -112,11 +109,9 @@ fn an_open_size_has_a_direction_and_an_open_direction_has_none() {
 #[test]
 fn the_direction_is_that_of_the_adjusted_interval() {
     let judged = |level: f64, others: usize| {
-        let arms = ["b", "c", "d", "e"];
-        let mut samples = vec![around(100.0, 0, 10), around(100.0, 3, 10)];
-        samples.push(around(level, 7, 10));
-        samples.extend((0..others).map(|_| around(99.0, 2, 10)));
-        let case = Case::new(&arms[..=others], 10).sampled("time", &samples);
+        let mut arms = vec![(level, 7)];
+        arms.extend((0..others).map(|_| (99.0, 2)));
+        let case = Case::timed(&steady(&arms));
         case.judged().comparisons.swap_remove(0)
     };
     // The upper end of the arm's own interval is just below zero; that of one arm among four, which
@@ -142,7 +137,7 @@ fn only_the_control_at_the_look_that_decides_counts() {
     let at = |look: usize| {
         let cut = |all: &Vec<Option<f64>>| all[..look].to_vec();
         let samples: Vec<_> = samples.iter().map(cut).collect();
-        let mut case = Case::new(&["new"], look).sampled("time", &samples);
+        let mut case = Case::timed(&samples);
         let (planned, looks) = (30, 5);
         let rule = serde_json::to_value(Stopping::Early { planned, looks }).unwrap();
         case.workload.params.insert(STOPPING.to_owned(), rule);
@@ -163,7 +158,7 @@ fn off_by(errors: f64) -> WorkloadResult {
     let turn = |i: usize| if i.is_multiple_of(2) { 0.03 } else { -0.03 };
     let again = (0..10).map(|i| Some(100.0 * f64::exp(0.01 * errors + turn(i))));
     let samples = [vec![Some(100.0); 10], again.collect(), around(50.0, 7, 10)];
-    Case::new(&["new"], 10).sampled("time", &samples).workload
+    Case::timed(&samples).workload
 }
 
 #[test]

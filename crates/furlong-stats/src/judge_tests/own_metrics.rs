@@ -1,18 +1,14 @@
 //! Workloads with only some of the metrics, and with their own margin.
 #![forbid(unsafe_code)]
 
-use super::{Case, around};
+use super::{Case, steady};
 use crate::value::{ExperimentResult, Kind, Verdict};
 
 #[test]
 fn a_workload_is_decided_by_the_first_metric_that_it_has_within_its_own_margin() {
     let mut case = Case::new(&["new"], 10);
     case.declare("bandwidth", Kind::Sampled);
-    let samples = [
-        around(100.0, 0, 10),
-        around(100.0, 3, 10),
-        around(96.0, 7, 10),
-    ];
+    let samples = steady(&[(96.0, 7)]);
     let mut case = case.exact("calls", &[2.0, 3.0]).sampled("time", &samples);
     let params = &mut case.workload.params;
     params.insert("margin_pct".to_owned(), 5.into());
@@ -36,17 +32,12 @@ fn a_workload_is_decided_by_the_first_metric_that_it_has_within_its_own_margin()
 fn deciding(first: Kind, counted: &[f64]) -> String {
     let mut case = Case::new(&["new"], 10);
     case.declare("first", first);
-    let samples = [0, 3, 7].map(|places| around(100.0, places, 10));
+    let samples = steady(&[(100.0, 7)]);
     let case = match counted {
         [] => case.sampled("time", &samples),
         values => case.exact("calls", values),
     };
-    let order = case.order.iter();
-    let metrics: Vec<_> = order
-        .map(|name| (name.as_str(), &case.metrics[name]))
-        .collect();
-    let (name, _) = case.workload.primary(&metrics).unwrap();
-    name.to_owned()
+    case.deciding().to_owned()
 }
 
 #[test]
@@ -59,7 +50,7 @@ fn what_is_sampled_stands_in_for_a_count_and_a_count_for_nothing_that_is_sampled
 
 #[test]
 fn a_metric_is_the_one_asked_for_or_the_one_that_decides() {
-    let samples = [0, 3, 7].map(|places| around(100.0, places, 10));
+    let samples = steady(&[(100.0, 7)]);
     let mut case = Case::new(&["new"], 10);
     case.declare("bandwidth", Kind::Sampled);
     let case = case.sampled("time", &samples);

@@ -1,7 +1,7 @@
 //! Precedence of margins, floors and rules.
 #![forbid(unsafe_code)]
 
-use super::{Case, around, only, simple, warned};
+use super::{Case, around, only, rising, simple, warned};
 use crate::comparison::FROM_ZERO;
 use crate::judge::judge;
 use crate::stopping::{STOPPING, Stopping};
@@ -52,8 +52,7 @@ fn a_stored_floor_goes_where_the_control_no_longer_gives_one() {
 fn a_wanted_width_rules_the_primary_metric_alone() {
     let judged = |rule: Stopping| {
         let samples = [0, 3, 7].map(|places| around(100.0, places, 24));
-        let case = Case::new(&["new"], 24).sampled("time", &samples);
-        let mut case = case.sampled("faults", &samples);
+        let mut case = Case::timed(&samples).sampled("faults", &samples);
         let rule = serde_json::to_value(rule).unwrap();
         case.workload.params.insert(STOPPING.to_owned(), rule);
         case.judged().comparisons
@@ -72,14 +71,8 @@ fn a_wanted_width_rules_the_primary_metric_alone() {
 fn counts_need_no_control_and_a_trend_is_told_in_per_cent_of_any_level() {
     let counted = simple([100.0; 3], 10).exact("calls", &[15.0, 5.0]).judged();
     assert_eq!(counted.warnings, Vec::<String>::new());
-    let rising = |places| {
-        let samples = around(5000.0, places, 10).into_iter().zip(0..);
-        samples
-            .map(|(v, i)| v.map(|v| v * (1.0 + 0.01 * f64::from(i))))
-            .collect()
-    };
-    let samples = [rising(0), rising(3), rising(7)];
-    let drifting = Case::new(&["new"], 10).sampled("time", &samples).judged();
+    let samples = [0, 3, 7].map(|places| rising(around(5000.0, places, 10)));
+    let drifting = Case::timed(&samples).judged();
     assert!(
         warned(&drifting, "drifted by +8."),
         "{:?}",
@@ -107,7 +100,7 @@ fn a_value_that_one_rule_calls_far_out_is_warned_of() {
     let mut spread: Vec<Option<f64>> = (1..=9).map(|v| Some(f64::from(v))).collect();
     spread.push(Some(30.0));
     let samples = [around(5.0, 0, 10), around(5.0, 3, 10), spread];
-    let workload = Case::new(&["new"], 10).sampled("time", &samples).judged();
+    let workload = Case::timed(&samples).judged();
     assert!(
         warned(&workload, "1 of 10 from new"),
         "{:?}",

@@ -8,6 +8,8 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, St
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::ln_gamma;
 
+use crate::value::TTest;
+
 /// Limit of Newton steps: fewer than ten are usual, and bisection alone would need some sixty.
 const STEPS_MAX: usize = 200;
 
@@ -31,6 +33,15 @@ pub fn t_sf(t: f64, df: f64) -> f64 {
 /// Probability that `|T|` is greater than `|t|`.
 pub fn t_two_sided(t: f64, df: f64) -> f64 {
     (2.0 * t_sf(t.abs(), df)).min(1.0)
+}
+
+/// A t test, two-sided; `None` if `t` is not finite.
+pub(crate) fn t_test(t: f64, df: f64) -> Option<TTest> {
+    t.is_finite().then(|| TTest {
+        t,
+        df,
+        p: t_two_sided(t, df),
+    })
 }
 
 /// The `t` that Student's t with `df` degrees of freedom exceeds with probability `q`. `q` may be
