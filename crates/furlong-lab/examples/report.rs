@@ -2,8 +2,6 @@
 //! `cargo run --example report -- FOLDER [NAME]..`
 #![forbid(unsafe_code)]
 
-#[path = "../tests/report/figures.rs"]
-mod figures;
 #[path = "../tests/report/fixture.rs"]
 mod fixture;
 #[path = "../tests/report/odd.rs"]

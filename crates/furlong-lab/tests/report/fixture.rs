@@ -8,9 +8,14 @@ use furlong_lab::model::result::{
     ArmResult, Better, Control, ExperimentResult, Kind, Machine, Metric, ResultFile, Run, SCHEMA,
     WorkloadResult,
 };
+use furlong_stats::blocks::{Blocks, present};
+use furlong_stats::comparison::{Evidence, Question, exact};
+use furlong_stats::control::floor;
+use furlong_stats::describe;
+use furlong_stats::random::Random;
+use furlong_stats::stopping::Stopping;
+use furlong_stats::verdict::Check;
 use serde_json::json;
-
-use crate::figures::{Noise, Question, compare, exact, floor, summary};
 
 /// Disturbance by the machine during a workload.
 #[derive(Clone, Copy)]
@@ -102,7 +107,7 @@ fn machine() -> Machine {
 impl Invention<'_> {
     /// The workload with samples, order, control and comparisons of one sampled metric.
     pub(crate) fn make(&self, name: &str, metric: &Metric, margin_pct: f64) -> WorkloadResult {
-        let mut noise = Noise::new(self.seed);
+        let mut noise = Random::new(self.seed);
         let mut w = WorkloadResult {
             name: self.name.to_owned(),
             params: BTreeMap::from([
@@ -110,7 +115,7 @@ impl Invention<'_> {
                 ("operations".to_owned(), json!(4_194_304)),
             ]),
             blocks: (0..self.blocks).collect(),
-            arms: self.arms.iter().map(|(arm, _)| empty_arm(arm)).collect(),
+            arms: self.arms.iter().map(|(arm, _)| idle(arm)).collect(),
             ..WorkloadResult::default()
         };
         let mut columns = vec![vec![]; self.arms.len() + 1];
@@ -122,12 +127,8 @@ impl Invention<'_> {
                 let level = arm.map_or(0.0, |(_, level)| *level);
                 let own = 1.0 + self.noise_pct / 100.0 * noise.normal();
                 column.push(Some(level * shared * own));
-                order.push(
-                    self.arms
-                        .get(place)
-                        .map_or("control", |(arm, _)| arm)
-                        .to_owned(),
-                );
+                let runner = self.arms.get(place).map_or("control", |(arm, _)| arm);
+                order.push(runner.to_owned());
             }
             noise.shuffle(&mut order);
             w.order.push(order);
@@ -145,7 +146,7 @@ impl Invention<'_> {
         w
     }
 
-    fn shared(&self, block: u32, noise: &mut Noise) -> f64 {
+    fn shared(&self, block: u32, noise: &mut Random) -> f64 {
         let at = f64::from(block) / f64::from(self.blocks.max(2) - 1);
         let spike = noise.uniform();
         match self.weather {
@@ -158,7 +159,7 @@ impl Invention<'_> {
     }
 }
 
-fn empty_arm(name: &str) -> ArmResult {
+fn idle(name: &str) -> ArmResult {
     ArmResult {
         name: name.to_owned(),
         ..ArmResult::default()
@@ -168,41 +169,53 @@ fn empty_arm(name: &str) -> ArmResult {
 /// Fills summaries, the floor and the comparisons of a sampled metric: every arm against the first
 /// and, with three or more arms, the last against the previous one.
 pub(crate) fn judge(w: &mut WorkloadResult, name: &str, metric: &Metric, margin_pct: f64) {
-    for arm in &mut w.arms {
-        let found = arm.samples.get(name).and_then(|samples| summary(samples));
-        if let Some(found) = found {
-            arm.summary.insert(name.to_owned(), found);
-        }
-    }
-    let column = |w: &WorkloadResult, i: usize| w.arms[i].samples.get(name).cloned();
-    let control = w
-        .control
-        .get(name)
-        .map(|c| c.samples.clone())
-        .unwrap_or_default();
+    summarise(w, name);
     let last = w.arms.len().saturating_sub(1);
     let mut pairs: Vec<(usize, usize)> = (1..w.arms.len()).map(|arm| (0, arm)).collect();
     if w.arms.len() >= 3 {
         pairs.push((last - 1, last));
     }
     for (baseline, arm) in pairs {
-        let (Some(a), Some(b)) = (column(w, baseline), column(w, arm)) else {
+        let (first, second) = (&w.arms[baseline], &w.arms[arm]);
+        let (Some(a), Some(b)) = (first.samples.get(name), second.samples.get(name)) else {
             continue;
         };
-        let question = Question {
-            baseline: &w.arms[baseline].name,
-            arm: &w.arms[arm].name,
-            name,
-            better: metric.better,
-            margin_pct,
-            control: if baseline == 0 { &control } else { &[] },
-        };
-        if let Some(found) = compare(&question, &a, &b) {
-            w.comparisons.push(found);
-        }
+        let question = question(&first.name, &second.name, name, metric.better, margin_pct);
+        let control = w.control.get(name).filter(|_| baseline == 0);
+        let blocks = Blocks::of(a, control.map(|control| control.samples.as_slice()), b);
+        let found = Evidence::of(&question, &blocks, Check::Passed, Stopping::Planned);
+        let found = found.map(|found| found.decided(0.975, 2));
+        w.comparisons.extend(found);
     }
     if let (Some(control), Some(a)) = (w.control.get_mut(name), w.arms[0].samples.get(name)) {
-        control.floor_pct = floor(a, &control.samples);
+        let blocks = Blocks::of(a, Some(&control.samples), a);
+        let floor = floor(&blocks.control_effects(), blocks.scale());
+        control.floor_pct = floor.map(|floor| floor.pct);
+    }
+}
+
+fn summarise(w: &mut WorkloadResult, name: &str) {
+    for arm in &mut w.arms {
+        let samples = arm.samples.get(name);
+        let found = samples.and_then(|samples| describe(&present(samples)));
+        arm.summary
+            .extend(found.map(|found| (name.to_owned(), found)));
+    }
+}
+
+fn question<'a>(
+    baseline: &'a str,
+    arm: &'a str,
+    metric: &'a str,
+    better: Better,
+    margin_pct: f64,
+) -> Question<'a> {
+    Question {
+        baseline,
+        arm,
+        metric,
+        better,
+        margin_pct,
     }
 }
 
@@ -210,45 +223,30 @@ pub(crate) fn judge(w: &mut WorkloadResult, name: &str, metric: &Metric, margin_
 pub(crate) fn add_exact(w: &mut WorkloadResult, name: &str, better: Better, values: &[f64]) {
     for (arm, value) in w.arms.iter_mut().zip(values) {
         arm.samples.insert(name.to_owned(), vec![Some(*value)]);
-        if let Some(found) = summary(&[Some(*value)]) {
-            arm.summary.insert(name.to_owned(), found);
-        }
     }
-    let Some(base) = values.first() else { return };
+    summarise(w, name);
     for (arm, value) in w.arms.iter().zip(values).skip(1) {
-        let found = exact(&w.arms[0].name, &arm.name, name, better, *base, *value);
-        w.comparisons.push(found);
+        let question = question(&w.arms[0].name, &arm.name, name, better, 0.1);
+        w.comparisons
+            .extend(exact(&question, &values[..1], &[*value]));
     }
 }
 
 /// The metrics of the propagation experiment.
 pub(crate) fn propagation_metrics() -> (Vec<String>, BTreeMap<String, Metric>) {
+    let less = |unit, kind, about| metric(unit, Better::Lower, kind, about);
+    let about = "Time of one operation, without the resets.";
     let time = Metric {
         primary: true,
         margin_pct: Some(1.0),
-        ..metric(
-            "ns",
-            Better::Lower,
-            Kind::Sampled,
-            "Time of one operation, without the resets.",
-        )
+        ..less("ns", Kind::Sampled, about)
     };
-    let augment = metric(
-        "1",
-        Better::Lower,
-        Kind::Exact,
-        "How often a node's summary was recomputed.",
-    );
-    let rotations = metric(
-        "1",
-        Better::Lower,
-        Kind::Exact,
-        "Rotations, a double one counts two.",
-    );
+    let augment = "How often a node's summary was recomputed.";
+    let rotations = "Rotations, a double one counts two.";
     with_names([
         ("time_ns_per_op", time),
-        ("augment_calls_per_op", augment),
-        ("rotations_per_op", rotations),
+        ("augment_calls_per_op", less("1", Kind::Exact, augment)),
+        ("rotations_per_op", less("1", Kind::Exact, rotations)),
     ])
 }
 
@@ -290,11 +288,7 @@ pub(crate) fn rich() -> ResultFile {
     let (metric_order, metrics) = propagation_metrics();
     let mut workloads = vec![];
     for (seed, (name, levels, noise_pct, weather, augments)) in (1..).zip(RICH) {
-        let arms = [
-            ("eager", levels[0]),
-            ("deferred", levels[1]),
-            ("checked", levels[2]),
-        ];
+        let arms = named(levels);
         let invention = Invention {
             name,
             blocks: 64,
@@ -320,6 +314,15 @@ pub(crate) fn rich() -> ResultFile {
     result
 }
 
+/// The arms of the propagation experiment.
+pub(crate) fn named([eager, deferred, checked]: [f64; 3]) -> [(&'static str, f64); 3] {
+    [
+        ("eager", eager),
+        ("deferred", deferred),
+        ("checked", checked),
+    ]
+}
+
 /// One workload of three arms.
 pub(crate) fn small(
     name: &str,
@@ -329,18 +332,13 @@ pub(crate) fn small(
 ) -> (ExperimentResult, Metric) {
     let (metric_order, metrics) = propagation_metrics();
     let time = metrics["time_ns_per_op"].clone();
-    let arms = [
-        ("eager", levels[0]),
-        ("deferred", levels[1]),
-        ("checked", levels[2]),
-    ];
-    let calm = Weather::Calm;
+    let arms = named(levels);
     let invention = Invention {
         name,
         blocks,
         arms: &arms,
         noise_pct: 0.8,
-        weather: calm,
+        weather: Weather::Calm,
         seed,
     };
     let mut w = invention.make("time_ns_per_op", &time, 1.0);

@@ -4,7 +4,6 @@
 mod answer;
 mod cases;
 mod documents;
-mod figures;
 mod fixture;
 mod odd;
 mod overview;

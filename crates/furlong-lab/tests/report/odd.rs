@@ -7,10 +7,10 @@ use furlong_lab::model::result::{
     Better, ByNode, ExperimentResult, Fleet, Kind, Metric, NodeEffect, NodesTest, ResultFile,
     Verdict, WorkloadResult,
 };
+use furlong_stats::random::Random;
 
-use crate::figures::Noise;
 use crate::fixture::{
-    Invention, Weather, add, add_exact, file, judge, metric, rich, small, with_names,
+    Invention, Weather, add, add_exact, file, judge, metric, named as arms, rich, small, with_names,
 };
 
 /// Every result of this file and the usual one, with their names.
@@ -225,11 +225,7 @@ pub(crate) fn everything() -> ResultFile {
             let memory = Invention {
                 name,
                 blocks: 10,
-                arms: &[
-                    ("eager", 4_404.0),
-                    ("deferred", 4_348.0),
-                    ("checked", 4_376.0),
-                ],
+                arms: &arms([4_404.0, 4_348.0, 4_376.0]),
                 noise_pct: 1.1,
                 weather: Weather::Calm,
                 seed: seed + 50,
@@ -441,7 +437,7 @@ pub(crate) fn dangling() -> ResultFile {
 
 /// No variance, zeros, negative values, and the largest possible numbers.
 pub(crate) fn constant() -> ResultFile {
-    let mut noise = Noise::new(17);
+    let mut noise = Random::new(17);
     let (mut e, time) = small("same", 10, [100.0; 3], 17);
     let template = e.workloads[0].clone();
     let mut values: Vec<Vec<f64>> = vec![vec![100.0; 10], vec![0.0; 10], vec![f64::MAX; 10]];

@@ -125,7 +125,7 @@ fn a_usual_page_shows_verdict_figures_table_and_machine() {
         "18 comparisons: 9 keep, 2 revert, 4 equivalent, 3 inconclusive.",
         "<span class=\"v keep\">keep</span>",
         "<span class=\"v inconclusive\">inconclusive</span>",
-        "faster: checked takes 26.3\u{a0}% less time than eager, 95\u{a0}% interval [26.",
+        "faster: checked takes 26.2\u{a0}% less time than eager, 95\u{a0}% interval [26.",
         "this run cannot tell",
         "aria-label=\"Every value of time_ns_per_op, by arm.\"",
         "aria-label=\"time_ns_per_op in the order of the run: ",
