@@ -140,6 +140,16 @@ fn run(
     (end, sampler.seen)
 }
 
+/// Runs a schedule from its beginning to its end.
+fn ran(
+    schedule: &Schedule,
+    answer: impl FnMut(&Seen, usize) -> Result<Outcome, SampleError>,
+) -> (End, Vec<Seen>, Ledger) {
+    let mut ledger = blank(schedule);
+    let (end, seen) = run(schedule, &mut ledger, answer);
+    (end, seen, ledger)
+}
+
 const PLAIN: Place = Place {
     experiment: 0,
     workload: 0,
@@ -152,9 +162,7 @@ fn of_blocks(seen: &[Seen]) -> Vec<&Seen> {
 
 #[test]
 fn a_block_has_every_arm_and_the_control_once_in_the_drawn_order() {
-    let schedule = schedule(timed(), 8);
-    let mut ledger = blank(&schedule);
-    let (end, seen) = run(&schedule, &mut ledger, |seen, _| good(seen));
+    let (end, seen, ledger) = ran(&schedule(timed(), 8), |seen, _| good(seen));
     assert_eq!(end, End::Finished);
     let runners = ["a", "longer", "other", CONTROL];
     let plain = &ledger.result().experiments[0].workloads[0];
@@ -182,10 +190,8 @@ fn a_block_has_every_arm_and_the_control_once_in_the_drawn_order() {
 
 #[test]
 fn the_batch_is_found_on_the_baseline_and_frozen_for_all() {
-    let schedule = schedule(timed(), 3);
-    let mut ledger = blank(&schedule);
     // The other arms are three times as slow. This must not change their batch.
-    let (_, seen) = run(&schedule, &mut ledger, |seen, _| {
+    let (_, seen, ledger) = ran(&schedule(timed(), 3), |seen, _| {
         let mut outcome = good(seen)?;
         outcome.elapsed_s *= if seen.arm == "a" { 1.0 } else { 3.0 };
         Ok(outcome)
@@ -205,9 +211,7 @@ fn the_batch_is_found_on_the_baseline_and_frozen_for_all() {
 
 #[test]
 fn exact_metrics_are_counted_twice_before_the_first_block() {
-    let schedule = schedule(timed_and_counted(), 3);
-    let mut ledger = blank(&schedule);
-    let (_, seen) = run(&schedule, &mut ledger, |seen, _| good(seen));
+    let (_, seen, ledger) = ran(&schedule(timed_and_counted(), 3), |seen, _| good(seen));
     let exact: Vec<&Seen> = seen.iter().take_while(|seen| seen.exact).collect();
     assert_eq!(exact.len(), 2 * 3 * 2);
     assert!(
@@ -230,9 +234,7 @@ fn exact_metrics_are_counted_twice_before_the_first_block() {
 
 #[test]
 fn a_count_that_differs_is_sampled_in_every_block_by_processes_of_its_own() {
-    let schedule = schedule(timed_and_counted(), 3);
-    let mut ledger = blank(&schedule);
-    let (end, seen) = run(&schedule, &mut ledger, |seen, place| {
+    let (end, seen, ledger) = ran(&schedule(timed_and_counted(), 3), |seen, place| {
         let mut outcome = good(seen)?;
         // Only the second workload shows it: the count of the first one is revoked.
         if seen.exact && seen.workload == "ins" {
@@ -266,10 +268,8 @@ fn a_count_that_differs_is_sampled_in_every_block_by_processes_of_its_own() {
 
 #[test]
 fn a_wrong_answer_ends_the_run_and_keeps_the_blocks_before() {
-    let schedule = schedule(timed(), 5);
-    let mut ledger = blank(&schedule);
     let third = BlockOrder::new(11, "race", "plain", 3, 4).seed;
-    let (end, _) = run(&schedule, &mut ledger, |seen, _| {
+    let (end, _, ledger) = ran(&schedule(timed(), 5), |seen, _| {
         let mut outcome = good(seen)?;
         outcome.digest ^= u64::from(seen.seed == third && seen.arm == "other");
         Ok(outcome)
@@ -285,15 +285,16 @@ fn a_wrong_answer_ends_the_run_and_keeps_the_blocks_before() {
 fn a_wrong_answer_is_seen_while_counting_too() {
     let schedule = schedule(timed_and_counted(), 5);
     let differ = |culprit: &'static str, whenever: usize| {
-        run(&schedule, &mut blank(&schedule), |seen, place| {
+        let answer = |seen: &Seen, place| {
             let mut outcome = good(seen)?;
             outcome.digest ^= u64::from(seen.arm == culprit && place >= whenever);
             Ok(outcome)
-        })
+        };
+        ran(&schedule, answer).0
     };
-    assert!(matches!(differ("other", 0), (End::WrongAnswer(_), _)));
+    assert!(matches!(differ("other", 0), End::WrongAnswer(_)));
     // The second process of the first arm disagrees with the first.
-    let (End::WrongAnswer(what), _) = differ("a", 1) else {
+    let End::WrongAnswer(what) = differ("a", 1) else {
         panic!("not seen")
     };
     assert!(what.contains("a (second process)"), "{what}");
@@ -301,10 +302,8 @@ fn a_wrong_answer_is_seen_while_counting_too() {
 
 #[test]
 fn a_failed_sample_is_null_and_the_run_goes_on() {
-    let schedule = schedule(timed(), 4);
-    let mut ledger = blank(&schedule);
     let second = BlockOrder::new(11, "race", "plain", 2, 4).seed;
-    let (end, _) = run(&schedule, &mut ledger, |seen, _| {
+    let (end, _, ledger) = ran(&schedule(timed(), 4), |seen, _| {
         if seen.seed == second && seen.arm == "longer" {
             failed()
         } else {
@@ -320,9 +319,7 @@ fn a_failed_sample_is_null_and_the_run_goes_on() {
 
 #[test]
 fn a_sample_without_its_metric_has_failed() {
-    let schedule = schedule(timed(), 1);
-    let mut ledger = blank(&schedule);
-    run(&schedule, &mut ledger, |seen, _| {
+    let (_, _, ledger) = ran(&schedule(timed(), 1), |seen, _| {
         let mut outcome = good(seen)?;
         let broken = if seen.arm == "other" {
             None
@@ -347,42 +344,22 @@ fn a_sample_without_its_metric_has_failed() {
 
 #[test]
 fn a_workload_whose_arm_always_fails_is_given_up_and_the_next_is_run() {
-    let schedule = schedule(timed(), 10);
-    let mut ledger = blank(&schedule);
-    let (end, _) = run(&schedule, &mut ledger, |seen, _| {
-        let breaks = seen.workload == "plain" && seen.arm == "other";
-        if breaks { failed() } else { good(seen) }
-    });
-    assert_eq!(end, End::Finished);
-    let workloads = &ledger.result().experiments[0].workloads;
-    assert_eq!(
-        (workloads[0].blocks.len(), workloads[1].blocks.len()),
-        (3, 10)
-    );
-    assert_eq!(
-        workloads[0].warnings,
-        ["given up: `other` failed 3 blocks in a row"]
-    );
-}
-
-#[test]
-fn a_workload_whose_baseline_fails_at_once_is_given_up_and_the_next_is_run() {
-    let schedule = schedule(timed(), 2);
-    let mut ledger = blank(&schedule);
-    let (end, _) = run(&schedule, &mut ledger, |seen, _| {
-        if seen.workload == "plain" {
-            failed()
-        } else {
-            good(seen)
-        }
-    });
-    assert_eq!(end, End::Finished);
-    let workloads = &ledger.result().experiments[0].workloads;
-    assert_eq!(
-        (workloads[0].blocks.len(), workloads[1].blocks.len()),
-        (0, 2)
-    );
-    assert!(workloads[0].warnings[0].contains("the baseline `a` failed: it broke"));
+    for (arm, blocks, why) in [
+        ("other", 3, "given up: `other` failed 3 blocks in a row"),
+        ("a", 0, "the baseline `a` failed: it broke"),
+    ] {
+        let (end, _, ledger) = ran(&schedule(timed(), 10), |seen, _| {
+            let breaks = seen.workload == "plain" && seen.arm == arm;
+            if breaks { failed() } else { good(seen) }
+        });
+        assert_eq!(end, End::Finished);
+        let [plain, next] = &ledger.result().experiments[0].workloads[..] else {
+            panic!("two workloads");
+        };
+        assert_eq!((plain.blocks.len(), next.blocks.len()), (blocks, 10));
+        assert_eq!(plain.warnings.len(), 1);
+        assert!(plain.warnings[0].contains(why), "{:?}", plain.warnings);
+    }
 }
 
 #[test]
@@ -417,8 +394,7 @@ fn an_arm_that_cannot_run_a_workload_is_not_run() {
     let mut schedule = schedule(timed(), 2);
     let na = [("other".to_owned(), "at most 32".to_owned())];
     schedule.experiments[0].workloads[0].na = na.into();
-    let mut ledger = blank(&schedule);
-    let (_, seen) = run(&schedule, &mut ledger, |seen, _| good(seen));
+    let (_, seen, ledger) = ran(&schedule, |seen, _| good(seen));
     assert!(
         !seen
             .iter()

@@ -1,7 +1,7 @@
 //! A workload that the experiment's baseline cannot run.
 #![forbid(unsafe_code)]
 
-use super::{blank, good, run, schedule, timed_and_counted};
+use super::{good, ran, schedule, timed_and_counted};
 use crate::measure::campaign::End;
 use crate::record::judged::judged;
 
@@ -10,8 +10,7 @@ fn where_the_baseline_cannot_run_the_next_arm_stands_in_for_it() {
     let mut schedule = schedule(timed_and_counted(), 2);
     let why = "at most 32 segments";
     schedule.experiments[0].workloads[1].na = [("a".to_owned(), why.to_owned())].into();
-    let mut ledger = blank(&schedule);
-    let (end, seen) = run(&schedule, &mut ledger, |seen, _| good(seen));
+    let (end, seen, ledger) = ran(&schedule, |seen, _| good(seen));
     assert_eq!(end, End::Finished);
     let arms_of = |workload: &str, operations: bool| {
         let of = seen.iter().filter(|one| one.workload == workload);

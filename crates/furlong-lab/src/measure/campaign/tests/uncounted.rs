@@ -1,7 +1,7 @@
 //! Arms that do not count the exact metrics.
 #![forbid(unsafe_code)]
 
-use super::{blank, good, run, schedule, timed_and_counted};
+use super::{good, ran, schedule, timed_and_counted};
 use crate::measure::campaign::End;
 
 #[test]
@@ -9,8 +9,7 @@ fn an_arm_that_does_not_count_is_timed_and_never_asked_to() {
     for differs in [false, true] {
         let mut schedule = schedule(timed_and_counted(), 3);
         schedule.experiments[0].uncounted = vec!["other".to_owned()];
-        let mut ledger = blank(&schedule);
-        let (end, seen) = run(&schedule, &mut ledger, |seen, place| {
+        let (end, seen, ledger) = ran(&schedule, |seen, place| {
             let mut outcome = good(seen)?;
             if !seen.exact {
                 outcome.metrics.remove("calls");
