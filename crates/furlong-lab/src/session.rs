@@ -16,8 +16,8 @@ use crate::measure::interrupt::Interrupt;
 use crate::measure::progress::Progress;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::model::Schedule;
-use crate::model::result::{ResultFile, Run, Verdict};
-use crate::options::{FailOn, Options, Words, default_database};
+use crate::model::result::{ResultFile, Run};
+use crate::options::{Options, Words, default_database};
 use crate::peers;
 use crate::publish;
 use crate::record::build;
@@ -26,14 +26,12 @@ use crate::record::judged::{deciding, judged};
 use crate::record::ledger::Ledger;
 use crate::record::machine::{CpuTime, Files};
 use crate::record::store::{Status, redacted};
+use crate::record::{LOAD_MAX, STEAL_MAX_PCT};
 use crate::talk::{self, Voice, quoted};
 use chance::new_id;
 pub use chance::new_seed;
 pub(crate) use crowded::crowded;
 use furlong_stats::stopping::Stopped;
-
-/// Share of stolen time above which there is a warning, per cent.
-const STEAL_MAX_PCT: f64 = 1.0;
 
 /// A running invocation.
 pub struct Session<'a> {
@@ -104,11 +102,8 @@ impl<'a> Session<'a> {
         let schedule = store.schedule(&brief.id)?;
         fits(&schedule)?;
         store.claim(&brief.id)?;
-        let planned = schedule
-            .experiments
-            .iter()
-            .flat_map(|entry| &entry.workloads);
-        let planned: usize = planned.map(|scheduled| scheduled.blocks as usize).sum();
+        let planned = schedule.workloads().map(|one| one.blocks as usize);
+        let planned: usize = planned.sum();
         let finished = blocks(&saved.result);
         let id = &brief.id;
         options.voice.note(&format!(
@@ -312,15 +307,8 @@ impl<'a> Session<'a> {
 
     /// Returns the exit of `--fail-on`: a condition if one holds.
     fn condition(&self, result: &ResultFile) -> Exit {
-        let fails = |verdict| {
-            self.options
-                .fail_on
-                .iter()
-                .any(|condition| match condition {
-                    FailOn::Revert => verdict == Verdict::Revert,
-                    FailOn::Inconclusive => verdict == Verdict::Inconclusive,
-                })
-        };
+        let fail_on = &self.options.fail_on;
+        let fails = |verdict| fail_on.iter().any(|one| one.holds(verdict));
         let mut all = result.experiments.iter().flat_map(deciding);
         match all.find(|(_, comparison)| fails(comparison.verdict)) {
             Some(_) => Exit::Condition,
@@ -376,7 +364,7 @@ fn spoilers(result: &ResultFile) -> Vec<String> {
     }
     if let Some(load) = machine
         .load_1m
-        .filter(|load| *load > 0.5 * f64::from(machine.cpus))
+        .filter(|load| *load > LOAD_MAX * f64::from(machine.cpus))
     {
         spoilers.push(format!(
             "other programs are running (load {load:.1} on {} processors): stop them, or expect a \
@@ -384,24 +372,13 @@ fn spoilers(result: &ResultFile) -> Vec<String> {
             machine.cpus
         ));
     }
-    let workloads = result.experiments.iter().flat_map(|one| &one.workloads);
-    let threads = workloads.filter_map(|workload| {
-        Some((
-            workload.name.as_str(),
-            workload.params.get("threads")?.as_u64()?,
-        ))
-    });
-    spoilers.extend(crowded(threads, machine.cpus));
+    spoilers.extend(crowded(result, machine.cpus));
     spoilers
 }
 
 /// Returns the number of finished blocks.
 fn blocks(result: &ResultFile) -> usize {
-    let workloads = result
-        .experiments
-        .iter()
-        .flat_map(|experiment| &experiment.workloads);
-    workloads.map(|workload| workload.blocks.len()).sum()
+    result.workloads().map(|one| one.blocks.len()).sum()
 }
 
 /// Returns the number of missing samples.

@@ -23,6 +23,13 @@ pub struct ResultFile {
     pub experiments: Vec<ExperimentResult>,
 }
 
+impl ResultFile {
+    /// All workloads, in the order in which they ran.
+    pub fn workloads(&self) -> impl Iterator<Item = &WorkloadResult> {
+        self.experiments.iter().flat_map(|one| &one.workloads)
+    }
+}
+
 /// A run: its time, machine, and arguments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {

@@ -7,9 +7,7 @@ use std::process::ExitCode;
 use crate::error::Error;
 use crate::fleet::order::Order;
 use crate::fleet::{Dir, Patience, collect};
-use crate::options::Options;
-use crate::options::Settings;
-use crate::options::{FailOn, Showing};
+use crate::options::{FailOn, Options, Settings, Showing};
 use crate::publish;
 
 const EXAMPLES: &str = "\

@@ -7,9 +7,8 @@ use crate::archive::{find, open_database};
 use crate::error::{Error, Exit};
 use crate::history::difference::{Differences, differences};
 use crate::history::difference_page;
-use crate::model::result::{Machine, Verdict};
-use crate::options::Settings;
-use crate::options::{Database, FailOn, Pages};
+use crate::model::result::Machine;
+use crate::options::{Database, FailOn, Pages, Settings};
 use crate::publish;
 use crate::record::class::{class, told};
 use crate::record::store::Saved;
@@ -124,12 +123,7 @@ impl Args {
             .found
             .iter()
             .filter(|one| self.levels || one.baseline.is_some() || one.ci95_pct.is_none());
-        let holds = |verdict: Verdict| {
-            self.fail_on.iter().any(|condition| match condition {
-                FailOn::Revert => verdict == Verdict::Revert,
-                FailOn::Inconclusive => verdict == Verdict::Inconclusive,
-            })
-        };
+        let holds = |verdict| self.fail_on.iter().any(|one| one.holds(verdict));
         counts.into_iter().any(|one| holds(one.verdict))
     }
 }

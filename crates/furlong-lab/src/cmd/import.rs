@@ -10,8 +10,7 @@ use crate::archive::make_database;
 use crate::error::{Error, Exit, cause};
 use crate::history::agreement::agrees;
 use crate::model::result::ResultFile;
-use crate::options::Settings;
-use crate::options::{Database, Talk};
+use crate::options::{Database, Settings, Talk};
 use crate::record::judged::judged;
 use crate::record::store::Store;
 

@@ -5,8 +5,7 @@ use std::process::ExitCode;
 
 use crate::archive::{find, open_database};
 use crate::error::{Error, Exit};
-use crate::options::Settings;
-use crate::options::{Database, Talk};
+use crate::options::{Database, Settings, Talk};
 
 const EXAMPLES: &str = "\
 Examples:

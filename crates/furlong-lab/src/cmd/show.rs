@@ -5,9 +5,7 @@ use std::process::ExitCode;
 
 use crate::archive::{find, open};
 use crate::error::{Error, Exit};
-use crate::options::Options;
-use crate::options::Settings;
-use crate::options::{Exports, Showing};
+use crate::options::{Exports, Options, Settings, Showing};
 use crate::publish;
 use crate::record::judged::judged;
 use crate::record::store::Status;

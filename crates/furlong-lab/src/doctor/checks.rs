@@ -5,14 +5,8 @@ use super::finding::Finding;
 use crate::measure::launch::callgrind::Callgrind;
 use crate::measure::launch::pmu::EVENTS;
 use crate::model::result::Machine;
-use crate::record::build;
 use crate::record::machine::{CpuTime, Files};
-
-/// Share of the processors above which other work disturbs.
-const LOAD_MAX: f64 = 0.5;
-
-/// Share of stolen time above which it disturbs, per cent.
-const STEAL_MAX_PCT: f64 = 1.0;
+use crate::record::{LOAD_MAX, STEAL_MAX_PCT, build};
 
 /// Clocks that are read without entering the kernel.
 const FAST_CLOCKS: [&str; 5] = [

@@ -81,22 +81,10 @@ impl<'a> Gather<'a> {
 
     /// Returns the steps with every block in a ledger, and the preparation if no block is missing.
     fn entered_in(&self, ledger: &Ledger) -> BTreeSet<Step> {
-        let entries = self.order.schedule.experiments.iter().enumerate();
-        let places: Vec<(Place, u32)> = entries
-            .flat_map(|(experiment, entry)| {
-                let workloads = entry.workloads.iter().enumerate();
-                workloads.map(move |(workload, scheduled)| {
-                    let place = Place {
-                        experiment,
-                        workload,
-                    };
-                    (place, scheduled.blocks)
-                })
-            })
-            .collect();
         let has = |number: u32| {
-            let mut due = places.iter().filter(|(_, blocks)| number <= *blocks);
-            due.all(|(place, _)| ledger.has_block(*place, number))
+            let places = Place::all(&self.order.schedule);
+            let mut due = places.filter(|(_, scheduled)| number <= scheduled.blocks);
+            due.all(|(place, _)| ledger.has_block(place, number))
         };
         let blocks = self.steps.iter().filter(|step| match step {
             Step::Prepare => false,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::hash::fnv1a;
 use crate::model::result::{Fleet, Machine};
+use crate::record::{LOAD_MAX, STEAL_MAX_PCT};
 
 /// Returns the fleet as one machine, without the properties that differ between nodes.
 pub(super) fn in_common(dir: &str, nodes: &BTreeMap<String, Machine>, head: &Machine) -> Machine {
@@ -70,12 +71,6 @@ fn shared<T: PartialEq>(nodes: &[&Machine], of: impl Fn(&Machine) -> Option<T>) 
     let alike = nodes.iter().all(|node| of(node).as_ref() == Some(&first));
     alike.then_some(first)
 }
-
-/// Share of a node's processors used by other work above which there is a warning.
-const LOAD_MAX: f64 = 0.5;
-
-/// Share of stolen time above which there is a warning, per cent.
-const STEAL_MAX_PCT: f64 = 1.0;
 
 /// Returns conditions that spoil the figures of some nodes, each with a remedy.
 pub(super) fn spoilers(nodes: &BTreeMap<String, Machine>) -> Vec<String> {

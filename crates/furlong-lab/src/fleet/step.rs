@@ -33,14 +33,8 @@ impl fmt::Display for Step {
 impl Step {
     /// Returns the steps of a schedule, in the order in which they can be done.
     pub fn all(schedule: &Schedule) -> Vec<Self> {
-        let workloads = schedule
-            .experiments
-            .iter()
-            .flat_map(|entry| &entry.workloads);
-        let blocks = workloads
-            .map(|scheduled| scheduled.blocks)
-            .max()
-            .unwrap_or(0);
+        let blocks = schedule.workloads().map(|scheduled| scheduled.blocks);
+        let blocks = blocks.max().unwrap_or(0);
         let prepare = is_prepared(schedule).then_some(Self::Prepare);
         prepare
             .into_iter()
@@ -80,10 +74,7 @@ pub fn is_prepared(schedule: &Schedule) -> bool {
 /// Returns the reason why nodes without knowledge of each other cannot share a schedule, if there
 /// is one.
 pub fn obstacle(schedule: &Schedule) -> Option<&'static str> {
-    let workloads = schedule
-        .experiments
-        .iter()
-        .flat_map(|entry| &entry.workloads);
+    let workloads = schedule.workloads();
     let mut facts = workloads.flat_map(|scheduled| scheduled.facts.keys());
     facts
         .any(|fact| fact == STOPPING || fact == MAX_TIME_S)

@@ -301,16 +301,7 @@ fn settle(dir: &Dir, gather: &Gather<'_>, ledger: &mut Ledger) {
     for spoiler in spoilers(&gather.nodes) {
         ledger.warn_run(spoiler);
     }
-    let workloads = ledger.result().experiments.iter();
-    let threads = workloads
-        .flat_map(|one| &one.workloads)
-        .filter_map(|workload| {
-            Some((
-                workload.name.as_str(),
-                workload.params.get("threads")?.as_u64()?,
-            ))
-        });
-    if let Some(crowded) = crowded(threads, cpus) {
+    if let Some(crowded) = crowded(ledger.result(), cpus) {
         ledger.warn_run(crowded);
     }
 }

@@ -11,7 +11,7 @@ use super::series::{conditions, effects, level, own_name, samples};
 use crate::model::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult};
 use furlong_stats::blocks::{Blocks, present};
 use furlong_stats::control::{Floor, floor};
-use furlong_stats::describe::Moments;
+use furlong_stats::describe::{Moments, mean};
 use furlong_stats::verdict::{Check, Rule, Scale};
 use furlong_stats::welch::Unpooled;
 
@@ -169,7 +169,7 @@ impl Pair<'_> {
             (None, Kind::Sampled) => Verdict::Inconclusive,
             (interval, _) => rule.decide(interval.unwrap_or([effect; 2]), n),
         };
-        let ratio = |effects: &[f64]| (effects.iter().sum::<f64>() / effects.len() as f64).exp();
+        let ratio = |effects: &[f64]| mean(effects).exp();
         let relative = baseline.filter(|_| self.about.kind == Kind::Sampled);
         let (before, after) = match relative {
             Some(_) => (ratio(&sides.before), ratio(&sides.after)),
@@ -220,7 +220,6 @@ impl Pair<'_> {
 impl Sides {
     /// The difference of the means and its Welch interval, which needs two values per side.
     fn change(&self) -> Option<(f64, Option<[f64; 2]>)> {
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let effect = mean(&self.after) - mean(&self.before);
         let moments = Moments::of(&self.before).zip(Moments::of(&self.after));
         let interval = moments.map(|(before, after)| {

@@ -14,6 +14,7 @@ use crate::record::store::Saved;
 use furlong_stats::blocks::{Blocks, present};
 use furlong_stats::change::changes;
 use furlong_stats::control::historic;
+use furlong_stats::describe::mean;
 use furlong_stats::outliers::quantile_sorted;
 use furlong_stats::paired::Paired;
 use furlong_stats::stopping::{STOPPED, STOPPING};
@@ -226,7 +227,7 @@ fn noise(past: &[Saved], like: &WorkloadResult, metric: &str) -> Option<f64> {
         let control = &workload.control.get(metric)?.samples;
         let blocks = Blocks::of(baseline, Some(control), baseline);
         let effects = blocks.control_effects();
-        let mean = effects.iter().sum::<f64>() / effects.len() as f64;
+        let mean = mean(&effects);
         (blocks.n() > 0 && blocks.scale() == Scale::Log).then_some(mean)
     });
     let means: Vec<f64> = means.collect();
@@ -307,6 +308,6 @@ fn ratio(
         return Some(of(arm)? / of(baseline)?);
     }
     let effects = effects(workload, baseline, arm, metric)?;
-    let mean = effects.iter().sum::<f64>() / effects.len() as f64;
+    let mean = mean(&effects);
     Paired::of(&effects).map_or(Some(mean.exp()), |paired| Some(paired.mean.exp()))
 }

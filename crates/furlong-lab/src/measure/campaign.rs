@@ -94,12 +94,7 @@ impl<'a> Campaign<'a> {
 
     fn experiment(&mut self, experiment: usize) -> Result<(), End> {
         self.count(experiment)?;
-        let entry = &self.schedule.experiments[experiment];
-        for (workload, scheduled) in entry.workloads.iter().enumerate() {
-            let place = Place {
-                experiment,
-                workload,
-            };
+        for (place, scheduled) in Place::of(self.schedule, experiment) {
             if let Some(operations) = self.operations(place, scheduled)? {
                 self.blocks(place, scheduled, operations)?;
             }
@@ -170,41 +165,30 @@ impl<'a> Campaign<'a> {
 
     /// Does everything that comes before the blocks: counts and calibrates.
     pub fn prepare(&mut self) -> End {
-        let places = self.places();
         let mut counted = None;
-        End::of(places.into_iter().try_for_each(|place| {
-            if counted.replace(place.experiment) != Some(place.experiment) {
-                self.count(place.experiment)?;
-            }
-            let scheduled = &self.entry(place).workloads[place.workload];
-            self.operations(place, scheduled).map(drop)
-        }))
+        End::of(
+            Place::all(self.schedule).try_for_each(|(place, scheduled)| {
+                if counted.replace(place.experiment) != Some(place.experiment) {
+                    self.count(place.experiment)?;
+                }
+                self.operations(place, scheduled).map(drop)
+            }),
+        )
     }
 
     /// Does the blocks of one number: one for every workload that is not given up and lacks it.
     pub fn only(&mut self, number: u32) -> End {
-        End::of(self.places().into_iter().try_for_each(|place| {
-            let scheduled = &self.entry(place).workloads[place.workload];
-            if number > scheduled.blocks || self.ledger.has_block(place, number) {
-                return Ok(());
-            }
-            match self.operations(place, scheduled)? {
-                Some(operations) => self.one(place, scheduled, operations, number),
-                None => Ok(()),
-            }
-        }))
-    }
-
-    /// Returns the places of all workloads, in their order.
-    fn places(&self) -> Vec<Place> {
-        let entries = self.schedule.experiments.iter().enumerate();
-        let places = entries.flat_map(|(experiment, entry)| {
-            (0..entry.workloads.len()).map(move |workload| Place {
-                experiment,
-                workload,
-            })
-        });
-        places.collect()
+        End::of(
+            Place::all(self.schedule).try_for_each(|(place, scheduled)| {
+                if number > scheduled.blocks || self.ledger.has_block(place, number) {
+                    return Ok(());
+                }
+                match self.operations(place, scheduled)? {
+                    Some(operations) => self.one(place, scheduled, operations, number),
+                    None => Ok(()),
+                }
+            }),
+        )
     }
 
     fn blocks(

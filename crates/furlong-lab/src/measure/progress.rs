@@ -89,7 +89,7 @@ fn millis(duration: Duration) -> u64 {
 
 /// True if the number of blocks follows from the time.
 fn is_timed(schedule: &Schedule) -> bool {
-    let mut all = schedule.experiments.iter().flat_map(|one| &one.workloads);
+    let mut all = schedule.workloads();
     let timed = |one: &ScheduledWorkload| {
         matches!(one.stopping(), Stopping::Answer { .. }) || one.facts.contains_key(ENOUGH_RUNS)
     };

@@ -162,6 +162,11 @@ impl ScheduledWorkload {
 }
 
 impl Schedule {
+    /// Returns all workloads, in the order in which they run.
+    pub fn workloads(&self) -> impl Iterator<Item = &ScheduledWorkload> {
+        self.experiments.iter().flat_map(|entry| &entry.workloads)
+    }
+
     /// Returns the time after which a timed sample has failed.
     pub fn patience(&self, scheduled: &ScheduledWorkload) -> Duration {
         let default = match scheduled.batch {

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use serde::Deserialize;
 
+use crate::model::result::Verdict;
 use crate::record::class::class;
 use crate::record::place::data_dir;
 use crate::record::store::Location;
@@ -229,6 +230,16 @@ pub enum FailOn {
     Revert,
     /// Some comparison of the primary metric could not be decided.
     Inconclusive,
+}
+
+impl FailOn {
+    /// True if this verdict fails the command.
+    pub(crate) fn holds(self, verdict: Verdict) -> bool {
+        match self {
+            Self::Revert => verdict == Verdict::Revert,
+            Self::Inconclusive => verdict == Verdict::Inconclusive,
+        }
+    }
 }
 
 /// Maximum margin, in per cent. Nothing exceeds a larger one, which is more than ten times the

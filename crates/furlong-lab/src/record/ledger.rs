@@ -15,6 +15,7 @@ use crate::model::MetricPlan;
 use crate::model::result::{
     ArmResult, CONTROL, Control, ExperimentResult, Kind, Machine, ResultFile, WorkloadResult,
 };
+use crate::model::schedule::{Schedule, ScheduledWorkload};
 use crate::talk::Voice;
 
 /// A workload of a run, by its places in the schedule.
@@ -24,6 +25,29 @@ pub struct Place {
     pub experiment: usize,
     /// Index of the workload in it.
     pub workload: usize,
+}
+
+impl Place {
+    /// Returns the workloads of an experiment with their places, in their order.
+    pub fn of(
+        schedule: &Schedule,
+        experiment: usize,
+    ) -> impl Iterator<Item = (Place, &ScheduledWorkload)> {
+        let workloads = schedule.experiments[experiment].workloads.iter();
+        workloads.enumerate().map(move |(workload, scheduled)| {
+            let place = Place {
+                experiment,
+                workload,
+            };
+            (place, scheduled)
+        })
+    }
+
+    /// Returns all workloads of a schedule with their places, in their order.
+    pub fn all(schedule: &Schedule) -> impl Iterator<Item = (Place, &ScheduledWorkload)> {
+        let experiments = 0..schedule.experiments.len();
+        experiments.flat_map(|experiment| Place::of(schedule, experiment))
+    }
 }
 
 /// Counts by arm and metric; `None` if the arm failed.

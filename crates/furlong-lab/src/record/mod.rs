@@ -23,3 +23,9 @@ pub use furlong_bench::machine;
 pub mod measured;
 pub mod place;
 pub mod store;
+
+/// Share of the processors above which other work disturbs.
+pub(crate) const LOAD_MAX: f64 = 0.5;
+
+/// Share of stolen time above which it disturbs, per cent.
+pub(crate) const STEAL_MAX_PCT: f64 = 1.0;

@@ -5,6 +5,7 @@ use crate::model::result::{
     ArmResult, Comparison, ExperimentResult, Kind, Metric, ResultFile, Summary, Verdict,
     WorkloadResult,
 };
+use furlong_stats::outliers::quantile_sorted;
 
 /// A metric with its name.
 pub(crate) type Named<'a> = (&'a str, &'a Metric);
@@ -160,13 +161,7 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
 pub(super) fn quantile(values: &[f64], at: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let last = sorted.len().checked_sub(1)?;
-    // Fewer samples than 2^52.
-    let place = last as f64 * at;
-    // From 0 to `last`.
-    let below = (place.floor() as usize).min(last);
-    let above = (below + 1).min(last);
-    Some(sorted[below] + (sorted[above] - sorted[below]) * place.fract())
+    (!sorted.is_empty()).then(|| quantile_sorted(&sorted, at))
 }
 
 /// One verdict of the primary metric, with its place.

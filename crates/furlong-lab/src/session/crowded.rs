@@ -1,18 +1,23 @@
 //! More threads than processors.
 #![forbid(unsafe_code)]
 
+use crate::model::result::ResultFile;
+
 /// Number of workloads that are named; the others are counted.
 const NAMED: usize = 3;
 
 /// Returns a warning about workloads with more threads than processors. They measure the scheduler.
-pub(crate) fn crowded<'a>(
-    threads: impl Iterator<Item = (&'a str, u64)>,
-    cpus: u32,
-) -> Option<String> {
-    let crowded: Vec<&str> = threads
-        .filter(|(_, threads)| *threads > u64::from(cpus))
-        .map(|(workload, _)| workload)
-        .collect();
+pub(crate) fn crowded(result: &ResultFile, cpus: u32) -> Option<String> {
+    let threads = result.workloads().filter_map(|workload| {
+        let threads = workload.params.get("threads")?.as_u64()?;
+        Some((workload.name.as_str(), threads))
+    });
+    warning(threads, cpus)
+}
+
+fn warning<'a>(threads: impl Iterator<Item = (&'a str, u64)>, cpus: u32) -> Option<String> {
+    let crowded = threads.filter(|(_, threads)| *threads > u64::from(cpus));
+    let crowded: Vec<&str> = crowded.map(|(workload, _)| workload).collect();
     let named = match crowded.len() {
         0 => return None,
         few @ 1..=NAMED => crowded[..few].join(", "),
@@ -27,13 +32,13 @@ pub(crate) fn crowded<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::crowded;
+    use super::warning;
 
     #[test]
     fn more_threads_than_processors_are_told() {
         let loads = [("one", 1), ("two", 2), ("four", 4)];
-        assert_eq!(crowded(loads.into_iter(), 4), None);
-        let said = crowded(loads.into_iter(), 1).unwrap();
+        assert_eq!(warning(loads.into_iter(), 4), None);
+        let said = warning(loads.into_iter(), 1).unwrap();
         assert!(
             said.contains("(1)") && said.contains(": two, four;"),
             "{said}"
@@ -43,7 +48,7 @@ mod tests {
     #[test]
     fn of_many_workloads_the_first_are_named_and_the_others_counted() {
         let loads = ["a", "b", "c", "d", "e"].map(|name| (name, 2));
-        let said = crowded(loads.into_iter(), 1).unwrap();
+        let said = warning(loads.into_iter(), 1).unwrap();
         assert!(said.contains(": a, b, c and 2 more;"), "{said}");
     }
 }

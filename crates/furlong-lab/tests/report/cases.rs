@@ -26,8 +26,7 @@ fn every_result_is_well_formed_and_counts_its_cases() {
         let document = Document::parse(&text).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
         let suite = document.root_element();
         assert_eq!(suite.tag_name().name(), "testsuite");
-        let workloads = file.experiments.iter().flat_map(|e| &e.workloads);
-        let arms: usize = workloads.map(|w| w.arms.len()).sum();
+        let arms: usize = file.workloads().map(|w| w.arms.len()).sum();
         let cases = cases(&document);
         assert_eq!(cases.len(), arms, "{name}");
         let counted = |what| suite.attribute(what).unwrap().parse::<usize>().unwrap();

@@ -32,11 +32,7 @@ impl Campaign<'_> {
         for pass in self.passes.iter().filter(|pass| !pass.if_undecided) {
             self.ledger.add_metrics(experiment, &pass.metrics);
         }
-        for (workload, scheduled) in entry.workloads.iter().enumerate() {
-            let place = Place {
-                experiment,
-                workload,
-            };
+        for (place, scheduled) in Place::of(self.schedule, experiment) {
             if !self.uncounted(place).is_empty() {
                 self.progress.now(&format!(
                     "{} {}: counting",
@@ -51,12 +47,7 @@ impl Campaign<'_> {
 
     /// Counts what the blocks could not decide.
     pub(super) fn count_undecided(&mut self, experiment: usize) -> Result<(), End> {
-        let workloads = &self.schedule.experiments[experiment].workloads;
-        for (workload, scheduled) in workloads.iter().enumerate() {
-            let place = Place {
-                experiment,
-                workload,
-            };
+        for (place, scheduled) in Place::of(self.schedule, experiment) {
             if self.is_certain(place) {
                 continue;
             }

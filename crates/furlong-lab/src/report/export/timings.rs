@@ -104,8 +104,9 @@ fn whole<T: TryFrom<u64>>(values: &[f64], factor: f64) -> Vec<T> {
 /// The times of all commands of a result.
 fn timings(file: &ResultFile) -> Vec<Timing> {
     let file = finite(file);
-    let workloads = file.experiments.iter().flat_map(|e| &e.workloads);
-    let arms = workloads.flat_map(|w| w.arms.iter().map(move |arm| (w, arm)));
+    let arms = file
+        .workloads()
+        .flat_map(|w| w.arms.iter().map(move |arm| (w, arm)));
     let commands = arms.filter(|(_, arm)| is_command(arm));
     commands.map(|(w, arm)| Timing::of(w, arm)).collect()
 }

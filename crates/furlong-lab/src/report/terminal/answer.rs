@@ -78,8 +78,7 @@ impl Page {
                 .filter(|why| why.ends_with(": not reached"));
             late.for_each(|why| self.line(&plain(why), 2));
         }
-        let workloads = file.experiments.iter().flat_map(|e| &e.workloads);
-        let warnings: usize = workloads.map(|w| w.warnings.len()).sum();
+        let warnings: usize = file.workloads().map(|w| w.warnings.len()).sum();
         if warnings > 0 {
             let many = if warnings == 1 { "warning" } else { "warnings" };
             self.line(&format!("{warnings} {many}: see the details"), 2);

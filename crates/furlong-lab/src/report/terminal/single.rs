@@ -22,8 +22,7 @@ pub(super) fn arm(w: &WorkloadResult) -> Option<&ArmResult> {
 
 /// True if the whole result is the time of one command.
 pub(super) fn is_all(file: &ResultFile) -> bool {
-    let workloads = file.experiments.iter().flat_map(|e| &e.workloads);
-    let mut workloads = workloads.peekable();
+    let mut workloads = file.workloads().peekable();
     workloads.peek().is_some() && workloads.all(|w| arm(w).is_some())
 }
 
