@@ -119,11 +119,8 @@ mod tests {
     /// Splits a line with `sh`: its words, each ended by a zero.
     fn by_shell(text: &str) -> Vec<String> {
         let script = format!("printf '%s\\0' {text}");
-        let output = Command::new("sh")
-            .args(["-c", &script])
-            .output()
-            .expect("sh runs");
-        let text = String::from_utf8(output.stdout).expect("text");
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
         text.split_terminator('\0').map(str::to_owned).collect()
     }
 

@@ -13,7 +13,7 @@ use furlong_lab::measure::launch::launcher::{LaunchError, Launcher, Layout, Outp
 
 /// Runs a task with a new launcher.
 fn run(task: &Task) -> Result<Finished, LaunchError> {
-    Launcher::new().expect("a launcher").run(task, None)
+    Launcher::new().unwrap().run(task, None)
 }
 
 /// A shell script as a task.
@@ -23,11 +23,11 @@ fn script(text: &str) -> Task {
 
 /// Runs a task that must start, and also returns its output.
 fn printed(mut task: Task) -> (Finished, String) {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out");
     task.output = Output::File(path.clone());
-    let finished = run(&task).expect("it starts");
-    (finished, fs::read_to_string(path).expect("text"))
+    let finished = run(&task).unwrap();
+    (finished, fs::read_to_string(path).unwrap())
 }
 
 /// Waits until a condition holds, for ten seconds at most.
@@ -42,7 +42,7 @@ fn comes_true(condition: impl Fn() -> bool) -> bool {
 
 /// Checks that the processes with the ids in a file end.
 fn all_go(pids: &Path) {
-    for pid in fs::read_to_string(pids).expect("it ran").split_whitespace() {
+    for pid in fs::read_to_string(pids).unwrap().split_whitespace() {
         let stat = format!("/proc/{pid}/stat");
         let gone = || fs::read_to_string(&stat).map_or(true, |line| line.contains(") Z "));
         assert!(comes_true(gone), "process {pid} is still there");
@@ -51,7 +51,7 @@ fn all_go(pids: &Path) {
 
 #[test]
 fn exit_codes_and_signals_come_back_as_they_are() {
-    let ending = |text| run(&script(text)).expect("it starts").ending;
+    let ending = |text| run(&script(text)).unwrap().ending;
     assert_eq!(ending("exit 0"), Ending::Exited(0));
     assert_eq!(ending("exit 127"), Ending::Exited(127));
     assert_eq!(ending("exit 255"), Ending::Exited(255));
@@ -65,19 +65,19 @@ fn a_program_that_cannot_start_is_not_one_that_exits_with_127() {
         Err(LaunchError::NotExecuted(_, error)) => error.raw_os_error(),
         other => panic!("{other:?}"),
     };
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("program");
     assert_eq!(errno(&path), Some(2), "missing");
-    fs::write(&path, "echo no first line").expect("written");
+    fs::write(&path, "echo no first line").unwrap();
     assert_eq!(errno(&path), Some(13), "not executable");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("set");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(errno(&path), Some(8), "neither a program nor a script");
     assert_eq!(errno(directory.path()), Some(13), "a directory");
 }
 
 #[test]
 fn an_input_that_is_missing_is_said_and_nothing_runs() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().unwrap();
     let witness = directory.path().join("ran");
     let mut task = script(&format!("touch {}", witness.display()));
     task.input = directory.path().join("missing");
@@ -87,29 +87,21 @@ fn an_input_that_is_missing_is_said_and_nothing_runs() {
 
 #[test]
 fn the_input_is_read_from_its_beginning_each_time() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("input");
-    fs::write(&path, "line\n").expect("written");
+    fs::write(&path, "line\n").unwrap();
     let mut task = script("read word && test \"$word\" = line");
     task.input = path;
     for _ in 0..2 {
-        assert_eq!(run(&task).expect("it starts").ending, Ending::Exited(0));
+        assert_eq!(run(&task).unwrap().ending, Ending::Exited(0));
     }
 }
 
 #[test]
 fn memory_of_the_measuring_process_is_not_the_commands() {
-    let launcher = Launcher::new().expect("a launcher");
+    let launcher = Launcher::new().unwrap();
     let truth = Task::new("/bin/true", &[]);
-    let own = || {
-        median_of_30(|| {
-            launcher
-                .run(&truth, None)
-                .expect("it starts")
-                .usage
-                .maxrss_kib
-        })
-    };
+    let own = || median_of_30(|| launcher.run(&truth, None).unwrap().usage.maxrss_kib);
     let before_kib = own();
     let ballast = vec![1_u8; 200 << 20];
     let after_kib = own();
@@ -149,16 +141,16 @@ fn gnu_time_of_true_kib() -> u64 {
     let time = Command::new("/usr/bin/time")
         .args(["-f", "%M", "/bin/true"])
         .output();
-    let output = time.expect("it starts");
+    let output = time.unwrap();
     String::from_utf8_lossy(&output.stderr)
         .trim()
         .parse()
-        .expect("KiB")
+        .unwrap()
 }
 
 #[test]
 fn each_kind_of_work_shows_in_its_own_figure() {
-    let usage = |text| run(&script(text)).expect("it starts").usage;
+    let usage = |text| run(&script(text)).unwrap().usage;
     let idle = usage("sleep 0.2");
     assert!(idle.wall_s >= 0.2, "{idle:?}");
     assert!(idle.user_s + idle.sys_s < idle.wall_s, "{idle:?}");
@@ -175,12 +167,12 @@ fn each_kind_of_work_shows_in_its_own_figure() {
 
 #[test]
 fn a_command_that_hangs_is_stopped_with_all_that_it_started() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().unwrap();
     let pids = directory.path().join("pids");
     let text = "trap '' TERM INT HUP; sleep 1000 & echo $! $$ > ";
     let mut task = script(&format!("{text}{}; wait", pids.display()));
     task.limit = Some(Duration::from_millis(500));
-    let finished = run(&task).expect("it starts");
+    let finished = run(&task).unwrap();
     assert_eq!(finished.ending, Ending::TimedOut);
     assert!(finished.usage.wall_s >= 0.5, "{finished:?}");
     all_go(&pids);
@@ -188,18 +180,18 @@ fn a_command_that_hangs_is_stopped_with_all_that_it_started() {
 
 #[test]
 fn a_word_from_outside_stops_the_command_with_all_that_it_started() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().unwrap();
     let pids = directory.path().join("pids");
     let text = "sleep 1000 & echo $! $$ > ";
     let task = script(&format!("{text}{}; wait", pids.display()));
-    let (stop, mut other_end) = io::pipe().expect("a pipe");
-    let launcher = Launcher::new().expect("a launcher");
+    let (stop, mut other_end) = io::pipe().unwrap();
+    let launcher = Launcher::new().unwrap();
     let missed = std::thread::scope(|scope| {
         scope.spawn(|| {
             assert!(comes_true(
                 || fs::read_to_string(&pids).is_ok_and(|t| t.ends_with('\n'))
             ));
-            other_end.write_all(b"!").expect("written");
+            other_end.write_all(b"!").unwrap();
         });
         launcher.run(&task, Some(&stop))
     });
@@ -215,22 +207,18 @@ fn a_time_limit_that_is_not_reached_changes_nothing() {
     let mut task = script("exit 5");
     for limit in [Duration::from_secs(600), Duration::MAX] {
         task.limit = Some(limit);
-        assert_eq!(run(&task).expect("it starts").ending, Ending::Exited(5));
+        assert_eq!(run(&task).unwrap().ending, Ending::Exited(5));
     }
 }
 
 #[test]
 fn a_process_left_behind_is_noticed_and_not_waited_for() {
-    let finished = run(&script("sleep 5 & echo started >&2")).expect("it starts");
+    let finished = run(&script("sleep 5 & echo started >&2")).unwrap();
     assert_eq!(finished.ending, Ending::Exited(0));
     assert!(finished.left_behind);
     assert!(finished.usage.wall_s < 5.0, "{finished:?}");
     assert_eq!(finished.last_error_line().as_deref(), Some("started"));
-    assert!(
-        !run(&script("sleep 0.01 & wait"))
-            .expect("it starts")
-            .left_behind
-    );
+    assert!(!run(&script("sleep 0.01 & wait")).unwrap().left_behind);
 }
 
 #[test]
@@ -238,9 +226,9 @@ fn a_command_has_no_terminal_and_its_own_session_and_group() {
     let text = "(: < /dev/tty) 2> /dev/null && echo terminal; cat /proc/$$/stat";
     let (finished, stat) = printed(script(text));
     assert_eq!(finished.ending, Ending::Exited(0));
-    let pid = stat.split(' ').next().expect("a first field");
+    let pid = stat.split(' ').next().unwrap();
     assert_eq!(stat_field(&stat, 2), pid, "leads its process group");
-    let own = fs::read_to_string("/proc/self/stat").expect("a stat line");
+    let own = fs::read_to_string("/proc/self/stat").unwrap();
     assert_ne!(
         stat_field(&stat, 3),
         stat_field(&own, 3),
@@ -251,8 +239,8 @@ fn a_command_has_no_terminal_and_its_own_session_and_group() {
 
 /// A field of a line of `/proc/<pid>/stat`, counted from the state on.
 fn stat_field(stat: &str, index: usize) -> &str {
-    let fields = stat.rsplit_once(") ").expect("a stat line").1;
-    fields.split(' ').nth(index).expect("a field")
+    let fields = stat.rsplit_once(") ").unwrap().1;
+    fields.split(' ').nth(index).unwrap()
 }
 
 #[test]
@@ -286,7 +274,7 @@ fn a_command_gets_three_descriptors_and_the_environment_it_was_given() {
 #[test]
 fn a_fixed_layout_turns_address_randomisation_off() {
     let mut task = script("cat /proc/$$/personality");
-    let own = fs::read_to_string("/proc/self/personality").expect("text");
+    let own = fs::read_to_string("/proc/self/personality").unwrap();
     assert_eq!(printed(task.clone()).1, own);
     task.layout = Layout::Fixed;
     assert_eq!(printed(task).1, "00040000\n");
@@ -295,7 +283,7 @@ fn a_fixed_layout_turns_address_randomisation_off() {
 #[test]
 fn megabytes_on_both_outputs_block_nothing_and_the_end_is_kept() {
     let text = "head -c 30m /dev/zero; head -c 30m /dev/zero | tr '\\0' x >&2; echo end >&2";
-    let finished = run(&script(text)).expect("it starts");
+    let finished = run(&script(text)).unwrap();
     assert_eq!(finished.ending, Ending::Exited(0));
     assert_eq!(finished.error_tail.len(), 4096);
     assert!(finished.error_tail.ends_with(b"xxxend\n"));
@@ -310,18 +298,18 @@ fn an_output_that_cannot_be_made_is_said() {
 
 #[test]
 fn a_command_goes_when_the_one_who_measures_is_killed() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().unwrap();
     let pids = directory.path().join("pids");
     // The measuring process, which is killed, is this program again.
-    let mut measuring = Command::new(std::env::current_exe().expect("a path"))
+    let mut measuring = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_measurement_to_be_killed", "--ignored"])
         .env("FURLONG_TEST_PIDS", &pids)
         .spawn()
-        .expect("it starts");
+        .unwrap();
     let started = || fs::read_to_string(&pids).is_ok_and(|text| text.ends_with('\n'));
     assert!(comes_true(started));
-    measuring.kill().expect("killed");
-    measuring.wait().expect("gone");
+    measuring.kill().unwrap();
+    measuring.wait().unwrap();
     all_go(&pids);
 }
 

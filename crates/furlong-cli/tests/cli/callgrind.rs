@@ -24,14 +24,14 @@ fn count(task: &Task) -> Option<Result<Count, CallgrindError>> {
         );
         return None;
     };
-    Some(callgrind.count(&Launcher::new().expect("a launcher"), task, None))
+    Some(callgrind.count(&Launcher::new().unwrap(), task, None))
 }
 
 /// Builds a program with only the given instructions.
 fn program(directory: &Path, name: &str, instructions: &str) -> PathBuf {
     let source = directory.join(format!("{name}.c"));
     let text = format!("int main(void) {{ __asm__ volatile(\"{instructions}\"); return 0; }}\n");
-    fs::write(&source, text).expect("written");
+    fs::write(&source, text).unwrap();
     let path = directory.join(name);
     let built = Command::new("cc")
         .arg("-O1")
@@ -39,27 +39,21 @@ fn program(directory: &Path, name: &str, instructions: &str) -> PathBuf {
         .arg(&path)
         .arg(&source)
         .status();
-    assert!(built.expect("a C compiler").success());
+    assert!(built.unwrap().success());
     path
 }
 
 #[test]
 fn counts_are_identical_in_repeated_passes_and_one_more_instruction_is_seen() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().unwrap();
     let one = Task::new(program(directory.path(), "one", "nop"), &[]);
     let two = Task::new(program(directory.path(), "two", "nop\\n nop"), &[]);
     let Some(first) = count(&one) else { return };
-    let first = first.expect("a count").instructions;
+    let first = first.unwrap().instructions;
     for pass in 0..2 {
-        let again = count(&one)
-            .expect("valgrind")
-            .expect("a count")
-            .instructions;
+        let again = count(&one).unwrap().unwrap().instructions;
         assert_eq!(again, first, "pass {pass}");
-        let other = count(&two)
-            .expect("valgrind")
-            .expect("a count")
-            .instructions;
+        let other = count(&two).unwrap().unwrap().instructions;
         assert_eq!(other, first + 1, "pass {pass}");
     }
 }
@@ -69,8 +63,8 @@ fn a_count_does_not_depend_on_the_environment() {
     let mut task = Task::new("/bin/true", &[]);
     let Some(first) = count(&task) else { return };
     task.environment = vec![("LONG".into(), "x".repeat(3000).into())];
-    let other = count(&task).expect("valgrind").expect("a count");
-    assert_eq!(other.instructions, first.expect("a count").instructions);
+    let other = count(&task).unwrap().unwrap();
+    assert_eq!(other.instructions, first.unwrap().instructions);
 }
 
 #[test]
@@ -79,15 +73,11 @@ fn the_processes_that_a_command_starts_are_counted_too() {
     let Some(one) = script("/bin/true; exit 5") else {
         return;
     };
-    let one = one.expect("a count");
+    let one = one.unwrap();
     assert_eq!((one.processes, one.finished.ending), (2, Ending::Exited(5)));
-    let two = script("/bin/true; /bin/true; exit 5")
-        .expect("valgrind")
-        .expect("a count");
+    let two = script("/bin/true; /bin/true; exit 5").unwrap().unwrap();
     assert_eq!(two.processes, 3);
-    let alone = count(&Task::new("/bin/true", &[]))
-        .expect("valgrind")
-        .expect("a count");
+    let alone = count(&Task::new("/bin/true", &[])).unwrap().unwrap();
     assert!(
         two.instructions > one.instructions + alone.instructions,
         "{one:?} {two:?}"
@@ -96,7 +86,7 @@ fn the_processes_that_a_command_starts_are_counted_too() {
 
 #[test]
 fn an_instruction_that_no_processor_knows_is_said() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().unwrap();
     let unknown = if cfg!(target_arch = "x86_64") {
         "ud2"
     } else {

@@ -49,14 +49,14 @@ fn every_finding_is_a_line_with_its_state_and_the_bad_ones_have_a_remedy() {
 #[test]
 fn the_floor_is_measured_and_the_json_has_everything() {
     let (json, _) = ended(0, &doctor(&["--seconds", "0.1", "--json", "-"]));
-    let json: Value = serde_json::from_str(&json).expect("nothing but JSON");
+    let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["schema"], "furlong.doctor/1");
     assert_eq!(json["floor"]["blocks"], 6, "as many as a verdict needs");
-    assert!(json["floor"]["floor_pct"].as_f64().expect("a number") >= 0.0);
-    assert!(json["floor"]["sample_s"].as_f64().expect("a number") > 0.0);
-    assert!(json["machine"]["cpus"].as_u64().expect("a number") >= 1);
-    let findings = json["findings"].as_array().expect("findings");
-    let last = findings.last().expect("the floor");
+    assert!(json["floor"]["floor_pct"].as_f64().unwrap() >= 0.0);
+    assert!(json["floor"]["sample_s"].as_f64().unwrap() > 0.0);
+    assert!(json["machine"]["cpus"].as_u64().unwrap() >= 1);
+    let findings = json["findings"].as_array().unwrap();
+    let last = findings.last().unwrap();
     assert_eq!(last["subject"], "noise floor");
     for finding in findings.iter().filter(|one| one["state"] == "bad") {
         assert!(finding["remedy"].is_string(), "{finding}");

@@ -107,12 +107,12 @@ fn twenty_runs_tell_how_far_the_baseline_is_from_itself() {
     assert!(!page.contains(NOISE), "{page}");
     import(&home, all[19..].iter().cloned());
     let (page, _) = home.ends(0, &history);
-    let told = page.split_once(NOISE).expect("the noise").1;
+    let told = page.split_once(NOISE).unwrap().1;
     let told: f64 = told
         .split(' ')
         .next()
         .and_then(|text| text.parse().ok())
-        .expect("per cent");
+        .unwrap();
     // Nearly all of the runs are within it, but not all.
     let off = |result: &ResultFile| {
         let experiment = &result.experiments[0];
@@ -120,7 +120,7 @@ fn twenty_runs_tell_how_far_the_baseline_is_from_itself() {
             .workloads
             .iter()
             .find(|one| one.name == "plain")
-            .expect("it");
+            .unwrap();
         let metric = &experiment.metric_order[0];
         let pairs = workload.control[metric].samples.iter();
         let pairs = pairs.zip(&workload.arms[0].samples[metric]);

@@ -57,7 +57,7 @@ fn hyperfine(commands: &[&str]) -> String {
 }
 
 fn json(args: &[&str]) -> Value {
-    serde_json::from_str(&said(&[args, &["--json", "-"]].concat())).expect("JSON")
+    serde_json::from_str(&said(&[args, &["--json", "-"]].concat())).unwrap()
 }
 
 fn said(args: &[&str]) -> String {
@@ -71,7 +71,7 @@ fn refused(args: &[&str]) -> String {
 }
 
 fn names(report: &Value) -> Vec<&str> {
-    let sets = report["sets"].as_array().expect("sets");
+    let sets = report["sets"].as_array().unwrap();
     sets.iter().filter_map(|set| set["name"].as_str()).collect()
 }
 
@@ -88,7 +88,7 @@ fn pairs_find_what_the_spread_of_the_runs_hides() {
         (&paired["different"], &paired["test"]),
         (&true.into(), &"paired".into())
     );
-    let change = paired["pairs"]["change_pct"].as_f64().expect("a change");
+    let change = paired["pairs"]["change_pct"].as_f64().unwrap();
     assert!((change - 2.0).abs() < 0.1, "{change}");
     assert_eq!(paired["pairs"]["t_test"]["df"], 7.0);
     assert_eq!(paired["pairs"]["sign_flip_p"], 2.0 / 256.0);
@@ -118,10 +118,10 @@ fn the_test_that_decides_is_the_one_that_was_asked_for() {
         ("mann-whitney", "mann_whitney"),
     ] {
         let report = json(&["old", "new", "worse", "--test", test]);
-        let comparisons = report["comparisons"].as_array().expect("two");
+        let comparisons = report["comparisons"].as_array().unwrap();
         let p: Vec<f64> = comparisons
             .iter()
-            .map(|c| c["p"].as_f64().expect("a p"))
+            .map(|c| c["p"].as_f64().unwrap())
             .collect();
         for (comparison, p) in comparisons.iter().zip(&p) {
             assert_eq!(comparison[field]["p"], *p, "{test}");
@@ -143,7 +143,7 @@ fn another_file_can_be_the_baseline() {
     assert!(
         report["comparisons"]
             .as_array()
-            .expect("two")
+            .unwrap()
             .iter()
             .all(|c| c["base"] == "worse")
     );
@@ -212,9 +212,9 @@ fn perf_itself_is_read_where_there_is_one() {
             }
         }
         let report = stat(&folder, &words("real --series page-faults --json -"));
-        let report: Value = serde_json::from_str(&ended(0, &report).0).expect("JSON");
+        let report: Value = serde_json::from_str(&ended(0, &report).0).unwrap();
         let set = &report["sets"][0];
         assert_eq!(set["n"], 3, "{form:?}");
-        assert!(set["min"].as_f64().expect("a count") > 10.0, "{form:?}");
+        assert!(set["min"].as_f64().unwrap() > 10.0, "{form:?}");
     }
 }

@@ -221,8 +221,8 @@ mod tests {
 
     fn put(root: &Path, path: &str, text: &str) {
         let path = root.join(path);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        fs::write(path, text).expect("written");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
     }
 
     fn states(files: &Files) -> Vec<(String, State)> {
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_noisy_machine_has_a_remedy_for_everything() {
-        let root = tempfile::tempdir().expect("a directory");
+        let root = tempfile::tempdir().unwrap();
         for (path, text) in [
             (
                 "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_quiet_machine_has_nothing_bad_and_a_silent_one_is_unknown() {
-        let root = tempfile::tempdir().expect("a directory");
+        let root = tempfile::tempdir().unwrap();
         let files = Files::under(root.path());
         let silent = states(&files);
         let unknown = silent.iter().filter(|(_, state)| *state == State::Unknown);

@@ -155,10 +155,10 @@ mod tests {
 
     #[test]
     fn a_quiet_machine_is_good_and_a_noisy_one_bad() {
-        let quiet = Floor::of(&blocks(0.0005)).expect("twenty blocks");
+        let quiet = Floor::of(&blocks(0.0005)).unwrap();
         assert!(quiet.floor_pct < 0.2 && quiet.found_pct < 1.5, "{quiet:?}");
         assert_eq!(quiet.finding().state, State::Good);
-        let noisy = Floor::of(&blocks(0.02)).expect("twenty blocks");
+        let noisy = Floor::of(&blocks(0.02)).unwrap();
         assert!(noisy.floor_pct > 1.0 && noisy.found_pct > 5.0, "{noisy:?}");
         assert_eq!(noisy.finding().state, State::Bad);
         assert_eq!(Floor::of(&Blocks::default()), None);

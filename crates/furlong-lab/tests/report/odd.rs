@@ -391,10 +391,7 @@ pub(crate) fn not_finite() -> ResultFile {
     let (mut e, _) = small("plain", 10, [148.0, 139.0, 121.0], 15);
     let w = &mut e.workloads[0];
     for (i, arm) in w.arms.iter_mut().enumerate() {
-        let samples = arm
-            .samples
-            .get_mut("time_ns_per_op")
-            .expect("invented above");
+        let samples = arm.samples.get_mut("time_ns_per_op").unwrap();
         samples[i] = Some(f64::NAN);
         samples[i + 3] = Some(f64::NEG_INFINITY);
         if let Some(summary) = arm.summary.get_mut("time_ns_per_op") {

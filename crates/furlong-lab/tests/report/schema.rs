@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 use crate::odd;
 
 fn shipped() -> Value {
-    serde_json::from_str(json::SCHEMA).expect("the schema is JSON")
+    serde_json::from_str(json::SCHEMA).unwrap()
 }
 
 fn validator(schema: &Value) -> Validator {
-    jsonschema::draft202012::meta::validate(schema).expect("the schema is a schema");
-    jsonschema::draft202012::new(schema).expect("the schema compiles")
+    jsonschema::draft202012::meta::validate(schema).unwrap();
+    jsonschema::draft202012::new(schema).unwrap()
 }
 
 fn written(file: &ResultFile) -> Value {
-    serde_json::from_str(&json::render(file)).expect("what is written is JSON")
+    serde_json::from_str(&json::render(file)).unwrap()
 }
 
 /// The schema with every object closed: an unknown field is an error.
@@ -59,14 +59,14 @@ fn the_schema_knows_every_field_that_is_written() {
 #[test]
 fn a_reader_of_the_schema_meets_every_field_filled() {
     let text = json::render(&odd::full());
-    let value: Value = serde_json::from_str(&text).expect("JSON");
+    let value: Value = serde_json::from_str(&text).unwrap();
     let comparison = &value["experiments"][0]["workloads"][0]["comparisons"][0];
     let defs = &shipped()["$defs"];
     for (name, found) in [
         ("comparison", comparison),
         ("machine", &value["run"]["machine"]),
     ] {
-        let known = defs[name]["properties"].as_object().expect("fields");
+        let known = defs[name]["properties"].as_object().unwrap();
         for field in known.keys() {
             assert!(!found[field].is_null(), "{name}.{field} is never written");
         }
@@ -80,13 +80,13 @@ fn a_record_from_before_directions_were_stored_can_be_read() {
     let comparisons = "/experiments/0/workloads/0/comparisons";
     let comparisons = old.pointer_mut(comparisons).and_then(Value::as_array_mut);
     let mut told = 0;
-    for comparison in comparisons.expect("comparisons") {
-        let fields = comparison.as_object_mut().expect("fields");
+    for comparison in comparisons.unwrap() {
+        let fields = comparison.as_object_mut().unwrap();
         told += usize::from(fields.remove("direction").is_some_and(|one| !one.is_null()));
     }
     assert!(told > 0, "it had directions");
     assert!(validator(&shipped()).is_valid(&old));
-    let read: ResultFile = serde_json::from_value(old).expect("a result");
+    let read: ResultFile = serde_json::from_value(old).unwrap();
     let mut all = read.experiments[0].workloads[0].comparisons.iter();
     assert!(all.all(|one| one.direction.is_none()));
 }
@@ -128,17 +128,14 @@ fn broken_results_are_refused() {
     ];
     for (pointer, value) in breaks {
         let mut broken = whole.clone();
-        *broken.pointer_mut(&pointer).expect("it is there") = value.clone();
+        *broken.pointer_mut(&pointer).unwrap() = value.clone();
         assert!(
             !validator.is_valid(&broken),
             "{pointer} = {value} is let through"
         );
     }
     for pointer in ["/run", "/experiments/0", workload] {
-        let object = whole
-            .pointer(pointer)
-            .and_then(Value::as_object)
-            .expect("an object");
+        let object = whole.pointer(pointer).and_then(Value::as_object).unwrap();
         let required = [
             "name",
             "id",
@@ -154,7 +151,7 @@ fn broken_results_are_refused() {
         {
             let mut broken = whole.clone();
             let object = broken.pointer_mut(pointer).and_then(Value::as_object_mut);
-            object.expect("an object").remove(field);
+            object.unwrap().remove(field);
             assert!(
                 !validator.is_valid(&broken),
                 "{pointer} without {field} is let through"
@@ -166,7 +163,7 @@ fn broken_results_are_refused() {
 #[test]
 fn what_is_written_reads_back_as_it_was() {
     for (name, file) in odd::all() {
-        let back: ResultFile = serde_json::from_str(&json::render(&file)).expect("reads back");
+        let back: ResultFile = serde_json::from_str(&json::render(&file)).unwrap();
         assert_eq!(back, finite(&file), "{name}");
         // The sum of the largest numbers is infinite.
         if !["not-finite", "constant"].contains(&name) {

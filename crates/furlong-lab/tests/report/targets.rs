@@ -29,19 +29,13 @@ fn refusal(targets: &Targets) -> String {
 }
 
 fn folder() -> TempDir {
-    tempfile::tempdir().expect("a folder")
+    tempfile::tempdir().unwrap()
 }
 
 fn entries(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
-        .expect("a folder")
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
     names
@@ -52,10 +46,8 @@ fn wanted() -> String {
 }
 
 fn write(targets: &Targets) {
-    targets.check().expect("it can be written");
-    targets
-        .write(&odd::named("compare"))
-        .expect("it is written");
+    targets.check().unwrap();
+    targets.write(&odd::named("compare")).unwrap();
 }
 
 #[test]
@@ -73,7 +65,7 @@ fn every_form_is_written_and_nothing_else_is_left() {
         export_markdown: path("b.md"),
         ..Targets::default()
     };
-    targets.check().expect("they can be written");
+    targets.check().unwrap();
     assert!(
         entries(folder.path()).is_empty(),
         "checking leaves nothing behind"
@@ -86,7 +78,7 @@ fn every_form_is_written_and_nothing_else_is_left() {
         ]
     );
     assert_eq!(
-        fs::read_to_string(folder.path().join("a.json")).expect("text"),
+        fs::read_to_string(folder.path().join("a.json")).unwrap(),
         wanted()
     );
     assert!(!targets.uses_stdout());
@@ -96,7 +88,7 @@ fn every_form_is_written_and_nothing_else_is_left() {
 fn a_place_that_cannot_take_a_report_is_refused_with_its_reason() {
     let folder = folder();
     let file = folder.path().join("file");
-    File::create(&file).expect("a file");
+    File::create(&file).unwrap();
     let missing = refusal(&to_json(folder.path().join("nowhere/r.json")));
     assert!(
         missing.starts_with("--json ") && missing.contains("there is no folder"),
@@ -111,8 +103,8 @@ fn a_place_that_cannot_take_a_report_is_refused_with_its_reason() {
         "{below}"
     );
     let (one, other) = (folder.path().join("one"), folder.path().join("other"));
-    symlink(&one, &other).expect("a link");
-    symlink(&other, &one).expect("a link");
+    symlink(&one, &other).unwrap();
+    symlink(&other, &one).unwrap();
     assert!(refusal(&to_json(&one)).contains("circle"));
     for text in [missing, below] {
         assert_eq!(text.lines().count(), 1);
@@ -140,15 +132,15 @@ fn two_reports_in_one_place_are_refused() {
 fn a_file_is_replaced_as_a_whole_and_keeps_its_permissions() {
     let folder = folder();
     let path = folder.path().join("r.json");
-    fs::write(&path, "x".repeat(1_000_000)).expect("a file");
-    fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("permissions");
-    let mut before = File::open(&path).expect("a file");
+    fs::write(&path, "x".repeat(1_000_000)).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    let mut before = File::open(&path).unwrap();
     write(&to_json(&path));
-    assert_eq!(fs::read_to_string(&path).expect("text"), wanted());
-    let mode = fs::metadata(&path).expect("a file").permissions().mode();
+    assert_eq!(fs::read_to_string(&path).unwrap(), wanted());
+    let mode = fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o640);
     let mut old = String::new();
-    before.read_to_string(&mut old).expect("text");
+    before.read_to_string(&mut old).unwrap();
     assert_eq!(
         old.len(),
         1_000_000,
@@ -161,42 +153,35 @@ fn a_file_is_replaced_as_a_whole_and_keeps_its_permissions() {
 fn checking_changes_nothing_in_a_file_that_is_there() {
     let folder = folder();
     let path = folder.path().join("r.json");
-    fs::write(&path, "before").expect("a file");
-    to_json(&path).check().expect("it can be written");
-    assert_eq!(fs::read_to_string(&path).expect("text"), "before");
+    fs::write(&path, "before").unwrap();
+    to_json(&path).check().unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "before");
 }
 
 #[test]
 fn a_link_is_followed_and_stays_a_link() {
     let folder = folder();
     let (link, target) = (folder.path().join("link"), folder.path().join("target"));
-    symlink("target", &link).expect("a link");
+    symlink("target", &link).unwrap();
     write(&to_json(&link));
-    assert!(fs::symlink_metadata(&link).expect("a link").is_symlink());
-    assert_eq!(fs::read_to_string(&target).expect("text"), wanted());
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read_to_string(&target).unwrap(), wanted());
 }
 
 #[test]
 fn a_pipe_is_written_through() {
     let folder = folder();
     let path = folder.path().join("pipe");
-    let made = Command::new("mkfifo")
-        .arg(&path)
-        .status()
-        .expect("mkfifo runs");
+    let made = Command::new("mkfifo").arg(&path).status().unwrap();
     assert!(made.success());
     let targets = to_json(&path);
-    targets
-        .check()
-        .expect("checking does not wait for a reader");
+    targets.check().unwrap();
     let reader = thread::spawn({
         let path = path.clone();
-        move || fs::read_to_string(path).expect("text")
+        move || fs::read_to_string(path).unwrap()
     });
-    targets
-        .write(&odd::named("compare"))
-        .expect("it is written");
-    assert_eq!(reader.join().expect("the reader ends"), wanted());
+    targets.write(&odd::named("compare")).unwrap();
+    assert_eq!(reader.join().unwrap(), wanted());
 }
 
 #[test]
@@ -209,23 +194,23 @@ fn an_open_descriptor_is_written_through() {
         .append(true)
         .create(true)
         .open(&path)
-        .expect("a file");
+        .unwrap();
     write(&to_json(format!("/dev/fd/{}", file.as_raw_fd())));
-    assert_eq!(fs::read_to_string(&path).expect("text"), wanted());
+    assert_eq!(fs::read_to_string(&path).unwrap(), wanted());
 }
 
 #[test]
 fn one_target_that_fails_does_not_stop_the_others() {
     let folder = folder();
     let gone = folder.path().join("gone");
-    fs::create_dir(&gone).expect("a folder");
+    fs::create_dir(&gone).unwrap();
     let markdown = folder.path().join("r.md");
     let targets = Targets {
         markdown: Some(markdown.clone()),
         ..to_json(gone.join("r.json"))
     };
-    targets.check().expect("they can be written");
-    fs::remove_dir(&gone).expect("it is empty");
+    targets.check().unwrap();
+    fs::remove_dir(&gone).unwrap();
     let failed = targets
         .write(&odd::named("compare"))
         .expect_err("one fails");
@@ -237,7 +222,7 @@ fn one_target_that_fails_does_not_stop_the_others() {
 #[test]
 fn a_device_that_is_full_is_named() {
     let targets = to_json("/dev/full");
-    targets.check().expect("it opens");
+    targets.check().unwrap();
     let failed = targets
         .write(&odd::named("compare"))
         .expect_err("it is full");

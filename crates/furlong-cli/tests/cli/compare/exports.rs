@@ -10,13 +10,11 @@ use crate::lab::{Home, ended, says};
 
 /// The exported commands in a file.
 fn exported(place: &Home, name: &str) -> Vec<Map<String, Value>> {
-    let text = fs::read_to_string(place.path(name)).expect("an export");
-    let json: Map<String, Value> = serde_json::from_str(&text).expect("JSON");
+    let text = fs::read_to_string(place.path(name)).unwrap();
+    let json: Map<String, Value> = serde_json::from_str(&text).unwrap();
     assert_eq!(json.keys().collect::<Vec<_>>(), ["results"]);
-    let results = json["results"].as_array().expect("a list");
-    let objects = results
-        .iter()
-        .map(|one| one.as_object().expect("an object"));
+    let results = json["results"].as_array().unwrap();
+    let objects = results.iter().map(|one| one.as_object().unwrap());
     objects.cloned().collect()
 }
 
@@ -125,8 +123,8 @@ fn the_table_is_relative_to_the_fastest_or_the_reference_in_the_wanted_unit() {
         ("`sleep 0.1`", "`sleep 0.01`")
     );
     assert_eq!(usual[3][4], "1.00", "the fastest");
-    let (ratio, spread) = usual[2][4].split_once(" ± ").expect("a spread");
-    let (mean, _) = usual[2][1].split_once(" ± ").expect("a spread");
+    let (ratio, spread) = usual[2][4].split_once(" ± ").unwrap();
+    let (mean, _) = usual[2][1].split_once(" ± ").unwrap();
     let [ratio, spread, mean] = [ratio, spread, mean].map(|text| text.parse::<f64>().unwrap());
     assert!(
         (1.0..11.0).contains(&ratio) && spread > 0.0 && mean >= 100.0,

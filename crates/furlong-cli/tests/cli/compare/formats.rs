@@ -12,8 +12,8 @@ use furlong_lab::record::judged::judged;
 /// The output of a script on a result; `None` without jq, which `ci/test.sh` requires.
 fn written(script: &str, result: &ResultFile) -> Option<String> {
     let place = Home::new();
-    let text = serde_json::to_string(result).expect("a result");
-    std::fs::write(place.path("r.json"), text).expect("written");
+    let text = serde_json::to_string(result).unwrap();
+    std::fs::write(place.path("r.json"), text).unwrap();
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats");
     let jq = Command::new("jq")
         .arg("-rf")
@@ -27,7 +27,7 @@ fn written(script: &str, result: &ResultFile) -> Option<String> {
     };
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{script}: {said}");
-    Some(String::from_utf8(output.stdout).expect("text"))
+    Some(String::from_utf8(output.stdout).unwrap())
 }
 
 /// A result of two commands with the given figures.

@@ -124,7 +124,7 @@ fn a_shell_is_named_with_or_without_an_equals_sign() {
     let shell = |option: &[&str]| {
         let command = "echo $0 >> shell; true $((1))";
         place.result(&[option, &[command, "-r", "1"]].concat());
-        place.lines("shell").pop().expect("a line")
+        place.lines("shell").pop().unwrap()
     };
     assert_eq!(shell(&["-S", "sh"]), "sh");
     assert_eq!(shell(&["--shell", "bash --norc"]), "bash");
@@ -188,5 +188,5 @@ fn options_with_another_name_here_are_refused_with_it() {
         let line = place.refuses(&[&["compare", "echo x >> log"][..], &option].concat());
         says(&line, &[wanted]);
     }
-    assert_eq!(fs::read_dir(place.path("")).expect("readable").count(), 0);
+    assert_eq!(fs::read_dir(place.path("")).unwrap().count(), 0);
 }

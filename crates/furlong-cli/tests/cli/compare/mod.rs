@@ -104,10 +104,10 @@ fn a_result_holds_what_the_commands_took() {
 fn the_result_is_valid_by_the_schema_that_is_shipped() {
     let place = Home::new();
     place.result(&["true", "false", "--ignore-failure", "--blocks", "2"]);
-    let schema = serde_json::from_str(furlong_lab::report::json::SCHEMA).expect("a schema");
-    let text = fs::read_to_string(place.path("r.json")).expect("a result");
-    let result = serde_json::from_str(&text).expect("JSON");
-    jsonschema::validate(&schema, &result).expect("valid");
+    let schema = serde_json::from_str(furlong_lab::report::json::SCHEMA).unwrap();
+    let text = fs::read_to_string(place.path("r.json")).unwrap();
+    let result = serde_json::from_str(&text).unwrap();
+    jsonschema::validate(&schema, &result).unwrap();
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn what_a_command_prints_is_nobodys_data() {
     let loud = "sh -c 'head -c 5m /dev/zero; head -c 5m /dev/zero >&2'";
     let output = place.run(&[loud, "true", "--blocks", "2", "--json", "-"]);
     assert!(output.status.success());
-    let result: ResultFile = serde_json::from_slice(&output.stdout).expect("nothing but JSON");
+    let result: ResultFile = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(only(&result).blocks, [1, 2]);
     assert!(
         output.stderr.len() < 100_000,

@@ -71,7 +71,7 @@ fn instructions_can_decide_when_they_are_counted() {
     assert_eq!(experiment.metric_order[0], "instructions");
     let mut comparisons = only(&result).comparisons.iter();
     let decided = comparisons.find(|one| one.metric == "instructions");
-    assert_eq!(decided.expect("compared").verdict, Verdict::Revert);
+    assert_eq!(decided.unwrap().verdict, Verdict::Revert);
     let again = place.ends(0, &["show", "-q", "--details"]).0;
     says(&again, &["1 revert"]);
 }

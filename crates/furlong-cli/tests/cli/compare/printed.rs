@@ -31,9 +31,7 @@ fn a_figure_that_commands_print_decides_the_verdict() {
     assert!(metric.primary && !experiment.metrics["wall_s"].primary);
     assert_eq!(values(&only(&result).arms[1], "mib_per_s"), [125.5; 6]);
     let mut comparisons = only(&result).comparisons.iter();
-    let decided = comparisons
-        .find(|one| one.metric == "mib_per_s")
-        .expect("compared");
+    let decided = comparisons.find(|one| one.metric == "mib_per_s").unwrap();
     assert_eq!(decided.verdict, Verdict::Keep);
     assert!(
         (decided.effect_pct - 25.5).abs() < 1e-9,

@@ -21,10 +21,10 @@ fn one_command_is_timed_without_a_control_or_a_verdict() {
     assert!(workload.control.is_empty() && workload.comparisons.is_empty());
     assert_eq!(values(&workload.arms[0], "wall_s").len(), 3);
 
-    let schema = serde_json::from_str(furlong_lab::report::json::SCHEMA).expect("a schema");
-    let json = fs::read_to_string(place.path("r.json")).expect("a result");
-    let json = serde_json::from_str(&json).expect("JSON");
-    jsonschema::validate(&schema, &json).expect("valid");
+    let schema = serde_json::from_str(furlong_lab::report::json::SCHEMA).unwrap();
+    let json = fs::read_to_string(place.path("r.json")).unwrap();
+    let json = serde_json::from_str(&json).unwrap();
+    jsonschema::validate(&schema, &json).unwrap();
     place.ends(0, &["show", "-q", "--json", "stored.json"]);
     let stored = crate::lab::read(&place.path("stored.json"));
     assert_eq!(only(&stored), workload, "the store has it as it was");
@@ -43,7 +43,7 @@ fn every_report_and_verb_takes_it() {
         ("r.html", "No verdict: nothing was compared."),
         ("r.xml", "failures=\"0\""),
     ] {
-        let text = fs::read_to_string(place.path(file)).expect("written");
+        let text = fs::read_to_string(place.path(file)).unwrap();
         assert!(text.contains(wanted), "{file}: {text}");
         assert!(
             !text.contains("NaN") && !text.contains("<td>baseline"),

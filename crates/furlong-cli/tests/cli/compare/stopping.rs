@@ -17,7 +17,7 @@ fn printing(log: &str, values: [f64; 2]) -> String {
 /// The comparison of the figures that the commands print.
 fn decided(result: &ResultFile) -> &Comparison {
     let mut all = only(result).comparisons.iter();
-    all.find(|one| one.metric == "value").expect("compared")
+    all.find(|one| one.metric == "value").unwrap()
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_verdict_that_is_certain_early_ends_the_comparison_and_pays_for_the_looks() 
     );
     let found = decided(&result);
     assert_eq!(found.verdict, Verdict::Keep);
-    let level = found.level.expect("a level of its own");
+    let level = found.level.unwrap();
     assert!(level > 0.9999, "the first of five looks: {level}");
     let ([low, high], [adj_low, adj_high]) = (found.ci95_pct.unwrap(), found.ci_adj_pct.unwrap());
     assert!(adj_low < low && high < adj_high);
@@ -63,7 +63,7 @@ fn a_wanted_width_takes_as_many_blocks_as_the_pilot_says() {
     let options = ["--metric", r"[0-9.]+", "--until", "0.4", "--seed", "3"];
     let result = place.result(&[&[&old[..], &new][..], &options].concat());
     let workload = only(&result);
-    let [low, high] = decided(&result).ci95_pct.expect("an interval");
+    let [low, high] = decided(&result).ci95_pct.unwrap();
     assert!(workload.blocks.len() >= 10, "the pilot");
     assert!(
         high - low <= 0.81,
@@ -71,7 +71,7 @@ fn a_wanted_width_takes_as_many_blocks_as_the_pilot_says() {
         workload.blocks.len()
     );
     assert_eq!(workload.params["stopped"], "at the wanted width");
-    let test = decided(&result).paired.expect("a test");
+    let test = decided(&result).paired.unwrap();
     assert_eq!(test.df, 9.0, "the pilot's");
 }
 

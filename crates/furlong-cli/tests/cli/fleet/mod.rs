@@ -46,7 +46,7 @@ fn same_samples(result: &ResultFile, parts: &[(Step, Part)]) {
             } = *place;
             let workload = &result.experiments[experiment].workloads[workload];
             let index = workload.blocks.iter().position(|n| *n == block.number);
-            let index = index.expect("the block is in the result");
+            let index = index.unwrap();
             let order: Vec<&str> = block.samples.iter().map(|s| s.runner.as_str()).collect();
             assert_eq!(workload.order[index], order);
             let here = &workload.params["blocks_by_node"][node];

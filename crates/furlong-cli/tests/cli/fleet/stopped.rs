@@ -36,10 +36,7 @@ fn go(cluster: &Cluster) {
 }
 
 fn on<'a>(running: &'a [(String, String)], node: &str) -> &'a str {
-    let (task, _) = running
-        .iter()
-        .find(|(_, at)| at == node)
-        .expect("a task on the node");
+    let (task, _) = running.iter().find(|(_, at)| at == node).unwrap();
     task
 }
 

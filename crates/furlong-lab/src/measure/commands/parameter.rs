@@ -237,7 +237,7 @@ mod tests {
     }
 
     fn list(values: &str) -> Vec<String> {
-        Parameter::list("n", values).expect("a list").values
+        Parameter::list("n", values).unwrap().values
     }
 
     #[test]

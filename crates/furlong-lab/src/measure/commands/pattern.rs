@@ -101,9 +101,7 @@ mod tests {
     }
 
     fn found(regex: &str, output: &str) -> Result<Option<f64>, String> {
-        pattern(regex)
-            .expect("an expression")
-            .find(output.as_bytes())
+        pattern(regex).unwrap().find(output.as_bytes())
     }
 
     #[test]
@@ -114,11 +112,9 @@ mod tests {
         assert_eq!(found("[0-9]+", "a 42 b"), Ok(Some(42.0)));
         assert_eq!(found(r"^run (\d)", output), Ok(Some(8.0)));
         assert_eq!(found("iops=(.*)", output), Ok(None));
-        let named = pattern(r"(\d+)(?<mib_per_s>\d)")
-            .expect("an expression")
-            .metric;
+        let named = pattern(r"(\d+)(?<mib_per_s>\d)").unwrap().metric;
         assert_eq!((&named.name[..], &named.unit[..]), ("mib_per_s", "MiB/s"));
-        assert_eq!(pattern(r"\d").expect("an expression").metric.name, "value");
+        assert_eq!(pattern(r"\d").unwrap().metric.name, "value");
     }
 
     #[test]

@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn plain_commands_run_without_a_shell() {
-        let ready = commands(&["sh -c 'exit 0'", "true"], &Shell::AsNeeded).expect("they run");
+        let ready = commands(&["sh -c 'exit 0'", "true"], &Shell::AsNeeded).unwrap();
         assert_eq!((ready.shell, ready.note), (None, None));
         assert_eq!(ready.list[0].arguments, ["sh", "-c", "exit 0"]);
         assert!(ready.list[1].program.ends_with("true"), "{:?}", ready.list);
@@ -358,13 +358,13 @@ mod tests {
 
     #[test]
     fn one_command_that_needs_a_shell_gives_it_to_all() {
-        let ready = commands(&["true", "true | cat"], &Shell::AsNeeded).expect("they run");
+        let ready = commands(&["true", "true | cat"], &Shell::AsNeeded).unwrap();
         assert_eq!(ready.shell.as_deref(), Some("sh"));
         assert_eq!(ready.list[0].arguments, ["sh", "-c", "true"]);
         assert!(
             ready
                 .note
-                .expect("a note")
+                .unwrap()
                 .contains("`true | cat` needs a shell (|)")
         );
     }
@@ -372,11 +372,8 @@ mod tests {
     #[test]
     fn a_shell_can_be_chosen_and_forbidden() {
         let sh = Shell::Always("/bin/sh".to_owned());
-        let ready = commands(&["true", "exit 3"], &sh).expect("they run");
-        assert_eq!(
-            ready.list[1],
-            in_shell("/bin/sh", "exit 3").expect("it runs")
-        );
+        let ready = commands(&["true", "exit 3"], &sh).unwrap();
+        assert_eq!(ready.list[1], in_shell("/bin/sh", "exit 3").unwrap());
         let refused = message(&["true", "ls *"], &Shell::Never);
         assert_eq!(
             refused,
@@ -407,10 +404,10 @@ mod tests {
 
     #[test]
     fn a_file_without_permission_is_no_missing_file() {
-        let directory = tempfile::tempdir().expect("a directory");
+        let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("script");
-        fs::write(&path, "#!/bin/sh\n").expect("written");
-        let name = path.to_str().expect("text");
+        fs::write(&path, "#!/bin/sh\n").unwrap();
+        let name = path.to_str().unwrap();
         let refused = find(name).expect_err("it is not executable").message;
         assert!(
             refused.starts_with(&format!("{name} is not executable")),

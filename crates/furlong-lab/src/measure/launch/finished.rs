@@ -237,7 +237,7 @@ mod tests {
             1,
         ]);
         assert_eq!(bytes.len(), RECORD_BYTES);
-        let record = Record::decode(&bytes).expect("a record");
+        let record = Record::decode(&bytes).unwrap();
         assert!(matches!(record.what, What::Ended(Ending::Exited(3))));
         assert!(record.left_behind);
         let expected = Usage {

@@ -473,14 +473,14 @@ mod tests {
 
     #[test]
     fn a_launcher_in_a_file_runs_and_leaves_no_file() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let launcher = in_file(directory.path()).expect("a launcher");
+        let directory = tempfile::tempdir().unwrap();
+        let launcher = in_file(directory.path()).unwrap();
         assert!(matches!(launcher.place, Place::File));
         let report = launcher
             .run(&Task::new("/bin/sh", &["-c", "exit 4"]), None)
-            .expect("it runs");
+            .unwrap();
         assert_eq!(report.ending, Ending::Exited(4));
         drop(launcher);
-        assert_eq!(directory.path().read_dir().expect("readable").count(), 0);
+        assert_eq!(directory.path().read_dir().unwrap().count(), 0);
     }
 }

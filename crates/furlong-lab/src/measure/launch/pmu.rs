@@ -300,13 +300,13 @@ mod tests {
 
     #[test]
     fn the_launchers_part_is_taken_off() {
-        let (launcher, events) = (Launcher::new().expect("a launcher"), there());
-        let overhead = Overhead::measure(&launcher, &events).expect("it runs");
-        let mut counters = Counters::open(&events).expect("they were there");
+        let (launcher, events) = (Launcher::new().unwrap(), there());
+        let overhead = Overhead::measure(&launcher, &events).unwrap();
+        let mut counters = Counters::open(&events).unwrap();
         launcher
             .run(&Task::new(launcher.itself(), &[]), None)
-            .expect("it runs");
-        let counts = counters.read().expect("they can be read");
+            .unwrap();
+        let counts = counters.read().unwrap();
         if let Some(syscalls) = counts.get("syscalls") {
             let left = overhead.taken_off("syscalls", syscalls.value);
             assert!(
@@ -334,7 +334,7 @@ mod tests {
     fn a_child_is_counted_and_its_children_and_this_process_is_not() {
         let events = there();
         let count = |script: &str| {
-            let mut counters = Counters::open(&events).expect("they were there");
+            let mut counters = Counters::open(&events).unwrap();
             let _own_work: u64 = std::hint::black_box((0..1_000_000_u64).sum());
             assert!(
                 Command::new("sh")
@@ -343,7 +343,7 @@ mod tests {
                     .unwrap()
                     .success()
             );
-            counters.read().expect("they can be read")
+            counters.read().unwrap()
         };
         let (none, many) = (
             count("exit 0"),

@@ -125,7 +125,7 @@ fn quick_waits_for_a_slow_arm_only_where_the_workload_is_named() {
         let workloads = schedule.experiments[0].workloads.clone().into_iter();
         let mut rem = workloads.filter(|scheduled| scheduled.workload.name == "rem");
         let rem = rem.next();
-        rem.expect("it runs").na.get("c").cloned()
+        rem.unwrap().na.get("c").cloned()
     };
     let quick = all(Profile::Quick);
     let why = "minutes; runs when the workload is named";

@@ -105,22 +105,22 @@ mod tests {
     #[test]
     fn a_point_lies_in_the_middle_however_small_or_great() {
         for value in [0.0, 5.0, -5.0, f64::MAX, f64::MIN_POSITIVE] {
-            let scale = Scale::over([value], 0.05, 0.0, 100.0).expect("one value");
+            let scale = Scale::over([value], 0.05, 0.0, 100.0).unwrap();
             let place = scale.at(value);
             assert!((0.0..=100.0).contains(&place), "{value}: {place}");
         }
-        let scale = Scale::over([5.0], 0.05, 0.0, 100.0).expect("one value");
+        let scale = Scale::over([5.0], 0.05, 0.0, 100.0).unwrap();
         assert!((scale.at(5.0) - 50.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_scale_of_values_that_are_not_negative_has_no_negative_part() {
         for values in [[0.0, 0.0], [0.0, 7.0], [f64::MIN_POSITIVE; 2], [1e-9, 4.0]] {
-            let scale = Scale::over(values, 0.05, 0.0, 100.0).expect("two values");
+            let scale = Scale::over(values, 0.05, 0.0, 100.0).unwrap();
             let (low, high) = scale.ends();
             assert!(low >= 0.0 && high > low, "{values:?}: {low}..{high}");
         }
-        let scale = Scale::over([-1.0, 4.0], 0.05, 0.0, 100.0).expect("two values");
+        let scale = Scale::over([-1.0, 4.0], 0.05, 0.0, 100.0).unwrap();
         assert!(scale.ends().0 < -1.0);
     }
 
