@@ -15,19 +15,7 @@ use furlong_lab::model::result::ResultFile;
 use rustix::process::Signal;
 
 /// Programs of the examples that are made in the home, and found on the path.
-const PROGRAMS: [&str; 11] = [
-    "server-old",
-    "server-new",
-    "a.out",
-    "b.out",
-    "io",
-    "jq",
-    "gojq",
-    "xz",
-    "zstd",
-    "make",
-    "gzip",
-];
+const PROGRAMS: &str = "server-old server-new a.out b.out io jq gojq xz zstd make gzip";
 
 /// Committed records for a history.
 const RECORDS: [&str; 2] = [
@@ -48,7 +36,7 @@ fn furnished() -> Home {
     let settings = "profile = 'smoke'\nblocks = 3\ntimeout = 60\n";
     home.write("furlong.toml", settings);
     fs::create_dir(home.path("bin")).unwrap();
-    for program in PROGRAMS {
+    for program in PROGRAMS.split(' ') {
         for path in [home.path(program), home.path("bin").join(program)] {
             fs::write(&path, "#!/bin/sh\necho 5.5 MB/s\n").unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();

@@ -7,7 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use furlong_lab::model::result::ResultFile;
+use furlong_lab::measure::block_order::BlockOrder;
+use furlong_lab::model::result::{CONTROL, ResultFile, WorkloadResult};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -106,6 +107,19 @@ pub(crate) fn ended(code: i32, output: &Output) -> (String, String) {
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "{stdout}\n{stderr}");
     (stdout, stderr)
+}
+
+/// Checks that the order of every block is the one that the seed draws.
+#[track_caller]
+pub(crate) fn is_drawn(workload: &WorkloadResult, seed: u64) {
+    let mut runners: Vec<&str> = workload.arms.iter().map(|arm| arm.name.as_str()).collect();
+    runners.push(CONTROL);
+    assert_eq!(workload.order.len(), workload.blocks.len());
+    for (order, number) in workload.order.iter().zip(1..) {
+        let drawn = BlockOrder::new(seed, EXPERIMENT, &workload.name, number, runners.len());
+        let drawn: Vec<&str> = drawn.order.iter().map(|runner| runners[*runner]).collect();
+        assert_eq!(*order, drawn, "block {number} of {}", workload.name);
+    }
 }
 
 /// Sends a signal.

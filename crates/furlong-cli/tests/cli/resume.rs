@@ -7,12 +7,10 @@ use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
-use furlong_lab::measure::block_order::BlockOrder;
-use furlong_lab::model::result::CONTROL;
 use rusqlite::{Connection, OpenFlags};
 use rustix::process::Signal;
 
-use crate::lab::{EXPERIMENT, Home, read, says, send, text, words};
+use crate::lab::{EXPERIMENT, Home, is_drawn, read, says, send, text, words};
 
 /// Enough blocks: a run must not end before the test has looked.
 const BLOCKS: u32 = 120;
@@ -139,14 +137,7 @@ fn a_killed_run_goes_on_without_losing_or_repeating_a_block() {
     let whole = read(&home.path("whole.json"));
     for workload in &whole.experiments[0].workloads {
         assert_eq!(workload.blocks, (1..=BLOCKS).collect::<Vec<_>>());
-        let mut runners: Vec<&str> = workload.arms.iter().map(|arm| arm.name.as_str()).collect();
-        runners.push(CONTROL);
-        for (order, number) in workload.order.iter().zip(1..) {
-            let drawn = BlockOrder::new(5, EXPERIMENT, &workload.name, number, runners.len());
-            let drawn_order: Vec<&str> =
-                drawn.order.iter().map(|runner| runners[*runner]).collect();
-            assert_eq!(*order, drawn_order, "block {number} of {}", workload.name);
-        }
+        is_drawn(workload, 5);
     }
     says(
         &home.refuses(&["run", "--resume", &whole.run.id]),

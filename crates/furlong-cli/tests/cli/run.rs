@@ -3,10 +3,9 @@
 
 use std::fs;
 
-use crate::lab::{EXPERIMENT, Home, ended, is_spoiler, read, says, words};
-use furlong_lab::measure::block_order::BlockOrder;
+use crate::lab::{EXPERIMENT, Home, ended, is_drawn, is_spoiler, read, says, words};
 use furlong_lab::model::Outcome;
-use furlong_lab::model::result::{CONTROL, Kind, ResultFile};
+use furlong_lab::model::result::{Kind, ResultFile};
 
 #[test]
 fn a_smoke_run_measures_every_arm_of_every_block() {
@@ -27,13 +26,7 @@ fn a_smoke_run_measures_every_arm_of_every_block() {
             }
             assert_eq!(workload.control.contains_key(metric), !exact);
         }
-        let mut runners: Vec<&str> = workload.arms.iter().map(|arm| arm.name.as_str()).collect();
-        runners.push(CONTROL);
-        for (place, number) in (1..=3).enumerate() {
-            let drawn = BlockOrder::new(7, EXPERIMENT, &workload.name, number, runners.len());
-            let order: Vec<&str> = drawn.order.iter().map(|runner| runners[*runner]).collect();
-            assert_eq!(workload.order[place], order);
-        }
+        is_drawn(workload, 7);
     }
 }
 

@@ -26,23 +26,14 @@ pub struct Task {
 }
 
 /// States of a task that has ended.
-const OVER: [&str; 10] = [
-    "BOOT_FAIL",
-    "CANCELLED",
-    "COMPLETED",
-    "DEADLINE",
-    "FAILED",
-    "NODE_FAIL",
-    "OUT_OF_MEMORY",
-    "PREEMPTED",
-    "REVOKED",
-    "TIMEOUT",
-];
+const OVER: &str = "\
+    BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REVOKED \
+    TIMEOUT";
 
 impl Task {
     /// True if it runs or will run.
     pub fn is_active(&self) -> bool {
-        !OVER.contains(&self.state.as_str()) && !self.is_stuck()
+        !OVER.split(' ').any(|over| over == self.state) && !self.is_stuck()
     }
 
     /// True if it waits for a dependency that can never be satisfied.

@@ -60,15 +60,7 @@ fn no_name_becomes_markup() {
     let page = render(&odd::named("hostile"));
     let (_, body) = page.split_once("</style>").unwrap();
     assert_eq!(body.matches("<script").count(), 1);
-    for bad in [
-        "<script>alert",
-        "<style",
-        "<img",
-        "</pre><style",
-        "<b>param",
-        "\u{202e}",
-        "\u{1b}",
-    ] {
+    for bad in "<script>alert <style <img </pre><style <b>param \u{202e} \u{1b}".split(' ') {
         assert!(!body.contains(bad), "{bad:?}");
     }
     assert!(body.contains("&lt;script&gt;"));

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Map, Value, json};
 
 use super::place::{only, said, values};
-use crate::lab::{Home, ended, says};
+use crate::lab::{Home, ended, says, words};
 
 /// The exported commands in a file.
 fn exported(place: &Home, name: &str) -> Vec<Map<String, Value>> {
@@ -75,19 +75,8 @@ fn a_name_is_the_command_and_codes_are_those_of_the_runs() {
 #[test]
 fn the_csv_has_a_row_of_seconds_per_command() {
     let place = Home::new();
-    let sweep = [
-        "-L",
-        "b",
-        "x,y",
-        "-L",
-        "a",
-        "1",
-        "-r",
-        "2",
-        "--export-csv",
-        "h.csv",
-    ];
-    let result = place.result(&[&["true {a} {b}"][..], &sweep].concat());
+    let sweep = words("-L b x,y -L a 1 -r 2 --export-csv h.csv");
+    let result = place.result(&[&["true {a} {b}"][..], &sweep[..]].concat());
     let lines = place.lines("h.csv");
     let heading = "command,mean,stddev,median,user,system,min,max,parameter_a,parameter_b";
     assert_eq!((lines[0].as_str(), lines.len()), (heading, 3));

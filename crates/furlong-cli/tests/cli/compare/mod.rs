@@ -23,7 +23,7 @@ use std::path::Path;
 use furlong_lab::model::result::{Kind, ResultFile};
 
 use self::place::{only, said, values};
-use crate::lab::{Home, says};
+use crate::lab::{Home, says, words};
 
 #[test]
 fn every_command_and_the_control_run_once_in_every_block() {
@@ -247,15 +247,8 @@ fn instructions_are_an_exact_metric_of_every_command() {
         return;
     }
     let place = Home::new();
-    let options = [
-        "--counters",
-        "callgrind",
-        "--names",
-        "a,b,c",
-        "--blocks",
-        "1",
-    ];
-    let result = place.result(&[&["true", "true", "sh -c true"][..], &options].concat());
+    let options = words("--counters callgrind --names a,b,c --blocks 1");
+    let result = place.result(&[&["true", "true", "sh -c true"][..], &options[..]].concat());
     assert_eq!(
         result.experiments[0].metrics["instructions"].kind,
         Kind::Exact

@@ -6,7 +6,7 @@ use std::path::Path;
 use furlong_lab::model::result::Verdict;
 
 use super::place::only;
-use crate::lab::{Home, ended, says};
+use crate::lab::{Home, ended, says, words};
 
 /// Prints a figure that is better in the second command, and takes longer there.
 const COMMANDS: [&str; 6] = [
@@ -58,15 +58,8 @@ fn instructions_can_decide_when_they_are_counted() {
         return;
     }
     let place = Home::new();
-    let options = [
-        "--counters",
-        "callgrind",
-        "--primary",
-        "instructions",
-        "-r",
-        "1",
-    ];
-    let result = place.result(&[&["true", "sh -c true"][..], &options].concat());
+    let options = words("--counters callgrind --primary instructions -r 1");
+    let result = place.result(&[&["true", "sh -c true"][..], &options[..]].concat());
     let experiment = &result.experiments[0];
     assert_eq!(experiment.metric_order[0], "instructions");
     let mut comparisons = only(&result).comparisons.iter();

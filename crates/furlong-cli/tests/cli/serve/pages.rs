@@ -85,18 +85,8 @@ fn every_page_of_hostile_runs_is_text() {
 
 #[test]
 fn every_answer_forbids_what_is_not_this_servers() {
-    let home = tempfile::tempdir().unwrap();
-    let location = Location::File(home.path().join("runs.db"));
-    crowd::fill(&location, 60, 3);
-    let server = Started::over(&location, &[]);
-    for path in [
-        "/",
-        "/style.css",
-        "/icon.svg",
-        "/nothing",
-        "/runs/run1.json",
-        "/compare?x",
-    ] {
+    let (home, server) = Started::filled(60, 3, &[]);
+    for path in "/ /style.css /icon.svg /nothing /runs/run1.json /compare?x".split(' ') {
         let reply = server.get(path);
         let policy = reply.header("content-security-policy");
         assert!(
@@ -193,10 +183,7 @@ fn a_step_of_a_figure_is_told_and_drawn_and_stands_in_the_table() {
 
 #[test]
 fn two_runs_stand_side_by_side_and_machines_are_not_compared_by_accident() {
-    let home = tempfile::tempdir().unwrap();
-    let location = Location::File(home.path().join("runs.db"));
-    crowd::fill(&location, 300, 6);
-    let server = Started::over(&location, &[]);
+    let (_home, server) = Started::filled(300, 6, &[]);
     let same = server.page("/compare?base=run0&with=run297");
     says(&same, &["class=\"figures\"", "b / a", "\u{2212}11.1"]);
     let other = server.page("/compare?base=run0&with=run298");

@@ -12,17 +12,9 @@ use super::markup::check;
 use super::started::{Started, command};
 use crate::lab::{Home, ended, says};
 
-fn served() -> (tempfile::TempDir, Started) {
-    let home = tempfile::tempdir().unwrap();
-    let location = Location::File(home.path().join("runs.db"));
-    crowd::fill(&location, 60, 3);
-    let server = Started::over(&location, &[]);
-    (home, server)
-}
-
 #[test]
 fn what_is_not_there_is_a_page_that_says_so() {
-    let (_home, server) = served();
+    let (_home, server) = Started::filled(60, 3, &[]);
     for (path, status) in [
         ("/nothing", 404),
         ("/runs/nobody", 404),
@@ -66,7 +58,7 @@ fn what_is_not_there_is_a_page_that_says_so() {
 
 #[test]
 fn only_reading_is_possible_and_only_under_its_own_name() {
-    let (_home, server) = served();
+    let (_home, server) = Started::filled(60, 3, &[]);
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"] {
         let reply = ask(&server.address, method, "/", "Content-Length: 0\r\n");
         assert_eq!(
@@ -89,10 +81,7 @@ fn only_reading_is_possible_and_only_under_its_own_name() {
 
 #[test]
 fn a_name_that_was_told_is_answered() {
-    let home = tempfile::tempdir().unwrap();
-    let location = Location::File(home.path().join("runs.db"));
-    crowd::fill(&location, 20, 2);
-    let server = Started::over(&location, &["--host", "lab.example"]);
+    let (_home, server) = Started::filled(20, 2, &["--host", "lab.example"]);
     for (host, status) in [("lab.example:7878", 200), ("other.example", 421)] {
         let text = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         assert_eq!(say(&server.address, &text).status, status, "{host}");
@@ -107,7 +96,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 #[test]
 fn slow_clients_keep_nobody_waiting() {
-    let (_home, server) = served();
+    let (_home, server) = Started::filled(60, 3, &[]);
     // More than are held at a time: some make room.
     let begun = Instant::now();
     let slow: Vec<_> = (0..CROWD)

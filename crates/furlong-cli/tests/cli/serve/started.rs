@@ -5,8 +5,10 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use furlong_lab::record::store::Location;
+use tempfile::TempDir;
 
 use super::client::{Reply, get};
+use super::crowd;
 use crate::lab::{FURLONG, send};
 
 /// The running command; it is killed on drop.
@@ -49,6 +51,15 @@ impl Started {
             panic!("{line:?} {}", told(&mut child));
         };
         Started { child, address }
+    }
+
+    /// Starts a server over a new file with this number of runs and of blocks in each.
+    pub(crate) fn filled(runs: u32, blocks: u32, more: &[&str]) -> (TempDir, Started) {
+        let home = tempfile::tempdir().unwrap();
+        let location = Location::File(home.path().join("runs.db"));
+        crowd::fill(&location, runs, blocks);
+        let server = Started::over(&location, more);
+        (home, server)
     }
 
     pub(crate) fn get(&self, path: &str) -> Reply {
