@@ -2,13 +2,11 @@
 #![forbid(unsafe_code)]
 
 /// Returns the compiler's version.
-#[must_use]
 pub fn rustc() -> &'static str {
     env!("FURLONG_RUSTC")
 }
 
 /// Returns cargo's profile, the optimisation level and the target.
-#[must_use]
 pub fn profile() -> String {
     let parts = [
         env!("FURLONG_PROFILE"),
@@ -19,7 +17,6 @@ pub fn profile() -> String {
 }
 
 /// True if the compiler optimised as for a release.
-#[must_use]
 pub fn is_release() -> bool {
     env!("FURLONG_PROFILE") == "release"
 }

@@ -5,7 +5,6 @@ const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x100_0000_01b3;
 
 /// The 64-bit FNV-1a hash.
-#[must_use]
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(BASIS, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(PRIME)
@@ -14,7 +13,6 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
 
 /// Returns a fingerprint of a large input: the FNV-1a steps over words of eight bytes, with the
 /// high half folded down, then the length. It detects accidents, not forgery.
-#[must_use]
 pub fn fingerprint(bytes: &[u8]) -> u64 {
     let words = bytes.chunks(8).map(|chunk| {
         let mut word = [0; 8];
@@ -25,7 +23,6 @@ pub fn fingerprint(bytes: &[u8]) -> u64 {
 }
 
 /// Returns a digest of words in their order. To append more words, pass the last digest as `begin`.
-#[must_use]
 pub fn digest(begin: u64, words: impl IntoIterator<Item = u64>) -> u64 {
     words.into_iter().fold(begin ^ BASIS, step)
 }

@@ -30,7 +30,6 @@ pub struct CpuTime {
 
 impl CpuTime {
     /// Returns the share of the time since `earlier` that the hypervisor gave to others, per cent.
-    #[must_use]
     pub fn steal_pct(self, earlier: CpuTime) -> Option<f64> {
         let total = self
             .total
@@ -43,13 +42,11 @@ impl CpuTime {
 
 impl Files {
     /// Returns the files under another root.
-    #[must_use]
     pub fn under(root: &Path) -> Files {
         Files(root.to_owned())
     }
 
     /// Reads everything that the record holds.
-    #[must_use]
     pub fn machine(&self) -> Machine {
         let cpuinfo = self.read("proc/cpuinfo").unwrap_or_default();
         let host = self
@@ -100,7 +97,6 @@ impl Files {
     }
 
     /// Returns the processor time so far.
-    #[must_use]
     pub fn cpu_time(&self) -> Option<CpuTime> {
         let stat = self.read("proc/stat")?;
         let line = stat.lines().find(|line| line.starts_with("cpu "))?;
@@ -120,7 +116,6 @@ impl Files {
     }
 
     /// Reads a small file and trims blanks; `None` if it is missing or empty.
-    #[must_use]
     pub fn read(&self, path: &str) -> Option<String> {
         let text = fs::read_to_string(self.0.join(path)).ok()?;
         let text = text.trim();
@@ -149,7 +144,6 @@ impl Files {
     }
 
     /// Returns the load average of the last minute.
-    #[must_use]
     pub fn load_1m(&self) -> Option<f64> {
         self.read("proc/loadavg")?
             .split_whitespace()

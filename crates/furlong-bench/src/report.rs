@@ -114,7 +114,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use furlong_stats::judge;
-    use furlong_stats::value::{ArmResult, Better, Control, Kind, Metric, WorkloadResult};
+    use furlong_stats::value::{Better, Kind, Metric, WorkloadResult};
 
     use super::{date, group, time};
 
@@ -135,20 +135,10 @@ mod tests {
             margin_pct: Some(1.0),
             about: String::new(),
         };
-        let mut control = Control::default();
-        control.samples = values(arms[0].1, 7);
-        let arm = |(turn, (name, ns)): (usize, &(&str, f64))| ArmResult {
-            name: (*name).to_owned(),
-            samples: BTreeMap::from([("time".to_owned(), values(*ns, turn))]),
-            ..ArmResult::default()
-        };
-        let mut result = WorkloadResult {
-            name: "group".to_owned(),
-            blocks: (1..=8).collect(),
-            arms: arms.iter().enumerate().map(arm).collect(),
-            control: BTreeMap::from([("time".to_owned(), control)]),
-            ..WorkloadResult::default()
-        };
+        let control = values(arms[0].1, 7);
+        let arms = arms.iter().enumerate();
+        let arms = arms.map(|(turn, (name, ns))| (*name, values(*ns, turn)));
+        let mut result = WorkloadResult::sampled("group", "time", arms, control);
         let metrics = BTreeMap::from([("time".to_owned(), metric)]);
         judge(&mut result, &metrics, &["time".to_owned()], None);
         let page = group(&result, "time");

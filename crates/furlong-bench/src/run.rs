@@ -11,8 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use furlong_stats::judge_together;
 use furlong_stats::random::Random;
 use furlong_stats::value::{
-    ArmResult, Better, CONTROL, Control, ExperimentResult, Kind, Metric, ResultFile, Run, SCHEMA,
-    WorkloadResult,
+    Better, CONTROL, ExperimentResult, Kind, Metric, ResultFile, Run, SCHEMA, WorkloadResult,
 };
 
 use crate::bencher::{Bencher, Outcome};
@@ -269,26 +268,13 @@ fn run_group(group: &Group, options: &Options) -> Result<WorkloadResult, String>
         };
         order.push(turn.iter().map(name).collect());
     }
-    let mut control = Control::default();
-    control.samples = values.pop().unwrap_or_default();
-    let arms = group
-        .arms
-        .iter()
-        .zip(values)
-        .map(|(arm, values)| ArmResult {
-            name: arm.name.clone(),
-            samples: BTreeMap::from([(TIME.to_owned(), values)]),
-            ..ArmResult::default()
-        });
-    Ok(WorkloadResult {
-        name: group.name.clone(),
-        params: BTreeMap::from([("operations".to_owned(), operations.into())]),
-        blocks: (1..=options.blocks).collect(),
-        order,
-        arms: arms.collect(),
-        control: BTreeMap::from([(TIME.to_owned(), control)]),
-        ..WorkloadResult::default()
-    })
+    let control = values.pop().unwrap_or_default();
+    let arms = group.arms.iter().map(|arm| arm.name.as_str()).zip(values);
+    let mut workload = WorkloadResult::sampled(&group.name, TIME, arms, control);
+    workload.order = order;
+    let operations = ("operations".to_owned(), operations.into());
+    workload.params = BTreeMap::from([operations]);
+    Ok(workload)
 }
 
 /// The name of the benchmark's target: that of the file without cargo's hash.

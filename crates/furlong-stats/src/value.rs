@@ -220,6 +220,33 @@ pub struct WorkloadResult {
 }
 
 impl WorkloadResult {
+    /// A workload with one sampled metric and without verdicts: its arms, the baseline first, and
+    /// its control. Blocks count from 1.
+    pub fn sampled<'a>(
+        name: &str,
+        metric: &str,
+        arms: impl IntoIterator<Item = (&'a str, Vec<Option<f64>>)>,
+        control: Vec<Option<f64>>,
+    ) -> Self {
+        let arm = |(name, samples): (&str, _)| ArmResult {
+            name: name.to_owned(),
+            samples: [(metric.to_owned(), samples)].into(),
+            ..ArmResult::default()
+        };
+        let blocks = (1..=control.len() as u32).collect();
+        let control = Control {
+            samples: control,
+            ..Control::default()
+        };
+        Self {
+            name: name.to_owned(),
+            blocks,
+            arms: arms.into_iter().map(arm).collect(),
+            control: [(metric.to_owned(), control)].into(),
+            ..Self::default()
+        }
+    }
+
     /// The metric whose verdict decides here: the marked one (or else the first) if this workload
     /// has values of it. Otherwise it is the first of the same kind with values, or, if the marked
     /// one is a count, the first of any kind with values. If none has values, it is the marked one.

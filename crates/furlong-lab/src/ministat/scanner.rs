@@ -242,6 +242,7 @@ mod tests {
     use std::io::{BufRead, BufReader};
 
     use crate::ministat::input::{Reading, read_from};
+    use furlong_stats::random::Random;
 
     /// The same grammar on whole lines, for text without long lines or NUL bytes.
     fn by_lines(text: &[u8], reading: &Reading) -> Option<Vec<f64>> {
@@ -263,13 +264,8 @@ mod tests {
     #[test]
     fn random_bytes_never_panic_and_agree_with_reading_by_lines() {
         let alphabet = b"0123456789 \t\r\n#.,-+exXpPaAnNiIfF\x0b\xff\xc3(_)";
-        let mut state = 0x0123_4567_89ab_cdef_u64;
-        let mut next = |below: usize| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) as usize % below
-        };
+        let mut random = Random::new(1);
+        let mut next = |below| random.below(below);
         let mut agreed = 0;
         for round in 0..20_000 {
             // Mostly digits and line ends, so that many rounds have valid input.
@@ -302,16 +298,9 @@ mod tests {
 
     #[test]
     fn whatever_the_bytes_reading_ends_without_a_panic() {
-        let mut state = 42_u64;
+        let mut random = Random::new(42);
         for _ in 0..200 {
-            let bytes: Vec<u8> = (0..10_000)
-                .map(|_| {
-                    state = state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1);
-                    (state >> 56) as u8
-                })
-                .collect();
+            let bytes: Vec<u8> = (0..10_000).map(|_| (random.bits() >> 56) as u8).collect();
             for classic in [false, true] {
                 let reading = Reading {
                     classic,

@@ -13,7 +13,7 @@ const FROM: usize = 4;
 /// A sentence for each sampled metric of at least `FROM` workloads: every arm's geometric mean over
 /// the baseline's.
 pub(super) fn sentences(e: &ExperimentResult) -> Vec<String> {
-    let metrics = outline::metrics(e).into_iter();
+    let metrics = e.named().into_iter();
     let sampled = metrics.filter(|(_, metric)| metric.kind == Kind::Sampled);
     sampled.filter_map(|(name, _)| of_metric(e, name)).collect()
 }

@@ -10,27 +10,9 @@ use furlong_stats::outliers::quantile_sorted;
 /// A metric with its name.
 pub(crate) type Named<'a> = (&'a str, &'a Metric);
 
-/// The metrics in the declared order; metrics missing from that order come last.
-pub(super) fn metrics(experiment: &ExperimentResult) -> Vec<Named<'_>> {
-    let order = &experiment.metric_order;
-    let mut named: Vec<Named<'_>> = vec![];
-    let forgotten = experiment
-        .metrics
-        .keys()
-        .filter(|name| !order.contains(name));
-    for name in order.iter().chain(forgotten) {
-        if let Some(metric) = experiment.metrics.get(name)
-            && named.iter().all(|(known, _)| known != name)
-        {
-            named.push((name, metric));
-        }
-    }
-    named
-}
-
 /// The metric whose verdict decides on a workload.
 pub(super) fn primary<'a>(e: &'a ExperimentResult, w: &WorkloadResult) -> Option<Named<'a>> {
-    w.primary(&metrics(e))
+    w.primary(&e.named())
 }
 
 /// The metrics that are not the primary one of a workload.
@@ -40,7 +22,7 @@ pub(super) fn secondary<'a>(
     kind: Kind,
 ) -> Vec<Named<'a>> {
     let first = primary(experiment, w).map(|(name, _)| name);
-    let mut named = metrics(experiment);
+    let mut named = experiment.named();
     named.retain(|(name, metric)| Some(*name) != first && metric.kind == kind);
     named
 }

@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 
 use furlong_lab::model::result::{
-    ArmResult, Better, Control, ExperimentResult, Kind, Machine, Metric, ResultFile, Run, SCHEMA,
-    WorkloadResult,
+    Better, ExperimentResult, Kind, Machine, Metric, ResultFile, Run, SCHEMA, WorkloadResult,
 };
 use furlong_stats::blocks::{Blocks, present};
 use furlong_stats::comparison::{Evidence, Question, exact};
@@ -108,40 +107,31 @@ impl Invention<'_> {
     /// The workload with samples, order, control and comparisons of one sampled metric.
     pub(crate) fn make(&self, name: &str, metric: &Metric, margin_pct: f64) -> WorkloadResult {
         let mut noise = Random::new(self.seed);
-        let mut w = WorkloadResult {
-            name: self.name.to_owned(),
-            params: BTreeMap::from([
-                ("nodes".to_owned(), json!(65_536)),
-                ("operations".to_owned(), json!(4_194_304)),
-            ]),
-            blocks: (0..self.blocks).collect(),
-            arms: self.arms.iter().map(|(arm, _)| idle(arm)).collect(),
-            ..WorkloadResult::default()
-        };
+        let mut order = vec![];
         let mut columns = vec![vec![]; self.arms.len() + 1];
         for block in 0..self.blocks {
             let shared = self.shared(block, &mut noise);
-            let mut order = vec![];
+            let mut turns = vec![];
             for (column, place) in columns.iter_mut().zip(0..) {
                 let arm = self.arms.get(place).or(self.arms.first());
                 let level = arm.map_or(0.0, |(_, level)| *level);
                 let own = 1.0 + self.noise_pct / 100.0 * noise.normal();
                 column.push(Some(level * shared * own));
                 let runner = self.arms.get(place).map_or("control", |(arm, _)| arm);
-                order.push(runner.to_owned());
+                turns.push(runner.to_owned());
             }
-            noise.shuffle(&mut order);
-            w.order.push(order);
+            noise.shuffle(&mut turns);
+            order.push(turns);
         }
         let control = columns.pop().unwrap_or_default();
-        for (arm, samples) in w.arms.iter_mut().zip(columns) {
-            arm.samples.insert(name.to_owned(), samples);
-        }
-        let control = Control {
-            samples: control,
-            ..Control::default()
-        };
-        w.control.insert(name.to_owned(), control);
+        let arms = self.arms.iter().map(|(arm, _)| *arm).zip(columns);
+        let mut w = WorkloadResult::sampled(self.name, name, arms, control);
+        w.blocks = (0..self.blocks).collect();
+        w.order = order;
+        w.params = BTreeMap::from([
+            ("nodes".to_owned(), json!(65_536)),
+            ("operations".to_owned(), json!(4_194_304)),
+        ]);
         judge(&mut w, name, metric, margin_pct);
         w
     }
@@ -156,13 +146,6 @@ impl Invention<'_> {
             Weather::Spikes => 1.0,
             Weather::Step => 1.0 + if at > 0.5 { 0.03 } else { 0.0 },
         }
-    }
-}
-
-fn idle(name: &str) -> ArmResult {
-    ArmResult {
-        name: name.to_owned(),
-        ..ArmResult::default()
     }
 }
 

@@ -12,13 +12,19 @@ impl ExperimentResult {
         }
     }
 
-    /// Returns the metrics with their names, in their order.
+    /// Returns the metrics with their names, in their order; those missing from it come last.
     pub fn named(&self) -> Vec<(&str, &Metric)> {
-        let order = self.metric_order.iter();
-        order
-            .filter_map(|name| self.metrics.get_key_value(name))
-            .map(|(name, metric)| (name.as_str(), metric))
-            .collect()
+        let order = &self.metric_order;
+        let forgotten = self.metrics.keys().filter(|name| !order.contains(name));
+        let mut named: Vec<(&str, &Metric)> = vec![];
+        for name in order.iter().chain(forgotten) {
+            if let Some(metric) = self.metrics.get(name)
+                && named.iter().all(|(known, _)| known != name)
+            {
+                named.push((name, metric));
+            }
+        }
+        named
     }
 
     /// Returns the metric of this name; without one, the metric that decides on the workload.

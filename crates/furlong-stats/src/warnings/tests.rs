@@ -7,36 +7,15 @@ use super::{autocorrelation, control_failed, drift, far_out, few_blocks, missing
 use crate::drift::{lag1, ljung_box_p, mann_kendall};
 use crate::judge::judge;
 use crate::random::Random;
-use crate::value::{ArmResult, Better, Control, Kind, Metric, Verdict, WorkloadResult};
-
-fn arm(name: &str, metric: &str, samples: Vec<Option<f64>>) -> ArmResult {
-    ArmResult {
-        name: name.to_owned(),
-        samples: [(metric.to_owned(), samples)].into(),
-        ..ArmResult::default()
-    }
-}
+use crate::value::{Better, Kind, Metric, Verdict, WorkloadResult};
 
 /// Baseline, control and one arm with the metric `time`.
 fn workload(baseline: &[f64], control: &[f64], new: &[f64]) -> WorkloadResult {
     let some = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
-    WorkloadResult {
-        name: "w".to_owned(),
-        blocks: (0..baseline.len() as u32).collect(),
-        arms: vec![
-            arm("old", "time", some(baseline)),
-            arm("new", "time", some(new)),
-        ],
-        control: [(
-            "time".to_owned(),
-            Control {
-                samples: some(control),
-                ..Control::default()
-            },
-        )]
-        .into(),
-        ..WorkloadResult::default()
-    }
+    let arms = [("old", some(baseline)), ("new", some(new))];
+    let mut w = WorkloadResult::sampled("w", "time", arms, some(control));
+    w.blocks = (0..baseline.len() as u32).collect();
+    w
 }
 
 fn metric(kind: Kind) -> Metric {

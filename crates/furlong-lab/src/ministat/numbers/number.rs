@@ -203,6 +203,7 @@ fn power_of_two(power: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{NumberError, parse, power_of_two, scaled};
+    use furlong_stats::random::Random;
 
     fn read(text: &str) -> Result<f64, NumberError> {
         parse(text.as_bytes())
@@ -305,12 +306,9 @@ mod tests {
 
     #[test]
     fn every_double_survives_being_written_in_hexadecimal() {
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = Random::new(1);
         for _ in 0..20_000 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            let value = f64::from_bits((state ^ state >> 29) & !(1 << 63));
+            let value = f64::from_bits(random.bits() & !(1 << 63));
             if !value.is_finite() {
                 continue;
             }

@@ -7,7 +7,7 @@ use crate::model::result::{
     ArmResult, CONTROL, ExperimentResult, Kind, Metric, ResultFile, WorkloadResult,
 };
 use crate::report::finite::finite;
-use crate::report::outline::{baseline, metrics};
+use crate::report::outline::baseline;
 
 /// The columns.
 pub const HEADER: [&str; 10] = [
@@ -66,7 +66,7 @@ impl Rows<'_> {
     }
 
     fn workload(&mut self, experiment: &ExperimentResult, w: &WorkloadResult) {
-        for (name, metric) in metrics(experiment) {
+        for (name, metric) in experiment.named() {
             let series = |arm, control| Series {
                 experiment: &experiment.name,
                 workload: w,

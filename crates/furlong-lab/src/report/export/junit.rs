@@ -117,7 +117,7 @@ fn failure(e: &ExperimentResult, w: &WorkloadResult, arm: &ArmResult) -> Option<
         return None;
     }
     let mut whys = vec![];
-    for (name, _) in outline::metrics(e) {
+    for (name, _) in e.named() {
         let samples = arm.samples.get(name).map_or(&[][..], Vec::as_slice);
         let missing = samples.iter().filter(|value| value.is_none()).count();
         if missing > 0 {
@@ -173,7 +173,7 @@ impl Case<'_> {
 
     /// One line per metric: its typical value, and the number of samples behind that median.
     fn figures(&self) -> Vec<String> {
-        let metrics = outline::metrics(self.experiment).into_iter();
+        let metrics = self.experiment.named().into_iter();
         let figure = metrics.filter_map(|(name, metric)| {
             let value = outline::typical(self.arm, name)?;
             let value = Scale::of(&metric.unit, [value]).show(value);

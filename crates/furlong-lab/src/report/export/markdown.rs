@@ -134,7 +134,7 @@ fn metrics(e: &ExperimentResult, w: &WorkloadResult) -> Grid {
         "95 % interval",
         "verdict",
     ]);
-    for (name, metric) in outline::metrics(e) {
+    for (name, metric) in e.named() {
         let typical = w.arms.iter().filter_map(|arm| outline::typical(arm, name));
         let scale = Scale::of(&metric.unit, typical);
         let there = |a: &&ArmResult| a.na.is_some() || a.samples.contains_key(name);

@@ -222,7 +222,7 @@ fn experiment(
 fn about_metrics(e: &ExperimentResult) -> Markup {
     html! {
         dl.metrics {
-            @for (name, metric) in outline::metrics(e) {
+            @for (name, metric) in e.named() {
                 @if !metric.about.is_empty() {
                     dt { code { (Name(name)) } }
                     dd { (plain(&metric.about)) " " (capital(wording::better(metric))) "." }

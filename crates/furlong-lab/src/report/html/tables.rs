@@ -30,7 +30,7 @@ pub(super) fn measured(e: &ExperimentResult, w: &WorkloadResult) -> Markup {
     let content = html! {
         table.measured {
             (heads(&HEADS))
-            @for named in outline::metrics(e) {
+            @for named in e.named() {
                 @if there(named.0) { (group(w, named)) }
             }
         }

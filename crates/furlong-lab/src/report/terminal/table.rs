@@ -55,7 +55,7 @@ pub(super) fn write(
     style: &Style,
 ) -> Tables {
     let there = |(name, _): &Named<'_>| w.arms.iter().any(|arm| arm.samples.contains_key(*name));
-    let mut below = outline::metrics(e);
+    let mut below = e.named();
     below.retain(|named| named.0 != primary.0 && there(named));
     let mut exact = outline::secondary(e, w, Kind::Exact);
     exact.retain(there);

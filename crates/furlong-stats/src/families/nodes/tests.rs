@@ -9,7 +9,7 @@ use crate::comparison::{Evidence, Question};
 use crate::judge;
 use crate::random::Random;
 use crate::stopping::Stopping;
-use crate::value::{ArmResult, Better, Comparison, Control, Kind, Metric, Verdict, WorkloadResult};
+use crate::value::{Better, Comparison, Kind, Metric, Verdict, WorkloadResult};
 use crate::verdict::{Check, Rule};
 
 /// A node's level, the effect on it, and its blocks.
@@ -38,21 +38,10 @@ fn workload(sites: &[Site], noise: f64, random: &mut Random) -> WorkloadResult {
         }
     }
     let [a, again, b] = values;
-    let arm = |name: &str, samples: Vec<Option<f64>>| ArmResult {
-        name: name.to_owned(),
-        samples: [("time".to_owned(), samples)].into(),
-        ..ArmResult::default()
-    };
-    let mut control = Control::default();
-    control.samples = again;
-    WorkloadResult {
-        name: "w".to_owned(),
-        params: [(NODES.to_owned(), serde_json::json!(nodes))].into(),
-        blocks: (1..=number).collect(),
-        arms: vec![arm("old", a), arm("new", b)],
-        control: [("time".to_owned(), control)].into(),
-        ..WorkloadResult::default()
-    }
+    let mut w = WorkloadResult::sampled("w", "time", [("old", a), ("new", b)], again);
+    let nodes = serde_json::json!(nodes);
+    w.params = [(NODES.to_owned(), nodes)].into();
+    w
 }
 
 fn judged(sites: &[Site], noise: f64, random: &mut Random, margin: f64) -> Comparison {
