@@ -368,7 +368,7 @@ pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Bl
         }
         if sample(CONTROL).is_some() {
             let control = workload.control.entry(metric.clone());
-            let samples = &mut control.or_insert_with(Control::default).samples;
+            let samples = &mut control.or_default().samples;
             samples.insert(at.min(samples.len()), value(CONTROL, metric));
         }
     }

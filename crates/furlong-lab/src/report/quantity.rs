@@ -251,8 +251,7 @@ fn decimals(greatest: f64) -> usize {
 /// The power of ten at or below `value`.
 fn exponent(value: f64) -> i32 {
     // A logarithm of an f64 is below 309.
-    let power = value.abs().log10().floor() as i32;
-    power
+    value.abs().log10().floor() as i32
 }
 
 /// A number with this many decimals and a comma between thousands; `n/a` if it is not finite.

@@ -53,9 +53,7 @@ pub(in crate::report::html) fn round_below(high: f64) -> Option<(f64, String)> {
 /// Decimals that a step needs.
 fn decimals(step: f64) -> usize {
     let digits = (-(step.log10() + 1e-9).floor()).clamp(0.0, 12.0);
-    // From 0 to 12.
-    let digits = digits as usize;
-    digits
+    digits as usize
 }
 
 fn tick(at: f64, step: f64, decimals: usize) -> String {
