@@ -14,6 +14,7 @@ pub mod addr;
 pub mod bounce;
 pub mod check;
 pub mod error;
+mod forms;
 #[cfg(any(doc, doctest))]
 pub mod guides;
 pub mod iova;

@@ -1,9 +1,8 @@
 //! Refusals, one type per operation. After a refusal nothing has changed.
 #![forbid(unsafe_code)]
 
-use core::fmt;
-
 use crate::error::messages;
+use crate::forms::debug_as;
 
 use super::mapping::device::Device;
 use super::mapping::direction::Direction;
@@ -194,12 +193,7 @@ messages! { NoPool<M> where [M]:
     Self { cause, .. } => "{cause}";
 }
 
-impl<M> fmt::Debug for NoPool<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("NoPool");
-        shown.field("cause", &self.cause).finish_non_exhaustive()
-    }
-}
+debug_as! { NoPool<M> where [M]: |it| NoPool { cause: it.cause, .. } }
 
 /// The device still has mappings. The error returns it; nothing has changed.
 #[derive(Debug)]

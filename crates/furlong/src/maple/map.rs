@@ -1,7 +1,7 @@
 //! The tree with one owner: changed through `&mut`, in place, without concurrent readers.
 #![forbid(unsafe_code)]
 
-use core::{fmt, marker::PhantomData};
+use core::marker::PhantomData;
 
 use super::Standard;
 use super::check::Broken;
@@ -23,6 +23,7 @@ use super::read::iter::{Iter, IterBack};
 use super::read::view::{Place, View};
 use crate::addr::{Address, Extent};
 use crate::check::Check;
+use crate::forms::{debug_as, default_is_new};
 use crate::sync::const_unless_loom;
 
 /// A map from extents of addresses to entries of one word. The extents do not overlap.
@@ -383,11 +384,7 @@ impl<A: Address, E: Entry, C: Config> Maple<A, E, C> {
     }
 }
 
-impl<A: Address, E: Entry> Default for Maple<A, E, Standard> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new! { Maple<A, E, Standard> where [A: Address, E: Entry] }
 
 impl<A: Address, E: Entry, C: Config> Check for Maple<A, E, C> {
     type Broken = Broken;
@@ -405,8 +402,4 @@ impl<A: Address, E: Entry, C: Config> Drop for Maple<A, E, C> {
     }
 }
 
-impl<A: Address, E: Entry, C: Config> fmt::Debug for Maple<A, E, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Maple").finish_non_exhaustive()
-    }
-}
+debug_as! { Maple<A, E, C> where [A: Address, E: Entry, C: Config]: Maple { .. } }

@@ -1,7 +1,7 @@
 //! A writer beside readers: it holds the lock, and unlinked memory waits to be retired.
 #![forbid(unsafe_code)]
 
-use core::{fmt, marker::PhantomData};
+use core::marker::PhantomData;
 
 use super::config::Config;
 use super::edit::displaced::Slots;
@@ -19,6 +19,7 @@ use super::read::gaps::{Align, Anywhere, End, Multiple, gap};
 use super::read::view::View;
 use super::shared::RcuMaple;
 use crate::addr::{Address, Extent};
+use crate::forms::debug_as;
 use crate::rcu::Rcu;
 use crate::sync::{LockGuard, RawLock};
 
@@ -252,10 +253,7 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for Session<'_, 
     }
 }
 
-impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> fmt::Debug
-    for Session<'_, A, E, R, L, C>
-{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").finish_non_exhaustive()
-    }
+debug_as! {
+    Session<'_, A, E, R, L, C> where [A: Address, E: Retire, R: Rcu, L: RawLock, C: Config]:
+    Session { .. }
 }

@@ -1,7 +1,7 @@
 //! The shared tree: readers hold a guard, writers the caller's lock.
 #![forbid(unsafe_code)]
 
-use core::{fmt, marker::PhantomData};
+use core::marker::PhantomData;
 
 use super::check::Broken;
 use super::config::{Config, Standard};
@@ -17,6 +17,7 @@ use super::read::view::View;
 use super::session::Session;
 use crate::addr::Address;
 use crate::check::Check;
+use crate::forms::debug_as;
 use crate::rcu::Rcu;
 use crate::sync::{Lock, Padded, RawLock, const_unless_loom};
 
@@ -180,8 +181,6 @@ impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Drop for RcuMaple<A, 
     }
 }
 
-impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> fmt::Debug for RcuMaple<A, E, R, L, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RcuMaple").finish_non_exhaustive()
-    }
+debug_as! { RcuMaple<A, E, R, L, C> where [A: Address, E: Retire, R: Rcu, L: RawLock, C: Config]:
+    RcuMaple { .. }
 }

@@ -1,7 +1,6 @@
 //! Refusals, one type per operation. After a refusal nothing has changed.
 #![forbid(unsafe_code)]
 
-use core::fmt;
 use core::mem::MaybeUninit;
 
 use super::SegmentId;
@@ -9,6 +8,7 @@ use super::segment::FRAME_BITS;
 use crate::addr::{Extent, Pfn};
 pub use crate::error::NoMemory;
 use crate::error::messages;
+use crate::forms::debug_as;
 
 /// Error of a plug; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,11 +59,7 @@ messages! { HostError:
     Self { cause, .. } => "{cause}";
 }
 
-impl fmt::Debug for HostError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("HostError").field(&self.cause).finish()
-    }
-}
+debug_as! { HostError: |it| HostError(it.cause) }
 
 /// Error of an unplug or isolation; nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

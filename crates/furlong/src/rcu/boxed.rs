@@ -14,6 +14,7 @@ use core::{
 
 use super::retire::batch::Batch;
 use super::retire::head::RcuHead;
+use crate::forms::debug_as;
 
 /// A value on the heap together with the head that retiring it needs.
 ///
@@ -191,8 +192,4 @@ impl<T> DerefMut for RcuBox<T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for RcuBox<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RcuBox").field(&**self).finish()
-    }
-}
+debug_as! { RcuBox<T> where [T: fmt::Debug]: |it| RcuBox(**it) }

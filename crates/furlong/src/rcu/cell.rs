@@ -1,10 +1,11 @@
 //! One value that readers load and a writer replaces.
 
-use core::{fmt, marker::PhantomData, ptr::NonNull};
+use core::{marker::PhantomData, ptr::NonNull};
 
 use super::boxed::{Block, RcuBox};
 use super::contract::Rcu;
 use super::retire::batch::Batch;
+use crate::forms::debug_as;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 
 /// A value that readers use without waiting while a writer puts another in its place.
@@ -131,8 +132,4 @@ impl<T, R: Rcu> Drop for RcuCell<T, R> {
     }
 }
 
-impl<T, R: Rcu> fmt::Debug for RcuCell<T, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RcuCell").finish_non_exhaustive()
-    }
-}
+debug_as! { RcuCell<T, R> where [T, R: Rcu]: RcuCell { .. } }

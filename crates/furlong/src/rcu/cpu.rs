@@ -1,12 +1,13 @@
 //! Readers that are CPUs: a guard means "preemption is off here".
 
-use core::{fmt, marker::PhantomData, ops::ControlFlow};
+use core::{marker::PhantomData, ops::ControlFlow};
 
 use super::contract::{BarrierError, Period, Progress, Rcu};
 use super::domain::Domain;
 use super::grace_period::Core;
 use super::retire::batch::Batch;
 use super::slot::{ReaderSlot, SlotStore};
+use crate::forms::debug_as;
 use crate::sync::const_unless_loom;
 
 /// Kernel interface that pins the caller to its CPU and returns the CPU's number.
@@ -188,13 +189,7 @@ unsafe impl<C: CurrentCpu, S: SlotStore> Rcu for PerCpu<C, S> {
     }
 }
 
-impl<C, S: SlotStore> fmt::Debug for PerCpu<C, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PerCpu")
-            .field("domain", &self.domain)
-            .finish_non_exhaustive()
-    }
-}
+debug_as! { PerCpu<C, S> where [C, S: SlotStore]: |it| PerCpu { domain: it.domain, .. } }
 
 /// Proof that the current CPU is inside, and pinned, for the guard's lifetime.
 #[must_use = "the section ends as soon as the guard is dropped"]
@@ -215,8 +210,4 @@ impl<P> Drop for CpuGuard<'_, P> {
     }
 }
 
-impl<P> fmt::Debug for CpuGuard<'_, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CpuGuard").finish_non_exhaustive()
-    }
-}
+debug_as! { CpuGuard<'_, P> where [P]: CpuGuard { .. } }

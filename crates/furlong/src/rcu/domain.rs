@@ -1,8 +1,9 @@
 //! The domain: readers with slots of their own, and their retired objects.
 
-use core::{fmt, ops::ControlFlow};
+use core::ops::ControlFlow;
 
 use crate::error::messages;
+use crate::forms::{debug_as, default_is_new};
 
 use super::contract::{BarrierError, Period, Progress, Rcu};
 use super::grace_period::Core;
@@ -71,11 +72,7 @@ impl Domain {
     }
 }
 
-impl Default for Domain {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new! { Domain }
 
 impl<S: SlotStore> Domain<S> {
     const_unless_loom! {
@@ -190,13 +187,8 @@ impl<S: SlotStore> Drop for Domain<S> {
     }
 }
 
-impl<S: SlotStore> fmt::Debug for Domain<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Domain")
-            .field("capacity", &self.capacity())
-            .field("pending", &self.pending())
-            .finish_non_exhaustive()
-    }
+debug_as! { Domain<S> where [S: SlotStore]:
+    |it| Domain { capacity: it.capacity(), pending: it.pending(), .. }
 }
 
 /// All slots of the domain are taken.

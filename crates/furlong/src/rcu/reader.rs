@@ -1,11 +1,12 @@
 //! Readers of a domain, and their guards.
 #![forbid(unsafe_code)]
 
-use core::{cell::Cell, fmt, marker::PhantomData, ops::ControlFlow};
+use core::{cell::Cell, marker::PhantomData, ops::ControlFlow};
 
 use super::contract::BarrierError;
 use super::grace_period::Core;
 use super::slot::ReaderSlot;
+use crate::forms::debug_as;
 
 /// One reader of a [`Domain`](super::Domain): a thread, a task, or any other user that enters and
 /// leaves.
@@ -88,13 +89,7 @@ impl Drop for Reader<'_> {
     }
 }
 
-impl fmt::Debug for Reader<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reader")
-            .field("inside", &self.is_inside())
-            .finish_non_exhaustive()
-    }
-}
+debug_as! { Reader<'_>: |it| Reader { inside: it.is_inside(), .. } }
 
 /// Proof that a reader is inside, for the guard's lifetime.
 ///
@@ -127,8 +122,4 @@ impl Drop for Guard<'_> {
     }
 }
 
-impl fmt::Debug for Guard<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard").finish_non_exhaustive()
-    }
-}
+debug_as! { Guard<'_>: Guard { .. } }

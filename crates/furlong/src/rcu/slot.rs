@@ -4,6 +4,7 @@
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
 
+use crate::forms::default_is_new;
 use crate::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence, fence},
     const_unless_loom,
@@ -242,11 +243,7 @@ pub(super) enum Step {
     Other,
 }
 
-impl Default for ReaderSlot {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new! { ReaderSlot }
 
 #[cold]
 #[inline(never)]

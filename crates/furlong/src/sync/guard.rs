@@ -6,6 +6,7 @@ use core::{
 };
 
 use super::MutPtr;
+use crate::forms::debug_as;
 
 /// Exclusive access to a value, with what ensures it: a lock that is held.
 #[must_use = "the lock is released as soon as this is dropped"]
@@ -49,8 +50,4 @@ impl<T, H> DerefMut for Guard<T, H> {
     }
 }
 
-impl<T: fmt::Debug, H> fmt::Debug for Guard<T, H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Guard").field(&**self).finish()
-    }
-}
+debug_as! { Guard<T, H> where [T: fmt::Debug, H]: |it| Guard(**it) }

@@ -1,8 +1,9 @@
 //! The caller's lock: a raw lock of two methods, its guard, and a value under it.
 
-use core::{fmt, marker::PhantomData, mem::ManuallyDrop};
+use core::{marker::PhantomData, mem::ManuallyDrop};
 
 use super::{UnsafeCell, guard::Guard};
+use crate::forms::debug_as;
 
 /// A lock without a value.
 ///
@@ -109,11 +110,7 @@ impl<L: RawLock> Drop for Held<'_, L> {
     }
 }
 
-impl<L: RawLock> fmt::Debug for Held<'_, L> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Held").finish_non_exhaustive()
-    }
-}
+debug_as! { Held<'_, L> where [L: RawLock]: Held { .. } }
 
 /// A value under a raw lock.
 ///
@@ -171,11 +168,7 @@ impl<L: RawLock, T> Lock<L, T> {
     }
 }
 
-impl<L, T> fmt::Debug for Lock<L, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lock").finish_non_exhaustive()
-    }
-}
+debug_as! { Lock<L, T> where [L, T]: Lock { .. } }
 
 /// Access to the value of a [`Lock`]; dropping it releases the lock.
 pub type LockGuard<'a, L, T> = Guard<T, Held<'a, L>>;

@@ -1,6 +1,7 @@
 //! Locks of the crate `lock_api` as raw locks.
 
 use super::RawLock;
+use crate::forms::default_is_new;
 
 /// Any lock of the crate `lock_api`, such as those of `parking_lot`, `spin` and many kernels, as a
 /// [`RawLock`].
@@ -23,11 +24,7 @@ impl<R: ::lock_api::RawMutex> LockApi<R> {
     }
 }
 
-impl<R: ::lock_api::RawMutex> Default for LockApi<R> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new! { LockApi<R> where [R: ::lock_api::RawMutex] }
 
 // SAFETY: an implementer of `lock_api::RawMutex` promises mutual exclusion, and that a holder sees
 // the effects of the previous one, since `lock_api::Mutex` lends its value on that basis. That type

@@ -4,6 +4,7 @@ use super::{
     RawLock,
     atomic::{AtomicBool, Ordering, spin_loop},
 };
+use crate::forms::default_is_new;
 
 /// One word and a loop: the simplest [`RawLock`].
 ///
@@ -24,11 +25,7 @@ impl SpinLock {
     }
 }
 
-impl Default for SpinLock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new! { SpinLock }
 
 // SAFETY: `held` goes from false to true in one compare-and-exchange, which one caller wins, and
 // back in `unlock` only; the pair `spin-unlock` orders.

@@ -1,12 +1,11 @@
 //! A lock that is never waited for.
 
-use core::fmt;
-
 use super::{
     UnsafeCell,
     atomic::{AtomicBool, Ordering},
     guard::Guard,
 };
+use crate::forms::debug_as;
 
 /// A value that one caller at a time may use; every other caller finds it taken.
 ///
@@ -73,11 +72,7 @@ impl<T> TryLock<T> {
     }
 }
 
-impl<T> fmt::Debug for TryLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TryLock").finish_non_exhaustive()
-    }
-}
+debug_as! { TryLock<T> where [T]: TryLock { .. } }
 
 /// Access to the value of a [`TryLock`]; dropping it releases the lock.
 pub type TryGuard<'a, T> = Guard<T, Hold<'a>>;

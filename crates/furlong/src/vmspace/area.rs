@@ -3,6 +3,7 @@
 
 use super::{Flags, Pages, Prot};
 use crate::addr::{Extent, VirtAddr};
+use crate::forms::copies;
 
 /// The caller's data for an area: a handle of the mapped object, or nothing.
 ///
@@ -122,13 +123,7 @@ pub struct Area<'a, A> {
     pub value: &'a A,
 }
 
-impl<A> Clone for Area<'_, A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<A> Copy for Area<'_, A> {}
+copies! { Area<'_, A> where [A]; }
 
 /// An area in the index.
 #[derive(Debug, PartialEq, Eq)]
@@ -141,13 +136,7 @@ pub struct Entry<'a, A> {
     pub value: &'a A,
 }
 
-impl<A> Clone for Entry<'_, A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<A> Copy for Entry<'_, A> {}
+copies! { Entry<'_, A> where [A]; }
 
 /// A part of an area, or a whole one, that was removed from the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

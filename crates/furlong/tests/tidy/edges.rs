@@ -24,6 +24,7 @@ const LIBRARY: Layered = Layered {
         ("addr", &["check", "proofs"]),
         ("check", &[]),
         ("error", &[]),
+        ("forms", &[]),
         ("sync", &[]),
         ("rcu", &["check", "error", "sync"]),
         // For tests and proofs alone: the definition of a property, and the list of all of them.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::error::messages;
+use crate::forms::default_is_new;
 
 use crate::addr::{Address, Iova};
 use crate::bounce::slot::SLOT;
@@ -88,11 +89,7 @@ impl Limits {
     }
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new! { Limits }
 
 /// Error of a device's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

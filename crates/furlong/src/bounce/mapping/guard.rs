@@ -1,7 +1,6 @@
 //! Mappings of slices by guards, in safe Rust.
 #![forbid(unsafe_code)]
 
-use core::fmt;
 use core::ops::Range;
 
 use super::device::Device;
@@ -15,6 +14,7 @@ use crate::bounce::config::Standard;
 use crate::bounce::error::{MapError, SyncError};
 use crate::bounce::memory::source::Memory;
 use crate::bounce::pool::bounce_pool::Pool;
+use crate::forms::debug_as;
 
 mod sealed {
     pub trait Sealed {}
@@ -281,14 +281,8 @@ impl<B: Buffer, M: Memory, C: Config> Drop for Mapped<'_, B, M, C> {
     }
 }
 
-impl<B: Buffer, M: Memory, C: Config> fmt::Debug for Mapped<'_, B, M, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mapped")
-            .field("address", &self.address())
-            .field("len", &self.len())
-            .field("direction", &B::DIRECTION)
-            .finish_non_exhaustive()
-    }
+debug_as! { Mapped<'_, B, M, C> where [B: Buffer, M: Memory, C: Config]:
+    |it| Mapped { address: it.address(), len: it.len(), direction: B::DIRECTION, .. }
 }
 
 /// Memory that a device and the CPU share for as long as it lives: a descriptor ring, a mailbox. It
@@ -385,11 +379,6 @@ impl<M: Memory, C: Config> Drop for Allocation<'_, M, C> {
     }
 }
 
-impl<M: Memory, C: Config> fmt::Debug for Allocation<'_, M, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Allocation")
-            .field("address", &self.address())
-            .field("len", &self.len())
-            .finish_non_exhaustive()
-    }
+debug_as! { Allocation<'_, M, C> where [M: Memory, C: Config]:
+    |it| Allocation { address: it.address(), len: it.len(), .. }
 }

@@ -1,7 +1,6 @@
 //! Waiting for room: as a future, or in a loop.
 #![forbid(unsafe_code)]
 
-use core::fmt;
 use core::future::Future;
 use core::ops::ControlFlow;
 use core::pin::Pin;
@@ -16,6 +15,7 @@ use crate::bounce::error::MapError;
 use crate::bounce::memory::source::Memory;
 use crate::bounce::pool::block::Block;
 use crate::bounce::pool::bounce_pool::Pool;
+use crate::forms::debug_as;
 use crate::sync::atomic::Ordering;
 
 /// A map that waits for room: a future, or [`block`](Self::block) and `block_until`.
@@ -326,10 +326,6 @@ impl<B: Buffer, M: Memory, C: Config> Drop for Waiting<'_, B, M, C> {
     }
 }
 
-impl<B: Buffer, M: Memory, C: Config> fmt::Debug for Waiting<'_, B, M, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiting")
-            .field("ticket", &self.ticket)
-            .finish_non_exhaustive()
-    }
+debug_as! { Waiting<'_, B, M, C> where [B: Buffer, M: Memory, C: Config]:
+    |it| Waiting { ticket: it.ticket, .. }
 }

@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
+use crate::forms::debug_as;
 use crate::sync::LINE;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
@@ -245,11 +246,7 @@ impl<T> Drop for Row<T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Row<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
-    }
-}
+debug_as! { Row<T> where [T: fmt::Debug]: |it| [it.iter()] }
 
 #[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests {

@@ -1,10 +1,10 @@
 //! A table that only grows, read without a lock.
 
-use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use super::store::{Row, Store};
+use crate::forms::debug_as;
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Values that are added and never removed: a reference to one is valid as long as the table.
@@ -109,8 +109,4 @@ impl<T> Drop for Table<T> {
     }
 }
 
-impl<T> fmt::Debug for Table<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Table").finish_non_exhaustive()
-    }
-}
+debug_as! { Table<T> where [T]: Table { .. } }

@@ -1,7 +1,6 @@
 //! The pool: its blocks, its waiters, and its statistics.
 #![forbid(unsafe_code)]
 
-use core::fmt;
 use core::mem::MaybeUninit;
 
 use super::block::{Block, segment};
@@ -17,6 +16,7 @@ use crate::bounce::mapping::queue::Queue;
 use crate::bounce::memory::source::Memory;
 use crate::bounce::memory::store::Store;
 use crate::bounce::memory::table::Table;
+use crate::forms::debug_as;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Lock, OneCpu, Padded, TryLock, serial};
 
@@ -385,11 +385,6 @@ impl<M: Memory, C: Config> Drop for Pool<M, C> {
     }
 }
 
-impl<M: Memory, C: Config> fmt::Debug for Pool<M, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool")
-            .field("blocks", &self.blocks())
-            .field("slots", &self.slots())
-            .finish_non_exhaustive()
-    }
+debug_as! { Pool<M, C> where [M: Memory, C: Config]:
+    |it| Pool { blocks: it.blocks(), slots: it.slots(), .. }
 }

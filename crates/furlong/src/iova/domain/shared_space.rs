@@ -3,10 +3,10 @@
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
-use core::fmt;
 use core::marker::PhantomData;
 
 use crate::error::messages;
+use crate::forms::debug_as;
 
 use super::class::{CLASSES, Class};
 use super::depot::Depot;
@@ -175,11 +175,7 @@ messages! { NoDomain<F, C, S> where [F, C: DomainConfig, S: Storage<C::Space>]:
     Self { .. } => "out of memory for the nodes, the quarantines and the depots";
 }
 
-impl<F, C: DomainConfig, S: Storage<C::Space>> fmt::Debug for NoDomain<F, C, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NoDomain").finish_non_exhaustive()
-    }
-}
+debug_as! { NoDomain<F, C, S> where [F, C: DomainConfig, S: Storage<C::Space>]: NoDomain { .. } }
 
 /// A locked data of a CPU.
 pub(super) type PerCpuGuard<'a, C> =
@@ -451,10 +447,4 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     }
 }
 
-impl<F, C: DomainConfig> fmt::Debug for Domain<F, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Domain")
-            .field("cpus", &self.per_cpu.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_as! { Domain<F, C> where [F, C: DomainConfig]: |it| Domain { cpus: it.per_cpu.len(), .. } }

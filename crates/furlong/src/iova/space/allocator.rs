@@ -1,10 +1,9 @@
 //! The space: the set of reserved extents of a device's addresses.
 #![forbid(unsafe_code)]
 
-use core::fmt;
-
 use super::spare::Spare;
 use crate::addr::{Address, Extent, Iova};
+use crate::forms::debug_as;
 use crate::iova::quarantine::tag::Tag;
 use crate::iova::search::policy::{Choose, Position, SearchSpace};
 use crate::iova::search::query::{self, Gap, Query, whole};
@@ -455,8 +454,4 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     }
 }
 
-impl<C: Config, S: Storage<C>> fmt::Debug for Space<C, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.reserved()).finish()
-    }
-}
+debug_as! { Space<C, S> where [C: Config, S: Storage<C>]: |it| [it.reserved()] }

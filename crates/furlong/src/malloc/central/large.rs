@@ -2,6 +2,7 @@
 //! their own.
 #![forbid(unsafe_code)]
 
+use crate::forms::copies;
 use crate::malloc::{
     class::{MEDIUM_MAX, UNIT},
     config::{Config, Hardening, with_seal},
@@ -28,13 +29,7 @@ pub(crate) const SIZE_MAX: usize = isize::MAX as usize - 4 * LARGE_MAX;
 /// The objects of an allocator that are above the size classes.
 pub(crate) struct LargeObjects<C: Config>(pub(crate) &'static Central<C>);
 
-impl<C: Config> Clone for LargeObjects<C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C: Config> Copy for LargeObjects<C> {}
+copies! { LargeObjects<C> where [C: Config]; }
 
 impl<C: Config> LargeObjects<C> {
     /// Allocates an object of its own units, aligned to `align` units. Returns its address, and

@@ -2,6 +2,7 @@
 
 use core::alloc::{GlobalAlloc, Layout};
 
+use crate::forms::copies;
 use crate::malloc::config::Config;
 
 use super::malloc::Malloc;
@@ -50,13 +51,7 @@ impl<C: Config> Global<C> {
     }
 }
 
-impl<C: Config> Clone for Global<C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C: Config> Copy for Global<C> {}
+copies! { Global<C> where [C: Config]; }
 
 // SAFETY: blocks have at least the requested size and alignment, belong to their holder alone until
 // they are freed, and nothing here unwinds.

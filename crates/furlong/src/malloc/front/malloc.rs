@@ -5,6 +5,7 @@ use core::{
     ptr::{self, NonNull},
 };
 
+use crate::forms::debug_as;
 use crate::malloc::{
     central::{
         large::{LargeObjects, SIZE_MAX},
@@ -41,13 +42,7 @@ pub struct Malloc<C: Config> {
     pub(crate) central: Central<C>,
 }
 
-impl<C: Config> core::fmt::Debug for Malloc<C> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Malloc")
-            .field("pool", &self.central.pool)
-            .finish_non_exhaustive()
-    }
-}
+debug_as! { Malloc<C> where [C: Config]: |it| Malloc { pool: it.central.pool, .. } }
 
 impl<C: Config> Malloc<C> {
     /// An allocator over a system's pages. It maps nothing before the first allocation. A program

@@ -10,6 +10,7 @@ use core::{
     ptr::{self, NonNull},
 };
 
+use crate::forms::debug_as;
 use crate::malloc::{config::Config, front::malloc::Malloc};
 
 use super::zone::Zone;
@@ -62,13 +63,7 @@ pub struct ObjectCache<T, C: Config> {
     of: PhantomData<T>,
 }
 
-impl<T, C: Config> fmt::Debug for ObjectCache<T, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ObjectCache")
-            .field("len", &self.len.get())
-            .finish_non_exhaustive()
-    }
-}
+debug_as! { ObjectCache<T, C> where [T, C: Config]: |it| ObjectCache { len: it.len.get(), .. } }
 
 impl<T, C: Config> ObjectCache<T, C> {
     /// A cache without objects; `None` if out of memory.
@@ -252,10 +247,6 @@ impl<T, C: Config, const N: usize> Drop for Reserve<'_, T, C, N> {
     }
 }
 
-impl<T, C: Config, const N: usize> fmt::Debug for Reserve<'_, T, C, N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reserve")
-            .field("left", &self.left())
-            .finish_non_exhaustive()
-    }
+debug_as! { Reserve<'_, T, C, N> where [T, C: Config, const N: usize]:
+    |it| Reserve { left: it.left(), .. }
 }

@@ -3,6 +3,7 @@
 
 use core::ptr;
 
+use crate::forms::copies;
 use crate::malloc::{
     central::{span::Span, state::Central},
     class::{CLASSES, Class},
@@ -37,13 +38,7 @@ pub(crate) struct ThreadHeap<C: Config> {
     pub(crate) heap: &'static Heap,
 }
 
-impl<C: Config> Clone for ThreadHeap<C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C: Config> Copy for ThreadHeap<C> {}
+copies! { ThreadHeap<C> where [C: Config]; }
 
 impl<C: Config> ThreadHeap<C> {
     /// A heap of an allocator.

@@ -4,8 +4,9 @@
 //! same gates and slow paths serve it. Only `take_ended_spans` treats zones differently, because it
 //! would give a zone the blocks of other heaps.
 
-use core::{alloc::Layout, cell::Cell, fmt, ptr::NonNull};
+use core::{alloc::Layout, cell::Cell, ptr::NonNull};
 
+use crate::forms::debug_as;
 use crate::malloc::{
     central::{
         large::LargeObjects,
@@ -70,13 +71,7 @@ pub struct Zone<C: Config> {
     objects: Cell<u32>,
 }
 
-impl<C: Config> fmt::Debug for Zone<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Zone")
-            .field("malloc", &self.malloc)
-            .finish_non_exhaustive()
-    }
-}
+debug_as! { Zone<C> where [C: Config]: |it| Zone { malloc: it.malloc, .. } }
 
 /// Makes a zone's heap the caller's current one, until it is dropped.
 struct Entered<C: Config> {

@@ -1,10 +1,11 @@
 //! Entries that a store has displaced, handed back.
 #![forbid(unsafe_code)]
 
-use core::{fmt, marker::PhantomData, mem::needs_drop};
+use core::{marker::PhantomData, mem::needs_drop};
 
 use super::write;
 use crate::addr::{Address, Extent};
+use crate::forms::debug_as;
 use crate::maple::config::Config;
 use crate::maple::memory::pool::Pool;
 use crate::maple::node::entry::Entry;
@@ -135,8 +136,4 @@ impl<A: Address, E: Entry, C: Config> Drop for Displaced<'_, A, E, C> {
     }
 }
 
-impl<A: Address, E: Entry, C: Config> fmt::Debug for Displaced<'_, A, E, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Displaced").finish_non_exhaustive()
-    }
-}
+debug_as! { Displaced<'_, A, E, C> where [A: Address, E: Entry, C: Config]: Displaced { .. } }

@@ -5,6 +5,7 @@ use core::{fmt, ops::Deref};
 
 use super::displaced::Slots;
 use crate::addr::{Address, Extent};
+use crate::forms::debug_as;
 use crate::maple::config::Config;
 use crate::maple::node::entry::{Plain, Retire};
 use crate::maple::node::leaf::Slot;
@@ -60,11 +61,7 @@ impl<E: Retire, R: Rcu> Drop for Unlinked<'_, E, R> {
     }
 }
 
-impl<E: Retire + fmt::Debug, R: Rcu> fmt::Debug for Unlinked<'_, E, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Unlinked").field(&**self).finish()
-    }
-}
+debug_as! { Unlinked<'_, E, R> where [E: Retire + fmt::Debug, R: Rcu]: |it| Unlinked(**it) }
 
 /// The entries that a change beside readers has removed whole, with their extents, in order.
 ///
@@ -109,8 +106,6 @@ impl<A: Address, E: Retire, R: Rcu, C: Config> Drop for Removed<'_, '_, A, E, R,
     }
 }
 
-impl<A: Address, E: Retire, R: Rcu, C: Config> fmt::Debug for Removed<'_, '_, A, E, R, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Removed").finish_non_exhaustive()
-    }
+debug_as! { Removed<'_, '_, A, E, R, C> where [A: Address, E: Retire, R: Rcu, C: Config]:
+    Removed { .. }
 }

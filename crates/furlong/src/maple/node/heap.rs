@@ -12,6 +12,7 @@ use core::ptr::NonNull;
 
 use super::entry::{Entry, Retire, Split, Unique};
 use crate::addr::Address;
+use crate::forms::{copies, debug_as};
 use crate::maple::config::Config;
 use crate::maple::memory::pool::Pool;
 use crate::maple::session::Session;
@@ -99,19 +100,9 @@ pub struct Shared<'a, T> {
     owner: PhantomData<&'a Arc<T>>,
 }
 
-impl<T: fmt::Debug> fmt::Debug for Shared<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Shared").field(self.value).finish()
-    }
-}
+debug_as! { Shared<'_, T> where [T: fmt::Debug]: |it| Shared(it.value) }
 
-impl<T> Clone for Shared<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Shared<'_, T> {}
+copies! { Shared<'_, T> where [T]; }
 
 impl<T> core::ops::Deref for Shared<'_, T> {
     type Target = T;

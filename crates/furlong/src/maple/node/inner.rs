@@ -4,6 +4,7 @@
 use super::geometry::{Geometry, Row};
 use super::leaf::rank;
 use super::link::{Link, Node};
+use crate::forms::copies;
 use crate::rcu::RcuHead;
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -16,13 +17,7 @@ pub(in crate::maple) struct Item<'a, G: Geometry> {
     pub(in crate::maple) gap: u64,
 }
 
-impl<G: Geometry> Clone for Item<'_, G> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<G: Geometry> Copy for Item<'_, G> {}
+copies! { Item<'_, G> where [G: Geometry]; }
 
 /// Children in three arrays. The pivot of the last child is MAX, whatever the node's own end is,
 /// and so are the unused pivots.

@@ -6,6 +6,7 @@ use core::{marker::PhantomData, ops::Deref, ptr, ptr::NonNull};
 use super::geometry::Geometry;
 use super::inner::Inner;
 use super::leaf::Leaf;
+use crate::forms::copies;
 use crate::maple::memory::pool::Nodes;
 use crate::sync::{
     atomic::{AtomicPtr, Ordering},
@@ -25,13 +26,7 @@ pub(in crate::maple) struct Ptr<'a, T> {
     tree: PhantomData<&'a T>,
 }
 
-impl<T> Clone for Ptr<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Ptr<'_, T> {}
+copies! { Ptr<'_, T> where [T]; }
 
 impl<'a, T> Ptr<'a, T> {
     /// # Safety
@@ -84,13 +79,7 @@ pub(in crate::maple) enum Node<'a, G: Geometry> {
     Inner(Ptr<'a, Inner<G>>),
 }
 
-impl<G: Geometry> Clone for Node<'_, G> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<G: Geometry> Copy for Node<'_, G> {}
+copies! { Node<'_, G> where [G: Geometry]; }
 
 impl<'a, G: Geometry> Node<'a, G> {
     /// The first child of an inner node.

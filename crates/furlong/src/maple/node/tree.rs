@@ -5,6 +5,7 @@ use super::geometry::{Geometry, Row};
 use super::inner::Inner;
 use super::leaf::{Leaf, Slot};
 use super::link::{Link, Node, Ptr};
+use crate::forms::copies;
 use crate::maple::counters::{Counters, Event};
 use crate::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -35,13 +36,7 @@ pub(in crate::maple) struct Step<'a, G: Geometry> {
     pub(in crate::maple) at: usize,
 }
 
-impl<G: Geometry> Clone for Step<'_, G> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<G: Geometry> Copy for Step<'_, G> {}
+copies! { Step<'_, G> where [G: Geometry]; }
 
 /// A leaf, and the path to it.
 pub(in crate::maple) struct Spot<'a, G: Geometry> {

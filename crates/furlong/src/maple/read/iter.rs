@@ -1,9 +1,10 @@
 //! Iteration over entries in order.
 #![forbid(unsafe_code)]
 
-use core::{fmt, marker::PhantomData};
+use core::marker::PhantomData;
 
 use crate::addr::{Address, Extent};
+use crate::forms::debug_as;
 use crate::maple::config::Config;
 use crate::maple::map::Maple;
 use crate::maple::node::entry::{Entry, Unique};
@@ -198,11 +199,7 @@ impl<'a, A: Address, E: Entry + 'a, C: Config> Iterator for Iter<'a, A, E, C> {
     }
 }
 
-impl<A: Address, E: Entry, C: Config> fmt::Debug for Iter<'_, A, E, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Iter").finish_non_exhaustive()
-    }
-}
+debug_as! { Iter<'_, A, E, C> where [A: Address, E: Entry, C: Config]: Iter { .. } }
 
 /// Values with their extents, in order, to be changed in place.
 pub struct IterMut<'a, A: Address, E: Unique, C: Config> {
@@ -231,11 +228,7 @@ impl<'a, A: Address, E: Unique + 'a, C: Config> Iterator for IterMut<'a, A, E, C
     }
 }
 
-impl<A: Address, E: Unique, C: Config> fmt::Debug for IterMut<'_, A, E, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IterMut").finish_non_exhaustive()
-    }
-}
+debug_as! { IterMut<'_, A, E, C> where [A: Address, E: Unique, C: Config]: IterMut { .. } }
 
 /// Entries with their extents, the last one first.
 pub struct IterBack<'a, A: Address, E: Entry, C: Config> {
@@ -251,8 +244,4 @@ impl<'a, A: Address, E: Entry + 'a, C: Config> Iterator for IterBack<'a, A, E, C
     }
 }
 
-impl<A: Address, E: Entry, C: Config> fmt::Debug for IterBack<'_, A, E, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IterBack").finish_non_exhaustive()
-    }
-}
+debug_as! { IterBack<'_, A, E, C> where [A: Address, E: Entry, C: Config]: IterBack { .. } }

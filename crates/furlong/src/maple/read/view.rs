@@ -1,10 +1,11 @@
 //! Read access to a tree, through its owner's borrow or under a guard.
 #![forbid(unsafe_code)]
 
-use core::{fmt, marker::PhantomData};
+use core::marker::PhantomData;
 
 use super::iter::{Iter, IterBack, Scan, ScanBack};
 use crate::addr::{Address, Extent};
+use crate::forms::{copies, debug_as};
 use crate::maple::config::Config;
 use crate::maple::node::entry::Entry;
 use crate::maple::node::tree::{Found, Tree};
@@ -40,13 +41,7 @@ pub struct View<'a, A: Address, E: Entry, C: Config> {
     pub(in crate::maple) typed: Typed<A, &'a E>,
 }
 
-impl<A: Address, E: Entry, C: Config> Clone for View<'_, A, E, C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<A: Address, E: Entry, C: Config> Copy for View<'_, A, E, C> {}
+copies! { View<'_, A, E, C> where [A: Address, E: Entry, C: Config]; }
 
 impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
     pub(in crate::maple) fn new(tree: &'a Tree<C::Geometry>, count: &'a C::Counters) -> Self {
@@ -170,8 +165,4 @@ impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
     }
 }
 
-impl<A: Address, E: Entry, C: Config> fmt::Debug for View<'_, A, E, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("View").finish_non_exhaustive()
-    }
-}
+debug_as! { View<'_, A, E, C> where [A: Address, E: Entry, C: Config]: View { .. } }

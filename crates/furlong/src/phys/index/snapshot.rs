@@ -1,6 +1,7 @@
 //! The data from which lookup structures are built: the segments in order, and the isolated frames.
 #![forbid(unsafe_code)]
 
+use crate::forms::copies;
 use crate::phys::segment::Frames;
 use crate::phys::storage::pages::Pages;
 use crate::phys::table::entry::All;
@@ -35,13 +36,7 @@ pub(in crate::phys) struct Snapshot<'a, D> {
     pub(in crate::phys) hidden: &'a [Hidden],
 }
 
-impl<D> Clone for Snapshot<'_, D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D> Copy for Snapshot<'_, D> {}
+copies! { Snapshot<'_, D> where [D]; }
 
 /// A stretch of frames of one segment that lookups find.
 pub struct Piece<D> {
@@ -51,13 +46,7 @@ pub struct Piece<D> {
     pub(in crate::phys) pages: Option<Pages<D>>,
 }
 
-impl<D> Clone for Piece<D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D> Copy for Piece<D> {}
+copies! { Piece<D> where [D]; }
 
 impl<D> Piece<D> {
     /// A piece in which nothing is found.

@@ -5,6 +5,7 @@ use core::ptr::NonNull;
 use super::pages::Share;
 use super::slab::{Slab, Slabs, State, is_made};
 use crate::addr::Pfn;
+use crate::forms::copies;
 use crate::phys::Descriptor;
 use crate::phys::index::direct::geometry::{SECTION_BITS, SECTION_FRAMES};
 use crate::phys::segment::Frames;
@@ -18,13 +19,7 @@ pub(in crate::phys) struct Run<D> {
     pub(in crate::phys) len: usize,
 }
 
-impl<D> Clone for Run<D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D> Copy for Run<D> {}
+copies! { Run<D> where [D]; }
 
 impl<D> Run<D> {
     /// The places from `from` on, for the descriptors of `frames`.

@@ -4,6 +4,7 @@ use core::ptr::NonNull;
 
 use super::memory::Memory;
 use super::slab::{Slab, State, is_made};
+use crate::forms::copies;
 use crate::phys::index::direct::geometry::SECTION_FRAMES;
 use crate::phys::segment::Frames;
 
@@ -16,13 +17,7 @@ unsafe impl<D: Sync> Send for Pages<D> {}
 // SAFETY: as above.
 unsafe impl<D: Sync> Sync for Pages<D> {}
 
-impl<D> Clone for Pages<D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D> Copy for Pages<D> {}
+copies! { Pages<D> where [D]; }
 
 impl<D> PartialEq for Pages<D> {
     fn eq(&self, other: &Self) -> bool {
@@ -60,13 +55,7 @@ pub(in crate::phys) struct Share<D> {
     pub(in crate::phys) frames: Frames,
 }
 
-impl<D> Clone for Share<D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D> Copy for Share<D> {}
+copies! { Share<D> where [D]; }
 
 impl<D> Share<D> {
     /// The share of a segment with these pages and frames.

@@ -6,6 +6,7 @@ use core::ptr::NonNull;
 
 use super::order::Links;
 use crate::addr::{Extent, Pfn};
+use crate::forms::copies;
 use crate::phys::error::NoMemory;
 use crate::phys::segment::Frames;
 use crate::phys::storage::memory::Memory;
@@ -297,13 +298,7 @@ pub struct All<'a, D> {
     chunks: &'a [AtomicPtr<Entry<D>>],
 }
 
-impl<D> Clone for All<'_, D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D> Copy for All<'_, D> {}
+copies! { All<'_, D> where [D]; }
 
 impl<'a, D> All<'a, D> {
     /// The entry at `index`, which must exist.

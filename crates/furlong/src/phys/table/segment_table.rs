@@ -1,12 +1,11 @@
 //! The table: the data that readers share, and the rest under a lock.
 #![forbid(unsafe_code)]
 
-use core::fmt;
-
 use super::entry::{All, Entries};
 use super::order::Order;
 use super::view::View;
 use super::writer::Segments;
+use crate::forms::debug_as;
 use crate::phys::index::lookup::{Arm, Site};
 use crate::phys::index::snapshot::{Hidden, Snapshot};
 use crate::phys::storage::deferred::Deferred;
@@ -157,11 +156,7 @@ impl<D, const N: usize> SegmentTable<D, Standard, N> {
 }
 
 #[cfg(not(loom))]
-impl<D, const N: usize> Default for SegmentTable<D, Standard, N> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+crate::forms::default_is_new! { SegmentTable<D, Standard, N> where [D, const N: usize] }
 
 impl<D, K: RawLock, R: Rcu, const BITS: u32, const N: usize>
     SegmentTable<D, Custom<Direct, K, R, BITS>, N>
@@ -234,8 +229,4 @@ impl<D, C: Config, const N: usize> Drop for SegmentTable<D, C, N> {
     }
 }
 
-impl<D, C: Config, const N: usize> fmt::Debug for SegmentTable<D, C, N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SegmentTable").finish_non_exhaustive()
-    }
-}
+debug_as! { SegmentTable<D, C, N> where [D, C: Config, const N: usize]: SegmentTable { .. } }

@@ -1,10 +1,10 @@
 //! Views for lookups: a reader's view beside a writer, and the writer's own.
 
-use core::fmt;
 use core::marker::PhantomData;
 
 use super::entry::All;
 use crate::addr::{Address, Pfn, PhysAddr};
+use crate::forms::{copies, debug_as};
 use crate::phys::index::lookup::{Arm, Found};
 use crate::phys::{Concurrent, Config, SegmentId};
 
@@ -19,13 +19,7 @@ pub struct View<'a, D, C: Config> {
     here: PhantomData<*const ()>,
 }
 
-impl<D, C: Config> Clone for View<'_, D, C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D, C: Config> Copy for View<'_, D, C> {}
+copies! { View<'_, D, C> where [D, C: Config]; }
 
 impl<'a, D, C: Config> View<'a, D, C> {
     pub(in crate::phys) fn new(reader: Reader<'a, D, C>, all: All<'a, D>) -> Self {
@@ -119,8 +113,4 @@ impl<'a, D, C: Config> View<'a, D, C> {
     }
 }
 
-impl<D, C: Config> fmt::Debug for View<'_, D, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("View").finish_non_exhaustive()
-    }
-}
+debug_as! { View<'_, D, C> where [D, C: Config]: View { .. } }

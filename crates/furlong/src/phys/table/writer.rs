@@ -1,7 +1,6 @@
 //! The writer's side: the guard of the lock, with queries and simple changes.
 #![forbid(unsafe_code)]
 
-use core::fmt;
 use core::mem::MaybeUninit;
 
 use super::entry::{All, segment};
@@ -10,6 +9,7 @@ use super::order::{above, below};
 use super::segment_table::NO_ENTRY;
 use super::view::View;
 use crate::addr::{Address, Extent, Pfn};
+use crate::forms::debug_as;
 use crate::phys::error::{NoMemory, Refusal, SetError, Stale};
 use crate::phys::index::lookup::{Arm, Site};
 use crate::phys::index::snapshot::Snapshot;
@@ -428,8 +428,4 @@ impl<D, C: Config, const N: usize> Drop for Segments<'_, D, C, N> {
     }
 }
 
-impl<D, C: Config, const N: usize> fmt::Debug for Segments<'_, D, C, N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
-    }
-}
+debug_as! { Segments<'_, D, C, N> where [D, C: Config, const N: usize]: |it| [it.iter()] }

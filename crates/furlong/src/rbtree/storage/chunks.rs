@@ -3,11 +3,11 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 use core::marker::PhantomData;
 use core::ops::DerefMut;
 
 use super::store::Sealed;
+use crate::forms::{debug_as, default_is_new};
 use crate::rbtree::{Arena, Augment, Config, NoMemory, Node, NodeId, RbTree, Slots, Store};
 
 /// Nodes of a chunk, which is one allocation: 16 KiB if a node has 64 bytes.
@@ -49,13 +49,7 @@ pub struct Growth<A: Augment> {
     table: Vec<Chunk<A>>,
 }
 
-impl<A: Augment> fmt::Debug for Growth<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Growth")
-            .field("chunks", &self.fresh.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_as! { Growth<A> where [A: Augment]: |it| Growth { chunks: it.fresh.len(), .. } }
 
 /// Length and capacity of the table of chunks: the input of [`growth`](Self::growth).
 #[derive(Clone, Copy, Debug)]
@@ -170,11 +164,7 @@ impl<A: Augment> Chunks<A> {
     }
 }
 
-impl<A: Augment> Default for Chunks<A> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new! { Chunks<A> where [A: Augment] }
 
 impl<A: Augment, T: DerefMut<Target = [Chunk<A>]>> Sealed<A> for Chunks<A, T> {}
 

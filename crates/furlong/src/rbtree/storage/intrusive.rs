@@ -11,6 +11,7 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use super::nodes::{Internal, Sealed};
+use crate::forms::{copies, debug_as, default_is_new};
 use crate::rbtree::augment::Half;
 use crate::rbtree::{Augment, Nodes, Place, Ranks, Side};
 
@@ -46,19 +47,9 @@ impl<A: Augment> Links<A> {
     }
 }
 
-impl<A: Augment> Default for Links<A> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new! { Links<A> where [A: Augment] }
 
-impl<A: Augment> fmt::Debug for Links<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Links")
-            .field("linked", &self.linked)
-            .finish_non_exhaustive()
-    }
-}
+debug_as! { Links<A> where [A: Augment]: |it| Links { linked: it.linked, .. } }
 
 /// Locates the [`Links`] in a struct: one struct can be in several trees.
 ///
@@ -143,13 +134,7 @@ impl<T> Pinned<T> {
     }
 }
 
-impl<T> Clone for Pinned<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Pinned<T> {}
+copies! { Pinned<T> where [T]; }
 
 impl<T> PartialEq for Pinned<T> {
     #[inline(always)]
@@ -261,11 +246,7 @@ impl<A: Linked> Intrusive<A> {
     }
 }
 
-impl<A: Linked> Default for Intrusive<A> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new! { Intrusive<A> where [A: Linked] }
 
 impl<A: Linked> Sealed for Intrusive<A> {}
 

@@ -6,6 +6,7 @@ use super::{
     chain::Chain,
     head::{RcuHead, ReclaimFn},
 };
+use crate::forms::default_is_new;
 
 /// Objects that were or will be unlinked together, on their way to [`Rcu::retire`].
 ///
@@ -89,8 +90,4 @@ impl Batch {
     }
 }
 
-impl Default for Batch {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new! { Batch }

@@ -1,7 +1,8 @@
 //! The two words inside a retired object.
 
-use core::{fmt, ptr::NonNull};
+use core::ptr::NonNull;
 
+use crate::forms::{debug_as, default_is_new};
 use crate::sync::{UnsafeCell, const_unless_loom};
 
 /// The function that reclaims a retired object, given its head.
@@ -107,17 +108,9 @@ impl RcuHead {
     }
 }
 
-impl Default for RcuHead {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new! { RcuHead }
 
-impl fmt::Debug for RcuHead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RcuHead").finish_non_exhaustive()
-    }
-}
+debug_as! { RcuHead: RcuHead { .. } }
 
 /// The function of a head that is in no batch. Never called: `Batch::push` sets another.
 unsafe fn unset(_: NonNull<RcuHead>) {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::error::messages;
+use crate::forms::debug_as;
 
 use crate::addr::{Address, VirtAddr};
 use crate::vmspace::{Errno, Flags, MapError, Prot};
@@ -154,12 +155,7 @@ messages! { Refused<A> where [A]:
     Self { cause, .. } => "{cause}";
 }
 
-impl<A> core::fmt::Debug for Refused<A> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let mut shown = f.debug_struct("Refused");
-        shown.field("cause", &self.cause).finish_non_exhaustive()
-    }
-}
+debug_as! { Refused<A> where [A]: |it| Refused { cause: it.cause, .. } }
 
 impl<A> Refused<A> {
     /// The error number that Linux returns.

@@ -6,6 +6,7 @@ use core::fmt;
 use super::hold::Own;
 use super::layout::Grid;
 use crate::addr::{Extent, VirtAddr};
+use crate::forms::debug_as;
 use crate::vmspace::{
     Area, Attr, Config, Entry, Flags, Freed, Hold, Index, Layout, LayoutError, NoMemory, Owned,
     Pages, Piece, Standard, Unmapped, Usage, Value,
@@ -280,8 +281,4 @@ pub(in crate::vmspace) fn unmapped<A>(grid: &Grid, piece: Piece<A>) -> Unmapped<
     }
 }
 
-impl<A: Value + fmt::Debug, C: Config, H: Hold> fmt::Debug for Space<A, C, H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.areas()).finish()
-    }
-}
+debug_as! { Space<A, C, H> where [A: Value + fmt::Debug, C: Config, H: Hold]: |it| [it.areas()] }

@@ -15,6 +15,7 @@ use super::hold::Lending;
 use super::layout::Grid;
 use crate::addr::VirtAddr;
 use crate::check::Check;
+use crate::forms::debug_as;
 use crate::maple::{self, RcuMaple, Session, View};
 use crate::rcu::Rcu;
 use crate::sync::{Padded, RawLock, Under};
@@ -242,10 +243,8 @@ impl<'g, A: Value, T: maple::Config> Glimpse<'g, A, T> {
     }
 }
 
-impl<A: Value + fmt::Debug, T: maple::Config> fmt::Debug for Glimpse<'_, A, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Glimpse").field(&self.area()).finish()
-    }
+debug_as! { Glimpse<'_, A, T> where [A: Value + fmt::Debug, T: maple::Config]:
+    |it| Glimpse(it.area())
 }
 
 /// The right to change a [`Shared`] space; its drop releases the lock.
@@ -280,16 +279,10 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Check for Shared<A, R, L, C>
     }
 }
 
-impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> fmt::Debug for Shared<A, R, L, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
-    }
+debug_as! { Shared<A, R, L, C> where [A: Value, R: Rcu, L: RawLock, C: SharedConfig]:
+    Shared { .. }
 }
 
-impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> fmt::Debug for Locked<'_, A, R, L, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.areas().map(|area| area.extent))
-            .finish()
-    }
+debug_as! { Locked<'_, A, R, L, C> where [A: Value, R: Rcu, L: RawLock, C: SharedConfig]:
+    |it| [it.areas().map(|area| area.extent)]
 }

@@ -8,6 +8,7 @@ use core::ptr::NonNull;
 
 use super::leaf::{Base, Block};
 use super::runs::{SPARE_LAYOUT, Spares};
+use crate::forms::copies;
 use crate::phys::storage::memory::Memory;
 
 /// Says that exactly the frames `start..start + len` are found. In a shared cell, for sections that
@@ -59,13 +60,7 @@ fn place<D>(word: *mut Block<D>) -> *mut Cell<D> {
 /// Reference to a live cell.
 pub(super) struct CellRef<D>(NonNull<Cell<D>>);
 
-impl<D> Clone for CellRef<D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D> Copy for CellRef<D> {}
+copies! { CellRef<D> where [D]; }
 
 impl<D> CellRef<D> {
     /// The cell of a word that leads to one.

@@ -4,6 +4,7 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use super::runs::{Runs, Starts};
+use crate::forms::copies;
 use crate::phys::error::NoMemory;
 use crate::phys::storage::memory::Memory;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -87,13 +88,7 @@ pub(super) enum Kind {
 /// Reference to a live leaf. It points to the blocks, so that a lookup needs no offset.
 pub(super) struct Leaf<D>(NonNull<Block<D>>);
 
-impl<D> Clone for Leaf<D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D> Copy for Leaf<D> {}
+copies! { Leaf<D> where [D]; }
 
 impl<D> Leaf<D> {
     /// # Safety
