@@ -1,8 +1,31 @@
 //! The error that every module has, and `messages!`, the one way to give an error its text.
 #![forbid(unsafe_code)]
 
-/// Implements `Display` and `Error` for a type: a message for each pattern of its values.
+/// Defines an enum of errors, each variant with its text, or implements `Display` and `Error` for
+/// another type: a text for each pattern of its values.
+///
+/// Items of a variant have names, for the text. In the enum they have none.
 macro_rules! messages {
+    (
+        $(#[$meta:meta])*
+        $visible:vis enum $error:ident {$(
+            $(#[$variant_meta:meta])*
+            $variant:ident
+                $(($($item:tt: $item_type:ty),+))?
+                $({$($(#[$field_meta:meta])* $field:ident: $field_type:ty,)+})?
+            => $message:literal $(, $value:expr)*;
+        )+}
+    ) => {
+        $(#[$meta])*
+        $visible enum $error {$(
+            $(#[$variant_meta])*
+            $variant $(($($item_type),+))? $({$($(#[$field_meta])* $field: $field_type,)+})?,
+        )+}
+
+        $crate::error::messages! { $error:
+            $(Self::$variant $(($($item),+))? $({ $($field),+ })? => $message $(, $value)*;)+
+        }
+    };
     ($error:ty $(where [$($generics:tt)*])?:
         $($pattern:pat => $message:literal $(, $value:expr)*;)+
     ) => {

@@ -9,66 +9,54 @@ use super::mapping::direction::Direction;
 use super::pool::plan::PlanError;
 use crate::addr::Iova;
 
-/// Error of a map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapError {
-    /// The size is 0.
-    ZeroSize,
-    /// The bytes do not fit in a segment with the device's alignment.
-    TooLarge {
-        /// Bytes.
-        len: usize,
-        /// The number of bytes that fit for any address of the original.
-        longest: u64,
-    },
-    /// The device's alignment is larger than a segment.
-    Align(u64),
-    /// The run is longer than the device's boundary.
-    CrossesBoundary {
-        /// Bytes.
-        len: usize,
-        /// The boundary, less one.
-        boundary_mask: u64,
-    },
-    /// The device's quota has too few slots left.
-    Quota {
-        /// The quota in slots.
-        quota: u32,
-        /// Slots in use.
-        used: u32,
-        /// Slots that the mapping needs.
-        wanted: u32,
-    },
-    /// The device reaches no block, and growth cannot help. It has this last address.
-    Unreachable(Iova),
-    /// No area has such a run.
-    Full {
-        /// Slots of the run.
-        wanted: u32,
-        /// Free slots in all areas.
-        free: usize,
-    },
-    /// The pool is restricted and has not admitted this device, or another pool has admitted it.
-    NotAdmitted(u32),
-    /// The limit of waiting maps has been reached.
-    TooManyWaiters(usize),
-    /// There was no room before the deadline.
-    TimedOut,
-}
-
-messages! { MapError:
-    Self::ZeroSize => "the length is 0";
-    Self::TooLarge { len, longest } => "{len} bytes do not fit in a segment; {longest} always fit";
-    Self::Align(n) => "no run can start at a multiple of {n:#x} + 1";
-    Self::CrossesBoundary { len, boundary_mask } =>
-        "{len} bytes always cross a multiple of {boundary_mask:#x} + 1";
-    Self::Quota { quota, used, wanted } =>
-        "{wanted} slots exceed the quota: {used} of {quota} are in use";
-    Self::Unreachable(it) => "the pool has no memory up to {it}";
-    Self::Full { wanted, free } => "no run of {wanted} slots fits; {free} slots are free";
-    Self::NotAdmitted(n) => "device {n} may not use this pool";
-    Self::TooManyWaiters(n) => "{n} maps already wait, the maximum";
-    Self::TimedOut => "the time limit passed before there was room";
+messages! {
+    /// Error of a map.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum MapError {
+        /// The size is 0.
+        ZeroSize => "the length is 0";
+        /// The bytes do not fit in a segment with the device's alignment.
+        TooLarge {
+            /// Bytes.
+            len: usize,
+            /// The number of bytes that fit for any address of the original.
+            longest: u64,
+        } => "{len} bytes do not fit in a segment; {longest} always fit";
+        /// The device's alignment is larger than a segment.
+        Align(n: u64) => "no run can start at a multiple of {n:#x} + 1";
+        /// The run is longer than the device's boundary.
+        CrossesBoundary {
+            /// Bytes.
+            len: usize,
+            /// The boundary, less one.
+            boundary_mask: u64,
+        } => "{len} bytes always cross a multiple of {boundary_mask:#x} + 1";
+        /// The device's quota has too few slots left.
+        Quota {
+            /// The quota in slots.
+            quota: u32,
+            /// Slots in use.
+            used: u32,
+            /// Slots that the mapping needs.
+            wanted: u32,
+        } => "{wanted} slots exceed the quota: {used} of {quota} are in use";
+        /// The device reaches no block, and growth cannot help. It has this last address.
+        Unreachable(it: Iova) => "the pool has no memory up to {it}";
+        /// No area has such a run.
+        Full {
+            /// Slots of the run.
+            wanted: u32,
+            /// Free slots in all areas.
+            free: usize,
+        } => "no run of {wanted} slots fits; {free} slots are free";
+        /// The pool is restricted and has not admitted this device, or another pool has admitted
+        /// it.
+        NotAdmitted(n: u32) => "device {n} may not use this pool";
+        /// The limit of waiting maps has been reached.
+        TooManyWaiters(n: usize) => "{n} maps already wait, the maximum";
+        /// There was no room before the deadline.
+        TimedOut => "the time limit passed before there was room";
+    }
 }
 
 impl MapError {
@@ -78,58 +66,46 @@ impl MapError {
     }
 }
 
-/// Error of a call on a mapping: it was not found by its address, or is not the caller's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Misuse {
-    /// Nothing is mapped at this address, or not any more.
-    NotMapped(Iova),
-    /// The mapping begins at another address, this one.
-    NotStart(Iova),
-    /// The mapping belongs to another device, the one with this number.
-    Foreign(u32),
-    /// The mapping has another direction, this one.
-    Direction(Direction),
-    /// The mapping belongs to a guard.
-    Guarded,
-    /// The mapping has an original where none is expected, or none, or was mapped by another call.
-    Kind,
-    /// The mapping has another original than the caller's.
-    Original,
-    /// The mapping is unclaimed since the pool was restored.
-    Unclaimed,
+messages! {
+    /// Error of a call on a mapping: it was not found by its address, or is not the caller's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Misuse {
+        /// Nothing is mapped at this address, or not any more.
+        NotMapped(it: Iova) => "nothing is mapped at {it}";
+        /// The mapping begins at another address, this one.
+        NotStart(it: Iova) => "the mapping begins at {it}";
+        /// The mapping belongs to another device, the one with this number.
+        Foreign(n: u32) => "it was mapped by device {n}";
+        /// The mapping has another direction, this one.
+        Direction(it: Direction) => "it was mapped {it:?}";
+        /// The mapping belongs to a guard.
+        Guarded => "it belongs to a guard";
+        /// The mapping has an original where none is expected, or none, or was mapped by another
+        /// call.
+        Kind => "mapped memory must be unmapped, allocated memory must be freed";
+        /// The mapping has another original than the caller's.
+        Original => "the mapping has another original or another length";
+        /// The mapping is unclaimed since the pool was restored.
+        Unclaimed => "the mapping was not claimed after the pool was restored";
+    }
 }
 
-messages! { Misuse:
-    Self::NotMapped(it) => "nothing is mapped at {it}";
-    Self::NotStart(it) => "the mapping begins at {it}";
-    Self::Foreign(n) => "it was mapped by device {n}";
-    Self::Direction(it) => "it was mapped {it:?}";
-    Self::Guarded => "it belongs to a guard";
-    Self::Kind => "mapped memory must be unmapped, allocated memory must be freed";
-    Self::Original => "the mapping has another original or another length";
-    Self::Unclaimed => "the mapping was not claimed after the pool was restored";
-}
-
-/// Error of a sync; nothing was copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SyncError {
-    /// The mapping was not found, or is not the caller's.
-    Misuse(Misuse),
-    /// The size is 0.
-    ZeroSize,
-    /// Some of the bytes lie outside the mapping.
-    Outside {
-        /// The device address of the mapping.
-        start: Iova,
-        /// Bytes of the mapping.
-        len: usize,
-    },
-}
-
-messages! { SyncError:
-    Self::Misuse(it) => "{it}";
-    Self::ZeroSize => "the length is 0";
-    Self::Outside { start, len } => "the mapping has {len} bytes at {start}";
+messages! {
+    /// Error of a sync; nothing was copied.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SyncError {
+        /// The mapping was not found, or is not the caller's.
+        Misuse(it: Misuse) => "{it}";
+        /// The size is 0.
+        ZeroSize => "the length is 0";
+        /// Some of the bytes lie outside the mapping.
+        Outside {
+            /// The device address of the mapping.
+            start: Iova,
+            /// Bytes of the mapping.
+            len: usize,
+        } => "the mapping has {len} bytes at {start}";
+    }
 }
 
 impl From<Misuse> for SyncError {
@@ -138,47 +114,36 @@ impl From<Misuse> for SyncError {
     }
 }
 
-/// Error of growth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GrowError {
-    /// The plan does not allow growth.
-    Never,
-    /// The pool has the most blocks that it may have.
-    Limit(usize),
-    /// No memory, not even for the smallest block.
-    NoMemory,
-    /// The memory obtained is misaligned, too small, out of reach or in use.
-    Misplaced,
-    /// The memory could not be shared with devices.
-    NotShared,
-    /// Another CPU is growing the pool.
-    Busy,
+messages! {
+    /// Error of growth.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum GrowError {
+        /// The plan does not allow growth.
+        Never => "the plan does not allow the pool to grow";
+        /// The pool has the most blocks that it may have.
+        Limit(n: usize) => "the pool has {n} blocks, the maximum";
+        /// No memory, not even for the smallest block.
+        NoMemory => "out of memory for a block";
+        /// The memory obtained is misaligned, too small, out of reach or in use.
+        Misplaced => "the memory for a block is at another address than requested";
+        /// The memory could not be shared with devices.
+        NotShared => "the memory for a block could not be shared";
+        /// Another CPU is growing the pool.
+        Busy => "another thread is growing the pool";
+    }
 }
 
-messages! { GrowError:
-    Self::Never => "the plan does not allow the pool to grow";
-    Self::Limit(n) => "the pool has {n} blocks, the maximum";
-    Self::NoMemory => "out of memory for a block";
-    Self::Misplaced => "the memory for a block is at another address than requested";
-    Self::NotShared => "the memory for a block could not be shared";
-    Self::Busy => "another thread is growing the pool";
-}
-
-/// Error of making a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PoolError {
-    /// The plan is invalid.
-    Plan(PlanError),
-    /// The pool got no first block.
-    Block(GrowError),
-    /// No memory for the pool's tables.
-    NoMemory,
-}
-
-messages! { PoolError:
-    Self::Plan(it) => "{it}";
-    Self::Block(it) => "{it}";
-    Self::NoMemory => "out of memory for the tables of a pool";
+messages! {
+    /// Error of making a pool.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PoolError {
+        /// The plan is invalid.
+        Plan(it: PlanError) => "{it}";
+        /// The pool got no first block.
+        Block(it: GrowError) => "{it}";
+        /// No memory for the pool's tables.
+        NoMemory => "out of memory for the tables of a pool";
+    }
 }
 
 /// A pool could not be made; the error returns its memory source.

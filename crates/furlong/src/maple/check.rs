@@ -9,35 +9,28 @@ use super::node::leaf::Leaf;
 use super::node::link::{Node, Ptr};
 use super::node::tree::Tree;
 
-/// A broken invariant of a tree, numbered as in the module's documentation, with the first index of
-/// the node or the slot that breaks it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Broken {
-    /// I1: an extent is reversed, overlaps the one before, or leaves its leaf.
-    Order(u64),
-    /// I2: a pivot does not ascend, or leaves its node, or the last one is not MAX.
-    Pivot(u64),
-    /// I3: two leaves have different depths, an inner node has no child, or the root has only one.
-    Shape(u64),
-    /// I4: a leaf has no entry, counts its entries wrongly, or an unused slot is not empty.
-    Count(u64),
-    /// I5: a leaf that is not the first does not begin with an entry.
-    Begin(u64),
-    /// I6: the largest gap noted for a child or for the tree is wrong.
-    Gap(u64),
-    /// I6: the noted number of entries is wrong; this is the right one.
-    Len(u64),
-}
-
-messages! { Broken:
-    Self::Order(n) => "I1: the extent at {n:#x} is out of order";
-    Self::Pivot(n) => "I2: a pivot of the node at {n:#x} is out of order";
-    Self::Shape(n) => "I3: the node at {n:#x} has a wrong depth or no child";
-    Self::Count(n) => "I4: the leaf at {n:#x} counts its entries wrongly";
-    Self::Begin(n) => "I5: the leaf at {n:#x} begins with a gap";
-    Self::Gap(n) => "I6: the noted largest gap of the node at {n:#x} is wrong";
-    Self::Len(n) => "I6: the noted number of entries is not {n}";
+messages! {
+    /// A broken invariant of a tree, numbered as in the module's documentation, with the first
+    /// index of the node or the slot that breaks it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Broken {
+        /// I1: an extent is reversed, overlaps the one before, or leaves its leaf.
+        Order(n: u64) => "I1: the extent at {n:#x} is out of order";
+        /// I2: a pivot does not ascend, or leaves its node, or the last one is not MAX.
+        Pivot(n: u64) => "I2: a pivot of the node at {n:#x} is out of order";
+        /// I3: two leaves have different depths, an inner node has no child, or the root has only
+        /// one.
+        Shape(n: u64) => "I3: the node at {n:#x} has a wrong depth or no child";
+        /// I4: a leaf has no entry, counts its entries wrongly, or an unused slot is not empty.
+        Count(n: u64) => "I4: the leaf at {n:#x} counts its entries wrongly";
+        /// I5: a leaf that is not the first does not begin with an entry.
+        Begin(n: u64) => "I5: the leaf at {n:#x} begins with a gap";
+        /// I6: the largest gap noted for a child or for the tree is wrong.
+        Gap(n: u64) => "I6: the noted largest gap of the node at {n:#x} is wrong";
+        /// I6: the noted number of entries is wrong; this is the right one.
+        Len(n: u64) => "I6: the noted number of entries is not {n}";
+    }
 }
 
 /// The facts about a subtree that was walked.

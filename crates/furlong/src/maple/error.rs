@@ -86,24 +86,21 @@ impl<E> fmt::Debug for StoreError<E> {
     }
 }
 
-/// The reason why a range was not erased; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EraseError {
-    /// Out of memory for nodes.
-    NoMemory,
-    /// It lies in the middle of an entry that could not be split.
-    NoSplit,
+messages! {
+    /// The reason why a range was not erased; nothing has changed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum EraseError {
+        /// Out of memory for nodes.
+        NoMemory => "out of memory for nodes";
+        /// It lies in the middle of an entry that could not be split.
+        NoSplit => "an entry could not be split";
+    }
 }
 
 impl From<NoMemory> for EraseError {
     fn from(NoMemory: NoMemory) -> Self {
         Self::NoMemory
     }
-}
-
-messages! { EraseError:
-    Self::NoMemory => "out of memory for nodes";
-    Self::NoSplit => "an entry could not be split";
 }
 
 /// The reason why an entry was not resized; nothing has changed.

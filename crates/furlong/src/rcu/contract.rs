@@ -132,18 +132,16 @@ pub enum Progress {
     Ended,
 }
 
-/// Reason why a barrier did not complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BarrierError {
-    /// The caller is a reader and inside a guard: it would wait for itself. Nothing has changed.
-    InsideGuard,
-    /// `pause` returned `Break`.
-    GaveUp,
-}
-
-messages! { BarrierError:
-    Self::InsideGuard => "a barrier inside a guard would wait for itself";
-    Self::GaveUp => "the barrier timed out before all retired objects were reclaimed";
+messages! {
+    /// Reason why a barrier did not complete.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum BarrierError {
+        /// The caller is a reader and inside a guard: it would wait for itself. Nothing has
+        /// changed.
+        InsideGuard => "a barrier inside a guard would wait for itself";
+        /// `pause` returned `Break`.
+        GaveUp => "the barrier timed out before all retired objects were reclaimed";
+    }
 }
 
 /// Implements [`Rcu`] for a pointer to one.

@@ -91,24 +91,20 @@ impl Limits {
 
 default_is_new! { Limits }
 
-/// Error of a device's limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LimitsError {
-    /// The mask of minimum alignment is not a power of two less one.
-    MinAlignMask(u64),
-    /// The mask of alignment is not a power of two less one.
-    AlignMask(u64),
-    /// The mask of the boundary is not a power of two less one, or the boundary is below a slot.
-    BoundaryMask(u64),
-    /// The quota is 0: nothing could ever be mapped.
-    NoQuota,
-}
-
-messages! { LimitsError:
-    Self::MinAlignMask(n) => "min_align_mask {n:#x} is not 2^n - 1";
-    Self::AlignMask(n) => "align_mask {n:#x} is not 2^n - 1";
-    Self::BoundaryMask(n) => "boundary_mask {n:#x} is not 2^n - 1 of at least a slot";
-    Self::NoQuota => "a quota of 0 slots lets the device map nothing";
+messages! {
+    /// Error of a device's limits.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LimitsError {
+        /// The mask of minimum alignment is not a power of two less one.
+        MinAlignMask(n: u64) => "min_align_mask {n:#x} is not 2^n - 1";
+        /// The mask of alignment is not a power of two less one.
+        AlignMask(n: u64) => "align_mask {n:#x} is not 2^n - 1";
+        /// The mask of the boundary is not a power of two less one, or the boundary is below a
+        /// slot.
+        BoundaryMask(n: u64) => "boundary_mask {n:#x} is not 2^n - 1 of at least a slot";
+        /// The quota is 0: nothing could ever be mapped.
+        NoQuota => "a quota of 0 slots lets the device map nothing";
+    }
 }
 
 /// A device that maps through a pool.

@@ -12,32 +12,26 @@ use crate::bounce::memory::source::{Backing, Memory};
 use crate::bounce::slot::SLOT;
 use crate::check::Check;
 
-/// A broken invariant of a pool, numbered as in the module's documentation. Slot numbers count from
-/// the start of the block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BrokenPool {
-    /// I1: the slot is free and part of a mapping.
-    FreeAndMapped(usize, usize),
-    /// I2: the slot is taken, but no mapping has it.
-    Lost(usize, usize),
-    /// I3: the record at this slot does not describe its run.
-    Record(usize, usize),
-    /// I4: the run that begins at this slot crosses a segment.
-    Crosses(usize, usize),
-    /// I5: these blocks overlap, or one of them is misaligned.
-    Blocks(usize, usize),
-    /// I6: the block sleeps, and one of its slots is free.
-    Asleep(usize),
-}
-
-messages! { BrokenPool:
-    Self::FreeAndMapped(n_0, n) => "I1: slot {n} of block {n_0} is free and mapped";
-    Self::Lost(n_0, n) => "I2: slot {n} of block {n_0} is taken but belongs to no mapping";
-    Self::Record(n_0, n) => "I3: the record of slot {n} of block {n_0} is wrong";
-    Self::Crosses(n_0, n) => "I4: the run at slot {n} of block {n_0} crosses a segment";
-    Self::Blocks(n_0, n) => "I5: blocks {n_0} and {n} overlap or are misaligned";
-    Self::Asleep(n) => "I6: block {n} has no memory but has a free slot";
+messages! {
+    /// A broken invariant of a pool, numbered as in the module's documentation. Slot numbers count
+    /// from the start of the block.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum BrokenPool {
+        /// I1: the slot is free and part of a mapping.
+        FreeAndMapped(n_0: usize, n: usize) => "I1: slot {n} of block {n_0} is free and mapped";
+        /// I2: the slot is taken, but no mapping has it.
+        Lost(n_0: usize, n: usize) =>
+            "I2: slot {n} of block {n_0} is taken but belongs to no mapping";
+        /// I3: the record at this slot does not describe its run.
+        Record(n_0: usize, n: usize) => "I3: the record of slot {n} of block {n_0} is wrong";
+        /// I4: the run that begins at this slot crosses a segment.
+        Crosses(n_0: usize, n: usize) => "I4: the run at slot {n} of block {n_0} crosses a segment";
+        /// I5: these blocks overlap, or one of them is misaligned.
+        Blocks(n_0: usize, n: usize) => "I5: blocks {n_0} and {n} overlap or are misaligned";
+        /// I6: the block sleeps, and one of its slots is free.
+        Asleep(n: usize) => "I6: block {n} has no memory but has a free slot";
+    }
 }
 
 impl<M: Memory, C: Config> Check for Pool<M, C> {

@@ -65,21 +65,17 @@ pub struct Parameter {
     pub mode: Mode,
 }
 
-/// Error of parsing a parameter. A field is the number of the part, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ParameterError {
-    /// The parameter is empty.
-    Empty,
-    /// The part is neither a number of slots or areas nor a mode, or it is out of place.
-    Part(usize),
-    /// The number is larger than any pool.
-    TooLarge(usize),
-}
-
-messages! { ParameterError:
-    Self::Empty => "the parameter is empty: write slots[,areas][,force|noforce]";
-    Self::Part(n) => "part {} is not valid: write slots[,areas][,force|noforce]", n + 1;
-    Self::TooLarge(n) => "part {} is larger than any pool", n + 1;
+messages! {
+    /// Error of parsing a parameter. A field is the number of the part, from 0.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ParameterError {
+        /// The parameter is empty.
+        Empty => "the parameter is empty: write slots[,areas][,force|noforce]";
+        /// The part is neither a number of slots or areas nor a mode, or it is out of place.
+        Part(n: usize) => "part {} is not valid: write slots[,areas][,force|noforce]", n + 1;
+        /// The number is larger than any pool.
+        TooLarge(n: usize) => "part {} is larger than any pool", n + 1;
+    }
 }
 
 /// The largest number of slots: 2 TiB.

@@ -148,34 +148,27 @@ impl Plan {
     }
 }
 
-/// Error of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlanError {
-    /// There is no slot, no area, or no block.
-    Empty,
-    /// The number of areas is not a power of two.
-    Areas(usize),
-    /// An area does not have whole segments. Each of several areas must have a power of two of
-    /// slots; a single one a multiple of [`SEGMENT`] or a smaller power of two.
-    Uneven {
-        /// Slots.
-        slots: usize,
-        /// Areas.
-        areas: usize,
-    },
-    /// A restricted pool must have one area, no growth and no transient blocks.
-    Restricted,
-    /// There are more slots than slot numbers.
-    TooLarge(usize),
-}
-
-messages! { PlanError:
-    Self::Empty => "slots, areas and blocks must be at least 1";
-    Self::Areas(n) => "the number of areas, {n}, is not a power of two";
-    Self::Uneven { slots, areas } =>
-        "{slots} slots in {areas} areas are not whole segments of {}", SEGMENT;
-    Self::Restricted => "a restricted pool must have one area, no growth and no transients";
-    Self::TooLarge(n) => "{n} slots exceed the range of slot numbers";
+messages! {
+    /// Error of a plan.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PlanError {
+        /// There is no slot, no area, or no block.
+        Empty => "slots, areas and blocks must be at least 1";
+        /// The number of areas is not a power of two.
+        Areas(n: usize) => "the number of areas, {n}, is not a power of two";
+        /// An area does not have whole segments. Each of several areas must have a power of two of
+        /// slots; a single one a multiple of [`SEGMENT`] or a smaller power of two.
+        Uneven {
+            /// Slots.
+            slots: usize,
+            /// Areas.
+            areas: usize,
+        } => "{slots} slots in {areas} areas are not whole segments of {}", SEGMENT;
+        /// A restricted pool must have one area, no growth and no transient blocks.
+        Restricted => "a restricted pool must have one area, no growth and no transients";
+        /// There are more slots than slot numbers.
+        TooLarge(n: usize) => "{n} slots exceed the range of slot numbers";
+    }
 }
 
 /// The shape of each of `areas` areas with `slots` slots in total.

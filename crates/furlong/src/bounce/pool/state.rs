@@ -72,34 +72,27 @@ pub struct SavedMapping {
     pub kind: u8,
 }
 
-/// Error of a restore. A `usize` for a block or a mapping is its index in the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RestoreError {
-    /// The state has this version, which is not supported.
-    Version(u32),
-    /// The pool could not be made.
-    Pool(PoolError),
-    /// There are more blocks than the plan has.
-    TooManyBlocks(usize),
-    /// The block is invalid, or overlaps one before it.
-    Block(usize),
-    /// The memory of the block is no longer available.
-    Gone(usize),
-    /// The mapping is invalid, or overlaps one before it.
-    Mapping(usize),
-    /// No memory for the records of the block.
-    NoMemory(usize),
-}
-
-messages! { RestoreError:
-    Self::Version(n) => "the state has version {n}; this library knows version {}", State::VERSION;
-    Self::Pool(it) => "{it}";
-    Self::TooManyBlocks(n) => "the plan allows fewer than {n} blocks";
-    Self::Block(n) => "block {n} is not valid, or overlaps another";
-    Self::Gone(n) => "the memory of block {n} no longer exists";
-    Self::Mapping(n) => "mapping {n} is not valid, or overlaps another";
-    Self::NoMemory(n) => "out of memory for the records of block {n}";
+messages! {
+    /// Error of a restore. A `usize` for a block or a mapping is its index in the state.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum RestoreError {
+        /// The state has this version, which is not supported.
+        Version(n: u32) =>
+            "the state has version {n}; this library knows version {}", State::VERSION;
+        /// The pool could not be made.
+        Pool(it: PoolError) => "{it}";
+        /// There are more blocks than the plan has.
+        TooManyBlocks(n: usize) => "the plan allows fewer than {n} blocks";
+        /// The block is invalid, or overlaps one before it.
+        Block(n: usize) => "block {n} is not valid, or overlaps another";
+        /// The memory of the block is no longer available.
+        Gone(n: usize) => "the memory of block {n} no longer exists";
+        /// The mapping is invalid, or overlaps one before it.
+        Mapping(n: usize) => "mapping {n} is not valid, or overlaps another";
+        /// No memory for the records of the block.
+        NoMemory(n: usize) => "out of memory for the records of block {n}";
+    }
 }
 
 /// Error of saving a pool for good: no memory for the lists of its state. The pool continues.

@@ -14,40 +14,31 @@ use crate::check::Check;
 use crate::iova::quarantine::token::Parked;
 use crate::iova::{BrokenSpace, ChunkSpace};
 
-/// A broken invariant of a domain, numbered as in the module's documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BrokenDomain {
-    /// D1: the space is broken.
-    Space(BrokenSpace),
-    /// D2: this extent is in a magazine or in quarantine, but its node does not reserve it.
-    Unreserved(Extent<Iova>),
-    /// D3: this extent is in magazines or in quarantine twice.
-    Twice(Extent<Iova>),
-    /// D4: an extent in a magazine of this order does not start at a multiple of its length.
-    Askew(usize),
-    /// D5: the depot of this order exceeds its limit, or has a magazine on the wrong stack.
-    Depot(usize),
-    /// D6: fewer tokens are outstanding than are in quarantine.
-    Count {
-        /// Tokens that were issued and not redeemed.
-        outstanding: u64,
-        /// Tokens in quarantine.
-        quarantined: u64,
-    },
-    /// Out of memory for the check itself.
-    NoMemory,
-}
-
-messages! { BrokenDomain:
-    Self::Space(it) => "D1: the space: {it}";
-    Self::Unreserved(it) => "D2: {it:?} is cached but not reserved";
-    Self::Twice(it) => "D3: {it:?} is cached twice";
-    Self::Askew(n) => "D4: an extent of order {n} is not aligned to it";
-    Self::Depot(n) => "D5: the depot of order {n} is inconsistent";
-    Self::Count { outstanding, quarantined } =>
-        "D6: {quarantined} tokens wait, and {outstanding} are outstanding";
-    Self::NoMemory => "out of memory for the check";
+messages! {
+    /// A broken invariant of a domain, numbered as in the module's documentation.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum BrokenDomain {
+        /// D1: the space is broken.
+        Space(it: BrokenSpace) => "D1: the space: {it}";
+        /// D2: this extent is in a magazine or in quarantine, but its node does not reserve it.
+        Unreserved(it: Extent<Iova>) => "D2: {it:?} is cached but not reserved";
+        /// D3: this extent is in magazines or in quarantine twice.
+        Twice(it: Extent<Iova>) => "D3: {it:?} is cached twice";
+        /// D4: an extent in a magazine of this order does not start at a multiple of its length.
+        Askew(n: usize) => "D4: an extent of order {n} is not aligned to it";
+        /// D5: the depot of this order exceeds its limit, or has a magazine on the wrong stack.
+        Depot(n: usize) => "D5: the depot of order {n} is inconsistent";
+        /// D6: fewer tokens are outstanding than are in quarantine.
+        Count {
+            /// Tokens that were issued and not redeemed.
+            outstanding: u64,
+            /// Tokens in quarantine.
+            quarantined: u64,
+        } => "D6: {quarantined} tokens wait, and {outstanding} are outstanding";
+        /// Out of memory for the check itself.
+        NoMemory => "out of memory for the check";
+    }
 }
 
 impl<F: Flush, C: DomainConfig> Check for Domain<F, C> {

@@ -7,28 +7,22 @@ use crate::check::Check;
 use crate::iova::{Config, Space, Storage};
 use crate::rbtree::{self, NodeId};
 
-/// A broken invariant of a space, numbered as in the module's documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BrokenSpace {
-    /// I1: this extent ends before it begins, or overlaps the one before.
-    Overlap(NodeId),
-    /// I2: the tree is broken.
-    Tree(rbtree::Broken<NodeId>),
-    /// I3: this extent is not in the space.
-    Outside(NodeId),
-    /// I4: this node is not exactly once in either the tree or the free list.
-    Lost(NodeId),
-    /// I5: these are not the first and the last node.
-    Ends(Option<[NodeId; 2]>),
-}
-
-messages! { BrokenSpace:
-    Self::Overlap(it) => "I1: {it:?} is reversed or overlaps the one before";
-    Self::Tree(it) => "I2: the tree: {it}";
-    Self::Outside(it) => "I3: {it:?} is not in the space";
-    Self::Lost(it) => "I4: {it:?} is not reserved and not exactly once in the free list";
-    Self::Ends(it) => "I5: {it:?} are not the first and last node";
+messages! {
+    /// A broken invariant of a space, numbered as in the module's documentation.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum BrokenSpace {
+        /// I1: this extent ends before it begins, or overlaps the one before.
+        Overlap(it: NodeId) => "I1: {it:?} is reversed or overlaps the one before";
+        /// I2: the tree is broken.
+        Tree(it: rbtree::Broken<NodeId>) => "I2: the tree: {it}";
+        /// I3: this extent is not in the space.
+        Outside(it: NodeId) => "I3: {it:?} is not in the space";
+        /// I4: this node is not exactly once in either the tree or the free list.
+        Lost(it: NodeId) => "I4: {it:?} is not reserved and not exactly once in the free list";
+        /// I5: these are not the first and the last node.
+        Ends(it: Option<[NodeId; 2]>) => "I5: {it:?} are not the first and last node";
+    }
 }
 
 impl<C: Config, S: Storage<C>> Check for Space<C, S> {

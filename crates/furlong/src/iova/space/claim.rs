@@ -8,27 +8,21 @@ use crate::iova::search::query::whole;
 use crate::iova::{Config, Grant, Kind, Owned, ReleaseError, Space, Stale, Storage};
 use crate::rbtree::NodeId;
 
-/// Reason why an extent was not claimed; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClaimError {
-    /// It is not made of whole granules.
-    Ragged(Extent<Iova>),
-    /// None of it is reserved.
-    NotReserved,
-    /// This extent overlaps it, but is not equal to it.
-    Partial(Extent<Iova>),
-    /// Its grant is outstanding.
-    Granted,
-    /// It is a fixed region.
-    Fixed,
-}
-
-messages! { ClaimError:
-    Self::Ragged(it) => "{it:?} does not consist of whole granules";
-    Self::NotReserved => "no part of it is reserved";
-    Self::Partial(it) => "{it:?} is reserved as a whole";
-    Self::Granted => "its grant is still held";
-    Self::Fixed => "it belongs to a fixed region";
+messages! {
+    /// Reason why an extent was not claimed; nothing has changed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ClaimError {
+        /// It is not made of whole granules.
+        Ragged(it: Extent<Iova>) => "{it:?} does not consist of whole granules";
+        /// None of it is reserved.
+        NotReserved => "no part of it is reserved";
+        /// This extent overlaps it, but is not equal to it.
+        Partial(it: Extent<Iova>) => "{it:?} is reserved as a whole";
+        /// Its grant is outstanding.
+        Granted => "its grant is still held";
+        /// It is a fixed region.
+        Fixed => "it belongs to a fixed region";
+    }
 }
 
 impl<C: Config, S: Storage<C>> Space<C, S> {

@@ -21,21 +21,17 @@ pub const RESERVE_NODES: usize = 1;
 /// cuts the middle out of an extent.
 pub const RELEASE_RANGE_NODES: usize = 1;
 
-/// Reason why an operation on a range was refused; nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RangeError {
-    /// It is not made of whole granules.
-    Ragged(Extent<Iova>),
-    /// Part of it lies outside the space, which is given here.
-    Outside(Extent<Iova>),
-    /// Out of memory for the nodes that it needs.
-    NoMemory,
-}
-
-messages! { RangeError:
-    Self::Ragged(it) => "{it:?} does not consist of whole granules";
-    Self::Outside(it) => "the space is {it:?}";
-    Self::NoMemory => "out of memory for more nodes";
+messages! {
+    /// Reason why an operation on a range was refused; nothing has changed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RangeError {
+        /// It is not made of whole granules.
+        Ragged(it: Extent<Iova>) => "{it:?} does not consist of whole granules";
+        /// Part of it lies outside the space, which is given here.
+        Outside(it: Extent<Iova>) => "the space is {it:?}";
+        /// Out of memory for the nodes that it needs.
+        NoMemory => "out of memory for more nodes";
+    }
 }
 
 impl From<NoMemory> for RangeError {
@@ -63,24 +59,20 @@ pub struct NotReleased {
     pub cause: PartError,
 }
 
-/// Reason why no part of an extent was released.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartError {
-    /// The grant belongs to another space, or its extent has been released or cut by its address.
-    Stale,
-    /// The part is not made of whole granules.
-    Ragged,
-    /// The part is not inside the extent.
-    NotInside,
-    /// Out of memory for the node that a cut in the middle needs.
-    NoMemory,
-}
-
-messages! { PartError:
-    Self::Stale => "the extent was not granted by this space";
-    Self::Ragged => "the part does not consist of whole granules";
-    Self::NotInside => "the part is not inside the extent";
-    Self::NoMemory => "out of memory for another node";
+messages! {
+    /// Reason why no part of an extent was released.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PartError {
+        /// The grant belongs to another space, or its extent has been released or cut by its
+        /// address.
+        Stale => "the extent was not granted by this space";
+        /// The part is not made of whole granules.
+        Ragged => "the part does not consist of whole granules";
+        /// The part is not inside the extent.
+        NotInside => "the part is not inside the extent";
+        /// Out of memory for the node that a cut in the middle needs.
+        NoMemory => "out of memory for another node";
+    }
 }
 
 impl fmt::Display for NotReleased {

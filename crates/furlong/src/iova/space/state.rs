@@ -63,51 +63,40 @@ pub struct SavedExtent {
     pub kind: u8,
 }
 
-/// Reason why a state was not restored. Variants about an extent contain its index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RestoreError {
-    /// It was saved with an unknown version.
-    Version(u32),
-    /// The space ends before it begins.
-    NoExtent {
-        /// First byte.
-        start: u64,
-        /// Last byte.
-        last: u64,
-    },
-    /// No space can have this geometry.
-    Geometry(GeometryError),
-    /// It has more extents than a space can hold.
-    TooMany(usize),
-    /// The extent ends before it begins.
-    Empty(usize),
-    /// The extent is not made of whole granules.
-    Ragged(usize),
-    /// Part of the extent lies outside the space.
-    Outside(usize),
-    /// The extent lies below the one before it.
-    OutOfOrder(usize),
-    /// The extent overlaps the one before it.
-    Overlap(usize),
-    /// The kind has an unknown number.
-    Kind(usize, u8),
-    /// Out of memory for the nodes.
-    NoMemory,
-}
-
-messages! { RestoreError:
-    Self::Version(n) => "the state has version {n}; this library knows version {}", State::VERSION;
-    Self::NoExtent { start, last } => "the space {start:#x}..={last:#x} is reversed";
-    Self::Geometry(it) => "{it}";
-    Self::TooMany(n) => "the state has {n} extents, more than a space can have";
-    Self::Empty(n) => "extent {n} ends before it begins";
-    Self::Ragged(n) => "extent {n} does not consist of whole granules";
-    Self::Outside(n) => "extent {n} is not in the space";
-    Self::OutOfOrder(n) => "extent {n} lies below the one before it";
-    Self::Overlap(n) => "extent {n} overlaps the one before it";
-    Self::Kind(n_0, n) => "extent {n_0} has the unknown kind {n}";
-    Self::NoMemory => "out of memory for the nodes";
+messages! {
+    /// Reason why a state was not restored. Variants about an extent contain its index.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum RestoreError {
+        /// It was saved with an unknown version.
+        Version(n: u32) =>
+            "the state has version {n}; this library knows version {}", State::VERSION;
+        /// The space ends before it begins.
+        NoExtent {
+            /// First byte.
+            start: u64,
+            /// Last byte.
+            last: u64,
+        } => "the space {start:#x}..={last:#x} is reversed";
+        /// No space can have this geometry.
+        Geometry(it: GeometryError) => "{it}";
+        /// It has more extents than a space can hold.
+        TooMany(n: usize) => "the state has {n} extents, more than a space can have";
+        /// The extent ends before it begins.
+        Empty(n: usize) => "extent {n} ends before it begins";
+        /// The extent is not made of whole granules.
+        Ragged(n: usize) => "extent {n} does not consist of whole granules";
+        /// Part of the extent lies outside the space.
+        Outside(n: usize) => "extent {n} is not in the space";
+        /// The extent lies below the one before it.
+        OutOfOrder(n: usize) => "extent {n} lies below the one before it";
+        /// The extent overlaps the one before it.
+        Overlap(n: usize) => "extent {n} overlaps the one before it";
+        /// The kind has an unknown number.
+        Kind(n_0: usize, n: u8) => "extent {n_0} has the unknown kind {n}";
+        /// Out of memory for the nodes.
+        NoMemory => "out of memory for the nodes";
+    }
 }
 
 impl State {

@@ -19,28 +19,22 @@ use super::{
     state::Central,
 };
 
-/// A broken invariant of an allocator, and the address of the unit or block concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BrokenMalloc {
-    /// I1: a unit is both free and in use, or neither.
-    Unit(usize),
-    /// I2: a count of an arena or of the pool is wrong.
-    Count(usize),
-    /// I3: a span's words, summary and counts disagree.
-    Words(usize),
-    /// I4: a span is not in its heap's list exactly if it has blocks left to give.
-    List(usize),
-    /// I5: a block in a heap's stack is also free in its span, or is not a block of the heap.
-    Kept(usize),
-}
-
-messages! { BrokenMalloc:
-    Self::Unit(n) => "a unit is both free and in use, or neither: {n:#x}";
-    Self::Count(n) => "a count does not match the contents: {n:#x}";
-    Self::Words(n) => "the words and numbers of a span disagree: {n:#x}";
-    Self::List(n) => "a span is in the wrong list, or in none: {n:#x}";
-    Self::Kept(n) => "a cached block is free in its span, or missing: {n:#x}";
+messages! {
+    /// A broken invariant of an allocator, and the address of the unit or block concerned.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum BrokenMalloc {
+        /// I1: a unit is both free and in use, or neither.
+        Unit(n: usize) => "a unit is both free and in use, or neither: {n:#x}";
+        /// I2: a count of an arena or of the pool is wrong.
+        Count(n: usize) => "a count does not match the contents: {n:#x}";
+        /// I3: a span's words, summary and counts disagree.
+        Words(n: usize) => "the words and numbers of a span disagree: {n:#x}";
+        /// I4: a span is not in its heap's list exactly if it has blocks left to give.
+        List(n: usize) => "a span is in the wrong list, or in none: {n:#x}";
+        /// I5: a block in a heap's stack is also free in its span, or is not a block of the heap.
+        Kept(n: usize) => "a cached block is free in its span, or missing: {n:#x}";
+    }
 }
 
 fn hold(so: bool, broken: BrokenMalloc) -> Result<(), BrokenMalloc> {

@@ -1,8 +1,9 @@
 //! The interface to the system: pages, and a few words.
 
-use core::{fmt, ptr::NonNull};
+use core::ptr::NonNull;
 
 use super::latch::Latch;
+use crate::error::messages;
 
 /// The system below an allocator.
 ///
@@ -203,13 +204,9 @@ pub enum Misuse {
     WrongSize,
 }
 
-impl fmt::Display for Misuse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.message())
-    }
+messages! { Misuse:
+    it => "{}", it.message();
 }
-
-impl core::error::Error for Misuse {}
 
 impl Misuse {
     /// The message, in one line.

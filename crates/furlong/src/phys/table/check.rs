@@ -1,98 +1,62 @@
 //! `check()`: walks every invariant of a table and names the broken one.
 #![forbid(unsafe_code)]
 
-use core::error::Error;
-use core::fmt;
-
 use super::order::below;
 use super::segment_table::NO_ENTRY;
 use crate::addr::Pfn;
 use crate::check::Check;
+use crate::error::messages;
 use crate::phys::segment::{FRAME_BITS, Frames};
 use crate::phys::{Config, SegmentId, Segments};
 
-/// A broken invariant of a table, numbered as in the module's documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BrokenTable {
-    /// I1: this segment is empty, has too high frames, or is not above the one before it.
-    Order(SegmentId),
-    /// I2: the available frames of this segment are not all in it, or its hint is beyond them.
-    Avail(SegmentId),
-    /// I3: this entry is neither live and in the order once, nor dead and in the free list once.
-    Entry(u32),
-    /// I4: these isolated frames are not all in one segment, or overlap those before them.
-    Isolated(Pfn),
-    /// I4: the count of isolations that will split a segment is wrong.
-    Splits {
-        /// The table's counter.
-        counted: usize,
-        /// The isolations that have frames of their segment below and above them.
-        found: usize,
-    },
-    /// I5: the count of managed frames is wrong.
-    Managed {
-        /// The table's counter.
-        counted: u64,
-        /// The available frames of segments with descriptors.
-        found: u64,
-    },
-    /// I6: lookups of this frame return a wrong result.
-    Lookup(Pfn),
-    /// I7: the descriptors of this segment are not in a slab, or not marked used there.
-    Descriptors(SegmentId),
-    /// I9: the hosting frames from this one on are not the first ones of a segment, or are
-    /// available.
-    Host(Pfn),
-    /// I8: the slabs' counters, their bits and the segments disagree about the used descriptors.
-    Slabs {
-        /// The slabs' counters.
-        counted: u64,
-        /// The marked bits.
-        marked: u64,
-        /// Frames of segments with descriptors, and places held by calls that have dropped the
-        /// lock.
-        found: u64,
-    },
-}
-
-impl fmt::Display for BrokenTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Order(id) => write!(f, "I1: {id:?} is empty, too high, or out of order"),
-            Self::Avail(id) => write!(
-                f,
-                "I2: the available frames of {id:?} are outside the segment"
-            ),
-            Self::Entry(index) => write!(f, "I3: entry {index} is not exactly once live or dead"),
-            Self::Isolated(frame) => write!(f, "I4: the isolation from {frame} is out of place"),
-            Self::Splits { counted, found } => {
-                write!(f, "I4: {counted} isolations count as splits, {found} are")
-            }
-            Self::Managed { counted, found } => {
-                write!(
-                    f,
-                    "I5: {counted} frames are counted as managed, {found} are"
-                )
-            }
-            Self::Lookup(frame) => write!(f, "I6: lookups are wrong about frame {frame}"),
-            Self::Descriptors(id) => write!(f, "I7: the descriptors of {id:?} are out of place"),
-            Self::Host(frame) => {
-                write!(f, "I9: the bookkeeping hosted at {frame} is not safe there")
-            }
-            Self::Slabs {
-                counted,
-                marked,
-                found,
-            } => write!(
-                f,
-                "I8: slabs count {counted} descriptors and mark {marked}, segments have {found}"
-            ),
-        }
+messages! {
+    /// A broken invariant of a table, numbered as in the module's documentation.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum BrokenTable {
+        /// I1: this segment is empty, has too high frames, or is not above the one before it.
+        Order(id: SegmentId) => "I1: {id:?} is empty, too high, or out of order";
+        /// I2: the available frames of this segment are not all in it, or its hint is beyond them.
+        Avail(id: SegmentId) => "I2: the available frames of {id:?} are outside the segment";
+        /// I3: this entry is neither live and in the order once, nor dead and in the free list
+        /// once.
+        Entry(index: u32) => "I3: entry {index} is not exactly once live or dead";
+        /// I4: these isolated frames are not all in one segment, or overlap those before them.
+        Isolated(frame: Pfn) => "I4: the isolation from {frame} is out of place";
+        /// I4: the count of isolations that will split a segment is wrong.
+        Splits {
+            /// The table's counter.
+            counted: usize,
+            /// The isolations that have frames of their segment below and above them.
+            found: usize,
+        } => "I4: {counted} isolations count as splits, {found} are";
+        /// I5: the count of managed frames is wrong.
+        Managed {
+            /// The table's counter.
+            counted: u64,
+            /// The available frames of segments with descriptors.
+            found: u64,
+        } => "I5: {counted} frames are counted as managed, {found} are";
+        /// I6: lookups of this frame return a wrong result.
+        Lookup(frame: Pfn) => "I6: lookups are wrong about frame {frame}";
+        /// I7: the descriptors of this segment are not in a slab, or not marked used there.
+        Descriptors(id: SegmentId) => "I7: the descriptors of {id:?} are out of place";
+        /// I9: the hosting frames from this one on are not the first ones of a segment, or are
+        /// available.
+        Host(frame: Pfn) => "I9: the bookkeeping hosted at {frame} is not safe there";
+        /// I8: the slabs' counters, their bits and the segments disagree about the used
+        /// descriptors.
+        Slabs {
+            /// The slabs' counters.
+            counted: u64,
+            /// The marked bits.
+            marked: u64,
+            /// Frames of segments with descriptors, and places held by calls that have dropped the
+            /// lock.
+            found: u64,
+        } => "I8: slabs count {counted} descriptors and mark {marked}, segments have {found}";
     }
 }
-
-impl Error for BrokenTable {}
 
 impl<D, C: Config, const N: usize> Check for Segments<'_, D, C, N> {
     type Broken = BrokenTable;

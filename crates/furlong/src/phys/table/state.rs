@@ -2,12 +2,11 @@
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
-use core::error::Error;
-use core::fmt;
 
 use super::order::Order;
 use super::segment_table::NO_ENTRY;
 use super::writer::Segments;
+use crate::error::messages;
 use crate::phys::change::start::Starting;
 use crate::phys::error::{NoMemory, Refusal};
 use crate::phys::segment::{FRAME_BITS, Frames};
@@ -116,73 +115,44 @@ impl SavedFrames {
     }
 }
 
-/// Error of a restore; nothing has changed. A `usize` for a segment or an isolation is its position
-/// in the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RestoreError {
-    /// The table has had segments, or has started.
-    Used,
-    /// The state has this version, which is not supported.
-    Version(u32),
-    /// The state has pages of 2 to this power bytes, and the table has others.
-    PageBits(u32),
-    /// There are more handles than any table can have.
-    TooMany(usize),
-    /// This handle occurs twice, or its index is not below the number of handles.
-    Handle(SavedHandle),
-    /// The generation of a segment is even, or that of a segment that is gone is odd.
-    Generation(SavedHandle),
-    /// The segment ends before it begins.
-    Empty(usize),
-    /// The segment has frames beyond 2^40, which no 52-bit address reaches.
-    Beyond(usize),
-    /// The segment lies below the one before it, or overlaps it.
-    OutOfOrder(usize),
-    /// The available frames are reversed or not all in the segment.
-    Avail(usize),
-    /// The hint is beyond the available frames.
-    Hint(usize),
-    /// The isolation is empty, below the one before it, not all of one segment, or of a table that
-    /// had not started.
-    Isolated(usize),
-    /// The arm has room for this number of segments, and there are more.
-    Full(usize),
-    /// No memory for segments, descriptors and index.
-    NoMemory,
-}
-
-impl fmt::Display for RestoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Used => f.write_str("the table has been in use"),
-            Self::Version(found) => {
-                let known = State::VERSION;
-                write!(
-                    f,
-                    "the state has version {found}; this library knows version {known}"
-                )
-            }
-            Self::PageBits(bits) => write!(f, "the state has pages of 2^{bits} bytes"),
-            Self::TooMany(handles) => write!(
-                f,
-                "the state has {handles} handles, more than a table can have"
-            ),
-            Self::Handle(handle) => write!(f, "{handle:?} occurs twice or is too high"),
-            Self::Generation(handle) => write!(f, "{handle:?} has the other kind"),
-            Self::Empty(at) => write!(f, "segment {at} ends before it begins"),
-            Self::Beyond(at) => write!(f, "segment {at} needs more than {FRAME_BITS} bits"),
-            Self::OutOfOrder(at) => write!(f, "segment {at} begins below the end of the last one"),
-            Self::Avail(at) => write!(f, "the available frames of segment {at} are outside it"),
-            Self::Hint(at) => write!(f, "the hint of segment {at} is beyond its available frames"),
-            Self::Isolated(at) => write!(f, "isolation {at} is out of order or spans segments"),
-            Self::Full(segments) => write!(f, "the table supports only {segments} segments"),
-            Self::NoMemory => f.write_str("out of memory for the restored table"),
-        }
+messages! {
+    /// Error of a restore; nothing has changed. A `usize` for a segment or an isolation is its
+    /// position in the state.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum RestoreError {
+        /// The table has had segments, or has started.
+        Used => "the table has been in use";
+        /// The state has this version, which is not supported.
+        Version(found: u32) =>
+            "the state has version {found}; this library knows version {}", State::VERSION;
+        /// The state has pages of 2 to this power bytes, and the table has others.
+        PageBits(bits: u32) => "the state has pages of 2^{bits} bytes";
+        /// There are more handles than any table can have.
+        TooMany(handles: usize) => "the state has {handles} handles, more than a table can have";
+        /// This handle occurs twice, or its index is not below the number of handles.
+        Handle(handle: SavedHandle) => "{handle:?} occurs twice or is too high";
+        /// The generation of a segment is even, or that of a segment that is gone is odd.
+        Generation(handle: SavedHandle) => "{handle:?} has the other kind";
+        /// The segment ends before it begins.
+        Empty(at: usize) => "segment {at} ends before it begins";
+        /// The segment has frames beyond 2^40, which no 52-bit address reaches.
+        Beyond(at: usize) => "segment {at} needs more than {FRAME_BITS} bits";
+        /// The segment lies below the one before it, or overlaps it.
+        OutOfOrder(at: usize) => "segment {at} begins below the end of the last one";
+        /// The available frames are reversed or not all in the segment.
+        Avail(at: usize) => "the available frames of segment {at} are outside it";
+        /// The hint is beyond the available frames.
+        Hint(at: usize) => "the hint of segment {at} is beyond its available frames";
+        /// The isolation is empty, below the one before it, not all of one segment, or of a table
+        /// that had not started.
+        Isolated(at: usize) => "isolation {at} is out of order or spans segments";
+        /// The arm has room for this number of segments, and there are more.
+        Full(segments: usize) => "the table supports only {segments} segments";
+        /// No memory for segments, descriptors and index.
+        NoMemory => "out of memory for the restored table";
     }
 }
-
-impl Error for RestoreError {}
 
 impl From<Refusal> for RestoreError {
     fn from(refusal: Refusal) -> Self {

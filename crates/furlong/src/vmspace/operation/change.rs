@@ -65,38 +65,22 @@ enum Stop {
     NoMemory,
 }
 
-impl From<Stop> for ProtectError {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Hole => Self::Hole,
-            Stop::Refused => Self::Access,
-            Stop::TooManyAreas => Self::TooManyAreas,
-            Stop::NoMemory => Self::NoMemory,
+/// Each operation with its own word for a refusal.
+macro_rules! from_stop {
+    ($($error:ident: $refused:ident;)+) => {$(
+        impl From<Stop> for $error {
+            fn from(stop: Stop) -> Self {
+                match stop {
+                    Stop::Hole => Self::Hole,
+                    Stop::Refused => Self::$refused,
+                    Stop::TooManyAreas => Self::TooManyAreas,
+                    Stop::NoMemory => Self::NoMemory,
+                }
+            }
         }
-    }
+    )+};
 }
-
-impl From<Stop> for AdviseError {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Hole => Self::Hole,
-            Stop::Refused => Self::Kind,
-            Stop::TooManyAreas => Self::TooManyAreas,
-            Stop::NoMemory => Self::NoMemory,
-        }
-    }
-}
-
-impl From<Stop> for UpdateError {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Hole => Self::Hole,
-            Stop::Refused => Self::Flags,
-            Stop::TooManyAreas => Self::TooManyAreas,
-            Stop::NoMemory => Self::NoMemory,
-        }
-    }
-}
+from_stop! { ProtectError: Access; AdviseError: Kind; UpdateError: Flags; }
 
 /// The extent to which a change can be made.
 struct Reach {

@@ -90,47 +90,36 @@ pub struct SavedArea<A> {
     pub value: A,
 }
 
-/// The reason why a state was not restored. Errors about an area contain its position in the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RestoreError {
-    /// The state has an unknown version.
-    Version(u32),
-    /// The layout is invalid.
-    Layout(LayoutError),
-    /// This machine cannot count so many areas.
-    AreasMax(u64),
-    /// The heap ends before it begins.
-    Heap,
-    /// The area ends before it begins, or not at pages.
-    Ragged(usize),
-    /// The area is outside the space, or below its lowest address.
-    Outside(usize),
-    /// The area lies below the one before it, or overlaps it.
-    OutOfOrder(usize),
-    /// The protection is unknown, or exceeds the accesses that may be allowed.
-    Prot(usize),
-    /// A flag is unknown, or the flags contradict each other.
-    Flags(usize),
-    /// The area ends beyond the last possible offset of its object.
-    Offset(usize),
-    /// Out of memory for the index.
-    NoMemory,
-}
-
-messages! { RestoreError:
-    Self::Version(n) =>
-        "the state has version {n}; this library knows version {}", State::<()>::VERSION;
-    Self::Layout(it) => "{it}";
-    Self::AreasMax(n) => "the state has {n} areas, more than the index can have";
-    Self::Heap => "the heap ends before it begins";
-    Self::Ragged(n) => "area {n} does not consist of whole pages";
-    Self::Outside(n) => "area {n} is not in the space";
-    Self::OutOfOrder(n) => "area {n} begins below the end of the last one";
-    Self::Prot(n) => "area {n} has a protection that is not allowed";
-    Self::Flags(n) => "area {n} has flags that exclude each other";
-    Self::Offset(n) => "area {n} ends beyond the last offset of its object";
-    Self::NoMemory => "out of memory for the index";
+messages! {
+    /// The reason why a state was not restored. Errors about an area contain its position in the
+    /// state.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum RestoreError {
+        /// The state has an unknown version.
+        Version(n: u32) =>
+            "the state has version {n}; this library knows version {}", State::<()>::VERSION;
+        /// The layout is invalid.
+        Layout(it: LayoutError) => "{it}";
+        /// This machine cannot count so many areas.
+        AreasMax(n: u64) => "the state has {n} areas, more than the index can have";
+        /// The heap ends before it begins.
+        Heap => "the heap ends before it begins";
+        /// The area ends before it begins, or not at pages.
+        Ragged(n: usize) => "area {n} does not consist of whole pages";
+        /// The area is outside the space, or below its lowest address.
+        Outside(n: usize) => "area {n} is not in the space";
+        /// The area lies below the one before it, or overlaps it.
+        OutOfOrder(n: usize) => "area {n} begins below the end of the last one";
+        /// The protection is unknown, or exceeds the accesses that may be allowed.
+        Prot(n: usize) => "area {n} has a protection that is not allowed";
+        /// A flag is unknown, or the flags contradict each other.
+        Flags(n: usize) => "area {n} has flags that exclude each other";
+        /// The area ends beyond the last possible offset of its object.
+        Offset(n: usize) => "area {n} ends beyond the last offset of its object";
+        /// Out of memory for the index.
+        NoMemory => "out of memory for the index";
+    }
 }
 
 impl From<&Layout> for SavedLayout {
