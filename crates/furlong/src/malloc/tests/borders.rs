@@ -1,75 +1,16 @@
 //! The last value on each side of a limit: of sizes, of exchanged blocks, and of refused requests.
 
-use core::ptr::NonNull;
-use std::{panic, thread};
+use std::thread;
 
 use super::super::{
-    Batched, BrokenMalloc, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource,
+    Misuse,
     central::{
         large::{LARGE_MAX, SIZE_MAX},
         span::unit_of,
     },
-    class::{Class, UNIT},
     thread::exchange::Exchange,
 };
-use super::{OfThread, said_after, with_new};
-
-/// Linux, but `stop` panics with the reason.
-struct Telling;
-
-// SAFETY: all memory is Linux's.
-unsafe impl PageSource for Telling {
-    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
-        Linux.map(len, align)
-    }
-
-    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { Linux.unmap(start, len) };
-    }
-
-    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { Linux.purge(start, len) }
-    }
-
-    fn random(&self) -> u64 {
-        Linux.random()
-    }
-
-    fn stop(&self, misuse: Misuse, address: usize) -> ! {
-        panic!("{misuse:?} {address:#x}")
-    }
-}
-
-struct Parts;
-
-impl Config for Parts {
-    type Source = Telling;
-    type Current = OfThread;
-    type Hardening = Checked;
-    type Gate = Inlined;
-    type Tier = Batched;
-}
-
-type Tested = &'static Malloc<Parts>;
-
-fn allocate(malloc: Tested, size: usize) -> usize {
-    let block = malloc.allocate(size);
-    assert!(!block.is_null());
-    block.expose_provenance()
-}
-
-fn free(malloc: Tested, block: usize) {
-    // SAFETY: it came from there; a double free stops the program.
-    unsafe { malloc.free(core::ptr::with_exposed_provenance_mut(block)) };
-}
-
-/// The misuse for which the program was stopped.
-fn stopped(run: impl FnOnce()) -> Option<String> {
-    let said = panic::catch_unwind(panic::AssertUnwindSafe(run)).err()?;
-    said.downcast_ref::<String>().cloned()
-}
+use super::{Sourced as Tested, allocate, free, source::Source, stopped, with_new};
 
 /// Runs a closure in another thread, whose heap then ends.
 fn elsewhere<T: Send + 'static>(malloc: Tested, run: impl FnOnce() -> T + Send + 'static) -> T {
@@ -83,7 +24,7 @@ fn elsewhere<T: Send + 'static>(malloc: Tested, run: impl FnOnce() -> T + Send +
 
 #[test]
 fn an_object_of_half_an_arena_lies_in_one_and_a_longer_one_does_not() {
-    with_new(Telling, |malloc: Tested| {
+    with_new(Source::keeping(), |malloc: Tested| {
         let large = allocate(malloc, LARGE_MAX);
         assert_eq!(malloc.statistics().huge_blocks, 0);
         let huge = allocate(malloc, LARGE_MAX + 1);
@@ -98,7 +39,7 @@ fn an_object_of_half_an_arena_lies_in_one_and_a_longer_one_does_not() {
 
 #[test]
 fn a_block_stays_where_it_is_for_what_has_room_and_takes_more_than_half() {
-    with_new(Telling, |malloc: Tested| {
+    with_new(Source::keeping(), |malloc: Tested| {
         for (have, size, stays) in [
             (96, 96, true),
             (96, 49, true),
@@ -119,7 +60,7 @@ fn a_block_stays_where_it_is_for_what_has_room_and_takes_more_than_half() {
 
 #[test]
 fn a_block_that_others_free_is_on_its_way_by_its_own_number() {
-    with_new(Telling, |malloc: Tested| {
+    with_new(Source::keeping(), |malloc: Tested| {
         let blocks: Vec<usize> = (0..200).map(|_| allocate(malloc, 48)).collect();
         elsewhere(malloc, move || {
             let own = allocate(malloc, 48);
@@ -154,7 +95,7 @@ fn a_block_that_others_free_is_on_its_way_by_its_own_number() {
 
 #[test]
 fn a_block_that_two_threads_free_is_named() {
-    with_new(Telling, |malloc: Tested| {
+    with_new(Source::keeping(), |malloc: Tested| {
         let blocks: Vec<usize> = (0..200).map(|_| allocate(malloc, 48)).collect();
         let block = blocks[150];
         elsewhere(malloc, move || {
@@ -172,22 +113,21 @@ fn a_block_that_two_threads_free_is_named() {
             })
         });
         let said = said.join().expect("it was caught");
-        assert_eq!(said, Some(format!("DoubleFree {block:#x}")));
+        assert_eq!(said, Some((Misuse::DoubleFree, block)));
     });
 }
 
 #[test]
 fn a_block_that_is_free_in_its_span_is_not_freed_again_whatever_its_number() {
     for number in [0, 1, 63, 64, 70] {
-        let said = with_new(Telling, move |malloc: Tested| {
+        let said = with_new(Source::keeping(), move |malloc: Tested| {
             let blocks: Vec<usize> = (0..100).map(|_| allocate(malloc, 512)).collect();
             let keeps_the_span = blocks[99];
             for block in blocks.iter().filter(|block| **block != keeps_the_span) {
                 free(malloc, *block);
             }
             malloc.trim();
-            stopped(|| free(malloc, blocks[number]))
-                .zip(Some(format!("DoubleFree {:#x}", blocks[number])))
+            stopped(|| free(malloc, blocks[number])).zip(Some((Misuse::DoubleFree, blocks[number])))
         });
         let (said, expected) = said.expect("it was stopped");
         assert_eq!(said, expected);
@@ -196,7 +136,7 @@ fn a_block_that_is_free_in_its_span_is_not_freed_again_whatever_its_number() {
 
 #[test]
 fn what_others_free_is_used_again_and_again() {
-    with_new(Telling, |malloc: Tested| {
+    with_new(Source::keeping(), |malloc: Tested| {
         for _ in 0..300 {
             let blocks: Vec<usize> = (0..100).map(|_| allocate(malloc, 1000)).collect();
             elsewhere(malloc, move || {
@@ -215,7 +155,7 @@ fn what_others_free_is_used_again_and_again() {
 
 #[test]
 fn what_is_freed_of_a_thread_that_has_ended_goes_back_at_once() {
-    with_new(Telling, |malloc: Tested| {
+    with_new(Source::keeping(), |malloc: Tested| {
         let theirs = elsewhere(malloc, move || -> Vec<usize> {
             (0..2000).map(|_| allocate(malloc, 1000)).collect()
         });
@@ -236,7 +176,7 @@ fn what_is_freed_of_a_thread_that_has_ended_goes_back_at_once() {
 
 #[test]
 fn a_thread_takes_over_what_is_left_of_spans_of_one_that_has_ended() {
-    with_new(Telling, |malloc: Tested| {
+    with_new(Source::keeping(), |malloc: Tested| {
         let mine = allocate(malloc, 16);
         let theirs = elsewhere(malloc, move || allocate(malloc, 1000));
         let next = allocate(malloc, 1000);
@@ -246,27 +186,4 @@ fn a_thread_takes_over_what_is_left_of_spans_of_one_that_has_ended() {
         }
         assert_eq!(malloc.statistics().used_blocks, 0);
     });
-}
-
-#[test]
-fn a_unit_that_leads_elsewhere_than_to_its_object_is_named() {
-    let said = said_after(|malloc, span| {
-        let object = malloc.allocate(3 * UNIT).expose_provenance();
-        let rest = malloc.central.map.span_at(object + UNIT);
-        // Into a unit that is free.
-        rest.summary.set(u64::from(unit_of(object)) + 40);
-        assert!(span.owner.get().is_some());
-    });
-    assert!(matches!(said, Some(BrokenMalloc::Unit(_))), "{said:?}");
-}
-
-#[test]
-fn a_span_in_the_list_of_another_class_is_named() {
-    let said = said_after(|_, span| {
-        let heap = span.owner.get().expect("a span has an owner");
-        let other = Class::of(2000).expect("there is a class for it");
-        assert_eq!(heap.first(other).get(), 0);
-        heap.first(other).set(span.unit.get());
-    });
-    assert!(matches!(said, Some(BrokenMalloc::List(_))), "{said:?}");
 }

@@ -64,6 +64,10 @@ fn every_broken_condition_of_a_unit_is_named() {
         "Unit",
         &[
             |malloc, span| {
+                let free = &arena(malloc).free;
+                free.set(free.get() | 1 << (span.unit.get() % 64));
+            },
+            |malloc, span| {
                 let free = malloc.central.map.span_at(arena(malloc).unit_base(63));
                 free.owner.set(Some(heap(span)));
             },
@@ -100,6 +104,9 @@ fn every_broken_condition_of_a_count_is_named() {
             |malloc, _| malloc.central.pool.dirty.set(1),
         ],
     );
+    // A total is named without an address.
+    let said = said_after(|malloc, _| arena(malloc).dirty.set(1 << 63));
+    assert_eq!(said, Some(BrokenMalloc::Count(0)));
 }
 
 #[test]
@@ -112,6 +119,7 @@ fn every_broken_condition_of_the_words_is_named() {
             |_, span| span.limit.set(span.limit.get() + 1),
             |_, span| span.free.set(1),
             |_, span| span.summary.set(1),
+            |_, span| span.summary.set(1 << 5),
             |_, span| span.summary.set(1 << 63),
             |malloc, span| {
                 words(malloc).free(span.unit.get(), 0).set(1);
@@ -142,6 +150,12 @@ fn every_broken_condition_of_a_list_is_named() {
     are_named(
         "List",
         &[
+            |malloc, span| ThreadHeap::new(&malloc.central, heap(span)).unlist(span),
+            |_, span| {
+                let other = Class::of(2000).expect("there is a class for it");
+                assert_eq!(heap(span).first(other).get(), 0);
+                heap(span).first(other).set(span.unit.get());
+            },
             |_, span| span.owner.set(None),
             |_, span| span.carved.set(1024),
             |_, span| span.prev.set(7),
@@ -163,6 +177,10 @@ fn every_broken_condition_of_a_kept_block_is_named() {
     are_named(
         "Kept",
         &[
+            |_, span| {
+                let other = Class::of(1000).expect("there is a class for it");
+                assert!(heap(span).cache.bins.push(other.number(), span.base()));
+            },
             |_, span| {
                 let inside = span.base() + 8;
                 assert!(heap(span).cache.bins.push(class().number(), inside));

@@ -7,21 +7,9 @@ use std::{
 };
 
 use super::super::{CurrentHeap, Heap, Linux, Malloc};
-use super::{OfThread, Parts, with_new};
+use super::{OfThread, Parts, allocate, free, with_new};
 
 type Tested = &'static Malloc<Parts>;
-
-/// Frees a block, which reaches other threads as a number.
-fn free(malloc: Tested, block: usize) {
-    // SAFETY: it came from there, and nobody uses it any more.
-    unsafe { malloc.free(core::ptr::with_exposed_provenance_mut(block)) };
-}
-
-fn allocate(malloc: Tested, size: usize) -> usize {
-    let block = malloc.allocate(size);
-    assert!(!block.is_null());
-    block.expose_provenance()
-}
 
 #[test]
 fn a_thread_that_ends_keeps_nothing_of_what_others_have_to_get() {

@@ -3,31 +3,16 @@
 use std::thread;
 
 use super::super::{
-    Batched, Config, Heap, Inlined, Linux, Malloc, PageSource, Secure, Zone,
+    Heap, Linux, Malloc, PageSource, Secure, Zone,
     class::{CLASSES, Class},
     thread::{exchange::Exchange, heap::State, thread_heap::ThreadHeap},
 };
-use super::{OfThread, with_new};
+use super::{OfThread, Parts, free, with_new};
 use crate::malloc::CurrentHeap;
 use crate::sync::atomic::Ordering;
 
-/// The type with all caches of a heap, also that of delayed blocks.
-struct Parts;
-
-impl Config for Parts {
-    type Source = Linux;
-    type Current = OfThread;
-    type Hardening = Secure;
-    type Gate = Inlined;
-    type Tier = Batched;
-}
-
-type Tested = &'static Malloc<Parts>;
-
-fn free(malloc: Tested, block: usize) {
-    // SAFETY: it came from there, and nobody uses it any more.
-    unsafe { malloc.free(core::ptr::with_exposed_provenance_mut(block)) };
-}
+/// An allocator with all caches of a heap, also that of delayed blocks.
+type Tested = &'static Malloc<Parts<Linux, Secure>>;
 
 /// The heap of a thread that was in the middle of everything, and two blocks that it had.
 fn in_the_middle(malloc: Tested, theirs: usize) -> (&'static Heap, [usize; 2]) {

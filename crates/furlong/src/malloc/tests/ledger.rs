@@ -2,80 +2,13 @@
 //! byte. A change that is meant to alter how much is kept or given back must alter these figures
 //! and say why. In any other change a new figure is a mistake that no block shows.
 
-use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use core::ptr::NonNull;
+use core::ptr;
 use std::thread;
 
-use super::super::{
-    Batched, Checked, Config, Hardening, Inlined, Linux, Malloc, Misuse, NoHardening, PageSource,
-};
-use super::{OfThread, with_new};
-
-/// Linux, with a clock that the test sets, and a count of all bytes given back and moved.
-#[derive(Default)]
-struct Asked {
-    now: AtomicU64,
-    unmapped: AtomicUsize,
-    purged: AtomicUsize,
-    resized: AtomicUsize,
-}
-
-fn add(counter: &AtomicUsize, more: usize) {
-    counter.fetch_add(more, Ordering::SeqCst);
-}
-
-// SAFETY: all memory is Linux's.
-unsafe impl PageSource for Asked {
-    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
-        Linux.map(len, align)
-    }
-
-    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
-        add(&self.unmapped, len);
-        // SAFETY: the caller's promise.
-        unsafe { Linux.unmap(start, len) };
-    }
-
-    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
-        add(&self.purged, len);
-        // SAFETY: the caller's promise.
-        unsafe { Linux.purge(start, len) }
-    }
-
-    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
-        add(&self.resized, len);
-        // SAFETY: the caller's promise.
-        unsafe { Linux.relocate(from, len, to) }
-    }
-
-    fn returns_arenas(&self) -> bool {
-        true
-    }
-
-    fn now_ms(&self) -> u64 {
-        self.now.load(Ordering::SeqCst)
-    }
-
-    fn random(&self) -> u64 {
-        0x9e37_79b9_7f4a_7c15
-    }
-
-    fn stop(&self, misuse: Misuse, address: usize) -> ! {
-        panic!("the program was stopped: {misuse}: {address:#x}")
-    }
-}
-
-struct Parts<H>(core::marker::PhantomData<H>);
-
-impl<H: Hardening + 'static> Config for Parts<H> {
-    type Source = Asked;
-    type Current = OfThread;
-    type Hardening = H;
-    type Gate = Inlined;
-    type Tier = Batched;
-}
-
-type Tested<H> = &'static Malloc<Parts<H>>;
+use super::super::{Checked, Hardening, NoHardening};
+use super::source::{Call, Source};
+use super::{Sourced as Tested, with_new};
+use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// Pseudo-random numbers below `end`.
 fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
@@ -130,11 +63,15 @@ impl Ledger {
 
 /// Allocates, resizes and frees blocks, now and then in another thread; time passes.
 fn ledger<H: Hardening + 'static>(steps: usize) -> Ledger {
-    with_new(Asked::default(), move |malloc: Tested<H>| {
+    let source = Source {
+        moves: AtomicBool::new(true),
+        ..Source::default()
+    };
+    with_new(source, move |malloc: Tested<H>| {
         let mut below = numbers(1);
         let mut places = [0_usize; 700];
         let mut ledger = Ledger::default();
-        let block = |at: usize| core::ptr::with_exposed_provenance_mut::<u8>(at);
+        let block = |at: usize| ptr::with_exposed_provenance_mut::<u8>(at);
         for step in 1..=steps {
             let place = below(places.len());
             let size = size(&mut below);
@@ -187,11 +124,10 @@ fn ledger<H: Hardening + 'static>(steps: usize) -> Ledger {
         ledger.note(malloc);
         malloc.check().expect("nothing is broken");
         assert_eq!(malloc.statistics().used_blocks, 0);
-        let count = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
         let source = malloc.source();
-        ledger.unmapped = count(&source.unmapped);
-        ledger.purged = count(&source.purged);
-        ledger.resized = count(&source.resized);
+        ledger.unmapped = source.bytes(Call::Unmap);
+        ledger.purged = source.bytes(Call::Purge);
+        ledger.resized = source.bytes(Call::Relocate);
         ledger
     })
 }

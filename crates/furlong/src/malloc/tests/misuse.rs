@@ -2,84 +2,20 @@
 //! refused. `tests/malloc_misuse.rs` has what a program does by mistake; here records and secrets
 //! are in reach.
 
-use core::ptr::{self, NonNull};
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    thread,
-};
+use core::ptr;
+use std::thread;
 
 use super::super::{
-    Batched, Checked, Config, CurrentHeap, Hardening, Inlined, Linux, Malloc, Misuse, NoHardening,
-    PageSource, Secure,
+    Checked, CurrentHeap, Hardening, Misuse, NoHardening, Secure,
     central::{
         large::{LARGE_MAX, SIZE_MAX},
         seal::Seals,
     },
     thread::thread_heap::ThreadHeap,
 };
-use super::{OfThread, with_new};
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-/// Linux with counts; a stop unwinds with its reason. It can keep the contents of purged memory.
-#[derive(Default)]
-struct Told {
-    keeps: AtomicBool,
-    maps: AtomicUsize,
-    refused: AtomicUsize,
-}
-
-// SAFETY: all memory is Linux's.
-unsafe impl PageSource for Told {
-    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
-        self.maps.fetch_add(1, Ordering::SeqCst);
-        Linux.map(len, align)
-    }
-
-    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { Linux.unmap(start, len) };
-    }
-
-    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
-        // SAFETY: the caller's promise.
-        !self.keeps.load(Ordering::SeqCst) && unsafe { Linux.purge(start, len) }
-    }
-
-    fn random(&self) -> u64 {
-        0x9e37_79b9_7f4a_7c15
-    }
-
-    fn refused(&self) {
-        self.refused.fetch_add(1, Ordering::SeqCst);
-    }
-
-    fn stop(&self, misuse: Misuse, address: usize) -> ! {
-        resume_unwind(Box::new((misuse, address)))
-    }
-}
-
-struct Parts<H>(H);
-
-impl<H: Hardening> Config for Parts<H> {
-    type Source = Told;
-    type Current = OfThread;
-    type Hardening = H;
-    type Gate = Inlined;
-    type Tier = Batched;
-}
-
-type Tested<H> = &'static Malloc<Parts<H>>;
-
-fn allocate<H: Hardening>(malloc: Tested<H>, size: usize) -> usize {
-    let block = malloc.allocate(size);
-    assert!(!block.is_null());
-    block.expose_provenance()
-}
-
-fn free<H: Hardening>(malloc: Tested<H>, block: usize) {
-    // SAFETY: it came from there; if it is no live block, the allocator must find that.
-    unsafe { malloc.free(ptr::with_exposed_provenance_mut(block)) };
-}
+use super::source::{Call, Source};
+use super::{OfThread, Sourced as Tested, allocate, free, stopped, with_new};
+use crate::sync::atomic::Ordering;
 
 fn write(address: usize, byte: u8) {
     // SAFETY: mapped memory of an allocator that only this test uses.
@@ -91,11 +27,6 @@ fn write(address: usize, byte: u8) {
 fn free_again<H: Hardening>(malloc: Tested<H>, block: usize) {
     (0..8).for_each(|at| write(block + at, 0));
     free(malloc, block);
-}
-
-fn stopped(run: impl FnOnce()) -> Option<(Misuse, usize)> {
-    let panic = catch_unwind(AssertUnwindSafe(run)).err()?;
-    panic.downcast_ref::<(Misuse, usize)>().copied()
 }
 
 /// The sizes whose blocks are overrun: all small ones, and some of each kind.
@@ -114,7 +45,7 @@ fn sizes() -> impl Iterator<Item = usize> {
 
 #[test]
 fn a_byte_written_past_the_contents_of_a_sealed_block_is_found() {
-    with_new(Told::default(), |malloc: Tested<Secure>| {
+    with_new(Source::keeping(), |malloc: Tested<Secure>| {
         for size in sizes() {
             let block = allocate(malloc, size);
             let span = malloc.central.map.first_unit(block);
@@ -152,7 +83,7 @@ fn read(address: usize) -> u8 {
 
 #[test]
 fn a_byte_written_to_a_free_block_is_found_before_its_next_use() {
-    with_new(Told::default(), |malloc: Tested<Secure>| {
+    with_new(Source::keeping(), |malloc: Tested<Secure>| {
         let (mark, seals) = (malloc.central.pool.mark.get(), Seals(&malloc.central));
         for room in [16, 32, 112, 128, 144, 1008, 8192] {
             let block = allocate(malloc, 20_000);
@@ -178,7 +109,7 @@ fn a_byte_written_to_a_free_block_is_found_before_its_next_use() {
 #[test]
 fn a_byte_written_to_a_free_block_is_found_by_every_way_to_take_it_again() {
     for (size, align) in [(100, 16), (100, 64), (20_000, 16), (40_000, 4096)] {
-        with_new(Told::default(), move |malloc: Tested<Secure>| {
+        with_new(Source::keeping(), move |malloc: Tested<Secure>| {
             let take = || malloc.allocate_aligned(size, align).expose_provenance();
             let (keeps_the_span, block) = (take(), take());
             free(malloc, block);
@@ -194,7 +125,7 @@ fn a_byte_written_to_a_free_block_is_found_by_every_way_to_take_it_again() {
 
 #[test]
 fn new_blocks_do_not_come_in_the_order_of_their_addresses() {
-    with_new(Told::default(), |malloc: Tested<Secure>| {
+    with_new(Source::keeping(), |malloc: Tested<Secure>| {
         let blocks: Vec<usize> = (0..400).map(|_| allocate(malloc, 40)).collect();
         let follows = |pair: &&[usize]| pair[1] == pair[0] + 48;
         let following = blocks.windows(2).filter(follows).count();
@@ -206,7 +137,7 @@ fn new_blocks_do_not_come_in_the_order_of_their_addresses() {
 
 #[test]
 fn units_written_to_after_they_were_freed_are_found_or_zeroed() {
-    with_new(Told::default(), |malloc: Tested<Secure>| {
+    with_new(Source::keeping(), |malloc: Tested<Secure>| {
         for size in [200_000, LARGE_MAX - 8] {
             let object = allocate(malloc, size);
             free(malloc, object);
@@ -215,8 +146,8 @@ fn units_written_to_after_they_were_freed_are_found_or_zeroed() {
             assert_eq!(again, Some((Misuse::WrittenAfterFree, object)));
         }
     });
-    with_new(Told::default(), |malloc: Tested<Secure>| {
-        malloc.source().keeps.store(true, Ordering::SeqCst);
+    with_new(Source::keeping(), |malloc: Tested<Secure>| {
+        malloc.source().purges.store(false, Ordering::SeqCst);
         let object = allocate(malloc, 200_000);
         (0..200_000).for_each(|at| write(object + at, 7));
         free(malloc, object);
@@ -232,7 +163,7 @@ fn units_written_to_after_they_were_freed_are_found_or_zeroed() {
 #[test]
 fn a_block_that_another_thread_frees_again_is_named_by_its_owner() {
     for number in [0, 1, 63, 64, 70] {
-        let said = with_new(Told::default(), move |malloc: Tested<Checked>| {
+        let said = with_new(Source::keeping(), move |malloc: Tested<Checked>| {
             let blocks: Vec<usize> = (0..100).map(|_| allocate(malloc, 512)).collect();
             let block = blocks[number];
             free(malloc, block);
@@ -256,7 +187,7 @@ fn a_block_that_another_thread_frees_again_is_named_by_its_owner() {
 #[test]
 fn a_block_of_another_heap_that_is_freed_twice_is_named_at_once() {
     for number in [0, 1, 63, 64, 70] {
-        with_new(Told::default(), move |malloc: Tested<Checked>| {
+        with_new(Source::keeping(), move |malloc: Tested<Checked>| {
             let blocks: Vec<usize> = (0..100).map(|_| allocate(malloc, 512)).collect();
             let block = blocks[number];
             let other = move || {
@@ -273,7 +204,7 @@ fn a_block_of_another_heap_that_is_freed_twice_is_named_at_once() {
 /// One of several heaps keeps the block; the others have never seen it.
 #[test]
 fn a_block_that_a_heap_keeps_is_not_freed_again_by_any_thread() {
-    with_new(Told::default(), |malloc: Tested<Checked>| {
+    with_new(Source::keeping(), |malloc: Tested<Checked>| {
         let block = allocate(malloc, 512);
         let other = move || {
             free(malloc, allocate(malloc, 512));
@@ -294,7 +225,7 @@ fn a_block_that_was_never_handed_out_is_named_when_its_stack_is_emptied() {
         .map(|at| [(at, false), (at, true)])
         .concat()
     {
-        with_new(Told::default(), move |malloc: Tested<NoHardening>| {
+        with_new(Source::keeping(), move |malloc: Tested<NoHardening>| {
             let block = allocate(malloc, 64);
             let span = malloc.central.map.span_at(block);
             assert_eq!(span.carved.get(), 31);
@@ -320,7 +251,7 @@ fn a_pointer_into_a_block_or_the_same_twice_is_named_when_its_stack_is_emptied()
         (false, vec![64, 64], Misuse::DoubleFree),
         (true, vec![64, 64], Misuse::DoubleFree),
     ] {
-        with_new(Told::default(), move |malloc: Tested<NoHardening>| {
+        with_new(Source::keeping(), move |malloc: Tested<NoHardening>| {
             let blocks = [(); 3].map(|()| allocate(malloc, 64));
             let said = stopped(|| {
                 if with_others {
@@ -339,7 +270,7 @@ fn a_pointer_into_a_block_or_the_same_twice_is_named_when_its_stack_is_emptied()
 #[test]
 fn a_thread_that_is_stopped_while_it_posts_was_posting() {
     for with_heap in [true, false] {
-        with_new(Told::default(), move |malloc: Tested<Checked>| {
+        with_new(Source::keeping(), move |malloc: Tested<Checked>| {
             let blocks = [(); 2].map(|()| allocate(malloc, 512));
             let other = move || {
                 if with_heap {
@@ -375,9 +306,8 @@ type Ask = (&'static str, Box<dyn Fn() -> *mut u8>, bool);
 
 #[test]
 fn a_request_that_no_memory_could_hold_is_refused_without_a_call_for_memory() {
-    with_new(Told::default(), |malloc: Tested<Checked>| {
+    with_new(Source::keeping(), |malloc: Tested<Checked>| {
         let block = malloc.allocate(3 << 20);
-        let count = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
         let source = malloc.source();
         let of_size = |size: usize, align| malloc.allocate_aligned(size, align);
         let mut asks: Vec<Ask> = vec![
@@ -402,10 +332,10 @@ fn a_request_that_no_memory_could_hold_is_refused_without_a_call_for_memory() {
         asks.push(("longer", Box::new(move || resize(SIZE_MAX)), true));
         asks.push(("too long", Box::new(move || resize(SIZE_MAX + 1)), false));
         for (what, ask, calls) in asks {
-            let before = (count(&source.refused), count(&source.maps));
+            let before = (source.calls(Call::Refused), source.calls(Call::Map));
             assert!(ask().is_null(), "{what}");
-            assert_eq!(count(&source.refused), before.0 + 1, "{what}");
-            assert_eq!(count(&source.maps) > before.1, calls, "{what}");
+            assert_eq!(source.calls(Call::Refused), before.0 + 1, "{what}");
+            assert_eq!(source.calls(Call::Map) > before.1, calls, "{what}");
         }
         free(malloc, block.expose_provenance());
         assert_eq!(malloc.statistics().used_blocks, 0);

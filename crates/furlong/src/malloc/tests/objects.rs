@@ -1,123 +1,34 @@
 //! Large and huge objects: in place, elsewhere, in a mapping that was kept, and in memory that was
 //! kept for others.
 
-use core::ptr::{self, NonNull};
+use core::ptr;
 
 use super::super::{
-    Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource,
     central::{
         arena::ARENA,
         large::{LARGE_MAX, SIZE_MAX},
     },
     class::UNIT,
 };
-use super::{OfThread, with_new};
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use super::{Sourced as Tested, free, source::Source, with_new};
+use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// Linux with a budget of address space, and a count of each kind of call. It can refuse to resize
-/// and to move.
-struct Counted {
-    left: AtomicUsize,
-    resizes: AtomicBool,
-    moves: AtomicBool,
-    calls: [AtomicUsize; 3],
-}
-
-impl Default for Counted {
-    fn default() -> Self {
-        Self {
-            left: AtomicUsize::new(usize::MAX / 2),
-            resizes: AtomicBool::new(true),
-            moves: AtomicBool::new(true),
-            calls: Default::default(),
-        }
+/// A source that can resize and move mappings.
+fn able() -> Source {
+    Source {
+        resizes: AtomicBool::new(true),
+        moves: AtomicBool::new(true),
+        ..Source::default()
     }
 }
-
-impl Counted {
-    fn note(&self, call: usize) {
-        self.calls[call].fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// The calls of map, resize and relocate since the last call of this.
-    fn calls(&self) -> [usize; 3] {
-        [0, 1, 2].map(|call| self.calls[call].swap(0, Ordering::SeqCst))
-    }
-}
-
-// SAFETY: all memory is Linux's.
-unsafe impl PageSource for Counted {
-    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
-        self.note(0);
-        let take = |left: usize| left.checked_sub(len);
-        let taken = self
-            .left
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take);
-        taken.ok()?;
-        Linux.map(len, align)
-    }
-
-    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
-        self.left.fetch_add(len, Ordering::SeqCst);
-        // SAFETY: the caller's promise.
-        unsafe { Linux.unmap(start, len) };
-    }
-
-    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { Linux.purge(start, len) }
-    }
-
-    unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
-        self.note(1);
-        // SAFETY: the caller's promise.
-        self.resizes.load(Ordering::SeqCst) && unsafe { Linux.resize(start, old, new) }
-    }
-
-    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
-        self.note(2);
-        // SAFETY: the caller's promise.
-        self.moves.load(Ordering::SeqCst) && unsafe { Linux.relocate(from, len, to) }
-    }
-
-    fn returns_arenas(&self) -> bool {
-        true
-    }
-
-    fn random(&self) -> u64 {
-        4
-    }
-
-    fn stop(&self, misuse: Misuse, address: usize) -> ! {
-        panic!("the program was stopped: {misuse}: {address:#x}")
-    }
-}
-
-struct Parts;
-
-impl Config for Parts {
-    type Source = Counted;
-    type Current = OfThread;
-    type Hardening = Checked;
-    type Gate = Inlined;
-    type Tier = Batched;
-}
-
-type Tested = &'static Malloc<Parts>;
 
 const MIB: usize = 1 << 20;
 
 fn allocate(malloc: Tested, size: usize) -> usize {
-    let block = malloc.allocate(size);
-    assert!(!block.is_null());
+    let block = super::allocate(malloc, size);
     // SAFETY: a block of this size.
-    unsafe { block.write_bytes(7, size) };
-    block.expose_provenance()
-}
-
-fn free(malloc: Tested, block: usize) {
-    // SAFETY: it came from there, and nobody uses it any more.
-    unsafe { malloc.free(ptr::with_exposed_provenance_mut(block)) };
+    unsafe { ptr::with_exposed_provenance_mut::<u8>(block).write_bytes(7, size) };
+    block
 }
 
 /// Resizes an object, and checks its contents.
@@ -157,7 +68,7 @@ fn a_large_object_is_resized_in_place_as_long_as_it_has_room_and_no_class_fits()
         (units(16), LARGE_MAX + 1, false),
         (LARGE_MAX, UNIT + 1, true),
     ] {
-        with_new(Counted::default(), move |malloc: Tested| {
+        with_new(able(), move |malloc: Tested| {
             let object = allocate(malloc, size);
             let resized = resize(malloc, (object, size), new);
             assert_eq!(resized == object, in_place, "{size} to {new}");
@@ -176,7 +87,7 @@ fn a_large_object_is_resized_in_place_as_long_as_it_has_room_and_no_class_fits()
 
 #[test]
 fn an_object_of_one_aligned_unit_is_resized_by_copying_or_in_place() {
-    with_new(Counted::default(), |malloc: Tested| {
+    with_new(able(), |malloc: Tested| {
         let block = malloc.allocate_aligned(1, 2 * UNIT).expose_provenance();
         // SAFETY: a live block of a unit.
         unsafe { ptr::with_exposed_provenance_mut::<u8>(block).write_bytes(7, UNIT) };
@@ -189,18 +100,22 @@ fn an_object_of_one_aligned_unit_is_resized_by_copying_or_in_place() {
 
 #[test]
 fn a_huge_object_is_resized_where_it_is_if_the_system_can() {
-    with_new(Counted::default(), |malloc: Tested| {
+    with_new(able(), |malloc: Tested| {
         let mut object = allocate(malloc, 16 * MIB);
-        assert_eq!(malloc.source().calls()[0], 2, "records, and the object");
+        assert_eq!(
+            malloc.source().take_calls()[0],
+            2,
+            "records, and the object"
+        );
         assert_eq!(used(malloc), [1, 16 * MIB, 1, 16 * MIB]);
         // Shorter by more than half, but still huge: pages are cut off.
         let shorter = resize(malloc, (object, 16 * MIB), 5 * MIB + 1);
-        assert_eq!((shorter, malloc.source().calls()), (object, [0, 1, 0]));
+        assert_eq!((shorter, malloc.source().take_calls()), (object, [0, 1, 0]));
         assert_eq!(used(malloc), [1, 5 * MIB + 4096, 1, 5 * MIB + 4096]);
         // To the largest that is no huge object: by copying.
         object = resize(malloc, (shorter, 5 * MIB + 1), LARGE_MAX);
         assert_ne!(object, shorter);
-        assert_eq!(malloc.source().calls()[1..], [0, 0]);
+        assert_eq!(malloc.source().take_calls()[1..], [0, 0]);
         assert_eq!(used(malloc), [0, 0, 1, LARGE_MAX]);
         free(malloc, object);
     });
@@ -208,15 +123,15 @@ fn a_huge_object_is_resized_where_it_is_if_the_system_can() {
 
 #[test]
 fn the_system_is_asked_to_lengthen_a_huge_object_up_to_the_largest_size() {
-    with_new(Counted::default(), |malloc: Tested| {
+    with_new(able(), |malloc: Tested| {
         let object = allocate(malloc, 3 * MIB);
         for (size, asked) in [(SIZE_MAX, 1), (SIZE_MAX + 1, 0)] {
-            malloc.source().calls();
+            malloc.source().take_calls();
             // SAFETY: a live block, which stays, since no system has this much memory.
             let longer =
                 unsafe { malloc.resize(ptr::with_exposed_provenance_mut(object), size, 16) };
             assert!(longer.is_null());
-            assert_eq!(malloc.source().calls()[1], asked, "{size}");
+            assert_eq!(malloc.source().take_calls()[1], asked, "{size}");
             assert_eq!(used(malloc), [1, 3 * MIB, 1, 3 * MIB]);
         }
         free(malloc, object);
@@ -226,7 +141,7 @@ fn the_system_is_asked_to_lengthen_a_huge_object_up_to_the_largest_size() {
 #[test]
 fn a_huge_object_moves_without_copying_if_the_system_can_and_is_copied_if_not() {
     for (moves, shrinks) in [(true, false), (false, false), (true, true)] {
-        with_new(Counted::default(), move |malloc: Tested| {
+        with_new(able(), move |malloc: Tested| {
             let source = malloc.source();
             source.resizes.store(false, Ordering::SeqCst);
             source.moves.store(moves, Ordering::SeqCst);
@@ -236,10 +151,10 @@ fn a_huge_object_moves_without_copying_if_the_system_can_and_is_copied_if_not() 
                 (3 * MIB, 9 * MIB)
             };
             let object = allocate(malloc, size);
-            source.calls();
+            source.take_calls();
             let moved = resize(malloc, (object, size), new);
             // A mapping is never moved to a shorter one.
-            assert_eq!(source.calls()[1..], [1, usize::from(!shrinks)]);
+            assert_eq!(source.take_calls()[1..], [1, usize::from(!shrinks)]);
             assert!(moved != object || shrinks);
             assert_eq!(used(malloc), [1, new, 1, new]);
             malloc.check().expect("nothing is broken");
@@ -263,17 +178,17 @@ fn a_kept_mapping_serves_objects_of_other_lengths() {
         (size + 4096, false, true, [1, 1, 1], size + 4096),
         (size + 4096, false, false, [2, 1, 1], size + 4096),
     ] {
-        with_new(Counted::default(), move |malloc: Tested| {
+        with_new(able(), move |malloc: Tested| {
             let source = malloc.source();
             let live = allocate(malloc, 40 * MIB);
             free(malloc, allocate(malloc, size));
             assert_eq!(malloc.central.pool.mappings.bytes(), size);
             source.resizes.store(resizes, Ordering::SeqCst);
             source.moves.store(moves, Ordering::SeqCst);
-            source.calls();
+            source.take_calls();
             let left = source.left.load(Ordering::SeqCst);
             let zeros = malloc.allocate_zeroed(new, 16);
-            assert_eq!(source.calls(), calls, "{new}");
+            assert_eq!(source.take_calls(), calls, "{new}");
             // SAFETY: a new object of this size.
             let bytes = unsafe { core::slice::from_raw_parts(zeros, new) };
             assert!(bytes.iter().all(|byte| *byte == 0));
@@ -292,7 +207,7 @@ fn a_kept_mapping_serves_objects_of_other_lengths() {
 /// Memory that arenas keep is given back for an object that would not fit beside it.
 #[test]
 fn kept_arenas_are_given_back_for_what_needs_their_memory() {
-    with_new(Counted::default(), |malloc: Tested| {
+    with_new(able(), |malloc: Tested| {
         let objects: Vec<usize> = (0..20).map(|_| allocate(malloc, MIB)).collect();
         let left = &malloc.source().left;
         left.store(5 * MIB, Ordering::SeqCst);
@@ -311,7 +226,7 @@ fn kept_arenas_are_given_back_for_what_needs_their_memory() {
 /// A mapping that is kept is given back for an arena that would not fit beside it.
 #[test]
 fn kept_mappings_are_given_back_for_what_needs_their_memory() {
-    with_new(Counted::default(), |malloc: Tested| {
+    with_new(able(), |malloc: Tested| {
         let live = allocate(malloc, 80 * MIB);
         free(malloc, allocate(malloc, 5 * MIB));
         assert_eq!(malloc.central.pool.mappings.bytes(), 5 * MIB);
@@ -325,7 +240,7 @@ fn kept_mappings_are_given_back_for_what_needs_their_memory() {
 
 #[test]
 fn full_arenas_are_not_searched_again() {
-    with_new(Counted::default(), |malloc: Tested| {
+    with_new(able(), |malloc: Tested| {
         let pool = &malloc.central.pool;
         let hint = || pool.hint.get().map(|arena| arena.order.get());
         assert_eq!(hint(), None);
@@ -359,7 +274,7 @@ fn what_a_refused_request_has_mapped_is_given_back() {
     let records = (1 << 20) + (32 << 10);
     for (size, needs) in [(MIB, UNIT + ARENA + records), (3 * MIB, 3 * MIB + records)] {
         for left in [0, UNIT, 3 * MIB, UNIT + ARENA, needs - 4096, needs] {
-            with_new(Counted::default(), move |malloc: Tested| {
+            with_new(able(), move |malloc: Tested| {
                 malloc.source().left.store(left, Ordering::SeqCst);
                 let object = malloc.allocate(size);
                 assert_eq!(object.is_null(), left < needs, "{size} of {left}");
@@ -376,7 +291,7 @@ fn what_a_refused_request_has_mapped_is_given_back() {
 /// A walk over arenas goes on where it was, or from the first if that arena has left.
 #[test]
 fn a_walk_over_arenas_skips_none_that_stays() {
-    with_new(Counted::default(), |malloc: Tested| {
+    with_new(able(), |malloc: Tested| {
         let pool = &malloc.central.pool;
         let objects: Vec<usize> = (0..12).map(|_| allocate(malloc, MIB)).collect();
         let arenas: Vec<_> = pool.arenas().collect();

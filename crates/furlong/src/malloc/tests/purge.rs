@@ -1,84 +1,19 @@
 //! Memory that goes back to the system after a delay, by a clock that the tests set.
 
-use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use core::ptr::NonNull;
-use std::{sync::Mutex, thread};
+use crate::sync::atomic::Ordering;
 
-use super::super::{
-    Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, PageSource, Profile,
-    thread::thread_heap::ThreadHeap,
-};
-use super::{OfThread, with_new};
-
-/// Linux, with a clock that the test sets, and a count of the bytes given back. It can refuse to
-/// purge, and let another thread run during the next purge.
-#[derive(Default)]
-struct Clocked {
-    meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    refuses: AtomicBool,
-    now: AtomicU64,
-    purged: AtomicUsize,
-    unmapped: AtomicUsize,
-    looks: AtomicUsize,
-}
-
-// SAFETY: all memory is Linux's.
-unsafe impl PageSource for Clocked {
-    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
-        Linux.map(len, align)
-    }
-
-    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
-        self.unmapped.fetch_add(len, Ordering::SeqCst);
-        // SAFETY: the caller's promise.
-        unsafe { Linux.unmap(start, len) };
-    }
-
-    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
-        self.purged.fetch_add(len, Ordering::SeqCst);
-        let meanwhile = self.meanwhile.lock().expect("nobody panicked").take();
-        if let Some(run) = meanwhile {
-            thread::spawn(run).join().expect("what it asserts holds");
-        }
-        // SAFETY: the caller's promise.
-        !self.refuses.load(Ordering::SeqCst) && unsafe { Linux.purge(start, len) }
-    }
-
-    fn now_ms(&self) -> u64 {
-        self.looks.fetch_add(1, Ordering::SeqCst);
-        self.now.load(Ordering::SeqCst)
-    }
-
-    /// Always the same number, so that a failure can be repeated.
-    fn random(&self) -> u64 {
-        0x9e37_79b9_7f4a_7c15
-    }
-
-    fn stop(&self, misuse: Misuse, address: usize) -> ! {
-        panic!("the program was stopped: {misuse}: {address:#x}")
-    }
-}
-
-struct Parts;
-
-impl Config for Parts {
-    type Source = Clocked;
-    type Current = OfThread;
-    type Hardening = Checked;
-    type Gate = Inlined;
-    type Tier = Batched;
-}
+use super::super::{Profile, thread::thread_heap::ThreadHeap};
+use super::source::{Call, Source};
+use super::{Sourced as Tested, with_new};
 
 const MIB: usize = 1 << 20;
 
 /// More than half of the standard delay, so a round is due.
 const ROUND: u64 = 600;
 
-type Tested = &'static Malloc<Parts>;
-
 /// Runs a test with an allocator that has 30 MiB in large objects in use.
 fn with_live(run: fn(Tested)) {
-    with_new(Clocked::default(), move |malloc: Tested| {
+    with_new(Source::keeping(), move |malloc: Tested| {
         let live = allocate(malloc, 30, MIB);
         run(malloc);
         free(malloc, live);
@@ -108,8 +43,12 @@ fn pass(malloc: Tested) {
     }
 }
 
+fn dirty_and_purged(malloc: Tested) -> (usize, usize) {
+    (malloc.central.pool.dirty_bytes(), purged(malloc))
+}
+
 fn purged(malloc: Tested) -> usize {
-    malloc.source().purged.load(Ordering::SeqCst)
+    malloc.source().bytes(Call::Purge)
 }
 
 #[test]
@@ -117,10 +56,7 @@ fn what_nobody_takes_is_purged_after_the_delay() {
     with_live(|malloc| {
         pass(malloc);
         free(malloc, allocate(malloc, 3, MIB));
-        assert_eq!(
-            (malloc.central.pool.dirty_bytes(), purged(malloc)),
-            (3 * MIB, 0)
-        );
+        assert_eq!(dirty_and_purged(malloc), (3 * MIB, 0));
         pass(malloc);
         assert_eq!(purged(malloc), 0, "a round sees it for the first time");
         pass(malloc);
@@ -133,15 +69,12 @@ fn what_nobody_takes_is_purged_after_the_delay() {
 #[test]
 fn a_source_that_refuses_is_asked_once_for_what_was_freed() {
     with_live(|malloc| {
-        malloc.source().refuses.store(true, Ordering::SeqCst);
+        malloc.source().purges.store(false, Ordering::SeqCst);
         free(malloc, allocate(malloc, 3, MIB));
         malloc.trim();
         malloc.trim();
-        assert_eq!(
-            (malloc.central.pool.dirty_bytes(), purged(malloc)),
-            (3 * MIB, 3 * MIB)
-        );
-        malloc.source().refuses.store(false, Ordering::SeqCst);
+        assert_eq!(dirty_and_purged(malloc), (3 * MIB, 3 * MIB));
+        malloc.source().purges.store(true, Ordering::SeqCst);
         free(malloc, allocate(malloc, 3, MIB));
         malloc.trim();
         assert_eq!(malloc.central.pool.dirty_bytes(), 0);
@@ -151,7 +84,7 @@ fn a_source_that_refuses_is_asked_once_for_what_was_freed() {
 /// While the only free units are on their way to the system, all arenas are full for others.
 #[test]
 fn units_that_were_given_back_serve_before_those_of_later_arenas() {
-    with_new(Clocked::default(), |malloc: Tested| {
+    with_new(Source::keeping(), |malloc: Tested| {
         // Two arenas are full.
         let mut objects = allocate(malloc, 8, MIB);
         let first = objects[0].addr();
@@ -178,10 +111,7 @@ fn nothing_is_purged_before_time_passes() {
         for _ in 0..1000 {
             free(malloc, allocate(malloc, 1, 100_000));
         }
-        assert_eq!(
-            (malloc.central.pool.dirty_bytes(), purged(malloc)),
-            (3 * MIB, 0)
-        );
+        assert_eq!(dirty_and_purged(malloc), (3 * MIB, 0));
     });
 }
 
@@ -197,10 +127,7 @@ fn nothing_is_purged_by_looks_that_come_before_half_the_delay() {
             malloc.source().now.store(begin + now, Ordering::SeqCst);
             free(malloc, allocate(malloc, 1, 100_000));
         }
-        assert_eq!(
-            (malloc.central.pool.dirty_bytes(), purged(malloc)),
-            (3 * MIB, 0)
-        );
+        assert_eq!(dirty_and_purged(malloc), (3 * MIB, 0));
         pass(malloc);
         pass(malloc);
         assert!(purged(malloc) > 0);
@@ -227,10 +154,7 @@ fn what_is_taken_in_every_round_stays() {
             malloc.source().now.fetch_add(ROUND, Ordering::SeqCst);
             free(malloc, allocate(malloc, 3, MIB));
         }
-        assert_eq!(
-            (malloc.central.pool.dirty_bytes(), purged(malloc)),
-            (3 * MIB, 0)
-        );
+        assert_eq!(dirty_and_purged(malloc), (3 * MIB, 0));
     });
 }
 
@@ -283,10 +207,7 @@ fn a_thread_that_read_the_clock_before_the_last_round_begins_none() {
         pass(malloc);
         malloc.source().now.fetch_sub(1, Ordering::SeqCst);
         free(malloc, allocate(malloc, 1, 100_000));
-        assert_eq!(
-            (malloc.central.pool.dirty_bytes(), purged(malloc)),
-            (3 * MIB, 0)
-        );
+        assert_eq!(dirty_and_purged(malloc), (3 * MIB, 0));
     });
 }
 
@@ -307,7 +228,7 @@ fn what_a_heap_keeps_goes_after_the_delay() {
 fn the_mapping_of_a_huge_object_is_unmapped_after_the_delay() {
     with_live(|malloc| {
         free(malloc, allocate(malloc, 1, 3 * MIB));
-        let unmapped = || malloc.source().unmapped.load(Ordering::SeqCst);
+        let unmapped = || malloc.source().bytes(Call::Unmap);
         let before = unmapped();
         assert_eq!(malloc.central.pool.mappings.bytes(), 3 * MIB);
         (0..3).for_each(|_| pass(malloc));
@@ -320,13 +241,10 @@ fn the_mapping_of_a_huge_object_is_unmapped_after_the_delay() {
 
 #[test]
 fn a_program_with_little_memory_keeps_it() {
-    with_new(Clocked::default(), |malloc: Tested| {
+    with_new(Source::keeping(), |malloc: Tested| {
         free(malloc, allocate(malloc, 2, MIB));
         (0..5).for_each(|_| pass(malloc));
-        assert_eq!(
-            (malloc.central.pool.dirty_bytes(), purged(malloc)),
-            (2 * MIB, 0)
-        );
+        assert_eq!(dirty_and_purged(malloc), (2 * MIB, 0));
         assert!(malloc.central.pool.dirty_bytes() < Profile::STANDARD.dirty_bytes.0);
     });
 }
@@ -352,7 +270,7 @@ fn the_first_unit_of_an_arena_is_purged_after_the_delay_even_alone() {
 #[test]
 fn whole_pages_of_free_medium_blocks_are_purged() {
     for size in [10_240, 16_384, 20_480, 40_960, 65_536] {
-        with_new(Clocked::default(), move |malloc: Tested| {
+        with_new(Source::keeping(), move |malloc: Tested| {
             let blocks = allocate(malloc, 4, size);
             let first = blocks[0].addr();
             let pages = |block: usize| {
@@ -380,13 +298,13 @@ fn whole_pages_of_free_medium_blocks_are_purged() {
 #[test]
 fn the_clock_is_read_now_and_then_and_only_with_much_memory() {
     for (live, looks) in [(4, 0), (5, 3)] {
-        with_new(Clocked::default(), move |malloc: Tested| {
+        with_new(Source::keeping(), move |malloc: Tested| {
             let objects = allocate(malloc, live, MIB);
-            let before = malloc.source().looks.load(Ordering::SeqCst);
+            let before = malloc.source().calls(Call::Now);
             let own = ThreadHeap::bind(&malloc.central).expect("there is memory");
             // The first of 17 looks, or as many as are left.
             (0..3 * 17).for_each(|_| own.maintain());
-            assert_eq!(malloc.source().looks.load(Ordering::SeqCst) - before, looks);
+            assert_eq!(malloc.source().calls(Call::Now) - before, looks);
             free(malloc, objects);
         });
     }

@@ -1,92 +1,32 @@
 //! Arenas that go back to the system: with all their memory, and with the memory of their records,
 //! unless another thread may still read those.
 
-use core::ptr::NonNull;
-
 use super::super::{
-    Batched, Checked, Config, Hardening, Inlined, Linux, Malloc, Misuse, PageSource, Secure,
+    Checked, Secure,
     central::{
         arena::{ARENA, Arena, Words},
         span::{Span, Use},
     },
     thread::thread_heap::ThreadHeap,
 };
-use super::{OfThread, with_new};
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use super::source::{Call, Source};
+use super::{Sourced as Tested, with_new};
+use crate::sync::atomic::Ordering;
 
-/// Linux with larger pages, and a count of the bytes that it maps and gets back.
-struct Paged {
-    page: usize,
-    mapped: AtomicUsize,
-    unmapped: AtomicUsize,
-}
-
-impl Paged {
-    fn new(page: usize) -> Self {
-        let [mapped, unmapped] = [(); 2].map(|()| AtomicUsize::new(0));
-        Self {
-            page,
-            mapped,
-            unmapped,
-        }
+/// A source with pages of this size.
+fn paged(page: usize) -> Source {
+    Source {
+        page,
+        ..Source::default()
     }
 }
-
-// SAFETY: all memory is Linux's, and aligned to larger pages.
-unsafe impl PageSource for Paged {
-    fn page_size(&self) -> usize {
-        self.page
-    }
-
-    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
-        assert!(len.is_multiple_of(self.page) && align >= self.page);
-        self.mapped.fetch_add(len, Ordering::SeqCst);
-        Linux.map(len, align)
-    }
-
-    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
-        self.unmapped.fetch_add(len, Ordering::SeqCst);
-        // SAFETY: the caller's promise.
-        unsafe { Linux.unmap(start, len) };
-    }
-
-    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
-        assert!((start.addr().get() | len).is_multiple_of(self.page));
-        // SAFETY: the caller's promise.
-        unsafe { Linux.purge(start, len) }
-    }
-
-    fn returns_arenas(&self) -> bool {
-        true
-    }
-
-    fn random(&self) -> u64 {
-        4
-    }
-
-    fn stop(&self, misuse: Misuse, address: usize) -> ! {
-        panic!("the program was stopped: {misuse}: {address:#x}")
-    }
-}
-
-struct Parts<H>(H);
-
-impl<H: Hardening> Config for Parts<H> {
-    type Source = Paged;
-    type Current = OfThread;
-    type Hardening = H;
-    type Gate = Inlined;
-    type Tier = Batched;
-}
-
-type Tested<H> = &'static Malloc<Parts<H>>;
 
 /// The number of a unit that is neither at an end nor used.
 const MARKED: u32 = 40;
 
 /// True if the records of an arena are as before once it is unmapped. `before` is called first.
 fn keeps_records(page: usize, before: fn(Tested<Checked>, &'static Arena)) -> bool {
-    with_new(Paged::new(page), move |malloc: Tested<Checked>| {
+    with_new(paged(page), move |malloc: Tested<Checked>| {
         // SAFETY: it came from there, and nobody uses it.
         unsafe { malloc.free(malloc.allocate(100_000)) };
         let arena = malloc.central.pool.arenas().next().expect("there is one");
@@ -97,7 +37,7 @@ fn keeps_records(page: usize, before: fn(Tested<Checked>, &'static Arena)) -> bo
         assert_eq!(malloc.statistics().arena_bytes, 0);
         assert!(arena.base.get() == 0 && arena.words.get().is_none());
         let words = size_of::<Words>().next_multiple_of(page);
-        let unmapped = malloc.source().unmapped.load(Ordering::SeqCst);
+        let unmapped = malloc.source().bytes(Call::Unmap);
         assert_eq!(unmapped, ARENA + words);
         marked.quiet.get() == 7
     })
@@ -132,7 +72,7 @@ fn the_records_of_an_unmapped_arena_are_purged_unless_somebody_may_read_them() {
 /// With larger pages the records stay, and must not say that the units are guards.
 #[test]
 fn the_ends_of_an_unmapped_arena_are_guards_no_longer() {
-    with_new(Paged::new(8192), |malloc: Tested<Secure>| {
+    with_new(paged(8192), |malloc: Tested<Secure>| {
         // SAFETY: it came from there, and nobody uses it.
         unsafe { malloc.free(malloc.allocate(100_000)) };
         let arena = malloc.central.pool.arenas().next().expect("there is one");

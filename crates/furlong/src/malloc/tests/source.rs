@@ -1,0 +1,157 @@
+//! The system below the allocators of these tests: Linux, with a budget, a clock and counts. It can
+//! refuse each kind of call.
+
+use core::ptr::NonNull;
+use std::{panic::resume_unwind, sync::Mutex, thread};
+
+use super::super::{Linux, Misuse, PageSource};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// The kinds of calls that are counted.
+#[derive(Clone, Copy)]
+pub(super) enum Call {
+    Map,
+    Unmap,
+    Purge,
+    Resize,
+    Relocate,
+    Now,
+    Refused,
+}
+
+/// A source that returns arenas by default, and cannot resize or move mappings.
+pub(super) struct Source {
+    pub(super) page: usize,
+    pub(super) returns_arenas: bool,
+    /// The bytes that can still be mapped.
+    pub(super) left: AtomicUsize,
+    pub(super) purges: AtomicBool,
+    pub(super) resizes: AtomicBool,
+    pub(super) moves: AtomicBool,
+    /// The time, which the test sets.
+    pub(super) now: AtomicU64,
+    /// Runs in another thread during the next purge.
+    pub(super) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    pub(super) calls: [AtomicUsize; 7],
+    pub(super) bytes: [AtomicUsize; 7],
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self {
+            page: 4096,
+            returns_arenas: true,
+            left: AtomicUsize::new(usize::MAX / 2),
+            purges: AtomicBool::new(true),
+            resizes: AtomicBool::new(false),
+            moves: AtomicBool::new(false),
+            now: AtomicU64::new(0),
+            meanwhile: Mutex::new(None),
+            calls: Default::default(),
+            bytes: Default::default(),
+        }
+    }
+}
+
+impl Source {
+    /// A source that keeps arenas.
+    pub(super) fn keeping() -> Self {
+        Self {
+            returns_arenas: false,
+            ..Self::default()
+        }
+    }
+
+    fn note(&self, call: Call, len: usize) {
+        self.calls[call as usize].fetch_add(1, Ordering::SeqCst);
+        self.bytes[call as usize].fetch_add(len, Ordering::SeqCst);
+    }
+
+    /// The number of calls of a kind.
+    pub(super) fn calls(&self, call: Call) -> usize {
+        self.calls[call as usize].load(Ordering::SeqCst)
+    }
+
+    /// The bytes of all calls of a kind.
+    pub(super) fn bytes(&self, call: Call) -> usize {
+        self.bytes[call as usize].load(Ordering::SeqCst)
+    }
+
+    /// The calls of map, resize and relocate since the last call of this.
+    pub(super) fn take_calls(&self) -> [usize; 3] {
+        [Call::Map, Call::Resize, Call::Relocate]
+            .map(|call| self.calls[call as usize].swap(0, Ordering::SeqCst))
+    }
+}
+
+// SAFETY: all memory is Linux's, and aligned to larger pages.
+unsafe impl PageSource for Source {
+    fn page_size(&self) -> usize {
+        self.page
+    }
+
+    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
+        assert!(len.is_multiple_of(self.page) && align >= self.page);
+        self.note(Call::Map, len);
+        let take = |left: usize| left.checked_sub(len);
+        let taken = self
+            .left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take);
+        taken.ok()?;
+        Linux.map(len, align)
+    }
+
+    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
+        self.note(Call::Unmap, len);
+        self.left.fetch_add(len, Ordering::SeqCst);
+        // SAFETY: the caller's promise.
+        unsafe { Linux.unmap(start, len) };
+    }
+
+    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
+        assert!((start.addr().get() | len).is_multiple_of(self.page));
+        self.note(Call::Purge, len);
+        let meanwhile = self.meanwhile.lock().expect("nobody panicked").take();
+        if let Some(run) = meanwhile {
+            thread::spawn(run).join().expect("what it asserts holds");
+        }
+        // SAFETY: the caller's promise.
+        self.purges.load(Ordering::SeqCst) && unsafe { Linux.purge(start, len) }
+    }
+
+    fn returns_arenas(&self) -> bool {
+        self.returns_arenas
+    }
+
+    unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
+        self.note(Call::Resize, new);
+        // SAFETY: the caller's promise.
+        self.resizes.load(Ordering::SeqCst) && unsafe { Linux.resize(start, old, new) }
+    }
+
+    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
+        self.note(Call::Relocate, len);
+        // SAFETY: the caller's promise.
+        self.moves.load(Ordering::SeqCst) && unsafe { Linux.relocate(from, len, to) }
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.note(Call::Now, 0);
+        self.now.load(Ordering::SeqCst)
+    }
+
+    /// Always the same number, so that a failure can be repeated.
+    fn random(&self) -> u64 {
+        0x9e37_79b9_7f4a_7c15
+    }
+
+    fn refused(&self) {
+        self.note(Call::Refused, 0);
+    }
+
+    /// Unwinds with the reason.
+    fn stop(&self, misuse: Misuse, address: usize) -> ! {
+        eprintln!("the program was stopped: {misuse}: {address:#x}");
+        resume_unwind(Box::new((misuse, address)))
+    }
+}
