@@ -65,3 +65,15 @@ macro_rules! default_is_new {
     };
 }
 pub(crate) use default_is_new;
+
+/// Defines the setters of a builder, each named after its field.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $field:ident: $type:ty;)+) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub const fn $field(self, $field: $type) -> Self {
+            Self { $field, ..self }
+        }
+    )+};
+}
+pub(crate) use setters;

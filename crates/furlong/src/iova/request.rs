@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::addr::Iova;
+use crate::forms::setters;
 
 /// A request to a space. A driver keeps one per device as a constant and changes the size.
 ///
@@ -92,25 +93,17 @@ impl Request {
         }
     }
 
-    /// Sets the size, in bytes.
-    #[must_use]
-    pub const fn size(mut self, size: u64) -> Self {
-        self.size = size;
-        self
-    }
-
-    /// Makes data begin `offset` bytes into its first granule.
-    #[must_use]
-    pub const fn offset(mut self, offset: u64) -> Self {
-        self.offset = offset;
-        self
-    }
-
-    /// Makes the grant start at a multiple of `align` bytes, a power of two.
-    #[must_use]
-    pub const fn align(mut self, align: u64) -> Self {
-        self.align = align;
-        self
+    setters! {
+        /// Sets the size, in bytes.
+        size: u64;
+        /// Makes data begin `offset` bytes into its first granule.
+        offset: u64;
+        /// Makes the grant start at a multiple of `align` bytes, a power of two.
+        align: u64;
+        /// Sets the response if no place respects the boundary.
+        split: Split;
+        /// Sets the granules that stay free on both sides.
+        guard: Guard;
     }
 
     /// Makes the grant start at `low` or above, and its data end at `high` or below.
@@ -132,20 +125,6 @@ impl Request {
     #[must_use]
     pub const fn boundary(mut self, boundary: u64) -> Self {
         self.boundary = Some(boundary);
-        self
-    }
-
-    /// Sets the response if no place respects the boundary.
-    #[must_use]
-    pub const fn split(mut self, split: Split) -> Self {
-        self.split = split;
-        self
-    }
-
-    /// Sets the granules that stay free on both sides.
-    #[must_use]
-    pub const fn guard(mut self, guard: Guard) -> Self {
-        self.guard = guard;
         self
     }
 }

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::error::messages;
-use crate::forms::default_is_new;
+use crate::forms::{default_is_new, setters};
 
 use crate::addr::{Address, Iova};
 use crate::bounce::slot::SLOT;
@@ -49,34 +49,15 @@ impl Limits {
         }
     }
 
-    /// Sets the last address.
-    #[must_use]
-    pub const fn reach(self, reach: Iova) -> Self {
-        Self { reach, ..self }
-    }
-
-    /// Sets the low address bits that are kept.
-    #[must_use]
-    pub const fn min_align_mask(self, min_align_mask: u64) -> Self {
-        Self {
-            min_align_mask,
-            ..self
-        }
-    }
-
-    /// Sets the alignment of runs, less one.
-    #[must_use]
-    pub const fn align_mask(self, align_mask: u64) -> Self {
-        Self { align_mask, ..self }
-    }
-
-    /// Sets the boundary of runs, less one.
-    #[must_use]
-    pub const fn boundary_mask(self, boundary_mask: u64) -> Self {
-        Self {
-            boundary_mask,
-            ..self
-        }
+    setters! {
+        /// Sets the last address.
+        reach: Iova;
+        /// Sets the low address bits that are kept.
+        min_align_mask: u64;
+        /// Sets the alignment of runs, less one.
+        align_mask: u64;
+        /// Sets the boundary of runs, less one.
+        boundary_mask: u64;
     }
 
     /// Sets the most slots at a time.

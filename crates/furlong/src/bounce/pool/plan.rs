@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::error::messages;
+use crate::forms::setters;
 
 use crate::addr::Iova;
 use crate::bounce::area::contract::Shape;
@@ -94,16 +95,20 @@ impl Plan {
         }
     }
 
-    /// Sets the time of growth.
-    #[must_use]
-    pub const fn growth(self, growth: Growth) -> Self {
-        Self { growth, ..self }
-    }
-
-    /// Sets the most blocks, the first included.
-    #[must_use]
-    pub const fn blocks(self, blocks: usize) -> Self {
-        Self { blocks, ..self }
+    setters! {
+        /// Sets the time of growth.
+        growth: Growth;
+        /// Sets the most blocks, the first included.
+        blocks: usize;
+        /// Sets the most transient blocks at a time.
+        transients: usize;
+        /// Sets the most waiting maps at a time.
+        waiters: usize;
+        /// Sets the successive times that a further block must be found empty before it is given
+        /// back.
+        patience: u32;
+        /// Sets the highest address of the memory.
+        reach: Iova;
     }
 
     /// Sets the slots of further blocks; without memory they are halved, down to `min`.
@@ -114,30 +119,6 @@ impl Plan {
             block_min: min,
             ..self
         }
-    }
-
-    /// Sets the most transient blocks at a time.
-    #[must_use]
-    pub const fn transients(self, transients: usize) -> Self {
-        Self { transients, ..self }
-    }
-
-    /// Sets the most waiting maps at a time.
-    #[must_use]
-    pub const fn waiters(self, waiters: usize) -> Self {
-        Self { waiters, ..self }
-    }
-
-    /// Sets the successive times that a further block must be found empty before it is given back.
-    #[must_use]
-    pub const fn patience(self, patience: u32) -> Self {
-        Self { patience, ..self }
-    }
-
-    /// Sets the highest address of the memory.
-    #[must_use]
-    pub const fn reach(self, reach: Iova) -> Self {
-        Self { reach, ..self }
     }
 
     /// The areas of a block of `slots` slots. None is smaller than a segment of the first block.
