@@ -10,7 +10,7 @@ use crate::check::Check;
 
 /// Numbers, with the count of nodes on each side.
 #[derive(Clone, Copy, Debug)]
-struct Count;
+pub(super) struct Count;
 
 impl Augment for Count {
     type Item = u64;
@@ -52,24 +52,8 @@ fn full() -> Tree {
     tree
 }
 
-/// Result of `check` on a full tree after `harm`.
-fn broken(harm: impl FnOnce(&mut Tree)) -> Broken<NodeId> {
-    let mut tree = full();
-    harm(&mut tree);
-    tree.check().expect_err("the tree is broken")
-}
-
-#[test]
-fn restoring_a_tree_keeps_its_array() {
-    let saved = full();
-    let mut tree = saved.clone();
-    let array = core::ptr::from_ref(tree.item(id(0)));
-    tree.remove(id(3)).expect("it is linked");
-    tree.clone_from(&saved);
-    assert_eq!(core::ptr::from_ref(tree.item(id(0))), array);
-    assert_eq!(tree.check(), Ok(()));
-    assert!(tree.iter().eq(saved.iter()));
-}
+/// Harm to a full tree, the error of `check`, and the beginning of its text.
+type Harm = (fn(&mut Tree), Broken<NodeId>, &'static str);
 
 #[test]
 fn a_byte_of_ranks_is_not_loaded_as_four() {
@@ -77,76 +61,63 @@ fn a_byte_of_ranks_is_not_loaded_as_four() {
 }
 
 #[test]
-fn a_root_with_a_parent_is_named() {
-    let found = broken(|tree| {
+fn every_broken_invariant_is_named() {
+    fn place(tree: &mut Tree, node: usize, (parent, side): (usize, Side)) {
         tree.nodes
-            .set_place(id(3), Some((id(7), Side::Left)), INTERNAL);
-    });
-    assert_eq!(found, Broken::RootHasParent(id(3)));
-    assert!(found.to_string().starts_with("I1"));
-}
-
-#[test]
-fn a_child_with_another_parent_is_named() {
-    let found = broken(|tree| {
-        tree.nodes
-            .set_place(id(0), Some((id(5), Side::Left)), INTERNAL);
-    });
-    assert_eq!(found, Broken::Parent(id(1)));
-    assert!(found.to_string().starts_with("I2"));
-}
-
-#[test]
-fn a_child_that_mistakes_its_side_is_named() {
-    let found = broken(|tree| {
-        tree.nodes
-            .set_place(id(0), Some((id(1), Side::Right)), INTERNAL);
-    });
-    assert_eq!(found, Broken::Parent(id(1)));
-}
-
-#[test]
-fn keys_out_of_order_are_named() {
-    let found = broken(|tree| *tree.nodes.item_mut(id(2)) = 9);
-    assert_eq!(found, Broken::Order(id(3)));
-    assert!(found.to_string().starts_with("I3"));
-}
-
-#[test]
-fn equal_keys_are_named() {
-    let found = broken(|tree| *tree.nodes.item_mut(id(2)) = 1);
-    assert_eq!(found, Broken::Order(id(2)));
-}
-
-#[test]
-fn ranks_that_do_not_add_up_are_named() {
-    let found = broken(|tree| {
-        tree.nodes
-            .set_ranks(id(1), Ranks::on(Side::Left, true), INTERNAL);
-    });
-    assert_eq!(found, Broken::Rank(id(1)));
-    assert!(found.to_string().starts_with("I4"));
-}
-
-#[test]
-fn a_leaf_of_rank_one_is_named() {
-    let found = broken(|tree| tree.nodes.set_ranks(id(4), Ranks::LONG, INTERNAL));
-    assert_eq!(found, Broken::Leaf(id(4)));
-    assert!(found.to_string().starts_with("I5"));
-}
-
-#[test]
-fn a_half_out_of_date_is_named() {
-    let found = broken(|tree| tree.nodes.set_half(id(3), Side::Left, 2, INTERNAL));
-    assert_eq!(found, Broken::Half(id(3), Side::Left));
-    assert!(found.to_string().starts_with("I6"));
-}
-
-#[test]
-fn a_wrong_length_is_named() {
-    let found = broken(|tree| tree.head.len = 8);
-    assert_eq!(found, Broken::Length(7));
-    assert!(found.to_string().starts_with("I7"));
+            .set_place(id(node), Some((id(parent), side)), INTERNAL);
+    }
+    let harms: [Harm; 9] = [
+        (
+            |tree| place(tree, 3, (7, Side::Left)),
+            Broken::RootHasParent(id(3)),
+            "I1",
+        ),
+        (
+            |tree| place(tree, 0, (5, Side::Left)),
+            Broken::Parent(id(1)),
+            "I2",
+        ),
+        (
+            |tree| place(tree, 0, (1, Side::Right)),
+            Broken::Parent(id(1)),
+            "I2",
+        ),
+        (
+            |tree| *tree.nodes.item_mut(id(2)) = 9,
+            Broken::Order(id(3)),
+            "I3",
+        ),
+        (
+            |tree| *tree.nodes.item_mut(id(2)) = 1,
+            Broken::Order(id(2)),
+            "I3",
+        ),
+        (
+            |tree| {
+                tree.nodes
+                    .set_ranks(id(1), Ranks::on(Side::Left, true), INTERNAL);
+            },
+            Broken::Rank(id(1)),
+            "I4",
+        ),
+        (
+            |tree| tree.nodes.set_ranks(id(4), Ranks::LONG, INTERNAL),
+            Broken::Leaf(id(4)),
+            "I5",
+        ),
+        (
+            |tree| tree.nodes.set_half(id(3), Side::Left, 2, INTERNAL),
+            Broken::Half(id(3), Side::Left),
+            "I6",
+        ),
+        (|tree| tree.head.len = 8, Broken::Length(7), "I7"),
+    ];
+    for (harm, expected, text) in harms {
+        let mut tree = full();
+        harm(&mut tree);
+        assert_eq!(tree.check(), Err(expected));
+        assert!(expected.to_string().starts_with(text), "{expected}");
+    }
 }
 
 #[test]
@@ -233,11 +204,17 @@ fn a_linked_node_keeps_its_item() {
 fn a_restored_tree_is_the_tree_that_was() {
     let saved = full();
     let mut tree = saved.clone();
+    let array = core::ptr::from_ref(tree.item(id(0)));
     for at in saved.iter() {
         tree.remove(at).expect("it is linked");
     }
     assert!(tree.is_empty() && tree.summary().is_none());
     tree.clone_from(&saved);
+    assert_eq!(
+        core::ptr::from_ref(tree.item(id(0))),
+        array,
+        "the same array"
+    );
     assert_eq!(tree.check(), Ok(()));
     assert!(tree.iter().eq(saved.iter()));
 }

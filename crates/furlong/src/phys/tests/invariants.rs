@@ -1,23 +1,19 @@
 //! Breaks every invariant once; `check` names it.
 #![forbid(unsafe_code)]
 
-use super::{Page, frames, table};
+use super::{Page, started};
 use crate::addr::Pfn;
 use crate::check::Check;
 use crate::phys::index::snapshot::{Hidden, Piece};
 use crate::phys::segment::Frames;
-use crate::phys::{Branchless, BrokenTable, Custom, Direct, SegmentId, Segments};
+use crate::phys::{Branchless, BrokenTable, Custom, Direct, Segments};
 
 type Writer<'a> = Segments<'a, Page, Custom<Direct>, 4>;
 
 /// The error of `check` for a table with segments 10..20 and 30..40 after `damage`.
 fn broken_by(damage: impl FnOnce(&mut Writer<'_>)) -> BrokenTable {
-    let table = table::<Direct>();
+    let table = started::<Direct>(&[(10, 20), (30, 40)]);
     let mut segments = table.lock();
-    segments.grow_on_heap();
-    segments.plug(frames(10, 20)).unwrap();
-    segments.plug(frames(30, 40)).unwrap();
-    segments.start().unwrap();
     segments.check().unwrap();
     damage(&mut segments);
     segments.check().unwrap_err()
@@ -30,45 +26,50 @@ fn hidden(start: u64, end: u64) -> Hidden {
     }
 }
 
-#[test]
-fn segments_out_of_order_break_i1() {
-    let above = Frames { start: 50, end: 60 };
-    let broken = broken_by(|segments| {
-        segments.all.get(0).set_frames(above);
-        segments.all.get(0).set_avail(above);
-    });
-    assert_eq!(
-        broken,
-        BrokenTable::Order(SegmentId {
-            index: 1,
-            generation: 1
-        })
-    );
-    let broken = broken_by(|segments| segments.core.order.turn(segments.all));
-    assert!(matches!(broken, BrokenTable::Order(_)), "{broken}");
-}
+/// The error's name and, where a row gives them, its values.
+type Named = (&'static str, fn(&mut Writer<'_>));
 
 #[test]
-fn available_frames_outside_their_segment_break_i2() {
-    let outside = Frames { start: 15, end: 21 };
-    let broken = broken_by(|segments| segments.all.get(0).set_avail(outside));
-    assert!(matches!(broken, BrokenTable::Avail(_)), "{broken}");
-    let broken = broken_by(|segments| segments.all.get(0).set_hint(11));
-    assert!(matches!(broken, BrokenTable::Avail(_)), "{broken}");
-}
-
-#[test]
-fn a_lost_entry_breaks_i3() {
-    let broken = broken_by(|segments| segments.core.used += 1);
-    assert!(matches!(broken, BrokenTable::Entry(_)), "{broken}");
-    let broken = broken_by(|segments| segments.all.get(1).turn());
-    assert_eq!(broken, BrokenTable::Entry(1));
-}
-
-#[test]
-fn an_isolation_without_a_segment_breaks_i4() {
-    let broken = broken_by(|segments| segments.core.hidden.push(hidden(18, 22)));
-    assert!(matches!(broken, BrokenTable::Isolated(_)), "{broken}");
+fn every_broken_invariant_is_named() {
+    let damages: [Named; 12] = [
+        ("Order(segment 1.0)", |segments| {
+            let above = Frames { start: 50, end: 60 };
+            segments.all.get(0).set_frames(above);
+            segments.all.get(0).set_avail(above);
+        }),
+        ("Order(", |segments| segments.core.order.turn(segments.all)),
+        ("Avail(", |segments| {
+            segments.all.get(0).set_avail(Frames { start: 15, end: 21 });
+        }),
+        ("Avail(", |segments| segments.all.get(0).set_hint(11)),
+        ("Entry(", |segments| segments.core.used += 1),
+        ("Entry(1)", |segments| segments.all.get(1).turn()),
+        ("Isolated(", |segments| {
+            segments.core.hidden.push(hidden(18, 22));
+        }),
+        ("Splits { counted: 1, found: 0 }", |segments| {
+            segments.core.splits += 1;
+        }),
+        ("Managed { counted: 21, found: 20 }", |segments| {
+            segments.core.managed += 1;
+        }),
+        // A lookup finds frames that are isolated.
+        ("Lookup(", |segments| {
+            segments.core.hidden.push(hidden(10, 13));
+        }),
+        ("Descriptors(", |segments| {
+            segments.all.get(0).forget_pages();
+        }),
+        // A descriptor that no segment has.
+        ("Slabs {", |segments| {
+            let taken = segments.core.slabs.take(1);
+            assert!(taken.is_some(), "the slab has room");
+        }),
+    ];
+    for (name, damage) in damages {
+        let broken = format!("{:?}", broken_by(damage));
+        assert!(broken.starts_with(name), "{name}: {broken}");
+    }
 }
 
 #[test]
@@ -82,41 +83,10 @@ fn isolations_that_overlap_or_are_empty_break_i4() {
     }
 }
 
-#[test]
-fn a_split_too_many_in_the_count_breaks_i4() {
-    let broken = broken_by(|segments| segments.core.splits += 1);
-    let expected = BrokenTable::Splits {
-        counted: 1,
-        found: 0,
-    };
-    assert_eq!(broken, expected);
-}
-
-#[test]
-fn a_frame_too_many_in_the_count_breaks_i5() {
-    let broken = broken_by(|segments| segments.core.managed += 1);
-    let expected = BrokenTable::Managed {
-        counted: 21,
-        found: 20,
-    };
-    assert_eq!(broken, expected);
-}
-
-#[test]
-fn a_lookup_that_finds_what_is_isolated_breaks_i6() {
-    let broken = broken_by(|segments| segments.core.hidden.push(hidden(10, 13)));
-    assert!(matches!(broken, BrokenTable::Lookup(_)), "{broken}");
-}
-
 /// The error of `check` for a table of the sorted arm with `segments`, whose lookups find `found`.
 fn lookups_wrong_about(segments: &[(u64, u64)], found: &[(u64, u64)]) -> Option<BrokenTable> {
-    let table = table::<Branchless>();
+    let table = started::<Branchless>(segments);
     let mut writer = table.lock();
-    writer.grow_on_heap();
-    for (start, end) in segments {
-        writer.plug(frames(*start, *end)).unwrap();
-    }
-    writer.start().unwrap();
     writer.check().unwrap();
     let all = Frames {
         start: 0,
@@ -148,21 +118,6 @@ fn a_lookup_that_is_wrong_about_one_frame_at_an_edge_breaks_i6() {
         let wrong = Some(BrokenTable::Lookup(Pfn::new(frame)));
         assert_eq!(lookups_wrong_about(&[(256, 320)], &[found]), wrong);
     }
-}
-
-#[test]
-fn a_segment_without_descriptors_breaks_i7() {
-    let broken = broken_by(|segments| segments.all.get(0).forget_pages());
-    assert!(matches!(broken, BrokenTable::Descriptors(_)), "{broken}");
-}
-
-#[test]
-fn a_descriptor_that_no_segment_has_breaks_i8() {
-    let broken = broken_by(|segments| {
-        let taken = segments.core.slabs.take(1);
-        assert!(taken.is_some(), "the slab has room");
-    });
-    assert!(matches!(broken, BrokenTable::Slabs { .. }), "{broken}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Memory that runs out, at every allocation in turn: the call is refused, and nothing has changed.
 #![forbid(unsafe_code)]
 
-use super::{Page, found, frames, lent, table};
+use super::{Page, found, frames, lent, plugged, started, table};
 use crate::addr::Pfn;
 use crate::check::Check;
 use crate::phys::{
@@ -40,14 +40,11 @@ fn refuses_cleanly<L: Lookup>(make: fn() -> Table<L>, change: impl Fn(&Table<L>)
     }
 }
 
+/// One of them has a whole section.
+const FOUR: [(u64, u64); 4] = [(0, 197), (4000, 4097), (8192, 12_300), (20_000, 20_097)];
+
 fn four_segments<L: Lookup>() -> Table<L> {
-    let table = table::<L>();
-    table.lock().grow_on_heap();
-    // One of them has a whole section.
-    for (start, end) in [(0, 197), (4000, 4097), (8192, 12_300), (20_000, 20_097)] {
-        table.lock().plug(frames(start, end)).unwrap();
-    }
-    table
+    plugged(&FOUR)
 }
 
 /// Beyond the frames of a near leaf.
@@ -55,23 +52,13 @@ const FAR: u64 = 1 << 18;
 
 /// The lowest segment has a whole section.
 fn four_far_segments() -> Table<Direct> {
-    let table = table::<Direct>();
-    table.lock().grow_on_heap();
-    for start in [FAR + 5000, FAR + 20_000, FAR + 60_000] {
-        table.lock().plug(frames(start, start + 9000)).unwrap();
-    }
-    table.lock().plug(frames(10, 20)).unwrap();
-    table
+    let far = [5000, 20_000, 60_000].map(|start| (FAR + start, FAR + start + 9000));
+    plugged(&[far[0], far[1], far[2], (10, 20)])
 }
 
 /// Four segments with whole sections that are found through pages.
 fn four_high_segments() -> Table<Direct> {
-    let table = table::<Direct>();
-    table.lock().grow_on_heap();
-    for start in [5000, FAR + 60_000, 1 << 29, 1 << 30] {
-        table.lock().plug(frames(start, start + 9000)).unwrap();
-    }
-    table
+    plugged(&[5000, FAR + 60_000, 1 << 29, 1 << 30].map(|start| (start, start + 9000)))
 }
 
 fn far_started() -> Table<Direct> {
@@ -80,10 +67,8 @@ fn far_started() -> Table<Direct> {
     table
 }
 
-fn started<L: Lookup>() -> Table<L> {
-    let table = four_segments();
-    table.lock().start().unwrap();
-    table
+fn four_started<L: Lookup>() -> Table<L> {
+    started(&FOUR)
 }
 
 /// True if the call succeeded, false if it was refused for lack of memory.
@@ -145,9 +130,9 @@ fn a_plug_without_memory_changes_nothing() {
     fn plug<L: Lookup>(table: &Table<L>) -> bool {
         is_done(table.lock().plug(frames(210, 3500)), &PlugError::NoMemory)
     }
-    refuses_cleanly(started::<Direct>, plug);
-    refuses_cleanly(started::<Flat>, plug);
-    refuses_cleanly(started::<Array<BinarySearch>>, plug);
+    refuses_cleanly(four_started::<Direct>, plug);
+    refuses_cleanly(four_started::<Flat>, plug);
+    refuses_cleanly(four_started::<Array<BinarySearch>>, plug);
 }
 
 #[test]
@@ -166,8 +151,8 @@ fn a_split_without_memory_changes_nothing() {
             &UnplugError::NoMemory,
         )
     }
-    refuses_cleanly(started::<Direct>, unplug);
-    refuses_cleanly(started::<Array<BinarySearch>>, unplug);
+    refuses_cleanly(four_started::<Direct>, unplug);
+    refuses_cleanly(four_started::<Array<BinarySearch>>, unplug);
     refuses_cleanly(four_segments::<Direct>, unplug);
 }
 
@@ -192,7 +177,7 @@ fn an_isolation_without_memory_changes_nothing() {
             segments.abort(isolated).unwrap();
         }
     }
-    refuses_cleanly(started, isolate);
+    refuses_cleanly(four_started, isolate);
 }
 
 #[test]
@@ -203,7 +188,7 @@ fn a_restore_without_memory_changes_nothing() {
         table
     }
     fn restore<L: Lookup>(table: &Table<L>) -> bool {
-        let saved = started::<Direct>();
+        let saved = four_started::<Direct>();
         for start in [10, 60, 4010, 9000] {
             let isolated = saved.lock().isolate(frames(start, start + 5));
             drop(isolated.unwrap());
@@ -245,9 +230,9 @@ fn a_plug_beyond_the_leaf_of_few_frames_without_memory_changes_nothing() {
             Err(error) => panic!("{error}"),
         }
     };
-    refuses_cleanly(started::<Direct>, plug(FAR - 100));
-    refuses_cleanly(started::<Direct>, plug(FAR + 77));
-    refuses_cleanly(started::<Direct>, plug(1 << 30));
+    refuses_cleanly(four_started::<Direct>, plug(FAR - 100));
+    refuses_cleanly(four_started::<Direct>, plug(FAR + 77));
+    refuses_cleanly(four_started::<Direct>, plug(1 << 30));
     refuses_cleanly(far_started, plug(FAR + 100_000));
     refuses_cleanly(far_started, plug(1000));
     refuses_cleanly(far_started, |table| {
@@ -261,7 +246,7 @@ fn a_plug_beyond_the_leaf_of_few_frames_without_memory_changes_nothing() {
 
 #[test]
 fn removing_and_aborting_take_no_memory() {
-    for (table, base) in [(started::<Direct>(), 0), (far_started(), FAR + 5000)] {
+    for (table, base) in [(four_started::<Direct>(), 0), (far_started(), FAR + 5000)] {
         removing_and_aborting_in(&table, base);
     }
 }

@@ -20,7 +20,7 @@ use std::sync::Mutex;
 
 use super::{
     Array, BigFirst, BinarySearch, Branchless, Custom, Descriptor, Direct, Flat, Linear, Lookup,
-    Plug, SegmentTable, Tree, UnplugError,
+    SegmentTable, Tree, UnplugError,
 };
 use crate::addr::{Address, Extent, Pfn, PhysAddr};
 use crate::check::Check;
@@ -55,6 +55,25 @@ fn table<L: Lookup>() -> SegmentTable<Page, Custom<L>, 4> {
     SegmentTable::with_config(SpinLock::new(), Domain::new())
 }
 
+/// A table with these segments.
+fn plugged<L: Lookup>(segments: &[(u64, u64)]) -> SegmentTable<Page, Custom<L>, 4> {
+    let table = table::<L>();
+    let mut writer = table.lock();
+    writer.grow_on_heap();
+    for (start, end) in segments {
+        writer.plug(frames(*start, *end)).unwrap();
+    }
+    drop(writer);
+    table
+}
+
+/// A table that was started with these segments.
+fn started<L: Lookup>(segments: &[(u64, u64)]) -> SegmentTable<Page, Custom<L>, 4> {
+    let table = plugged(segments);
+    table.lock().start().unwrap();
+    table
+}
+
 /// The frames below `end` that lookups find, each with its own descriptor.
 fn found<L: Lookup, const N: usize>(
     table: &SegmentTable<Page, Custom<L>, N>,
@@ -74,10 +93,7 @@ fn found<L: Lookup, const N: usize>(
 }
 
 fn a_hole_is_found_no_more<L: Lookup>() {
-    let table = table::<L>();
-    table.lock().grow_on_heap();
-    table.lock().plug(Plug::new(frames(10, 300))).unwrap();
-    table.lock().start().unwrap();
+    let table = started::<L>(&[(10, 300)]);
     assert!(found(&table, 400).into_iter().eq(10..300));
     table.lock().plug(frames(320, 330)).unwrap();
     table.lock().unplug(frames(100, 200)).unwrap();

@@ -10,13 +10,7 @@ use crate::rcu::Domain;
 type Table = SegmentTable<Page, Custom<Direct>, 4>;
 
 fn started() -> Table {
-    let table = table::<Direct>();
-    let mut segments = table.lock();
-    segments.grow_on_heap();
-    segments.plug(frames(0, 100)).unwrap();
-    segments.start().unwrap();
-    drop(segments);
-    table
+    super::started::<Direct>(&[(0, 100)])
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tokens of isolated frames: each is valid for one table and one use, and can be replaced if lost.
 #![forbid(unsafe_code)]
 
-use super::{Page, found, frames, table};
+use super::{Page, found, frames, started, table};
 use crate::addr::Pfn;
 use crate::check::Check;
 use crate::phys::{Custom, Direct, Isolated, SegmentTable, StaleToken, UnplugError};
@@ -10,13 +10,8 @@ type Table = SegmentTable<Page, Custom<Direct>, 4>;
 
 /// A table with frames 0..100, of which 50..60 are isolated.
 fn isolated() -> (Table, Isolated) {
-    let table = table::<Direct>();
-    let mut segments = table.lock();
-    segments.grow_on_heap();
-    segments.plug(frames(0, 100)).unwrap();
-    segments.start().unwrap();
-    let isolated = segments.isolate(frames(50, 60)).unwrap();
-    drop(segments);
+    let table = started::<Direct>(&[(0, 100)]);
+    let isolated = table.lock().isolate(frames(50, 60)).unwrap();
     (table, isolated)
 }
 
@@ -78,14 +73,9 @@ fn frames_are_not_isolated_before_the_start() {
 #[test]
 fn whole_sections_stay_isolated_while_the_way_to_all_sections_is_made_anew() {
     for is_taken_back in [true, false] {
-        let table = table::<Direct>();
+        let table = started::<Direct>(&[(0x10_0000, 0x10_4000), (0, 10)]);
         let mut segments = table.lock();
-        segments.grow_on_heap();
-        let low = frames(0x10_0000, 0x10_4000);
-        segments.plug(low).unwrap();
-        segments.plug(frames(0, 10)).unwrap();
-        segments.start().unwrap();
-        let isolated = segments.isolate(low).unwrap();
+        let isolated = segments.isolate(frames(0x10_0000, 0x10_4000)).unwrap();
         // The first frame above 1 TiB.
         segments.plug(frames(1 << 28, (1 << 28) + 1)).unwrap();
         if is_taken_back {

@@ -4,7 +4,7 @@
 
 use core::cell::Cell;
 
-use super::{Page, frames, table};
+use super::{Page, frames, started};
 use crate::addr::Pfn;
 use crate::check::Check;
 use crate::phys::index::direct::Root;
@@ -49,11 +49,8 @@ fn look(table: &Table, frame: u64, step: u32, change: impl Fn(&Table)) -> bool {
 }
 
 /// A table that has started, with descriptors of neighbours in different slabs.
-fn started(segments: &[(u64, u64)]) -> Table {
-    let table = table::<Direct>();
-    table.lock().grow_on_heap();
-    table.lock().plug(frames(1000, 1001)).unwrap();
-    table.lock().start().unwrap();
+fn table(segments: &[(u64, u64)]) -> Table {
+    let table = started(&[(1000, 1001)]);
     for (start, end) in segments {
         table.lock().plug(frames(*start, *end)).unwrap();
     }
@@ -102,7 +99,7 @@ const CASES: [Case; 7] = [
 fn a_lookup_goes_on_in_what_is_unlinked_meanwhile() {
     for (frame, segments, others) in CASES {
         for step in 0.. {
-            let table = started(segments);
+            let table = table(segments);
             let change = |table: &Table| {
                 for (start, end) in others {
                     let range = frames(*start, *end);
@@ -125,7 +122,7 @@ fn a_lookup_goes_on_in_what_is_unlinked_meanwhile() {
 fn isolating_beside_the_frame_keeps_what_a_lookup_is_in() {
     for (start, len) in [(0, 40), (FAR, 40), (FAR, 4096), (HIGH, 40), (HIGH, 4096)] {
         for step in 0..8 {
-            let table = started(&[(start, start + len)]);
+            let table = table(&[(start, start + len)]);
             look(&table, start + 3, step, |table| {
                 for hole in [10, 20, 30] {
                     let hole = frames(start + hole, start + hole + 1);
@@ -140,7 +137,7 @@ fn isolating_beside_the_frame_keeps_what_a_lookup_is_in() {
 #[test]
 fn all_that_a_change_unlinked_comes_back_when_readers_have_left() {
     for (_, segments, others) in CASES {
-        let table = started(segments);
+        let table = table(segments);
         let reader = table.rcu().register().unwrap();
         let guard = reader.enter();
         for (start, end) in others {
@@ -161,7 +158,7 @@ fn all_that_a_change_unlinked_comes_back_when_readers_have_left() {
 fn all_that_one_change_unlinked_comes_back_together() {
     // Retires the cells at both ends of a segment; the other segments share no section with it.
     let range = (FAR + 100, FAR + 3 * 4096 - 100);
-    let table = started(&[range]);
+    let table = table(&[range]);
     let reader = table.rcu().register().unwrap();
     let guard = reader.enter();
     let before = table.lock().core.deferred.len();
@@ -177,7 +174,7 @@ fn all_that_one_change_unlinked_comes_back_together() {
 
 #[test]
 fn places_below_those_that_were_taken_are_found_again() {
-    let table = started(&[]);
+    let table = table(&[]);
     let mut segments = table.lock();
     segments.fetch(1 << 16);
     let core = &mut *segments.core;

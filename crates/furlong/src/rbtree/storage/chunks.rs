@@ -252,35 +252,16 @@ impl<A: Augment, C: Config> RbTree<Arena<A, Chunks<A>>, C> {
 #[cfg(test)]
 mod tests {
     use super::{Blank, CHUNK_NODES, Chunks};
-    use crate::rbtree::{Arena, Augment, NoMemory, Node, NodeId, Side, Slots, Store};
+    use crate::rbtree::tests::Count;
+    use crate::rbtree::{Arena, NoMemory, Node, NodeId, Slots, Store};
 
-    #[derive(Clone, Copy, Debug)]
-    struct Number(usize);
-
-    impl Blank for Number {
-        const BLANK: Self = Self(usize::MAX);
-    }
-
-    #[derive(Clone, Copy)]
-    struct ByNumber;
-
-    impl Augment for ByNumber {
-        type Item = Number;
-        type Key = usize;
-        type Half = ();
-        type Summary = ();
-
-        fn key(item: &Number) -> usize {
-            item.0
-        }
-        fn empty(_: &Number, _: Side) {}
-        fn half(_: &Number, _: Side, (): &()) {}
-        fn join(_: &Number, (): &(), (): &()) {}
+    impl Blank for u64 {
+        const BLANK: Self = Self::MAX;
     }
 
     #[test]
     fn nodes_stay_where_they_are_while_their_chunks_become_more() {
-        let mut chunks = Chunks::<ByNumber>::new();
+        let mut chunks = Chunks::<Count>::new();
         let mut places = Vec::new();
         for number in 0..5 * CHUNK_NODES {
             if number == chunks.capacity() {
@@ -288,19 +269,19 @@ mod tests {
                 let left = chunks.grow_with(growth);
                 assert!(left.fresh.is_empty() && left.table.is_empty());
             }
-            chunks.push(Node::of(Number(number))).unwrap();
+            chunks.push(Node::of(number as u64)).unwrap();
             places.push(core::ptr::from_ref(chunks.node(number)));
         }
-        assert!(chunks.push(Node::of(Number(0))).is_err());
+        assert!(chunks.push(Node::of(0)).is_err());
         let found = (0..chunks.count()).map(|index| core::ptr::from_ref(chunks.node(index)));
         assert!(found.eq(places));
         let copies = Chunks::copied(&chunks).unwrap();
-        assert!((0..copies.count()).all(|at| copies.node(at).item().0 == at));
+        assert!((0..copies.count()).all(|at| *copies.node(at).item() == at as u64));
     }
 
     #[test]
     fn memory_for_a_table_that_has_grown_meanwhile_comes_back() {
-        let mut chunks = Chunks::<ByNumber>::new();
+        let mut chunks = Chunks::<Count>::new();
         let early = [1, 2].map(|more| chunks.table().growth(more * CHUNK_NODES).unwrap());
         for (growth, left) in early.into_iter().zip([0, 1]) {
             assert_eq!(chunks.grow_with(growth).fresh.len(), left);
@@ -310,17 +291,17 @@ mod tests {
 
     #[test]
     fn more_nodes_than_have_names_are_refused_before_memory_is_touched() {
-        let table = Chunks::<ByNumber>::new().table();
+        let table = Chunks::<Count>::new().table();
         for nodes in [usize::MAX, 1 << 31] {
-            assert!(matches!(table.growth::<ByNumber>(nodes), Err(NoMemory)));
+            assert!(matches!(table.growth::<Count>(nodes), Err(NoMemory)));
         }
     }
 
     #[test]
     fn room_that_is_there_is_not_made_again() {
-        let mut chunks = Chunks::<ByNumber>::new();
+        let mut chunks = Chunks::<Count>::new();
         chunks.try_reserve(1).unwrap();
-        chunks.push(Node::of(Number(0))).unwrap();
+        chunks.push(Node::of(0)).unwrap();
         chunks.try_reserve(CHUNK_NODES - 1).unwrap();
         assert_eq!(chunks.capacity(), CHUNK_NODES);
         chunks.try_reserve(CHUNK_NODES).unwrap();
@@ -329,7 +310,7 @@ mod tests {
 
     /// Panic message of an arena that claims `len` nodes without having any.
     fn said_of(len: usize) -> String {
-        let chunks = Chunks::<ByNumber> {
+        let chunks = Chunks::<Count> {
             len,
             ..Chunks::new()
         };

@@ -2,7 +2,6 @@
 
 use core::cell::RefCell;
 use core::ops::ControlFlow;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::vec::Vec;
 
@@ -101,51 +100,6 @@ fn references_and_shared_pointers_forward_every_call() {
     assert_eq!(noted.len(), 14);
     assert_eq!(lent.0.take(), noted);
     assert_eq!(shared.0.take(), noted);
-}
-
-/// An implementation that leaves the default in place.
-struct Plain(Rc<()>);
-
-// SAFETY: as for the spy; it reclaims nothing.
-unsafe impl Rcu for Plain {
-    type Guard<'r> = ();
-
-    fn covers(&self, (): &()) -> bool {
-        false
-    }
-
-    fn retire(&self, mut batch: Batch) {
-        while batch.pop().is_some() {}
-    }
-
-    fn snapshot(&self) -> Period {
-        Period::from_number(Rc::strong_count(&self.0))
-    }
-
-    fn elapsed(&self, _: Period) -> bool {
-        false
-    }
-
-    fn advance(&self) -> Progress {
-        Progress::Idle
-    }
-
-    fn reclaim(&self, _: usize) -> usize {
-        0
-    }
-
-    fn barrier(&self, _: impl FnMut() -> ControlFlow<()>) -> Result<(), BarrierError> {
-        Ok(())
-    }
-
-    fn pending(&self) -> usize {
-        0
-    }
-}
-
-#[test]
-fn nothing_is_known_to_be_quiet_unless_an_implementation_says_so() {
-    assert!(!Plain(Rc::new(())).is_quiet());
 }
 
 #[test]

@@ -134,3 +134,9 @@ fn structures_run_on_a_kernels_own_implementation() {
         (Ok(()), 1, 2, true)
     );
 }
+
+/// The kernel leaves the default in place.
+#[test]
+fn nothing_is_known_to_be_quiet_unless_an_implementation_says_so() {
+    assert!(!Kernel::default().is_quiet());
+}
