@@ -1,6 +1,8 @@
 //! The limits on kept memory by class: the profiles, which are data.
 #![forbid(unsafe_code)]
 
+use crate::sync::record;
+
 use super::{
     class::{CLASSES, Class},
     field::{Byte, Word},
@@ -52,31 +54,22 @@ impl Profile {
     };
 }
 
-/// The limits in force, by class.
-#[derive(Debug)]
-pub struct Policy {
-    kept: [Byte; 256],
-    aside: Word,
-    dirty_min: Word,
-    dirty_max: Word,
-    regretted_max: Word,
-    delay: Word,
-    prefault: Byte,
+record! {
+    /// The limits in force, by class.
+    #[derive(Debug)]
+    pub struct Policy {
+        kept: [Byte; 256] = [const { Byte::new(0) }; 256],
+        aside: Word = Word::new(0),
+        dirty_min: Word = Word::new(0),
+        dirty_max: Word = Word::new(0),
+        regretted_max: Word = Word::new(0),
+        delay: Word = Word::new(0),
+        prefault: Byte = Byte::new(0),
+    }
+    pub(crate) const fn new;
 }
 
 impl Policy {
-    pub(crate) const fn new() -> Self {
-        Self {
-            kept: [const { Byte::new(0) }; 256],
-            aside: Word::new(0),
-            dirty_min: Word::new(0),
-            dirty_max: Word::new(0),
-            regretted_max: Word::new(0),
-            delay: Word::new(0),
-            prefault: Byte::new(0),
-        }
-    }
-
     /// Puts a profile in force; heaps follow when they refill a stack.
     pub(crate) fn follow(&self, profile: &Profile) {
         for class in (1..CLASSES).map(Class::numbered) {

@@ -7,43 +7,34 @@ use alloc::boxed::Box;
 use crate::forms::default_is_new;
 use crate::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence, fence},
-    const_unless_loom,
+    record,
 };
 
-/// A domain's record of one reader.
-///
-/// It fills 128 bytes, two cache lines, since some processors fetch lines in pairs. The reader
-/// writes `sequence`, `depth` and `fenced`; the thread that advances reads `sequence` and writes
-/// `noted`.
-#[derive(Debug)]
-#[repr(align(128))]
-pub struct ReaderSlot {
-    /// Odd inside, even outside (I1).
-    sequence: AtomicUsize,
-    /// Number of open guards.
-    depth: AtomicUsize,
-    /// True if a fence was executed since the sequence became odd; nested guards need no other.
-    fenced: AtomicBool,
-    /// True if a reader owns the slot.
-    claimed: AtomicBool,
-    /// The odd sequence of a straggler, else zero. Written under the grace period's lock.
-    noted: AtomicUsize,
+record! {
+    /// A domain's record of one reader.
+    ///
+    /// It fills 128 bytes, two cache lines, since some processors fetch lines in pairs. The reader
+    /// writes `sequence`, `depth` and `fenced`; the thread that advances reads `sequence` and
+    /// writes `noted`.
+    #[derive(Debug)]
+    #[repr(align(128))]
+    pub struct ReaderSlot {
+        /// Odd inside, even outside (I1).
+        sequence: AtomicUsize = AtomicUsize::new(0),
+        /// Number of open guards.
+        depth: AtomicUsize = AtomicUsize::new(0),
+        /// True if a fence was executed since the sequence became odd; nested guards need no other.
+        fenced: AtomicBool = AtomicBool::new(false),
+        /// True if a reader owns the slot.
+        claimed: AtomicBool = AtomicBool::new(false),
+        /// The odd sequence of a straggler, else zero. Written under the grace period's lock.
+        noted: AtomicUsize = AtomicUsize::new(0),
+    }
+    /// A free slot.
+    pub const fn new;
 }
 
 impl ReaderSlot {
-    const_unless_loom! {
-        /// A free slot.
-        pub const fn new() -> Self {
-            Self {
-                sequence: AtomicUsize::new(0),
-                depth: AtomicUsize::new(0),
-                fenced: AtomicBool::new(false),
-                claimed: AtomicBool::new(false),
-                noted: AtomicUsize::new(0),
-            }
-        }
-    }
-
     /// `N` free slots.
     #[cfg(not(loom))]
     pub const fn array<const N: usize>() -> [Self; N] {

@@ -59,6 +59,34 @@ macro_rules! const_unless_loom {
 }
 pub(crate) use const_unless_loom;
 
+/// Defines a record, each field with its first value, and the function that makes one. That is
+/// `const`, except under loom.
+macro_rules! record {
+    (
+        $(#[$meta:meta])*
+        $visible:vis struct $name:ident $(<$param:ident>)? {
+            $($(#[$field_meta:meta])* $field_visible:vis $field:ident: $type:ty = $first:expr,)+
+        }
+        $(#[$new_meta:meta])*
+        $new_visible:vis const fn $new:ident;
+    ) => {
+        $(#[$meta])*
+        $visible struct $name $(<$param>)? {
+            $($(#[$field_meta])* $field_visible $field: $type,)+
+        }
+
+        impl $(<$param>)? $name $(<$param>)? {
+            $crate::sync::const_unless_loom! {
+                $(#[$new_meta])*
+                $new_visible const fn $new() -> Self {
+                    Self { $($field: $first,)+ }
+                }
+            }
+        }
+    };
+}
+pub(crate) use record;
+
 pub mod atomic;
 mod cell;
 mod cpu;

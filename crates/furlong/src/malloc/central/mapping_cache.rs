@@ -2,39 +2,33 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::field::Word;
+use crate::sync::record;
 
 const PLACES: usize = 16;
 
-/// A mapping, by its address; 0 is none.
-#[derive(Debug)]
-struct Place {
-    base: Word,
-    len: Word,
+record! {
+    /// A mapping, by its address; 0 is none.
+    #[derive(Debug)]
+    struct Place {
+        base: Word = Word::new(0),
+        len: Word = Word::new(0),
+    }
+    const fn none;
 }
 
-/// MappingCache mappings, the oldest first. They belong to the pool, under its latch.
-#[derive(Debug)]
-pub(crate) struct MappingCache {
-    places: [Place; PLACES],
-    bytes: Word,
-    /// The number of mappings, from the first, that were already kept at the last round.
-    idle: Word,
+record! {
+    /// Kept mappings, the oldest first. They belong to the pool, under its latch.
+    #[derive(Debug)]
+    pub(crate) struct MappingCache {
+        places: [Place; PLACES] = [const { Place::none() }; PLACES],
+        bytes: Word = Word::new(0),
+        /// The number of mappings, from the first, that were already kept at the last round.
+        idle: Word = Word::new(0),
+    }
+    pub(crate) const fn new;
 }
 
 impl MappingCache {
-    pub(crate) const fn new() -> Self {
-        Self {
-            places: [const {
-                Place {
-                    base: Word::new(0),
-                    len: Word::new(0),
-                }
-            }; PLACES],
-            bytes: Word::new(0),
-            idle: Word::new(0),
-        }
-    }
-
     /// The total size of all kept mappings.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.get()

@@ -1,7 +1,10 @@
 //! The state that all heaps share: arenas, their free units, and the list of heaps.
 #![forbid(unsafe_code)]
 
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{
+    atomic::{AtomicUsize, Ordering},
+    record,
+};
 
 use crate::malloc::{
     class::UNIT,
@@ -15,85 +18,58 @@ use super::{
     mapping_cache::MappingCache,
 };
 
-/// The shared state. Its latch guards everything here and all arenas. It may be taken under a
-/// heap's latch, and no other is taken under it. No system call is made under it: new memory joins
-/// the arenas after it was mapped, and leaves them before it is given back.
-#[derive(Debug)]
-pub(crate) struct Pool {
-    pub(crate) latch: Latch,
-    first: Link<Arena>,
-    last: Link<Arena>,
-    /// No arena before it has a free unit; without it none has one.
-    pub(crate) hint: Link<Arena>,
-    pub(crate) dirty_first: Link<Arena>,
-    pub(crate) dirty_last: Link<Arena>,
-    /// Units in use.
-    live: Word,
-    /// Free units that are not known to be zeros.
-    pub(crate) dirty: Word,
-    /// Units on their way to the system.
-    pub(crate) leaving: Word,
-    /// The number of arenas without a used unit; and the number for the next arena.
-    pub(crate) empty: Word,
-    arenas: Word,
-    /// The number of callers without a heap that are posting.
-    pub(crate) posting: AtomicUsize,
-    /// Work to be done when no latch is held; may be read at any time.
-    pub(crate) work: Byte,
-    /// The number of the last round.
-    pub(crate) round: Half,
-    /// Bytes that were given back since the last round because too many were dirty, and that have
-    /// not been taken again; and the total of those that have been.
-    gone: Word,
-    pub(crate) regretted: Word,
-    /// The time of the last round, or of the first look at the clock; 0 before.
-    pub(crate) round_ms: Bits,
-    /// Bytes that the system mapped for huge objects.
-    pub(crate) huge: Word,
-    pub(crate) huge_count: Word,
-    pub(crate) mappings: MappingCache,
-    pub(crate) heaps: Link<Heap>,
-    /// The first of the heaps whose latches are held, while all are held for a fork.
-    pub(crate) held: Link<Heap>,
-    /// The number of ended heaps that have not been taken over; may be read at any time.
-    pub(crate) ended: Word,
-    /// Former heaps of zones, for reuse.
-    spare: Link<Heap>,
-    /// The mark in free blocks; 0 until the pool is first used.
-    pub(crate) mark: Word,
+record! {
+    /// The shared state. Its latch guards everything here and all arenas. It may be taken under a
+    /// heap's latch, and no other is taken under it. No system call is made under it: new memory
+    /// joins the arenas after it was mapped, and leaves them before it is given back.
+    #[derive(Debug)]
+    pub(crate) struct Pool {
+        pub(crate) latch: Latch = Latch::new(),
+        first: Link<Arena> = Link::none(),
+        last: Link<Arena> = Link::none(),
+        /// No arena before it has a free unit; without it none has one.
+        pub(crate) hint: Link<Arena> = Link::none(),
+        pub(crate) dirty_first: Link<Arena> = Link::none(),
+        pub(crate) dirty_last: Link<Arena> = Link::none(),
+        /// Units in use.
+        live: Word = Word::new(0),
+        /// Free units that are not known to be zeros.
+        pub(crate) dirty: Word = Word::new(0),
+        /// Units on their way to the system.
+        pub(crate) leaving: Word = Word::new(0),
+        /// The number of arenas without a used unit; and the number for the next arena.
+        pub(crate) empty: Word = Word::new(0),
+        arenas: Word = Word::new(0),
+        /// The number of callers without a heap that are posting.
+        pub(crate) posting: AtomicUsize = AtomicUsize::new(0),
+        /// Work to be done when no latch is held; may be read at any time.
+        pub(crate) work: Byte = Byte::new(0),
+        /// The number of the last round.
+        pub(crate) round: Half = Half::new(0),
+        /// Bytes that were given back since the last round because too many were dirty, and that
+        /// have not been taken again; and the total of those that have been.
+        gone: Word = Word::new(0),
+        pub(crate) regretted: Word = Word::new(0),
+        /// The time of the last round, or of the first look at the clock; 0 before.
+        pub(crate) round_ms: Bits = Bits::new(0),
+        /// Bytes that the system mapped for huge objects.
+        pub(crate) huge: Word = Word::new(0),
+        pub(crate) huge_count: Word = Word::new(0),
+        pub(crate) mappings: MappingCache = MappingCache::new(),
+        pub(crate) heaps: Link<Heap> = Link::none(),
+        /// The first of the heaps whose latches are held, while all are held for a fork.
+        pub(crate) held: Link<Heap> = Link::none(),
+        /// The number of ended heaps that have not been taken over; may be read at any time.
+        pub(crate) ended: Word = Word::new(0),
+        /// Former heaps of zones, for reuse.
+        spare: Link<Heap> = Link::none(),
+        /// The mark in free blocks; 0 until the pool is first used.
+        pub(crate) mark: Word = Word::new(0),
+    }
+    pub(crate) const fn new;
 }
 
 impl Pool {
-    pub(crate) const fn new() -> Self {
-        Self {
-            latch: Latch::new(),
-            first: Link::none(),
-            last: Link::none(),
-            hint: Link::none(),
-            dirty_first: Link::none(),
-            dirty_last: Link::none(),
-            live: Word::new(0),
-            dirty: Word::new(0),
-            leaving: Word::new(0),
-            empty: Word::new(0),
-            arenas: Word::new(0),
-            posting: AtomicUsize::new(0),
-            work: Byte::new(0),
-            round: Half::new(0),
-            gone: Word::new(0),
-            regretted: Word::new(0),
-            round_ms: Bits::new(0),
-            huge: Word::new(0),
-            huge_count: Word::new(0),
-            mappings: MappingCache::new(),
-            heaps: Link::none(),
-            held: Link::none(),
-            ended: Word::new(0),
-            spare: Link::none(),
-            mark: Word::new(0),
-        }
-    }
-
     /// The arenas in order of creation.
     pub(crate) fn arenas(&'static self) -> impl Iterator<Item = &'static Arena> {
         core::iter::successors(self.first.get(), |arena| arena.next.get())

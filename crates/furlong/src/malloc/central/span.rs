@@ -1,7 +1,7 @@
 //! The record of a unit: its owner, its division into blocks, and its free blocks.
 #![forbid(unsafe_code)]
 
-use crate::sync::{atomic::AtomicU64, const_unless_loom};
+use crate::sync::{atomic::AtomicU64, record};
 
 use crate::malloc::{
     class::{Class, UNIT_SHIFT},
@@ -31,73 +31,54 @@ pub(crate) enum Use {
 /// latch.
 pub(crate) const MAKING: u8 = 2;
 
-/// The record of a unit, in a cache line of its own; all zeros if the unit has none.
-///
-/// All fields but the last two belong to the owner, under its heap's latch. A thread with a live
-/// block in the unit may read `owner`, `magic` and `class` without it. Of these only `owner` can
-/// change meanwhile, if another heap takes over the span.
-#[derive(Debug)]
-#[repr(C, align(64))]
-pub(crate) struct Span {
-    /// The owning heap; set only in first units of spans. Without an owner frees take the slow
-    /// path.
-    pub(crate) owner: Link<Heap>,
-    /// See [`Class::magic`]; 0 if frees take the slow path. `limit` is a copy, so that each of the
-    /// two uses is one instruction with a memory operand.
-    pub(crate) magic: Fixed<u32>,
-    pub(crate) limit: Fixed<u32>,
-    pub(crate) class: Fixed<u8>,
-    used_for: Byte,
-    /// The number of blocks, from the first, that were ever given to a heap; the others were never
-    /// touched.
-    pub(crate) carved: Short,
-    /// The number of bits set in its words: its free blocks that no heap keeps.
-    pub(crate) free: Short,
-    /// 1 if it is in its heap's list, which has all spans with blocks left to give.
-    pub(crate) listed: Byte,
-    /// The set of its non-zero words. For large and huge objects the length; for later units the
-    /// number of the first unit.
-    pub(crate) summary: Bits,
-    /// Its neighbours in that list, by unit; 0 is none.
-    pub(crate) next: Half,
-    pub(crate) prev: Half,
-    /// The number of its unit.
-    pub(crate) unit: Half,
-    /// The number of free blocks at its heap's last round, and 1 if their memory has been purged
-    /// since.
-    pub(crate) quiet: Short,
-    pub(crate) purged: Byte,
-    /// The set of its remote words that may have bits. Non-zero exactly while the span is in a
-    /// heap's queue or on its way there, or while a thread is about to find that it has no owner.
-    pub(crate) posted: AtomicU64,
-    /// The next span in the queue.
-    pub(crate) link: Link<Self>,
+record! {
+    /// The record of a unit, in a cache line of its own; all zeros if the unit has none.
+    ///
+    /// All fields but the last two belong to the owner, under its heap's latch. A thread with a
+    /// live block in the unit may read `owner`, `magic` and `class` without it. Of these only
+    /// `owner` can change meanwhile, if another heap takes over the span.
+    #[derive(Debug)]
+    #[repr(C, align(64))]
+    pub(crate) struct Span {
+        /// The owning heap; set only in first units of spans. Without an owner frees take the slow
+        /// path.
+        pub(crate) owner: Link<Heap> = Link::none(),
+        /// See [`Class::magic`]; 0 if frees take the slow path. `limit` is a copy, so that each of
+        /// the two uses is one instruction with a memory operand.
+        pub(crate) magic: Fixed<u32> = Fixed::new(0),
+        pub(crate) limit: Fixed<u32> = Fixed::new(0),
+        pub(crate) class: Fixed<u8> = Fixed::new(0),
+        used_for: Byte = Byte::new(0),
+        /// The number of blocks, from the first, that were ever given to a heap; the others were
+        /// never touched.
+        pub(crate) carved: Short = Short::new(0),
+        /// The number of bits set in its words: its free blocks that no heap keeps.
+        pub(crate) free: Short = Short::new(0),
+        /// 1 if it is in its heap's list, which has all spans with blocks left to give.
+        pub(crate) listed: Byte = Byte::new(0),
+        /// The set of its non-zero words. For large and huge objects the length; for later units
+        /// the number of the first unit.
+        pub(crate) summary: Bits = Bits::new(0),
+        /// Its neighbours in that list, by unit; 0 is none.
+        pub(crate) next: Half = Half::new(0),
+        pub(crate) prev: Half = Half::new(0),
+        /// The number of its unit.
+        pub(crate) unit: Half = Half::new(0),
+        /// The number of free blocks at its heap's last round, and 1 if their memory has been
+        /// purged since.
+        pub(crate) quiet: Short = Short::new(0),
+        pub(crate) purged: Byte = Byte::new(0),
+        /// The set of its remote words that may have bits. Non-zero exactly while the span is in a
+        /// heap's queue or on its way there, or while a thread is about to find that it has no
+        /// owner.
+        pub(crate) posted: AtomicU64 = AtomicU64::new(0),
+        /// The next span in the queue.
+        pub(crate) link: Link<Self> = Link::none(),
+    }
+    pub(crate) const fn none;
 }
 
 impl Span {
-    const_unless_loom! {
-        pub(crate) const fn none() -> Self {
-            Self {
-                owner: Link::none(),
-                magic: Fixed::new(0),
-                limit: Fixed::new(0),
-                class: Fixed::new(0),
-                used_for: Byte::new(0),
-                carved: Short::new(0),
-                free: Short::new(0),
-                listed: Byte::new(0),
-                summary: Bits::new(0),
-                next: Half::new(0),
-                prev: Half::new(0),
-                unit: Half::new(0),
-                quiet: Short::new(0),
-                purged: Byte::new(0),
-                posted: AtomicU64::new(0),
-                link: Link::none(),
-            }
-        }
-    }
-
     #[inline]
     pub(crate) fn is(&self, what: Use) -> bool {
         self.used_for.get() == what as u8

@@ -3,28 +3,25 @@
 
 use crate::sync::{
     atomic::{AtomicU32, Ordering},
-    const_unless_loom,
+    record,
 };
 
-/// A lock of the allocator, on which its [`PageSource`](crate::malloc::PageSource) waits. Each
-/// record says what its latch guards.
-///
-/// The first word holds the holder's number, which a system needs to lend the holder the priority
-/// of its waiters. The second word is for a system that has a second way to sleep.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Latch {
-    holder: AtomicU32,
-    sleepers: AtomicU32,
+record! {
+    /// A lock of the allocator, on which its [`PageSource`](crate::malloc::PageSource) waits. Each
+    /// record says what its latch guards.
+    ///
+    /// The first word holds the holder's number, which a system needs to lend the holder the
+    /// priority of its waiters. The second word is for a system that has a second way to sleep.
+    #[derive(Debug)]
+    #[repr(C)]
+    pub struct Latch {
+        holder: AtomicU32 = AtomicU32::new(0),
+        sleepers: AtomicU32 = AtomicU32::new(0),
+    }
+    pub(crate) const fn new;
 }
 
 impl Latch {
-    const_unless_loom! {
-        pub(crate) const fn new() -> Self {
-            Self { holder: AtomicU32::new(0), sleepers: AtomicU32::new(0) }
-        }
-    }
-
     /// Takes the latch if it is free. `caller` is the caller's number, not 0.
     #[inline]
     pub fn try_lock(&self, caller: u32) -> bool {

@@ -22,7 +22,7 @@ use crate::malloc::{
 };
 use crate::sync::{
     atomic::{AtomicPtr, Ordering, fence},
-    const_unless_loom,
+    record,
 };
 
 #[cfg(not(loom))]
@@ -359,15 +359,19 @@ impl Filling {
     }
 }
 
-/// A heap's chunks: the unused ones.
-#[derive(Debug)]
-struct Chunks {
-    /// The address at which the first one begins.
-    start: Word,
-    /// The first of the spare chunks, which were used before; their lowest words link to the next.
-    spare: Short,
-    /// The number of chunks that were ever used.
-    used: Short,
+record! {
+    /// A heap's chunks: the unused ones.
+    #[derive(Debug)]
+    struct Chunks {
+        /// The address at which the first one begins.
+        start: Word = Word::new(0),
+        /// The first of the spare chunks, which were used before; their lowest words link to the
+        /// next.
+        spare: Short = Short::new(0),
+        /// The number of chunks that were ever used.
+        used: Short = Short::new(0),
+    }
+    const fn nothing;
 }
 
 /// The word at a place in a chunk.
@@ -379,16 +383,6 @@ fn word(at: *mut Word) -> &'static Word {
 }
 
 impl Chunks {
-    const_unless_loom! {
-        const fn nothing() -> Self {
-            Self {
-                start: Word::new(0),
-                spare: Short::new(0),
-                used: Short::new(0),
-            }
-        }
-    }
-
     /// Forgets all chunks: none is in use.
     fn forget(&self) {
         self.spare.set(0);

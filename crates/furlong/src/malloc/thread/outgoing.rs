@@ -10,40 +10,34 @@ use crate::malloc::{
     central::{arena::UNITS, span::Span},
     field::{Bits, Link, Word},
 };
+use crate::sync::record;
 
 const PLACES: usize = 2 * UNITS;
 
-/// Blocks of one word of one span; empty without a span.
-#[derive(Debug)]
-pub(crate) struct Place {
-    pub(crate) span: Link<Span>,
-    pub(crate) word: Word,
-    pub(crate) bits: Bits,
+record! {
+    /// Blocks of one word of one span; empty without a span.
+    #[derive(Debug)]
+    pub(crate) struct Place {
+        pub(crate) span: Link<Span> = Link::none(),
+        pub(crate) word: Word = Word::new(0),
+        pub(crate) bits: Bits = Bits::new(0),
+    }
+    const fn none;
 }
 
-/// The remote frees that a heap has not posted yet.
-#[derive(Debug)]
-pub(crate) struct Outgoing {
-    places: [Place; PLACES],
-    /// The total size of these blocks.
-    pub(crate) bytes: Word,
+record! {
+    /// The remote frees that a heap has not posted yet.
+    #[derive(Debug)]
+    pub(crate) struct Outgoing {
+        places: [Place; PLACES] = [const { Place::none() }; PLACES],
+        /// The total size of these blocks.
+        pub(crate) bytes: Word = Word::new(0),
+    }
+    /// No blocks.
+    pub(crate) const fn new;
 }
 
 impl Outgoing {
-    /// No blocks.
-    pub(crate) const fn new() -> Self {
-        Self {
-            places: [const {
-                Place {
-                    span: Link::none(),
-                    word: Word::new(0),
-                    bits: Bits::new(0),
-                }
-            }; PLACES],
-            bytes: Word::new(0),
-        }
-    }
-
     /// The place for the blocks of a word of a span.
     #[inline]
     pub(crate) fn place(&self, span: &Span, word: usize) -> &Place {

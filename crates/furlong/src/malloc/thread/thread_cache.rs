@@ -2,7 +2,7 @@
 //! way.
 #![forbid(unsafe_code)]
 
-use crate::sync::atomic::AtomicU8;
+use crate::sync::{atomic::AtomicU8, record};
 
 use crate::malloc::{
     central::span::Span,
@@ -45,46 +45,35 @@ impl Waiting {
     }
 }
 
-/// The part of a heap that only its thread touches while it runs.
-#[derive(Debug)]
-#[repr(C)]
-pub(crate) struct ThreadCache {
-    pub(crate) bins: Bins,
-    /// The mark in the first word of free blocks; a secret of the process.
-    pub(crate) mark: Word,
-    /// The number with which its thread takes latches, and the flag that it holds them all; 0 is
-    /// unknown.
-    pub(crate) caller: Half,
-    /// The time of its last round, or of its first look at the clock; 0 before.
-    pub(crate) round_ms: Bits,
-    /// The number of slow paths until the next look at the clock.
-    pub(crate) until_look: Word,
-    /// 1 while its thread is posting: see `send_word` of `remote`.
-    pub(crate) posting: AtomicU8,
-    /// State for random placement.
-    pub(crate) random: Word,
-    /// Blocks of other heaps that were freed here.
-    pub(crate) outgoing: Outgoing,
-    /// Its own freed blocks that are delayed, under `SHUFFLE`.
-    pub(crate) waiting: [Waiting; WAITING],
+record! {
+    /// The part of a heap that only its thread touches while it runs.
+    #[derive(Debug)]
+    #[repr(C)]
+    pub(crate) struct ThreadCache {
+        pub(crate) bins: Bins = Bins::nothing(),
+        /// The mark in the first word of free blocks; a secret of the process.
+        pub(crate) mark: Word = Word::new(0),
+        /// The number with which its thread takes latches, and the flag that it holds them all; 0
+        /// is unknown.
+        pub(crate) caller: Half = Half::new(0),
+        /// The time of its last round, or of its first look at the clock; 0 before.
+        pub(crate) round_ms: Bits = Bits::new(0),
+        /// The number of slow paths until the next look at the clock.
+        pub(crate) until_look: Word = Word::new(0),
+        /// 1 while its thread is posting: see `send_word` of `remote`.
+        pub(crate) posting: AtomicU8 = AtomicU8::new(0),
+        /// State for random placement.
+        pub(crate) random: Word = Word::new(0),
+        /// Blocks of other heaps that were freed here.
+        pub(crate) outgoing: Outgoing = Outgoing::new(),
+        /// Its own freed blocks that are delayed, under `SHUFFLE`.
+        pub(crate) waiting: [Waiting; WAITING] = [const { Waiting::nothing() }; WAITING],
+    }
+    /// The part of a heap without memory.
+    pub(crate) const fn nothing;
 }
 
 impl ThreadCache {
-    /// The part of a heap without memory.
-    pub(crate) const fn nothing() -> Self {
-        Self {
-            bins: Bins::nothing(),
-            mark: Word::new(0),
-            caller: Half::new(0),
-            round_ms: Bits::new(0),
-            until_look: Word::new(0),
-            posting: AtomicU8::new(0),
-            random: Word::new(0),
-            outgoing: Outgoing::new(),
-            waiting: [const { Waiting::nothing() }; WAITING],
-        }
-    }
-
     /// Puts a freed block in a random slot of the delayed ones; returns the block that was there.
     #[inline(always)]
     pub(crate) fn delay(&self, block: usize, class: Class) -> Option<(usize, Class)> {

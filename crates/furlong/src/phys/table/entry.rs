@@ -2,7 +2,7 @@
 //! never move, so that readers may follow an index at any time.
 
 use core::alloc::Layout;
-use core::ptr::NonNull;
+use core::ptr::{NonNull, null_mut};
 
 use super::order::Links;
 use crate::addr::{Extent, Pfn};
@@ -14,54 +14,33 @@ use crate::phys::storage::pages::{Pages, Share};
 use crate::phys::storage::slab::is_made;
 use crate::phys::{Node, SegmentId};
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
-use crate::sync::const_unless_loom;
+use crate::sync::record;
 
-/// A segment. Only the writer writes. Readers read `start` and `generation`, which are
-/// adjacent, and `pages` and `slab`.
-#[repr(C)]
-pub(in crate::phys) struct Entry<D> {
-    start: AtomicU64,
-    /// Odd while the segment is alive.
-    generation: AtomicU32,
-    node: AtomicU32,
-    end: AtomicU64,
-    avail_start: AtomicU64,
-    avail_end: AtomicU64,
-    hint: AtomicU64,
-    user: AtomicU64,
-    /// The address at which the descriptor of frame 0 would be; that of frame f is f strides
-    /// further on.
-    pages: AtomicPtr<D>,
-    /// The slab of the descriptors; null if there are none.
-    slab: AtomicPtr<()>,
-    /// Words for the lookup structure.
-    marks: [AtomicPtr<()>; 2],
-    /// The place in the order of the segments.
-    links: Links,
-}
-
-impl<D> Entry<D> {
-    const_unless_loom! {
-        pub(in crate::phys) const fn new() -> Self {
-            Self {
-                start: AtomicU64::new(0),
-                end: AtomicU64::new(0),
-                avail_start: AtomicU64::new(0),
-                avail_end: AtomicU64::new(0),
-                hint: AtomicU64::new(0),
-                user: AtomicU64::new(0),
-                pages: AtomicPtr::new(core::ptr::null_mut()),
-                slab: AtomicPtr::new(core::ptr::null_mut()),
-                marks: [
-                    AtomicPtr::new(core::ptr::null_mut()),
-                    AtomicPtr::new(core::ptr::null_mut()),
-                ],
-                links: Links::new(),
-                node: AtomicU32::new(0),
-                generation: AtomicU32::new(0),
-            }
-        }
+record! {
+    /// A segment. Only the writer writes. Readers read `start` and `generation`, which are
+    /// adjacent, and `pages` and `slab`.
+    #[repr(C)]
+    pub(in crate::phys) struct Entry<D> {
+        start: AtomicU64 = AtomicU64::new(0),
+        /// Odd while the segment is alive.
+        generation: AtomicU32 = AtomicU32::new(0),
+        node: AtomicU32 = AtomicU32::new(0),
+        end: AtomicU64 = AtomicU64::new(0),
+        avail_start: AtomicU64 = AtomicU64::new(0),
+        avail_end: AtomicU64 = AtomicU64::new(0),
+        hint: AtomicU64 = AtomicU64::new(0),
+        user: AtomicU64 = AtomicU64::new(0),
+        /// The address at which the descriptor of frame 0 would be; that of frame f is f strides
+        /// further on.
+        pages: AtomicPtr<D> = AtomicPtr::new(null_mut()),
+        /// The slab of the descriptors; null if there are none.
+        slab: AtomicPtr<()> = AtomicPtr::new(null_mut()),
+        /// Words for the lookup structure.
+        marks: [AtomicPtr<()>; 2] = [AtomicPtr::new(null_mut()), AtomicPtr::new(null_mut())],
+        /// The place in the order of the segments.
+        links: Links = Links::new(),
     }
+    pub(in crate::phys) const fn new;
 }
 
 impl<D> Entry<D> {
@@ -190,7 +169,7 @@ impl<D> Entry<D> {
     /// Records that there are no descriptors.
     pub(in crate::phys) fn forget_pages(&self) {
         // Relaxed: no index leads here.
-        self.slab.store(core::ptr::null_mut(), Ordering::Relaxed);
+        self.slab.store(null_mut(), Ordering::Relaxed);
     }
 
     pub(super) fn links(&self) -> &Links {
@@ -210,7 +189,7 @@ impl<D> Entry<D> {
     /// Clears the marks.
     pub(in crate::phys) fn forget_marks(&self) {
         for which in 0..2 {
-            self.set_mark(which, core::ptr::null_mut());
+            self.set_mark(which, null_mut());
         }
     }
 
@@ -272,7 +251,7 @@ impl<D, const N: usize> Entries<D, N> {
         };
         Self {
             first: [const { Entry::new() }; N],
-            chunks: [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS],
+            chunks: [const { AtomicPtr::new(null_mut()) }; CHUNKS],
         }
     }
 
@@ -280,7 +259,7 @@ impl<D, const N: usize> Entries<D, N> {
     pub(in crate::phys) fn new() -> Self {
         Self {
             first: core::array::from_fn(|_| Entry::new()),
-            chunks: core::array::from_fn(|_| AtomicPtr::new(core::ptr::null_mut())),
+            chunks: core::array::from_fn(|_| AtomicPtr::new(null_mut())),
         }
     }
 

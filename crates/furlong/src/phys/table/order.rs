@@ -5,7 +5,7 @@
 use super::entry::All;
 use crate::phys::storage::avl::{Avl, HIGH, LOW};
 use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::sync::const_unless_loom;
+use crate::sync::record;
 
 /// No entry.
 const NONE: u32 = u32::MAX;
@@ -25,26 +25,19 @@ fn store(link: &AtomicU32, word: u32) {
     link.store(word, Ordering::Relaxed);
 }
 
-/// The links of an entry. Only the writer uses them.
-pub(super) struct Links {
-    /// Children in the tree: the one with lower frames, and the one with higher ones.
-    sides: [AtomicU32; 2],
-    /// Neighbours: the one below, and the one above.
-    beside: [AtomicU32; 2],
-    height: AtomicU32,
+record! {
+    /// The links of an entry. Only the writer uses them.
+    pub(super) struct Links {
+        /// Children in the tree: the one with lower frames, and the one with higher ones.
+        sides: [AtomicU32; 2] = [AtomicU32::new(NONE), AtomicU32::new(NONE)],
+        /// Neighbours: the one below, and the one above.
+        beside: [AtomicU32; 2] = [AtomicU32::new(NONE), AtomicU32::new(NONE)],
+        height: AtomicU32 = AtomicU32::new(0),
+    }
+    pub(super) const fn new;
 }
 
 impl Links {
-    const_unless_loom! {
-        pub(super) const fn new() -> Self {
-            Self {
-                sides: [AtomicU32::new(NONE), AtomicU32::new(NONE)],
-                beside: [AtomicU32::new(NONE), AtomicU32::new(NONE)],
-                height: AtomicU32::new(0),
-            }
-        }
-    }
-
     #[inline]
     fn side(&self, side: usize) -> Option<u32> {
         entry(load(&self.sides[side]))

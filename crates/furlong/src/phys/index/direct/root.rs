@@ -11,7 +11,7 @@ use crate::phys::storage::deferred::Deferred;
 use crate::phys::storage::memory::Memory;
 use crate::phys::storage::raw_array::RawArray;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use crate::sync::const_unless_loom;
+use crate::sync::record;
 
 /// A section's word. With the lowest bit set it leads to a cell. Otherwise it is the address at
 /// which the block of frame 0 would be: a frame's block is at its index from there, as if there
@@ -36,17 +36,20 @@ pub(super) fn block<'a, D>(word: *mut Block<D>, frame: u64) -> &'a Block<D> {
 #[inline(always)]
 fn out_of_the_way() {}
 
-/// The readers' data.
-pub struct Root<D> {
-    /// Frames below it are in the near leaf, and there are no others; 0 if there are sections.
-    near_limit: AtomicU64,
-    near: Word<D>,
-    /// Frames below it have words in the array; 0 in a wide table.
-    limit: AtomicU64,
-    words: AtomicPtr<Word<D>>,
-    /// Frames below it are found through the top; 0 unless the table is wide.
-    wide_limit: AtomicU64,
-    top: Top<D>,
+record! {
+    /// The readers' data.
+    pub struct Root<D> {
+        /// Frames below it are in the near leaf, and there are no others; 0 if there are sections.
+        near_limit: AtomicU64 = AtomicU64::new(0),
+        near: Word<D> = AtomicPtr::new(core::ptr::null_mut()),
+        /// Frames below it have words in the array; 0 in a wide table.
+        limit: AtomicU64 = AtomicU64::new(0),
+        words: AtomicPtr<Word<D>> = AtomicPtr::new(core::ptr::null_mut()),
+        /// Frames below it are found through the top; 0 unless the table is wide.
+        wide_limit: AtomicU64 = AtomicU64::new(0),
+        top: Top<D> = Top::new(),
+    }
+    pub(super) const fn new;
 }
 
 /// The writer's data.
@@ -75,19 +78,6 @@ pub struct Private<D> {
 unsafe impl<D: Send + Sync> Send for Private<D> {}
 
 impl<D> Root<D> {
-    const_unless_loom! {
-        pub(super) const fn new() -> Self {
-            Self {
-                near_limit: AtomicU64::new(0),
-                near: AtomicPtr::new(core::ptr::null_mut()),
-                limit: AtomicU64::new(0),
-                words: AtomicPtr::new(core::ptr::null_mut()),
-                wide_limit: AtomicU64::new(0),
-                top: Top::new(),
-            }
-        }
-    }
-
     /// The start of the near leaf's blocks, if the frame is in it.
     #[inline(always)]
     pub(super) fn near(&self, frame: u64) -> Option<*mut Block<D>> {
