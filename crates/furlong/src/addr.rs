@@ -4,18 +4,16 @@
 
 use core::fmt;
 
+use crate::forms::Sealed;
+
 #[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
-
-mod sealed {
-    pub trait Sealed {}
-}
 
 /// A number that names a location in one address space.
 ///
 /// The integers of up to 64 bits are addresses too: for the keys of a database, or anything else
 /// that has ranges. The number of a signed one counts from its least value.
-pub trait Address: sealed::Sealed + Copy + Ord + fmt::Debug {
+pub trait Address: Sealed + Copy + Ord + fmt::Debug {
     /// The last address.
     const LAST: Self;
 
@@ -64,7 +62,7 @@ fn numbered<A: Address>(raw: u64) -> Option<A> {
 /// Makes addresses of integers; `$unsigned` has as many bits as `$int`, `$wide` makes 64 of them.
 macro_rules! integer {
     ($wide:path: $($int:ty as $unsigned:ty),*) => {$(
-        impl sealed::Sealed for $int {}
+        impl Sealed for $int {}
 
         impl Address for $int {
             const LAST: Self = Self::MAX;
@@ -99,7 +97,7 @@ macro_rules! address {
         #[repr(transparent)]
         pub struct $name(u64);
 
-        impl sealed::Sealed for $name {}
+        impl Sealed for $name {}
 
         impl Address for $name {
             const LAST: Self = Self(u64::MAX);

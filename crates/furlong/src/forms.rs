@@ -1,7 +1,11 @@
-//! Implementations that many types have in the same form, each as one line beside its type.
+//! Implementations that many types have in the same form, each as one line beside its type, and the
+//! seal of traits.
 //!
 //! After the type stands `where [..]`, the parameters of the implementation, if it has any.
 #![forbid(unsafe_code)]
+
+/// The supertrait of traits that no other crate may implement.
+pub trait Sealed {}
 
 /// Implements `Debug`: the text that is shown, with `it` for the value.
 ///

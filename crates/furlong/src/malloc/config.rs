@@ -14,6 +14,7 @@ use super::{
     os::{current::CurrentHeap, source::PageSource},
     policy::{Policy, Profile},
 };
+use crate::forms::Sealed;
 
 /// The parts of an allocator.
 pub trait Config: 'static {
@@ -32,12 +33,8 @@ pub trait Config: 'static {
     const PROFILE: Profile = Profile::STANDARD;
 }
 
-mod sealed {
-    pub trait Sealed {}
-}
-
 /// The manner in which the gates are entered.
-pub trait Gate: sealed::Sealed + 'static {
+pub trait Gate: Sealed + 'static {
     /// Runs the body of a gate.
     fn enter<T>(body: impl FnOnce() -> T) -> T;
 }
@@ -46,7 +43,7 @@ pub trait Gate: sealed::Sealed + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Inlined;
 
-impl sealed::Sealed for Inlined {}
+impl Sealed for Inlined {}
 
 impl Gate for Inlined {
     #[inline(always)]
@@ -59,7 +56,7 @@ impl Gate for Inlined {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outlined;
 
-impl sealed::Sealed for Outlined {}
+impl Sealed for Outlined {}
 
 impl Gate for Outlined {
     #[inline(never)]
@@ -69,7 +66,7 @@ impl Gate for Outlined {
 }
 
 /// The point at which the policy is read.
-pub trait Tier: sealed::Sealed + 'static {
+pub trait Tier: Sealed + 'static {
     /// True if this call may use the heap's cache for a class, given by number.
     fn cached(policy: &Policy, class: u8) -> bool;
 }
@@ -78,7 +75,7 @@ pub trait Tier: sealed::Sealed + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PerCall;
 
-impl sealed::Sealed for PerCall {}
+impl Sealed for PerCall {}
 
 impl Tier for PerCall {
     #[inline(always)]
@@ -92,7 +89,7 @@ impl Tier for PerCall {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Batched;
 
-impl sealed::Sealed for Batched {}
+impl Sealed for Batched {}
 
 impl Tier for Batched {
     #[inline(always)]
@@ -105,7 +102,7 @@ impl Tier for Batched {
 ///
 /// Its secrets are derived from one random number of the system: see
 /// [`PageSource::random`].
-pub trait Hardening: sealed::Sealed + 'static {
+pub trait Hardening: Sealed + 'static {
     /// Check at each free that the pointer is a block's start and that the block is in use. A free
     /// block carries a secret mark in its first word.
     const CHECK: bool;
@@ -122,7 +119,7 @@ pub trait Hardening: sealed::Sealed + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHardening;
 
-impl sealed::Sealed for NoHardening {}
+impl Sealed for NoHardening {}
 
 impl Hardening for NoHardening {
     const CHECK: bool = false;
@@ -135,7 +132,7 @@ impl Hardening for NoHardening {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checked;
 
-impl sealed::Sealed for Checked {}
+impl Sealed for Checked {}
 
 impl Hardening for Checked {
     const CHECK: bool = true;
@@ -149,7 +146,7 @@ impl Hardening for Checked {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Secure;
 
-impl sealed::Sealed for Secure {}
+impl Sealed for Secure {}
 
 impl Hardening for Secure {
     const CHECK: bool = true;

@@ -59,6 +59,16 @@ fn stopped(run: impl FnOnce()) -> Option<(Misuse, usize)> {
     panic.downcast_ref::<(Misuse, usize)>().copied()
 }
 
+/// Pseudo-random numbers below `end`.
+fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
+    move |end| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % end
+    }
+}
+
 /// Runs a closure in a new thread, with a new allocator.
 fn with_new<C, T>(
     source: C::Source,

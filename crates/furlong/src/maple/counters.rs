@@ -3,6 +3,7 @@
 
 use core::fmt::Debug;
 
+use crate::forms::Sealed;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// A kind of work that is counted.
@@ -23,10 +24,6 @@ pub enum Event {
     SpanningStore,
 }
 
-mod sealed {
-    pub trait Sealed {}
-}
-
 /// A counter of a tree's work.
 ///
 /// Sealed: the tree calls it in the middle of a change, where a panic in user code would leave
@@ -43,7 +40,7 @@ mod sealed {
 ///     }
 /// }
 /// ```
-pub trait Counters: sealed::Sealed + Default + Debug {
+pub trait Counters: Sealed + Default + Debug {
     /// Counts one event.
     fn count(&self, event: Event);
 }
@@ -52,7 +49,7 @@ pub trait Counters: sealed::Sealed + Default + Debug {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Off;
 
-impl sealed::Sealed for Off {}
+impl Sealed for Off {}
 
 impl Counters for Off {
     #[inline(always)]
@@ -72,7 +69,7 @@ impl Tally {
     }
 }
 
-impl sealed::Sealed for Tally {}
+impl Sealed for Tally {}
 
 impl Counters for Tally {
     #[inline]

@@ -21,12 +21,12 @@ type Table = &'static [(&'static str, &'static [&'static str])];
 const LIBRARY: Layered = Layered {
     folder: "crates/furlong/src/",
     low: &[
-        ("addr", &["check", "proofs"]),
+        ("addr", &["check", "forms", "proofs"]),
         ("check", &[]),
         ("error", &[]),
         ("forms", &[]),
-        ("sync", &[]),
-        ("rcu", &["check", "error", "sync"]),
+        ("sync", &["forms"]),
+        ("rcu", &["check", "error", "forms", "sync"]),
         // For tests and proofs alone: the definition of a property, and the list of all of them.
         ("proofs", &["addr", "bounce", "iova", "malloc", "phys"]),
     ],

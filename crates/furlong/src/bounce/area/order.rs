@@ -5,12 +5,10 @@
 //! changed from the first to the second.
 #![forbid(unsafe_code)]
 
-mod sealed {
-    pub trait Sealed {}
-}
+use crate::forms::Sealed;
 
 /// The order in which the areas of all blocks are searched.
-pub trait Order: sealed::Sealed + 'static {
+pub trait Order: Sealed + 'static {
     /// Calls `probe` with a block and a number of steps from the CPU's own area, each pair once,
     /// until it returns a value.
     ///
@@ -28,7 +26,7 @@ pub trait Order: sealed::Sealed + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PoolFirst;
 
-impl sealed::Sealed for PoolFirst {}
+impl Sealed for PoolFirst {}
 
 impl Order for PoolFirst {
     #[inline]
@@ -47,7 +45,7 @@ impl Order for PoolFirst {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AreaFirst;
 
-impl sealed::Sealed for AreaFirst {}
+impl Sealed for AreaFirst {}
 
 impl Order for AreaFirst {
     #[inline]

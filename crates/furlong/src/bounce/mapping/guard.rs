@@ -14,14 +14,10 @@ use crate::bounce::config::Standard;
 use crate::bounce::error::{MapError, SyncError};
 use crate::bounce::memory::source::Memory;
 use crate::bounce::pool::bounce_pool::Pool;
-use crate::forms::debug_as;
-
-mod sealed {
-    pub trait Sealed {}
-}
+use crate::forms::{Sealed, debug_as};
 
 /// A borrowed buffer with the direction of its data.
-pub trait Buffer: sealed::Sealed {
+pub trait Buffer: Sealed {
     /// The direction.
     const DIRECTION: Direction;
 
@@ -39,7 +35,7 @@ pub trait BufferMut: Buffer {}
 #[derive(Clone, Copy, Debug)]
 pub struct ToDevice<'a>(pub &'a [u8]);
 
-impl sealed::Sealed for ToDevice<'_> {}
+impl Sealed for ToDevice<'_> {}
 
 impl Buffer for ToDevice<'_> {
     const DIRECTION: Direction = Direction::ToDevice;
@@ -59,45 +55,32 @@ impl Buffer for ToDevice<'_> {
 #[derive(Debug)]
 pub struct FromDevice<'a>(pub &'a mut [u8]);
 
-impl sealed::Sealed for FromDevice<'_> {}
-
-impl Buffer for FromDevice<'_> {
-    const DIRECTION: Direction = Direction::FromDevice;
-
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        self.0
-    }
-
-    #[inline]
-    fn room(&mut self) -> &mut [u8] {
-        self.0
-    }
-}
-
-impl BufferMut for FromDevice<'_> {}
-
 /// A buffer that the device reads and writes.
 #[derive(Debug)]
 pub struct Both<'a>(pub &'a mut [u8]);
 
-impl sealed::Sealed for Both<'_> {}
+macro_rules! written_by_device {
+    ($($buffer:ident),+) => {$(
+        impl Sealed for $buffer<'_> {}
 
-impl Buffer for Both<'_> {
-    const DIRECTION: Direction = Direction::Both;
+        impl Buffer for $buffer<'_> {
+            const DIRECTION: Direction = Direction::$buffer;
 
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        self.0
-    }
+            #[inline]
+            fn bytes(&self) -> &[u8] {
+                self.0
+            }
 
-    #[inline]
-    fn room(&mut self) -> &mut [u8] {
-        self.0
-    }
+            #[inline]
+            fn room(&mut self) -> &mut [u8] {
+                self.0
+            }
+        }
+
+        impl BufferMut for $buffer<'_> {}
+    )+};
 }
-
-impl BufferMut for Both<'_> {}
+written_by_device! { FromDevice, Both }
 
 /// A buffer that is mapped for a device.
 ///

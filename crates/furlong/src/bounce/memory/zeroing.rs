@@ -1,9 +1,7 @@
 //! The policy for overwriting memory before a device or another owner sees it, in the pool's type.
 #![forbid(unsafe_code)]
 
-mod sealed {
-    pub trait Sealed {}
-}
+use crate::forms::Sealed;
 
 /// The policy for zeroing bounce memory.
 ///
@@ -15,7 +13,7 @@ mod sealed {
 /// The remaining bytes of a run are the *pads*. One is before the mapping, if the original does not
 /// begin at a slot. The other is after it, up to the end of the last slot. The device can reach
 /// them. If they are not zeroed, it can read data of other mappings there.
-pub trait Zeroing: sealed::Sealed + 'static {
+pub trait Zeroing: Sealed + 'static {
     /// True if a map zeroes the pads.
     const PADS: bool;
     /// True if an unmap zeroes the whole run.
@@ -26,7 +24,7 @@ pub trait Zeroing: sealed::Sealed + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ZeroPads;
 
-impl sealed::Sealed for ZeroPads {}
+impl Sealed for ZeroPads {}
 
 impl Zeroing for ZeroPads {
     const PADS: bool = true;
@@ -38,7 +36,7 @@ impl Zeroing for ZeroPads {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ZeroUnmapped;
 
-impl sealed::Sealed for ZeroUnmapped {}
+impl Sealed for ZeroUnmapped {}
 
 impl Zeroing for ZeroUnmapped {
     const PADS: bool = true;
@@ -50,7 +48,7 @@ impl Zeroing for ZeroUnmapped {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ZeroNothing;
 
-impl sealed::Sealed for ZeroNothing {}
+impl Sealed for ZeroNothing {}
 
 impl Zeroing for ZeroNothing {
     const PADS: bool = false;

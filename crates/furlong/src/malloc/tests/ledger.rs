@@ -7,18 +7,8 @@ use std::thread;
 
 use super::super::{Checked, Hardening, NoHardening};
 use super::source::{Call, Source};
-use super::{Sourced as Tested, with_new};
+use super::{Sourced as Tested, numbers, with_new};
 use crate::sync::atomic::{AtomicBool, Ordering};
-
-/// Pseudo-random numbers below `end`.
-fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
-    move |end| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % end
-    }
-}
 
 /// A size: mostly small, sometimes of a page or more, rarely of megabytes.
 fn size(below: &mut impl FnMut(usize) -> usize) -> usize {

@@ -6,16 +6,7 @@ use super::super::{
     class::Class,
     thread::bins::{Bins, DEPTH, STACKS, STACKS_ALIGN},
 };
-
-/// Pseudo-random numbers below `end`.
-fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
-    move |end| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as usize % end
-    }
-}
+use super::numbers;
 
 /// The stack of a class: blocks from the bottom, and full chunks that are aside.
 struct Model {

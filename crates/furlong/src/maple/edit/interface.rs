@@ -4,6 +4,7 @@
 
 use super::removed::Unlinked;
 use crate::addr::{Address, Extent};
+use crate::forms::Sealed;
 use crate::maple::config::Config;
 use crate::maple::error::StoreError;
 use crate::maple::map::Maple;
@@ -13,15 +14,11 @@ use crate::maple::session::Session;
 use crate::rcu::Rcu;
 use crate::sync::RawLock;
 
-mod sealed {
-    pub trait Sealed {}
-}
-
 /// An entry that was removed, with its extent; `None` if there was none.
 pub type TakenAt<A, T> = Option<(Extent<A>, T)>;
 
 /// A map that can be changed: one with one owner, or a session beside readers.
-pub trait Edit<A: Address, E: Entry>: sealed::Sealed {
+pub trait Edit<A: Address, E: Entry>: Sealed {
     /// A removed entry.
     type Taken;
 
@@ -44,7 +41,7 @@ pub trait Edit<A: Address, E: Entry>: sealed::Sealed {
     fn highest(&self, size: u64, window: Extent<A>) -> Option<Extent<A>>;
 }
 
-impl<A: Address, E: Entry, C: Config> sealed::Sealed for Maple<A, E, C> {}
+impl<A: Address, E: Entry, C: Config> Sealed for Maple<A, E, C> {}
 
 impl<A: Address, E: Split, C: Config> Edit<A, E> for Maple<A, E, C> {
     type Taken = E;
@@ -66,10 +63,7 @@ impl<A: Address, E: Split, C: Config> Edit<A, E> for Maple<A, E, C> {
     }
 }
 
-impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> sealed::Sealed
-    for Session<'_, A, E, R, L, C>
-{
-}
+impl<A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Sealed for Session<'_, A, E, R, L, C> {}
 
 impl<'m, A, E, R, L, C> Edit<A, E> for Session<'m, A, E, R, L, C>
 where

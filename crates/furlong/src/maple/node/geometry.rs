@@ -3,12 +3,10 @@
 
 use core::fmt::Debug;
 
-mod sealed {
-    pub trait Sealed {}
-}
+use crate::forms::Sealed;
 
 /// A row of `T`s with a length that the geometry sets.
-pub trait Row<T>: sealed::Sealed {
+pub trait Row<T>: Sealed {
     /// A row of the results of `make` for each index.
     fn from_fn(make: impl FnMut(usize) -> T) -> Self;
     /// All elements.
@@ -17,7 +15,7 @@ pub trait Row<T>: sealed::Sealed {
     fn as_mut_slice(&mut self) -> &mut [T];
 }
 
-impl<T, const N: usize> sealed::Sealed for [T; N] {}
+impl<T, const N: usize> Sealed for [T; N] {}
 
 impl<T, const N: usize> Row<T> for [T; N] {
     #[inline(always)]
@@ -37,7 +35,7 @@ impl<T, const N: usize> Row<T> for [T; N] {
 }
 
 /// The sizes of a tree's nodes, implemented by [`Fan`].
-pub trait Geometry: sealed::Sealed + Debug + 'static {
+pub trait Geometry: Sealed + Debug + 'static {
     /// A row with one element for each slot of a leaf.
     type Leaf<T>: Row<T>;
     /// A row with one element for each child of an inner node.
@@ -73,7 +71,7 @@ pub struct Fan<const LEAF: usize, const INNER: usize, const DEPTH: usize>;
 /// 15 slots in a leaf, which makes 384 bytes, and 32 children in an inner node.
 pub type Wide = Fan<15, 32, 12>;
 
-impl<const L: usize, const I: usize, const D: usize> sealed::Sealed for Fan<L, I, D> {}
+impl<const L: usize, const I: usize, const D: usize> Sealed for Fan<L, I, D> {}
 
 impl<const L: usize, const I: usize, const D: usize> Geometry for Fan<L, I, D> {
     type Leaf<T> = [T; L];
@@ -131,7 +129,7 @@ pub(in crate::maple) const fn spare(capacity: usize) -> usize {
 mod tests {
     use alloc::vec::Vec;
 
-    use super::{Geometry, half_full, sealed};
+    use super::{Geometry, Sealed, half_full};
     use crate::addr::{Extent, VirtAddr};
     use crate::check::Check;
     use crate::maple::{BulkError, Custom, Heap, InsertError, Maple, NoMemory, RcuMaple};
@@ -142,7 +140,7 @@ mod tests {
     #[derive(Debug)]
     struct Low;
 
-    impl sealed::Sealed for Low {}
+    impl Sealed for Low {}
 
     impl Geometry for Low {
         type Leaf<T> = [T; 3];

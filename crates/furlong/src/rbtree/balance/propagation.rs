@@ -3,12 +3,10 @@
 //! All three arms are one algorithm; they differ in the two answers below.
 #![forbid(unsafe_code)]
 
-mod sealed {
-    pub trait Sealed {}
-}
+use crate::forms::Sealed;
 
 /// Rule for the recomputation of halves.
-pub trait Propagation: sealed::Sealed {
+pub trait Propagation: Sealed {
     /// If true, a first walk restores ranks, with rotations that recompute the nodes they move, and
     /// a second walk recomputes all halves. If false, the halves below a rotation are up to date
     /// before it.
@@ -31,9 +29,9 @@ pub struct Deferred;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checked;
 
-impl sealed::Sealed for Eager {}
-impl sealed::Sealed for Deferred {}
-impl sealed::Sealed for Checked {}
+impl Sealed for Eager {}
+impl Sealed for Deferred {}
+impl Sealed for Checked {}
 
 impl Propagation for Eager {
     const AT_ROTATION: bool = true;

@@ -10,10 +10,7 @@ use crate::rbtree::{Augment, Ranks, Side};
 /// The parent of a node and the node's side below it; `None` for the root.
 pub type Place<R> = Option<(R, Side)>;
 
-mod sealed {
-    pub trait Sealed {}
-}
-pub(in crate::rbtree) use sealed::Sealed;
+pub(in crate::rbtree) use crate::forms::Sealed;
 
 /// Permission to change links and to access items without the tree that holds them. Code outside
 /// this module can neither name nor make one: a link set by a caller could lead an

@@ -7,12 +7,10 @@
 //! `mremap` onto mappings that it then unmaps in vain |
 #![forbid(unsafe_code)]
 
-mod sealed {
-    pub trait Sealed {}
-}
+use crate::forms::Sealed;
 
 /// An arm of the seam.
-pub trait Mode: sealed::Sealed {
+pub trait Mode: Sealed {
     /// True if the part before a failure stays done.
     #[doc(hidden)]
     fn keeps_part() -> bool;
@@ -28,14 +26,14 @@ pub struct Atomic;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Linux;
 
-impl sealed::Sealed for Atomic {}
+impl Sealed for Atomic {}
 impl Mode for Atomic {
     fn keeps_part() -> bool {
         false
     }
 }
 
-impl sealed::Sealed for Linux {}
+impl Sealed for Linux {}
 impl Mode for Linux {
     fn keeps_part() -> bool {
         true

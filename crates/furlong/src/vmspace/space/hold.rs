@@ -4,14 +4,11 @@
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
+use crate::forms::Sealed;
 use crate::sync::Lent;
 
-mod sealed {
-    pub trait Sealed {}
-}
-
 /// The way a space holds its state other than the areas: [`Owned`] or [`Lending`].
-pub trait Hold: sealed::Sealed {
+pub trait Hold: Sealed {
     /// A value held in this way.
     type Of<T: 'static>: DerefMut<Target = T>;
 }
@@ -44,13 +41,13 @@ impl<T> DerefMut for Own<T> {
     }
 }
 
-impl sealed::Sealed for Owned {}
+impl Sealed for Owned {}
 
 impl Hold for Owned {
     type Of<T: 'static> = Own<T>;
 }
 
-impl sealed::Sealed for Lending<'_> {}
+impl Sealed for Lending<'_> {}
 
 impl<'m> Hold for Lending<'m> {
     type Of<T: 'static> = Lent<'m, T>;
