@@ -8,8 +8,9 @@ use super::YieldingLock;
 use super::mapper::Mapper;
 use super::shape::{Kind, Shape};
 use super::slots::Slots;
+use crate::workload::agreement::{arms_agree, counts_repeat};
 use crate::{bounce_area, bounce_order};
-use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Profile, Request, Workload};
+use furlong_lab::model::{Arm, Experiment, Failure, Profile, Request, Workload};
 
 fn experiments() -> [Experiment; 2] {
     [bounce_order::experiment(), bounce_area::experiment()]
@@ -28,25 +29,15 @@ fn request(workload: &Workload, operations: u64, exact: bool) -> Request {
 fn the_arms_agree_on_every_workload_and_have_its_metrics() {
     for experiment in experiments() {
         let plan = &experiment.plan;
-        for load in &plan.workloads {
-            let able = |arm: &&Arm| (arm.na)(load).is_none();
-            let arms: Vec<&Arm> = experiment.arms.iter().filter(able).collect();
-            let run = |arm: &&Arm| (arm.run)(&request(load, 500, false));
-            let outcomes: Vec<Outcome> = arms.iter().map(|arm| run(arm).unwrap()).collect();
-            for outcome in &outcomes {
-                assert_eq!(outcome.digest, outcomes[0].digest, "{}", load.name);
-                assert_eq!(outcome.operations, outcomes[0].operations, "{}", load.name);
-                assert!(outcome.operations >= 500, "{}", load.name);
+        for (name, outcomes) in arms_agree(&experiment, 500) {
+            let load = plan.workload(&name).unwrap();
+            for outcome in outcomes {
+                assert!(outcome.operations >= 500, "{name}");
                 for metric in &plan.metrics {
                     let sampled = metric.kind == furlong_lab::model::result::Kind::Sampled;
                     let has = outcome.metrics.contains_key(&metric.name);
-                    assert_eq!(
-                        has,
-                        sampled && load.has(&metric.name),
-                        "{}: {}",
-                        load.name,
-                        metric.name
-                    );
+                    let expected = sampled && load.has(&metric.name);
+                    assert_eq!(has, expected, "{name}: {}", metric.name);
                 }
             }
         }
@@ -56,22 +47,11 @@ fn the_arms_agree_on_every_workload_and_have_its_metrics() {
 #[test]
 fn counts_are_the_same_every_time() {
     for experiment in experiments() {
-        let counted = |load: &&Workload| load.has("areas_probed_per_map");
-        for load in experiment.plan.workloads.iter().filter(counted) {
-            for arm in &experiment.arms {
-                let count = || (arm.run)(&request(load, 2000, true)).unwrap();
-                let outcome = count();
-                assert_eq!(outcome, count(), "{}", load.name);
-                assert!(
-                    outcome.metrics["areas_probed_per_map"] >= 1.0,
-                    "{}",
-                    load.name
-                );
-                assert!(
-                    outcome.metrics["slots_probed_per_map"] >= 64.0,
-                    "{}",
-                    load.name
-                );
+        let counted = |load: &Workload| load.has("areas_probed_per_map");
+        for (name, outcomes) in counts_repeat(&experiment, counted, 2000) {
+            for outcome in outcomes {
+                assert!(outcome.metrics["areas_probed_per_map"] >= 1.0, "{name}");
+                assert!(outcome.metrics["slots_probed_per_map"] >= 64.0, "{name}");
             }
         }
     }

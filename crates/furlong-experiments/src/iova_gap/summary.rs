@@ -10,6 +10,7 @@ use furlong::rbtree::Tally;
 use furlong_spec::Random as Generator;
 
 use super::allocator::{AddressAllocator, Ask, PAGE, Place};
+use crate::said;
 use furlong_lab::model::Failure;
 
 /// furlong's space in any configuration; visits are counted if its counters count.
@@ -21,15 +22,13 @@ impl<C: Config<Counters: 'static>> AddressAllocator for Summary<C> {
 
     fn new(space: Extent<Iova>) -> Result<Self, Failure> {
         let space = VecSpace::with_config(space, PAGE, Vec::new());
-        space
-            .map(Self)
-            .map_err(|refused| Failure(refused.to_string()))
+        space.map(Self).map_err(said)
     }
 
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Grant>, Failure> {
         let grants = extents.iter().map(|extent| self.0.reserve_at(*extent));
         let grants: Result<Vec<Grant>, _> = grants.collect();
-        grants.map_err(|refused| Failure(refused.to_string()))
+        grants.map_err(said)
     }
 
     #[inline(always)]
@@ -56,7 +55,7 @@ impl<C: Config<Counters: 'static>> AddressAllocator for Summary<C> {
 
     fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure> {
         let checked = self.0.check();
-        checked.map_err(|broken| Failure(broken.to_string()))?;
+        checked.map_err(said)?;
         Ok(self.0.reserved().map(|owned| owned.extent).collect())
     }
 

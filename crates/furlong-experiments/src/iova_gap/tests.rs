@@ -4,11 +4,13 @@
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{Counts, Custom, Runs, Standard};
-use furlong::rbtree::{Off, Tally};
+use furlong::rbtree::Off;
 use furlong_spec::Random;
 
+use crate::workload::agreement::{arms_agree, counts_repeat};
+
 use super::{AddressAllocator, Ask, PAGE, Place, Scan, Summary, experiment, run};
-use furlong_lab::model::{Failure, Outcome, Request};
+use furlong_lab::model::Failure;
 
 const PAGES: u64 = 48;
 
@@ -159,38 +161,22 @@ fn the_scan_draws_every_place_about_as_often() {
     );
 }
 
-fn samples(run: fn(&Request) -> Result<Outcome, Failure>) -> Vec<Option<Outcome>> {
-    let plan = experiment().plan;
-    let loads = plan.workloads.iter().map(|load| load.name.as_str());
-    loads
-        .map(|load| run(&experiment().request(load, 700, true)).ok())
-        .collect()
-}
-
 #[test]
 fn the_arms_give_the_same_answers() {
-    let arms = experiment().arms;
-    let (scan, summary) = (samples(arms[0].run), samples(arms[1].run));
-    for (load, (one, other)) in experiment()
-        .plan
-        .workloads
-        .iter()
-        .zip(scan.iter().zip(&summary))
-    {
-        let (one, other) = (one.as_ref().unwrap(), other.as_ref().unwrap());
-        assert_eq!(one.digest, other.digest, "{}", load.name);
-        assert_eq!((one.operations, other.operations), (700, 700));
-        let visits = |outcome: &Outcome| outcome.metrics["nodes_visited_per_op"];
-        assert!(visits(one) > 1.0 && visits(other) > 0.0, "{}", load.name);
+    for (load, outcomes) in arms_agree(&experiment(), 700) {
+        assert!(outcomes.iter().all(|one| one.operations == 700), "{load}");
     }
 }
 
 #[test]
 fn exact_counts_are_the_same_every_time() {
-    let count = || run::<Scan<Tally>>(&experiment().request("churn-top-down", 500, true)).unwrap();
-    assert_eq!(count().metrics, count().metrics);
-    let board = run::<Scan<Tally>>(&experiment().request("checkerboard-10k", 300, true)).unwrap();
-    assert_eq!(board.metrics["nodes_visited_per_op"], 100.0);
+    for (load, outcomes) in counts_repeat(&experiment(), |_| true, 700) {
+        let visits = |arm: usize| outcomes[arm].metrics["nodes_visited_per_op"];
+        assert!(visits(0) > 1.0 && visits(1) > 0.0, "{load}");
+        if load == "checkerboard-10k" {
+            assert_eq!(visits(0), 100.0);
+        }
+    }
 }
 
 /// An allocator with a defect: it grants the page below the right one.

@@ -5,7 +5,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use super::programs::{NOTHING, Programs};
-use super::tool::{Tool, answers, finished};
+use super::tool::{Tool, answers};
+use crate::workload::process::finished;
 use furlong_lab::model::Failure;
 
 /// Signs that poop prints before a significant difference: slower, faster.
@@ -39,7 +40,7 @@ impl Poop {
         let mut command = Command::new("poop");
         command.args(["--color", "never", "--duration", &duration_ms.to_string()]);
         command.args(commands);
-        let walls = Wall::all(&finished(command)?);
+        let walls = Wall::all(&finished(&mut command)?);
         match walls.len() == commands.len() {
             true => Ok(walls),
             false => Err(Failure(format!("poop printed {} wall times", walls.len()))),
@@ -59,7 +60,7 @@ fn duration_ms(command: &str, runs: u64) -> Result<u64, Failure> {
     for _ in 0..runs {
         let mut process = Command::new(words[0]);
         process.args(&words[1..]);
-        finished(process)?;
+        finished(&mut process)?;
     }
     Ok((began.elapsed().as_millis() as u64).max(1))
 }

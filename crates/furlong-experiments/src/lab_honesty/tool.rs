@@ -3,13 +3,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 use tempfile::NamedTempFile;
 
 use super::programs::{NOTHING, Programs, SHELL};
 use crate::said;
+use crate::workload::process::finished;
 use furlong_lab::measure::launch::launcher::{Launcher, Task};
 use furlong_lab::model::Failure;
 use furlong_lab::model::result::{Comparison, ResultFile, Verdict, WorkloadResult};
@@ -62,7 +63,7 @@ impl Hyperfine {
         let mut command = Command::new("hyperfine");
         command.args(["-N", "--style", "none", "--runs", &self.runs.to_string()]);
         command.arg("--export-json").arg(file.path()).args(commands);
-        finished(command)?;
+        finished(&mut command)?;
         let text = fs::read_to_string(file.path()).map_err(said)?;
         let exported: Exported = serde_json::from_str(&text).map_err(said)?;
         let times: Vec<Vec<f64>> = exported.results.into_iter().map(|one| one.times).collect();
@@ -166,7 +167,7 @@ impl Furlong {
         command.args(["--blocks", &self.runs.to_string(), "--margin", MARGIN_PCT]);
         command.args(["--names", "a,b", "--json"]).arg(file.path());
         command.args(commands);
-        finished(command)?;
+        finished(&mut command)?;
         let text = fs::read_to_string(file.path()).map_err(said)?;
         let result: ResultFile = serde_json::from_str(&text).map_err(said)?;
         let mut workloads = result.experiments.into_iter().flat_map(|one| one.workloads);
@@ -215,22 +216,4 @@ pub(super) fn answers(program: &str, arguments: &[&str]) -> bool {
     command.args(arguments).stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
-}
-
-/// Runs a tool, which must succeed, and returns its output.
-pub(super) fn finished(mut command: Command) -> Result<String, Failure> {
-    let tool = command.get_program().to_string_lossy().into_owned();
-    let output: Output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| Failure(format!("{tool} cannot be run: {error}")))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().last().unwrap_or("").to_owned();
-    Err(Failure(format!(
-        "{tool} ended with {}: {last}",
-        output.status
-    )))
 }

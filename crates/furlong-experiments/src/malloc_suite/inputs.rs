@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::said;
+use crate::workload::process::finished;
 use furlong_lab::model::Failure;
 
 /// Work for Python.
@@ -73,10 +74,7 @@ pub(super) fn repository(git: &Path, home: &Path, commits: u64) -> Result<(), Fa
             .envs(GIT_ALONE)
             .env_remove("LD_PRELOAD")
             .stdin(input);
-        let output = command.output().map_err(said)?;
-        let why = String::from_utf8_lossy(&output.stderr).into_owned();
-        let failed = || Failure(format!("git: {}: {}", output.status, why.trim()));
-        output.status.success().then_some(()).ok_or_else(failed)
+        finished(&mut command)
     };
     let path = place.display().to_string();
     git(
@@ -84,7 +82,7 @@ pub(super) fn repository(git: &Path, home: &Path, commits: u64) -> Result<(), Fa
         Stdio::null(),
     )?;
     let stream = File::open(&stream).map_err(said)?;
-    git(&["-C", &path, "fast-import", "--quiet"], stream.into())
+    git(&["-C", &path, "fast-import", "--quiet"], stream.into()).map(drop)
 }
 
 /// A history in the format of `git fast-import`: each commit changes some lines of two of ten

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use crate::malloc::{Library, environment, file, variables};
 use crate::said;
 use furlong_lab::hash::fnv1a;
 use furlong_lab::measure::launch::command::find;
-use furlong_lab::measure::launch::finished::{Ending, Usage};
+use furlong_lab::measure::launch::finished::{Ending, Finished, Usage};
 use furlong_lab::measure::launch::launcher::{Launcher, Output, Task};
 use furlong_lab::model::{Failure, Outcome, Request};
 use serde::Deserialize;
@@ -198,15 +199,7 @@ fn once(
 ) -> Result<(Usage, u64), Failure> {
     let output = home.join("said");
     let finished = launcher.run(&task(call, library, output.clone()), None);
-    let finished = finished.map_err(said)?;
-    if finished.ending != Ending::Exited(0) {
-        let last = finished.last_error_line().unwrap_or_default();
-        return Err(Failure(format!(
-            "{}: {}: {last}",
-            call.program.display(),
-            finished.ending
-        )));
-    }
+    let usage = succeeded(call.program.display(), finished)?;
     let text = fs::read(&output).map_err(said)?;
     if text.is_empty() {
         return Err(Failure(format!(
@@ -214,5 +207,18 @@ fn once(
             call.program.display()
         )));
     }
-    Ok((finished.usage, fnv1a(&text)))
+    Ok((usage, fnv1a(&text)))
+}
+
+/// The resources used by a program, which must have succeeded.
+pub(super) fn succeeded(
+    program: impl Display,
+    finished: Result<Finished, impl Display>,
+) -> Result<Usage, Failure> {
+    let finished = finished.map_err(said)?;
+    if finished.ending == Ending::Exited(0) {
+        return Ok(finished.usage);
+    }
+    let last = finished.last_error_line().unwrap_or_default();
+    Err(Failure(format!("{program}: {}: {last}", finished.ending)))
 }

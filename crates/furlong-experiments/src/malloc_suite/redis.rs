@@ -3,13 +3,14 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use super::real::{Call, installed, task};
+use super::real::{Call, installed, succeeded, task};
 use crate::said;
-use furlong_lab::measure::launch::finished::{Ending, Usage};
+use crate::workload::process::finished;
+use furlong_lab::measure::launch::finished::Usage;
 use furlong_lab::measure::launch::launcher::Launcher;
 use furlong_lab::model::Failure;
 
@@ -56,16 +57,9 @@ pub(super) fn once(
         let finished = served
             .join()
             .map_err(|_| Failure("the redis-server process was not awaited".to_owned()))?;
-        let finished = finished.map_err(said)?;
+        let usage = succeeded("redis-server", finished)?;
         let length = loaded?;
-        if finished.ending != Ending::Exited(0) {
-            let last = finished.last_error_line().unwrap_or_default();
-            return Err(Failure(format!(
-                "redis-server: {}: {last}",
-                finished.ending
-            )));
-        }
-        stopped.map(|_| (finished.usage, length))
+        stopped.map(|_| (usage, length))
     })
 }
 
@@ -100,19 +94,5 @@ fn client(socket: &OsString, arguments: &[&str]) -> Result<String, Failure> {
 
 /// Runs a command without the measured libraries and returns its output.
 fn quiet(command: &mut Command) -> Result<String, Failure> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .env_remove("LD_PRELOAD")
-        .stdin(Stdio::null())
-        .output();
-    let output = output.map_err(|error| Failure(format!("{name}: {error}")))?;
-    if !output.status.success() {
-        let why = String::from_utf8_lossy(&output.stderr);
-        return Err(Failure(format!(
-            "{name}: {}: {}",
-            output.status,
-            why.trim()
-        )));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    finished(command.env_remove("LD_PRELOAD"))
 }

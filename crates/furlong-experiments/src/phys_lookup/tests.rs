@@ -5,7 +5,8 @@ use furlong_spec::phys_map::REAL_MAPS;
 use serde_json::json;
 
 use super::{experiment, shape::Shape};
-use furlong_lab::model::{Arm, Failure, Outcome, Profile, Request, Workload};
+use crate::workload::agreement::{arms_agree, counts_repeat};
+use furlong_lab::model::{Arm, Failure, Profile, Request, Workload};
 
 fn workload(name: &str) -> Workload {
     let plan = experiment().plan;
@@ -21,14 +22,6 @@ fn request(workload: &Workload, operations: u64, exact: bool) -> Request {
     }
 }
 
-fn workloads() -> Vec<Workload> {
-    let loads = experiment().plan.workloads;
-    loads
-        .iter()
-        .map(|load| load.under(Profile::Smoke))
-        .collect()
-}
-
 /// The arms that can run a workload.
 fn arms(workload: &Workload) -> Vec<Arm> {
     let mut arms = experiment().arms;
@@ -38,33 +31,20 @@ fn arms(workload: &Workload) -> Vec<Arm> {
 
 #[test]
 fn the_arms_agree_on_every_workload() {
-    for load in workloads() {
-        let run = |arm: &Arm| (arm.run)(&request(&load, 3000, false));
-        let outcomes: Vec<Outcome> = arms(&load).iter().map(|arm| run(arm).unwrap()).collect();
-        assert!(outcomes.len() >= 2, "{}", load.name);
-        for outcome in &outcomes {
-            assert_eq!(outcome.digest, outcomes[0].digest, "{}", load.name);
-            assert_eq!(outcome.operations, outcomes[0].operations, "{}", load.name);
-            assert!(outcome.operations >= 3000, "{}", load.name);
-            assert!(outcome.metrics["time_ns_per_lookup"] > 0.0, "{}", load.name);
+    for (load, outcomes) in arms_agree(&experiment(), 3000) {
+        for outcome in outcomes {
+            assert!(outcome.operations >= 3000, "{load}");
+            assert!(outcome.metrics["time_ns_per_lookup"] > 0.0, "{load}");
         }
     }
 }
 
 #[test]
-fn counts_are_the_same_every_time_and_differ_between_arms() {
-    for load in workloads() {
-        let count = |arm: &Arm| (arm.run)(&request(&load, 2000, true)).unwrap();
-        let counts: Vec<Outcome> = arms(&load).iter().map(count).collect();
-        let again: Vec<Outcome> = arms(&load).iter().map(count).collect();
-        assert_eq!(counts, again, "{}", load.name);
-        for outcome in &counts {
-            assert_eq!(outcome.digest, counts[0].digest, "{}", load.name);
-            assert!(
-                outcome.metrics["index_bytes_per_gib"] > 0.0,
-                "{}",
-                load.name
-            );
+fn counts_are_the_same_every_time_and_answers_those_of_all_arms() {
+    for (load, outcomes) in counts_repeat(&experiment(), |_| true, 2000) {
+        for outcome in &outcomes {
+            assert_eq!(outcome.digest, outcomes[0].digest, "{load}");
+            assert!(outcome.metrics["index_bytes_per_gib"] > 0.0, "{load}");
         }
     }
 }

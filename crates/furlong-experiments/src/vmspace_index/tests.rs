@@ -12,6 +12,7 @@ use super::owned::Owned;
 use super::rcu::RcuIndex;
 use super::tree::Tree;
 use super::{AreaIndex, Span, experiment, run};
+use crate::workload::agreement::{arms_agree, counts_repeat};
 use furlong_lab::model::{Failure, Outcome, Request};
 
 /// Pages of the tested space.
@@ -108,68 +109,32 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Outcomes of each arm on each workload that it can run.
-fn samples(exact: bool) -> Vec<(String, Vec<Outcome>)> {
-    let experiment = experiment();
-    let loads = experiment.plan.workloads.iter().map(|load| {
-        let request = experiment.request(&load.name, 600, exact);
-        let able = experiment
-            .arms
-            .iter()
-            .filter(|arm| (arm.na)(&request.workload).is_none());
-        let outcomes = able.map(|arm| (arm.run)(&request).unwrap()).collect();
-        (load.name.clone(), outcomes)
-    });
-    loads.collect()
-}
-
 #[test]
 fn the_arms_give_the_same_answers() {
     let _alone = alone();
-    for (load, outcomes) in samples(false) {
-        let one = &outcomes[0];
+    for (load, outcomes) in arms_agree(&experiment(), 600) {
         // Some kinds of calls are rare, and a recording is replayed at most twice here.
         let is_of_calls = load.starts_with("kernbench-") || load.starts_with("runtimes-");
         let least = if is_of_calls { 2 } else { 600 };
-        assert!(one.operations >= least, "{load}");
-        for other in &outcomes {
-            let both = (one.digest, one.operations);
-            assert_eq!((other.digest, other.operations), both, "{load}");
-            assert!(other.metrics["time_ns_per_op"] > 0.0, "{load}");
-        }
         let able = if load.starts_with("readers-") { 2 } else { 3 };
         assert_eq!(outcomes.len(), able, "{load}");
+        for outcome in outcomes {
+            assert!(outcome.operations >= least, "{load}");
+            assert!(outcome.metrics["time_ns_per_op"] > 0.0, "{load}");
+        }
     }
 }
 
 #[test]
 fn exact_counts_are_the_same_every_time() {
     let _alone = alone();
-    let (first, again) = (samples(true), samples(true));
-    // The elapsed time is not a count.
-    let counts = |outcomes: &[Outcome]| -> Vec<_> {
-        let counts = outcomes.iter().map(|one| {
-            let Outcome {
-                metrics,
-                operations,
-                digest,
-                ..
-            } = one.clone();
-            (metrics, operations, digest)
-        });
-        counts.collect()
-    };
-    for ((load, one), (_, other)) in first.iter().zip(&again) {
-        assert_eq!(counts(one), counts(other), "{load}");
-        for outcome in one {
-            assert!(
-                outcome.metrics["bytes_per_area"] > 20.0,
-                "{load}: {outcome:?}"
-            );
+    for (load, outcomes) in counts_repeat(&experiment(), |_| true, 600) {
+        for outcome in outcomes {
+            let bytes = outcome.metrics["bytes_per_area"];
+            assert!(bytes > 20.0, "{load}: {outcome:?}");
             let visits = outcome.metrics["nodes_visited_per_op"];
             // These copy or drop whole trees, or visit only the root.
-            let is_whole =
-                load.contains("fork") || ["gap-none", "kernbench-end"].contains(&&**load);
+            let is_whole = load.contains("fork") || ["gap-none", "kernbench-end"].contains(&&*load);
             assert!(visits > 0.0 || is_whole, "{load}");
         }
     }

@@ -9,6 +9,7 @@ use furlong::iova::Gaps;
 use furlong::rbtree::{Config, NodeId, RbTree, Tally, VecArena};
 use furlong_spec::tree::{page, pages};
 
+use crate::said;
 use furlong_lab::model::Failure;
 
 /// An ordered structure over the nodes `0..n`: one page each, one page apart, in ascending order.
@@ -116,9 +117,7 @@ impl<C: Config<Counters: Clone + 'static>> Ordered for Tree<C> {
     }
 
     fn nodes(&self) -> Result<Vec<u32>, Failure> {
-        self.0
-            .check()
-            .map_err(|broken| Failure(broken.to_string()))?;
+        self.0.check().map_err(said)?;
         Ok(self.0.iter().map(|id| id.index() as u32).collect())
     }
 
