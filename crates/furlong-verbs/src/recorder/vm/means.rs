@@ -2,12 +2,15 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
 
 use super::{Recorded, perf, strace};
 use crate::recorder::Program;
-use furlong_lab::error::Error;
+use crate::recorder::program::found;
+use furlong_lab::error::{Error, cause};
 
 /// A tool that watches a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -99,4 +102,33 @@ pub fn choose() -> Result<(Means, Option<Unable>), Error> {
             "no tool can trace a command here: perf: {perf}; strace: {strace}"
         ))),
     }
+}
+
+/// Tests whether a tool is installed.
+pub(super) fn installed(tool: &str, remedy: &'static str) -> Result<(), Unable> {
+    let absent = || Unable {
+        why: format!("{tool} is not installed"),
+        remedy,
+    };
+    found(Path::new(tool)).map(drop).ok_or_else(absent)
+}
+
+/// Tests whether a tool may watch a program here: one that does nothing.
+pub(super) fn tried(mut tool: Command, remedy: &'static str) -> Result<(), Unable> {
+    let unable = |why: String| Unable { why, remedy };
+    let output = tool.arg("true").stdin(Stdio::null()).output();
+    let output = output.map_err(|error| unable(cause(&error)))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    // In perf's output the line with the reason follows a heading, if it exists at all.
+    let reason = lines
+        .clone()
+        .find(|line| line.contains("ermi") || line.contains("denied"));
+    let why = reason
+        .or_else(|| lines.next())
+        .unwrap_or("it is not allowed to trace");
+    Err(unable(why.to_owned()))
 }

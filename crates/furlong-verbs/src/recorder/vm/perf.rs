@@ -8,11 +8,10 @@ use std::process::{Command, Stdio};
 
 use furlong_spec::vmspace::trace::What;
 
-use super::means::{CALLS, Unable};
+use super::means::{CALLS, Unable, installed, tried};
 use super::sample::{EVENTS, Sample, Seen, of_call};
 use super::system_call::{answer, what};
 use super::{Recorded, Tape};
-use crate::recorder::program::found;
 use crate::recorder::{Program, missed};
 use furlong_lab::error::{Error, cause};
 
@@ -46,33 +45,13 @@ fn perf_record(output: &Path) -> Command {
 
 /// Tests whether perf may trace here.
 pub(super) fn try_out() -> Result<(), Unable> {
-    if found(Path::new("perf")).is_none() {
-        return Err(Unable {
-            why: "perf is not installed".to_owned(),
-            remedy: "install the package linux-perf (on Ubuntu linux-tools-generic)",
-        });
-    }
-    let unable = |why: String| Unable {
-        why,
+    let package = "install the package linux-perf (on Ubuntu linux-tools-generic)";
+    installed("perf", package)?;
+    let folder = tempfile::tempdir().map_err(|error| Unable {
+        why: cause(&error),
         remedy: REMEDY,
-    };
-    let folder = tempfile::tempdir().map_err(|error| unable(cause(&error)))?;
-    let mut command = perf_record(&folder.path().join("perf.data"));
-    let tried = command.arg("true").stdin(Stdio::null()).output();
-    let output = tried.map_err(|error| unable(cause(&error)))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    // In perf's output the line with the reason follows a heading, if it exists at all.
-    let reason = lines
-        .clone()
-        .find(|line| line.contains("ermi") || line.contains("denied"));
-    let why = reason
-        .or_else(|| lines.next())
-        .unwrap_or("perf is not allowed to trace");
-    Err(unable(why.to_owned()))
+    })?;
+    tried(perf_record(&folder.path().join("perf.data")), REMEDY)
 }
 
 /// Runs a command to its end.

@@ -9,7 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
 use furlong_spec::vmspace::trace::What;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,9 +17,8 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::call::Lines;
 use super::maps::Line;
-use super::means::{CALLS, Unable};
+use super::means::{CALLS, Unable, installed, tried};
 use super::{Recorded, Tape};
-use crate::recorder::program::found;
 use crate::recorder::{Program, missed};
 use furlong_lab::error::{Error, cause};
 
@@ -50,27 +49,9 @@ fn strace(output: &Path) -> Command {
 
 /// Tests whether strace may be used here.
 pub(super) fn try_out() -> Result<(), Unable> {
-    if found(Path::new("strace")).is_none() {
-        return Err(Unable {
-            why: "strace is not installed".to_owned(),
-            remedy: "install the package strace",
-        });
-    }
-    let mut command = strace(Path::new("/dev/null"));
-    let tried = command.arg("true").stdin(Stdio::null()).output();
+    installed("strace", "install the package strace")?;
     let remedy = "allow ptrace (in a container: --cap-add=SYS_PTRACE), or install a newer strace";
-    match tried {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let first = said.lines().next().unwrap_or("it failed").to_owned();
-            Err(Unable { why: first, remedy })
-        }
-        Err(error) => {
-            let why = cause(&error);
-            Err(Unable { why, remedy })
-        }
-    }
+    tried(strace(Path::new("/dev/null")), remedy)
 }
 
 /// Runs a command to its end.
