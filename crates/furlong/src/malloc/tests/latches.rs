@@ -1,102 +1,54 @@
 //! No latch may be held during a call of the system: other threads would wait for as long as the
 //! call takes.
 
-use core::ptr::NonNull;
+use core::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{cell::Cell, cell::RefCell, collections::BTreeMap, thread};
 
 use super::super::{
-    Batched, Checked, Config, CurrentHeap, Hardening, Inlined, Latch, Linux, Malloc, Misuse,
-    PageSource, Profile, Secure, Zone, thread::exchange::Exchange,
+    Batched, Checked, Config, CurrentHeap, Hardening, Inlined, Latch, Malloc, Profile, Secure,
+    Zone, thread::exchange::Exchange,
 };
+use super::source::{Call, Source};
 use super::{OfThread, with_new};
-use crate::sync::atomic::Ordering;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 thread_local! {
     static POOL: Cell<Option<&'static Latch>> = const { Cell::new(None) };
     /// The number of calls of each method, and the number of those under a latch.
-    static CALLS: RefCell<BTreeMap<&'static str, (usize, usize)>> =
-        const { RefCell::new(BTreeMap::new()) };
-    static NOW: Cell<u64> = const { Cell::new(1) };
+    static CALLS: RefCell<BTreeMap<Call, (usize, usize)>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 fn is_taken(latch: &Latch) -> bool {
     latch.holder().load(Ordering::SeqCst) != 0
 }
 
-fn note(what: &'static str) {
+fn note(call: Call) {
     // There is one thread, so any taken latch is its own.
     let under = POOL.get().is_some_and(is_taken) || is_taken(&OfThread::get().latch);
     CALLS.with_borrow_mut(|calls| {
-        let (all, held) = calls.entry(what).or_default();
+        let (all, held) = calls.entry(call).or_default();
         *all += 1;
         *held += usize::from(under);
     });
 }
 
-/// Linux, with a clock by which a round is due at each look.
-struct Watched;
-
-// SAFETY: all memory is Linux's.
-unsafe impl PageSource for Watched {
-    fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
-        note("map");
-        Linux.map(len, align)
-    }
-
-    unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
-        note("unmap");
-        // SAFETY: the caller's promise.
-        unsafe { Linux.unmap(start, len) };
-    }
-
-    fn returns_arenas(&self) -> bool {
-        true
-    }
-
-    unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
-        note("purge");
-        // SAFETY: the caller's promise.
-        unsafe { Linux.purge(start, len) }
-    }
-
-    unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
-        note("resize");
-        // SAFETY: the caller's promise.
-        unsafe { Linux.resize(start, old, new) }
-    }
-
-    unsafe fn populate(&self, start: NonNull<u8>, len: usize) {
-        note("populate");
-        // SAFETY: the caller's promise.
-        unsafe { Linux.populate(start, len) };
-    }
-
-    unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
-        note("guard");
-        // SAFETY: the caller's promise.
-        unsafe { Linux.guard(start, len) };
-    }
-
-    fn now_ms(&self) -> u64 {
-        note("now_ms");
-        NOW.set(NOW.get() + 10_000);
-        NOW.get()
-    }
-
-    fn random(&self) -> u64 {
-        4
-    }
-
-    fn stop(&self, misuse: Misuse, address: usize) -> ! {
-        panic!("the program was stopped: {misuse}: {address:#x}")
+/// A source with all services, and a clock by which a round is due at each look.
+fn watched() -> Source {
+    Source {
+        resizes: AtomicBool::new(true),
+        guards: true,
+        now: AtomicU64::new(1),
+        step_ms: 10_000,
+        looks: note,
+        ..Source::default()
     }
 }
 
-struct Parts<H>(H);
+struct Parts<H>(PhantomData<H>);
 
 impl<H: Hardening> Config for Parts<H> {
-    type Source = Watched;
+    type Source = Source;
     type Current = OfThread;
     type Hardening = H;
     type Gate = Inlined;
@@ -131,22 +83,28 @@ fn asked<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
     let calls = CALLS.take();
     let under: Vec<_> = calls.iter().filter(|(_, (_, held))| *held > 0).collect();
     assert!(under.is_empty(), "under a latch: {under:?}");
-    for name in ["map", "now_ms", "populate", "purge", "unmap"] {
-        assert!(calls.contains_key(name), "{name} is never called");
+    for call in [
+        Call::Map,
+        Call::Now,
+        Call::Populate,
+        Call::Purge,
+        Call::Unmap,
+    ] {
+        assert!(calls.contains_key(&call), "{call:?} is never made");
     }
-    let kinds = ["guard", "resize"].map(|name| calls.contains_key(name));
+    let kinds = [Call::Guard, Call::Resize].map(|call| calls.contains_key(&call));
     assert_eq!(kinds, [H::GUARD, !H::SCRUB]);
 }
 
 #[test]
 fn the_system_is_asked_while_no_latch_is_held() {
-    with_new(Watched, asked::<Checked>);
-    with_new(Watched, asked::<Secure>);
+    with_new(watched(), asked::<Checked>);
+    with_new(watched(), asked::<Secure>);
 }
 
 #[test]
 fn a_panic_under_a_latch_gives_it_back() {
-    with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
+    with_new(watched(), |malloc: &'static Malloc<Parts<Checked>>| {
         assert!(!malloc.allocate(100).is_null());
         let heap = OfThread::get();
         let central = &malloc.central;
@@ -175,7 +133,7 @@ fn a_panic_under_a_latch_gives_it_back() {
 /// 300 MiB are allocated and freed: all arenas but a few are unmapped, and those few by a trim.
 #[test]
 fn arenas_that_nobody_uses_are_unmapped() {
-    with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
+    with_new(watched(), |malloc: &'static Malloc<Parts<Checked>>| {
         let blocks: Vec<*mut u8> = (0..300).map(|_| malloc.allocate(1 << 20)).collect();
         assert!(malloc.statistics().arena_bytes >= 300 << 20);
         for block in blocks {
@@ -196,7 +154,7 @@ fn arenas_that_nobody_uses_are_unmapped() {
 /// Units that another thread is about to give back at a fork are free in the child.
 #[test]
 fn units_that_were_leaving_at_a_fork_are_free_in_the_child() {
-    with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
+    with_new(watched(), |malloc: &'static Malloc<Parts<Checked>>| {
         let block = malloc.allocate(1 << 20);
         let arena = malloc.central.pool.arenas().next().expect("there is one");
         let free = arena.free.get();
@@ -223,7 +181,7 @@ fn units_that_were_leaving_at_a_fork_are_free_in_the_child() {
 /// The forking thread has all latches, and allocates: none is free for another thread meanwhile.
 #[test]
 fn whoever_forks_allocates_meanwhile_and_nobody_else() {
-    with_new(Watched, |malloc: &'static Malloc<Parts<Checked>>| {
+    with_new(watched(), |malloc: &'static Malloc<Parts<Checked>>| {
         // SAFETY: all calls between the two are this thread's.
         unsafe { malloc.before_fork() };
         for size in SIZES {

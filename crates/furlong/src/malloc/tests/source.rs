@@ -8,18 +8,20 @@ use super::super::{Linux, Misuse, PageSource};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// The kinds of calls that are counted.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Call {
     Map,
     Unmap,
     Purge,
     Resize,
     Relocate,
+    Populate,
+    Guard,
     Now,
     Refused,
 }
 
-/// A source that returns arenas by default, and cannot resize or move mappings.
+/// A source that returns arenas by default, and can neither resize, move, populate nor guard.
 pub(super) struct Source {
     pub(super) page: usize,
     pub(super) returns_arenas: bool,
@@ -28,12 +30,16 @@ pub(super) struct Source {
     pub(super) purges: AtomicBool,
     pub(super) resizes: AtomicBool,
     pub(super) moves: AtomicBool,
-    /// The time, which the test sets.
+    pub(super) guards: bool,
+    /// The time, which the test sets, and by how much each look at it adds.
     pub(super) now: AtomicU64,
+    pub(super) step_ms: u64,
+    /// Called at the beginning of each call.
+    pub(super) looks: fn(Call),
     /// Runs in another thread during the next purge.
     pub(super) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    pub(super) calls: [AtomicUsize; 7],
-    pub(super) bytes: [AtomicUsize; 7],
+    pub(super) calls: [AtomicUsize; 9],
+    pub(super) bytes: [AtomicUsize; 9],
 }
 
 impl Default for Source {
@@ -45,7 +51,10 @@ impl Default for Source {
             purges: AtomicBool::new(true),
             resizes: AtomicBool::new(false),
             moves: AtomicBool::new(false),
+            guards: false,
             now: AtomicU64::new(0),
+            step_ms: 0,
+            looks: |_| (),
             meanwhile: Mutex::new(None),
             calls: Default::default(),
             bytes: Default::default(),
@@ -63,6 +72,7 @@ impl Source {
     }
 
     fn note(&self, call: Call, len: usize) {
+        (self.looks)(call);
         self.calls[call as usize].fetch_add(1, Ordering::SeqCst);
         self.bytes[call as usize].fetch_add(len, Ordering::SeqCst);
     }
@@ -135,9 +145,25 @@ unsafe impl PageSource for Source {
         self.moves.load(Ordering::SeqCst) && unsafe { Linux.relocate(from, len, to) }
     }
 
+    unsafe fn populate(&self, start: NonNull<u8>, len: usize) {
+        self.note(Call::Populate, len);
+        if self.guards {
+            // SAFETY: the caller's promise.
+            unsafe { Linux.populate(start, len) };
+        }
+    }
+
+    unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
+        self.note(Call::Guard, len);
+        if self.guards {
+            // SAFETY: the caller's promise.
+            unsafe { Linux.guard(start, len) };
+        }
+    }
+
     fn now_ms(&self) -> u64 {
         self.note(Call::Now, 0);
-        self.now.load(Ordering::SeqCst)
+        self.now.fetch_add(self.step_ms, Ordering::SeqCst)
     }
 
     /// Always the same number, so that a failure can be repeated.
