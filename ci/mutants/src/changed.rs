@@ -1,5 +1,4 @@
 //! The files that the last commits changed.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
 use std::io;

@@ -2,7 +2,6 @@
 //!
 //! A line is `file | function | old -> new | reason`. Names contain the change but not the line. An
 //! entry that names no mutant is an error.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

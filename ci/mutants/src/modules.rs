@@ -1,5 +1,4 @@
 //! The modules that are mutated, and the narrow test suites that should notice.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::io;

@@ -1,5 +1,4 @@
 //! Mutants: one change each, their names, and the order in which they are drawn.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,5 +1,4 @@
 //! The changes: replacements for an expression, a statement or a whole body.
-#![forbid(unsafe_code)]
 
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, Lit, ReturnType, Stmt, Type, UnOp};

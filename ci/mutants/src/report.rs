@@ -1,5 +1,4 @@
 //! The report: for each module the noticed mutants and their tests, and the survivors.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

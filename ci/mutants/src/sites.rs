@@ -1,5 +1,4 @@
 //! The places of a file that can be changed: a visitor over its functions.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 

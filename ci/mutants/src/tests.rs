@@ -1,5 +1,4 @@
 //! Tests of the driver on a small repository with planted mistakes, and of its parts.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::Path;

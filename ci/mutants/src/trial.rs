@@ -1,6 +1,5 @@
 //! Runs tests, each alone in a process with limits. First each runs without a mutant, to record its
 //! functions and its time; then with each mutant in those functions.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,4 @@
 //! The loop that is timed.
-#![forbid(unsafe_code)]
 
 use std::hash::{Hash, Hasher};
 use std::hint::black_box;

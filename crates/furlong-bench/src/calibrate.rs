@@ -1,6 +1,5 @@
 //! Calibration: the number of operations that makes a sample of the wanted length. It is done once
 //! per workload, on the baseline, and frozen for all arms: a faster arm takes less time.
-#![forbid(unsafe_code)]
 
 /// Maximum growth of a try, so that a slow first operation cannot mislead it far.
 const GROWTH_MAX: f64 = 64.0;

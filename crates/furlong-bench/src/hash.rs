@@ -1,5 +1,4 @@
 //! A hash for names and fingerprints that is the same on every machine and with every compiler.
-#![forbid(unsafe_code)]
 
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x100_0000_01b3;

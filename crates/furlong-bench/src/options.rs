@@ -1,5 +1,4 @@
 //! The command line of a benchmark.
-#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 

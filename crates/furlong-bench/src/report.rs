@@ -1,5 +1,4 @@
 //! The lines on the terminal.
-#![forbid(unsafe_code)]
 
 use std::fmt::Write;
 

@@ -1,5 +1,4 @@
 //! The store for the verbs: its location, the search of a run, and the conditions for resuming one.
-#![forbid(unsafe_code)]
 
 use crate::error::Error;
 use crate::model::Schedule;

@@ -1,5 +1,4 @@
 //! The command line: verbs, and the options that several of them share.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 use std::sync::LazyLock;

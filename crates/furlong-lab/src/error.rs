@@ -1,5 +1,4 @@
 //! The end of the command: exit codes, and the only kind of error, whose text contains a remedy.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::io;

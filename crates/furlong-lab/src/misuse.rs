@@ -1,5 +1,4 @@
 //! Messages for refused command lines: one line with a remedy.
-#![forbid(unsafe_code)]
 
 use std::env;
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
 //! Suggestions for an unknown name, and a list of the known ones.
-#![forbid(unsafe_code)]
 
 use crate::error::Error;
 

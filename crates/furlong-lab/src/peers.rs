@@ -1,7 +1,6 @@
 //! `--peers`: the same command with other people's implementations as further arms. Their crates
 //! are heavy, so they are in a separate binary, `furlong-peers`, which is in the same directory as
 //! this one.
-#![forbid(unsafe_code)]
 
 use std::env;
 use std::io;

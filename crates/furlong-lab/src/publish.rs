@@ -1,5 +1,4 @@
 //! Output of a result: to the terminal, to the requested files and to the user's own page.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::PathBuf;

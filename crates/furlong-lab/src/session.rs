@@ -1,6 +1,5 @@
 //! One invocation that measures, from its schedule to its exit code: the common part of `run` and
 //! `compare`.
-#![forbid(unsafe_code)]
 
 mod chance;
 mod crowded;

@@ -1,5 +1,4 @@
 //! Splits a command line into words, without a shell if none is needed.
-#![forbid(unsafe_code)]
 
 /// A command line after splitting.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,4 @@
 //! Data on stdout, messages on stderr. Neither panics if the other end is closed.
-#![forbid(unsafe_code)]
 
 use std::io::{self, IsTerminal, Write};
 

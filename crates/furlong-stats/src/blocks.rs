@@ -1,5 +1,4 @@
 //! From samples to differences: the values of a baseline, its control and an arm, block by block.
-#![forbid(unsafe_code)]
 
 use super::describe::mean;
 use super::verdict::Scale;

@@ -12,7 +12,6 @@
 //! Matteson and James, JASA 2014 (the statistic); Fleming et al., ICPE 2023 (a t test in place of
 //! permutations, weak splits first). The bound is our own: the p of a t test means nothing by
 //! itself after a choice of the best split. White noise hardly ever passes this bound.
-#![forbid(unsafe_code)]
 
 use super::describe::Moments;
 use super::distribution::t_two_sided;

@@ -1,6 +1,5 @@
 //! One arm against the baseline in one metric: everything except the verdict, which may depend on
 //! other comparisons.
-#![forbid(unsafe_code)]
 
 use super::blocks::Blocks;
 use super::exact;

@@ -1,5 +1,4 @@
 //! The control: the difference of the baseline from itself.
-#![forbid(unsafe_code)]
 
 use super::outliers::quantile_sorted;
 use super::paired::Paired;

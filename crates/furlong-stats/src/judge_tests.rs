@@ -1,5 +1,4 @@
 //! Whole workloads through [`judge`].
-#![forbid(unsafe_code)]
 
 mod boundaries;
 mod control;

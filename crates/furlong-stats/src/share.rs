@@ -1,5 +1,4 @@
 //! An observed share with its interval.
-#![forbid(unsafe_code)]
 
 use super::distribution::normal_upper;
 

@@ -2,7 +2,6 @@
 //!
 //! All values are logarithms of a ratio or, if values are not positive, shares of the baseline's
 //! mean. [`Scale`] converts both.
-#![forbid(unsafe_code)]
 
 use super::paired::Paired;
 use crate::value::{Better, Direction, Verdict};

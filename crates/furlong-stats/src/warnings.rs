@@ -1,5 +1,4 @@
 //! Caveats about a workload's samples, each with a remedy.
-#![forbid(unsafe_code)]
 
 use super::blocks::present;
 use super::drift::{lag1, ljung_box_p, mann_kendall, n_effective, theil_sen};

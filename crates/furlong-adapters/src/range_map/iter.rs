@@ -1,5 +1,4 @@
 //! Iteration over ranges and over the gaps between them.
-#![forbid(unsafe_code)]
 
 use alloc::vec::{self, Vec};
 use core::iter::FusedIterator;

@@ -2,7 +2,6 @@
 //!
 //! An exported macro is at the root of its crate. So it has a hidden name there, and its own one in
 //! the module.
-#![forbid(unsafe_code)]
 
 /// Makes a [`RangeMap`](crate::range_map::RangeMap).
 ///

@@ -1,5 +1,4 @@
 //! Union and intersection of two sets, walked side by side.
-#![forbid(unsafe_code)]
 
 use core::iter::{FusedIterator, Peekable};
 

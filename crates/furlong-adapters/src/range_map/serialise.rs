@@ -1,5 +1,4 @@
 //! Serialised forms: those of `rangemap` with its feature `serde1`.
-#![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 

@@ -1,5 +1,4 @@
 //! The two kinds of ranges, over keys that have a successor.
-#![forbid(unsafe_code)]
 
 use core::fmt::Debug;
 use core::ops::{Range, RangeInclusive};

@@ -1,5 +1,4 @@
 //! The map: a tree of places, and a slab with a range and a value at each place.
-#![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;

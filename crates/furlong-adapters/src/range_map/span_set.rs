@@ -1,5 +1,4 @@
 //! The set: a map without values.
-#![forbid(unsafe_code)]
 
 use core::borrow::Borrow;
 use core::cmp::Ordering;

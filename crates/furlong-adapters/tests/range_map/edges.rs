@@ -1,5 +1,4 @@
 //! Panics, the ends of the keys, iterators at their ends, and serialised forms.
-#![forbid(unsafe_code)]
 
 use std::iter::FusedIterator;
 use std::ops::RangeInclusive;

@@ -1,5 +1,4 @@
 //! Maps beside the original ones: random calls, and every sequence of three changes.
-#![forbid(unsafe_code)]
 
 use std::ops::{Range, RangeInclusive};
 

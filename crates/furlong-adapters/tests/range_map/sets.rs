@@ -1,5 +1,4 @@
 //! Sets beside the original ones.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 

@@ -1,5 +1,4 @@
 //! The calls under test, written once for our maps and sets and for the original ones.
-#![forbid(unsafe_code)]
 
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};

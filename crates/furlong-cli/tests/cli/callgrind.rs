@@ -1,6 +1,5 @@
 //! Instruction counts of real programs. Without valgrind, only the error is tested; the rest is
 //! skipped with a note.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Locations of a store: a new file, or a new database of a server that the test starts.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::io::{self, Write as _};

@@ -1,5 +1,4 @@
 //! `furlong doctor` from a user's view.
-#![forbid(unsafe_code)]
 
 use std::process::Output;
 

@@ -1,6 +1,5 @@
 //! The pages of the history in the form for programs: valid by the published schemas, and with the
 //! figures of the pages for people.
-#![forbid(unsafe_code)]
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
 //! The examples of `--help`.
-#![forbid(unsafe_code)]
 
 /// The examples of a command and of its subcommands, in their order.
 pub(crate) fn examples(command: &clap::Command) -> Vec<String> {

@@ -1,6 +1,5 @@
 //! The history from a user's view: steps are found and noise is not, machines are kept apart, and
 //! runs are imported, exported and removed without loss.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::PathBuf;

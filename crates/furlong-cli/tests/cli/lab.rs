@@ -1,5 +1,4 @@
 //! Shared parts of the tests: a separate home for every test, and checks of what it says.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Samples with known results of ministat and scipy: `furlong stat` must agree.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

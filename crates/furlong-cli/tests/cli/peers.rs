@@ -1,5 +1,4 @@
 //! `--peers`: the command continues as another binary, but only as a matching one.
-#![forbid(unsafe_code)]
 
 use crate::lab::{FURLONG, Home, ended, says};
 use std::fs;

@@ -1,5 +1,4 @@
 //! A run that was killed or interrupted resumes at its last block.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

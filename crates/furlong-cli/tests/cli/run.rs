@@ -1,5 +1,4 @@
 //! `furlong run`, `show`, `list` and `sample` from a user's view.
-#![forbid(unsafe_code)]
 
 use std::fs;
 

@@ -1,5 +1,4 @@
 //! `furlong seeds`: five tables, with each figure from a document or a record.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! `furlong stat` on other tools' output, on pairs, and with another test or baseline.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::process::{Command, Output};

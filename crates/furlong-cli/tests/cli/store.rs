@@ -1,6 +1,5 @@
 //! Faults of the database: a run reports it once and continues without it. Commands that need it
 //! are refused, and other programs' files are not changed.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};

@@ -1,5 +1,4 @@
 //! The interface of an arm of `iova-gap`: an allocator of addresses.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
 

@@ -1,5 +1,4 @@
 //! A workload on an allocator: batches of pairs, each a reservation and a release.
-#![forbid(unsafe_code)]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

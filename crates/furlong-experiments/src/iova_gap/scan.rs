@@ -10,7 +10,6 @@
 //! Other ways to walk the map (`iter`, `find`, `try_fold`) were slower. The scan remembers nothing
 //! from one request to the next. A hint (the last grant, the largest gap seen) would make easy
 //! requests easier, but the scan would stay the same.
-#![forbid(unsafe_code)]
 
 use std::any::Any;
 use std::collections::BTreeMap;

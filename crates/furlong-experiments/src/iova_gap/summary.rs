@@ -1,5 +1,4 @@
 //! The arm `summary`: furlong's space, whose tree keeps each subtree's largest gap.
-#![forbid(unsafe_code)]
 
 use std::any::Any;
 

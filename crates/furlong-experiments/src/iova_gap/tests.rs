@@ -1,6 +1,5 @@
 //! Both arms compared with a list of pages, in small spaces at either end of the 64-bit range; and
 //! whole samples.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{Counts, Custom, Runs, Standard};

@@ -1,5 +1,4 @@
 //! Workloads by kind: the initial reservations and the requests.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
 use furlong_spec::Random;

@@ -1,6 +1,5 @@
 //! CPUs under a workload. Each has a thread of its own for timing; all take turns on one thread for
 //! counting.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
 use furlong_spec::Random;

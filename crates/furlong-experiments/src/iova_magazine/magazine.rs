@@ -1,5 +1,4 @@
 //! The arm `magazine`: a domain with per-CPU caches of released extents.
-#![forbid(unsafe_code)]
 
 use std::any::Any;
 use std::sync::Mutex;

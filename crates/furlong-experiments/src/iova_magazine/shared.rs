@@ -1,5 +1,4 @@
 //! The interface of an arm of `iova-magazine`: device addresses that CPUs share.
-#![forbid(unsafe_code)]
 
 use std::cell::Cell;
 

@@ -1,5 +1,4 @@
 //! Whole samples of both arms, and of arms with defects.
-#![forbid(unsafe_code)]
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

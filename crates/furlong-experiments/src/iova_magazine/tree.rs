@@ -1,5 +1,4 @@
 //! The arm `tree`: a space under one lock.
-#![forbid(unsafe_code)]
 
 use std::sync::Mutex;
 

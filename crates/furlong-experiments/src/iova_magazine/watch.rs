@@ -1,5 +1,4 @@
 //! Ownership of each page: no address may be granted twice, by any CPU.
-#![forbid(unsafe_code)]
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

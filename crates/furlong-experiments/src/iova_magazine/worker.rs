@@ -1,5 +1,4 @@
 //! Work of a CPU: a network card's ring, an NVMe queue, or one side of a hand-over.
-#![forbid(unsafe_code)]
 
 use std::hint;
 use std::sync::Arc;

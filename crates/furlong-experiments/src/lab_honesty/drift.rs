@@ -1,5 +1,4 @@
 //! Varying background load: a randomly drifting share of every processor's time.
-#![forbid(unsafe_code)]
 
 use std::hint::spin_loop;
 use std::io;

@@ -1,5 +1,4 @@
 //! The programs to compare: scripts that only count.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::io;

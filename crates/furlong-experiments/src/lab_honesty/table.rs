@@ -1,6 +1,5 @@
 //! The results of each tool in a record, as Markdown tables: counts with their intervals, times
 //! spent, and the promises that furlong keeps or breaks.
-#![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,4 @@
 //! The tools under comparison, each with the rule for judging its figures.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! The environment of a program whose allocator is measured.
-#![forbid(unsafe_code)]
 
 use std::env;
 use std::ffi::{OsStr, OsString};

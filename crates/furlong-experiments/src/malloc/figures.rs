@@ -3,7 +3,6 @@
 //!
 //! The processor counts whole processes. The same process without operations is counted first, and
 //! its counts are subtracted. That run is the warm-up too.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::path::Path;

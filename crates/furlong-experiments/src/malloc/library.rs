@@ -1,5 +1,4 @@
 //! Allocators as preloadable libraries.
-#![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
 //! Locations of this project's libraries: beside the command, or where a workspace builds them.
-#![forbid(unsafe_code)]
 
 use std::env;
 use std::path::{Path, PathBuf};

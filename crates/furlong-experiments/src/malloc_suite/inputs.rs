@@ -1,5 +1,4 @@
 //! Inputs of the real programs; they are the same on every machine.
-#![forbid(unsafe_code)]
 
 use std::fmt::Write;
 use std::fs::{self, File};

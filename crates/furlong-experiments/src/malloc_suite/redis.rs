@@ -1,5 +1,4 @@
 //! A server whose allocator is measured, and the benchmark that loads it.
-#![forbid(unsafe_code)]
 
 use std::ffi::OsString;
 use std::path::Path;

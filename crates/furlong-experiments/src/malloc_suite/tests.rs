@@ -1,5 +1,3 @@
-#![forbid(unsafe_code)]
-
 use super::{GLIBC, SUBJECTS, experiment, inputs, real, run};
 use furlong_lab::model::{Experiment, Outcome, Profile};
 

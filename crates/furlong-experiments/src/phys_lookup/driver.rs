@@ -1,5 +1,4 @@
 //! A lookup under a workload: checked, then timed or counted.
-#![forbid(unsafe_code)]
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,5 +1,4 @@
 //! The measured values, by the plan's names.
-#![forbid(unsafe_code)]
 
 use std::time::Duration;
 

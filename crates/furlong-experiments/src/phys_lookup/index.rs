@@ -5,7 +5,6 @@
 //! segment. The descriptors do not exist. The answer is the address where a frame's descriptor
 //! would be, so the sample times only the lookup. The answers are compared with the plain list of
 //! segments before the clock starts, and as a sum after it stops.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 use std::time::Duration;

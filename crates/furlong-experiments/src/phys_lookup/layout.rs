@@ -1,5 +1,4 @@
 //! Memory layouts: plugged segments, holes, and the frames to look up.
-#![forbid(unsafe_code)]
 
 use std::iter;
 use std::ops::Range;

@@ -1,5 +1,4 @@
 //! The interface of an arm of `phys-lookup`: a lookup of the library, access to it, and its limits.
-#![forbid(unsafe_code)]
 
 use furlong::phys::{Array, Branchless, Custom, Direct, Flat, Lookup, SegmentTable, Tree, View};
 use furlong::rcu::Reader;

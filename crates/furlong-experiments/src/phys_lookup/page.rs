@@ -1,5 +1,4 @@
 //! Descriptors, and tables of them.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 

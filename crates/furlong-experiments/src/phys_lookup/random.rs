@@ -3,7 +3,6 @@
 //! It is glibc's default generator, additive feedback with 31 words of state, and gives the same
 //! sequence. As in glibc, each number costs a call that takes and releases a lock. The generator's
 //! share of a time is then the same as in the document.
-#![forbid(unsafe_code)]
 
 use std::sync::Mutex;
 

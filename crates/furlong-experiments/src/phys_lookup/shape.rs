@@ -1,5 +1,4 @@
 //! Workloads: their kinds, as the plan names them, calls per batch, and memory.
-#![forbid(unsafe_code)]
 
 use furlong_spec::phys_map::{REAL_MAPS, RealMap};
 use serde::Deserialize;

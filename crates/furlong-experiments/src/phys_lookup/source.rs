@@ -1,5 +1,4 @@
 //! Sources of frames to look up, and the timed loops.
-#![forbid(unsafe_code)]
 
 use super::layout::{Asks, PAGE_BITS};
 use super::random::LibraryRandom;

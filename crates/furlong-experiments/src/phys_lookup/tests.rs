@@ -1,5 +1,4 @@
 //! Whole samples of all arms.
-#![forbid(unsafe_code)]
 
 use furlong_spec::phys_map::REAL_MAPS;
 use serde_json::json;

@@ -5,7 +5,6 @@
 //! operation of another kind. Clock readings take about as long as a call, and so does the replay's
 //! own work around it. Both are measured by the same replay on a space that does nothing, and
 //! subtracted.
-#![forbid(unsafe_code)]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

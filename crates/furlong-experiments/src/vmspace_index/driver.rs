@@ -2,7 +2,6 @@
 //!
 //! The inputs of a batch are drawn before its clock starts, and its answers are checked after it
 //! stops.
-#![forbid(unsafe_code)]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
 //! The interface of an arm of `vmspace-index`, for workloads on an index alone.
-#![forbid(unsafe_code)]
 
 use super::work::Work;
 use furlong_lab::model::Failure;

@@ -1,5 +1,4 @@
 //! The initial areas: 1 to 16 pages each, with gaps of 1 to 16 pages; every 512th gap has 64 pages.
-#![forbid(unsafe_code)]
 
 use furlong_spec::Random;
 

@@ -1,5 +1,4 @@
 //! Work and bytes of spaces at their end: a replay drops spaces along the way.
-#![forbid(unsafe_code)]
 
 use std::cell::Cell;
 

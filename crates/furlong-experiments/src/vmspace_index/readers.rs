@@ -1,5 +1,4 @@
 //! Threads that look up areas while another one erases and stores areas, or computes.
-#![forbid(unsafe_code)]
 
 use std::hint::black_box;
 use std::ops::Range;

@@ -1,5 +1,4 @@
 //! Workloads: their kinds, as the plan names them, and their parameters.
-#![forbid(unsafe_code)]
 
 use furlong_spec::vmspace::trace::Class;
 use serde::de::Error;

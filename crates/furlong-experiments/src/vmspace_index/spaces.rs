@@ -1,5 +1,4 @@
 //! Whole spaces under the recorded operations of programs.
-#![forbid(unsafe_code)]
 
 use std::hint::black_box;
 use std::time::Instant;

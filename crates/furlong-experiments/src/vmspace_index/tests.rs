@@ -1,5 +1,4 @@
 //! Each arm compared with a list of areas, whole samples of all arms, and an index with defects.
-#![forbid(unsafe_code)]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,5 +1,4 @@
 //! Work of an index, in the units of the experiment.
-#![forbid(unsafe_code)]
 
 use std::ops::{Add, AddAssign, Sub};
 

@@ -1,5 +1,4 @@
 //! Assertions about whole samples that hold for every experiment.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

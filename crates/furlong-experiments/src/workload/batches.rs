@@ -1,5 +1,4 @@
 //! Work in batches: the inputs of a batch are drawn before its clock starts.
-#![forbid(unsafe_code)]
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
 //! A worker's CPU number: its own, or that of the processor that runs it.
-#![forbid(unsafe_code)]
 
 use crate::iova_magazine::{FOLLOWS, become_cpu};
 

@@ -4,7 +4,6 @@
 //! they were filled. The other half belong to NVMe queues, whose requests complete in any order.
 //! Each operation releases one extent and reserves another, as low as possible and with a free page
 //! on both sides. FreeBSD's `iommu_gas` places extents the same way.
-#![forbid(unsafe_code)]
 
 use std::any::Any;
 use std::hint::black_box;

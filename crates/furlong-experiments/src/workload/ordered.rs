@@ -4,7 +4,6 @@
 //! The workloads are those of the post about FreeBSD's tree: existing nodes are repeatedly moved
 //! into and out of one structure. Orders are drawn between batches, never while the clock runs. At
 //! the end the structure is checked against a list of its expected nodes.
-#![forbid(unsafe_code)]
 
 mod structure;
 mod workload;

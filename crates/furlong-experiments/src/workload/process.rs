@@ -1,5 +1,4 @@
 //! Tools that are run to their end.
-#![forbid(unsafe_code)]
 
 use std::process::Command;
 

@@ -1,6 +1,5 @@
 //! Workers on CPUs. Each has a thread of its own for timing; all take turns on one thread for
 //! counting.
-#![forbid(unsafe_code)]
 
 use std::hint;
 use std::sync::OnceLock;

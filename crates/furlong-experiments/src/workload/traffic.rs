@@ -1,6 +1,5 @@
 //! Buffers that drivers map: sizes of a network card and of an NVMe queue, from published figures.
 //! The README of `iova-propagation` names the sources and the further assumptions.
-#![forbid(unsafe_code)]
 
 use furlong_spec::Random;
 

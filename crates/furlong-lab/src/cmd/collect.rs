@@ -1,5 +1,4 @@
 //! `furlong collect`: merges the parts of a fleet's run.
-#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
 //! `furlong compare`: any commands, from their command lines to a verdict.
-#![forbid(unsafe_code)]
 
 mod amount;
 mod names;

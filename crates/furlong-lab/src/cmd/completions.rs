@@ -1,5 +1,4 @@
 //! `furlong completions`: the command line's completions for a shell.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

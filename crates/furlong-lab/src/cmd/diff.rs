@@ -1,5 +1,4 @@
 //! `furlong diff`: the comparison of two stored runs.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

@@ -1,5 +1,4 @@
 //! `furlong doctor`: conditions on this machine that would spoil a measurement, with remedies.
-#![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

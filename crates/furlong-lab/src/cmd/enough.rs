@@ -1,5 +1,4 @@
 //! Options for the end of a workload, shared by `run` and `compare`.
-#![forbid(unsafe_code)]
 
 use serde_json::json;
 

@@ -1,5 +1,4 @@
 //! `furlong export`: stored runs as files.
-#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 use std::process::ExitCode;

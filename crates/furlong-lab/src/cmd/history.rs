@@ -1,5 +1,4 @@
 //! `furlong history`: the runs so far, and the points where their figures changed.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

@@ -1,5 +1,4 @@
 //! `furlong list`: the experiments and the comparisons, with their last verdicts.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

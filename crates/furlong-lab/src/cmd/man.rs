@@ -1,5 +1,4 @@
 //! `furlong man`: the manual, a page for each verb.
-#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
 //! `furlong mark`: a stored run's tag, note and pin.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

@@ -1,5 +1,4 @@
 //! The verbs of the command, a file each; `enough.rs` has options that two of them share.
-#![forbid(unsafe_code)]
 
 pub mod collect;
 pub mod compare;

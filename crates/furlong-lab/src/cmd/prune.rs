@@ -1,5 +1,4 @@
 //! `furlong prune`: removes stored runs that are no longer needed.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

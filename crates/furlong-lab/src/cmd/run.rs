@@ -1,5 +1,4 @@
 //! `furlong run`: experiments, from their plans to a verdict.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

@@ -1,5 +1,4 @@
 //! `furlong serve`: the history in a browser.
-#![forbid(unsafe_code)]
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;

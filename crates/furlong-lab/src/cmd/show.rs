@@ -1,5 +1,4 @@
 //! `furlong show`: shows a stored run again.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

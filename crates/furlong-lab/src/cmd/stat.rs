@@ -1,5 +1,4 @@
 //! `furlong stat`: comparison of files of numbers; accepts ministat's options and has more.
-#![forbid(unsafe_code)]
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

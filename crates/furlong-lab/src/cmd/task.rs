@@ -1,5 +1,4 @@
 //! `furlong task`: one task of a fleet's run, for Slurm's tasks themselves.
-#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
 //! Checks of the machine's properties.
-#![forbid(unsafe_code)]
 
 use super::finding::Finding;
 use crate::measure::launch::callgrind::Callgrind;

@@ -1,5 +1,4 @@
 //! The result of one check.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

@@ -3,7 +3,6 @@
 //! # Files
 //! - `finding`: the result of one check; `checks`: checks of the machine's properties
 //! - `floor`: the noise floor of this machine
-#![forbid(unsafe_code)]
 
 pub mod checks;
 pub mod finding;

@@ -1,5 +1,4 @@
 //! Reads the parts of a fleet's directory into a ledger.
-#![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};

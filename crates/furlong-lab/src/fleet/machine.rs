@@ -1,5 +1,4 @@
 //! Common properties of the machines of a fleet, and warnings about them.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
 //! The missing steps, with the known reasons.
-#![forbid(unsafe_code)]
 
 use super::gather::Gather;
 use super::slurm_parse::Task;

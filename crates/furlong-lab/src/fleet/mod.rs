@@ -26,7 +26,6 @@
 //! - `gather.rs`: from parts to a ledger; `machine.rs`: common properties of the nodes.
 //! - `wait.rs`: from submitting to the last part; `missing.rs`: the missing steps.
 //! - `options.rs`: the command's options for a fleet.
-#![forbid(unsafe_code)]
 
 mod files;
 mod gather;

@@ -1,5 +1,4 @@
 //! Options for the place of measurement, and the submission of a run to a fleet.
-#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
 //! Calls of Slurm's programs.
-#![forbid(unsafe_code)]
 
 use std::io;
 use std::path::Path;

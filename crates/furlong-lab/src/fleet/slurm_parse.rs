@@ -1,6 +1,5 @@
 //! Parses the output of Slurm's programs. It uses explicit columns, never their JSON, whose format
 //! changes from version to version.
-#![forbid(unsafe_code)]
 
 use super::step::Step;
 

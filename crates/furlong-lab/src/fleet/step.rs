@@ -1,5 +1,4 @@
 //! The work of one task of a fleet.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
 //! Waiting for the parts of a fleet, and merging them into a result.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver};

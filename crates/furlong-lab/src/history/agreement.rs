@@ -1,5 +1,4 @@
 //! Consistency checks for results from other machines, before they are stored.
-#![forbid(unsafe_code)]
 
 use crate::model::result::{ExperimentResult, Kind, ResultFile, SCHEMA, WorkloadResult};
 

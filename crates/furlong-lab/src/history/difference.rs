@@ -3,7 +3,6 @@
 //! An arm's absolute figure depends as much on changes of the machine between two runs as on the
 //! arm. Its ratio to the baseline, which ran in the same blocks, does not. Arms are therefore
 //! compared by this ratio, and only the baseline by its absolute figure.
-#![forbid(unsafe_code)]
 
 use serde::Serialize;
 

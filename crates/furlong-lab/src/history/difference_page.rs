@@ -1,5 +1,4 @@
 //! The page of a difference of two runs.
-#![forbid(unsafe_code)]
 
 use super::difference::{Difference, Differences};
 use super::page::minutes;

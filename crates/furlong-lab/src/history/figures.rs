@@ -1,6 +1,5 @@
 //! A history and a difference for programs: `furlong.history/1` and `furlong.diff/1`. Within /1,
 //! fields may be added but never renamed.
-#![forbid(unsafe_code)]
 
 use serde::Serialize;
 

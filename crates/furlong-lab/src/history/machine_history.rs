@@ -1,5 +1,4 @@
 //! A machine's history: its runs, and the series of every experiment.
-#![forbid(unsafe_code)]
 
 use super::series::Series;
 use crate::model::result::Machine;

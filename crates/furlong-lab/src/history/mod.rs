@@ -12,7 +12,6 @@
 //! - `difference.rs`: two runs; `difference_page.rs`: their page.
 //! - `figures.rs`: both, for programs.
 //! - `agreement.rs`: consistency of a result from another machine.
-#![forbid(unsafe_code)]
 
 pub mod agreement;
 pub mod difference;

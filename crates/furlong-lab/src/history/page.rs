@@ -1,5 +1,4 @@
 //! The page of a history.
-#![forbid(unsafe_code)]
 
 use super::machine_history::History;
 use super::series::{Point, Series, Step};

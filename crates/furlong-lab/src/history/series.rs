@@ -1,5 +1,4 @@
 //! From stored runs to series and their steps.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,6 @@
 //! random permutation in every block does not. The environment's length moves the stack and thus
 //! changes the alignment of everything on it. It is therefore drawn for every block, and is the
 //! same for all processes of a block.
-#![forbid(unsafe_code)]
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -1,5 +1,4 @@
 //! The campaign: every experiment of a schedule, block by block, one sample at a time.
-#![forbid(unsafe_code)]
 
 mod ending;
 mod exact;

@@ -1,5 +1,4 @@
 //! The requested counters, besides the metrics that the arms measure themselves.
-#![forbid(unsafe_code)]
 
 use super::instructions;
 use super::interrupt::Interrupt;

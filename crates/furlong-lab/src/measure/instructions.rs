@@ -4,7 +4,6 @@
 //! are per operation. The process runs twice, once with half of the operations; the difference in
 //! instructions is divided by the difference in operations. One-time work (the start, the warm-up)
 //! cancels. The cost of making the operations' inputs does not.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::io::PipeReader;

@@ -1,6 +1,5 @@
 //! Ctrl-C ends the block and keeps the record: the signal is noted, the process that is being
 //! measured is told to stop, and the run ends in order. A second signal ends it at once.
-#![forbid(unsafe_code)]
 
 use std::process;
 use std::sync::atomic::{AtomicI32, Ordering};

@@ -18,7 +18,6 @@
 //! - `counters.rs`: the requested counters; `instructions.rs`: instructions as a metric.
 //! - `interrupt.rs`: Ctrl-C, which ends the block and keeps the record.
 //! - `progress.rs`: the progress bar.
-#![forbid(unsafe_code)]
 
 pub mod block_order;
 pub mod campaign;

@@ -1,7 +1,6 @@
 //! One process per sample: the lab runs its own executable again with the hidden verb `sample`, by
 //! the launcher. Nothing of the lab runs while its child measures, and no measurement outlives a
 //! kill.
-#![forbid(unsafe_code)]
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,5 +1,4 @@
 //! The progress bar, which is drawn between samples only, never during one.
-#![forbid(unsafe_code)]
 
 use std::cell::RefCell;
 use std::collections::HashSet;

@@ -1,7 +1,6 @@
 //! The interface between the schedule and the processes: the schedule decides the samples and their
 //! order, a sampler takes them. `furlong run` samples its own executable, `furlong compare` the
 //! user's commands. Tests use a simulated sampler.
-#![forbid(unsafe_code)]
 
 use std::time::Duration;
 

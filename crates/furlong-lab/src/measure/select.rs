@@ -1,5 +1,4 @@
 //! Resolves the names on the command line to a schedule.
-#![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,4 @@
 //! A set against the first one: every test that two samples allow, side by side. One decides.
-#![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,4 @@
 //! Errors in a file of numbers. A message has the file, the line and a remedy.
-#![forbid(unsafe_code)]
 
 use std::ffi::OsStr;
 use std::fmt;

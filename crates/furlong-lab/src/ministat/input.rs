@@ -2,7 +2,6 @@
 //!
 //! Delimiters divide a line into words; a word that begins with `#` ends it. Memory holds only the
 //! values and at most one word, however long a line is.
-#![forbid(unsafe_code)]
 
 use std::ffi::{OsStr, OsString};
 use std::io::BufRead;

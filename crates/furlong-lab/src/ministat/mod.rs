@@ -22,7 +22,6 @@
 //!
 //! # Sources
 //! Behaviour of Debian's `ministat 20150715-1+b1`, determined by experiment.
-#![forbid(unsafe_code)]
 
 pub mod classic;
 pub mod comparison;

@@ -1,5 +1,4 @@
 //! The values of ministat's options, from the words on the command line.
-#![forbid(unsafe_code)]
 
 use super::number::{is_space, parse};
 use crate::error::Error;

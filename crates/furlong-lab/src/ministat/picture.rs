@@ -14,7 +14,6 @@
 //! several sets by a symbol of no set, and prints the range. The classic picture is ministat's: it
 //! has only the height of the last set. If a set is taller than the previous one, the earlier sets
 //! lose their values in the added rows.
-#![forbid(unsafe_code)]
 
 use std::io::{self, Write};
 

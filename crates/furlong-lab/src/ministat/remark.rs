@@ -1,5 +1,4 @@
 //! Caveats about a sample or a comparison, in sentences.
-#![forbid(unsafe_code)]
 
 use super::comparison::{Comparison, Side};
 use super::general::general;

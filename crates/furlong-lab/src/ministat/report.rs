@@ -1,5 +1,4 @@
 //! The report of `furlong stat` on its files, as data and as text.
-#![forbid(unsafe_code)]
 
 use std::io::{self, Write};
 

@@ -1,5 +1,4 @@
 //! Bytes to values by a state machine over each line: no line is ever held in memory.
-#![forbid(unsafe_code)]
 
 use std::io::{self, BufRead};
 

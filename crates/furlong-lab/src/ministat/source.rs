@@ -1,5 +1,4 @@
 //! Files as sets, of numbers or of another tool.
-#![forbid(unsafe_code)]
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

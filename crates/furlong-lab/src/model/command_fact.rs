@@ -1,5 +1,4 @@
 //! Facts about the commands of a comparison, in the record of a workload: one object, by arm.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

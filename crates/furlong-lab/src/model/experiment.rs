@@ -1,5 +1,4 @@
 //! An experiment: its plan, its arms, and the exchange with a sample process.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

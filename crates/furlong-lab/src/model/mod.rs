@@ -7,7 +7,6 @@
 //! - `schedule.rs`: everything that a run will do
 //! - `result.rs`: the result of a run, as it is stored, shown and exchanged
 //! - `command_fact.rs`: the commands of a comparison in that result
-#![forbid(unsafe_code)]
 
 pub mod command_fact;
 pub mod experiment;

@@ -1,5 +1,4 @@
 //! `plan.toml`: the declarations of an experiment, made before anything is measured.
-#![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

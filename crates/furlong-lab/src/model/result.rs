@@ -2,7 +2,6 @@
 //!
 //! Fields may be added, but never renamed. The JSON Schema in `schema/` describes the same format;
 //! a test validates every output against it.
-#![forbid(unsafe_code)]
 
 pub use furlong_stats::value::{
     ArmResult, Better, ByNode, CONTROL, Comparison, Control, Direction, ExperimentResult, Fleet,

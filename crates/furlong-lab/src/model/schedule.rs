@@ -1,6 +1,5 @@
 //! The schedule of a run. It is decided before anything is measured, so that nothing can be chosen
 //! after the figures are seen. It is stored with the run, so that the run can be resumed.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,5 +1,4 @@
 //! Destinations of exports in the formats of hyperfine.
-#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 

@@ -1,5 +1,4 @@
 //! Options that several verbs share, as plain values with the user's defaults applied.
-#![forbid(unsafe_code)]
 
 mod exports;
 pub mod settings;

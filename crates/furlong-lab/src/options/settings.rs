@@ -1,5 +1,4 @@
 //! `furlong.toml`: the user's defaults for options, in this directory or one above it.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::io;

@@ -1,6 +1,5 @@
 //! Classes of machines. CI starts every run on another machine; the user says which of them are
 //! alike, and their runs then count as those of one machine.
-#![forbid(unsafe_code)]
 
 use crate::hash::fnv1a;
 use crate::model::result::Machine;

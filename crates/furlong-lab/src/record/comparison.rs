@@ -1,6 +1,5 @@
 //! Names of comparisons. A history files every comparison under its own, so that different ones
 //! neither mix nor hide one another.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

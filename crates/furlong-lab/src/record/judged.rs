@@ -1,6 +1,5 @@
 //! A result with its summaries, comparisons and verdicts. They are never stored, because they
 //! follow from the samples: an old run is shown with the verdicts of today's rule.
-#![forbid(unsafe_code)]
 
 use crate::model::result::{Comparison, ExperimentResult, ResultFile};
 use furlong_stats::judge_together;

@@ -2,7 +2,6 @@
 //!
 //! The result in memory is authoritative. If the store fails, this is reported once and the store
 //! is dropped; the run still writes to the terminal and to the requested files.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
 //! The lines of a ledger: its changes as values, which can be replayed to another ledger.
-#![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,4 @@
 //! A finished block in the record.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

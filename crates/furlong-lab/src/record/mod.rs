@@ -11,7 +11,6 @@
 //! - `machine.rs`: properties of the machine.
 //! - `build.rs`: properties of this binary.
 //! - `place.rs`: directories of the user's data, and private files.
-#![forbid(unsafe_code)]
 
 pub mod build;
 pub mod class;

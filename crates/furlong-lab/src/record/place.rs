@@ -1,6 +1,5 @@
 //! Directories of the user's data and of the cache, and the files in them. Results hold command
 //! lines, so everything that the command creates unasked is for its user alone.
-#![forbid(unsafe_code)]
 
 use std::env;
 use std::fs::{self, DirBuilder, Permissions};

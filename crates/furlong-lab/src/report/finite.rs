@@ -2,7 +2,6 @@
 //!
 //! A sample that is not finite becomes "no sample". A test with such a member is left out. A
 //! comparison without an effect is left out with a warning. No finite measurement is lost.
-#![forbid(unsafe_code)]
 
 use crate::model::result::{
     Comparison, MannWhitney, ResultFile, Student, Summary, TTest, VarianceTest, WorkloadResult,

@@ -1,5 +1,4 @@
 //! One ratio per arm over all workloads of an experiment.
-#![forbid(unsafe_code)]
 
 use super::outline;
 use super::quantity::fixed;

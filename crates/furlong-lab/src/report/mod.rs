@@ -10,7 +10,6 @@
 //! - `overview`: all workloads at a glance; `geomean`: one ratio per arm
 //! - `sheet`: a page other than a run's result
 //! - `outline`: lookups in a result; `finite`: removes non-finite numbers; `picture`: ministat's
-#![forbid(unsafe_code)]
 
 pub mod export;
 mod finite;

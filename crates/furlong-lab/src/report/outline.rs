@@ -1,5 +1,4 @@
 //! Lookups in a result, total even for malformed files: an unknown name gives `None`.
-#![forbid(unsafe_code)]
 
 use crate::model::result::{
     ArmResult, Comparison, ExperimentResult, Kind, Metric, ResultFile, Summary, Verdict,

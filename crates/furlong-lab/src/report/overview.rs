@@ -1,6 +1,5 @@
 //! All workloads of an experiment at a glance: their primary metric, one row per workload and one
 //! column per arm.
-#![forbid(unsafe_code)]
 
 use super::outline::{self, Named};
 use super::quantity::Scale;

@@ -1,5 +1,4 @@
 //! The ministat picture of a workload, the same in every report.
-#![forbid(unsafe_code)]
 
 use super::outline::values;
 use crate::ministat::picture::{Picture as Drawing, SYMBOLS, overlap_symbol};

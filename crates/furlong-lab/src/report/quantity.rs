@@ -1,5 +1,4 @@
 //! Numbers for people: one unit and one number of decimals for values that are compared.
-#![forbid(unsafe_code)]
 
 use clap::ValueEnum;
 

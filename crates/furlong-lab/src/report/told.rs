@@ -1,5 +1,4 @@
 //! The sentences about two commands, in words that need no glossary.
-#![forbid(unsafe_code)]
 
 use super::quantity::{effect_decimals, fixed};
 use super::text::{plain, shorten};

@@ -1,5 +1,4 @@
 //! The sentences of a report: one place decides how a verdict is worded.
-#![forbid(unsafe_code)]
 
 use super::quantity::{chosen_percent, count, effect_decimals, fixed, percent, signed, trimmed};
 use super::text::plain;

@@ -1,5 +1,4 @@
 //! The frame of every page: navigation, style, and a link that skips them.
-#![forbid(unsafe_code)]
 
 use std::sync::LazyLock;
 

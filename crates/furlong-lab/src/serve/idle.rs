@@ -1,6 +1,5 @@
 //! Connections without a request in progress, the one that has waited longest first. It makes room
 //! for a new connection, so that slow clients cannot keep others out.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

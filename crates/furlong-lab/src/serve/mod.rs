@@ -27,7 +27,6 @@
 //! - `pages/`: the pages, one file each; `frame.rs`: their frame; `site.css`: the style besides the
 //!   report's.
 //! - `refusal.rs`: reasons for a refusal.
-#![forbid(unsafe_code)]
 
 mod frame;
 mod http;

@@ -1,5 +1,4 @@
 //! Reasons why there is no page, each with a remedy; the answer is a page, too.
-#![forbid(unsafe_code)]
 
 use hyper::StatusCode;
 use maud::html;

@@ -1,5 +1,4 @@
 //! A request's target, parsed from an address and written as one.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

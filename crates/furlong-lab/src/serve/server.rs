@@ -1,5 +1,4 @@
 //! Connections: none waits for another, and slow ones make room for new ones.
-#![forbid(unsafe_code)]
 
 use std::convert::Infallible;
 use std::future::{Future as _, poll_fn};

@@ -1,6 +1,5 @@
 //! Summaries for lists: the verdicts of a run, and the latest ratios of an experiment. They follow
 //! from the samples and are never stored. Those of finished runs do not change, and are cached.
-#![forbid(unsafe_code)]
 
 use std::collections::HashMap;
 use std::hash::Hash;

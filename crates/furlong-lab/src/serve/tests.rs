@@ -1,5 +1,4 @@
 //! The statements of pages on a store with ten thousand runs.
-#![forbid(unsafe_code)]
 
 use tempfile::TempDir;
 

@@ -1,6 +1,5 @@
 //! The threads that make pages. Only they wait for the store: no connection waits for the page of
 //! another.
-#![forbid(unsafe_code)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};

@@ -1,5 +1,4 @@
 //! Random values: the name of a run, and its seed if the user gave none.
-#![forbid(unsafe_code)]
 
 use crate::error::Error;
 

@@ -1,5 +1,4 @@
 //! More threads than processors.
-#![forbid(unsafe_code)]
 
 use crate::model::result::ResultFile;
 

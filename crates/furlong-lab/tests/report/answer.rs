@@ -1,5 +1,4 @@
 //! The short form of a result on a terminal.
-#![forbid(unsafe_code)]
 
 use furlong_lab::model::README;
 use furlong_lab::model::result::{Better, ResultFile, Verdict};

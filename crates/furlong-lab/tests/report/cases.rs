@@ -1,5 +1,4 @@
 //! Arms and workloads as test cases: JUnit XML.
-#![forbid(unsafe_code)]
 
 use furlong_lab::model::result::ResultFile;
 use furlong_lab::report::junit;

@@ -1,5 +1,4 @@
 //! Markdown and CSV.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
 

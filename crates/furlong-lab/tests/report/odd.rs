@@ -1,5 +1,4 @@
 //! Unusual results that every report must handle.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

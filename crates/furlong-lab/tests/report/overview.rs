@@ -1,5 +1,4 @@
 //! All workloads of an experiment at a glance.
-#![forbid(unsafe_code)]
 
 use furlong_lab::report::terminal::{Style, render};
 use furlong_lab::report::{junit, markdown};

@@ -1,5 +1,4 @@
 //! The HTML page, as far as it can be checked without a browser.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
 //! JSON and its schema.
-#![forbid(unsafe_code)]
 
 use furlong_lab::model::result::ResultFile;
 use furlong_lab::report::{finite, json};

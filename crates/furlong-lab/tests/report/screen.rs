@@ -1,5 +1,4 @@
 //! The terminal's report.
-#![forbid(unsafe_code)]
 
 use furlong_lab::report::terminal::{Style, render};
 use unicode_width::UnicodeWidthStr;

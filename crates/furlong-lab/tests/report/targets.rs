@@ -1,5 +1,4 @@
 //! Destinations of reports.
-#![forbid(unsafe_code)]
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::Read;

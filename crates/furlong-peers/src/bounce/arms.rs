@@ -1,5 +1,4 @@
 //! The peers as arms of `bounce-area`, each under one lock, as an area of the pool is.
-#![forbid(unsafe_code)]
 
 use furlong_experiments::bounce::{allocator_limit, run_allocator};
 use furlong_lab::model::Arm;

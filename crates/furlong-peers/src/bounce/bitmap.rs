@@ -1,6 +1,5 @@
 //! rCore's bitmap-allocator: words of bits in a tree with sixteen branches a node. ArceOS uses it
 //! for its pages.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

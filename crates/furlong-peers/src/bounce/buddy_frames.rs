@@ -1,6 +1,5 @@
 //! rCore's buddy_system_allocator as an allocator of frames: a `BTreeSet` of free blocks for each
 //! power of two.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

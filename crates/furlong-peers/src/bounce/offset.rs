@@ -1,5 +1,4 @@
 //! Sebastian Aaltonen's offset allocator in Rust: bins of gaps, one bit each, constant time.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

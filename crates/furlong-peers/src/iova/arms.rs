@@ -1,5 +1,4 @@
 //! The peers as arms of `iova-gap`, and the workloads that each cannot run.
-#![forbid(unsafe_code)]
 
 use furlong_experiments::iova_gap::{Kind, run};
 use furlong_lab::model::{Arm, Workload};

@@ -3,7 +3,6 @@
 //! Kernels use it for frames. It hands out the smallest block that is large enough: a power of two
 //! of granules at a multiple of itself. It has no window and no lowest place, and a gap that
 //! crosses such a multiple counts as two. It cannot list its reserved blocks.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::ops::Range;

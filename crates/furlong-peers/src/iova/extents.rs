@@ -1,5 +1,4 @@
 //! Lists of extents.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong_lab::model::Failure;

@@ -9,7 +9,6 @@
 //!
 //! The lab's arm `scan` is the opposite: a map of taken ranges, as Cloud Hypervisor and the
 //! mappings of Asterinas use it.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

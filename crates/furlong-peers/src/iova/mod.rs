@@ -6,7 +6,6 @@
 //! - `vm_allocator`, `range_alloc`, `offset_allocator`, `range_map`, `buddy`: crates, a file each.
 //! - `free_map`: our own version of code that others write by hand.
 //! - `starts`: places in a gap; `extents`: lists of extents; `arms`: the peers in `iova-gap`.
-#![forbid(unsafe_code)]
 
 mod arms;
 mod buddy;

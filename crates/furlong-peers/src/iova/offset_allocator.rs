@@ -3,7 +3,6 @@
 //! Bevy places meshes in GPU buffers with it. It chooses offsets below 2^32 itself: no exact range,
 //! no alignment, no window, no lowest place. A gap is in the bin of the next smaller of some 240
 //! sizes, and only bins without gaps that are too small are searched.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};

@@ -1,5 +1,4 @@
 //! A peer's interface to the specification: a subset of its operations.
-#![forbid(unsafe_code)]
 
 use std::mem::discriminant;
 

@@ -2,7 +2,6 @@
 //!
 //! wgpu allocates descriptors with it. It chooses the place itself, the smallest gap. So it has no
 //! exact range, no window, and no lowest or highest place.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 

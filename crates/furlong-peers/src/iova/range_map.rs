@@ -5,7 +5,6 @@
 //! enough. Its set is the fastest of its types. It counts granules, because its ranges are
 //! half-open and could not reach the end of 64 bits. It merges neighbours, so it cannot tell if a
 //! released extent was reserved as such.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 

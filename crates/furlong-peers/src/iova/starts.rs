@@ -1,6 +1,5 @@
 //! The places for a request in a gap, and a count of all places, so that one can be drawn at
 //! random.
-#![forbid(unsafe_code)]
 
 use furlong_experiments::iova_gap::Ask;
 use furlong_spec::Random;

@@ -1,5 +1,4 @@
 //! A peer as a subject of the specification, and the model as a judge that ignores details.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

@@ -3,7 +3,6 @@
 //! Firecracker and others place devices with it. It searches all nodes in order of address. It has
 //! exact, lowest and highest placement with an alignment, but no window: its users have an
 //! allocator for each.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong_experiments::iova_gap::{self, AddressAllocator, Ask};

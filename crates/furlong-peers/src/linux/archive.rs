@@ -1,5 +1,4 @@
 //! Linux's sources from a package: their version, and the needed files.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

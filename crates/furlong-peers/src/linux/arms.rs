@@ -1,5 +1,4 @@
 //! Linux's structures as arms of the experiments.
-#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 

@@ -1,5 +1,4 @@
 //! Compiles Linux's files and ours to a library.
-#![forbid(unsafe_code)]
 
 use std::env;
 use std::fs;

@@ -4,7 +4,6 @@
 //! It takes an upper limit and searches down from its last success, so the place is a suitable one,
 //! rarely the highest. It counts in pages, here from the first page of the space. If the lowest
 //! place is requested, the space is turned upside down.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
 //! Linux's maple tree as an index of areas.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
 //! The path of the library that `furlong peers linux` builds.
-#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 

@@ -1,5 +1,4 @@
 //! Linux's red-black tree as an ordered structure.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

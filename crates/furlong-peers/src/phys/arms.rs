@@ -1,5 +1,4 @@
 //! The peers as arms of `phys-lookup`.
-#![forbid(unsafe_code)]
 
 use furlong_experiments::phys_lookup::{index_limit, run_index};
 use furlong_lab::model::Arm;

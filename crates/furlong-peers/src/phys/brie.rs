@@ -1,6 +1,5 @@
 //! brie-tree: a B+ tree of integer keys. Its cursor moves to the first key from a bound on, so a
 //! segment's key is its last frame.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::ops::{Bound, Range};

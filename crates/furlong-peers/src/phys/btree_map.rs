@@ -1,6 +1,5 @@
 //! The standard library's `BTreeMap`, keyed by first frame: the usual handwritten index if memory
 //! is not in an array.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::ops::Range;

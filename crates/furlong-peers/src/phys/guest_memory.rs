@@ -4,7 +4,6 @@
 //!
 //! It maps nothing here. Users may implement its region trait for something else than mapped
 //! memory; ours has a start, a length and a number.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 

@@ -1,6 +1,5 @@
 //! rangemap: a map of ranges over a `BTreeMap`. It merges neighbours with equal values, so every
 //! segment has a number of its own.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 

@@ -1,5 +1,4 @@
 //! The peers as arms of `tree-order`.
-#![forbid(unsafe_code)]
 
 use furlong_experiments::ordered;
 use furlong_lab::model::Arm;

@@ -1,5 +1,4 @@
 //! brie-tree: a B+ tree of integer keys.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

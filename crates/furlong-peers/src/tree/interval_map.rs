@@ -1,6 +1,5 @@
 //! iset: a red-black tree in a vector, each node with the ends of its subtree. It is the only one
 //! of these trees that recomputes something on the path to the root.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 

@@ -1,5 +1,4 @@
 //! The peers as arms of `vmspace-index`.
-#![forbid(unsafe_code)]
 
 use furlong_experiments::vmspace_index::{AreaIndex, OnIndex, has_readers, on_index, run};
 use furlong_lab::model::{Arm, Workload};

@@ -2,7 +2,6 @@
 //!
 //! Its cursor moves to the first key from a bound on, so an area's key is its last address: one
 //! search then finds the area of an address.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::ops::Bound;

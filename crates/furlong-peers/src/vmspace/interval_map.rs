@@ -1,6 +1,5 @@
 //! iset: a red-black tree of intervals, each node with the ends of its subtree. It can find all
 //! overlaps; here areas never overlap.
-#![forbid(unsafe_code)]
 
 use furlong_experiments::vmspace_index::{AreaIndex, Span};
 use iset::IntervalMap;

@@ -5,7 +5,6 @@
 //! - `btree_map`: our own version of code that others write by hand; `brie`, `range_map`,
 //!   `nodit_map`, `interval_map`: crates, a file each.
 //! - `arms`: their arms in `vmspace-index`.
-#![forbid(unsafe_code)]
 
 mod arms;
 mod brie;

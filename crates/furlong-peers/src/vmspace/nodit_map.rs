@@ -1,5 +1,4 @@
 //! nodit: a map of intervals over a `BTreeMap` whose comparisons are closures.
-#![forbid(unsafe_code)]
 
 use furlong_experiments::vmspace_index::{AreaIndex, Span};
 use nodit::interval::ii;

@@ -2,7 +2,6 @@
 //!
 //! It merges neighbours with equal values, so every area has a number of its own. It does not
 //! return the removed value, which is looked up first.
-#![forbid(unsafe_code)]
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,4 @@
 //! Peers agree with the model everywhere, except in the cases of `findings`.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{ReleaseError, Request, ReserveAtError};

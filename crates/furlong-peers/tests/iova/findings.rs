@@ -3,7 +3,6 @@
 //!
 //! If the specification's operations can show it, the sequence is the first of the shortest over an
 //! alphabet that includes similar operations. Otherwise the test uses the peer's own calls.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
 use furlong::iova::{Request, ReserveAtError};

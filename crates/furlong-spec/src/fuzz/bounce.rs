@@ -1,5 +1,4 @@
 //! Pools of bounce buffers.
-#![forbid(unsafe_code)]
 
 use furlong::bounce::{Area, AreaFirst, Order, PoolFirst, ZeroPads};
 

@@ -1,5 +1,4 @@
 //! Spaces of device addresses.
-#![forbid(unsafe_code)]
 
 use furlong::iova::{Boundary, Counts, Custom, Runs, Standard};
 use furlong::rbtree::{Checked, Deferred, Eager};

@@ -1,5 +1,4 @@
 //! The allocator.
-#![forbid(unsafe_code)]
 
 use furlong::malloc::{
     Batched, Checked, Gate, Hardening, Inlined, NoHardening, Outlined, PerCall, Secure, Tier,

@@ -1,5 +1,4 @@
 //! Trees of ranges.
-#![forbid(unsafe_code)]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Memory maps and recordings of plugs, as arbitrary text.
-#![forbid(unsafe_code)]
 
 use furlong::check::Check;
 

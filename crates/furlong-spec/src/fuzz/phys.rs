@@ -1,5 +1,4 @@
 //! Tables of physical segments.
-#![forbid(unsafe_code)]
 
 use furlong::phys::{
     Array, BigFirst, BinarySearch, Branchless, Contiguous, Flat, Linear, Lookup, Tree,

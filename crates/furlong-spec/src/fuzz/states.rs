@@ -1,5 +1,4 @@
 //! Saved states that are made up.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Pfn};
 use furlong::check::Check;

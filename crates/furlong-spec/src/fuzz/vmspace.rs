@@ -1,5 +1,4 @@
 //! Address spaces.
-#![forbid(unsafe_code)]
 
 use furlong::maple::{self, Fan, Heap};
 use furlong::vmspace::{Atomic, Custom, Direction, Layout, Linux, Maple, Rbtree};

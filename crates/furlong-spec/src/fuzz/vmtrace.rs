@@ -1,5 +1,4 @@
 //! Recordings of address spaces, as arbitrary text.
-#![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,4 @@
 //! The extent of a small space: a few granules anywhere in the 64-bit range.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
 

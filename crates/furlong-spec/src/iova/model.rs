@@ -2,7 +2,6 @@
 //!
 //! `places` defines the places that suit a request, and `ranges` the operations on ranges. Neither
 //! uses the library's arithmetic.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{Kind, PartError, ReleaseError, Request, ReserveAtError, ReserveError};

@@ -1,5 +1,4 @@
 //! Operations on a space, and their outcomes.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
 use furlong::iova::{

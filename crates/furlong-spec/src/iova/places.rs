@@ -1,5 +1,4 @@
 //! The definition of a suitable place, by trying every one.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{LOOKS, Request, ReserveError, Split};

@@ -1,5 +1,4 @@
 //! The highest tree for its number of nodes, made by deletions.
-#![forbid(unsafe_code)]
 
 /// A perfect tree of which most nodes are removed, leaf by leaf and without a rotation. From each
 /// child of the root a path leads towards the middle; ranks on it decrease by one. The subtrees

@@ -1,5 +1,4 @@
 //! The model's operations on ranges, on parts of extents, and on extents without a grant.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{

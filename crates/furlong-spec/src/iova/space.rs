@@ -1,5 +1,4 @@
 //! The library's space.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 use std::collections::BTreeSet;

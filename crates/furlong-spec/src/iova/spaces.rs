@@ -1,7 +1,6 @@
 //! Spaces in which a gap is hard to find. Tests count node visits in them; experiments time them.
 //!
 //! Each is a list of extents and a request that is hard to place among them. A granule is a page.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{Config, Guard, Request, Reserved, VecSpace};

@@ -1,5 +1,4 @@
 //! Operations from a seed, or from any other choices.
-#![forbid(unsafe_code)]
 
 use core::iter;
 

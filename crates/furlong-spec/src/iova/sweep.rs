@@ -1,5 +1,4 @@
 //! Every request in every small space, and every short sequence of operations.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Iova};
 use furlong::iova::{Guard, Request, Split};

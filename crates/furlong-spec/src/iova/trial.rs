@@ -1,5 +1,4 @@
 //! Any subject compared with the model over random operations.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 use core::ops::Range;

@@ -1,5 +1,4 @@
 //! Faults of maps and recordings, and their messages: the file, the line and the remedy.
-#![forbid(unsafe_code)]
 
 use std::{fmt, io};
 

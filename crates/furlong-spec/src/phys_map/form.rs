@@ -1,5 +1,4 @@
 //! Detection of a file's form, and the readers of all forms.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::path::Path;

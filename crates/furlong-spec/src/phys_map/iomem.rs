@@ -3,7 +3,6 @@
 //! Every range nested within memory is memory: the kernel lists its own image and its reservations
 //! there, and has page descriptors for them. Memory nested within a device, or within memory of
 //! another kind, was added by a driver. A bridge with a closed window is listed at `0-0`.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, PhysAddr};
 

@@ -1,5 +1,4 @@
 //! The kinds of physical address ranges, and their names in the sources.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

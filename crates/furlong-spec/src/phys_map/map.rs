@@ -1,5 +1,4 @@
 //! A map: ranges in ascending order, without overlaps.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -5,7 +5,6 @@
 //! 0x0 0x9f000 usable 0
 //! 0x9f000 0xa0000 reserved unknown
 //! ```
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

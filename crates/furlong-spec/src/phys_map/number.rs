@@ -1,5 +1,4 @@
 //! Parsers for the numbers and ranges in the sources.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, PhysAddr};
 

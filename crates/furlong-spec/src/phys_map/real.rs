@@ -1,5 +1,4 @@
 //! The maps of real machines in `traces/phys`, which are part of the project.
-#![forbid(unsafe_code)]
 
 use super::fault::MapError;
 use super::form::parse;

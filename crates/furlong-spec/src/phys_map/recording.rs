@@ -11,7 +11,6 @@
 //! Frames are numbers of pages. `page` gives the page size in bytes; the default is 4096. Ranges
 //! are half-open. A recording may contain operations that must be refused, because it lists
 //! requests and not their outcomes.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::path::Path;

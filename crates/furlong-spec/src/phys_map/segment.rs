@@ -1,5 +1,4 @@
 //! The part of a map that a table of segments uses: whole frames.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Pfn, PhysAddr};
 

@@ -1,5 +1,4 @@
 //! Conversion of bytes to lines, for all sources that are text.
-#![forbid(unsafe_code)]
 
 use std::borrow::Cow;
 use std::fs::File;

@@ -1,5 +1,4 @@
 //! Counts of outcomes. A stream without a single refusal does not test refusals.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::fmt;

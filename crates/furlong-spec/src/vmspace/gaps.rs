@@ -1,5 +1,4 @@
 //! The model's choice of a place. It examines every gap and every place in it.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, VirtAddr};
 use furlong::vmspace::{At, Direction, Flags, MapError, Request};

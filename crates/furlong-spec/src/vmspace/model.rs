@@ -2,7 +2,6 @@
 //!
 //! An operation makes the same steps as in Linux, in the same order. If a step fails, the model
 //! restores its entries, unless its mode keeps the steps before a failure.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 

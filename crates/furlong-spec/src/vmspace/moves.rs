@@ -1,5 +1,4 @@
 //! The model's operations that move or grow areas: `mremap`, `brk` and stack growth.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, VirtAddr};
 use furlong::vmspace::{Access, BrkError, FaultError, Flags, Prot, Remap, RemapError, RemapFlags};

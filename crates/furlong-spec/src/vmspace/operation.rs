@@ -1,5 +1,4 @@
 //! Operations on an address space, and their outcomes.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, VirtAddr};
 use furlong::vmspace::{

@@ -1,5 +1,4 @@
 //! The model's operations on a range: unmap, protect and advise.
-#![forbid(unsafe_code)]
 
 use furlong::addr::VirtAddr;
 use furlong::vmspace::{Advice, AdviseError, Flags, Prot, ProtectError, UnmapError, UpdateError};

@@ -1,5 +1,4 @@
 //! The library's space as a subject.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::sync::Arc;

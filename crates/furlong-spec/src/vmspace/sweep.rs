@@ -1,5 +1,4 @@
 //! All short sequences of a few operations.
-#![forbid(unsafe_code)]
 
 use super::{Operation, Outcome};
 use crate::{Subject, compare, every_sequence};

@@ -1,5 +1,4 @@
 //! Small spaces: a few pages anywhere in the 64-bit range.
-#![forbid(unsafe_code)]
 
 use furlong::addr::VirtAddr;
 use furlong::vmspace::{Direction, Layout};

@@ -1,5 +1,4 @@
 //! Operations and their expected effects.
-#![forbid(unsafe_code)]
 
 use furlong_spec::Random;
 

@@ -1,6 +1,5 @@
 //! Every operation on trees of 0 to 64 entries, by a caller that forgets results, and with a panic
 //! at every call of user code.
-#![forbid(unsafe_code)]
 
 use furlong::maple::Config;
 use furlong::rcu::Rcu;

@@ -1,5 +1,4 @@
 //! The trees under attack.
-#![forbid(unsafe_code)]
 
 use std::mem::forget;
 

@@ -1,5 +1,4 @@
 //! Descriptors whose creation, queries and drop are user code, and tables of them.
-#![forbid(unsafe_code)]
 
 use std::cell::RefCell;
 use std::mem::MaybeUninit;

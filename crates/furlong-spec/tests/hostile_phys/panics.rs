@@ -1,5 +1,4 @@
 //! User code that panics at its k-th call, for every k, in every operation that calls any.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Pfn};
 use furlong::phys::{Direct, Lookup, State as Saved, Tree};

@@ -1,5 +1,4 @@
 //! Values that lie: they merge at random, and their clones differ from them.
-#![forbid(unsafe_code)]
 
 use std::any::type_name;
 

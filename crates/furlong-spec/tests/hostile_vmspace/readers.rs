@@ -1,5 +1,4 @@
 //! User code that panics while a reader uses the area that a change removes.
-#![forbid(unsafe_code)]
 
 use furlong::addr::VirtAddr;
 use furlong::check::Check;

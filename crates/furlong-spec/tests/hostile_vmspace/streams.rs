@@ -1,6 +1,5 @@
 //! Every operation on spaces of 0 to 64 areas, over each index. Every call of user code panics, and
 //! the caller forgets what it receives.
-#![forbid(unsafe_code)]
 
 use std::any::type_name;
 use std::convert::Infallible;

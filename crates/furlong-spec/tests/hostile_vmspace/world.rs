@@ -1,5 +1,4 @@
 //! The values of the spaces under attack.
-#![forbid(unsafe_code)]
 
 use furlong::vmspace::Value;
 use furlong_spec::hostile::{Tracked, user_code};

@@ -1,6 +1,5 @@
 //! Corrupted maps and recordings: thousands of seeded corruptions of every form. None may cause a
 //! panic, a map with a broken invariant, or a message of more than one line.
-#![forbid(unsafe_code)]
 
 use furlong_spec::Random;
 use furlong_spec::fuzz::maps;

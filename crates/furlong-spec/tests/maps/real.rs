@@ -1,6 +1,5 @@
 //! The maps and recordings of `traces/phys`. They name their origin, and agree with further
 //! statements of their own sources.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::fs;

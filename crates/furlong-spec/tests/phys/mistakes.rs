@@ -1,6 +1,5 @@
 //! Invalid arguments to a table of segments. Each kind has its error and changes nothing, in every
 //! arm; no descriptor is made or dropped for it.
-#![forbid(unsafe_code)]
 
 use core::ops::Range;
 

@@ -1,6 +1,5 @@
 //! Four threads on one pool that grows and shrinks. No thread changes another's bytes, and at the
 //! end every slot is free. `ci/full.sh bounce-stress` runs it for 50 million maps.
-#![forbid(unsafe_code)]
 
 use furlong::bounce::{Area, AreaFirst, LockFree, Locked, Order, PoolFirst};
 use furlong_spec::bounce::stress;

@@ -1,5 +1,4 @@
 //! A shared domain used by several threads. No address is granted twice, or before its flush.
-#![forbid(unsafe_code)]
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};

@@ -1,6 +1,5 @@
 //! Reader threads concurrent with a writer. An entry that always exists is always found, and every
 //! entry found is one that was stored.
-#![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;

@@ -2,7 +2,6 @@
 //! its lookup.
 //!
 //! Runs some two million lookups; `examples/phys_race.rs` runs more.
-#![forbid(unsafe_code)]
 
 use furlong_spec::phys::race::{Found, Meddling, Race, Tally};
 

@@ -1,6 +1,5 @@
 //! Lock-free looks concurrent with a writer that never pauses. Every result was true at some time
 //! during its look. `examples/vmspace_race.rs` runs more.
-#![forbid(unsafe_code)]
 
 use furlong::addr::VirtAddr;
 use furlong::rcu::Domain;

@@ -1,5 +1,4 @@
 //! The work that a tree counts, compared with changes of its shape and calls of an augmentation.
-#![forbid(unsafe_code)]
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,6 +1,5 @@
 //! Every short sequence of operations in spaces of six and eight pages, at both ends of the 64-bit
 //! range.
-#![forbid(unsafe_code)]
 
 use furlong::maple::{self, Fan, Heap};
 use furlong::vmspace::{

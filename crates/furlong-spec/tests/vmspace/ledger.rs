@@ -1,7 +1,6 @@
 //! The exact work of fixed streams of system calls: the nodes that each index of a space visits,
 //! writes and keeps. A change that is meant to alter the work alters these figures and says why.
 //! Any other difference is a mistake that no outcome shows.
-#![forbid(unsafe_code)]
 
 use furlong::maple::{self, Event, Fan, Heap};
 use furlong::rbtree;

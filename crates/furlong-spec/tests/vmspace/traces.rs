@@ -1,5 +1,4 @@
 //! Recordings of real programs, replayed on every index, and corrupted recordings.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Changes of series that were made with them, and each step of the search by its definition.
-#![forbid(unsafe_code)]
 
 use super::{
     Change, SEGMENT_MIN, best_split, changes, changes_within, f_to_p, p_max, p_of, settle, slope_p,

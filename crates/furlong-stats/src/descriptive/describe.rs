@@ -1,5 +1,4 @@
 //! ministat's summary of a sample, accurate also for values far from zero.
-#![forbid(unsafe_code)]
 
 use crate::value::Summary;
 

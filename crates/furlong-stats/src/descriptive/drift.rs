@@ -1,6 +1,5 @@
 //! Signs that the machine changed during a run: trends, and correlated neighbours. They are only
 //! warnings; the verdict does not depend on them, since blocks cancel a drift.
-#![forbid(unsafe_code)]
 
 use crate::describe::{mean, median};
 use crate::distribution::{chi2_sf, normal_sf};

@@ -1,5 +1,4 @@
 //! Descriptions of samples.
-#![forbid(unsafe_code)]
 
 pub mod describe;
 pub mod drift;

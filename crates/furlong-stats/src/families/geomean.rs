@@ -3,7 +3,6 @@
 //! The workloads are fixed, not a sample of a larger population; the machine varies from block to
 //! block. A block's logarithms are therefore first averaged over the workloads, and the interval is
 //! that of these averages.
-#![forbid(unsafe_code)]
 
 use crate::paired::Paired;
 

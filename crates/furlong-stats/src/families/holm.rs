@@ -1,5 +1,4 @@
 //! Holm's adjustment for several tests.
-#![forbid(unsafe_code)]
 
 /// Positions in ascending order of p.
 fn ranking(p: &[f64]) -> Vec<usize> {

@@ -4,7 +4,6 @@
 //! block, and the verdict uses the blocks of all nodes. An arm's effect that differs between nodes
 //! does not cancel. It widens the interval, and a test compares it with chance. A verdict that a
 //! node contradicts becomes inconclusive.
-#![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,4 @@
 //! Tests, and intervals of effects.
-#![forbid(unsafe_code)]
 
 pub mod paired;
 pub mod rank;

@@ -1,5 +1,4 @@
 //! Differences within blocks: their mean, its interval, and the p of every claim about it.
-#![forbid(unsafe_code)]
 
 use crate::describe::Moments;
 use crate::distribution::{t_sf, t_test, t_upper};

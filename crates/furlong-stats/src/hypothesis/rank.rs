@@ -1,5 +1,4 @@
 //! Mann-Whitney: tests if values of one sample are usually greater than those of the other.
-#![forbid(unsafe_code)]
 
 use crate::distribution::normal_sf;
 use crate::value::MannWhitney;

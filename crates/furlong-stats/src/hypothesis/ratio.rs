@@ -1,5 +1,4 @@
 //! The ratio of two means and its precision.
-#![forbid(unsafe_code)]
 
 use crate::describe::Moments;
 use crate::distribution::t_upper;

@@ -2,7 +2,6 @@
 //!
 //! The pairs are never listed. Bisection over the range of numbers and counting find the k-th
 //! smallest, so ten million values take time but no memory.
-#![forbid(unsafe_code)]
 
 use crate::distribution::normal_upper;
 use crate::rank::{is_exact, u_distribution};

@@ -3,7 +3,6 @@
 //!
 //! The test assumes nothing about the differences' sizes, so noise that grows or jumps during the
 //! run does no harm.
-#![forbid(unsafe_code)]
 
 use crate::random::Random;
 

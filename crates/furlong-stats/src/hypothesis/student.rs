@@ -1,5 +1,4 @@
 //! Student's t test with a pooled variance: ministat's test, with exact quantiles.
-#![forbid(unsafe_code)]
 
 use crate::describe::Moments;
 use crate::distribution::{t_test, t_upper};

@@ -2,7 +2,6 @@
 //!
 //! An F test of the variances would in effect test for normality; distances from the medians do not
 //! depend on it.
-#![forbid(unsafe_code)]
 
 use crate::describe::{Moments, median};
 use crate::distribution::t_two_sided;

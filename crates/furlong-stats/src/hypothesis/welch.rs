@@ -1,5 +1,4 @@
 //! Welch's t test: two means, each with its own variance.
-#![forbid(unsafe_code)]
 
 use crate::describe::Moments;
 use crate::distribution::{t_test, t_upper};

@@ -1,5 +1,4 @@
 //! Cases at the limits of tests, families and inputs.
-#![forbid(unsafe_code)]
 
 use super::{Case, around, only, simple, steady};
 use crate::comparison::FROM_ZERO;

@@ -1,5 +1,4 @@
 //! Workloads with only some of the metrics, and with their own margin.
-#![forbid(unsafe_code)]
 
 use super::{Case, steady};
 use crate::value::{ExperimentResult, Kind, Verdict};

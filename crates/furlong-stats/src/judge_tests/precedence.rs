@@ -1,5 +1,4 @@
 //! Precedence of margins, floors and rules.
-#![forbid(unsafe_code)]
 
 use super::{Case, around, only, rising, simple, warned};
 use crate::comparison::FROM_ZERO;

@@ -1,5 +1,4 @@
 //! Metrics that can be zero: shares of the baseline's mean.
-#![forbid(unsafe_code)]
 
 use super::{Case, only, simple};
 use crate::value::{Verdict, WorkloadResult};

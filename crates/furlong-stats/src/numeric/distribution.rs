@@ -2,7 +2,6 @@
 //!
 //! Tails are computed as tails: `1 - cdf` is zero beyond about eight standard deviations, while a
 //! survival function still has sixteen digits there.
-#![forbid(unsafe_code)]
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 use statrs::function::beta::beta_reg;

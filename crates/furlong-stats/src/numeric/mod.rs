@@ -1,5 +1,4 @@
 //! Distributions and random numbers.
-#![forbid(unsafe_code)]
 
 pub mod distribution;
 pub mod random;

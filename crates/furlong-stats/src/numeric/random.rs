@@ -1,5 +1,4 @@
 //! Random numbers that are the same on every machine for the same seed.
-#![forbid(unsafe_code)]
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

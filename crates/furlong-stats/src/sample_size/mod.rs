@@ -1,5 +1,4 @@
 //! Numbers of blocks: stopping rules, interim looks, and samples for a given width.
-#![forbid(unsafe_code)]
 
 pub mod sequential;
 pub mod stein;

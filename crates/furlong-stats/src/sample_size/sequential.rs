@@ -3,7 +3,6 @@
 //!
 //! Ten looks at 5 % each would find something in far more than 5 % of runs without an effect. Here,
 //! the first looks may spend almost none of the error, and the last nearly all.
-#![forbid(unsafe_code)]
 
 use crate::distribution::{normal_sf, normal_upper};
 

@@ -2,7 +2,6 @@
 //!
 //! Stopping as soon as the interval is narrow enough favours runs that seem quiet by chance, and
 //! covers the truth too seldom. Here a pilot fixes the number, and the interval uses its spread.
-#![forbid(unsafe_code)]
 
 use crate::distribution::t_upper;
 use crate::paired::Paired;

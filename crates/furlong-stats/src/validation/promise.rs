@@ -1,5 +1,4 @@
 //! Guarantees of the verdict, as checks that a simulation can fail.
-#![forbid(unsafe_code)]
 
 use crate::simulation::{Cell, DISTURBANCES, Disturbance, Tally, simulate};
 use crate::stopping::{ANSWER_LOOKS, LOOKS};

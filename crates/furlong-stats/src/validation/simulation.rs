@@ -1,7 +1,6 @@
 //! Synthetic workloads with a known truth, to measure how often the verdict errs.
 //!
 //! The samples pass through [`judge`] itself; no part of the rule is duplicated here.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

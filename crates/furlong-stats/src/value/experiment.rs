@@ -1,5 +1,4 @@
 //! Queries of an experiment's result.
-#![forbid(unsafe_code)]
 
 use super::{ExperimentResult, Metric, WorkloadResult};
 

@@ -1,5 +1,4 @@
 //! Limits of the warnings, each from both sides.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

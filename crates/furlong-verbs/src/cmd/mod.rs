@@ -1,5 +1,4 @@
 //! The command's verbs about memory systems.
-#![forbid(unsafe_code)]
 
 pub mod peers;
 pub mod record;

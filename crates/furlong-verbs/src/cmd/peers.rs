@@ -1,5 +1,4 @@
 //! `furlong peers`: builds peers that no package ships, on this machine.
-#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
 //! `furlong record`: records a real program's calls of a system, as a trace that can be replayed.
-#![forbid(unsafe_code)]
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -1,5 +1,4 @@
 //! `furlong replay`: runs a recorded trace on subjects and checks their answers.
-#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 use std::process::ExitCode;

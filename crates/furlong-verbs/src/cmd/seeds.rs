@@ -1,5 +1,4 @@
 //! `furlong seeds`: shows the five documents' figures beside this machine's.
-#![forbid(unsafe_code)]
 
 use std::env;
 use std::path::PathBuf;

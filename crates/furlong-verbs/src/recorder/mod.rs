@@ -6,7 +6,6 @@
 //! - `vm`: changes of address spaces, for `vmspace`.
 //!
 //! A recorder of another system is a folder beside `vm`, with a verb in `cmd/record.rs`.
-#![forbid(unsafe_code)]
 
 pub mod malloc;
 mod program;

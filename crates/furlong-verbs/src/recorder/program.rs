@@ -1,5 +1,4 @@
 //! A command to record, checked to be runnable before recording starts.
-#![forbid(unsafe_code)]
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,6 +1,5 @@
 //! Seam: the forms of traces. A form recognises its traces by content and runs them. A further
 //! system's traces are one more entry of the table.
-#![forbid(unsafe_code)]
 
 use super::input::Input;
 use super::outcome::Outcome;

@@ -1,5 +1,4 @@
 //! Sources of a trace: a file or standard input.
-#![forbid(unsafe_code)]
 
 use std::fs::File;
 use std::io::{self, Read};

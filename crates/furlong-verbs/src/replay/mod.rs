@@ -10,7 +10,6 @@
 //! - `malloc`: recordings of allocations.
 //! - `phys`: memory maps, and recordings of plugs and unplugs; `vmspace`: recordings of address
 //!   spaces.
-#![forbid(unsafe_code)]
 
 mod form;
 mod input;

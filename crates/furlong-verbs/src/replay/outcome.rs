@@ -1,5 +1,4 @@
 //! Result of a replay: `furlong.replay/1`. Fields may be added, never renamed within /1.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

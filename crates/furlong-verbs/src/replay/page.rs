@@ -1,5 +1,4 @@
 //! The result of a replay as text for people.
-#![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,4 @@
 //! The figures that the documents publish.
-#![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
 

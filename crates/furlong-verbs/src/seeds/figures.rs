@@ -1,6 +1,5 @@
 //! The documents' figures for programs: `furlong.seeds/1`. Fields may be added, never renamed
 //! within /1.
-#![forbid(unsafe_code)]
 
 use serde::Serialize;
 

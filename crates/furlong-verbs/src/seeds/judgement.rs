@@ -1,5 +1,4 @@
 //! Correct tests of the documents' figures.
-#![forbid(unsafe_code)]
 
 use serde::Serialize;
 

@@ -1,5 +1,4 @@
 //! Measurements in records that correspond to the documents' figures.
-#![forbid(unsafe_code)]
 
 use std::cmp::Reverse;
 use std::fs;

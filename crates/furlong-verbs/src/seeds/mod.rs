@@ -7,7 +7,6 @@
 //! - `document.rs`: the same, parsed; `judgement.rs`: tests of the figures.
 //! - `measured.rs`: measurements in records; `page.rs`: all three side by side; `figures.rs`: the
 //!   same for programs.
-#![forbid(unsafe_code)]
 
 pub mod document;
 pub mod figures;

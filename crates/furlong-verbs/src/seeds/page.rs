@@ -1,5 +1,4 @@
 //! The documents' figures, their tests and the measurements, side by side.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,5 @@
 //! Properties of alignment, and of extents at both ends of the address space, proved for all
 //! inputs.
-#![forbid(unsafe_code)]
 
 use super::{Address, Extent, Iova};
 use crate::proofs::{Input, Property};

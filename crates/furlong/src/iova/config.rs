@@ -1,5 +1,4 @@
 //! Configuration of a space: the measure, and the parameters of its tree.
-#![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
 

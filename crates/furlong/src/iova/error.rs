@@ -1,5 +1,4 @@
 //! Error types, one for each operation. An operation that returns one has changed nothing.
-#![forbid(unsafe_code)]
 
 use crate::error::messages;
 

@@ -1,5 +1,4 @@
 //! Grants: the reserved extents that a space hands out.
-#![forbid(unsafe_code)]
 
 use super::quarantine::tag::Tag;
 use crate::addr::{Extent, Iova};

@@ -2,7 +2,6 @@
 //!
 //! [`Grid::rank`] and [`Grid::select`] divide by the number of starts in a period, an unknown word
 //! of 65 bits. A solver cannot handle that; `grid.rs` tests them against a list.
-#![forbid(unsafe_code)]
 
 use super::request::Request;
 use super::search::grid::Grid;

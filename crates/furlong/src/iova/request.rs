@@ -1,5 +1,4 @@
 //! A request to a space: a size, and constraints on its place.
-#![forbid(unsafe_code)]
 
 use crate::addr::Iova;
 use crate::forms::setters;

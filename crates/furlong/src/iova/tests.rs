@@ -1,5 +1,4 @@
 //! Tests of random places, and of the defects that `check` reports.
-#![forbid(unsafe_code)]
 
 use std::vec::Vec;
 

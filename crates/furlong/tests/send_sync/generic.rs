@@ -1,5 +1,4 @@
 //! Types whose `Send` and `Sync` follow their parts, and types bound to their thread.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova, VirtAddr};
 use furlong::bounce::HeapMemory;

@@ -1,5 +1,4 @@
 //! Types without restrictions: both `Send` and `Sync`.
-#![forbid(unsafe_code)]
 
 use crate::Row;
 

@@ -1,5 +1,4 @@
 //! Checks that documents are right about commands, links, licences, and the next release.
-#![forbid(unsafe_code)]
 
 use super::tree::{File, Finding, Tree};
 

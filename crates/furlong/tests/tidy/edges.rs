@@ -1,5 +1,4 @@
 //! Imports point down: the modules of the library and the crates that each may use.
-#![forbid(unsafe_code)]
 
 use super::functions::closing;
 use super::lexer::words;

@@ -1,5 +1,4 @@
 //! Finds the functions of a Rust file by their braces.
-#![forbid(unsafe_code)]
 
 use super::lexer::words;
 use super::tree::File;

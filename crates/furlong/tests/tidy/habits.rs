@@ -1,6 +1,5 @@
 //! Forbidden habits: silenced lints, glob imports, unstable features, tests whose names cannot be
 //! searched for.
-#![forbid(unsafe_code)]
 
 use super::functions::{closing, functions};
 use super::lexer::{has_word, words};

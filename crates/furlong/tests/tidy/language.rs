@@ -1,5 +1,4 @@
 //! Checks that doc comments and documents are in plain English, as far as a machine can see.
-#![forbid(unsafe_code)]
 
 use super::tree::{File, Finding, Tree};
 

@@ -1,6 +1,5 @@
 //! Leftovers that must not stay in the tree: open work, and places and tools of a single machine.
 //! The patterns are assembled here, so that this file does not contain them.
-#![forbid(unsafe_code)]
 
 use super::tree::{Finding, Tree};
 

@@ -1,5 +1,4 @@
 //! Every rule finds the marked places of its samples, and no others.
-#![forbid(unsafe_code)]
 
 use super::RULES;
 use super::tree::{Finding, Tree};

@@ -1,5 +1,4 @@
 //! Files to 500 lines, functions to 70, Rust lines to 100 columns.
-#![forbid(unsafe_code)]
 
 use super::functions::functions;
 use super::tree::{Finding, Tree};

@@ -1,5 +1,4 @@
 //! The repository as input of the rules: paths, texts, and the findings about them.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::fs;

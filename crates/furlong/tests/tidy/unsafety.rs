@@ -1,6 +1,5 @@
 //! Rules about the permitted places of `unsafe`, and the comments required beside it and beside
 //! each memory ordering.
-#![forbid(unsafe_code)]
 
 use super::lexer::{Line, has_word, words};
 use super::tree::{File, Finding, Tree};
@@ -23,6 +22,10 @@ pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
             None => found.push(list.finding(at + 1, "has no reason")),
         }
     }
+    let forbidding: Vec<&File> = tree
+        .ending(".rs")
+        .filter(|file| begins_with_forbid(file))
+        .collect();
     for file in tree.ending(".rs") {
         let uses = file
             .lines()
@@ -45,8 +48,9 @@ pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
         });
         if parent && uses {
             found.push(file.finding(1, "unsafe outside the listed files"));
-        } else if !parent && !begins_with_forbid(file) {
-            found.push(file.finding(1, format!("must begin with {FORBID}, or be on the list")));
+        } else if !parent && !is_forbidden(file, &forbidding) {
+            let need = format!("must begin with {FORBID}, as a module around it may");
+            found.push(file.finding(1, format!("{need}, or be on the list")));
         }
     }
     let gone = listed.iter().filter(|path| tree.file(path).is_none());
@@ -82,6 +86,16 @@ fn is_parent(file: &str, path: &str) -> bool {
             String::from,
         );
     folder.ends_with('/') && path != file && path.starts_with(&folder)
+}
+
+/// True if the attribute is in the file or in a module around it. A program or a library has its
+/// own, whatever lies beside it.
+fn is_forbidden(file: &File, forbidding: &[&File]) -> bool {
+    let is_root = ["/main.rs", "/lib.rs"]
+        .iter()
+        .any(|name| file.path.ends_with(name));
+    let mut around = forbidding.iter();
+    begins_with_forbid(file) || !is_root && around.any(|other| is_parent(&other.path, &file.path))
 }
 
 /// True if the attribute is among those at the head of the file.

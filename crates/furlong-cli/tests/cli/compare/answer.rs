@@ -1,5 +1,4 @@
 //! The answer about two commands, as a user sees it.
-#![forbid(unsafe_code)]
 
 use furlong_lab::model::result::Verdict;
 

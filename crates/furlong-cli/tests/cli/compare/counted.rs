@@ -1,5 +1,4 @@
 //! Counters of commands: the CPU's, the kernel's, and callgrind's caches.
-#![forbid(unsafe_code)]
 
 use std::path::Path;
 

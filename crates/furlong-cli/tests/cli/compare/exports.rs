@@ -1,5 +1,4 @@
 //! Exports in hyperfine's formats: fields, columns, units and order.
-#![forbid(unsafe_code)]
 
 use std::fs;
 

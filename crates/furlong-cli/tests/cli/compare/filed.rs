@@ -1,5 +1,4 @@
 //! The history of comparisons: each has its own, by its commands or by its name.
-#![forbid(unsafe_code)]
 
 use postgres::{Client, NoTls};
 use rusqlite::Connection;

@@ -1,5 +1,4 @@
 //! `docs/formats`: scripts that turn a result into what other tools write.
-#![forbid(unsafe_code)]
 
 use std::env;
 use std::path::Path;

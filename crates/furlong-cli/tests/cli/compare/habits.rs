@@ -1,5 +1,4 @@
 //! Options as a user of hyperfine types them: they work, or the error has the name here.
-#![forbid(unsafe_code)]
 
 use std::fs;
 

@@ -1,5 +1,4 @@
 //! `furlong compare` from outside: the command, its exit codes, its messages and its record.
-#![forbid(unsafe_code)]
 
 mod answer;
 mod counted;

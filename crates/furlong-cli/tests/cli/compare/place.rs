@@ -1,5 +1,4 @@
 //! Comparisons in a home, and helpers for their results.
-#![forbid(unsafe_code)]
 
 use std::process::{Command, Output};
 

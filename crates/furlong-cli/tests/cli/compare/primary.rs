@@ -1,5 +1,4 @@
 //! The metric that decides.
-#![forbid(unsafe_code)]
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
 //! Figures printed by commands, and output that must be equal.
-#![forbid(unsafe_code)]
 
 use furlong_lab::model::result::{Better, Verdict};
 

@@ -1,5 +1,4 @@
 //! Refused command lines, and failures.
-#![forbid(unsafe_code)]
 
 use super::place::{failed, only, values};
 use crate::lab::{Home, says};

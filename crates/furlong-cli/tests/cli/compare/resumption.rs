@@ -1,5 +1,4 @@
 //! Comparisons that are stopped and resumed.
-#![forbid(unsafe_code)]
 
 use std::process::Output;
 

@@ -1,5 +1,4 @@
 //! One command alone: a benchmark without a comparison.
-#![forbid(unsafe_code)]
 
 use std::fs;
 

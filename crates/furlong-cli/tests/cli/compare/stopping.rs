@@ -1,5 +1,4 @@
 //! Comparisons that end before the largest number of blocks.
-#![forbid(unsafe_code)]
 
 use furlong_lab::model::result::{Comparison, ResultFile, Verdict};
 use serde_json::json;

@@ -1,5 +1,4 @@
 //! Parameters, and commands that run once around a comparison.
-#![forbid(unsafe_code)]
 
 use serde_json::json;
 

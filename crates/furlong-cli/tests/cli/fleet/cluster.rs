@@ -2,7 +2,6 @@
 //!
 //! A node has its own PID namespace. It can thus be switched off: all its processes end at once. A
 //! cluster ends with its test, even one that fails.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::io::Write;

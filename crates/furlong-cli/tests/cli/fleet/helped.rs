@@ -1,5 +1,4 @@
 //! Runs every example of `--help` that needs a fleet.
-#![forbid(unsafe_code)]
 
 use std::fs;
 

@@ -1,6 +1,5 @@
 //! Runs shared by the nodes of a Slurm cluster: with a stand-in for Slurm that does every task at
 //! once, and with the real one on this machine.
-#![forbid(unsafe_code)]
 
 mod cluster;
 mod helped;

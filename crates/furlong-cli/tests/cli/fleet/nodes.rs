@@ -1,5 +1,4 @@
 //! A whole run from the command line, on three nodes of a real Slurm.
-#![forbid(unsafe_code)]
 
 use super::cluster::{Cluster, NODES};
 use super::{only_fleet, parts, same_samples};

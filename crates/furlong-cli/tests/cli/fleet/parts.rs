@@ -1,5 +1,4 @@
 //! Parts that are complete, missing, damaged, or of another fleet.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
 //! Command lines that are refused before any work, each in a line with a remedy.
-#![forbid(unsafe_code)]
 
 use std::fs;
 

@@ -1,5 +1,4 @@
 //! Tasks that are cancelled, nodes that are switched off, a head process that is killed.
-#![forbid(unsafe_code)]
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
 //! A home for `furlong replay`, and helpers for its output.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::PathBuf;

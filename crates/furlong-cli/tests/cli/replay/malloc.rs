@@ -1,5 +1,3 @@
-#![forbid(unsafe_code)]
-
 use std::fs;
 
 use super::home::{Home, json, refused, with};

@@ -1,5 +1,4 @@
 //! `furlong replay` from a user's view: its output for good traces, and for every bad one.
-#![forbid(unsafe_code)]
 
 mod home;
 mod malloc;

@@ -1,5 +1,4 @@
 //! Traces of `vmspace`: recordings of real programs, complete, truncated, reordered and edited.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

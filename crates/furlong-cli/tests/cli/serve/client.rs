@@ -1,5 +1,4 @@
 //! A client that sends exactly the given bytes.
-#![forbid(unsafe_code)]
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

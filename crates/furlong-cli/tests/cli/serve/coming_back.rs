@@ -1,5 +1,4 @@
 //! A store that disappears, reappears, or is replaced.
-#![forbid(unsafe_code)]
 
 use std::fs;
 

@@ -1,5 +1,4 @@
 //! Start and end of the server.
-#![forbid(unsafe_code)]
 
 use std::io::Write as _;
 

@@ -1,5 +1,4 @@
 //! Runs with an injection attempt in every name and remark.
-#![forbid(unsafe_code)]
 
 use furlong_lab::model::result::ResultFile;
 use furlong_lab::record::store::{Location, Store};

@@ -1,5 +1,4 @@
 //! A strict parser of the site's pages that rejects everything foreign.
-#![forbid(unsafe_code)]
 
 /// Elements of the site.
 const ELEMENTS: &str = "\

@@ -1,5 +1,4 @@
 //! `furlong serve`: the real binary over real connections, with each kind of store.
-#![forbid(unsafe_code)]
 
 mod client;
 mod coming_back;

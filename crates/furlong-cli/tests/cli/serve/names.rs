@@ -1,5 +1,4 @@
 //! Names and remarks with injection attempts.
-#![forbid(unsafe_code)]
 
 /// Each of them is an attack on a page that does not escape.
 pub(crate) const CORPUS: [&str; 28] = [

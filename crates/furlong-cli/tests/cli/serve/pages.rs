@@ -1,5 +1,4 @@
 //! Every page of a store, found by following links.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
 

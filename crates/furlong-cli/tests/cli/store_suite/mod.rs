@@ -1,5 +1,4 @@
 //! The store on each engine: the same suite, and tests that kill a client or a server.
-#![forbid(unsafe_code)]
 
 #[path = "../../../../furlong-lab/src/record/store/fixture.rs"]
 mod fixture;

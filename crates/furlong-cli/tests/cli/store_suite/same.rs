@@ -1,5 +1,4 @@
 //! The common behaviour of all engines.
-#![forbid(unsafe_code)]
 
 use furlong_lab::record::store::{Status, Store};
 

@@ -1,5 +1,4 @@
 //! Encrypted connections to a server that accepts no others.
-#![forbid(unsafe_code)]
 
 use furlong_lab::record::store::{Location, Status, Store};
 use postgres::{Client, NoTls};

@@ -1,5 +1,4 @@
 //! The indexes that are arms.
-#![forbid(unsafe_code)]
 
 pub(super) mod owned;
 pub(super) mod rcu;

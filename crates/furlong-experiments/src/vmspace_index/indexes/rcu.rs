@@ -1,5 +1,4 @@
 //! The arm `maple`: a B-tree of ranges with lock-free readers.
-#![forbid(unsafe_code)]
 
 use std::cell::Cell;
 

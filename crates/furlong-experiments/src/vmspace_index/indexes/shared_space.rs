@@ -1,5 +1,4 @@
 //! A space of the arm `maple`: faults look areas up without taking its lock.
-#![forbid(unsafe_code)]
 
 use furlong::addr::VirtAddr;
 use furlong::maple::Config;

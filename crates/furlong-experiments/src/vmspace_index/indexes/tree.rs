@@ -1,5 +1,4 @@
 //! The arm `rbtree`: a tree of areas, augmented with the largest gap of each subtree.
-#![forbid(unsafe_code)]
 
 use furlong::rbtree::Counters;
 use furlong::vmspace::{Attr, Entry, Flags, Index, Pages, Prot, TreeIndex};

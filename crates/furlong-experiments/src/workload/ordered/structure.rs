@@ -1,5 +1,4 @@
 //! The structures: the library's tree in any configuration, and the standard library's map.
-#![forbid(unsafe_code)]
 
 use std::any::Any;
 use std::collections::BTreeMap;

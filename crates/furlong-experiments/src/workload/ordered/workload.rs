@@ -1,5 +1,4 @@
 //! Workloads: their kinds, as the plan names them, and their nodes.
-#![forbid(unsafe_code)]
 
 use furlong_lab::model::{Failure, Workload};
 use serde::Deserialize;

@@ -1,5 +1,4 @@
 //! Options for the number of runs.
-#![forbid(unsafe_code)]
 
 use serde_json::json;
 

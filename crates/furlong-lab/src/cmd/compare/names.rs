@@ -1,5 +1,4 @@
 //! Names of the arms of a comparison.
-#![forbid(unsafe_code)]
 
 use super::subject::Filled;
 use crate::error::Error;

@@ -1,5 +1,4 @@
 //! Options of hyperfine that have another name here. Their error says which.
-#![forbid(unsafe_code)]
 
 use std::convert::Infallible;
 

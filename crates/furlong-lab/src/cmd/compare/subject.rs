@@ -1,6 +1,5 @@
 //! The subject of a comparison: the commands with everything that belongs to them, as stored with
 //! the run and as executed.
-#![forbid(unsafe_code)]
 
 use std::fs::File;
 use std::path::PathBuf;

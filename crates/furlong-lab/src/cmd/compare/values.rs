@@ -1,5 +1,4 @@
 //! Values of options: the shell, the failures that count, the destination of output.
-#![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
 

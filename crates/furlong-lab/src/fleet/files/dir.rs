@@ -1,5 +1,4 @@
 //! The directory that a fleet's tasks share with the process that started them.
-#![forbid(unsafe_code)]
 
 use std::fs::{self, DirBuilder};
 use std::io;

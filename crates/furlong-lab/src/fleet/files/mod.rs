@@ -3,7 +3,6 @@
 //! # Files
 //!
 //! - `order.rs`, `part.rs`: the files; `dir.rs`: their paths.
-#![forbid(unsafe_code)]
 
 pub(super) mod dir;
 pub mod order;

@@ -1,5 +1,4 @@
 //! The order of a fleet, decided before anything is submitted.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
 //! The results of a step, in a file that is written as a whole or not at all.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::io;

@@ -1,5 +1,4 @@
 //! Decides when a workload has enough blocks before its maximum.
-#![forbid(unsafe_code)]
 
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,6 @@
 //! Each arm runs in two processes, with environments of different length, at the run's own seed. If
 //! both count the same, the number is exact. If not, the metric is not exact on this machine: it is
 //! sampled in every block instead, with a warning.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
 //! The schedule with a simulated sampler.
-#![forbid(unsafe_code)]
 
 mod baseline;
 mod own_metrics;

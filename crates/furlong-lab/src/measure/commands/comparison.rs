@@ -4,7 +4,6 @@
 //! the user wants, every command a few times. After the last sample, the cleanup runs. None of it
 //! is timed. A command that fails ends the comparison, because it does something else than the
 //! work to be compared; the user can allow failures.
-#![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, PipeReader, Write};

@@ -4,7 +4,6 @@
 //!
 //! - `comparison.rs`: samples of the commands; `parameter.rs`: sweeps over them.
 //! - `output.rs`, `pattern.rs`: figures in the output of commands.
-#![forbid(unsafe_code)]
 
 pub mod comparison;
 mod output;

@@ -1,7 +1,6 @@
 //! Output of commands in which figures are searched, or which is compared: it is kept in a file.
 //!
 //! A file is used because a reader of a pipe would run beside the command and disturb it.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::fs::File;

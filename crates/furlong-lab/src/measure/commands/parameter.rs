@@ -1,6 +1,5 @@
 //! Sweeps: a parameter takes several values, and each `{name}` in a command is replaced by one of
 //! them.
-#![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
 

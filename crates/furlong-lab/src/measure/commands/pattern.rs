@@ -1,5 +1,4 @@
 //! A metric that a command prints and a regular expression finds.
-#![forbid(unsafe_code)]
 
 use regex::bytes::{Regex, RegexBuilder};
 

@@ -1,5 +1,4 @@
 //! The resource usage of a command that ran to its end, and the launcher's record of it.
-#![forbid(unsafe_code)]
 
 use std::{fmt, io};
 

@@ -6,7 +6,6 @@
 //! - `launcher.rs`: runs a command; `finished.rs`: the resources that it used.
 //! - `pmu.rs`: the counters of processor and kernel.
 //! - `callgrind.rs`: runs a command under callgrind.
-#![forbid(unsafe_code)]
 
 pub mod callgrind;
 pub mod command;

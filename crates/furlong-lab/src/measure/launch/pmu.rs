@@ -5,7 +5,6 @@
 //! measured once, with a program that does nothing, and subtracted. Inherited counters cannot be
 //! read as a group. If the processor has fewer counters than were requested, the kernel multiplexes
 //! them, and a count is scaled by the share of time that it was on.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,4 @@
 //! Selection: from names to a schedule.
-#![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Lines of Go's benchmarks: keys with values, then benchmarks with pairs of a value and a unit.
-#![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
 

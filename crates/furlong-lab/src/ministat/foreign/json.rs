@@ -1,5 +1,4 @@
 //! hyperfine's and criterion's JSON.
-#![forbid(unsafe_code)]
 
 use serde_json::Value;
 

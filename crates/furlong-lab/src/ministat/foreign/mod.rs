@@ -3,7 +3,6 @@
 //!
 //! # Files
 //! - `json`: hyperfine and criterion; `go`: benchmarks; `perf`: counters
-#![forbid(unsafe_code)]
 
 mod go;
 mod json;

@@ -1,6 +1,5 @@
 //! The output of `perf stat`: text, CSV (`-x,`) and JSON (`-j`), one or several per file, also in
 //! intervals (`-I`). Each output gives one value per event.
-#![forbid(unsafe_code)]
 
 use serde_json::Value;
 

@@ -1,5 +1,4 @@
 //! Numbers as in C's `%g`: a number of significant digits, in the shorter of two forms.
-#![forbid(unsafe_code)]
 
 /// `%.{digits}g`.
 ///

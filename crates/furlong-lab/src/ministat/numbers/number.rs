@@ -1,5 +1,4 @@
 //! Numbers in the grammar of C's `strtod`: decimal with an exponent, or hexadecimal.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
 //! Properties that hold for every picture.
-#![forbid(unsafe_code)]
 
 use super::{Drawing, Figure, Picture, SYMBOLS, Undrawable, overlap_symbol};
 use furlong_stats::random::Random;

@@ -1,5 +1,4 @@
 //! Faults of a database, with remedies.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! A run that was never measured, with its blocks.
-#![forbid(unsafe_code)]
 
 use furlong_lab::model::Counters;
 use furlong_lab::model::result::{CONTROL, Kind, Machine, ResultFile, Run};

@@ -1,5 +1,4 @@
 //! Changes to stored runs: marks, pins, import and removal.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
 //! Location of a database: a file or a server.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::path::{Path, PathBuf};

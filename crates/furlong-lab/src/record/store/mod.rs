@@ -21,7 +21,6 @@
 //! - `keep.rs`: changes to stored runs; `work.rs`: the work of a store.
 //! - `owner.rs`: the process that measures a run.
 //! - `fault.rs`: faults of a database.
-#![forbid(unsafe_code)]
 
 mod engine;
 mod fault;

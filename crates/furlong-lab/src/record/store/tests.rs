@@ -1,5 +1,4 @@
 //! Tests of the store itself, of cases that the suite for both engines cannot reach from outside.
-#![forbid(unsafe_code)]
 
 use std::path::Path;
 

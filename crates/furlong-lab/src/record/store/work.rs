@@ -1,6 +1,5 @@
 //! The work of a store, shown on a page so that its cost can be compared with that of its
 //! statements.
-#![forbid(unsafe_code)]
 
 use std::cell::RefCell;
 use std::time::Duration;

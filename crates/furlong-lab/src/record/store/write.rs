@@ -1,5 +1,4 @@
 //! Writes of a run to the store.
-#![forbid(unsafe_code)]
 
 use jiff::Timestamp;
 use serde::Serialize;

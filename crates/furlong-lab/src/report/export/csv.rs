@@ -1,5 +1,4 @@
 //! Every sample as one tidy row, for R, Python or a spreadsheet.
-#![forbid(unsafe_code)]
 
 use csv::Writer;
 

@@ -1,5 +1,4 @@
 //! The result as `furlong.result/1`, the exchange format, and the figures of the other pages.
-#![forbid(unsafe_code)]
 
 use serde::Serialize;
 

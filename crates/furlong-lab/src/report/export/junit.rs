@@ -3,7 +3,6 @@
 //!
 //! A missing sample is a failure. A verdict is not: an arm may well be slower than another
 //! (`--fail-on` makes that fail).
-#![forbid(unsafe_code)]
 
 use maud::{Markup, PreEscaped, html};
 

@@ -1,5 +1,4 @@
 //! The result as a Markdown document, for an issue, a commit or a README.
-#![forbid(unsafe_code)]
 
 use crate::model::result::{
     ArmResult, ExperimentResult, Kind, Machine, ResultFile, WorkloadResult,

@@ -1,7 +1,6 @@
 //! The times of commands in the formats of hyperfine, for scripts that read those.
 //!
 //! Facts about the formats: `src/export/` and `scripts/` of hyperfine 1.20.
-#![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
 

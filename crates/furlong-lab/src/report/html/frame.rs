@@ -1,5 +1,4 @@
 //! Small pieces that every part of the page uses.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, Render, html};
 

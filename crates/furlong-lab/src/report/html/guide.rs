@@ -1,5 +1,4 @@
 //! A short guide to the page.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

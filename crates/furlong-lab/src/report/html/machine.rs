@@ -1,5 +1,4 @@
 //! The run's command, machine and environment: enough to repeat it.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

@@ -1,6 +1,5 @@
 //! The result as one self-contained HTML file: no network, no other file. Its one script sorts,
 //! filters and unfolds; the page says everything without it. The site uses the same parts.
-#![forbid(unsafe_code)]
 
 pub(crate) mod frame;
 mod guide;

@@ -1,5 +1,4 @@
 //! The numbers of a workload.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

@@ -1,5 +1,4 @@
 //! The conclusions: a sentence for each comparison, with its verdict and its picture.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

@@ -1,5 +1,4 @@
 //! One workload, folded: verdicts in full, figures, tables.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

@@ -1,5 +1,4 @@
 //! A page in a browser.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

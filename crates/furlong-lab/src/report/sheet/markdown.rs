@@ -1,5 +1,4 @@
 //! A page as Markdown.
-#![forbid(unsafe_code)]
 
 use super::{Grid, Part, Sheet, Stand};
 use crate::model::result::Verdict;

@@ -3,7 +3,6 @@
 //!
 //! # Files
 //! - `terminal.rs`, `markdown.rs`, `html.rs`: a page in each form
-#![forbid(unsafe_code)]
 
 pub(crate) mod html;
 mod markdown;

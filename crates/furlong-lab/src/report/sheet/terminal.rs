@@ -1,5 +1,4 @@
 //! A page on a terminal.
-#![forbid(unsafe_code)]
 
 use super::{Grid, Part, Sheet, Stand};
 use crate::report::terminal::Style;

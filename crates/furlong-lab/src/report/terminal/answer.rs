@@ -2,7 +2,6 @@
 //!
 //! A comparison of a few commands is told in at most twelve lines: a row per command, then a
 //! sentence per comparison. Any other result has a line per comparison.
-#![forbid(unsafe_code)]
 
 use super::columns::NAME_MAX;
 use super::{Page, Style, paint, single, summary};

@@ -1,5 +1,4 @@
 //! Columns side by side, as far as they fit.
-#![forbid(unsafe_code)]
 
 use comfy_table::{Cell, CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
 

@@ -1,5 +1,4 @@
 //! The overview of an experiment with many workloads.
-#![forbid(unsafe_code)]
 
 use super::Page;
 use super::columns::{NAME_MAX, parts, table};

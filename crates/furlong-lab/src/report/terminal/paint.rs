@@ -1,5 +1,4 @@
 //! Colours. They only repeat information that the words give.
-#![forbid(unsafe_code)]
 
 use comfy_table::{Attribute, Cell, Color};
 

@@ -1,5 +1,4 @@
 //! A command that is compared with nothing: its times, without a table.
-#![forbid(unsafe_code)]
 
 use super::Page;
 use crate::model::result::{ArmResult, ExperimentResult, ResultFile, WorkloadResult};

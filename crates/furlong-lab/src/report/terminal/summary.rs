@@ -1,5 +1,4 @@
 //! All verdicts, a line each.
-#![forbid(unsafe_code)]
 
 use super::columns::{Column, NAME_MAX, table};
 use super::{Page, paint, single};

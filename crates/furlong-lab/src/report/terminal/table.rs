@@ -1,5 +1,4 @@
 //! The tables of a workload.
-#![forbid(unsafe_code)]
 
 use comfy_table::Cell;
 

@@ -1,5 +1,4 @@
 //! Sentences of comparisons.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
 //! Answers to requests, and the headers that all of them have.
-#![forbid(unsafe_code)]
 
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
 //! Names under which the server answers. They stop DNS rebinding: a foreign page can only read
 //! answers of its own origin. Its host name may resolve to this server, but a request for that name
 //! is refused.
-#![forbid(unsafe_code)]
 
 use std::net::IpAddr;
 

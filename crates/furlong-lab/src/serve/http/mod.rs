@@ -5,7 +5,6 @@
 //! - `host.rs`: names under which the server answers.
 //! - `request.rs`: checks of a request; `parameters.rs`: the parameters of its target.
 //! - `answer.rs`: answers and their headers.
-#![forbid(unsafe_code)]
 
 pub(super) mod answer;
 pub(super) mod host;

@@ -1,5 +1,4 @@
 //! Parameters after the `?` of an address.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

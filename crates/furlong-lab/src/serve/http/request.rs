@@ -1,5 +1,4 @@
 //! Checks of a request, before any work for it.
-#![forbid(unsafe_code)]
 
 use hyper::{Method, Request, header};
 

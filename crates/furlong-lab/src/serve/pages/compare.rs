@@ -1,5 +1,4 @@
 //! Two runs compared.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

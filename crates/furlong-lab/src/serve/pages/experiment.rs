@@ -1,5 +1,4 @@
 //! The runs of an experiment, the latest first.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

@@ -1,5 +1,4 @@
 //! A run as a download, in the formats that the command writes.
-#![forbid(unsafe_code)]
 
 use super::piece::load;
 use crate::record::judged::judged;

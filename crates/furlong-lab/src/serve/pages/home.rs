@@ -1,5 +1,4 @@
 //! The first page: the latest runs, and every experiment on each machine that ran it.
-#![forbid(unsafe_code)]
 
 use std::sync::Arc;
 

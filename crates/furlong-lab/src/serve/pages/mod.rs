@@ -6,7 +6,6 @@
 //!   them; `file.rs`: the same as a download.
 //! - `compare.rs`: two runs; `series.rs`: a figure from run to run.
 //! - `piece.rs`: parts of several pages.
-#![forbid(unsafe_code)]
 
 mod compare;
 mod experiment;

@@ -1,5 +1,4 @@
 //! Parts of several pages.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

@@ -1,5 +1,4 @@
 //! One run: its report, and its neighbours in the history.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

@@ -1,5 +1,4 @@
 //! A figure from run to run on one machine, and its changes.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

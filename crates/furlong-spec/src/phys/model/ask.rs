@@ -1,5 +1,4 @@
 //! Operations that change nothing.
-#![forbid(unsafe_code)]
 
 use super::super::operation::{Name, Operation, Outcome, Refusal};
 use super::frame::{Frame, len};

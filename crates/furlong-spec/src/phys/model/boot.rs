@@ -1,5 +1,4 @@
 //! Boot: stealing frames, and its end.
-#![forbid(unsafe_code)]
 
 use super::super::operation::{Name, Outcome, Refusal};
 use super::{Answer, Model};

@@ -1,5 +1,4 @@
 //! The model's state of a frame, and ranges of frames.
-#![forbid(unsafe_code)]
 
 use core::ops::Range;
 

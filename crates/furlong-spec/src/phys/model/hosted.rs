@@ -1,5 +1,4 @@
 //! Ranges that host their own bookkeeping, and descriptors that are made on demand.
-#![forbid(unsafe_code)]
 
 use core::ops::Range;
 

@@ -1,5 +1,4 @@
 //! The model as a judge of tables with little memory, and of the memory that a hosted range needs.
-#![forbid(unsafe_code)]
 
 use super::super::operation::{Operation, Outcome, Refusal};
 use super::Model;

@@ -2,7 +2,6 @@
 //!
 //! The writer records the next state before it changes the table. [`Versions`] gives the versions
 //! that were current during a lookup.
-#![forbid(unsafe_code)]
 
 use core::hash::{Hash, Hasher};
 use core::ops::Range;

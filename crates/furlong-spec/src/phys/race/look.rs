@@ -1,5 +1,4 @@
 //! A lookup and its result, to be compared with the history.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 use core::ops::RangeInclusive;

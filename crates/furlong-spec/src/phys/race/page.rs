@@ -1,5 +1,4 @@
 //! Descriptors that record their frame and their plug, and are poisoned on drop.
-#![forbid(unsafe_code)]
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,4 @@
 //! Threads that look up frames and judge every result.
-#![forbid(unsafe_code)]
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

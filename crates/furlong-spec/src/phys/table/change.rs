@@ -1,5 +1,4 @@
 //! Operations that change the table.
-#![forbid(unsafe_code)]
 
 use core::ops::Range;
 use core::sync::atomic::Ordering;

@@ -1,5 +1,4 @@
 //! The abilities of some arms only: concurrent readers, and ranges that host their own bookkeeping.
-#![forbid(unsafe_code)]
 
 use core::mem::MaybeUninit;
 

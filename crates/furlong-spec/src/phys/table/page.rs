@@ -1,5 +1,4 @@
 //! The descriptors of the specification's tables.
-#![forbid(unsafe_code)]
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,4 @@
 //! The library's refusals, with names in place of handles.
-#![forbid(unsafe_code)]
 
 use furlong::addr::Address;
 use furlong::phys::{

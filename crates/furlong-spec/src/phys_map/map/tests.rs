@@ -1,5 +1,4 @@
 //! Tests of maps: overlaps, nodes, frames, and the edges of the address space.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, PhysAddr};
 use furlong::check::Check;

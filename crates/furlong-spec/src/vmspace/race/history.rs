@@ -2,7 +2,6 @@
 //!
 //! The writer records the next state before it changes the space. [`Versions`] gives the versions
 //! that were current during a look.
-#![forbid(unsafe_code)]
 
 use super::page::{PAGES, Word};
 pub(super) use crate::race::Gone;

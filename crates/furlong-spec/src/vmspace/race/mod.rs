@@ -5,7 +5,6 @@
 //! faults do. The writer records each state in a history before and after the change. So a look is
 //! right exactly if its result was true at some time during it. Values are poisoned on drop; a
 //! reader reads each value it found once more before its read section ends.
-#![forbid(unsafe_code)]
 
 mod history;
 mod page;

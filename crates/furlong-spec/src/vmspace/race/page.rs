@@ -1,5 +1,4 @@
 //! The state of a page in one word: its area's extent and the area's other properties.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 

@@ -1,5 +1,4 @@
 //! Values that hold a number twice, so that a reader detects one that is torn or dropped.
-#![forbid(unsafe_code)]
 
 use furlong::vmspace::Value;
 

@@ -1,5 +1,4 @@
 //! The thread that changes the space without a pause, and records each state in advance.
-#![forbid(unsafe_code)]
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;

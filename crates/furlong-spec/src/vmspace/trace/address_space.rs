@@ -1,5 +1,4 @@
 //! The interface of an address space that a trace can be replayed on.
-#![forbid(unsafe_code)]
 
 use furlong::addr::VirtAddr;
 use furlong::vmspace::{

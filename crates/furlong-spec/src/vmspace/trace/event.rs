@@ -1,5 +1,4 @@
 //! Events of a trace.
-#![forbid(unsafe_code)]
 
 use furlong::vmspace::linux::Mmap;
 

@@ -1,5 +1,4 @@
 //! Trace files, compressed with zstd or not.
-#![forbid(unsafe_code)]
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};

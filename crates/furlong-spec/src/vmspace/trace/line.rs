@@ -1,5 +1,4 @@
 //! Conversion between events and lines of text.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

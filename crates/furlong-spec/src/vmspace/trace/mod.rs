@@ -16,7 +16,6 @@
 //! - `event`: events; `line`: one as text; `file`: files, compressed or not; `fault`: faults.
 //! - `script`: processes; `address_space`: the subject's interface; `replay`: the replay; `report`:
 //!   its results.
-#![forbid(unsafe_code)]
 
 mod address_space;
 mod event;

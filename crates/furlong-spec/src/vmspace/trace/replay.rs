@@ -1,5 +1,4 @@
 //! The replay of a script.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
 //! The report of a replay.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,4 @@
 //! Scripts: the steps of a replay, with the processes of the trace told apart.
-#![forbid(unsafe_code)]
 
 use std::collections::HashMap;
 

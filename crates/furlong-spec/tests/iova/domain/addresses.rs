@@ -1,6 +1,5 @@
 //! Extents of a domain that are known by their addresses: random operations on a world, and every
 //! range over every small layout.
-#![forbid(unsafe_code)]
 
 use super::world::{Device, PAGE, PAGES, Seat, State, Tiny, World, pages};
 use crate::ranges::layouts;

@@ -1,5 +1,4 @@
 //! A shared domain on one thread, compared with a list of the owner of each page.
-#![forbid(unsafe_code)]
 
 mod addresses;
 mod memory;

@@ -1,6 +1,5 @@
 //! A shared domain that runs out: its search order, what it returns to the tree, and what it
 //! refuses.
-#![forbid(unsafe_code)]
 
 use super::world::{CPUS, PAGE, PAGES, State, World, pages};
 use std::cell::{OnceCell, RefCell};

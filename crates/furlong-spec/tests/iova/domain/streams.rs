@@ -1,6 +1,5 @@
 //! A shared domain compared with a list of the owner of each page: which grants it makes, and when
 //! it may refuse.
-#![forbid(unsafe_code)]
 
 use super::addresses::by_address;
 use super::world::{CPUS, PAGE, PAGES, State, World};

@@ -1,5 +1,4 @@
 //! A small domain, its device, and a list of the owner of each page.
-#![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;

@@ -1,5 +1,4 @@
 //! An array of nodes that allocates whenever it needs a node.
-#![forbid(unsafe_code)]
 
 use core::ops::{Deref, DerefMut};
 

@@ -1,5 +1,4 @@
 //! Range operations on all of 64 bits, the data of what a cut leaves, and the work of each verb.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;

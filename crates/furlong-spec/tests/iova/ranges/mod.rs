@@ -6,7 +6,6 @@
 //! at or above the start of the range. It finds the one that ends exactly there, and computes a
 //! hole of negative length. The other takes the entry that straddles the right end as a whole, and
 //! clips the next one.
-#![forbid(unsafe_code)]
 
 mod edges;
 

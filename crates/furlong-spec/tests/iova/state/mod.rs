@@ -1,6 +1,5 @@
 //! A restored space behaves as the one that was saved, and no corrupted state makes a space with a
 //! broken invariant.
-#![forbid(unsafe_code)]
 
 mod spoiled;
 

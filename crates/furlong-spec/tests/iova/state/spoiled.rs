@@ -1,5 +1,4 @@
 //! States that no space has saved.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::check::Check;

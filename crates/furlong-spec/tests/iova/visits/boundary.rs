@@ -1,6 +1,5 @@
 //! Requests with a boundary: logarithmic where the measure supports that boundary, and a bounded
 //! number of looks where it does not.
-#![forbid(unsafe_code)]
 
 use furlong::addr::Address;
 use furlong::iova::{

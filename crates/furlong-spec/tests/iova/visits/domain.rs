@@ -1,6 +1,5 @@
 //! A shared domain costs as much as its space, although it first searches for an extent of the size
 //! class.
-#![forbid(unsafe_code)]
 
 use furlong::iova::{
     Counts, Custom, Domain, Highest, Lowest, Measure, NoTlb, OneCpu, Request, Runs, Shared, Sided,

@@ -1,6 +1,5 @@
 //! Searches visit O(log n) nodes in the spaces where a gap is hardest to find. The visits are
 //! counted exactly; `--nocapture` prints them.
-#![forbid(unsafe_code)]
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{

@@ -1,5 +1,4 @@
 //! States that no table has saved.
-#![forbid(unsafe_code)]
 
 use furlong::check::Check;
 use furlong::phys::{

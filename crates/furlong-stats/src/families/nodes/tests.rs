@@ -1,5 +1,4 @@
 //! Verdicts over several nodes.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

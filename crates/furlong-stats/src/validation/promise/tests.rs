@@ -1,5 +1,4 @@
 //! The list of promises, and the rule that checks one.
-#![forbid(unsafe_code)]
 
 use super::{BLOCKS, Bound, LEVEL_A, Promise, all, errors};
 use crate::simulation::{Cell, Tally, simulate};

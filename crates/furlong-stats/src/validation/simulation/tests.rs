@@ -1,5 +1,4 @@
 //! The parts of a simulation, each against a result that is known without it.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
 //! The file that the preloaded library writes: a header of one page, and events of 32 bytes.
-#![forbid(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};

@@ -3,7 +3,6 @@
 //!
 //! # Files
 //! - `log`: that file; `tape`: from its events to the lines of a trace.
-#![forbid(unsafe_code)]
 
 mod log;
 mod tape;

@@ -1,5 +1,4 @@
 //! Conversion of a log's events to the lines of a trace: by process, with blocks by number.
-#![forbid(unsafe_code)]
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

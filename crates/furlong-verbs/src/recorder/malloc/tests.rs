@@ -1,5 +1,3 @@
-#![forbid(unsafe_code)]
-
 use super::log::Event;
 use super::tape::{Recorded, Tape};
 

@@ -1,6 +1,5 @@
 //! Parser of strace's lines. A call that is interrupted by others takes two lines: the first ends
 //! with `<unfinished ...>`, the second begins with `<... name resumed>`.
-#![forbid(unsafe_code)]
 
 use std::collections::HashMap;
 

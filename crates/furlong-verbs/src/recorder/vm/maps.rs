@@ -1,5 +1,4 @@
 //! Lines of `/proc/PID/maps`.
-#![forbid(unsafe_code)]
 
 use furlong::vmspace::Prot;
 

@@ -10,7 +10,6 @@
 //! - `perf`, `sample`: runs perf; parses a line of it. `strace`, `call`: the same for strace.
 //! - `maps`: a line of `/proc/PID/maps`.
 //! - `system_call`: a call as an event. `tape`: events in order, and the file.
-#![forbid(unsafe_code)]
 
 mod call;
 mod maps;

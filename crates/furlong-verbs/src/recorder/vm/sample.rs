@@ -1,5 +1,4 @@
 //! Parser of `perf script`: samples of tracepoints, and records of perf's own.
-#![forbid(unsafe_code)]
 
 /// A line.
 #[derive(Clone, Debug, PartialEq)]

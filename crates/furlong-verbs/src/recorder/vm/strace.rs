@@ -3,7 +3,6 @@
 //! strace does not report the mappings of an exec. It is told to delay each process briefly after
 //! every exec. The line that reports the exec is read at once, and then the process's own list of
 //! mappings.
-#![forbid(unsafe_code)]
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};

@@ -1,5 +1,4 @@
 //! A system call as an event.
-#![forbid(unsafe_code)]
 
 use furlong::vmspace::linux::Mmap;
 use furlong_spec::vmspace::trace::{Answer, What};

@@ -1,5 +1,4 @@
 //! The events of a command, in order, and as a file.
-#![forbid(unsafe_code)]
 
 use std::collections::HashMap;
 use std::io::{self, Write};

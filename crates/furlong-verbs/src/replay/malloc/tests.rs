@@ -1,5 +1,3 @@
-#![forbid(unsafe_code)]
-
 use super::trace::{parse, unpacked};
 
 /// A script's steps as (thread, slot, before, kind, align, size).

@@ -9,7 +9,6 @@
 //! | `z SIZE` | the same, filled with zeros |
 //! | `f B` | block B is freed |
 //! | `r B SIZE` | block B gets another size |
-#![forbid(unsafe_code)]
 
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read};

@@ -1,5 +1,4 @@
 //! The arms of `lookup` as subjects, by name.
-#![forbid(unsafe_code)]
 
 use furlong::phys::{Array, BigFirst, BinarySearch, Branchless, Direct, Flat, Linear, Tree};
 

@@ -1,7 +1,6 @@
 //! A script, run through one arm. Changes are timed one by one. Successive lookups are timed
 //! together, repeated until there are enough, and the minimum of three times counts. Every answer
 //! is compared with the script's.
-#![forbid(unsafe_code)]
 
 use std::fmt::Debug;
 use std::hint::black_box;

@@ -1,5 +1,4 @@
 //! Check that a machine has enough memory for a replay.
-#![forbid(unsafe_code)]
 
 use std::fs;
 

@@ -1,5 +1,4 @@
 //! Operations of a trace, and the specification's answers, computed before any subject runs.
-#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::ops::Range;

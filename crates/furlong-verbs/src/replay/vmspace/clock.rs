@@ -1,5 +1,4 @@
 //! Operations, timed one by one and added up by class.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

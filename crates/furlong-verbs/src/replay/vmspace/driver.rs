@@ -1,6 +1,5 @@
 //! The arms of `index` as subjects. A script runs on one of them, once for its answers, then
 //! repeatedly for its times.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::time::Duration;

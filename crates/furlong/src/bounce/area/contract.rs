@@ -2,7 +2,6 @@
 //!
 //! Linux has a lock and a list of run lengths per area. Both arms here have a bitmap per segment.
 //! They take the same slots of the same pool, and differ only in how they exclude other CPUs.
-#![forbid(unsafe_code)]
 
 pub use super::lock_free::LockFree;
 pub use super::locked::Locked;

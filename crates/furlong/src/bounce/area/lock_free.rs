@@ -1,5 +1,4 @@
 //! An area without a lock: words of free slots, each changed by one compare-and-exchange.
-#![forbid(unsafe_code)]
 
 use super::contract::sealed::Slots;
 use super::contract::{Area, Pass, Search, Shape, Taken, split};

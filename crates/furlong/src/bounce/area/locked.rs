@@ -1,5 +1,4 @@
 //! An area under a lock, with plain words.
-#![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
 

@@ -1,5 +1,4 @@
 //! Requirements of a mapping: the length of its run, and the positions at which it may start.
-#![forbid(unsafe_code)]
 
 use super::run::{every, starts, starts_low, within};
 use crate::addr::{Address, PhysAddr};

@@ -3,7 +3,6 @@
 //! With several blocks there are two ways through the grid of blocks and areas. Linux 6.12
 //! (`swiotlb_find_slots`, "swiotlb: reduce area lock contention for non-primary IO TLB pools")
 //! changed from the first to the second.
-#![forbid(unsafe_code)]
 
 use crate::forms::Sealed;
 

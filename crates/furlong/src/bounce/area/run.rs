@@ -1,5 +1,4 @@
 //! Runs of free slots in a segment, found in a word of 128 bits.
-#![forbid(unsafe_code)]
 
 /// For each power of two up to 128, the bits at its multiples.
 const STRIDES: [u128; 8] = {

@@ -1,6 +1,5 @@
 //! Extents of a domain that are known by their addresses: given up, claimed, fixed, released whole
 //! or in part. All of it is done in the tree, under its lock.
-#![forbid(unsafe_code)]
 
 use super::flush::Flush;
 use super::per_cpu::Batch;

@@ -1,5 +1,4 @@
 //! Size classes: the extents that magazines hold, and the requests that they may serve.
-#![forbid(unsafe_code)]
 
 use crate::addr::{Address, Extent, Iova};
 use crate::iova::quarantine::tag::{CLASS_BITS, Tag};

@@ -1,5 +1,4 @@
 //! The magazines of one size class that no CPU holds.
-#![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 

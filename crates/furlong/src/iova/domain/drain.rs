@@ -1,5 +1,4 @@
 //! Draining: moves extents from magazines and quarantines into the tree, for all CPUs to use.
-#![forbid(unsafe_code)]
 
 use super::class::Class;
 use super::flush::Flush;

@@ -1,5 +1,4 @@
 //! The device's TLB, as a domain flushes it.
-#![forbid(unsafe_code)]
 
 /// Flushes the translation cache of a domain, for all devices that use it.
 pub trait Flush {

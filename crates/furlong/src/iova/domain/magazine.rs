@@ -1,5 +1,4 @@
 //! A CPU's stacks of freed extents of one size class.
-#![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 

@@ -50,7 +50,6 @@
 //! search. A request that does not fit at its class's size is retried at its own size. The depot
 //! keeps empty magazines too. A release takes a grant, whose class always equals the one that was
 //! reserved.
-#![forbid(unsafe_code)]
 
 mod by_address;
 mod check;

@@ -1,5 +1,4 @@
 //! A CPU's data in a domain, and batches of tokens that leave it for the tree.
-#![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 

@@ -1,5 +1,4 @@
 //! Releasing to a domain: tokens, quarantine, magazines.
-#![forbid(unsafe_code)]
 
 use super::class::Class;
 use super::depot::Stowed;

@@ -1,5 +1,4 @@
 //! Reservation in a domain: magazines, depot, tree, and relief under pressure.
-#![forbid(unsafe_code)]
 
 use super::class::Wanted;
 use super::flush::Flush;

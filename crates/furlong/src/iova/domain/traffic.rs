@@ -1,5 +1,4 @@
 //! Event counts of a domain: exact, and free when they are off.
-#![forbid(unsafe_code)]
 
 use crate::rbtree::Off;
 

@@ -2,7 +2,6 @@
 //!
 //! - `ring`: a bounded queue of them; `token`: the states of an extent after its grant.
 //! - `tag`: identity of the owner.
-#![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]
 pub(super) mod ring;

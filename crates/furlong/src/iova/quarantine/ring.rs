@@ -1,5 +1,4 @@
 //! A bounded queue of tokens that counts all tokens ever taken.
-#![forbid(unsafe_code)]
 
 use alloc::boxed::Box;
 

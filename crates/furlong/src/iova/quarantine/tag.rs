@@ -1,5 +1,4 @@
 //! Tags that identify the owner of a grant or a token.
-#![forbid(unsafe_code)]
 
 use crate::sync::serial;
 

@@ -1,5 +1,4 @@
 //! The states of an extent after its grant: released, sealed for a flush, free.
-#![forbid(unsafe_code)]
 
 use crate::error::messages;
 

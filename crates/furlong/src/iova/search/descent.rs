@@ -2,7 +2,6 @@
 //!
 //! It is written once for both directions. From the right side, an address `x` is seen as `!x`,
 //! which reverses the order and preserves lengths.
-#![forbid(unsafe_code)]
 
 use core::hint::select_unpredictable;
 

@@ -1,5 +1,4 @@
 //! Permitted starts of a request, regardless of the extents already reserved.
-#![forbid(unsafe_code)]
 
 /// Granules at which a request may start: the multiples of the alignment from which it crosses no
 /// boundary. They repeat with a period. So finding the next one, counting those up to a granule and

@@ -4,7 +4,6 @@
 //! - `query`: a request in granules; `grid`: the starts that alignment and boundary permit.
 //! - `policy`: the choice among places; `random`: a uniform choice.
 //! - `summary`: the augmentation of the tree; `runs`, `boundary`, `counts`: three more measures.
-#![forbid(unsafe_code)]
 
 pub(super) mod boundary;
 pub(super) mod counts;

@@ -17,7 +17,6 @@
 //!
 //! An exact choice for every alignment and boundary would cost memory: a subtree's summary takes a
 //! word for each, and a node has room for one.
-#![forbid(unsafe_code)]
 
 use core::cell::Cell;
 

@@ -1,5 +1,4 @@
 //! A validated request in granules: the input of a search.
-#![forbid(unsafe_code)]
 
 use super::grid::Grid;
 use super::summary::LONGEST;

@@ -1,5 +1,4 @@
 //! Uniform random choice among all places.
-#![forbid(unsafe_code)]
 
 use super::descent::Found;
 use super::policy::{Choose, Position, SearchSpace};

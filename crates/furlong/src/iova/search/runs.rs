@@ -1,5 +1,4 @@
 //! Opt-in measure: an aligned search visits only gaps that hold a place.
-#![forbid(unsafe_code)]
 
 use crate::iova::{Measure, Need};
 

@@ -1,6 +1,5 @@
 //! Summary of a subtree for the search: its first and last address, and a measure of its gaps.
 //! Without its lowest bit the default measure is that of `iommu_gas`, the largest gap.
-#![forbid(unsafe_code)]
 
 use core::fmt::Debug;
 use core::hint::select_unpredictable;

@@ -1,5 +1,4 @@
 //! The space: the set of reserved extents of a device's addresses.
-#![forbid(unsafe_code)]
 
 use super::spare::Spare;
 use crate::addr::{Address, Extent, Iova};

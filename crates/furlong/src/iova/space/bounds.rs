@@ -1,5 +1,4 @@
 //! The first and the last granule of a space, and the gaps beside its extents.
-#![forbid(unsafe_code)]
 
 use crate::addr::{Extent, Iova};
 use crate::iova::search::query::whole;

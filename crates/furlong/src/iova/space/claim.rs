@@ -1,5 +1,4 @@
 //! Extents whose grant is lost: claimed again, or found to be leaks.
-#![forbid(unsafe_code)]
 
 use crate::error::messages;
 

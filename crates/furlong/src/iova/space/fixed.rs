@@ -1,5 +1,4 @@
 //! Firmware and machine regions, which may overlap each other.
-#![forbid(unsafe_code)]
 
 use crate::addr::{Extent, Iova};
 use crate::iova::{Config, Kind, ReserveAtError, Space, Storage};

@@ -1,5 +1,4 @@
 //! Growth with memory obtained elsewhere: an array to move the nodes into, or chunks to add.
-#![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 

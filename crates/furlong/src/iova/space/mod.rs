@@ -6,7 +6,6 @@
 //! - `state`, `claim`: a space as data, saved and restored; its extents claimed again.
 //! - `spare`: the free list of nodes; `growth`: memory for more nodes, obtained elsewhere.
 //! - `recover`: repair after a panic of user code.
-#![forbid(unsafe_code)]
 
 pub(super) mod allocator;
 mod bounds;

@@ -1,6 +1,5 @@
 //! Ranges: lists the free and the reserved parts of a range, reserves all free parts, releases all
 //! reserved parts.
-#![forbid(unsafe_code)]
 
 use core::error::Error;
 use core::fmt;

@@ -2,7 +2,6 @@
 //!
 //! The extents themselves are in the tree, whose links are intact. The ends and the free list are
 //! rebuilt from it.
-#![forbid(unsafe_code)]
 
 use super::spare::Spare;
 use crate::iova::{Config, Space, Storage};

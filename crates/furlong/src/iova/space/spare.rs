@@ -1,5 +1,4 @@
 //! Free nodes, kept for future extents.
-#![forbid(unsafe_code)]
 
 use crate::iova::{Config, Gaps, Reserved, Space, Storage};
 use crate::rbtree::{Arena, NoMemory, NodeId, RbTree};

@@ -1,5 +1,4 @@
 //! A space as data: saved, restored elsewhere, and its extents claimed again.
-#![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 

@@ -1,5 +1,4 @@
 //! The slots that a change replaces, and their replacement.
-#![forbid(unsafe_code)]
 
 use crate::maple::error::EraseError;
 use crate::maple::node::geometry::Geometry;

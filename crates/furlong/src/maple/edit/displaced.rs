@@ -1,5 +1,4 @@
 //! Entries that a store has displaced, handed back.
-#![forbid(unsafe_code)]
 
 use core::{marker::PhantomData, mem::needs_drop};
 

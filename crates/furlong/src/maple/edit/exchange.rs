@@ -1,6 +1,5 @@
 //! Stores and erasures for which the caller supplies the upper part of an entry that is cut in two.
 //! If the caller prepares that part beforehand, they need no memory for it.
-#![forbid(unsafe_code)]
 
 use super::displaced::Displaced;
 use super::removed::Removed;

@@ -2,7 +2,6 @@
 //! leaf that has enough.
 //!
 //! The result equals that of a [`Cut`](super::cut::Cut) of no slots or of one.
-#![forbid(unsafe_code)]
 
 use super::write::Write;
 use crate::maple::config::Config;

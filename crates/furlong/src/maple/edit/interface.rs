@@ -1,6 +1,5 @@
 //! The mutation interface shared by [`Maple`](crate::maple::Maple) and
 //! [`Session`](crate::maple::Session).
-#![forbid(unsafe_code)]
 
 use super::removed::Unlinked;
 use crate::addr::{Address, Extent};

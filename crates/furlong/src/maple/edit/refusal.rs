@@ -1,5 +1,4 @@
 //! Conversions of the tree's refusals to the errors of the interface.
-#![forbid(unsafe_code)]
 
 use super::resize::NotResized;
 use super::write::NotInserted;

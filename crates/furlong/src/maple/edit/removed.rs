@@ -1,5 +1,4 @@
 //! Entries that were removed beside readers, handed back.
-#![forbid(unsafe_code)]
 
 use core::{fmt, ops::Deref};
 

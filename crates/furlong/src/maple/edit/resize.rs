@@ -1,5 +1,4 @@
 //! Changes of an entry's extent, and moves of one end of it in place.
-#![forbid(unsafe_code)]
 
 use super::cut::Cut;
 use super::write::Write;

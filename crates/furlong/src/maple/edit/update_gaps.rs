@@ -1,5 +1,4 @@
 //! Updates of the noted largest gaps after a change, as far up as they differ.
-#![forbid(unsafe_code)]
 
 use super::cut::Cut;
 use super::write::Write;

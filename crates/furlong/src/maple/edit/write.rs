@@ -1,5 +1,4 @@
 //! Changes of a tree, in place or through [`rebuild`](crate::maple::structure::rebuild).
-#![forbid(unsafe_code)]
 
 use super::cut::Cut;
 use super::update_gaps::Free;

@@ -1,5 +1,4 @@
 //! The entries around an index, found on one way down.
-#![forbid(unsafe_code)]
 
 use crate::maple::counters::{Counters, Event};
 use crate::maple::node::geometry::Geometry;

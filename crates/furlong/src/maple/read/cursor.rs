@@ -1,5 +1,4 @@
 //! A place in a map that stays valid across changes.
-#![forbid(unsafe_code)]
 
 use super::view::{Place, View};
 use crate::addr::{Address, Extent};

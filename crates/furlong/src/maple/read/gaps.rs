@@ -1,5 +1,4 @@
 //! Gap search. Its results stay true only while the caller holds the lock.
-#![forbid(unsafe_code)]
 
 use crate::addr::{Address, Extent};
 use crate::maple::counters::{Counters, Event};

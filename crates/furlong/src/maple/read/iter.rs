@@ -1,5 +1,4 @@
 //! Iteration over entries in order.
-#![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
 

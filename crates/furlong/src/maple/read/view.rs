@@ -1,5 +1,4 @@
 //! Read access to a tree, through its owner's borrow or under a guard.
-#![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
 

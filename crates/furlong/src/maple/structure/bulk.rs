@@ -1,5 +1,4 @@
 //! Loading of sorted entries into an empty tree.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 

@@ -1,5 +1,4 @@
 //! A copy of a whole tree, node by node, in blocks of nodes.
-#![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]
 use core::any::Any;

@@ -1,5 +1,4 @@
 //! Splits of full leaves that stay: a new leaf is put behind.
-#![forbid(unsafe_code)]
 
 use super::build::{Items, Shares};
 use crate::maple::config::Config;

@@ -1,5 +1,4 @@
 //! Removal of the nodes that a change replaces, and of all nodes below them.
-#![forbid(unsafe_code)]
 
 use crate::maple::config::Config;
 use crate::maple::edit::write::Write;

@@ -1,5 +1,4 @@
 //! Ranges that host their own bookkeeping.
-#![forbid(unsafe_code)]
 
 use super::{Page, frames, lent};
 use crate::addr::{Address, Extent, Pfn, PhysAddr};

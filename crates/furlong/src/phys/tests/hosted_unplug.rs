@@ -1,5 +1,4 @@
 //! Unplugging of ranges that host their own bookkeeping.
-#![forbid(unsafe_code)]
 
 use core::mem::MaybeUninit;
 

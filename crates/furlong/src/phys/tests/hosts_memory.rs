@@ -1,6 +1,5 @@
 //! The memory of hosts and of the heap, without a table: the source of a piece, the number of nodes
 //! visited for it, and memory that is given back.
-#![forbid(unsafe_code)]
 
 use core::alloc::Layout;
 

@@ -1,5 +1,4 @@
 //! The size of the direct arm's index, to the byte, as its documentation says.
-#![forbid(unsafe_code)]
 
 use super::{Page, frames};
 use crate::check::Check;

@@ -1,5 +1,4 @@
 //! The number of cells that each arm looks at to find a frame, as its algorithm implies.
-#![forbid(unsafe_code)]
 
 use super::{Page, frames, table};
 use crate::addr::{Pfn, PhysAddr};

@@ -1,5 +1,4 @@
 //! Readers beside the writer, and stale handles.
-#![forbid(unsafe_code)]
 
 use super::{Page, frames, table};
 use crate::addr::{Pfn, PhysAddr};

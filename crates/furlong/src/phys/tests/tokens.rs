@@ -1,5 +1,4 @@
 //! Tokens of isolated frames: each is valid for one table and one use, and can be replaced if lost.
-#![forbid(unsafe_code)]
 
 use super::{Page, found, frames, started, table};
 use crate::addr::Pfn;

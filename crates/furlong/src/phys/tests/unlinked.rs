@@ -1,6 +1,5 @@
 //! Memory that a change has unlinked: a lookup in progress continues in it, and all of it is freed
 //! when readers have left.
-#![forbid(unsafe_code)]
 
 use core::cell::Cell;
 

@@ -1,5 +1,4 @@
 //! Insertion: by key, or beside a node that the caller has found.
-#![forbid(unsafe_code)]
 
 use core::hint::select_unpredictable;
 

@@ -1,7 +1,6 @@
 //! Seam `propagation`: when a node's halves are recomputed after an insertion or a removal.
 //!
 //! All three arms are one algorithm; they differ in the two answers below.
-#![forbid(unsafe_code)]
 
 use crate::forms::Sealed;
 

@@ -1,5 +1,4 @@
 //! Rank differences of a node: the balance of the tree, two bits per node.
-#![forbid(unsafe_code)]
 
 use crate::rbtree::Side;
 

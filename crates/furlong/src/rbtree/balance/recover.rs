@@ -2,7 +2,6 @@
 //!
 //! Links are intact then ([`Work`](super::work::Work) explains the reason). Ranks and halves are
 //! recomputed; for that the nodes are put into a new shape with the same order.
-#![forbid(unsafe_code)]
 
 use crate::rbtree::augment::Summary;
 use crate::rbtree::storage::nodes::INTERNAL;

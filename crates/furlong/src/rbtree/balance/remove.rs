@@ -5,7 +5,6 @@
 //! possible. There are also two walks where one would do. Halves come first as far as they must
 //! change in any case. Then come ranks, whose walk reads only ranks and places, then the halves
 //! above. Each walk knows its path before the other has ended.
-#![forbid(unsafe_code)]
 
 use core::hint::select_unpredictable;
 

@@ -8,7 +8,6 @@
 //!
 //! The side of a node below its parent is unpredictable. So values that depend on the side are
 //! selected instead of branched on, here and in any [`Augment`] written for speed.
-#![forbid(unsafe_code)]
 
 use super::work::Work;
 use crate::rbtree::augment::{Half, Summary};

@@ -1,5 +1,4 @@
 //! A tree during one change, and the steps that insertion and removal share.
-#![forbid(unsafe_code)]
 
 use core::hint::select_unpredictable;
 

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`Rbtree`] | Linux until 6.0: a red-black tree of areas, each with the largest gap below it |
 //! | [`Maple`] | Linux since 6.1: a B-tree of ranges, with the largest gap below each child |
-#![forbid(unsafe_code)]
 
 use core::error::Error;
 use core::marker::PhantomData;

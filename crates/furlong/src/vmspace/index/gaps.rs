@@ -2,7 +2,6 @@
 //! search for a gap is written once, for both directions.
 //!
 //! Seen from the high end, a page `x` becomes `!x`. This reverses the order and keeps lengths.
-#![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
 

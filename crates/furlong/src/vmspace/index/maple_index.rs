@@ -1,5 +1,4 @@
 //! The index of Linux since 6.1: a B-tree of ranges.
-#![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
 

@@ -1,5 +1,4 @@
 //! The interface to the tree of ranges that holds the areas: with one owner, or beside readers.
-#![forbid(unsafe_code)]
 
 use crate::addr::{Address, Extent, VirtAddr};
 use crate::maple::{self, Broken, DuplicateError, Maple, View};

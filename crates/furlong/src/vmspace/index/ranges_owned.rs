@@ -1,5 +1,4 @@
 //! A tree of ranges that one owner changes in place, with its records in one array.
-#![forbid(unsafe_code)]
 
 use super::ranges::{Found, Ranges, entry, extent};
 use super::slab::{Number, Slab};

@@ -1,5 +1,4 @@
 //! A tree of ranges beside readers. Each record is allocated alone, because readers may use it.
-#![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 

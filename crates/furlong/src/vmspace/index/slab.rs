@@ -1,5 +1,4 @@
 //! Records of areas in one array, for a tree with one owner.
-#![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 use core::num::NonZeroUsize;

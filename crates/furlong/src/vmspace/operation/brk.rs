@@ -1,5 +1,4 @@
 //! The heap and its break.
-#![forbid(unsafe_code)]
 
 use core::mem;
 

@@ -1,5 +1,4 @@
 //! Changes of attributes: protection, and advice for forks.
-#![forbid(unsafe_code)]
 
 use crate::addr::VirtAddr;
 use crate::vmspace::{

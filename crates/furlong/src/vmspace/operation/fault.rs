@@ -1,5 +1,4 @@
 //! Faults: the area at an address, and the growth of stacks.
-#![forbid(unsafe_code)]
 
 use crate::addr::VirtAddr;
 use crate::vmspace::{

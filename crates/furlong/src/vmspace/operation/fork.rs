@@ -1,5 +1,4 @@
 //! Forks: copies of a space.
-#![forbid(unsafe_code)]
 
 use crate::error::messages;
 

@@ -1,5 +1,4 @@
 //! Mappings.
-#![forbid(unsafe_code)]
 
 use crate::addr::VirtAddr;
 use crate::vmspace::space::address_space::unmapped;

@@ -5,7 +5,6 @@
 //! | [`Atomic`] | `Err` means that nothing has changed, here as everywhere in this library |
 //! | [`Linux`] | the part before the failure stays done: `mprotect` and `madvise` over a hole, \
 //! `mremap` onto mappings that it then unmaps in vain |
-#![forbid(unsafe_code)]
 
 use crate::forms::Sealed;
 

@@ -1,5 +1,4 @@
 //! The choice of a place for a mapping. It stays valid only while nobody else changes the space.
-#![forbid(unsafe_code)]
 
 use crate::addr::{Address, VirtAddr};
 use crate::vmspace::{

@@ -1,5 +1,4 @@
 //! Moves and size changes of mappings.
-#![forbid(unsafe_code)]
 
 use super::place::Need;
 use crate::addr::VirtAddr;

@@ -1,5 +1,4 @@
 //! Requests for mappings.
-#![forbid(unsafe_code)]
 
 use crate::error::messages;
 use crate::forms::debug_as;

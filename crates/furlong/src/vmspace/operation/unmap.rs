@@ -1,5 +1,4 @@
 //! Unmapping.
-#![forbid(unsafe_code)]
 
 use crate::addr::VirtAddr;
 use crate::vmspace::{Config, Freed, Hold, Pages, Space, UnmapError, Value};

@@ -1,5 +1,4 @@
 //! A workload that the experiment's baseline cannot run.
-#![forbid(unsafe_code)]
 
 use super::{good, ran, schedule, timed_and_counted};
 use crate::measure::campaign::End;

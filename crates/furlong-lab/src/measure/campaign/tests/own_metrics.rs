@@ -1,5 +1,4 @@
 //! Workloads that have only some of the experiment's metrics.
-#![forbid(unsafe_code)]
 
 use super::{blank, failed, good, metric, run, schedule};
 use crate::measure::campaign::End;

@@ -1,5 +1,4 @@
 //! Arms that do not count the exact metrics.
-#![forbid(unsafe_code)]
 
 use super::{good, ran, schedule, timed_and_counted};
 use crate::measure::campaign::End;

@@ -6,7 +6,6 @@
 //! - `sqlite.rs`, `postgres.rs`: the engines.
 //! - `tls.rs`: encrypted connections to a server.
 //! - `schema.rs`: the tables, as steps from version to version.
-#![forbid(unsafe_code)]
 
 #[cfg(feature = "team")]
 pub(super) mod postgres;

@@ -1,5 +1,4 @@
 //! The store on a server, for a team: PostgreSQL.
-#![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
 use std::error::Error;

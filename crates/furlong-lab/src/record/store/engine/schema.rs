@@ -1,6 +1,5 @@
 //! The tables as a list of migration steps. An old database executes the missing steps, a new one
 //! all of them.
-#![forbid(unsafe_code)]
 
 use rusqlite::{Connection, TransactionBehavior};
 

@@ -1,5 +1,4 @@
 //! The store in a file: SQLite.
-#![forbid(unsafe_code)]
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;

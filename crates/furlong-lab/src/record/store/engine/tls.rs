@@ -1,5 +1,4 @@
 //! TLS to a PostgreSQL server. `sslmode` and `sslrootcert` in its URL mean what they mean to libpq.
-#![forbid(unsafe_code)]
 
 use std::error::Error;
 use std::io;

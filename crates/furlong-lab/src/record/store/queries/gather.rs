@@ -1,6 +1,5 @@
 //! Loads whole runs, or parts of many, in a fixed number of statements, however many workloads and
 //! runs there are.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

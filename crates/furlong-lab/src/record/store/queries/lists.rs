@@ -1,6 +1,5 @@
 //! Queries for lists of runs. Each is one statement that an index both filters and orders, so its
 //! cost does not grow with the number of stored runs.
-#![forbid(unsafe_code)]
 
 use super::past::{Listed, listed};
 use crate::model::result::Machine;

@@ -1,5 +1,4 @@
 //! Queries of the history: the runs of one machine, in the order in which they began.
-#![forbid(unsafe_code)]
 
 use serde::Serialize;
 

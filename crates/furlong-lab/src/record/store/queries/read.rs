@@ -1,5 +1,4 @@
 //! Queries of `show`, `list` and `--resume`.
-#![forbid(unsafe_code)]
 
 use super::gather::Choice;
 use crate::model::Schedule;

@@ -1,5 +1,4 @@
 //! Axes with round numbers.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

@@ -1,5 +1,4 @@
 //! Intervals of the effects against the margin.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

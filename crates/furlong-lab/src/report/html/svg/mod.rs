@@ -1,6 +1,5 @@
 //! Figures, drawn as inline SVG. All dots of an arm are one path: a dot is a subpath of no length
 //! with a round end.
-#![forbid(unsafe_code)]
 
 pub(super) mod axis;
 pub(super) mod forest;

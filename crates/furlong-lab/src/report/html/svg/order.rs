@@ -2,7 +2,6 @@
 //!
 //! Every arm has a panel with the distances from its own median. All panels share both axes: a
 //! disturbance of the machine is at the same place in each.
-#![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,4 @@
 //! Published changes, each above the measured one.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

@@ -1,5 +1,4 @@
 //! Maps values to coordinates.
-#![forbid(unsafe_code)]
 
 /// A linear scale.
 #[derive(Clone, Copy, Debug, PartialEq)]

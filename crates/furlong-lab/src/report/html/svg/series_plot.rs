@@ -1,5 +1,4 @@
 //! A figure from run to run, in the order in which the runs began, with its levels.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 

@@ -1,5 +1,4 @@
 //! Small lines of ratios from run to run, on one scale that contains 1.
-#![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
 

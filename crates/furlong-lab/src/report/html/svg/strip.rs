@@ -1,5 +1,4 @@
 //! Every value of every arm, stacked if there are many, over their quartiles.
-#![forbid(unsafe_code)]
 
 use maud::{Markup, html};
 
