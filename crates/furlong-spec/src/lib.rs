@@ -10,6 +10,7 @@ pub mod bounce;
 pub mod choices;
 pub mod compare;
 pub mod coverage;
+pub mod cpu;
 #[cfg(feature = "trials")]
 pub mod fuzz;
 pub mod heap;
@@ -32,6 +33,7 @@ pub mod vmspace;
 pub use choices::{Bytes, Choices};
 pub use compare::{Divergence, Judge, compare, every_sequence, judge};
 pub use coverage::Coverage;
+pub use cpu::ThreadCpu;
 pub use long_run::long_run;
 pub use random::Random;
 pub use subject::{Subject, Through};

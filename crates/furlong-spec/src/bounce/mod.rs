@@ -27,7 +27,7 @@ pub use operation::{Operation, Outcome, Side};
 pub use rules::{Rules, longest};
 pub use stream::{chosen, operations};
 #[cfg(feature = "trials")]
-pub use stress::{Stressed, ThreadCpu, stress};
+pub use stress::{Stressed, stress};
 pub use subject::{PoolSubject, SmallLockFree, SmallLocked, TestCpu, Tried};
 #[cfg(feature = "trials")]
 pub use trial::{Trial, devices, trial, world};

@@ -5,27 +5,12 @@ use core::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use furlong::bounce::{
-    Area, Both, Cpu, Custom, Device, Growth, HeapMemory, Limits, Mapped, Order, Plan, Pool,
-    ZeroPads,
+    Area, Both, Custom, Device, Growth, HeapMemory, Limits, Mapped, Order, Plan, Pool, ZeroPads,
 };
 use furlong::check::Check;
 use furlong::sync::SpinLock;
 
-use crate::Random;
-
-thread_local! {
-    static CPU: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
-}
-
-/// The number given to the current thread.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ThreadCpu;
-
-impl Cpu for ThreadCpu {
-    fn number(&self) -> usize {
-        CPU.get()
-    }
-}
+use crate::{Random, ThreadCpu};
 
 /// The counts of a stress run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,7 +92,7 @@ pub fn stress<O: Order, A: Area>(threads: usize, maps: u64, seed: u64) -> Stress
         for thread in 0..threads {
             let (pool, devices, refused, mapped) = (&pool, &devices, &refused, &mapped);
             scope.spawn(move || {
-                CPU.set(thread);
+                ThreadCpu::set(thread);
                 let mut random = Random::new(seed.wrapping_mul(64) + thread as u64);
                 let (done, failed) = work(pool, devices, &mut random, maps / threads as u64);
                 mapped.fetch_add(done, Ordering::SeqCst);

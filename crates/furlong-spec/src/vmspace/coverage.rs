@@ -107,6 +107,18 @@ impl fmt::Display for Coverage {
     }
 }
 
+/// The refusals for lack of memory.
+pub const NO_MEMORY: [Refusal; 8] = [
+    Refusal::Map(MapError::NoMemory),
+    Refusal::Unmap(UnmapError::NoMemory),
+    Refusal::Protect(ProtectError::NoMemory),
+    Refusal::Advise(AdviseError::NoMemory),
+    Refusal::Update(UpdateError::NoMemory),
+    Refusal::Remap(RemapError::NoMemory),
+    Refusal::Brk(BrkError::NoMemory),
+    Refusal::Fault(FaultError::NoMemory),
+];
+
 /// All refusals except lack of memory.
 fn every_refusal() -> Vec<Refusal> {
     let all = MapError::ALL.iter().copied().map(Refusal::Map);
@@ -117,15 +129,5 @@ fn every_refusal() -> Vec<Refusal> {
     let all = all.chain(RemapError::ALL.iter().copied().map(Refusal::Remap));
     let all = all.chain(BrkError::ALL.iter().copied().map(Refusal::Brk));
     let all = all.chain(FaultError::ALL.iter().copied().map(Refusal::Fault));
-    let no_memory = [
-        Refusal::Map(MapError::NoMemory),
-        Refusal::Unmap(UnmapError::NoMemory),
-        Refusal::Protect(ProtectError::NoMemory),
-        Refusal::Advise(AdviseError::NoMemory),
-        Refusal::Update(UpdateError::NoMemory),
-        Refusal::Remap(RemapError::NoMemory),
-        Refusal::Brk(BrkError::NoMemory),
-        Refusal::Fault(FaultError::NoMemory),
-    ];
-    all.filter(|refusal| !no_memory.contains(refusal)).collect()
+    all.filter(|refusal| !NO_MEMORY.contains(refusal)).collect()
 }

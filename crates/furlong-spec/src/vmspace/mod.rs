@@ -27,7 +27,7 @@ mod trial;
 mod world;
 
 pub use crate::mix::Mix;
-pub use coverage::Coverage;
+pub use coverage::{Coverage, NO_MEMORY};
 pub use model::Model;
 pub use operation::{Gone, Operation, Outcome, Refusal, Seen};
 pub use space::{Kept, SharedSubject, SpaceSubject};

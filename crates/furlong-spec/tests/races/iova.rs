@@ -1,6 +1,5 @@
 //! A shared domain used by several threads. No address is granted twice, or before its flush.
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
@@ -9,27 +8,14 @@ use std::thread;
 use furlong::addr::{Address, Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    Cpu, Domain, DomainConfig, Event, Flush, Grant, Highest, Lowest, Request, ReserveError, Shared,
+    Domain, DomainConfig, Event, Flush, Grant, Highest, Lowest, Request, ReserveError, Shared,
     Standard, Token, Traffic, VecSpace,
 };
 use furlong::rbtree::Off;
 use furlong::sync::SpinLock;
-use furlong_spec::Random;
+use furlong_spec::{Random, ThreadCpu};
 
 const PAGE: u64 = 4096;
-
-thread_local! {
-    static CPU: Cell<usize> = const { Cell::new(0) };
-}
-
-/// The CPU number that each thread sets for itself.
-struct ThreadCpu;
-
-impl Cpu for ThreadCpu {
-    fn number(&self) -> usize {
-        CPU.get()
-    }
-}
 
 /// Capacities so small that rare paths become common.
 struct Tiny;
@@ -129,7 +115,7 @@ impl<C: DomainConfig> User<'_, C> {
             27 => {
                 self.domain.drain_cpu(self.random.index(cpus));
             }
-            28 => CPU.set(self.random.index(cpus)),
+            28 => ThreadCpu::set(self.random.index(cpus)),
             29 => {
                 if let Some(grant) = self.grants.pop() {
                     self.to.send(grant).unwrap();
@@ -214,7 +200,7 @@ where
         for (thread, (to, from)) in to.into_iter().zip(from).enumerate() {
             let (domain, pages) = (&domain, &pages);
             scope.spawn(move || {
-                CPU.set(thread % cpus);
+                ThreadCpu::set(thread % cpus);
                 let mut user = User {
                     domain,
                     pages,
@@ -264,7 +250,7 @@ fn all_frees_on_the_other_cpu(count: usize) -> (usize, Traffic, u64) {
     let (to, from) = mpsc::sync_channel(64);
     thread::scope(|scope| {
         scope.spawn(|| {
-            CPU.set(1);
+            ThreadCpu::set(1);
             for grant in from {
                 let grant: Grant = grant;
                 pages.turn(grant.extent(), HELD, FREE);
@@ -273,7 +259,7 @@ fn all_frees_on_the_other_cpu(count: usize) -> (usize, Traffic, u64) {
                 most_kept.fetch_max(full + empty, Ordering::SeqCst);
             }
         });
-        CPU.set(0);
+        ThreadCpu::set(0);
         for _ in 0..count {
             let grant = domain.reserve(&Request::new(1500), Highest).unwrap();
             pages.turn(grant.extent(), FREE, HELD);

@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 use furlong_spec::Random;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 fn count(value: &Value, is_one: fn(&Value) -> bool) -> usize {
@@ -119,14 +121,18 @@ fn spoil_text(random: &mut Random, text: &mut Vec<u8>) {
 }
 
 /// Damages good states in one to three places each, as values with this step or as texts. Returns
-/// the number of those that `judge` refused, that it accepted, and that it could not read.
-pub(crate) fn judged(
-    goods: &[Value],
+/// the number of those that `judge` refused, that it accepted, and that could not be read.
+pub(crate) fn judged<S: Serialize + DeserializeOwned>(
+    goods: &[S],
     step: Option<u64>,
     cases: usize,
     seed: u64,
-    judge: impl Fn(&[u8], usize) -> Option<bool>,
+    judge: impl Fn(&S, usize) -> bool,
 ) -> [u32; 3] {
+    let values = goods.iter().map(serde_json::to_value);
+    let goods: Vec<Value> = values
+        .map(|value| value.expect("numbers are numbers"))
+        .collect();
     let mut random = Random::new(seed);
     let mut counts = [0; 3];
     for case in 0..cases {
@@ -139,7 +145,8 @@ pub(crate) fn judged(
         if step.is_none() {
             (0..damages).for_each(|_| spoil_text(&mut random, &mut text));
         }
-        counts[judge(&text, case).map_or(2, usize::from)] += 1;
+        let read = serde_json::from_slice(&text);
+        counts[read.map_or(2, |state| usize::from(judge(&state, case)))] += 1;
     }
     counts
 }

@@ -1,31 +1,17 @@
 //! A shared domain and memory: it never allocates or frees under a lock, and never needs memory to
 //! release.
 
-use std::cell::Cell;
-
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
 use furlong::iova::{
-    ChunkSpace, Cpu, Domain, DomainConfig, Flush, Grant, Highest, NoDomain, PartError, RangeError,
+    ChunkSpace, Domain, DomainConfig, Flush, Grant, Highest, NoDomain, PartError, RangeError,
     Request, ReserveError, Shared, Standard, VecSpace,
 };
 use furlong::rbtree::{NoMemory, Off};
-use furlong_spec::Random;
 use furlong_spec::heap::{Watched, counted, failing, is_locked};
+use furlong_spec::{Random, ThreadCpu};
 
 use crate::PAGE;
-
-thread_local! {
-    static CPU: Cell<usize> = const { Cell::new(0) };
-}
-
-struct ThreadCpu;
-
-impl Cpu for ThreadCpu {
-    fn number(&self) -> usize {
-        CPU.get()
-    }
-}
 
 /// Runs `work` with `granted` successful allocations; all later ones fail.
 fn with_memory<T>(granted: u64, work: impl FnOnce() -> T) -> T {
@@ -106,7 +92,7 @@ where
             14 if random.below(8) == 0 => {
                 domain.drain_cpu(random.index(2));
             }
-            _ => CPU.set(random.index(2)),
+            _ => ThreadCpu::set(random.index(2)),
         }
     }
     grants
@@ -160,7 +146,7 @@ fn releasing_needs_no_memory() {
         .collect();
     with_memory(0, || {
         for (index, grant) in pages.into_iter().enumerate() {
-            CPU.set(index % 2);
+            ThreadCpu::set(index % 2);
             if index % 3 == 0 {
                 let _ = tiny.release_later(grant).unwrap();
             } else {

@@ -7,13 +7,12 @@ use furlong::maple::{self, Fan, Heap};
 use furlong::rcu::{Domain, Rcu};
 use furlong::sync::SpinLock;
 use furlong::vmspace::{
-    AdviseError, Area, BRK_CHANGES, BrkError, Config, Custom, FaultError, Flags, ForkError, Freed,
-    Hold, Layout, MAP_CHANGES, MapError, Maple, NoMemory, Prot, ProtectError, REMAP_CHANGES,
-    Rbtree, RemapError, Request, Shared, SharedConfig, Space, Standard, UNMAP_CHANGES, UnmapError,
-    UpdateError,
+    Area, BRK_CHANGES, Config, Custom, FaultError, Flags, ForkError, Freed, Hold, Layout,
+    MAP_CHANGES, Maple, NoMemory, Prot, REMAP_CHANGES, Rbtree, Request, Shared, SharedConfig,
+    Space, Standard, UNMAP_CHANGES,
 };
 use furlong_spec::heap::{Watched, counted, failing, failing_at};
-use furlong_spec::vmspace::{Mix, Operation, Refusal, WORLDS, operations};
+use furlong_spec::vmspace::{Mix, NO_MEMORY, Operation, Refusal, WORLDS, operations};
 
 type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
@@ -90,17 +89,6 @@ fn changes<C: Config, H: Hold>(space: &Space<u32, C, H>, operation: &Operation) 
         _ => 0,
     }
 }
-
-const NO_MEMORY: [Refusal; 8] = [
-    Refusal::Map(MapError::NoMemory),
-    Refusal::Unmap(UnmapError::NoMemory),
-    Refusal::Protect(ProtectError::NoMemory),
-    Refusal::Advise(AdviseError::NoMemory),
-    Refusal::Update(UpdateError::NoMemory),
-    Refusal::Remap(RemapError::NoMemory),
-    Refusal::Brk(BrkError::NoMemory),
-    Refusal::Fault(FaultError::NoMemory),
-];
 
 /// A refusal that does not occur: a stack grows in place, without memory.
 const GROWS_IN_PLACE: [Refusal; 1] = [Refusal::Fault(FaultError::NoMemory)];
