@@ -267,8 +267,9 @@ impl From<bounce::SyncError> for Errno {
 mod tests {
     use std::collections::BTreeSet;
 
-    use furlong::addr::Iova;
-    use furlong::bounce::{Direction, Misuse, SyncError};
+    use furlong::addr::{Extent, Iova, Pfn};
+    use furlong::bounce::{Direction, GrowError, Misuse, SyncError};
+    use furlong::phys::{StartError, UnplugError};
 
     use super::{Errno, distinct};
 
@@ -282,6 +283,46 @@ mod tests {
                 assert!(!distinct(&numbers), "{numbers:?}");
             }
         }
+    }
+
+    fn none_is_invalid<E: Into<Errno>, const N: usize>(errors: [E; N]) {
+        assert!(
+            errors
+                .into_iter()
+                .all(|error| error.into() != Errno::INVALID)
+        );
+    }
+
+    /// The rows of the other errors differ from one that is an invalid argument.
+    #[test]
+    fn errors_that_no_argument_causes_are_no_invalid_arguments() {
+        let frame = Pfn::new(0);
+        let frames = Extent::from_last(frame, frame).expect("they are in order");
+        none_is_invalid([
+            UnplugError::Unknown(frame),
+            UnplugError::LastSegment,
+            UnplugError::Isolated(frames),
+            UnplugError::Pinned(frame),
+            UnplugError::Bookkeeping(frames),
+            UnplugError::Readers,
+            UnplugError::NotStarted,
+            UnplugError::StaleToken,
+            UnplugError::Full(1),
+            UnplugError::NoMemory,
+        ]);
+        none_is_invalid([
+            StartError::Started,
+            StartError::Full(1),
+            StartError::NoMemory,
+        ]);
+        none_is_invalid([
+            GrowError::Never,
+            GrowError::Limit(1),
+            GrowError::NoMemory,
+            GrowError::Misplaced,
+            GrowError::NotShared,
+            GrowError::Busy,
+        ]);
     }
 
     #[test]
