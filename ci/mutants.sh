@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Mutation tests: makes small changes, one at a time, and checks that a test notices each.
-#   ci/mutants.sh                  at most 20 mutants of the files that the last commits changed
+#   ci/mutants.sh                  at most 20 mutants of the files that the last commits changed, in
+#                                  the module with the most of them: two take too long to build
 #   ci/mutants.sh full [MODULE]..  200 of each module: rbtree iova phys maple vmspace rcu bounce
 #                                  malloc, and the lab's stats; hours, for a quiet machine
 # Further options go to the driver (ci/mutants/): --seed N, --count N, --jobs N, --without-loom,

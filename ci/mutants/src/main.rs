@@ -129,41 +129,21 @@ fn run(asked: &Options) -> io::Result<bool> {
             places = mutant::named(places, text);
         }
         if !places.is_empty() {
-            drawn_from.push((vec![*module], places));
+            drawn_from.push((*module, places));
         }
     }
     if asked.changed {
-        drawn_from = together(drawn_from);
+        // There is no time to build the tests of two modules.
+        let most = drawn_from
+            .into_iter()
+            .max_by_key(|(_, places)| places.len());
+        drawn_from = most.into_iter().collect();
     }
     let mut reports = vec![];
-    for (modules, places) in drawn_from {
-        reports.push(of_modules(asked, &scratch, &modules, places, &list)?);
+    for (module, places) in drawn_from {
+        reports.push(of_module(asked, &scratch, module, places, &list)?);
     }
     Ok(report::summary(&reports, asked.changed))
-}
-
-/// Modules, and the mutants of each place in them.
-type DrawnFrom = (Vec<&'static Module>, Vec<Vec<Mutant>>);
-
-/// Merges the modules of the package with the most changed places, to be built together: there is
-/// no time to build two packages.
-fn together(changed: Vec<DrawnFrom>) -> Vec<DrawnFrom> {
-    let mut packages: Vec<DrawnFrom> = vec![];
-    for (modules, places) in changed {
-        let same = |one: &&mut DrawnFrom| one.0[0].package == modules[0].package;
-        match packages.iter_mut().find(same) {
-            Some(one) => {
-                one.0.extend(modules);
-                one.1.extend(places);
-            }
-            None => packages.push((modules, places)),
-        }
-    }
-    packages
-        .into_iter()
-        .max_by_key(|(_, places)| places.len())
-        .into_iter()
-        .collect()
 }
 
 /// All places of a module's files. Checks the list of equivalent mutants against them.
@@ -194,18 +174,17 @@ fn places(
     Ok(places)
 }
 
-/// Draws, builds and runs mutants of modules of one package.
-fn of_modules(
+/// Draws, builds and runs mutants of a module.
+fn of_module(
     asked: &Options,
     scratch: &Scratch,
-    modules: &[&'static Module],
+    module: &Module,
     places: Vec<Vec<Mutant>>,
     list: &Equivalents,
 ) -> io::Result<Report> {
-    let names: Vec<&str> = modules.iter().map(|module| module.name).collect();
-    let name = names.join("+");
+    let name = module.name;
     let all = mutant::shuffled(places, asked.seed);
-    let suite = Module::suite(&scratch.root, modules, false)?;
+    let suite = module.suite(&scratch.root, false)?;
     let compiled = build::compiled(scratch, &suite, &all)?;
     let drawn: Vec<Mutant> = all
         .into_iter()
@@ -218,13 +197,13 @@ fn of_modules(
     );
     let (taken, programs, refused) = build::build(scratch, &suite, &drawn, asked.count)?;
     println!("{name}: {refused} more do not compile");
-    let mut report = Report::new(&name, taken, list);
+    let mut report = Report::new(name, taken, list);
     try_all(asked, scratch, &mut report, &programs)?;
-    let suite = Module::suite(&scratch.root, modules, true)?;
+    let suite = module.suite(&scratch.root, true)?;
     let left = report.survivors();
     if asked.loom && suite.has_programs() && !left.is_empty() {
         let (taken, programs, _) = build::build(scratch, &suite, &left, left.len())?;
-        let mut models = Report::new(&name, taken, list);
+        let mut models = Report::new(name, taken, list);
         try_all(asked, scratch, &mut models, &programs)?;
         report.take_over(&models);
     }

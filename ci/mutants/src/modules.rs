@@ -74,37 +74,27 @@ impl Module {
         })
     }
 
-    /// The suite of several modules of one package.
-    pub fn suite(root: &Path, modules: &[&Module], loom: bool) -> io::Result<Suite> {
-        let package = modules.first().map_or("furlong", |module| module.package);
-        let words: Vec<&str> = modules
-            .iter()
-            .flat_map(|module| module.words)
-            .copied()
-            .collect();
+    /// Its suite.
+    pub fn suite(&self, root: &Path, loom: bool) -> io::Result<Suite> {
         let mut targets = vec![];
-        let folders: &[&'static str] = match (package, loom) {
+        let folders: &[&'static str] = match (self.package, loom) {
             (STATISTICS, _) => &["crates/furlong-stats"],
             (_, false) => &["crates/furlong", "crates/furlong-spec"],
             (_, true) => &[MODELS],
         };
         for folder in folders {
             for name in names(&root.join(folder).join("tests"))? {
-                if name.starts_with("loom") == loom && is_about(&name, &words) {
+                if name.starts_with("loom") == loom && is_about(&name, self.words) {
                     targets.push((*folder, name));
                 }
             }
         }
         targets.sort();
-        let filters = modules
-            .iter()
-            .filter(|module| module.package != STATISTICS)
-            .map(|module| format!("{}::", module.name))
-            .collect();
+        let filter = (self.package != STATISTICS).then(|| format!("{}::", self.name));
         Ok(Suite {
-            package,
+            package: self.package,
             loom,
-            filters,
+            filters: filter.into_iter().collect(),
             targets,
         })
     }

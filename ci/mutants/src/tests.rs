@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::equivalents;
-use crate::modules::{MODULES, Module};
+use crate::modules::MODULES;
 use crate::mutant::{self, Mutant};
 use crate::report::Tally;
 use crate::scratch::Scratch;
 use crate::trial::Fate;
-use crate::{Options, build, changed, of_modules, places, sites, weave};
+use crate::{Options, build, changed, of_module, places, sites, weave};
 
 const MODULE: &str = "
 pub fn noticed(a: u32, b: u32) -> bool { a < b }
@@ -109,7 +109,7 @@ fn what_tests_see_is_killed_and_what_they_do_not_see_survives() {
     let all = places(&scratch, rcu, &list, |_| true).unwrap();
     // Every variant, each as a place of its own.
     let all: Vec<Vec<Mutant>> = all.into_iter().flatten().map(|one| vec![one]).collect();
-    let report = of_modules(&asked, &scratch, &[rcu], all, &list).unwrap();
+    let report = of_module(&asked, &scratch, rcu, all, &list).unwrap();
 
     let fates = report.fates_by_name();
     let fate = |function: &str, change: &str| {
@@ -332,14 +332,14 @@ fn nine_in_ten_must_be_noticed_and_one_in_twenty_may_be_equivalent() {
         }
         .is_enough(false)
     );
-    assert!(Module::suite(Path::new("nowhere"), &[], true).is_err());
+    assert!(MODULES[0].suite(Path::new("nowhere"), true).is_err());
 }
 
 #[test]
 fn models_are_built_in_a_workspace_of_their_own() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let rcu = MODULES.iter().find(|module| module.name == "rcu").unwrap();
-    let suite = Module::suite(&root, &[rcu], true).unwrap();
+    let suite = rcu.suite(&root, true).unwrap();
     let first = "--release --manifest-path loom/Cargo.toml --test loom";
     assert_eq!(suite.arguments(true).join(" "), first);
     assert_eq!(suite.folder_of("loom", false).as_deref(), Some("loom"));
