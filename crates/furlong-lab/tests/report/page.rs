@@ -196,6 +196,21 @@ fn the_page_of_a_quick_run_of_everything_takes_less_than_300_kilobytes() {
 }
 
 #[test]
+fn the_page_of_a_larger_run_leaves_parts_out_and_says_so() {
+    let mut file = odd::named("everything");
+    let lines = |page: &str| page.matches("<li data-pct=").count();
+    let small = render(&file);
+    assert!(!small.contains("this page leaves out"));
+    for e in &mut file.experiments {
+        e.workloads.extend(e.workloads.clone());
+    }
+    let large = render(&file);
+    assert!(large.contains("this page leaves out"));
+    assert!(large.len() < 300_000, "{}", large.len());
+    assert_eq!(lines(&large), 2 * lines(&small));
+}
+
+#[test]
 fn an_interval_far_from_the_others_is_an_arrow_and_flattens_nothing() {
     let page = render(&odd::named("many-arms"));
     // One beside the sentence and one in the table.

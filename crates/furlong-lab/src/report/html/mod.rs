@@ -23,7 +23,7 @@ pub(super) use svg::pairs;
 pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// Its SHA-256 in base64. A test holds the two together, and prints the hash of a new style.
-const STYLE_HASH: &str = "83LlRqt6AECN00IxN4dcRE+WJGI79cX8eH9ouomWRJM=";
+const STYLE_HASH: &str = "mYi+7jGC9aASLytUiDvjotgitMNUgL+9h7c0NpDbxtI=";
 
 /// The only script of the page.
 const SCRIPT: &str = include_str!("page.js");
@@ -34,15 +34,45 @@ const SCRIPT_HASH: &str = "URXixEhNumDBotQzeL/NRYHGEj4kIA9SNrYACxC8o/E=";
 /// Columns at which a title is cut.
 const TITLE_COLUMNS: usize = 100;
 
-/// Verdicts up to which a run of several experiments shows each at once: they fit on a screen.
+/// Verdicts that fit on a screen. Up to so many, a run of several experiments shows each at once,
+/// and the only workload of a run is unfolded.
 const SHOWN_MAX: usize = 12;
+
+/// Bytes of a result's sections: the page around them takes less than 20 kB.
+const SECTIONS_MAX: usize = 280_000;
+
+/// Parts of a workload that a page has room for, from all to the fewest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Room {
+    All,
+    /// No single values, and no table of tests.
+    Figures,
+    /// No figures either.
+    Tables,
+    /// The table has only the primary metric.
+    Primary,
+}
+
+impl Room {
+    const ALL: [Room; 4] = [Room::All, Room::Figures, Room::Tables, Room::Primary];
+
+    /// The parts that are left out.
+    fn left_out(self) -> Option<&'static str> {
+        match self {
+            Room::All => None,
+            Room::Figures => Some("single values and tests"),
+            Room::Tables => Some("single values, tests and figures"),
+            Room::Primary => Some("single values, tests, figures and all but the primary metrics"),
+        }
+    }
+}
 
 /// The whole result as one HTML page.
 ///
 /// # Shapes
 /// UTF-8, no byte-order mark; it can be opened from a file. The page's own policy allows its one
-/// style and its one script, and nothing else: no name in the result can load or run anything. A
-/// run of all experiments in their quick form takes less than 300 kB.
+/// style and its one script, and nothing else: no name in the result can load or run anything. It
+/// takes less than 300 kB: a large run's page leaves out parts of its workloads, and says so.
 pub fn render(file: &ResultFile) -> String {
     let file = finite(file);
     let title = title(&file);
@@ -59,8 +89,19 @@ pub fn render(file: &ResultFile) -> String {
     page(&title, &file.run.version, &body)
 }
 
-/// All of a result, from the verdicts to the machine.
+/// All of a result, from the verdicts to the machine, as far as there is room for it.
 pub(crate) fn sections(file: &ResultFile) -> Markup {
+    let mut text = String::new();
+    for room in Room::ALL {
+        text = lean(sections_in(room, file).into_string());
+        if text.len() <= SECTIONS_MAX {
+            break;
+        }
+    }
+    PreEscaped(text)
+}
+
+fn sections_in(room: Room, file: &ResultFile) -> Markup {
     let found = outline::findings(file);
     html! {
         section aria-labelledby="verdicts" {
@@ -71,7 +112,13 @@ pub(crate) fn sections(file: &ResultFile) -> Markup {
                 p.tally { (wording::tally(&outline::tally(&found))) "." }
             }
             @for (i, e) in file.experiments.iter().enumerate() {
-                (experiment(i, e, file, &found))
+                (experiment(i, e, file, &found, room))
+            }
+            @if let Some(parts) = room.left_out() {
+                p.note {
+                    "To stay small, this page leaves out " (parts) ". All are in the output of "
+                    code { "furlong show " (plain(&file.run.id)) " --json -" } "."
+                }
             }
             (warnings(&file.run.warnings, "warnings"))
         }
@@ -178,13 +225,15 @@ fn experiment(
     e: &ExperimentResult,
     file: &ResultFile,
     all: &[Finding<'_>],
+    room: Room,
 ) -> Markup {
     let nested = file.experiments.len() > 1;
     let own = all.partition_point(|finding| finding.experiment < index);
     let own = &all[own..all.partition_point(|finding| finding.experiment <= index)];
     let look = workload::Look {
-        open: all.is_empty() || (!nested && e.workloads.len() == 1),
+        open: all.is_empty() || (!nested && e.workloads.len() == 1 && own.len() <= SHOWN_MAX),
         nested,
+        room,
     };
     let content = html! {
         @if nested { p.question { bdi { (plain(&e.question)) } } }

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::Room;
 use super::frame::{cell, heads, minus, scroll};
 use super::svg::scale::Scale as Place;
 use super::svg::{colour, forest};
@@ -18,27 +19,47 @@ const HEADS: [&str; 9] = [
     "CV",
     "Change",
     "95 % interval",
-    "Interval and margin",
+    PICTURE,
     "Verdict",
-    "Values, in the order of the run",
+    VALUES,
 ];
+const PICTURE: &str = "Interval and margin";
+const VALUES: &str = "Values, in the order of the run";
 
-/// Every metric of every arm, with every value; the control below the arms.
-pub(super) fn measured(e: &ExperimentResult, w: &WorkloadResult) -> Markup {
+/// Every metric of every arm, with every value; the control below the arms. If there is no room
+/// for all of them, without the values, or of the primary metric alone.
+pub(super) fn measured(
+    e: &ExperimentResult,
+    w: &WorkloadResult,
+    (primary, _): Named<'_>,
+    room: Room,
+) -> Markup {
     let there = |name: &str| w.arms.iter().any(|arm| arm.samples.contains_key(name));
+    let chosen = |name: &str| there(name) && (room < Room::Primary || name == primary);
     let content = html! {
         table.measured {
-            (heads(&HEADS))
+            (heads(&columns(room)))
             @for named in e.named() {
-                @if there(named.0) { (group(w, named)) }
+                @if chosen(named.0) { (group(w, named, room)) }
             }
         }
     };
     scroll("Measured values", &content)
 }
 
+/// The headings that there is room for. The pictures repeat those of the verdicts, if only the
+/// primary metric is there.
+fn columns(room: Room) -> Vec<&'static str> {
+    let shown = |head: &&str| match *head {
+        VALUES => room == Room::All,
+        PICTURE => room < Room::Primary,
+        _ => true,
+    };
+    HEADS.into_iter().filter(shown).collect()
+}
+
 /// The rows of a metric. Their values share a unit, and their pictures a scale.
-fn group(w: &WorkloadResult, (name, metric): Named<'_>) -> Markup {
+fn group(w: &WorkloadResult, (name, metric): Named<'_>, room: Room) -> Markup {
     let all = w.arms.iter().flat_map(|arm| outline::values(arm, name));
     let scale = Scale::of(&metric.unit, all);
     let comparisons = outline::comparisons(w, name);
@@ -53,7 +74,7 @@ fn group(w: &WorkloadResult, (name, metric): Named<'_>) -> Markup {
     html! {
         tbody {
             tr {
-                th colspan=(HEADS.len()) scope="rowgroup" {
+                th colspan=(columns(room).len()) scope="rowgroup" {
                     (cell(name)) ", " (wording::better(metric))
                     @if !scale.symbol().is_empty() { ", in " (scale.symbol()) }
                 }
@@ -64,35 +85,39 @@ fn group(w: &WorkloadResult, (name, metric): Named<'_>) -> Markup {
                     td class=(colour(i)) { (cell(&arm.name)) }
                     (values(metric.kind, name, arm, &scale))
                     @match c {
-                        Some(c) => (compared(c, place.as_ref())),
+                        Some(c) => (compared(c, place.as_ref(), room)),
                         None => {
-                            td {} td {} td {}
+                            td {} td {} @if room < Room::Primary { td {} }
                             td { @if i == 0 && w.arms.len() > 1 { "baseline" } }
                         }
                     }
-                    td { (listed(metric.kind, arm.samples.get(name), &scale)) }
+                    @if room == Room::All {
+                        td { (listed(metric.kind, arm.samples.get(name), &scale)) }
+                    }
                 }
             }
             @for c in comparisons.into_iter().filter(|c| !in_rows(c)) {
                 tr {
                     td { (cell(&c.arm)) " against " (cell(&c.baseline)) }
                     td {} td {} td {}
-                    (compared(c, place.as_ref()))
+                    (compared(c, place.as_ref(), room))
                 }
             }
-            (control(w, name, &scale))
+            (control(w, name, &scale, room))
         }
     }
 }
 
 /// The cells from the change to the verdict.
-fn compared(c: &Comparison, place: Option<&Place>) -> Markup {
+fn compared(c: &Comparison, place: Option<&Place>, room: Room) -> Markup {
     html! {
         td { (minus(&signed_effect(c))) }
         td { (minus(&signed_interval(c).unwrap_or_default())) }
-        td {
-            @if let Some(place) = place.filter(|_| c.ci95_pct.is_some()) {
-                (forest::cell(c, place))
+        @if room < Room::Primary {
+            td {
+                @if let Some(place) = place.filter(|_| c.ci95_pct.is_some()) {
+                    (forest::cell(c, place))
+                }
             }
         }
         td class={ "v " (wording::word(c.verdict)) } { (wording::word(c.verdict)) }
@@ -126,7 +151,7 @@ fn listed(kind: Kind, samples: Option<&Vec<Option<f64>>>, scale: &Scale) -> Stri
     samples.map(show).collect::<Vec<_>>().join(" ")
 }
 
-fn control(w: &WorkloadResult, name: &str, scale: &Scale) -> Markup {
+fn control(w: &WorkloadResult, name: &str, scale: &Scale, room: Room) -> Markup {
     let Some(control) = w.control.get(name) else {
         return html! {};
     };
@@ -140,8 +165,11 @@ fn control(w: &WorkloadResult, name: &str, scale: &Scale) -> Markup {
                 @if control.failed { b { "control failed" } ", " }
                 @if let Some(floor) = control.floor_pct { "noise floor " (percent(floor)) }
             }
-            td {} td {}
-            td { (listed(Kind::Sampled, Some(&control.samples), scale)) }
+            @if room < Room::Primary { td {} }
+            td {}
+            @if room == Room::All {
+                td { (listed(Kind::Sampled, Some(&control.samples), scale)) }
+            }
         }
     }
 }

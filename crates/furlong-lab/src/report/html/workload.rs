@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::frame::{Name, minus, verdict, warnings};
 use super::svg::{order, strip};
-use super::tables;
+use super::{Room, tables};
 use crate::model::result::{Comparison, ExperimentResult, Verdict, WorkloadResult};
 use crate::report::outline::{self, Named};
 use crate::report::text::{called, plain, shorten};
@@ -28,7 +28,7 @@ pub(super) fn section(id: &str, e: &ExperimentResult, w: &WorkloadResult, look: 
             @if let Some(primary) = outline::primary(e, w) {
                 (sentences(w, primary))
                 (warnings(&w.warnings, "warnings"))
-                (content(e, w, primary))
+                (content(e, w, primary, look.room))
             } @else {
                 p { "No metric was measured." }
                 (warnings(&w.warnings, "warnings"))
@@ -44,6 +44,7 @@ pub(super) struct Look {
     pub(super) open: bool,
     /// Under the heading of its experiment.
     pub(super) nested: bool,
+    pub(super) room: Room,
 }
 
 /// Sentences for the verdicts of the primary metric that need more than their line at the top, and
@@ -70,17 +71,17 @@ fn sentences(w: &WorkloadResult, (primary, metric): Named<'_>) -> Markup {
 
 /// Figures and tables. Too few blocks for a verdict are too few for a figure or a test: the table
 /// has all their values.
-fn content(e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_>) -> Markup {
+fn content(e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_>, room: Room) -> Markup {
     let enough = w.blocks.len() >= BLOCKS_MIN;
     html! {
-        @if enough {
+        @if enough && room <= Room::Figures {
             div.figures {
                 (figure(strip::draw(w, primary), "Every value."))
                 (figure(order::draw(w, primary), "In the order of the run."))
             }
         }
-        (tables::measured(e, w))
-        @if enough { (tables::tests(w)) }
+        (tables::measured(e, w, primary, room))
+        @if enough && room == Room::All { (tables::tests(w)) }
     }
 }
 
