@@ -3,10 +3,7 @@
 
 use core::marker::PhantomData;
 
-use super::area::contract::{Area, LockFree};
-use super::area::order::{AreaFirst, Order};
-use super::counters::{Counters, Off};
-use super::memory::zeroing::{ZeroPads, Zeroing};
+use super::{Area, AreaFirst, Counters, LockFree, Off, Order, ZeroPads, Zeroing};
 use crate::sync::{Cpu, OneCpu, RawLock, SpinLock};
 
 /// The parameters of a pool.

@@ -4,9 +4,7 @@
 use crate::error::messages;
 use crate::forms::debug_as;
 
-use super::mapping::device::Device;
-use super::mapping::direction::Direction;
-use super::pool::plan::PlanError;
+use super::{Device, Direction, PlanError};
 use crate::addr::Iova;
 
 messages! {

@@ -90,3 +90,18 @@ pub use pool::plan::{Access, BLOCK_MIN, Growth, Plan, PlanError};
 #[cfg(feature = "alloc")]
 pub use pool::state::{NoMemory, NotSaved, RestoreError, SavedBlock, SavedMapping, State};
 pub use slot::{SEGMENT, SLOT};
+
+// Names that several modules below use.
+use area::contract::sealed::Slots;
+use area::contract::{Pass, Shape, Taken};
+use area::need::{Need, NoRun};
+use area::run::{bits, low_bits};
+use mapping::queue::Queue;
+use mapping::record::{Book, Entry};
+use mapping::reserve::OnDrop;
+use memory::copy::Run;
+use memory::store::{Row, Store};
+use memory::table::Table;
+use pool::block::{Answer, Block, segment};
+use pool::transient::Transient;
+use slot::{SLOT_SHIFT, slots_of};

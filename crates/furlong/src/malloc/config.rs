@@ -10,10 +10,7 @@
 //!   headers into blocks. The arms differ in what they check and overwrite.
 #![forbid(unsafe_code)]
 
-use super::{
-    os::{current::CurrentHeap, source::PageSource},
-    policy::{Policy, Profile},
-};
+use super::{CurrentHeap, PageSource, Policy, Profile};
 use crate::forms::Sealed;
 
 /// The parts of an allocator.

@@ -131,3 +131,21 @@ pub use thread::{
     object_cache::{Object, ObjectCache, Reserve},
     zone::Zone,
 };
+
+// Names that several modules below use.
+use central::arena::{Arena, UNITS};
+use central::large::{LargeObjects, SIZE_MAX};
+use central::map::Map;
+use central::pool::Pool;
+use central::seal::Seals;
+use central::span::{MAKING, Span, Use, unit_of};
+use central::state::Central;
+use class::{CLASSES, Class, FINE_MAX, GRAIN, MEDIUM_MAX, SMALL_MAX, UNIT, UNIT_SHIFT};
+use config::{SEAL, with_seal};
+use field::{Bits, Byte, Fixed, Half, Link, Short, Word};
+use os::block::{begins_with, copy, pointer, set_first_word, zero};
+use os::system::{System, clear, is_zero, put_word, stop, word_at};
+use thread::bins::DEPTH;
+use thread::exchange::Exchange;
+use thread::heap::State;
+use thread::thread_heap::ThreadHeap;

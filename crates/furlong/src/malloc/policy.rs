@@ -3,11 +3,7 @@
 
 use crate::sync::record;
 
-use super::{
-    class::{CLASSES, Class},
-    field::{Byte, Word},
-    thread::bins::DEPTH,
-};
+use super::{Byte, CLASSES, Class, DEPTH, Word};
 
 /// A named set of limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,8 +40,8 @@ use alloc::{boxed::Box, vec::Vec};
 
 use self::{
     central::span::{Span, Use},
-    class::Class,
-    field::{Link, Word},
+    class::{CLASSES, Class, UNIT_SHIFT},
+    field::{Bits, Byte, Fixed, Half, Link, Short, Word},
     os::latch::Latch,
     thread::{exchange::Exchange, heap::State},
 };

@@ -3,11 +3,7 @@
 
 use crate::error::messages;
 
-use super::node::geometry::Geometry;
-use super::node::inner::Inner;
-use super::node::leaf::Leaf;
-use super::node::link::{Node, Ptr};
-use super::node::tree::Tree;
+use super::{Geometry, Inner, Leaf, Node, Ptr, Tree};
 
 messages! {
     /// A broken invariant of a tree, numbered as in the module's documentation, with the first

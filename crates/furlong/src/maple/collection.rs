@@ -1,15 +1,10 @@
 //! The operations and traits of `std`'s maps that a map of ranges can have.
 #![forbid(unsafe_code)]
 
-use super::Standard;
-use super::config::Config;
-use super::edit::displaced::Displaced;
-use super::error::EraseError;
-use super::map::Maple;
-use super::memory::pool::NoMemory;
-use super::node::entry::{Entry, Split, Unique};
-use super::node::typed::extent;
-use super::read::iter::{Iter, IterMut};
+use super::{
+    Config, Displaced, Entry, EraseError, Iter, IterMut, Maple, NoMemory, Split, Standard, Unique,
+    extent,
+};
 use crate::addr::{Address, Extent};
 
 /// The message if there is no memory where a trait of `std` cannot return an error.

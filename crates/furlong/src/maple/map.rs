@@ -3,24 +3,13 @@
 
 use core::marker::PhantomData;
 
-use super::Standard;
-use super::check::Broken;
-use super::config::Config;
-use super::counters::Off;
-use super::edit::displaced::{Displaced, Slots};
-use super::edit::refusal::{not_inserted, not_resized, not_stored};
-use super::edit::write::{self, Write};
-use super::error::{EraseError, InsertError, ResizeError, StoreError};
-use super::memory::pool::{NoMemory, Nodes, Pool};
-use super::memory::reservation::bound_in_place;
-use super::node::entry::{Entry, Split};
-use super::node::geometry::Geometry;
-use super::node::leaf::{Slot, Word};
-use super::node::tree::Tree;
-use super::node::typed::{Typed, Words};
-use super::read::gaps::{Align, Anywhere, End, Multiple, gap};
-use super::read::iter::{Iter, IterBack};
-use super::read::view::{Place, View};
+use super::edit::write;
+use super::{
+    Align, Anywhere, Broken, Config, Displaced, End, Entry, EraseError, Geometry, InsertError,
+    Iter, IterBack, Multiple, NoMemory, Nodes, Off, Place, Pool, ResizeError, Slot, Slots, Split,
+    Standard, StoreError, Tree, Typed, View, Word, Words, Write, bound_in_place, gap, not_inserted,
+    not_resized, not_stored,
+};
 use crate::addr::{Address, Extent};
 use crate::check::Check;
 use crate::forms::{debug_as, default_is_new};

@@ -131,3 +131,19 @@ pub use session::{OneRemoved, Session};
 pub use shared::RcuMaple;
 pub use structure::bulk::BulkError;
 pub use structure::duplicate::DuplicateError;
+
+// Names that several modules below use.
+use edit::cut::Cut;
+use edit::displaced::Slots;
+use edit::refusal::{not_inserted, not_resized, not_stored};
+use edit::write::{Helper, Write, wants};
+use memory::block::Run;
+use memory::pool::{Pool, Stack};
+use memory::reservation::{bound, bound_in_place};
+use node::geometry::{least, spare};
+use node::inner::{Inner, Item};
+use node::leaf::{Leaf, Slot, Word};
+use node::link::{Node, Ptr};
+use node::tree::{Found, Spot, Tree};
+use node::typed::{Typed, Words, extent};
+use read::gaps::{Align, Anywhere, End, Multiple, gap};

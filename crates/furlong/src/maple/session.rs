@@ -3,21 +3,12 @@
 
 use core::marker::PhantomData;
 
-use super::config::Config;
-use super::edit::displaced::Slots;
-use super::edit::refusal::{not_inserted, not_resized, not_stored};
-use super::edit::removed::{Removed, Unlinked};
-use super::edit::write::{Displaced, Write};
-use super::error::{EraseError, InsertError, ResizeError, StoreError};
-use super::memory::pool::{NoMemory, Nodes, Pool};
-use super::memory::reservation::{NotEnough, Reservation, bound};
-use super::node::entry::{Retire, Split};
-use super::node::geometry::Geometry;
-use super::node::leaf::Slot;
-use super::node::typed::Words;
-use super::read::gaps::{Align, Anywhere, End, Multiple, gap};
-use super::read::view::View;
-use super::shared::RcuMaple;
+use super::edit::write::Displaced;
+use super::{
+    Align, Anywhere, Config, End, EraseError, Geometry, InsertError, Multiple, NoMemory, Nodes,
+    NotEnough, Pool, RcuMaple, Removed, Reservation, ResizeError, Retire, Slot, Slots, Split,
+    StoreError, Unlinked, View, Words, Write, bound, gap, not_inserted, not_resized, not_stored,
+};
 use crate::addr::{Address, Extent};
 use crate::forms::debug_as;
 use crate::rcu::Rcu;

@@ -3,18 +3,11 @@
 
 use core::marker::PhantomData;
 
-use super::check::Broken;
-use super::config::{Config, Standard};
-use super::counters::Off;
-use super::edit::displaced::{Displaced, Slots};
-use super::edit::write::{self, Write};
-use super::memory::pool::{NoMemory, Pool};
-use super::memory::reservation::{NotEnough, Reservation};
-use super::node::entry::Retire;
-use super::node::tree::Tree;
-use super::node::typed::Typed;
-use super::read::view::View;
-use super::session::Session;
+use super::edit::write;
+use super::{
+    Broken, Config, Displaced, NoMemory, NotEnough, Off, Pool, Reservation, Retire, Session, Slots,
+    Standard, Tree, Typed, View, Write,
+};
 use crate::addr::Address;
 use crate::check::Check;
 use crate::forms::debug_as;

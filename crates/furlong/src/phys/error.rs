@@ -3,8 +3,7 @@
 
 use core::mem::MaybeUninit;
 
-use super::SegmentId;
-use super::segment::FRAME_BITS;
+use super::{FRAME_BITS, SegmentId};
 use crate::addr::{Extent, Pfn};
 pub use crate::error::NoMemory;
 use crate::error::messages;

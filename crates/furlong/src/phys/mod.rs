@@ -88,3 +88,21 @@ pub use table::segment_table::SegmentTable;
 pub use table::state::{RestoreError, SavedFrames, SavedHandle, SavedSegment, State};
 pub use table::view::View;
 pub use table::writer::Segments;
+
+// Names that several modules below use.
+use error::Refusal;
+use index::direct::geometry::{BLOCK_FRAMES, SECTION_BITS, SECTION_FRAMES};
+use index::lookup::{Arm, Change, Found, Site};
+use index::snapshot::{Hidden, Snapshot};
+use segment::Frames;
+use storage::avl::{Avl, HIGH, LOW};
+use storage::construct::{Leaving, Made, Run};
+use storage::deferred::Deferred;
+use storage::inline_vec::InlineVec;
+use storage::memory::{Host, Memory};
+use storage::pages::{Pages, Share};
+use storage::pool::Released;
+use storage::raw_array::RawArray;
+use storage::slab::{Slabs, is_made};
+use table::entry::{All, Entry};
+use table::order::{Order, above, upwards};

@@ -5,9 +5,7 @@
 
 pub use super::lock_free::LockFree;
 pub use super::locked::Locked;
-use super::need::Need;
-use crate::bounce::counters::Counters;
-use crate::bounce::memory::store::Store;
+use crate::bounce::{Counters, Need, Store};
 
 pub(in crate::bounce) mod sealed {
     use super::{Counters, Need, Pass, Shape, Store, Taken};

@@ -1,12 +1,10 @@
 //! An area without a lock: words of free slots, each changed by one compare-and-exchange.
 
-use super::contract::sealed::Slots;
-use super::contract::{Area, Pass, Search, Shape, Taken, split};
-use super::need::Need;
-use super::run::{bits, bits_low, low_bits};
-use crate::bounce::counters::{Counters, Event};
-use crate::bounce::memory::store::{Row, Store};
-use crate::bounce::slot::SLOT;
+use super::contract::{Search, split};
+use super::run::bits_low;
+use crate::bounce::{
+    Area, Counters, Event, Need, Pass, Row, SLOT, Shape, Slots, Store, Taken, bits, low_bits,
+};
 use crate::sync::LINE;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 

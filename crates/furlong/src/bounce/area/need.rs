@@ -2,8 +2,7 @@
 
 use super::run::{every, starts, starts_low, within};
 use crate::addr::{Address, PhysAddr};
-use crate::bounce::mapping::device::Limits;
-use crate::bounce::slot::{SLOT, SLOT_SHIFT, slots_of};
+use crate::bounce::{Limits, SLOT, SLOT_SHIFT, slots_of};
 
 /// The run that a mapping needs. All rules are about device addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use crate::error::messages;
 use crate::forms::{default_is_new, setters};
 
 use crate::addr::{Address, Iova};
-use crate::bounce::slot::SLOT;
+use crate::bounce::SLOT;
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// The addresses that a device reaches, and the rules for its buffers.

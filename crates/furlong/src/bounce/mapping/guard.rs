@@ -3,17 +3,10 @@
 
 use core::ops::Range;
 
-use super::device::Device;
-use super::direction::Direction;
-use super::record::Kind;
 use super::reserve::Ask;
 use super::spot::Spot;
 use crate::addr::{Iova, PhysAddr};
-use crate::bounce::config::Config;
-use crate::bounce::config::Standard;
-use crate::bounce::error::{MapError, SyncError};
-use crate::bounce::memory::source::Memory;
-use crate::bounce::pool::bounce_pool::Pool;
+use crate::bounce::{Config, Device, Direction, Kind, MapError, Memory, Pool, Standard, SyncError};
 use crate::forms::{Sealed, debug_as};
 
 /// A borrowed buffer with the direction of its data.

@@ -3,16 +3,9 @@
 
 use core::ptr::NonNull;
 
-use super::device::Device;
-use super::direction::Direction;
-use super::raw::Back;
-use super::record::Kind;
 use super::reserve::Ask;
 use crate::addr::{Address, Iova, PhysAddr};
-use crate::bounce::config::Config;
-use crate::bounce::error::{MapError, Misuse};
-use crate::bounce::memory::source::Memory;
-use crate::bounce::pool::bounce_pool::Pool;
+use crate::bounce::{Back, Config, Device, Direction, Kind, MapError, Memory, Misuse, Pool};
 
 /// The address of an original, as recorded.
 fn address(original: NonNull<[u8]>) -> PhysAddr {

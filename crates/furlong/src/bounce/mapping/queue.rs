@@ -3,8 +3,7 @@
 
 use core::task::Waker;
 
-use crate::bounce::area::need::Need;
-use crate::bounce::memory::store::{Row, Store};
+use crate::bounce::{Need, Row, Store};
 
 /// The number of times that later waiters whose runs fit may pass a waiter. After that, all behind
 /// it wait for it.

@@ -2,19 +2,14 @@
 
 use core::ptr::NonNull;
 
-use super::device::Device;
-use super::direction::Direction;
-use super::record::{Entry, Kind, Owner};
-use super::reserve::{Ask, OnDrop};
+use super::record::Owner;
+use super::reserve::Ask;
 use super::spot::Spot;
 use crate::addr::{Address, Iova, PhysAddr};
-use crate::bounce::config::Config;
-use crate::bounce::error::{MapError, Misuse, SyncError};
-use crate::bounce::memory::source::Memory;
-use crate::bounce::memory::zeroing::Zeroing;
-use crate::bounce::pool::block::Block;
-use crate::bounce::pool::bounce_pool::Pool;
-use crate::bounce::slot::SLOT;
+use crate::bounce::{
+    Block, Config, Device, Direction, Entry, Kind, MapError, Memory, Misuse, OnDrop, Pool, SLOT,
+    SyncError, Zeroing,
+};
 use crate::sync::atomic::Ordering;
 
 /// The bytes that are copied back when a mapping ends, if the device writes.

@@ -1,9 +1,7 @@
 //! Records of mappings: one for each, at the first slot of its run.
 #![forbid(unsafe_code)]
 
-use super::direction::Direction;
-use crate::bounce::memory::store::{Row, Store};
-use crate::bounce::slot::SEGMENT;
+use crate::bounce::{Direction, Row, SEGMENT, Store};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// The owner of a run.

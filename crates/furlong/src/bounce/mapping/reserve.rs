@@ -3,25 +3,14 @@
 
 use core::mem::ManuallyDrop;
 
-use super::device::Device;
-use super::direction::Direction;
-use super::record::{Entry, Kind};
 use super::spot::Spot;
 use crate::addr::{Address, Iova, PhysAddr};
-use crate::bounce::area::contract::{Pass, Taken};
-use crate::bounce::area::need::{self, Need, NoRun};
-use crate::bounce::area::order::Order;
-use crate::bounce::area::run::low_bits;
-use crate::bounce::config::Config;
-use crate::bounce::counters::{Counters, Event};
-use crate::bounce::error::MapError;
-use crate::bounce::memory::source::{Haste, Memory, Wanted};
-use crate::bounce::memory::zeroing::Zeroing;
-use crate::bounce::pool::block::{Answer, Block, segment};
-use crate::bounce::pool::bounce_pool::Pool;
-use crate::bounce::pool::plan::Growth;
-use crate::bounce::pool::transient::Transient;
-use crate::bounce::slot::SLOT;
+use crate::bounce::area::need;
+use crate::bounce::{
+    Answer, Block, Config, Counters, Device, Direction, Entry, Event, Growth, Haste, Kind,
+    MapError, Memory, Need, NoRun, Order, Pass, Pool, SLOT, Taken, Transient, Wanted, Zeroing,
+    low_bits, segment,
+};
 use crate::sync::Cpu;
 use crate::sync::atomic::Ordering;
 

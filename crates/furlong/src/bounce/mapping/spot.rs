@@ -1,14 +1,7 @@
 //! A run of slots that is taken, and its memory.
 
 use crate::addr::{Address, Extent, Iova};
-use crate::bounce::area::need::Need;
-use crate::bounce::config::Config;
-use crate::bounce::memory::copy::Run;
-use crate::bounce::memory::source::{Backing, Memory};
-use crate::bounce::memory::zeroing::Zeroing;
-use crate::bounce::pool::block::Block;
-use crate::bounce::pool::bounce_pool::Pool;
-use crate::bounce::slot::SLOT;
+use crate::bounce::{Backing, Block, Config, Memory, Need, Pool, Run, SLOT, Zeroing};
 
 /// A run of slots that is taken: the owner of the spot owns the run. It is made when the run is
 /// taken, and consumed when the run is freed.

@@ -6,15 +6,10 @@ use core::ops::ControlFlow;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 
-use super::device::Device;
-use super::guard::{Buffer, Mapped};
 use super::queue::Ticket;
-use crate::bounce::area::need::Need;
-use crate::bounce::config::{Config, Standard};
-use crate::bounce::error::MapError;
-use crate::bounce::memory::source::Memory;
-use crate::bounce::pool::block::Block;
-use crate::bounce::pool::bounce_pool::Pool;
+use crate::bounce::{
+    Block, Buffer, Config, Device, MapError, Mapped, Memory, Need, Pool, Standard,
+};
 use crate::forms::debug_as;
 use crate::sync::atomic::Ordering;
 

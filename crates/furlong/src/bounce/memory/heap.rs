@@ -4,9 +4,8 @@ use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-use super::source::{Backing, Memory, Wanted};
 use crate::addr::{Address, Iova, PhysAddr};
-use crate::bounce::slot::{SEGMENT, SLOT};
+use crate::bounce::{Backing, Memory, SEGMENT, SLOT, Wanted};
 
 /// Alignment of every block in bytes.
 const ALIGN: u64 = SEGMENT as u64 * SLOT;

@@ -3,9 +3,8 @@
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-use super::source::{Backing, Memory, Wanted};
 use crate::addr::{Address, Iova, PhysAddr};
-use crate::bounce::slot::SLOT;
+use crate::bounce::{Backing, Memory, SLOT, Wanted};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// One region of memory from the caller: a static, or memory reserved by a boot loader.

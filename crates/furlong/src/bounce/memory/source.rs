@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 use crate::error::messages;
 
 use crate::addr::{Address, Extent, Iova, PhysAddr};
-use crate::bounce::slot::SLOT;
+use crate::bounce::SLOT;
 
 /// Memory of a block, with its CPU address and its device address.
 #[derive(Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use super::store::{Row, Store};
+use crate::bounce::{Row, Store};
 use crate::forms::debug_as;
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 

@@ -3,16 +3,10 @@
 use core::ptr::NonNull;
 
 use crate::addr::Iova;
-use crate::bounce::area::contract::sealed::Slots;
-use crate::bounce::area::contract::{Area, Pass, Shape, Taken};
-use crate::bounce::area::need::Need;
-use crate::bounce::area::run::low_bits;
-use crate::bounce::config::Config;
-use crate::bounce::mapping::record::Book;
-use crate::bounce::memory::copy::Run;
-use crate::bounce::memory::source::Backing;
-use crate::bounce::memory::store::{Row, Store};
-use crate::bounce::slot::{SLOT, SLOT_SHIFT};
+use crate::bounce::{
+    Area, Backing, Book, Config, Need, Pass, Row, Run, SLOT, SLOT_SHIFT, Shape, Slots, Store,
+    Taken, low_bits,
+};
 use crate::sync::Padded;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 

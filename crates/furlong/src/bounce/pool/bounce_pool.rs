@@ -3,19 +3,13 @@
 
 use core::mem::MaybeUninit;
 
-use super::block::{Block, segment};
-use super::plan::{Access, Growth, Plan, PlanError, shape};
+use super::plan::shape;
 use super::transient::Transients;
-use crate::bounce::area::contract::sealed::Slots;
 use crate::bounce::area::need;
-use crate::bounce::config::{Config, Standard};
-use crate::bounce::counters::Counters;
-use crate::bounce::error::{NoPool, PoolError, StillMapped};
-use crate::bounce::mapping::device::{Device, Limits};
-use crate::bounce::mapping::queue::Queue;
-use crate::bounce::memory::source::Memory;
-use crate::bounce::memory::store::Store;
-use crate::bounce::memory::table::Table;
+use crate::bounce::{
+    Access, Block, Config, Counters, Device, Growth, Limits, Memory, NoPool, Plan, PlanError,
+    PoolError, Queue, Slots, Standard, StillMapped, Store, Table, segment,
+};
 use crate::forms::debug_as;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Lock, OneCpu, Padded, TryLock, serial};

@@ -3,13 +3,7 @@
 
 use crate::error::messages;
 
-use super::block::Block;
-use super::bounce_pool::Pool;
-use crate::bounce::area::contract::sealed::Slots;
-use crate::bounce::area::run::bits;
-use crate::bounce::config::Config;
-use crate::bounce::memory::source::{Backing, Memory};
-use crate::bounce::slot::SLOT;
+use crate::bounce::{Backing, Block, Config, Memory, Pool, SLOT, Slots, bits};
 use crate::check::Check;
 
 messages! {

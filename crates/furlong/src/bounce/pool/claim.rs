@@ -1,15 +1,9 @@
 //! Mappings without an owner after a restore: claimed again, or reported as leaks.
 
-use super::block::Block;
-use super::bounce_pool::Pool;
 use crate::addr::Iova;
-use crate::bounce::config::Config;
-use crate::bounce::error::Misuse;
-use crate::bounce::mapping::device::Device;
-use crate::bounce::mapping::direction::Direction;
-use crate::bounce::mapping::record::{Entry, Kind};
-use crate::bounce::memory::source::Memory;
-use crate::bounce::slot::SLOT_SHIFT;
+use crate::bounce::{
+    Block, Config, Device, Direction, Entry, Kind, Memory, Misuse, Pool, SLOT_SHIFT,
+};
 
 /// A mapping that was claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,16 +1,12 @@
 //! Further blocks: obtained on demand, and given back when they stay empty.
 #![forbid(unsafe_code)]
 
-use super::block::{Block, segment};
-use super::bounce_pool::Pool;
-use super::plan::{self, Growth};
+use super::plan;
 use crate::addr::Iova;
-use crate::bounce::config::Config;
-use crate::bounce::error::{GrowError, NoPool, PoolError};
-use crate::bounce::mapping::reserve::OnDrop;
-use crate::bounce::memory::source::{Backing, Haste, Memory, NotConverted, Wanted};
-use crate::bounce::memory::store::Row;
-use crate::bounce::slot::SLOT;
+use crate::bounce::{
+    Backing, Block, Config, GrowError, Growth, Haste, Memory, NoPool, NotConverted, OnDrop, Pool,
+    PoolError, Row, SLOT, Wanted, segment,
+};
 use crate::sync::atomic::Ordering;
 
 /// Memory that a pool has just obtained. Its drop gives it back.

@@ -3,10 +3,8 @@
 
 use crate::error::messages;
 
-use super::plan::{BLOCK_MIN, Plan};
 use crate::addr::Iova;
-use crate::bounce::mapping::device::Device;
-use crate::bounce::slot::SEGMENT;
+use crate::bounce::{BLOCK_MIN, Device, Plan, SEGMENT};
 
 /// The default number of slots: 64 MiB.
 const SLOTS: usize = 32768;

@@ -5,8 +5,7 @@ use crate::error::messages;
 use crate::forms::setters;
 
 use crate::addr::Iova;
-use crate::bounce::area::contract::Shape;
-use crate::bounce::slot::SEGMENT;
+use crate::bounce::{SEGMENT, Shape};
 
 /// Slots of the smallest block that a kernel would call a pool: 1 MiB.
 pub const BLOCK_MIN: usize = 512;

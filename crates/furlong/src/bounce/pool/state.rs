@@ -3,18 +3,12 @@
 
 use alloc::vec::Vec;
 
-use super::block::segment;
-use super::bounce_pool::Pool;
-use super::plan::{self, Plan};
-use super::transient::Transient;
+use super::plan;
 use crate::addr::{Address, Extent, Iova};
-use crate::bounce::config::{Config, Standard};
-use crate::bounce::error::PoolError;
-use crate::bounce::mapping::direction::Direction;
-use crate::bounce::mapping::record::{Entry, Kind};
-use crate::bounce::memory::source::{Backing, Memory};
-use crate::bounce::memory::store::Store;
-use crate::bounce::slot::{SLOT, SLOT_SHIFT};
+use crate::bounce::{
+    Backing, Config, Direction, Entry, Kind, Memory, Plan, Pool, PoolError, SLOT, SLOT_SHIFT,
+    Standard, Store, Transient, segment,
+};
 pub use crate::error::NoMemory;
 use crate::error::messages;
 use crate::sync::atomic::Ordering;

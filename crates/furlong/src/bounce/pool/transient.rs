@@ -2,10 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::addr::{Address, Iova};
-use crate::bounce::mapping::record::Entry;
-use crate::bounce::memory::source::Backing;
-use crate::bounce::memory::store::{Row, Store};
-use crate::bounce::slot::SLOT;
+use crate::bounce::{Backing, Entry, Row, SLOT, Store};
 
 /// A block for one mapping.
 #[derive(Debug)]

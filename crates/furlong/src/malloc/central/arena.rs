@@ -4,10 +4,7 @@
 
 use crate::sync::atomic::AtomicU64;
 
-use crate::malloc::{
-    class::{UNIT, UNIT_SHIFT},
-    field::{Bits, Byte, Half, Link, Word},
-};
+use crate::malloc::{Bits, Byte, Half, Link, UNIT, UNIT_SHIFT, Word};
 
 /// Units of an arena.
 pub(crate) const UNITS: usize = 64;

@@ -8,16 +8,10 @@ use crate::error::messages;
 use crate::sync::atomic::Ordering;
 
 use crate::malloc::{
-    class::{CLASSES, Class, UNIT},
-    config::Config,
-    thread::heap::Heap,
+    Arena, CLASSES, Central, Class, Config, Heap, MAKING, Span, UNIT, UNITS, Use, unit_of,
 };
 
-use super::{
-    arena::{ARENA, Arena, UNITS},
-    span::{MAKING, Span, Use, unit_of},
-    state::Central,
-};
+use super::arena::ARENA;
 
 messages! {
     /// A broken invariant of an allocator, and the address of the unit or block concerned.

@@ -4,21 +4,11 @@
 
 use crate::forms::copies;
 use crate::malloc::{
-    class::{MEDIUM_MAX, UNIT},
-    config::{Config, Hardening, with_seal},
-    os::{
-        source::{Misuse, PageSource},
-        system::{System, clear, is_zero, stop},
-    },
-    thread::thread_heap::ThreadHeap,
+    Central, Config, Hardening, MEDIUM_MAX, Misuse, PageSource, Seals, Span, System, ThreadHeap,
+    UNIT, UNITS, Use, clear, is_zero, stop, unit_of, with_seal,
 };
 
-use super::{
-    arena::{RUN_MAX, UNITS},
-    seal::Seals,
-    span::{Span, Use, unit_of},
-    state::Central,
-};
+use super::arena::RUN_MAX;
 
 /// The largest size of an object in an arena.
 pub(crate) const LARGE_MAX: usize = RUN_MAX * UNIT;

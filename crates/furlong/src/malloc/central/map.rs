@@ -2,12 +2,10 @@
 
 use core::ptr;
 
-use crate::malloc::{class::UNIT, field::Fixed};
+use crate::malloc::{Arena, Fixed, Span, UNIT, UNITS, Use, unit_of};
 
-use super::{
-    arena::{Arena, UNITS, Words},
-    span::{Span, Use, base_of, unit_of},
-};
+use super::arena::Words;
+use super::span::base_of;
 
 // As the docs of Malloc say.
 const _: () = assert!(size_of::<Map>() == 3 << 20 && size_of::<Words>() == 64 << 10);

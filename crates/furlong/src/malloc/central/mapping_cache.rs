@@ -1,7 +1,7 @@
 //! Mappings of freed huge objects, kept for reuse: their pages need not be zeroed and mapped again.
 #![forbid(unsafe_code)]
 
-use crate::malloc::field::Word;
+use crate::malloc::Word;
 use crate::sync::record;
 
 const PLACES: usize = 16;

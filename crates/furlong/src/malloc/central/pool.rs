@@ -6,17 +6,10 @@ use crate::sync::{
     record,
 };
 
-use crate::malloc::{
-    class::UNIT,
-    field::{Bits, Byte, Half, Link, Word},
-    os::latch::Latch,
-    thread::heap::Heap,
-};
+use crate::malloc::{Arena, Bits, Byte, Half, Heap, Latch, Link, UNIT, Word};
 
-use super::{
-    arena::{Arena, find, run},
-    mapping_cache::MappingCache,
-};
+use super::arena::{find, run};
+use super::mapping_cache::MappingCache;
 
 record! {
     /// The shared state. Its latch guards everything here and all arenas. It may be taken under a

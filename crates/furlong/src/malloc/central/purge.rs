@@ -13,19 +13,10 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    class::UNIT,
-    config::Config,
-    field::Bits,
-    os::{source::PageSource, system::System},
-    thread::thread_heap::ThreadHeap,
+    Arena, Bits, Central, Config, PageSource, Pool, Span, System, ThreadHeap, UNIT,
 };
 
-use super::{
-    arena::{Arena, run, runs},
-    pool::Pool,
-    span::Span,
-    state::Central,
-};
+use super::arena::{run, runs};
 
 /// Units in a step, roughly.
 const STEP: usize = 16;

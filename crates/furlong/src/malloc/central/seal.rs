@@ -4,14 +4,8 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    config::{Config, Hardening, SEAL},
-    os::{
-        source::Misuse,
-        system::{clear, is_zero, put_word, stop, word_at},
-    },
+    Central, Config, Hardening, Misuse, SEAL, clear, is_zero, put_word, stop, word_at,
 };
-
-use super::state::Central;
 
 /// The number of bytes checked behind the contents, and of a block before it is handed out.
 const BEHIND: usize = 64;

@@ -3,11 +3,7 @@
 
 use crate::sync::{atomic::AtomicU64, record};
 
-use crate::malloc::{
-    class::{Class, UNIT_SHIFT},
-    field::{Bits, Byte, Fixed, Half, Link, Short},
-    thread::heap::Heap,
-};
+use crate::malloc::{Bits, Byte, Class, Fixed, Half, Heap, Link, Short, UNIT_SHIFT};
 
 /// The use of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

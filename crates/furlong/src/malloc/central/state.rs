@@ -12,30 +12,12 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    class::Class,
-    config::Config,
-    field::Word,
-    os::{
-        current::CurrentHeap,
-        latch::Latch,
-        source::{Misuse, PageSource},
-        system::stop,
-    },
-    policy::Policy,
-    thread::{
-        exchange::Exchange,
-        heap::{Heap, State},
-        thread_heap::ThreadHeap,
-    },
+    Class, Config, CurrentHeap, Exchange, Heap, Latch, Map, Misuse, PageSource, Policy, Pool, Span,
+    State, ThreadHeap, Use, Word, stop, unit_of,
 };
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-use super::{
-    check::HeldAll,
-    map::Map,
-    pool::Pool,
-    span::{Span, Use, unit_of},
-};
+use super::check::HeldAll;
 
 /// The memory of an allocator, and the records of it.
 #[repr(C)]

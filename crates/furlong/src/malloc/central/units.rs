@@ -8,18 +8,11 @@
 use crate::sync::atomic::Ordering;
 
 use crate::malloc::{
-    class::UNIT,
-    config::{Config, Hardening},
-    os::{source::PageSource, system::System},
+    Arena, Central, Config, Hardening, Map, PageSource, Span, System, UNIT, UNITS, Use, unit_of,
 };
 
-use super::{
-    arena::{ARENA, Arena, UNITS, Words, run},
-    map::Map,
-    purge::TOO_MUCH,
-    span::{Span, Use, unit_of},
-    state::Central,
-};
+use super::arena::{ARENA, Words, run};
+use super::purge::TOO_MUCH;
 
 /// The units at both ends of an arena, which are made inaccessible under `GUARD`.
 const ENDS: u64 = 1 << 63 | 1;

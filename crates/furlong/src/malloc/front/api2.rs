@@ -7,9 +7,7 @@ use core::{
 
 use allocator_api2::alloc::{AllocError, Allocator};
 
-use crate::malloc::{config::Config, thread::zone::Zone};
-
-use super::global::Global;
+use crate::malloc::{Config, Global, Zone};
 
 type Answer = Result<NonNull<[u8]>, AllocError>;
 

@@ -3,9 +3,7 @@
 use core::alloc::{GlobalAlloc, Layout};
 
 use crate::forms::copies;
-use crate::malloc::config::Config;
-
-use super::malloc::Malloc;
+use crate::malloc::{Config, Malloc};
 
 /// An allocator in a static, as the global allocator of a Rust program.
 ///

@@ -3,14 +3,8 @@
 
 use crate::check::Check;
 use crate::malloc::{
-    central::check::{BrokenMalloc, Statistics},
-    config::Config,
-    os::current::CurrentHeap,
-    policy::Profile,
-    thread::{heap::Heap, thread_heap::ThreadHeap},
+    BrokenMalloc, Config, CurrentHeap, Heap, Malloc, Profile, Statistics, ThreadHeap,
 };
-
-use super::malloc::Malloc;
 
 impl<C: Config> Check for &'static Malloc<C> {
     type Broken = BrokenMalloc;

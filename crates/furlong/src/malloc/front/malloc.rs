@@ -7,24 +7,10 @@ use core::{
 
 use crate::forms::debug_as;
 use crate::malloc::{
-    central::{
-        large::{LargeObjects, SIZE_MAX},
-        map::Map,
-        pool::Pool,
-        seal::Seals,
-        span::{Span, Use},
-        state::Central,
-    },
-    class::{CLASSES, Class, FINE_MAX, GRAIN, MEDIUM_MAX, SMALL_MAX, UNIT},
-    config::{Config, Gate, Hardening, Tier, with_seal},
-    os::{
-        block::{begins_with, pointer, set_first_word, zero},
-        current::CurrentHeap,
-        source::PageSource,
-        system::{clear, put_word},
-    },
-    policy::Policy,
-    thread::{heap::Heap, thread_heap::ThreadHeap},
+    CLASSES, Central, Class, Config, CurrentHeap, FINE_MAX, GRAIN, Gate, Hardening, Heap,
+    LargeObjects, MEDIUM_MAX, Map, PageSource, Policy, Pool, SIZE_MAX, SMALL_MAX, Seals, Span,
+    ThreadHeap, Tier, UNIT, Use, begins_with, clear, pointer, put_word, set_first_word, with_seal,
+    zero,
 };
 
 /// A general-purpose allocator, for a static.

@@ -1,22 +1,9 @@
 //! Resizing of blocks, and their usable size.
 
 use crate::malloc::{
-    central::{
-        large::{LargeObjects, SIZE_MAX},
-        seal::Seals,
-        span::Use,
-    },
-    class::{GRAIN, UNIT},
-    config::{Config, Hardening},
-    os::{
-        block::{copy, pointer},
-        current::CurrentHeap,
-        source::Misuse,
-        system::stop,
-    },
+    Config, CurrentHeap, GRAIN, Hardening, LargeObjects, Malloc, Misuse, SIZE_MAX, Seals, UNIT,
+    Use, copy, pointer, stop,
 };
-
-use super::malloc::Malloc;
 
 impl<C: Config> Malloc<C> {
     /// As [`free`](Self::free), with the requested size. A block that is smaller stops the program.

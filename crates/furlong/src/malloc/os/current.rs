@@ -1,7 +1,7 @@
 //! The heap that serves the caller: a thread's, or a processor's. [`thread_heap`] keeps it for the
 //! threads of a Rust program.
 
-use crate::malloc::thread::heap::Heap;
+use crate::malloc::Heap;
 #[cfg(feature = "std")]
 use crate::sync::atomic::{AtomicBool, Ordering};
 

@@ -7,10 +7,7 @@ use core::{
     ptr::{self, NonNull},
 };
 
-use super::{
-    latch::Latch,
-    source::{Misuse, PageSource},
-};
+use crate::malloc::{Latch, Misuse, PageSource};
 
 /// Pages of Linux, by `mmap`. `errno` is preserved.
 #[derive(Clone, Copy, Debug, Default)]

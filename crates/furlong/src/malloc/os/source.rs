@@ -2,8 +2,8 @@
 
 use core::ptr::NonNull;
 
-use super::latch::Latch;
 use crate::error::messages;
+use crate::malloc::Latch;
 
 /// The system below an allocator.
 ///

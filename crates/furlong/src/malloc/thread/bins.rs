@@ -16,10 +16,7 @@
 
 use core::ptr;
 
-use crate::malloc::{
-    class::Class,
-    field::{Byte, Short, Word},
-};
+use crate::malloc::{Byte, Class, Short, Word};
 use crate::sync::{
     atomic::{AtomicPtr, Ordering, fence},
     record,

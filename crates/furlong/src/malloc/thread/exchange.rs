@@ -21,9 +21,7 @@ use crate::sync::{
     fence,
 };
 
-use crate::malloc::{central::span::Span, class::Class, field::Word, os::latch::Latch};
-
-use super::heap::{Heap, State};
+use crate::malloc::{Class, Heap, Latch, Span, State, Word};
 
 /// The number of ended heaps to search for a span before the pool is used.
 const LOOKS: usize = 8;

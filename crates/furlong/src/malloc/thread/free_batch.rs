@@ -1,14 +1,7 @@
 //! Freed blocks of one word of one span, which are given back in one step.
 #![forbid(unsafe_code)]
 
-use crate::malloc::{
-    central::{span::Span, state::Central},
-    class::UNIT,
-    config::Config,
-    os::{source::Misuse, system::stop},
-};
-
-use super::thread_heap::ThreadHeap;
+use crate::malloc::{Central, Config, Misuse, Span, ThreadHeap, UNIT, stop};
 
 /// Adjacent freed blocks, in the order in which they are found.
 #[derive(Clone, Copy)]

@@ -6,12 +6,7 @@ use crate::sync::{
     const_unless_loom,
 };
 
-use crate::malloc::{
-    central::span::Span,
-    class::{CLASSES, Class},
-    field::{Byte, Half, Link},
-    os::latch::Latch,
-};
+use crate::malloc::{Byte, CLASSES, Class, Half, Latch, Link, Span};
 
 #[cfg(not(loom))]
 use super::thread_cache::ThreadCache;

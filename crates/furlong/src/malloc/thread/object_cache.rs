@@ -11,9 +11,7 @@ use core::{
 };
 
 use crate::forms::debug_as;
-use crate::malloc::{config::Config, front::malloc::Malloc};
-
-use super::zone::Zone;
+use crate::malloc::{Config, Malloc, Zone};
 
 /// A cache of objects of one type, in memory that no other type shares.
 ///

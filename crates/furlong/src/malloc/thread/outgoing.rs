@@ -6,10 +6,7 @@
 //! next.
 #![forbid(unsafe_code)]
 
-use crate::malloc::{
-    central::{arena::UNITS, span::Span},
-    field::{Bits, Link, Word},
-};
+use crate::malloc::{Bits, Link, Span, UNITS, Word};
 use crate::sync::record;
 
 const PLACES: usize = 2 * UNITS;

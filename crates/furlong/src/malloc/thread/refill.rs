@@ -1,21 +1,12 @@
 //! The slow paths of a heap's blocks: an empty stack, a full stack, and blocks of other heaps.
 
 use crate::malloc::{
-    central::{seal::Seals, span::Span, state::Central},
-    class::Class,
-    config::{Config, Hardening},
-    os::{
-        block::{begins_with, set_first_word},
-        source::Misuse,
-        system::{clear, stop},
-    },
+    Central, Class, Config, Exchange, Hardening, Misuse, Seals, Span, ThreadHeap, begins_with,
+    clear, set_first_word, stop,
 };
 
-use super::{
-    exchange::{Exchange, HeldHeap},
-    free_batch::FreeBatch,
-    thread_heap::ThreadHeap,
-};
+use super::exchange::HeldHeap;
+use super::free_batch::FreeBatch;
 
 impl<C: Config> ThreadHeap<C> {
     /// Allocates a block of a class for the caller, without a seal; 0 if out of memory.

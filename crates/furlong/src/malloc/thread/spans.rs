@@ -3,19 +3,9 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    central::{
-        arena::Arena,
-        span::{MAKING, Span, Use, unit_of},
-    },
-    class::{CLASSES, Class, UNIT},
-    config::{Config, Hardening},
-    os::{
-        source::Misuse,
-        system::{clear, stop},
-    },
+    Arena, CLASSES, Class, Config, Hardening, MAKING, Misuse, Span, ThreadHeap, UNIT, Use, clear,
+    stop, unit_of,
 };
-
-use super::thread_heap::ThreadHeap;
 
 impl<C: Config> ThreadHeap<C> {
     /// Puts a span in front of the heap's list.

@@ -4,11 +4,7 @@
 
 use crate::sync::{atomic::AtomicU8, record};
 
-use crate::malloc::{
-    central::span::Span,
-    class::Class,
-    field::{Bits, Half, Word},
-};
+use crate::malloc::{Bits, Class, Half, Span, Word};
 
 use super::{bins::Bins, outgoing::Outgoing};
 

@@ -5,19 +5,12 @@ use core::ptr;
 
 use crate::forms::copies;
 use crate::malloc::{
-    central::{span::Span, state::Central},
-    class::{CLASSES, Class},
-    config::Config,
-    os::{current::CurrentHeap, source::PageSource, system::System},
+    CLASSES, Central, Class, Config, CurrentHeap, Exchange, Heap, PageSource, Span, State, System,
 };
 use crate::sync::atomic::Ordering;
 
-use super::{
-    bins::{STACKS, STACKS_ALIGN},
-    exchange::Exchange,
-    free_batch::FreeBatch,
-    heap::{Heap, State},
-};
+use super::bins::{STACKS, STACKS_ALIGN};
+use super::free_batch::FreeBatch;
 
 // As the docs of Malloc say.
 const _: () = assert!(size_of::<Heap>() + STACKS <= 320 << 10);

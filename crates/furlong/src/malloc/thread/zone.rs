@@ -8,18 +8,9 @@ use core::{alloc::Layout, cell::Cell, ptr::NonNull};
 
 use crate::forms::debug_as;
 use crate::malloc::{
-    central::{
-        large::LargeObjects,
-        pool::Pool,
-        span::{Span, Use},
-    },
-    config::{Config, Hardening},
-    field::Half,
-    front::malloc::Malloc,
-    os::{current::CurrentHeap, source::Misuse, system::stop},
+    Config, CurrentHeap, Exchange, Half, Hardening, Heap, LargeObjects, Malloc, Misuse, Pool, Span,
+    ThreadHeap, Use, stop,
 };
-
-use super::{exchange::Exchange, heap::Heap, thread_heap::ThreadHeap};
 
 /// A private heap: allocate from it, and free everything by dropping it.
 ///

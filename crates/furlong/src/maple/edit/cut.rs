@@ -1,9 +1,6 @@
 //! The slots that a change replaces, and their replacement.
 
-use crate::maple::error::EraseError;
-use crate::maple::node::geometry::Geometry;
-use crate::maple::node::leaf::{Slot, Word};
-use crate::maple::node::tree::Spot;
+use crate::maple::{EraseError, Geometry, Slot, Spot, Word};
 
 /// The replacement of the slots `from..to`. `from` is a slot of the left leaf and `to` one of the
 /// right leaf; both may be the same leaf.

@@ -5,13 +5,7 @@ use core::{marker::PhantomData, mem::needs_drop};
 use super::write;
 use crate::addr::{Address, Extent};
 use crate::forms::debug_as;
-use crate::maple::config::Config;
-use crate::maple::memory::pool::Pool;
-use crate::maple::node::entry::Entry;
-use crate::maple::node::leaf::{Leaf, Slot};
-use crate::maple::node::link::Ptr;
-use crate::maple::node::tree::Tree;
-use crate::maple::node::typed::{Typed, Words};
+use crate::maple::{Config, Entry, Leaf, Pool, Ptr, Slot, Tree, Typed, Words};
 
 /// Slots that a change has removed, in order. If it is forgotten, their entries leak.
 pub(in crate::maple) struct Slots<'a, C: Config> {

@@ -1,14 +1,8 @@
 //! Stores and erasures for which the caller supplies the upper part of an entry that is cut in two.
 //! If the caller prepares that part beforehand, they need no memory for it.
 
-use super::displaced::Displaced;
-use super::removed::Removed;
 use crate::addr::{Address, Extent};
-use crate::maple::config::Config;
-use crate::maple::map::Maple;
-use crate::maple::node::entry::{Entry, Retire};
-use crate::maple::node::typed::Words;
-use crate::maple::session::Session;
+use crate::maple::{Config, Displaced, Entry, Maple, Removed, Retire, Session, Words};
 use crate::rcu::Rcu;
 use crate::sync::RawLock;
 

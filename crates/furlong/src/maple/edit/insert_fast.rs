@@ -3,14 +3,9 @@
 //!
 //! The result equals that of a [`Cut`](super::cut::Cut) of no slots or of one.
 
-use super::write::Write;
-use crate::maple::config::Config;
-use crate::maple::counters::{Counters, Event};
-use crate::maple::memory::pool::{NoMemory, Nodes};
-use crate::maple::node::geometry::{Geometry, least};
-use crate::maple::node::leaf::{Leaf, Slot};
-use crate::maple::node::link::{Node, Ptr};
-use crate::maple::node::tree::Spot;
+use crate::maple::{
+    Config, Counters, Event, Geometry, Leaf, NoMemory, Node, Nodes, Ptr, Slot, Spot, Write, least,
+};
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// Puts `new`, which starts in the leaf and before slot `at`, into that slot. Returns false if

@@ -1,15 +1,9 @@
 //! The mutation interface shared by [`Maple`](crate::maple::Maple) and
 //! [`Session`](crate::maple::Session).
 
-use super::removed::Unlinked;
 use crate::addr::{Address, Extent};
 use crate::forms::Sealed;
-use crate::maple::config::Config;
-use crate::maple::error::StoreError;
-use crate::maple::map::Maple;
-use crate::maple::memory::pool::NoMemory;
-use crate::maple::node::entry::{Entry, Retire, Split};
-use crate::maple::session::Session;
+use crate::maple::{Config, Entry, Maple, NoMemory, Retire, Session, Split, StoreError, Unlinked};
 use crate::rcu::Rcu;
 use crate::sync::RawLock;
 

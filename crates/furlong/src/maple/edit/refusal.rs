@@ -3,8 +3,7 @@
 use super::resize::NotResized;
 use super::write::NotInserted;
 use crate::addr::Address;
-use crate::maple::error::{EraseError, InsertError, ResizeError, StoreError};
-use crate::maple::node::typed::extent;
+use crate::maple::{EraseError, InsertError, ResizeError, StoreError, extent};
 
 pub(in crate::maple) fn not_inserted<A: Address, E>(
     refused: NotInserted,

@@ -2,13 +2,9 @@
 
 use core::{fmt, ops::Deref};
 
-use super::displaced::Slots;
 use crate::addr::{Address, Extent};
 use crate::forms::debug_as;
-use crate::maple::config::Config;
-use crate::maple::node::entry::{Plain, Retire};
-use crate::maple::node::leaf::Slot;
-use crate::maple::node::typed::{Typed, Words};
+use crate::maple::{Config, Plain, Retire, Slot, Slots, Typed, Words};
 use crate::rcu::{Batch, Rcu};
 
 /// An entry that was removed, and that readers may still use.

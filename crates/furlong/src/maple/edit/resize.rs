@@ -1,11 +1,7 @@
 //! Changes of an entry's extent, and moves of one end of it in place.
 
-use super::cut::Cut;
-use super::write::Write;
-use crate::maple::config::Config;
-use crate::maple::counters::{Counters, Event};
-use crate::maple::node::leaf::{Kind, Slot};
-use crate::maple::node::tree::Spot;
+use crate::maple::node::leaf::Kind;
+use crate::maple::{Config, Counters, Cut, Event, Slot, Spot, Write};
 
 /// The reason why an entry was not resized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,6 @@
 //! Updates of the noted largest gaps after a change, as far up as they differ.
 
-use super::cut::Cut;
-use super::write::Write;
-use crate::maple::config::Config;
-use crate::maple::node::tree::Spot;
+use crate::maple::{Config, Cut, Spot, Write};
 
 /// The free space around a cut.
 #[derive(Clone, Copy, Debug)]

@@ -1,15 +1,11 @@
 //! Changes of a tree, in place or through [`rebuild`](crate::maple::structure::rebuild).
 
-use super::cut::Cut;
 use super::update_gaps::Free;
-use crate::maple::config::Config;
-use crate::maple::counters::{Counters, Event};
-use crate::maple::error::EraseError;
-use crate::maple::memory::pool::{NoMemory, Nodes, Pool, Stack};
-use crate::maple::node::geometry::{Geometry, least, spare};
-use crate::maple::node::leaf::{Kind, Leaf, Slot, Word};
-use crate::maple::node::link::{Node, Ptr};
-use crate::maple::node::tree::{Spot, Tree};
+use crate::maple::node::leaf::Kind;
+use crate::maple::{
+    Config, Counters, Cut, EraseError, Event, Geometry, Leaf, NoMemory, Node, Nodes, Pool, Ptr,
+    Slot, Spot, Stack, Tree, Word, least, spare,
+};
 
 /// One change of a tree. With `READERS`, readers may look at any moment of it.
 pub(in crate::maple) struct Write<'a, C: Config, const READERS: bool> {

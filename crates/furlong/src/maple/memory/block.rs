@@ -7,10 +7,7 @@
 
 use core::{alloc::Layout, marker::PhantomData, ptr::NonNull};
 
-use super::pool::NoMemory;
-use super::source::Source;
-use crate::maple::node::link::Ptr;
-use crate::maple::node::tree::Tree;
+use crate::maple::{NoMemory, Ptr, Source, Tree};
 use crate::sync::{
     UnsafeCell,
     atomic::{AtomicUsize, Ordering},

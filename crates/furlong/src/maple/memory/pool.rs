@@ -3,14 +3,9 @@
 
 use core::{marker::PhantomData, mem::offset_of, ptr::NonNull};
 
-use super::block::{Kind, Run, dispose};
-use super::source::Source;
+use super::block::{Kind, dispose};
 pub use crate::error::NoMemory;
-use crate::maple::node::geometry::Geometry;
-use crate::maple::node::inner::Inner;
-use crate::maple::node::leaf::Leaf;
-use crate::maple::node::link::{Node, Ptr};
-use crate::maple::node::tree::Tree;
+use crate::maple::{Geometry, Inner, Leaf, Node, Ptr, Run, Source, Tree};
 use crate::rcu::{Batch, RcuHead};
 
 /// Numbers of nodes of both kinds.

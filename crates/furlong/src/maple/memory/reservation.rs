@@ -5,11 +5,7 @@ use core::fmt;
 
 use crate::error::messages;
 
-use super::pool::{NoMemory, Nodes, Pool};
-use crate::maple::config::Config;
-use crate::maple::node::geometry::Geometry;
-use crate::maple::node::link::Node;
-use crate::maple::node::tree::Tree;
+use crate::maple::{Config, Geometry, NoMemory, Node, Nodes, Pool, Tree};
 
 /// Nodes for later changes. With them, a change neither allocates, nor frees, nor fails for lack of
 /// nodes.

@@ -10,12 +10,9 @@ use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, needs_drop};
 use core::ptr::NonNull;
 
-use super::entry::{Entry, Retire, Split, Unique};
 use crate::addr::Address;
 use crate::forms::{copies, debug_as};
-use crate::maple::config::Config;
-use crate::maple::memory::pool::Pool;
-use crate::maple::session::Session;
+use crate::maple::{Config, Entry, Pool, Retire, Session, Split, Unique};
 use crate::rcu::{Batch, Rcu, RcuBox};
 use crate::sync::RawLock;
 

@@ -1,10 +1,10 @@
 //! An inner node: children, the pivots between them, and the largest gap below each.
 #![forbid(unsafe_code)]
 
-use super::geometry::{Geometry, Row};
 use super::leaf::rank;
-use super::link::{Link, Node};
+use super::link::Link;
 use crate::forms::copies;
+use crate::maple::{Geometry, Node, Row};
 use crate::rcu::RcuHead;
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 

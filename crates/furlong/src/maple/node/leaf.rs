@@ -3,7 +3,7 @@
 
 use core::ptr::{self, NonNull};
 
-use super::geometry::{Geometry, Row};
+use crate::maple::{Geometry, Row};
 use crate::rcu::RcuHead;
 use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 

@@ -3,11 +3,8 @@
 
 use core::{marker::PhantomData, ops::Deref, ptr, ptr::NonNull};
 
-use super::geometry::Geometry;
-use super::inner::Inner;
-use super::leaf::Leaf;
 use crate::forms::copies;
-use crate::maple::memory::pool::Nodes;
+use crate::maple::{Geometry, Inner, Leaf, Nodes};
 use crate::sync::{
     atomic::{AtomicPtr, Ordering},
     const_unless_loom,

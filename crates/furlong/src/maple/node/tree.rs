@@ -1,12 +1,9 @@
 //! The state that readers and the writer share: the root, and the descent from it.
 #![forbid(unsafe_code)]
 
-use super::geometry::{Geometry, Row};
-use super::inner::Inner;
-use super::leaf::{Leaf, Slot};
-use super::link::{Link, Node, Ptr};
+use super::link::Link;
 use crate::forms::copies;
-use crate::maple::counters::{Counters, Event};
+use crate::maple::{Counters, Event, Geometry, Inner, Leaf, Node, Ptr, Row, Slot};
 use crate::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering},
     const_unless_loom,

@@ -7,11 +7,8 @@
 
 use core::marker::PhantomData;
 
-use super::{
-    entry::{Entry, Retire, Split, Unique},
-    leaf::{Slot, Word},
-};
 use crate::addr::{Address, Extent};
+use crate::maple::{Entry, Retire, Slot, Split, Unique, Word};
 use crate::rcu::Batch;
 
 /// The type of a tree's words: entries at addresses.

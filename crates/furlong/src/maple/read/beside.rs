@@ -1,10 +1,6 @@
 //! The entries around an index, found on one way down.
 
-use crate::maple::counters::{Counters, Event};
-use crate::maple::node::geometry::Geometry;
-use crate::maple::node::leaf::{Leaf, Slot};
-use crate::maple::node::link::{Node, Ptr};
-use crate::maple::node::tree::Tree;
+use crate::maple::{Counters, Event, Geometry, Leaf, Node, Ptr, Slot, Tree};
 
 /// The leaf that an index belongs to, and the bounds of that leaf.
 struct Seen<'a, G: Geometry> {

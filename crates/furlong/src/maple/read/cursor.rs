@@ -1,13 +1,7 @@
 //! A place in a map that stays valid across changes.
 
-use super::view::{Place, View};
 use crate::addr::{Address, Extent};
-use crate::maple::config::Config;
-use crate::maple::edit::interface::{Edit, TakenAt};
-use crate::maple::error::StoreError;
-use crate::maple::memory::pool::NoMemory;
-use crate::maple::node::entry::Entry;
-use crate::maple::node::typed::extent;
+use crate::maple::{Config, Edit, Entry, NoMemory, Place, StoreError, TakenAt, View, extent};
 
 /// A place in a map: the extent of the entry or the gap found last, or an extent that was set.
 ///

@@ -1,12 +1,7 @@
 //! Gap search. Its results stay true only while the caller holds the lock.
 
 use crate::addr::{Address, Extent};
-use crate::maple::counters::{Counters, Event};
-use crate::maple::node::geometry::Geometry;
-use crate::maple::node::leaf::Leaf;
-use crate::maple::node::link::{Node, Ptr};
-use crate::maple::node::tree::Tree;
-use crate::maple::node::typed::extent;
+use crate::maple::{Counters, Event, Geometry, Leaf, Node, Ptr, Tree, extent};
 
 /// A size, an alignment, and a window, both ends inclusive.
 #[derive(Clone, Copy, Debug)]

@@ -4,13 +4,7 @@ use core::marker::PhantomData;
 
 use crate::addr::{Address, Extent};
 use crate::forms::debug_as;
-use crate::maple::config::Config;
-use crate::maple::map::Maple;
-use crate::maple::node::entry::{Entry, Unique};
-use crate::maple::node::leaf::{Leaf, Slot};
-use crate::maple::node::link::Ptr;
-use crate::maple::node::tree::{Spot, Tree};
-use crate::maple::node::typed::{Typed, Words};
+use crate::maple::{Config, Entry, Leaf, Maple, Ptr, Slot, Spot, Tree, Typed, Unique, Words};
 
 /// The slots from one index to another, in order.
 pub(super) struct Scan<'a, C: Config> {

@@ -2,13 +2,10 @@
 
 use core::marker::PhantomData;
 
-use super::iter::{Iter, IterBack, Scan, ScanBack};
+use super::iter::{Scan, ScanBack};
 use crate::addr::{Address, Extent};
 use crate::forms::{copies, debug_as};
-use crate::maple::config::Config;
-use crate::maple::node::entry::Entry;
-use crate::maple::node::tree::{Found, Tree};
-use crate::maple::node::typed::{Typed, Words, extent};
+use crate::maple::{Config, Entry, Found, Iter, IterBack, Tree, Typed, Words, extent};
 
 /// The content at an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

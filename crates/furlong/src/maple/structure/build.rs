@@ -1,13 +1,7 @@
 //! New nodes, filled from left to right.
 #![forbid(unsafe_code)]
 
-use crate::maple::memory::pool::Pool;
-use crate::maple::memory::source::Source;
-use crate::maple::node::geometry::Geometry;
-use crate::maple::node::inner::{Inner, Item};
-use crate::maple::node::leaf::{Leaf, Slot};
-use crate::maple::node::link::{Node, Ptr};
-use crate::maple::node::tree::Tree;
+use crate::maple::{Geometry, Inner, Item, Leaf, Node, Pool, Ptr, Slot, Source, Tree};
 
 /// The nodes that result from a change at one level: at most three.
 pub(super) struct Items<'a, G: Geometry> {

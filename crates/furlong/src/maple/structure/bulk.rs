@@ -5,18 +5,10 @@ use core::fmt;
 use crate::error::messages;
 
 use crate::addr::{Address, Extent, debug_without_value};
-use crate::maple::config::Config;
-use crate::maple::counters::{Counters, Event};
-use crate::maple::map::Maple;
-use crate::maple::memory::pool::{NoMemory, Nodes, Pool};
-use crate::maple::node::entry::{Entry, Retire};
-use crate::maple::node::geometry::{Geometry, Row};
-use crate::maple::node::inner::{Inner, Item};
-use crate::maple::node::leaf::{Leaf, Slot};
-use crate::maple::node::link::{Node, Ptr};
-use crate::maple::node::tree::Tree;
-use crate::maple::session::Session;
-use crate::maple::shared::RcuMaple;
+use crate::maple::{
+    Config, Counters, Entry, Event, Geometry, Inner, Item, Leaf, Maple, NoMemory, Node, Nodes,
+    Pool, Ptr, RcuMaple, Retire, Row, Session, Slot, Tree,
+};
 use crate::rcu::Rcu;
 use crate::sync::RawLock;
 

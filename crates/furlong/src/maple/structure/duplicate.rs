@@ -6,22 +6,12 @@ use core::any::Any;
 use crate::error::messages;
 
 use crate::addr::{Address, Extent};
-use crate::maple::config::Config;
-use crate::maple::counters::{Counters, Event};
-use crate::maple::map::Maple;
-use crate::maple::memory::block::Run;
-use crate::maple::memory::pool::{NoMemory, Nodes};
-use crate::maple::node::entry::{Entry, Retire};
-use crate::maple::node::geometry::Geometry;
-use crate::maple::node::inner::{Inner, Item};
-use crate::maple::node::leaf::{Leaf, Slot, Word};
-use crate::maple::node::link::{Node, Ptr};
-use crate::maple::node::tree::Tree;
-use crate::maple::node::typed::Words;
 #[cfg(feature = "alloc")]
 use crate::maple::read::view::View;
-use crate::maple::session::Session;
-use crate::maple::shared::RcuMaple;
+use crate::maple::{
+    Config, Counters, Entry, Event, Geometry, Inner, Item, Leaf, Maple, NoMemory, Node, Nodes, Ptr,
+    RcuMaple, Retire, Run, Session, Slot, Tree, Word, Words,
+};
 use crate::rcu::Rcu;
 use crate::sync::RawLock;
 

@@ -8,15 +8,10 @@
 #![forbid(unsafe_code)]
 
 use super::build::{Inners, Items, Leaves, Shares};
-use crate::maple::config::Config;
-use crate::maple::counters::{Counters, Event};
-use crate::maple::edit::cut::Cut;
-use crate::maple::edit::write::{Helper, Write, wants};
-use crate::maple::memory::pool::Nodes;
-use crate::maple::node::geometry::{Geometry, least};
-use crate::maple::node::inner::{Inner, Item};
-use crate::maple::node::link::{Node, Ptr};
-use crate::maple::node::tree::Spot;
+use crate::maple::{
+    Config, Counters, Cut, Event, Geometry, Helper, Inner, Item, Node, Nodes, Ptr, Spot, Write,
+    least, wants,
+};
 
 /// The plan of a rebuild at the leaves, made before anything is changed.
 pub(in crate::maple) struct Plan<'a, C: Config> {

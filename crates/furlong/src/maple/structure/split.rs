@@ -1,15 +1,9 @@
 //! Splits of full leaves that stay: a new leaf is put behind.
 
 use super::build::{Items, Shares};
-use crate::maple::config::Config;
-use crate::maple::counters::{Counters, Event};
-use crate::maple::edit::cut::Cut;
-use crate::maple::edit::write::Write;
-use crate::maple::node::geometry::Geometry;
-use crate::maple::node::inner::Item;
-use crate::maple::node::leaf::{Leaf, Slot};
-use crate::maple::node::link::{Node, Ptr};
-use crate::maple::node::tree::Spot;
+use crate::maple::{
+    Config, Counters, Cut, Event, Geometry, Item, Leaf, Node, Ptr, Slot, Spot, Write,
+};
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// Keeps a full leaf as it is, and puts the new entry into a leaf behind it.

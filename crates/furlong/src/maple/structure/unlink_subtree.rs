@@ -1,11 +1,6 @@
 //! Removal of the nodes that a change replaces, and of all nodes below them.
 
-use crate::maple::config::Config;
-use crate::maple::edit::write::Write;
-use crate::maple::node::inner::Inner;
-use crate::maple::node::leaf::Leaf;
-use crate::maple::node::link::{Node, Ptr};
-use crate::maple::node::tree::Spot;
+use crate::maple::{Config, Inner, Leaf, Node, Ptr, Spot, Write};
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// Gives up the two leaves, all nodes between them, and the nodes above one of them that are

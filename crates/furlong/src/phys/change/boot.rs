@@ -2,10 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::addr::Pfn;
-use crate::phys::error::StealError;
-use crate::phys::segment::Frames;
-use crate::phys::table::writer::Segments;
-use crate::phys::{Config, Descriptor, Node, SegmentId};
+use crate::phys::{Config, Descriptor, Frames, Node, SegmentId, Segments, StealError};
 
 impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// Takes an available frame from the edge of a segment: from its front, otherwise from its

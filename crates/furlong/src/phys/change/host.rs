@@ -14,15 +14,10 @@ use core::mem::MaybeUninit;
 
 use super::plug::Wanted;
 use crate::addr::{Address, Extent, Pfn, PhysAddr};
-use crate::phys::error::{HostError, MakeError, NoMemory, PlugError};
-use crate::phys::index::direct::geometry::{SECTION_BITS, SECTION_FRAMES};
-use crate::phys::index::lookup::{Arm, Change};
-use crate::phys::index::snapshot::Snapshot;
-use crate::phys::segment::Frames;
-use crate::phys::storage::memory::{Host, Memory};
-use crate::phys::storage::slab::Slabs;
-use crate::phys::table::writer::Segments;
-use crate::phys::{Concurrent, Config, Descriptor, Plug, SegmentId};
+use crate::phys::{
+    Arm, Change, Concurrent, Config, Descriptor, Frames, Host, HostError, MakeError, Memory,
+    NoMemory, Plug, PlugError, SECTION_BITS, SECTION_FRAMES, SegmentId, Segments, Slabs, Snapshot,
+};
 
 impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N>
 where

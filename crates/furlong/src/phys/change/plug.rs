@@ -4,14 +4,10 @@
 use core::iter;
 
 use crate::addr::{Address, Pfn};
-use crate::phys::error::{NoMemory, PlugError};
-use crate::phys::index::lookup::{Arm, Change};
-use crate::phys::segment::Frames;
-use crate::phys::storage::construct::{Made, Run};
-use crate::phys::storage::pages::Share;
-use crate::phys::storage::slab::Slabs;
-use crate::phys::table::writer::Segments;
-use crate::phys::{Config, Descriptor, Plug, SegmentId};
+use crate::phys::{
+    Arm, Change, Config, Descriptor, Frames, Made, NoMemory, Plug, PlugError, Run, SegmentId,
+    Segments, Share, Slabs,
+};
 
 /// A valid request, before anything is allocated for it.
 #[derive(Clone, Copy)]

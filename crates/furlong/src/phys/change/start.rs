@@ -1,16 +1,10 @@
 //! The end of boot: descriptors and index for all segments at once.
 #![forbid(unsafe_code)]
 
-use crate::phys::error::{Refusal, StartError};
-use crate::phys::index::direct::geometry::BLOCK_FRAMES;
-use crate::phys::index::lookup::{Arm, Change};
-use crate::phys::index::snapshot::Snapshot;
-use crate::phys::segment::Frames;
-use crate::phys::storage::construct::{Made, Run};
-use crate::phys::storage::slab::Slabs;
-use crate::phys::table::order::above;
-use crate::phys::table::writer::Segments;
-use crate::phys::{Config, Descriptor};
+use crate::phys::{
+    Arm, BLOCK_FRAMES, Change, Config, Descriptor, Frames, Made, Refusal, Run, Segments, Slabs,
+    Snapshot, StartError, above,
+};
 
 impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// Ends boot: every frame gets a descriptor, all of them in one slab, and lookups find them.

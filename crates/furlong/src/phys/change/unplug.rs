@@ -2,16 +2,10 @@
 
 use super::plug::Places;
 use crate::addr::{Address, Extent, Pfn};
-use crate::phys::error::{Refusal, RemoveError, StaleToken, UnplugError};
-use crate::phys::index::lookup::{Arm, Change};
-use crate::phys::index::snapshot::Hidden;
-use crate::phys::segment::Frames;
-use crate::phys::storage::construct::Leaving;
-use crate::phys::storage::memory::Host;
-use crate::phys::storage::pages::Share;
-use crate::phys::storage::slab::Slabs;
-use crate::phys::table::writer::Segments;
-use crate::phys::{Config, Descriptor, Isolated};
+use crate::phys::{
+    Arm, Change, Config, Descriptor, Frames, Hidden, Host, Isolated, Leaving, Refusal, RemoveError,
+    Segments, Share, Slabs, StaleToken, UnplugError,
+};
 use crate::rcu::{Period, Rcu};
 use crate::sync::unique;
 

@@ -5,11 +5,8 @@
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use super::lookup::{Arm, Change, Found, Site};
 use super::snapshot::{Piece, rebuild};
-use crate::phys::error::Refusal;
-use crate::phys::segment::Frames;
-use crate::phys::table::entry::All;
+use crate::phys::{All, Arm, Change, Found, Frames, Refusal, Site};
 
 /// An array of at most `M` segments, searched by strategy `S`. Isolated frames keep their slots, so
 /// that an abort always has room.

@@ -10,12 +10,8 @@ use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 use core::ptr::NonNull;
 
-use super::lookup::{Arm, Change, Found, Site};
 use super::snapshot::{Piece, rebuild};
-use crate::phys::error::Refusal;
-use crate::phys::segment::Frames;
-use crate::phys::storage::pages::Pages;
-use crate::phys::table::entry::All;
+use crate::phys::{All, Arm, Change, Found, Frames, Pages, Refusal, Site};
 
 /// The arm; see the [list of arms](crate::phys::Lookup).
 #[derive(Clone, Copy, Debug)]

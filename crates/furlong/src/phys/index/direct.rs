@@ -74,10 +74,8 @@ mod wide;
 use core::hint::select_unpredictable;
 use core::ptr::NonNull;
 
-use super::lookup::{Arm, Beside, Change, Found, Site};
-use crate::phys::error::Refusal;
-use crate::phys::segment::Frames;
-use crate::phys::table::entry::All;
+use super::lookup::Beside;
+use crate::phys::{All, Arm, Change, Found, Frames, Refusal, Site};
 use crate::sync::atomic::Ordering;
 use cell::cell;
 use geometry::BLOCK_FRAMES;

@@ -8,13 +8,9 @@
 
 use core::ptr::NonNull;
 
-use super::branchless::{Branchless, Sorted};
-use super::lookup::{Arm, Change, Found, Site};
+use super::branchless::Sorted;
 use super::snapshot::rebuild;
-use crate::phys::error::Refusal;
-use crate::phys::segment::Frames;
-use crate::phys::storage::raw_array::RawArray;
-use crate::phys::table::entry::All;
+use crate::phys::{All, Arm, Branchless, Change, Found, Frames, RawArray, Refusal, Site};
 use crate::sync::atomic::{AtomicPtr, Ordering};
 
 /// The arm; see the [list of arms](crate::phys::Lookup).

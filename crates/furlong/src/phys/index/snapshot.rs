@@ -2,10 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::forms::copies;
-use crate::phys::segment::Frames;
-use crate::phys::storage::pages::Pages;
-use crate::phys::table::entry::All;
-use crate::phys::table::order::{Order, upwards};
+use crate::phys::{All, Frames, Order, Pages, upwards};
 use crate::rcu::Period;
 
 /// An isolation.

@@ -4,11 +4,8 @@
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use super::lookup::{Arm, Change, Found, Site};
 use super::snapshot::{Piece, rebuild};
-use crate::phys::error::Refusal;
-use crate::phys::segment::Frames;
-use crate::phys::table::entry::All;
+use crate::phys::{All, Arm, Change, Found, Frames, Refusal, Site};
 use crate::rbtree::{Augment, NodeId, Nodes, RbTree, Side, VecArena};
 
 /// The arm; see the [list of arms](crate::phys::Lookup).

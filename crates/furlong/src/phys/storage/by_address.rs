@@ -6,7 +6,7 @@
 use core::cell::Cell;
 use core::ptr::NonNull;
 
-use super::avl::{Avl, HIGH, LOW};
+use crate::phys::{Avl, HIGH, LOW};
 
 /// The links of an item.
 pub(super) struct Links<T> {

@@ -2,13 +2,10 @@
 
 use core::ptr::NonNull;
 
-use super::pages::Share;
-use super::slab::{Slab, Slabs, State, is_made};
+use super::slab::{Slab, State};
 use crate::addr::Pfn;
 use crate::forms::copies;
-use crate::phys::Descriptor;
-use crate::phys::index::direct::geometry::{SECTION_BITS, SECTION_FRAMES};
-use crate::phys::segment::Frames;
+use crate::phys::{Descriptor, Frames, SECTION_BITS, SECTION_FRAMES, Share, Slabs, is_made};
 
 /// Consecutive places taken from a slab, to be given back to it.
 #[must_use = "its places stay taken"]

@@ -3,9 +3,7 @@
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-use super::inline_vec::InlineVec;
-use super::memory::Memory;
-use crate::phys::error::NoMemory;
+use crate::phys::{InlineVec, Memory, NoMemory};
 use crate::rcu::{Period, Rcu};
 
 /// Frees a chain of unlinked items; see [`Deferred::put_chain`].

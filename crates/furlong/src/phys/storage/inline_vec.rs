@@ -2,9 +2,7 @@
 //! array is full.
 #![forbid(unsafe_code)]
 
-use super::memory::Memory;
-use super::raw_array::RawArray;
-use crate::phys::error::NoMemory;
+use crate::phys::{Memory, NoMemory, RawArray};
 
 /// A list of values: the first `N` need no allocation.
 pub(in crate::phys) struct InlineVec<T, const N: usize> {

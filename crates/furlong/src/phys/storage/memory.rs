@@ -8,9 +8,8 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
 use super::by_address::{ByAddress, Links, Placed};
-use super::pool::{GRAIN, Pool, Released};
-use crate::phys::error::NoMemory;
-use crate::phys::segment::Frames;
+use super::pool::{GRAIN, Pool};
+use crate::phys::{Frames, NoMemory, Released};
 
 /// Smallest request to the heap.
 #[cfg(feature = "alloc")]

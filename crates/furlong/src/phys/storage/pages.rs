@@ -2,11 +2,9 @@
 
 use core::ptr::NonNull;
 
-use super::memory::Memory;
-use super::slab::{Slab, State, is_made};
+use super::slab::{Slab, State};
 use crate::forms::copies;
-use crate::phys::index::direct::geometry::SECTION_FRAMES;
-use crate::phys::segment::Frames;
+use crate::phys::{Frames, Memory, SECTION_FRAMES, is_made};
 
 /// The address at which the descriptor of frame 0 would be; that of frame f is f strides further
 /// on. Segments share one value if the distances of their descriptors are those of their frames.

@@ -3,9 +3,7 @@
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-use super::deferred::Deferred;
-use super::memory::Memory;
-use crate::phys::error::NoMemory;
+use crate::phys::{Deferred, Memory, NoMemory};
 
 /// An array of values that need no drop. The owner frees it by hand, to the memory it came from.
 pub(in crate::phys) struct RawArray<T> {

@@ -6,12 +6,7 @@ use core::ptr::NonNull;
 
 use super::bits;
 use super::by_address::{ByAddress, Links, Placed};
-use super::construct::Run;
-use super::memory::{Host, Memory};
-use super::pages::Share;
-use crate::phys::error::NoMemory;
-use crate::phys::index::direct::geometry::SECTION_BITS;
-use crate::phys::segment::Frames;
+use crate::phys::{Frames, Host, Memory, NoMemory, Run, SECTION_BITS, Share};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Header of an array of descriptors. It follows them in the same piece of memory. The fields that

@@ -6,8 +6,7 @@ use super::segment_table::NO_ENTRY;
 use crate::addr::Pfn;
 use crate::check::Check;
 use crate::error::messages;
-use crate::phys::segment::{FRAME_BITS, Frames};
-use crate::phys::{Config, SegmentId, Segments};
+use crate::phys::{Config, FRAME_BITS, Frames, SegmentId, Segments};
 
 messages! {
     /// A broken invariant of a table, numbered as in the module's documentation.

@@ -7,12 +7,7 @@ use core::ptr::{NonNull, null_mut};
 use super::order::Links;
 use crate::addr::{Extent, Pfn};
 use crate::forms::copies;
-use crate::phys::error::NoMemory;
-use crate::phys::segment::Frames;
-use crate::phys::storage::memory::Memory;
-use crate::phys::storage::pages::{Pages, Share};
-use crate::phys::storage::slab::is_made;
-use crate::phys::{Node, SegmentId};
+use crate::phys::{Frames, Memory, NoMemory, Node, Pages, SegmentId, Share, is_made};
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use crate::sync::record;
 

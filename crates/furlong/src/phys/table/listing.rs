@@ -3,9 +3,8 @@
 
 use core::fmt;
 
-use super::writer::Segments;
 use crate::addr::{Address, Extent, Pfn};
-use crate::phys::{Config, Node, Segment};
+use crate::phys::{Config, Node, Segment, Segments};
 
 /// Prints a table like `/proc/iomem`: addresses with their last byte, in hexadecimal, and the parts
 /// of a segment below it. See [`Segments::listing`].

@@ -2,8 +2,7 @@
 //! neighbours.
 #![forbid(unsafe_code)]
 
-use super::entry::All;
-use crate::phys::storage::avl::{Avl, HIGH, LOW};
+use crate::phys::{All, Avl, HIGH, LOW};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::record;
 

@@ -1,18 +1,12 @@
 //! The table: the data that readers share, and the rest under a lock.
 #![forbid(unsafe_code)]
 
-use super::entry::{All, Entries};
-use super::order::Order;
-use super::view::View;
-use super::writer::Segments;
+use super::entry::Entries;
 use crate::forms::debug_as;
-use crate::phys::index::lookup::{Arm, Site};
-use crate::phys::index::snapshot::{Hidden, Snapshot};
-use crate::phys::storage::deferred::Deferred;
-use crate::phys::storage::inline_vec::InlineVec;
-use crate::phys::storage::memory::Memory;
-use crate::phys::storage::slab::Slabs;
-use crate::phys::{Concurrent, Config, Custom, Direct, Lookup, Standard};
+use crate::phys::{
+    All, Arm, Concurrent, Config, Custom, Deferred, Direct, Hidden, InlineVec, Lookup, Memory,
+    Order, Segments, Site, Slabs, Snapshot, Standard, View,
+};
 #[cfg(not(loom))]
 use crate::rcu::Domain;
 use crate::rcu::Rcu;

@@ -3,14 +3,12 @@
 
 use alloc::vec::Vec;
 
-use super::order::Order;
 use super::segment_table::NO_ENTRY;
-use super::writer::Segments;
 use crate::error::messages;
 use crate::phys::change::start::Starting;
-use crate::phys::error::{NoMemory, Refusal};
-use crate::phys::segment::{FRAME_BITS, Frames};
-use crate::phys::{Config, Descriptor, Node};
+use crate::phys::{
+    Config, Descriptor, FRAME_BITS, Frames, NoMemory, Node, Order, Refusal, Segments,
+};
 
 /// A saved table: plain numbers, in whatever format the caller stores them. With the feature
 /// `serde` it can be serialised.

@@ -2,11 +2,9 @@
 
 use core::marker::PhantomData;
 
-use super::entry::All;
 use crate::addr::{Address, Pfn, PhysAddr};
 use crate::forms::{copies, debug_as};
-use crate::phys::index::lookup::{Arm, Found};
-use crate::phys::{Concurrent, Config, SegmentId};
+use crate::phys::{All, Arm, Concurrent, Config, Found, SegmentId};
 
 type Reader<'a, D, C> = <<C as Config>::Lookup as Arm>::Reader<'a, D>;
 

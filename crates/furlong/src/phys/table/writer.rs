@@ -3,20 +3,16 @@
 
 use core::mem::MaybeUninit;
 
-use super::entry::{All, segment};
+use super::entry::segment;
 use super::hold::Hold;
-use super::order::{above, below};
+use super::order::below;
 use super::segment_table::NO_ENTRY;
-use super::view::View;
 use crate::addr::{Address, Extent, Pfn};
 use crate::forms::debug_as;
-use crate::phys::error::{NoMemory, Refusal, SetError, Stale};
-use crate::phys::index::lookup::{Arm, Site};
-use crate::phys::index::snapshot::Snapshot;
-use crate::phys::segment::Frames;
-use crate::phys::storage::memory::Host;
-use crate::phys::storage::pool::Released;
-use crate::phys::{Config, Node, Segment, SegmentId, SegmentTable};
+use crate::phys::{
+    All, Arm, Config, Frames, Host, NoMemory, Node, Refusal, Released, Segment, SegmentId,
+    SegmentTable, SetError, Site, Snapshot, Stale, View, above,
+};
 
 /// Exclusive access to the segments of a table, for changes and queries.
 ///

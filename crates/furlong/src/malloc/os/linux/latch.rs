@@ -11,7 +11,7 @@ use core::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
-use super::super::latch::Latch;
+use crate::malloc::Latch;
 
 /// Attempts before a waiter sleeps: about as long as a latch is held.
 const SPINS: usize = 100;

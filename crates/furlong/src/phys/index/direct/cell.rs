@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 use super::leaf::{Base, Block};
 use super::runs::{SPARE_LAYOUT, Spares};
 use crate::forms::copies;
-use crate::phys::storage::memory::Memory;
+use crate::phys::Memory;
 
 /// Says that exactly the frames `start..start + len` are found. In a shared cell, for sections that
 /// lie wholly in one segment, that range is all frames.

@@ -1,7 +1,7 @@
 //! Sizes of blocks, sections, pages and middle tables.
 #![forbid(unsafe_code)]
 
-use crate::phys::segment::FRAME_BITS;
+use crate::phys::FRAME_BITS;
 
 /// Frames of a block: the bits of a word.
 pub(in crate::phys) const BLOCK_FRAMES: u64 = 64;

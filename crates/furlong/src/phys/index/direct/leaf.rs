@@ -5,8 +5,7 @@ use core::ptr::NonNull;
 
 use super::runs::{Runs, Starts};
 use crate::forms::copies;
-use crate::phys::error::NoMemory;
-use crate::phys::storage::memory::Memory;
+use crate::phys::{Memory, NoMemory};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// The index data of 64 frames.

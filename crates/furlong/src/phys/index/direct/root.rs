@@ -1,15 +1,13 @@
 //! The way from a frame to its section's cell or leaf, and the writer's private data.
 
-use super::super::snapshot::Hidden;
 use super::cell::CellRef;
-use super::geometry::{BLOCK_FRAMES, BLOCKS, LOW_FRAMES, SECTION_BITS, SECTION_FRAMES, block_of};
+use super::geometry::{BLOCKS, LOW_FRAMES, block_of};
 use super::leaf::{Block, Leaf};
 use super::runs::Spares;
 use super::wide::{Top, Wide};
-use crate::phys::error::NoMemory;
-use crate::phys::storage::deferred::Deferred;
-use crate::phys::storage::memory::Memory;
-use crate::phys::storage::raw_array::RawArray;
+use crate::phys::{
+    BLOCK_FRAMES, Deferred, Hidden, Memory, NoMemory, RawArray, SECTION_BITS, SECTION_FRAMES,
+};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::sync::record;
 

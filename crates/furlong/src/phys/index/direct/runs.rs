@@ -8,10 +8,7 @@
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-use super::geometry::BLOCK_FRAMES;
-use crate::phys::error::NoMemory;
-use crate::phys::segment::Frames;
-use crate::phys::storage::memory::Memory;
+use crate::phys::{BLOCK_FRAMES, Frames, Memory, NoMemory};
 
 /// The first word of a piece: a bit for each frame at which a segment begins. Indices follow.
 pub(super) struct Starts(u64);

@@ -1,21 +1,14 @@
 //! The writer's side: allocate first, then update every section of a change.
 
-use super::super::lookup::{Change, Site};
-use super::super::snapshot::Snapshot;
-use super::Direct;
 use super::cell::{Cell, CellKind, CellRef};
-use super::geometry::{
-    BLOCK_FRAMES, BLOCKS, LOW_FRAMES, NEAR_FRAMES, SECTION_BITS, SECTION_FRAMES, block_of,
-};
+use super::geometry::{BLOCKS, LOW_FRAMES, NEAR_FRAMES, block_of};
 use super::leaf::{Base, Block, Kind, Leaf};
 use super::root::Private;
 use super::runs::{List, Runs, Spares};
-use crate::phys::error::{NoMemory, Refusal};
-use crate::phys::segment::Frames;
-use crate::phys::storage::deferred::Deferred;
-use crate::phys::storage::pages::Pages;
-use crate::phys::table::entry::Entry;
-use crate::phys::table::order::{above, upwards};
+use crate::phys::{
+    BLOCK_FRAMES, Change, Deferred, Direct, Entry, Frames, NoMemory, Pages, Refusal, SECTION_BITS,
+    SECTION_FRAMES, Site, Snapshot, above, upwards,
+};
 use crate::sync::atomic::Ordering;
 
 /// The most leaves that one change takes: for the sections at its two ends. Near frames need none.

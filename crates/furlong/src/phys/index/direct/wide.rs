@@ -4,15 +4,10 @@
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-use super::geometry::{
-    MIDDLE_FRAME_BITS, MIDDLE_PAGES, PAGE_FRAME_BITS, PAGE_SECTIONS, SECTION_BITS,
-};
+use super::geometry::{MIDDLE_FRAME_BITS, MIDDLE_PAGES, PAGE_FRAME_BITS, PAGE_SECTIONS};
 use super::leaf::Block;
 use super::root::Word;
-use crate::phys::error::NoMemory;
-use crate::phys::storage::deferred::Deferred;
-use crate::phys::storage::memory::Memory;
-use crate::phys::storage::raw_array::RawArray;
+use crate::phys::{Deferred, Memory, NoMemory, RawArray, SECTION_BITS};
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::const_unless_loom;
 
