@@ -7,7 +7,7 @@ pub use super::lock_free::LockFree;
 pub use super::locked::Locked;
 use crate::bounce::{Counters, Need, Store};
 
-pub(in crate::bounce) mod sealed {
+pub(crate) mod sealed {
     use super::{Counters, Need, Pass, Shape, Store, Taken};
 
     /// The free slots of an area. Slots are numbered from 0 in the area.
@@ -79,15 +79,15 @@ pub trait Area: sealed::Slots + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Slots, a multiple of the segment's.
-    pub(in crate::bounce) slots: usize,
+    pub(crate) slots: usize,
     /// Slots of a segment: fewer than the arm's only if the area has no more.
-    pub(in crate::bounce) segment: usize,
-    pub(in crate::bounce) segments: usize,
+    pub(crate) segment: usize,
+    pub(crate) segments: usize,
 }
 
 impl Shape {
     /// An area of `slots` slots, a multiple of `segment`, which is a power of two.
-    pub(in crate::bounce) const fn new(slots: usize, segment: usize) -> Self {
+    pub(crate) const fn new(slots: usize, segment: usize) -> Self {
         Self {
             slots,
             segment,
@@ -101,7 +101,7 @@ impl Shape {
     ///
     /// It is the bit reversal of the turn, with log2(segments) bits.
     #[inline(always)]
-    pub(in crate::bounce) fn begin(&self, turn: usize) -> usize {
+    pub(crate) fn begin(&self, turn: usize) -> usize {
         match turn {
             0 => 0,
             _ => self.begin_further(turn),
@@ -128,7 +128,7 @@ pub(super) struct Search {
 
 impl Search {
     /// A search from `begin` on, if all segments below `lowest` are full.
-    pub(in crate::bounce) fn new(begin: usize, lowest: usize) -> Self {
+    pub(crate) fn new(begin: usize, lowest: usize) -> Self {
         let begin = begin.max(lowest);
         Self {
             begin,
@@ -138,7 +138,7 @@ impl Search {
     }
 
     /// The order in which it visits `segments` segments.
-    pub(in crate::bounce) fn order(&self, segments: usize) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn order(&self, segments: usize) -> impl Iterator<Item = usize> + use<> {
         (self.begin..segments).chain(self.lowest..self.begin)
     }
 
@@ -157,7 +157,7 @@ impl Search {
 /// The segment of a slot of an area, and its number there, if the arm's segments have `segment`
 /// slots. It is right for an area of fewer slots, too, as that has one segment.
 #[inline(always)]
-pub(in crate::bounce) const fn split(slot: usize, segment: usize) -> (usize, u32) {
+pub(crate) const fn split(slot: usize, segment: usize) -> (usize, u32) {
     (slot / segment, (slot % segment) as u32)
 }
 
@@ -187,24 +187,24 @@ impl Taken {
     }
 
     #[inline]
-    pub(in crate::bounce) const fn none() -> Self {
+    pub(crate) const fn none() -> Self {
         Self(Self::NONE)
     }
 
     /// Sets the flag that slots were given back meanwhile.
-    pub(in crate::bounce) const fn rolled_back_if(self, rolled_back: bool) -> Self {
+    pub(crate) const fn rolled_back_if(self, rolled_back: bool) -> Self {
         Self(self.0 | (rolled_back as u64) << 63)
     }
 
     /// Converts the slot of a taken run to the block's numbering, for an area that begins at
     /// `begin`.
     #[inline]
-    pub(in crate::bounce) const fn behind(self, begin: usize) -> Self {
+    pub(crate) const fn behind(self, begin: usize) -> Self {
         Self(self.0 + begin as u64)
     }
 
     #[inline]
-    pub(in crate::bounce) const fn slot(self) -> Option<usize> {
+    pub(crate) const fn slot(self) -> Option<usize> {
         let slot = self.0 & Self::NONE;
         if slot == Self::NONE {
             return None;
@@ -213,7 +213,7 @@ impl Taken {
     }
 
     #[inline]
-    pub(in crate::bounce) const fn rolled_back(self) -> bool {
+    pub(crate) const fn rolled_back(self) -> bool {
         self.0 & Self::ROLLED_BACK != 0
     }
 }

@@ -8,11 +8,11 @@ use crate::bounce::{Limits, SLOT, SLOT_SHIFT, slots_of};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
     /// Slots of the run, from 1 to a segment's.
-    pub(in crate::bounce) slots: u32,
+    pub(crate) slots: u32,
     /// Bytes from the start of the run to the data.
-    pub(in crate::bounce) offset: u32,
+    pub(crate) offset: u32,
     /// Bytes of data.
-    pub(in crate::bounce) len: u32,
+    pub(crate) len: u32,
     /// log2 of the stride in slots: two possible starts differ by a multiple of the stride.
     stride_log: u32,
     /// Low address bits that the start of the run must have, and the mask of these bits.
@@ -21,12 +21,12 @@ pub struct Need {
     /// The boundary in slots, a power of two; the run must not cross a multiple of it.
     boundary: u64,
     /// The last address that the device reaches.
-    pub(in crate::bounce) reach: u64,
+    pub(crate) reach: u64,
 }
 
 /// Reasons for which no run is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::bounce) enum NoRun {
+pub(crate) enum NoRun {
     Zero,
     TooLarge,
     Align,
@@ -49,7 +49,7 @@ impl Need {
     /// The run is rounded up to its alignment. Without any alignment, a run of at least a page is
     /// aligned to pages.
     #[inline(always)]
-    pub(in crate::bounce) fn new(
+    pub(crate) fn new(
         limits: &Limits,
         original: Option<PhysAddr>,
         len: usize,
@@ -135,7 +135,7 @@ impl Need {
 
     /// True if the device reaches all of a block.
     #[inline]
-    pub(in crate::bounce) fn reaches(&self, base: u64, bytes: u64) -> bool {
+    pub(crate) fn reaches(&self, base: u64, bytes: u64) -> bool {
         base <= self.reach && bytes - 1 <= self.reach - base
     }
 
@@ -156,7 +156,7 @@ impl Need {
 
     /// The lowest of the `free` slots of a segment at which the run may start. Slot 0 of the
     /// segment is at `first`, a multiple of a slot.
-    pub(in crate::bounce) fn place(&self, free: u128, first: u64) -> Option<u32> {
+    pub(crate) fn place(&self, free: u128, first: u64) -> Option<u32> {
         let (low, high) = (free as u64, (free >> 64) as u64);
         if let Some(start) = self.place_low(low, first) {
             return Some(start);
@@ -187,12 +187,12 @@ impl Need {
     }
 
     /// Slots between the last multiple of [`align`](Self::align) and the start of the run.
-    pub(in crate::bounce) fn slots_before(&self) -> u32 {
+    pub(crate) fn slots_before(&self) -> u32 {
         (self.want >> SLOT_SHIFT) as u32
     }
 
     /// The stride in bytes: two possible starts differ by a multiple of it.
-    pub(in crate::bounce) fn align(&self) -> u64 {
+    pub(crate) fn align(&self) -> u64 {
         SLOT << self.stride_log
     }
 
@@ -211,7 +211,7 @@ impl Rules {
 }
 
 /// The longest mapping that fits for any address of its original.
-pub(in crate::bounce) fn longest(limits: &Limits, segment: usize) -> u64 {
+pub(crate) fn longest(limits: &Limits, segment: usize) -> u64 {
     let pad = limits.min_align_mask.div_ceil(SLOT).saturating_mul(SLOT);
     (segment as u64 * SLOT).saturating_sub(pad)
 }

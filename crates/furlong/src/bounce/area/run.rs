@@ -13,7 +13,7 @@ const STRIDES: [u128; 8] = {
 
 /// The lowest `count` bits, at most 128.
 #[inline]
-pub(in crate::bounce) const fn low_bits(count: u32) -> u128 {
+pub(crate) const fn low_bits(count: u32) -> u128 {
     match u128::MAX.checked_shl(count) {
         Some(high) => !high,
         None => u128::MAX,
@@ -22,7 +22,7 @@ pub(in crate::bounce) const fn low_bits(count: u32) -> u128 {
 
 /// The bits of a run of `len` slots, 1 to 128, at `start`.
 #[inline]
-pub(in crate::bounce) const fn bits(start: u32, len: u32) -> u128 {
+pub(crate) const fn bits(start: u32, len: u32) -> u128 {
     // Most runs lie in the low word, where a shift is one instruction.
     if start + len <= 64 {
         return bits_low(start, len) as u128;
@@ -32,7 +32,7 @@ pub(in crate::bounce) const fn bits(start: u32, len: u32) -> u128 {
 
 /// The bits of a run that ends among the first 64 slots.
 #[inline]
-pub(in crate::bounce) const fn bits_low(start: u32, len: u32) -> u64 {
+pub(crate) const fn bits_low(start: u32, len: u32) -> u64 {
     (u64::MAX >> (64 - len)) << start
 }
 
@@ -41,7 +41,7 @@ pub(in crate::bounce) const fn bits_low(start: u32, len: u32) -> u64 {
 /// Each step doubles the length of the runs that a set bit stands for, so log2(`len`) steps are
 /// enough.
 #[inline]
-pub(in crate::bounce) const fn starts(free: u128, len: u32) -> u128 {
+pub(crate) const fn starts(free: u128, len: u32) -> u128 {
     let mut starts = free;
     let mut known = 1;
     while known < len {
@@ -58,7 +58,7 @@ pub(in crate::bounce) const fn starts(free: u128, len: u32) -> u128 {
 
 /// [`starts`] in a word of 64 bits.
 #[inline]
-pub(in crate::bounce) const fn starts_low(free: u64, len: u32) -> u64 {
+pub(crate) const fn starts_low(free: u64, len: u32) -> u64 {
     let mut starts = free;
     let mut known = 1;
     while known < len {
@@ -75,14 +75,14 @@ pub(in crate::bounce) const fn starts_low(free: u64, len: u32) -> u64 {
 
 /// Every `2^log`-th bit from bit `phase` on; `log` is at most 7 and `phase` at most 127.
 #[inline]
-pub(in crate::bounce) const fn every(log: u32, phase: u32) -> u128 {
+pub(crate) const fn every(log: u32, phase: u32) -> u128 {
     STRIDES[log as usize] << phase
 }
 
 /// The slots of a segment at which a run of `len` slots may begin without crossing a multiple of
 /// `boundary` slots. `first` is the device's number of the segment's slot 0. `boundary` is a power
 /// of two and at least `len`.
-pub(in crate::bounce) const fn within(boundary: u64, first: u64, len: u32) -> u128 {
+pub(crate) const fn within(boundary: u64, first: u64, len: u32) -> u128 {
     let phase = first & (boundary - 1);
     if boundary <= 128 {
         // Periodic: the first `boundary - len + 1` of every `boundary` slots.

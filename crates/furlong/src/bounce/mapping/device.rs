@@ -130,7 +130,7 @@ impl Device {
     }
 
     /// The same device, restricted to the pool with this tag.
-    pub(in crate::bounce) fn restricted_to(self, pool: u32) -> Self {
+    pub(crate) fn restricted_to(self, pool: u32) -> Self {
         Self {
             pool: Some(pool),
             ..self
@@ -162,7 +162,7 @@ impl Device {
     }
 
     #[inline]
-    pub(in crate::bounce) fn pool(&self) -> Option<u32> {
+    pub(crate) fn pool(&self) -> Option<u32> {
         self.pool
     }
 
@@ -194,7 +194,7 @@ impl Device {
     }
 
     /// Takes `slots`, even beyond the quota: the mapping already exists.
-    pub(in crate::bounce) fn charge_anyway(&self, slots: u32) {
+    pub(crate) fn charge_anyway(&self, slots: u32) {
         if self.limits.quota.is_some() {
             // Relaxed: as in `charge`.
             self.used.fetch_add(slots, Ordering::Relaxed);
@@ -222,7 +222,7 @@ pub(super) struct Charge<'a> {
 impl Charge<'_> {
     /// Keeps the slots: the mapping has succeeded.
     #[inline]
-    pub(in crate::bounce) fn keep(self) {
+    pub(crate) fn keep(self) {
         core::mem::forget(self);
     }
 }

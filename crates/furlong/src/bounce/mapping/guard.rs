@@ -127,7 +127,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Fills a run with a buffer, and makes its guard.
     #[inline]
-    pub(in crate::bounce) fn filled<'a, B: Buffer>(
+    pub(crate) fn filled<'a, B: Buffer>(
         &'a self,
         device: &'a Device,
         buffer: B,

@@ -28,7 +28,7 @@ struct Waiter {
 
 /// The waiters. It allocates only when it is made.
 #[derive(Debug)]
-pub(in crate::bounce) struct Queue {
+pub(crate) struct Queue {
     /// The first `len` places are taken, in the order of arrival.
     places: Row<Option<Waiter>>,
     len: usize,
@@ -37,7 +37,7 @@ pub(in crate::bounce) struct Queue {
 
 impl Queue {
     /// Makes a queue for up to `limit` waiters; `None` if out of memory.
-    pub(in crate::bounce) fn try_new(limit: usize, store: &Store) -> Option<Self> {
+    pub(crate) fn try_new(limit: usize, store: &Store) -> Option<Self> {
         Some(Self {
             places: store.try_row(limit, |_| Some(None))?,
             len: 0,
@@ -46,11 +46,11 @@ impl Queue {
     }
 
     /// Bytes that it takes from a store.
-    pub(in crate::bounce) const fn footprint(limit: usize) -> usize {
+    pub(crate) const fn footprint(limit: usize) -> usize {
         Row::<Option<Waiter>>::footprint(limit)
     }
 
-    pub(in crate::bounce) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 

@@ -27,7 +27,7 @@ pub enum Back {
 impl Back {
     /// The number of bytes to copy back, of `len` mapped ones.
     #[inline]
-    pub(in crate::bounce) fn bytes(self, len: usize) -> usize {
+    pub(crate) fn bytes(self, len: usize) -> usize {
         match self {
             Self::All => len,
             Self::First(written) => written.min(len),
@@ -37,9 +37,9 @@ impl Back {
 }
 
 /// A mapping that was found by an address in it.
-pub(in crate::bounce) struct Found<'a, C: Config> {
-    pub(in crate::bounce) spot: Spot<'a, C>,
-    pub(in crate::bounce) entry: Entry,
+pub(crate) struct Found<'a, C: Config> {
+    pub(crate) spot: Spot<'a, C>,
+    pub(crate) entry: Entry,
     /// The record's owner; nobody for a transient block.
     owner: Owner,
 }
@@ -104,7 +104,7 @@ impl<'a, C: Config> Found<'a, C> {
             .ok_or(Misuse::Direction(self.entry.direction))
     }
 
-    pub(in crate::bounce) fn starts(&self, at: Iova) -> Result<(), Misuse> {
+    pub(crate) fn starts(&self, at: Iova) -> Result<(), Misuse> {
         let same = self.spot.at == at;
         same.then_some(()).ok_or(Misuse::NotStart(self.spot.at))
     }
@@ -373,7 +373,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// The mapping with the byte at `at`, which may also be in a pad.
-    pub(in crate::bounce) fn mapping_at(&self, at: Iova) -> Result<Found<'_, C>, Misuse> {
+    pub(crate) fn mapping_at(&self, at: Iova) -> Result<Found<'_, C>, Misuse> {
         let Some((block, slot, base)) = self.slot_at(at) else {
             return self.transient_at(at);
         };
@@ -406,7 +406,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Ends a mapping that was found by its address, unless another call just did.
     #[inline]
-    pub(in crate::bounce) fn end(&self, found: &Found<'_, C>) -> Result<(), Misuse> {
+    pub(crate) fn end(&self, found: &Found<'_, C>) -> Result<(), Misuse> {
         let spot = &found.spot;
         let slot = spot.slot as usize;
         let ended = match spot.block {

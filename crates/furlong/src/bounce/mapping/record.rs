@@ -39,16 +39,16 @@ impl Kind {
 
 /// The contents of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::bounce) struct Entry {
-    pub(in crate::bounce) device: u32,
+pub(crate) struct Entry {
+    pub(crate) device: u32,
     /// Slots of the run.
-    pub(in crate::bounce) slots: u32,
+    pub(crate) slots: u32,
     /// Bytes from the start of the run to the data, and bytes of data.
-    pub(in crate::bounce) offset: u32,
-    pub(in crate::bounce) len: u32,
-    pub(in crate::bounce) original: u64,
-    pub(in crate::bounce) direction: Direction,
-    pub(in crate::bounce) kind: Kind,
+    pub(crate) offset: u32,
+    pub(crate) len: u32,
+    pub(crate) original: u64,
+    pub(crate) direction: Direction,
+    pub(crate) kind: Kind,
 }
 
 /// An entry in words that may be read while they are written. A reader then gets nothing, or an old
@@ -106,7 +106,7 @@ fn unpack(layout: u64, original: u64, device: u32) -> Option<Entry> {
 /// The owner of the run that begins at a slot. The high half is a generation, which is odd while
 /// the run is mapped. The low half is the device, or 0 while the run is not mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::bounce) struct Owner(u64);
+pub(crate) struct Owner(u64);
 
 impl Owner {
     /// The owner of an unmapped run.
@@ -145,25 +145,25 @@ impl Owner {
 /// The records of a block, one for each slot; the record of a run's first slot is used. Different
 /// areas have their records in different cache lines.
 #[derive(Debug)]
-pub(in crate::bounce) struct Book {
+pub(crate) struct Book {
     records: Row<Record>,
 }
 
 impl Book {
-    pub(in crate::bounce) fn try_new(slots: usize, store: &Store) -> Option<Self> {
+    pub(crate) fn try_new(slots: usize, store: &Store) -> Option<Self> {
         Some(Self {
             records: store.try_lines(slots, |_| Some(Record::default()))?,
         })
     }
 
     /// Bytes that it takes from a store.
-    pub(in crate::bounce) const fn footprint(slots: usize) -> usize {
+    pub(crate) const fn footprint(slots: usize) -> usize {
         Row::<Record>::footprint_in_lines(slots)
     }
 
     /// Records the mapping whose run begins at `slot`; the caller has the run.
     #[inline]
-    pub(in crate::bounce) fn open(&self, slot: usize, entry: &Entry) {
+    pub(crate) fn open(&self, slot: usize, entry: &Entry) {
         // Relaxed, here and below: only the owner of the run writes its records. They are handed on
         // with the run, which the area orders.
         let record = &self.records[slot];
@@ -176,7 +176,7 @@ impl Book {
 
     /// Ends the mapping whose run begins at `slot`; the caller has the run.
     #[inline]
-    pub(in crate::bounce) fn close(&self, slot: usize) {
+    pub(crate) fn close(&self, slot: usize) {
         let owner = &self.records[slot].owner;
         // Relaxed, twice: as in `open`. The run is given back afterwards, which the area orders.
         owner.store(
@@ -201,7 +201,7 @@ impl Book {
     }
 
     /// Changes the kind of a mapping that was found by its address.
-    pub(in crate::bounce) fn set_kind(&self, slot: usize, entry: &Entry, kind: Kind) {
+    pub(crate) fn set_kind(&self, slot: usize, entry: &Entry, kind: Kind) {
         let layout = pack(&Entry { kind, ..*entry });
         // Relaxed: the caller that claims it has the run from now on.
         self.records[slot].layout.store(layout, Ordering::Relaxed);
@@ -210,7 +210,7 @@ impl Book {
     /// The mapping of this device, direction and kind whose run begins at `slot`: its owner and its
     /// entry.
     #[inline]
-    pub(in crate::bounce) fn own(
+    pub(crate) fn own(
         &self,
         slot: usize,
         device: u32,
@@ -231,7 +231,7 @@ impl Book {
     }
 
     /// The mapping whose run begins at `slot`: its owner and its entry.
-    pub(in crate::bounce) fn start(&self, slot: usize) -> Option<(Owner, Entry)> {
+    pub(crate) fn start(&self, slot: usize) -> Option<(Owner, Entry)> {
         let record = &self.records[slot];
         // Acquire, `record-look`: pairs with `record-open`, as in `own`.
         let owner = Owner(record.owner.load(Ordering::Acquire));
@@ -246,7 +246,7 @@ impl Book {
     /// slot is free.
     ///
     /// Only the nearest run that begins at the slot or before it can have the slot.
-    pub(in crate::bounce) fn look(&self, slot: usize) -> Option<(usize, Owner, Entry)> {
+    pub(crate) fn look(&self, slot: usize) -> Option<(usize, Owner, Entry)> {
         // Relaxed: the caller's own mapping was handed to it, and nothing is promised for others. A
         // run that does not have the slot is rejected below.
         let owner = |at: usize| Owner(self.records[at].owner.load(Ordering::Relaxed));

@@ -16,12 +16,12 @@ use crate::sync::atomic::Ordering;
 
 /// The recorded properties of a requested mapping.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::bounce) struct Ask {
+pub(crate) struct Ask {
     /// The address of the original, if there is one.
-    pub(in crate::bounce) original: Option<PhysAddr>,
-    pub(in crate::bounce) len: usize,
-    pub(in crate::bounce) direction: Direction,
-    pub(in crate::bounce) kind: Kind,
+    pub(crate) original: Option<PhysAddr>,
+    pub(crate) len: usize,
+    pub(crate) direction: Direction,
+    pub(crate) kind: Kind,
 }
 
 /// A run that was taken. Its drop frees the run if the mapping fails, by a panic of the user's
@@ -42,7 +42,7 @@ impl<C: Config> Drop for Place<'_, C> {
 }
 
 /// Calls a function when it is dropped, also after a panic.
-pub(in crate::bounce) struct OnDrop<F: FnMut()>(pub(in crate::bounce) F);
+pub(crate) struct OnDrop<F: FnMut()>(pub(crate) F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
     #[inline(always)]
@@ -69,7 +69,7 @@ impl Ask {
 impl<M: Memory, C: Config> Pool<M, C> {
     /// The requirements of a mapping, if this device may have one in this pool.
     #[inline(always)]
-    pub(in crate::bounce) fn need(&self, device: &Device, ask: &Ask) -> Result<Need, MapError> {
+    pub(crate) fn need(&self, device: &Device, ask: &Ask) -> Result<Need, MapError> {
         if !self.admits(device) {
             return Err(MapError::NotAdmitted(device.id()));
         }
@@ -101,7 +101,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// Takes a run, records the mapping, and passes the run to `then`. Passed on at once, the spot
     /// stays in registers.
     #[inline(always)]
-    pub(in crate::bounce) fn reserve<'a, T>(
+    pub(crate) fn reserve<'a, T>(
         &'a self,
         device: &Device,
         ask: &Ask,
@@ -366,7 +366,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Frees the run of a mapping without a charged quota.
-    pub(in crate::bounce) fn release_unowned(&self, spot: Spot<'_, C>) {
+    pub(crate) fn release_unowned(&self, spot: Spot<'_, C>) {
         let _given = OnDrop(|| self.notify_if_waited_for(None));
         self.give_run(spot);
     }
@@ -410,14 +410,14 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Slots of all transient mappings.
-    pub(in crate::bounce) fn transient_slots(&self) -> usize {
+    pub(crate) fn transient_slots(&self) -> usize {
         let transients = self.transients.0.lock();
         let slots = transients.iter().map(|(_, one)| one.entry.slots as usize);
         slots.sum()
     }
 
     /// Transient mappings of a device.
-    pub(in crate::bounce) fn transients_of(&self, device: u32) -> usize {
+    pub(crate) fn transients_of(&self, device: u32) -> usize {
         let transients = self.transients.0.lock();
         let own = transients
             .iter()
@@ -426,7 +426,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// All mappings in blocks: block, first slot, entry.
-    pub(in crate::bounce) fn mappings(&self) -> impl Iterator<Item = (usize, usize, Entry)> {
+    pub(crate) fn mappings(&self) -> impl Iterator<Item = (usize, usize, Entry)> {
         let blocks = self
             .blocks
             .iter()

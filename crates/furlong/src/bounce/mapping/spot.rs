@@ -6,24 +6,24 @@ use crate::bounce::{Backing, Block, Config, Memory, Need, Pool, Run, SLOT, Zeroi
 /// A run of slots that is taken: the owner of the spot owns the run. It is made when the run is
 /// taken, and consumed when the run is freed.
 #[must_use = "its slots are lost if it is dropped"]
-pub(in crate::bounce) struct Spot<'a, C: Config> {
+pub(crate) struct Spot<'a, C: Config> {
     /// The block; `None` for a transient block.
-    pub(in crate::bounce) block: Option<&'a Block<C>>,
+    pub(crate) block: Option<&'a Block<C>>,
     /// The first slot in the block, or the number of the transient block.
-    pub(in crate::bounce) slot: u32,
-    pub(in crate::bounce) slots: u32,
-    pub(in crate::bounce) generation: u32,
+    pub(crate) slot: u32,
+    pub(crate) slots: u32,
+    pub(crate) generation: u32,
     /// Bytes from the start of the run to the data, and bytes of data.
-    pub(in crate::bounce) offset: u32,
-    pub(in crate::bounce) len: u32,
+    pub(crate) offset: u32,
+    pub(crate) len: u32,
     /// The device address of the data.
-    pub(in crate::bounce) at: Iova,
+    pub(crate) at: Iova,
 }
 
 impl<'a, C: Config> Spot<'a, C> {
     /// The run at `slot` of a block whose slot 0 has device address `base`.
     #[inline]
-    pub(in crate::bounce) fn new(block: &'a Block<C>, slot: usize, base: u64, need: &Need) -> Self {
+    pub(crate) fn new(block: &'a Block<C>, slot: usize, base: u64, need: &Need) -> Self {
         Self {
             block: Some(block),
             slot: slot as u32,
@@ -35,7 +35,7 @@ impl<'a, C: Config> Spot<'a, C> {
         }
     }
 
-    pub(in crate::bounce) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.slots as usize * SLOT as usize
     }
 }
@@ -43,7 +43,7 @@ impl<'a, C: Config> Spot<'a, C> {
 impl<M: Memory, C: Config> Pool<M, C> {
     /// The memory of a run.
     #[inline]
-    pub(in crate::bounce) fn run<'a>(&'a self, spot: &'a Spot<'_, C>) -> Run<'a> {
+    pub(crate) fn run<'a>(&'a self, spot: &'a Spot<'_, C>) -> Run<'a> {
         let Some(block) = spot.block else {
             return self.transient_run(spot.slot, spot.bytes());
         };
@@ -79,7 +79,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// All of a block's memory, which nobody else can reach yet.
-    pub(in crate::bounce) fn fresh_run<'a>(&self, backing: &'a Backing) -> Run<'a> {
+    pub(crate) fn fresh_run<'a>(&self, backing: &'a Backing) -> Run<'a> {
         // SAFETY: the memory is valid by the contract of `Memory`. The caller has just obtained it,
         // and has not put it into a block or a mapping.
         unsafe { Run::new(backing.start, backing.len) }
@@ -87,7 +87,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Gives back memory that nobody uses any more. Memory that cannot be made private is leaked on
     /// purpose, and counted.
-    pub(in crate::bounce) fn give_back(&self, backing: Backing) {
+    pub(crate) fn give_back(&self, backing: Backing) {
         match self.risked(backing, |backing| self.memory().unshare(backing)) {
             Ok(backing) => self.free_private(backing),
             Err(backing) => self.count_leaked((backing.len as u64 / SLOT) as usize),
@@ -95,14 +95,14 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Frees memory that is not shared.
-    pub(in crate::bounce) fn free_private(&self, backing: Backing) {
+    pub(crate) fn free_private(&self, backing: Backing) {
         // SAFETY: it came from this memory. Its block was put to sleep, its mapping ended, or it
         // was never used, so nobody has a run of it. It is private.
         unsafe { self.memory().free(backing) };
     }
 
     /// True if `backing` has a valid extent of `len` bytes.
-    pub(in crate::bounce) fn is_placed(&self, backing: &Backing, len: usize) -> bool {
+    pub(crate) fn is_placed(&self, backing: &Backing, len: usize) -> bool {
         let extent = backing.extent().filter(|_| backing.len == len);
         let inside = |extent: &Extent<Iova>| extent.last().raw() < u64::MAX;
         extent.filter(inside).is_some()

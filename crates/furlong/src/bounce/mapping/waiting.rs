@@ -67,7 +67,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// Wakes the first waiter whose run fits, after `device` has given something back.
     #[cold]
     #[inline(never)]
-    pub(in crate::bounce) fn notify(&self, device: Option<u32>) {
+    pub(crate) fn notify(&self, device: Option<u32>) {
         let fits = |need: &Need| self.blocks.iter().any(|(_, block)| block.fits(need));
         let chosen = self.queue.0.lock().choose(device, fits);
         if let Some(waker) = chosen {

@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 /// The memory of a run, borrowed from its owner.
-pub(in crate::bounce) struct Run<'a> {
+pub(crate) struct Run<'a> {
     start: NonNull<u8>,
     len: usize,
     owner: PhantomData<&'a ()>,
@@ -17,7 +17,7 @@ impl Run<'_> {
     /// # Safety
     /// For the lifetime, which the caller chooses, `len` bytes from `start` are valid for reads and
     /// writes. No reference to them exists, and only devices and hosts use them otherwise.
-    pub(in crate::bounce) unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
+    pub(crate) unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
         Self {
             start,
             len,
@@ -37,7 +37,7 @@ impl Run<'_> {
 
     /// Zeroes `len` bytes at `at`.
     #[inline]
-    pub(in crate::bounce) fn zero(&self, at: usize, len: usize) {
+    pub(crate) fn zero(&self, at: usize, len: usize) {
         let part = self.part(at, len);
         // SAFETY: in the run, which is valid for writes.
         unsafe { part.write_bytes(0, len) };
@@ -45,7 +45,7 @@ impl Run<'_> {
 
     /// Zeroes everything outside `len` bytes at `at`.
     #[inline]
-    pub(in crate::bounce) fn zero_around(&self, at: usize, len: usize) {
+    pub(crate) fn zero_around(&self, at: usize, len: usize) {
         if at > 0 {
             self.zero(0, at);
         }
@@ -57,7 +57,7 @@ impl Run<'_> {
 
     /// Copies `from` to `at`.
     #[inline]
-    pub(in crate::bounce) fn fill(&self, at: usize, from: &[u8]) {
+    pub(crate) fn fill(&self, at: usize, from: &[u8]) {
         let part = self.part(at, from.len());
         // SAFETY: `from` is valid for reads. The part is in the run, which is valid for writes, and
         // no reference to the run exists, so that they do not overlap.
@@ -66,7 +66,7 @@ impl Run<'_> {
 
     /// Copies the bytes at `at` to `to`.
     #[inline]
-    pub(in crate::bounce) fn fetch(&self, at: usize, to: &mut [u8]) {
+    pub(crate) fn fetch(&self, at: usize, to: &mut [u8]) {
         let part = self.part(at, to.len());
         let len = to.len();
         // SAFETY: as in `fill`, the other way.
@@ -75,7 +75,7 @@ impl Run<'_> {
 
     /// Lends `len` bytes at `at` to `copy`, which must not keep the pointer.
     #[inline]
-    pub(in crate::bounce) fn lend(&self, at: usize, len: usize, copy: impl FnOnce(NonNull<u8>)) {
+    pub(crate) fn lend(&self, at: usize, len: usize, copy: impl FnOnce(NonNull<u8>)) {
         copy(self.part(at, len));
     }
 }

@@ -25,7 +25,7 @@ unsafe impl Sync for Backing {}
 
 impl Backing {
     /// Its device addresses; `None` if it is empty, misaligned or beyond 2^64.
-    pub(in crate::bounce) fn extent(&self) -> Option<Extent<Iova>> {
+    pub(crate) fn extent(&self) -> Option<Extent<Iova>> {
         let len = self.len as u64;
         let whole = self.device.is_aligned(SLOT) && len.is_multiple_of(SLOT);
         Extent::from_len(self.device, len).filter(|_| whole)

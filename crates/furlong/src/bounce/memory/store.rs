@@ -34,7 +34,7 @@ unsafe impl Sync for Given {}
 impl Store {
     /// A store on the heap.
     #[cfg(feature = "alloc")]
-    pub(in crate::bounce) fn heap() -> Self {
+    pub(crate) fn heap() -> Self {
         Self { given: None }
     }
 
@@ -44,7 +44,7 @@ impl Store {
     }
 
     /// A store in this memory only.
-    pub(in crate::bounce) fn given(memory: &'static mut [MaybeUninit<u8>]) -> Self {
+    pub(crate) fn given(memory: &'static mut [MaybeUninit<u8>]) -> Self {
         let len = memory.len();
         let start = NonNull::from(memory).cast();
         let used = AtomicUsize::new(0);
@@ -53,14 +53,14 @@ impl Store {
     }
 
     /// The number of bytes used up, for a `rewind` if the next steps fail.
-    pub(in crate::bounce) fn mark(&self) -> usize {
+    pub(crate) fn mark(&self) -> usize {
         let given = self.given.as_ref();
         // Relaxed: allocations are serialised by the lock of growth.
         given.map_or(0, |given| given.used.load(Ordering::Relaxed))
     }
 
     /// Gives back everything allocated since the mark. Nothing of it may be left.
-    pub(in crate::bounce) fn rewind(&self, mark: usize) {
+    pub(crate) fn rewind(&self, mark: usize) {
         if let Some(given) = &self.given {
             // Relaxed: as in `mark`.
             given.used.store(mark, Ordering::Relaxed);
@@ -69,7 +69,7 @@ impl Store {
 
     /// Makes a row of `len` values with `make`; `None` if out of memory, or if `make` returns
     /// `None`.
-    pub(in crate::bounce) fn try_row<T>(
+    pub(crate) fn try_row<T>(
         &self,
         len: usize,
         make: impl FnMut(usize) -> Option<T>,
@@ -78,7 +78,7 @@ impl Store {
     }
 
     /// Makes a row in cache lines that it shares with nothing else.
-    pub(in crate::bounce) fn try_lines<T>(
+    pub(crate) fn try_lines<T>(
         &self,
         len: usize,
         make: impl FnMut(usize) -> Option<T>,
@@ -168,7 +168,7 @@ unsafe fn free(start: NonNull<u8>, layout: Layout) {
 }
 
 /// Values in a store. Its drop frees those on the heap.
-pub(in crate::bounce) struct Row<T> {
+pub(crate) struct Row<T> {
     start: NonNull<T>,
     /// The number of initialised values.
     len: usize,
@@ -184,21 +184,21 @@ unsafe impl<T: Sync> Sync for Row<T> {}
 
 impl<T> Row<T> {
     /// The most bytes that a row of `len` values takes from a store.
-    pub(in crate::bounce) const fn footprint(len: usize) -> usize {
+    pub(crate) const fn footprint(len: usize) -> usize {
         size_of::<T>()
             .saturating_mul(len)
             .saturating_add(align_of::<T>() - 1)
     }
 
     /// The same for a row in cache lines of its own.
-    pub(in crate::bounce) const fn footprint_in_lines(len: usize) -> usize {
+    pub(crate) const fn footprint_in_lines(len: usize) -> usize {
         size_of::<T>()
             .saturating_mul(len)
             .saturating_add(2 * (LINE - 1))
     }
 
     /// The values, for their only owner to change.
-    pub(in crate::bounce) fn as_mut(&mut self) -> &mut [T] {
+    pub(crate) fn as_mut(&mut self) -> &mut [T] {
         // SAFETY: `len` values were made there; `self` is mutably borrowed.
         unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }

@@ -8,7 +8,7 @@ use crate::forms::debug_as;
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Values that are added and never removed: a reference to one is valid as long as the table.
-pub(in crate::bounce) struct Table<T> {
+pub(crate) struct Table<T> {
     entries: Row<AtomicPtr<T>>,
     len: AtomicUsize,
     /// True if all its values are on the heap; false if none is.
@@ -23,7 +23,7 @@ unsafe impl<T: Send + Sync> Sync for Table<T> {}
 
 impl<T> Table<T> {
     /// Makes a table for up to `capacity` values of the same store; `None` if out of memory.
-    pub(in crate::bounce) fn try_new(capacity: usize, store: &Store) -> Option<Self> {
+    pub(crate) fn try_new(capacity: usize, store: &Store) -> Option<Self> {
         let null = |_| Some(AtomicPtr::new(core::ptr::null_mut()));
         Some(Self {
             entries: store.try_row(capacity, null)?,
@@ -34,24 +34,24 @@ impl<T> Table<T> {
     }
 
     /// Bytes that it takes from a store, its values not included.
-    pub(in crate::bounce) const fn footprint(capacity: usize) -> usize {
+    pub(crate) const fn footprint(capacity: usize) -> usize {
         Row::<AtomicPtr<T>>::footprint(capacity)
     }
 
-    pub(in crate::bounce) fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.entries.len()
     }
 
     /// A lower bound of the number of values.
     #[inline]
-    pub(in crate::bounce) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         // Acquire: pairs with `table-push`; each entry below is not null.
         self.len.load(Ordering::Acquire)
     }
 
     /// The value with this number.
     #[inline]
-    pub(in crate::bounce) fn get(&self, index: usize) -> Option<&T> {
+    pub(crate) fn get(&self, index: usize) -> Option<&T> {
         // Acquire: pairs with `table-entry`; the value is seen.
         let entry = self.entries.get(index)?.load(Ordering::Acquire);
         // SAFETY: null, or from a row that is dropped only with the table, which `self` borrows.
@@ -59,7 +59,7 @@ impl<T> Table<T> {
     }
 
     #[inline]
-    pub(in crate::bounce) fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &T)> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &T)> {
         let entries = self.entries[..self.len()].iter().enumerate();
         entries.filter_map(|(index, entry)| {
             // Acquire: pairs with `table-entry`, as in `get`.
@@ -72,7 +72,7 @@ impl<T> Table<T> {
     /// Adds a value at the end: a row of one, from the table's store. The caller's lock must ensure
     /// that there is one call at a time. If there are two, nothing is lost, but one of them is told
     /// that the table is full.
-    pub(in crate::bounce) fn push(&self, value: Row<T>) -> Result<usize, Row<T>> {
+    pub(crate) fn push(&self, value: Row<T>) -> Result<usize, Row<T>> {
         let index = self.len();
         let entry = self.entries.get(index).filter(|_| value.len() == 1);
         let Some(entry) = entry else {

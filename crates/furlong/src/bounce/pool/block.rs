@@ -17,7 +17,7 @@ const DORMANT: u64 = u64::MAX;
 ///
 /// A block is dropped only with its pool. When its memory is given back, the block sleeps with
 /// every slot taken until it gets other memory. References to blocks therefore stay valid.
-pub(in crate::bounce) struct Block<C: Config> {
+pub(crate) struct Block<C: Config> {
     /// The device address of slot 0. It changes only while every slot is taken.
     base: AtomicU64,
     /// The CPU address of slot 0; null while there is no memory.
@@ -31,16 +31,16 @@ pub(in crate::bounce) struct Block<C: Config> {
     /// log2 of the number of areas.
     areas_log: u32,
     parts: Row<Padded<Part<C>>>,
-    pub(in crate::bounce) book: Book,
+    pub(crate) book: Book,
     /// The number of successive times that the block was found empty.
     pub(super) idle: AtomicU32,
 }
 
 /// The result of taking a run from a block, with the device address of slot 0 if there is a run.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::bounce) struct Answer {
-    pub(in crate::bounce) taken: Taken,
-    pub(in crate::bounce) base: u64,
+pub(crate) struct Answer {
+    pub(crate) taken: Taken,
+    pub(crate) base: u64,
 }
 
 /// An area, and its counters.
@@ -51,7 +51,7 @@ struct Part<C: Config> {
 
 impl<C: Config> Block<C> {
     /// Makes a sleeping block; `None` if there is no memory for its records.
-    pub(in crate::bounce) fn try_new(shape: Shape, areas: usize, store: &Store) -> Option<Self> {
+    pub(crate) fn try_new(shape: Shape, areas: usize, store: &Store) -> Option<Self> {
         // Several areas have a power of two of slots each. A single area has all slots.
         let area_shift = match areas {
             1 => usize::BITS - 1,
@@ -77,7 +77,7 @@ impl<C: Config> Block<C> {
     }
 
     /// Bytes that such a block takes from a store, itself included.
-    pub(in crate::bounce) fn footprint(shape: Shape, areas: usize) -> usize {
+    pub(crate) fn footprint(shape: Shape, areas: usize) -> usize {
         Row::<Self>::footprint(1)
             + Row::<Padded<Part<C>>>::footprint(areas)
             + areas * C::Area::footprint(shape)
@@ -86,33 +86,33 @@ impl<C: Config> Block<C> {
 
     /// The device address of slot 0; `None` while the block sleeps.
     #[inline]
-    pub(in crate::bounce) fn base(&self) -> Option<u64> {
+    pub(crate) fn base(&self) -> Option<u64> {
         // Acquire: pairs with `block-wake`; a CPU that sees the address sees the memory, too.
         let base = self.base.load(Ordering::Acquire);
         (base != DORMANT).then_some(base)
     }
 
     #[inline]
-    pub(in crate::bounce) fn areas(&self) -> usize {
+    pub(crate) fn areas(&self) -> usize {
         self.parts.len()
     }
 
     #[inline]
-    pub(in crate::bounce) fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         self.slots
     }
 
-    pub(in crate::bounce) fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> Shape {
         self.shape
     }
 
     #[inline]
-    pub(in crate::bounce) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.slots as u64 * SLOT
     }
 
     /// The number of free slots; 0 while the block sleeps.
-    pub(in crate::bounce) fn free(&self) -> usize {
+    pub(crate) fn free(&self) -> usize {
         self.parts.iter().map(|part| part.0.area.free()).sum()
     }
 
@@ -135,13 +135,7 @@ impl<C: Config> Block<C> {
     /// The CPU's turn in that area determines the segment at which the search begins. It is the
     /// number of the CPU divided by the number of areas, plus `step`: an area's own CPU has turn 0.
     #[inline(always)]
-    pub(in crate::bounce) fn take(
-        &self,
-        here: usize,
-        step: usize,
-        need: &Need,
-        pass: Pass,
-    ) -> Answer {
+    pub(crate) fn take(&self, here: usize, step: usize, need: &Need, pass: Pass) -> Answer {
         let none = |taken| Answer { taken, base: 0 };
         let Some(base) = self.base() else {
             return none(Taken::none());
@@ -171,7 +165,7 @@ impl<C: Config> Block<C> {
     }
 
     /// True if a run could be taken in some area now.
-    pub(in crate::bounce) fn fits(&self, need: &Need) -> bool {
+    pub(crate) fn fits(&self, need: &Need) -> bool {
         let Some(base) = self.base().filter(|base| need.reaches(*base, self.bytes())) else {
             return false;
         };
@@ -181,7 +175,7 @@ impl<C: Config> Block<C> {
     }
 
     /// True if a run could be taken if every slot were free.
-    pub(in crate::bounce) fn could_fit(&self, need: &Need) -> bool {
+    pub(crate) fn could_fit(&self, need: &Need) -> bool {
         let Some(base) = self.base().filter(|base| need.reaches(*base, self.bytes())) else {
             return false;
         };
@@ -190,27 +184,27 @@ impl<C: Config> Block<C> {
         firsts.any(|slot| need.place(all, base + slot as u64 * SLOT).is_some())
     }
 
-    pub(in crate::bounce) fn settle(&self) {
+    pub(crate) fn settle(&self) {
         self.parts.iter().for_each(|part| part.0.area.settle());
     }
 
     /// Takes exactly these slots, if all of them are free, for a pool that is restored.
     #[cfg(feature = "alloc")]
-    pub(in crate::bounce) fn take_at(&self, slot: usize, len: u32) -> bool {
+    pub(crate) fn take_at(&self, slot: usize, len: u32) -> bool {
         let part = &self.parts[self.area_of(slot)].0;
         part.area.take_at(slot & self.area_mask, len)
     }
 
     /// Frees a run.
     #[inline]
-    pub(in crate::bounce) fn give(&self, slot: usize, len: u32) {
+    pub(crate) fn give(&self, slot: usize, len: u32) {
         let part = &self.parts[self.area_of(slot)].0;
         part.area.give(slot & self.area_mask, len, &part.counters);
     }
 
     /// Gives the sleeping block memory, and frees its slots. The memory is shared, zeroed and of
     /// the block's size.
-    pub(in crate::bounce) fn wake(&self, backing: &Backing) {
+    pub(crate) fn wake(&self, backing: &Backing) {
         debug_assert!(self.base().is_none() && backing.len as u64 == self.bytes());
         // Relaxed: published by the store below.
         self.memory.store(backing.start.as_ptr(), Ordering::Relaxed);
@@ -240,7 +234,7 @@ impl<C: Config> Block<C> {
     }
 
     /// The memory; `None` while the block sleeps.
-    pub(in crate::bounce) fn backing(&self) -> Option<Backing> {
+    pub(crate) fn backing(&self) -> Option<Backing> {
         let device = Iova::new(self.base()?);
         // Relaxed: a caller that has a slot, or tends the pool, has seen `block-wake`.
         let start = NonNull::new(self.memory.load(Ordering::Relaxed))?;
@@ -250,7 +244,7 @@ impl<C: Config> Block<C> {
 
     /// The slot at a device address, and the device address of slot 0.
     #[inline]
-    pub(in crate::bounce) fn slot_at(&self, at: u64) -> Option<(usize, u64)> {
+    pub(crate) fn slot_at(&self, at: u64) -> Option<(usize, u64)> {
         let base = self.base()?;
         let slot = at.checked_sub(base)? >> SLOT_SHIFT;
         (slot < self.slots as u64).then_some((slot as usize, base))
@@ -262,7 +256,7 @@ impl<C: Config> Block<C> {
     /// For the lifetime, which the caller chooses, the run is taken, and nobody else uses its
     /// memory but devices and hosts.
     #[inline]
-    pub(in crate::bounce) unsafe fn run<'a>(&self, slot: usize, len: u32) -> Run<'a> {
+    pub(crate) unsafe fn run<'a>(&self, slot: usize, len: u32) -> Run<'a> {
         // Relaxed: the caller has the run, and took it after `block-wake`.
         let memory = self.memory.load(Ordering::Relaxed);
         debug_assert!(slot + len as usize <= self.slots());
@@ -280,10 +274,10 @@ impl<C: Config> Block<C> {
 
 /// A slot of the block is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::bounce) struct Busy;
+pub(crate) struct Busy;
 
 /// Slots of a segment under a configuration.
 #[inline]
-pub(in crate::bounce) const fn segment<C: Config>() -> usize {
+pub(crate) const fn segment<C: Config>() -> usize {
     <C::Area as Area>::SEGMENT
 }

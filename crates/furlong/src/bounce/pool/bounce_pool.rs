@@ -65,27 +65,27 @@ use crate::sync::{Lock, OneCpu, Padded, TryLock, serial};
 /// # Source
 /// Linux 6.12 `kernel/dma/swiotlb.c`.
 pub struct Pool<M: Memory, C: Config = Standard> {
-    pub(in crate::bounce) blocks: Table<Block<C>>,
+    pub(crate) blocks: Table<Block<C>>,
     /// Taken out only when the pool ends.
-    pub(in crate::bounce) memory: Option<M>,
+    pub(crate) memory: Option<M>,
     /// Storage of the pool's tables.
-    pub(in crate::bounce) store: Store,
-    pub(in crate::bounce) cpu: C::Cpu,
-    pub(in crate::bounce) plan: Plan,
+    pub(crate) store: Store,
+    pub(crate) cpu: C::Cpu,
+    pub(crate) plan: Plan,
     tag: u32,
     /// The number of transient blocks.
-    pub(in crate::bounce) transient_count: AtomicUsize,
+    pub(crate) transient_count: AtomicUsize,
     /// The number of waiting maps, in cache lines that are written only when one comes or goes.
-    pub(in crate::bounce) waiting: Padded<AtomicUsize>,
-    pub(in crate::bounce) queue: Padded<Lock<C::Lock, Queue>>,
-    pub(in crate::bounce) transients: Padded<Lock<C::Lock, Transients>>,
-    pub(in crate::bounce) growth: TryLock<()>,
+    pub(crate) waiting: Padded<AtomicUsize>,
+    pub(crate) queue: Padded<Lock<C::Lock, Queue>>,
+    pub(crate) transients: Padded<Lock<C::Lock, Transients>>,
+    pub(crate) growth: TryLock<()>,
     /// Nonzero if a map has found no room since the pool was tended.
-    pub(in crate::bounce) wants_growth: AtomicUsize,
+    pub(crate) wants_growth: AtomicUsize,
     /// Slots whose memory could not be made private again.
     pub(super) leaked: AtomicUsize,
     /// Counters of the slow path.
-    pub(in crate::bounce) counters: C::Counters,
+    pub(crate) counters: C::Counters,
 }
 
 impl<M: Memory> Pool<M> {
@@ -191,7 +191,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Makes a pool without a block.
-    pub(in crate::bounce) fn empty(
+    pub(crate) fn empty(
         store: Store,
         memory: M,
         cpu: C::Cpu,
@@ -237,7 +237,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     #[inline]
-    pub(in crate::bounce) fn admits(&self, device: &Device) -> bool {
+    pub(crate) fn admits(&self, device: &Device) -> bool {
         match self.plan.access {
             Access::Everyone => device.pool().is_none(),
             Access::Restricted => device.pool() == Some(self.tag),
@@ -362,7 +362,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// The blocks that have memory.
-    pub(in crate::bounce) fn awake(&self) -> impl Iterator<Item = &Block<C>> {
+    pub(crate) fn awake(&self) -> impl Iterator<Item = &Block<C>> {
         let blocks = self.blocks.iter().map(|(_, block)| block);
         blocks.filter(|block| block.base().is_some())
     }

@@ -137,7 +137,7 @@ impl Kind {
 
 impl<C: Config> Block<C> {
     /// The mapping as a leak, if it is unclaimed.
-    pub(in crate::bounce) fn leak(&self, slot: usize, entry: &Entry) -> Option<Leak> {
+    pub(crate) fn leak(&self, slot: usize, entry: &Entry) -> Option<Leak> {
         let at = self.base()? + ((slot as u64) << SLOT_SHIFT) + u64::from(entry.offset);
         entry.kind.is_unclaimed().then_some(Leak {
             device: entry.device,

@@ -10,14 +10,14 @@ use crate::bounce::{
 use crate::sync::atomic::Ordering;
 
 /// Memory that a pool has just obtained. Its drop gives it back.
-pub(in crate::bounce) struct Obtained<'a, M: Memory, C: Config> {
+pub(crate) struct Obtained<'a, M: Memory, C: Config> {
     pool: &'a Pool<M, C>,
     /// Taken out once.
     backing: Option<Backing>,
 }
 
 impl<M: Memory, C: Config> Obtained<'_, M, C> {
-    pub(in crate::bounce) fn keep(mut self) -> Backing {
+    pub(crate) fn keep(mut self) -> Backing {
         self.backing.take().expect("it is taken out once")
     }
 }
@@ -50,7 +50,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Obtains a further block below `reach`, with room for a run of `slots`. Returns its slots.
-    pub(in crate::bounce) fn grow_for(
+    pub(crate) fn grow_for(
         &self,
         reach: Iova,
         slots: u32,
@@ -65,7 +65,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// True if growth could add a block with room for a run of `slots`.
-    pub(in crate::bounce) fn could_grow_for(&self, slots: u32) -> bool {
+    pub(crate) fn could_grow_for(&self, slots: u32) -> bool {
         let size = self.plan.block_slots;
         let may = self.plan.growth != Growth::Never && self.blocks() < self.plan.blocks;
         may && slots as usize <= size / self.plan.areas_of(size, segment::<C>())
@@ -229,10 +229,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Obtains memory, shared and zeroed.
-    pub(in crate::bounce) fn obtain(
-        &self,
-        wanted: &Wanted,
-    ) -> Result<Obtained<'_, M, C>, GrowError> {
+    pub(crate) fn obtain(&self, wanted: &Wanted) -> Result<Obtained<'_, M, C>, GrowError> {
         let backing = self.memory().obtain(wanted).ok_or(GrowError::NoMemory)?;
         let fits = self.is_placed(&backing, wanted.len) && self.is_apart(&backing, wanted.reach);
         if !fits {
@@ -257,7 +254,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Shares memory, or makes it private. If that panics, it is unknown whether the host can see
     /// the memory. The memory is then leaked on purpose, and counted.
-    pub(in crate::bounce) fn risked(
+    pub(crate) fn risked(
         &self,
         backing: Backing,
         convert: impl FnOnce(&Backing) -> Result<(), NotConverted>,
@@ -284,7 +281,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         extent.last() <= reach && !blocks.any(|other| overlaps(&other)) && !transients.any(overlaps)
     }
 
-    pub(in crate::bounce) fn count_leaked(&self, slots: usize) {
+    pub(crate) fn count_leaked(&self, slots: usize) {
         // Relaxed: a number that orders nothing.
         self.leaked.fetch_add(slots, Ordering::Relaxed);
     }

@@ -152,11 +152,7 @@ messages! {
 }
 
 /// The shape of each of `areas` areas with `slots` slots in total.
-pub(in crate::bounce) fn shape(
-    slots: usize,
-    areas: usize,
-    segment: usize,
-) -> Result<Shape, PlanError> {
+pub(crate) fn shape(slots: usize, areas: usize, segment: usize) -> Result<Shape, PlanError> {
     if slots == 0 || areas == 0 {
         return Err(PlanError::Empty);
     }

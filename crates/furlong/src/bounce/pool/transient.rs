@@ -6,19 +6,19 @@ use crate::bounce::{Backing, Entry, Row, SLOT, Store};
 
 /// A block for one mapping.
 #[derive(Debug)]
-pub(in crate::bounce) struct Transient {
-    pub(in crate::bounce) backing: Backing,
+pub(crate) struct Transient {
+    pub(crate) backing: Backing,
     /// Slots before the run.
-    pub(in crate::bounce) before: usize,
-    pub(in crate::bounce) generation: u32,
-    pub(in crate::bounce) entry: Entry,
+    pub(crate) before: usize,
+    pub(crate) generation: u32,
+    pub(crate) entry: Entry,
     /// True once a caller has ended the mapping by its address.
-    pub(in crate::bounce) ended: bool,
+    pub(crate) ended: bool,
 }
 
 impl Transient {
     /// The device address of the data.
-    pub(in crate::bounce) fn start(&self) -> Iova {
+    pub(crate) fn start(&self) -> Iova {
         let before = self.before as u64 * SLOT + u64::from(self.entry.offset);
         Iova::new(self.backing.device.raw() + before)
     }
@@ -26,7 +26,7 @@ impl Transient {
 
 /// All transient blocks. It allocates only when it is made.
 #[derive(Debug)]
-pub(in crate::bounce) struct Transients {
+pub(crate) struct Transients {
     places: Row<Option<Transient>>,
     generation: u32,
     /// The number of blocks removed so far.
@@ -35,7 +35,7 @@ pub(in crate::bounce) struct Transients {
 
 impl Transients {
     /// Makes a table for up to `limit` blocks; `None` if out of memory.
-    pub(in crate::bounce) fn try_new(limit: usize, store: &Store) -> Option<Self> {
+    pub(crate) fn try_new(limit: usize, store: &Store) -> Option<Self> {
         Some(Self {
             places: store.try_row(limit, |_| Some(None))?,
             generation: 0,
@@ -44,20 +44,17 @@ impl Transients {
     }
 
     /// Bytes that it takes from a store.
-    pub(in crate::bounce) const fn footprint(limit: usize) -> usize {
+    pub(crate) const fn footprint(limit: usize) -> usize {
         Row::<Option<Transient>>::footprint(limit)
     }
 
     /// True if there is a place for one more.
-    pub(in crate::bounce) fn has_place(&self) -> bool {
+    pub(crate) fn has_place(&self) -> bool {
         self.places.iter().any(Option::is_none)
     }
 
     /// Adds a block. Returns its number and generation, or the block if there is no place.
-    pub(in crate::bounce) fn put(
-        &mut self,
-        transient: Transient,
-    ) -> Result<(usize, u32), Transient> {
+    pub(crate) fn put(&mut self, transient: Transient) -> Result<(usize, u32), Transient> {
         let Some(at) = self.places.iter().position(Option::is_none) else {
             return Err(transient);
         };
@@ -69,23 +66,23 @@ impl Transients {
         Ok((at, self.generation))
     }
 
-    pub(in crate::bounce) fn get(&self, at: usize) -> Option<&Transient> {
+    pub(crate) fn get(&self, at: usize) -> Option<&Transient> {
         self.places.get(at)?.as_ref()
     }
 
-    pub(in crate::bounce) fn get_mut(&mut self, at: usize) -> Option<&mut Transient> {
+    pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut Transient> {
         self.places.as_mut().get_mut(at)?.as_mut()
     }
 
     /// Marks a block of this generation as ended. Returns false if it is gone or was marked before.
-    pub(in crate::bounce) fn end(&mut self, at: usize, generation: u32) -> bool {
+    pub(crate) fn end(&mut self, at: usize, generation: u32) -> bool {
         let place = self.places.as_mut().get_mut(at).and_then(Option::as_mut);
         let same = place.filter(|one| one.generation == generation && !one.ended);
         same.map(|one| one.ended = true).is_some()
     }
 
     /// Removes a block if it still has this generation.
-    pub(in crate::bounce) fn take(&mut self, at: usize, generation: u32) -> Option<Transient> {
+    pub(crate) fn take(&mut self, at: usize, generation: u32) -> Option<Transient> {
         let place = self.places.as_mut().get_mut(at)?;
         let same = place.as_ref()?.generation == generation;
         if !same {
@@ -97,12 +94,12 @@ impl Transients {
 
     /// The number of blocks removed so far. If it has changed since the caller's last look, a place
     /// may be free now.
-    pub(in crate::bounce) fn gone(&self) -> u32 {
+    pub(crate) fn gone(&self) -> u32 {
         self.gone
     }
 
     /// The block whose memory has this device address.
-    pub(in crate::bounce) fn at(&self, at: Iova) -> Option<(usize, &Transient)> {
+    pub(crate) fn at(&self, at: Iova) -> Option<(usize, &Transient)> {
         let holds = |transient: &&Transient| {
             let extent = transient.backing.extent();
             extent.is_some_and(|extent| extent.contains(at))
@@ -111,7 +108,7 @@ impl Transients {
         all.find(|(_, transient)| holds(transient))
     }
 
-    pub(in crate::bounce) fn iter(&self) -> impl Iterator<Item = (usize, &Transient)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Transient)> {
         let places = self.places.iter().enumerate();
         places.filter_map(|(at, place)| Some((at, place.as_ref()?)))
     }

@@ -17,7 +17,7 @@ pub enum Level {
 /// A queue of tokens over an array. Tokens are numbered in the order of their pushes, so
 /// one number identifies all tokens queued at some time, however many are pushed later.
 #[derive(Clone, Debug)]
-pub(in crate::iova) struct Ring {
+pub(crate) struct Ring {
     slots: Box<[Parked]>,
     /// Index of the oldest token.
     first: usize,
@@ -28,7 +28,7 @@ pub(in crate::iova) struct Ring {
 }
 
 impl Ring {
-    pub(in crate::iova) fn new(slots: Box<[Parked]>, high_water: usize) -> Self {
+    pub(crate) fn new(slots: Box<[Parked]>, high_water: usize) -> Self {
         Self {
             slots,
             first: 0,
@@ -38,19 +38,19 @@ impl Ring {
         }
     }
 
-    pub(in crate::iova) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// The number of the next token; all queued ones have lower numbers.
-    pub(in crate::iova) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.taken + self.len as u64
     }
 
     /// # Errors
     /// The token is returned if the queue is full.
     #[inline]
-    pub(in crate::iova) fn push(&mut self, token: Token) -> Result<Level, Token> {
+    pub(crate) fn push(&mut self, token: Token) -> Result<Level, Token> {
         if self.len == self.slots.len() {
             return Err(token);
         }
@@ -66,7 +66,7 @@ impl Ring {
 
     /// Removes the oldest token, if its number is below `end`.
     #[inline]
-    pub(in crate::iova) fn take_below(&mut self, end: u64) -> Option<Token> {
+    pub(crate) fn take_below(&mut self, end: u64) -> Option<Token> {
         if self.len == 0 || self.taken >= end {
             return None;
         }
@@ -78,7 +78,7 @@ impl Ring {
     }
 
     /// The contents of the queued tokens, oldest first.
-    pub(in crate::iova) fn parked(&self) -> impl Iterator<Item = &Parked> {
+    pub(crate) fn parked(&self) -> impl Iterator<Item = &Parked> {
         (0..self.len).map(|n| &self.slots[self.wrapped(self.first + n)])
     }
 

@@ -3,35 +3,35 @@
 use crate::sync::serial;
 
 /// Low bits of a tag, below the owner's number: a size class, or none.
-pub(in crate::iova) const CLASS_BITS: u32 = 3;
+pub(crate) const CLASS_BITS: u32 = 3;
 
 /// Owner of a grant or a token, and its size class. With it a space and a domain refuse foreign
 /// values without reading the tree. A domain shares the number of its space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::iova) struct Tag(pub(in crate::iova) u32);
+pub(crate) struct Tag(pub(crate) u32);
 
 impl Tag {
     /// No owner.
     #[cfg(feature = "alloc")]
-    pub(in crate::iova) const NONE: Self = Self(0);
+    pub(crate) const NONE: Self = Self(0);
     /// Value of the class bits in tags made by a space itself.
-    pub(in crate::iova) const OF_SPACE: u32 = (1 << CLASS_BITS) - 1;
+    pub(crate) const OF_SPACE: u32 = (1 << CLASS_BITS) - 1;
 
     /// A new tag for a space, with a unique number; numbers repeat after half a billion.
-    pub(in crate::iova) fn fresh() -> Self {
+    pub(crate) fn fresh() -> Self {
         const OWNERS: u32 = u32::MAX >> CLASS_BITS;
         Self((serial() % OWNERS + 1) << CLASS_BITS | Self::OF_SPACE)
     }
 
     /// The same owner's tag for its domain: no class.
     #[cfg(feature = "alloc")]
-    pub(in crate::iova) const fn of_domain(self) -> Self {
+    pub(crate) const fn of_domain(self) -> Self {
         Self(self.0 & !Self::OF_SPACE)
     }
 
     /// True if both have the same owner.
     #[inline(always)]
-    pub(in crate::iova) fn is_with(self, other: Self) -> bool {
+    pub(crate) fn is_with(self, other: Self) -> bool {
         (self.0 ^ other.0) >> CLASS_BITS == 0
     }
 }

@@ -34,18 +34,18 @@ pub struct Token(Parked);
 
 /// The contents of a token; the slot of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::iova) struct Parked {
-    pub(in crate::iova) at: NodeId,
-    pub(in crate::iova) tag: Tag,
-    pub(in crate::iova) start: Iova,
+pub(crate) struct Parked {
+    pub(crate) at: NodeId,
+    pub(crate) tag: Tag,
+    pub(crate) start: Iova,
     /// At least `start`.
-    pub(in crate::iova) last: Iova,
+    pub(crate) last: Iova,
 }
 
 impl Token {
     /// A token for the grant's extent, which now belongs to `tag`.
     #[inline]
-    pub(in crate::iova) fn of(grant: &Grant, tag: Tag) -> Self {
+    pub(crate) fn of(grant: &Grant, tag: Tag) -> Self {
         Self(Parked {
             at: grant.at,
             tag,
@@ -55,17 +55,17 @@ impl Token {
     }
 
     #[inline]
-    pub(in crate::iova) fn from_parked(parked: Parked) -> Self {
+    pub(crate) fn from_parked(parked: Parked) -> Self {
         Self(parked)
     }
 
     #[inline]
-    pub(in crate::iova) fn parked(&self) -> &Parked {
+    pub(crate) fn parked(&self) -> &Parked {
         &self.0
     }
 
     #[inline]
-    pub(in crate::iova) fn into_parked(self) -> Parked {
+    pub(crate) fn into_parked(self) -> Parked {
         self.0
     }
 
@@ -78,7 +78,7 @@ impl Token {
 
 impl Parked {
     /// The content of an unused slot.
-    pub(in crate::iova) const EMPTY: Self = {
+    pub(crate) const EMPTY: Self = {
         let Some(at) = NodeId::from_index(0) else {
             panic!("an arena can have a first node")
         };
@@ -91,13 +91,13 @@ impl Parked {
     };
 
     #[inline]
-    pub(in crate::iova) fn extent(&self) -> Extent<Iova> {
+    pub(crate) fn extent(&self) -> Extent<Iova> {
         Extent::from_last(self.start, self.last).expect("it was an extent")
     }
 
     /// Rebuilds the grant, for the owner in its tag.
     #[inline]
-    pub(in crate::iova) fn into_grant(self) -> Grant {
+    pub(crate) fn into_grant(self) -> Grant {
         let extent = self.extent();
         Grant {
             at: self.at,
@@ -116,11 +116,11 @@ impl Parked {
 #[must_use = "flush the device's TLB, then redeem it"]
 pub struct Sealed {
     /// Tag of the domain.
-    pub(in crate::iova) tag: Tag,
+    pub(crate) tag: Tag,
     /// Index of the domain's CPU.
-    pub(in crate::iova) cpu: usize,
+    pub(crate) cpu: usize,
     /// Total number of tokens pushed before the seal.
-    pub(in crate::iova) end: u64,
+    pub(crate) end: u64,
 }
 
 /// The token belongs to another domain. The token is returned; nothing has changed.

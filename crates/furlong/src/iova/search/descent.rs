@@ -12,9 +12,9 @@ use crate::rbtree::{Counters, NodeId, Nodes, Side};
 /// A gap and the insertion point of a node in it: the outermost place on a side of a subtree;
 /// `None` in an empty tree.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::iova) struct Found {
-    pub(in crate::iova) gap: Gap,
-    pub(in crate::iova) edge: Option<(NodeId, Side)>,
+pub(crate) struct Found {
+    pub(crate) gap: Gap,
+    pub(crate) edge: Option<(NodeId, Side)>,
 }
 
 /// A node at which the first descent turned to the near side, and two flags for gaps behind that
@@ -53,7 +53,7 @@ impl Turn {
 
 /// A space seen from one of its sides, the near one.
 pub(super) struct View<'a, C: Config, S: Storage<C>> {
-    pub(in crate::iova) space: &'a Space<C, S>,
+    pub(crate) space: &'a Space<C, S>,
     pub(super) near: Side,
 }
 
@@ -140,7 +140,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
     ///
     /// # Cost
     /// At most two paths from the root to a leaf, and one node.
-    pub(in crate::iova) fn first(&self, from: u64, need: &Need, reach: u64) -> Option<Found> {
+    pub(crate) fn first(&self, from: u64, need: &Need, reach: u64) -> Option<Found> {
         let least_last = from.checked_add(reach)?;
         let is_enough = |found: &Found| self.is_enough(found, least_last, need);
         let Some(mut at) = self.space.tree.root() else {
@@ -273,12 +273,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
     ///
     /// # Cost
     /// O(log n); O(n) for all gaps of a space one after the other.
-    pub(in crate::iova) fn next(
-        &self,
-        found: &Found,
-        need: &Need,
-        steps: &mut u64,
-    ) -> Option<Found> {
+    pub(crate) fn next(&self, found: &Found, need: &Need, steps: &mut u64) -> Option<Found> {
         let (mut at, side) = found.edge?;
         let mut is_passed = side != self.near;
         if !is_passed && Side::BOTH.iter().any(|side| self.may_hold(at, *side, need)) {

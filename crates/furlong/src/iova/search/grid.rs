@@ -4,7 +4,7 @@
 /// boundary. They repeat with a period. So finding the next one, counting those up to a granule and
 /// selecting the k-th take a few instructions each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::iova) struct Grid {
+pub(crate) struct Grid {
     /// Alignment less 1.
     align_mask: u64,
     /// Period less 1; all ones if there is no boundary.
@@ -16,7 +16,7 @@ pub(in crate::iova) struct Grid {
 impl Grid {
     /// Builds the grid for `len` granules; alignment and boundary are powers of two. `None` if
     /// every place crosses the boundary.
-    pub(in crate::iova) fn new(len: u64, align: u64, boundary: Option<u64>) -> Option<Self> {
+    pub(crate) fn new(len: u64, align: u64, boundary: Option<u64>) -> Option<Self> {
         debug_assert!(len > 0 && align.is_power_of_two());
         let align_mask = align - 1;
         // A single granule cannot cross a boundary. Neither can data that starts at a multiple of
@@ -35,7 +35,7 @@ impl Grid {
 
     /// Extra granules, beyond the request's length, with which a gap always contains a start.
     #[inline(always)]
-    pub(in crate::iova) fn slack(&self) -> u64 {
+    pub(crate) fn slack(&self) -> u64 {
         // The longest distance between two neighbouring starts, less one.
         let over_the_edge = self.period_mask.wrapping_sub(self.last_in_period);
         if self.period_mask == u64::MAX {
@@ -47,7 +47,7 @@ impl Grid {
 
     /// The first start at `from` or above.
     #[inline(always)]
-    pub(in crate::iova) fn first_from(&self, from: u64) -> Option<u64> {
+    pub(crate) fn first_from(&self, from: u64) -> Option<u64> {
         let period = from & !self.period_mask;
         let up = (from & self.period_mask).checked_add(self.align_mask)? & !self.align_mask;
         if up <= self.last_in_period {
@@ -59,7 +59,7 @@ impl Grid {
 
     /// The last start at `to` or below.
     #[inline(always)]
-    pub(in crate::iova) fn last_to(&self, to: u64) -> u64 {
+    pub(crate) fn last_to(&self, to: u64) -> u64 {
         let down = to & self.period_mask & !self.align_mask;
         (to & !self.period_mask) + down.min(self.last_in_period)
     }

@@ -37,10 +37,10 @@ pub const PATIENCE: u64 = 64;
 /// A place for a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
-    pub(in crate::iova) start: u64,
+    pub(crate) start: u64,
     /// Range of starts in the same gap and zone, on the grid or not.
     pub(super) starts: Zone,
-    pub(in crate::iova) found: Found,
+    pub(crate) found: Found,
 }
 
 /// The input of a policy: a space and a query.
@@ -65,7 +65,7 @@ mod sealed {
             S: super::Storage<C>;
     }
 }
-pub(in crate::iova) use sealed::Choose;
+pub(crate) use sealed::Choose;
 
 /// Chooses one of the places that suit a request: [`Lowest`], [`Highest`], [`Near`], [`Best`] or
 /// [`Random`](crate::iova::Random).
@@ -188,7 +188,7 @@ impl Choose for Best {
 
 impl<'a, C: Config, S: Storage<C>> SearchSpace<'a, C, S> {
     #[inline(always)]
-    pub(in crate::iova) fn new(space: &'a Space<C, S>, query: &'a Query) -> Self {
+    pub(crate) fn new(space: &'a Space<C, S>, query: &'a Query) -> Self {
         Self {
             space,
             query,
@@ -198,18 +198,18 @@ impl<'a, C: Config, S: Storage<C>> SearchSpace<'a, C, S> {
     }
 
     #[inline(always)]
-    pub(in crate::iova) fn space(&self) -> &'a Space<C, S> {
+    pub(crate) fn space(&self) -> &'a Space<C, S> {
         self.space
     }
 
     #[inline(always)]
-    pub(in crate::iova) fn query(&self) -> &'a Query {
+    pub(crate) fn query(&self) -> &'a Query {
         self.query
     }
 
     /// True if some possible places were not inspected.
     #[inline(always)]
-    pub(in crate::iova) fn gave_up(&self) -> bool {
+    pub(crate) fn gave_up(&self) -> bool {
         self.gave_up.get()
     }
 

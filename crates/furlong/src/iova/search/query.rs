@@ -7,22 +7,22 @@ use crate::iova::{Request, ReserveError, Split};
 
 /// First and last granule at which a grant may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::iova) struct Zone {
-    pub(in crate::iova) low: u64,
-    pub(in crate::iova) high: u64,
+pub(crate) struct Zone {
+    pub(crate) low: u64,
+    pub(crate) high: u64,
 }
 
 /// A free range between two neighbours, or between a node and an end of the space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::iova) struct Gap {
-    pub(in crate::iova) first: u64,
-    pub(in crate::iova) last: u64,
+pub(crate) struct Gap {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
 }
 
 impl Gap {
     /// Number of its granules; 2^64 is reported as 2^64 - 1.
     #[inline(always)]
-    pub(in crate::iova) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         (self.last - self.first).saturating_add(1)
     }
 }
@@ -85,15 +85,15 @@ impl Need {
 
 /// A request in granules. Every suitable place starts in one of the zones and on the grid.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::iova) struct Query {
-    pub(in crate::iova) need: Need,
-    pub(in crate::iova) before: u64,
-    pub(in crate::iova) grid: Grid,
-    pub(in crate::iova) zones: [Option<Zone>; 2],
+pub(crate) struct Query {
+    pub(crate) need: Need,
+    pub(crate) before: u64,
+    pub(crate) grid: Grid,
+    pub(crate) zones: [Option<Zone>; 2],
 }
 
 /// `extent` in granules, if it consists of whole ones.
-pub(in crate::iova) fn whole(extent: Extent<Iova>, shift: u32) -> Option<Gap> {
+pub(crate) fn whole(extent: Extent<Iova>, shift: u32) -> Option<Gap> {
     let mask = (1 << shift) - 1;
     let (start, last) = (extent.start().raw(), extent.last().raw());
     (start & mask == 0 && last & mask == mask).then_some(Gap {
@@ -104,7 +104,7 @@ pub(in crate::iova) fn whole(extent: Extent<Iova>, shift: u32) -> Option<Gap> {
 
 /// Granules of `1 << shift` bytes that `size` bytes take, `offset` bytes into the first one.
 #[inline(always)]
-pub(in crate::iova) fn granules(offset: u64, size: u64, shift: u32) -> Option<u64> {
+pub(crate) fn granules(offset: u64, size: u64, shift: u32) -> Option<u64> {
     Some((offset.checked_add(size - 1)? >> shift) + 1)
 }
 
@@ -133,7 +133,7 @@ fn validate(request: &Request, granule: u64) -> Result<(), ReserveError> {
 impl Query {
     /// The request at its full size; `CrossesBoundary` if it crosses its boundary everywhere.
     #[inline(always)]
-    pub(in crate::iova) fn new(request: &Request, shift: u32) -> Result<Self, ReserveError> {
+    pub(crate) fn new(request: &Request, shift: u32) -> Result<Self, ReserveError> {
         validate(request, 1 << shift)?;
         let Some(boundary) = request.boundary else {
             return Self::build(request, shift, None);
@@ -153,7 +153,7 @@ impl Query {
     }
 
     /// The same without the boundary: for a grant that will be cut at it.
-    pub(in crate::iova) fn unbounded(request: &Request, shift: u32) -> Result<Self, ReserveError> {
+    pub(crate) fn unbounded(request: &Request, shift: u32) -> Result<Self, ReserveError> {
         validate(request, 1 << shift)?;
         Self::build(request, shift, None)
     }
@@ -203,7 +203,7 @@ impl Query {
 
     /// Granules of the grant.
     #[inline(always)]
-    pub(in crate::iova) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.need.len
     }
 
@@ -246,7 +246,7 @@ fn zones(request: &Request, shift: u32) -> [Option<Zone>; 2] {
 
 /// The data of `request` in a grant at granule `start`: all of its bytes, or those up to the
 /// boundary.
-pub(in crate::iova) fn data(request: &Request, start: u64, shift: u32) -> Option<Extent<Iova>> {
+pub(crate) fn data(request: &Request, start: u64, shift: u32) -> Option<Extent<Iova>> {
     let first = Iova::new((start << shift) + request.offset);
     let room = request
         .boundary

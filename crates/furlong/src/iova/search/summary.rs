@@ -120,7 +120,7 @@ impl Measure for u64 {
 }
 
 /// The greatest length that the default measure can represent exactly.
-pub(in crate::iova) const LONGEST: u64 = u64::MAX >> 1;
+pub(crate) const LONGEST: u64 = u64::MAX >> 1;
 
 /// Orders extents by their last address. Each subtree's summary holds its first address, its last
 /// address and the measure of the gaps between neighbours in it.

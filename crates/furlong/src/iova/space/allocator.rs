@@ -16,7 +16,7 @@ use crate::rbtree::{Arena, NoMemory, Node, NodeId, RbTree};
 use {crate::rbtree::Chunks, alloc::vec::Vec};
 
 /// The tree of a space: reserved extents in granules.
-pub(in crate::iova) type Tree<C, S> = RbTree<Arena<Gaps<<C as Config>::Measure>, S>, C>;
+pub(crate) type Tree<C, S> = RbTree<Arena<Gaps<<C as Config>::Measure>, S>, C>;
 /// The node of a space, for arrays that the caller provides.
 pub type SpaceNode<C = Standard> = Node<Gaps<<C as Config>::Measure>>;
 /// A space whose nodes live in a `Vec`.
@@ -45,20 +45,20 @@ pub type ChunkSpace<C = Standard> = Space<C, Chunks<Gaps<<C as Config>::Measure>
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 pub struct Space<C: Config, S: Storage<C>> {
-    pub(in crate::iova) tree: Tree<C, S>,
+    pub(crate) tree: Tree<C, S>,
     /// First and last granule.
-    pub(in crate::iova) bounds: Gap,
+    pub(crate) bounds: Gap,
     /// First and last node.
-    pub(in crate::iova) ends: Option<[NodeId; 2]>,
+    pub(crate) ends: Option<[NodeId; 2]>,
     /// log2 of the bytes of a granule.
-    pub(in crate::iova) shift: u32,
+    pub(crate) shift: u32,
     /// Free nodes, not in the tree.
-    pub(in crate::iova) spare: Spare,
-    pub(in crate::iova) tag: Tag,
+    pub(crate) spare: Spare,
+    pub(crate) tag: Tag,
     /// True from the start to the end of a change; if it stays true, user code panicked in it.
-    pub(in crate::iova) is_interrupted: bool,
+    pub(crate) is_interrupted: bool,
     /// Remainder above the removed part, recorded while a cut is in progress.
-    pub(in crate::iova) rest: Option<(Gap, Kind)>,
+    pub(crate) rest: Option<(Gap, Kind)>,
 }
 
 impl<S: Storage<Standard>> Space<Standard, S> {
@@ -256,7 +256,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     }
 
     /// `extent` in granules, if it is valid and inside the space.
-    pub(in crate::iova) fn inside(&self, extent: Extent<Iova>) -> Result<Gap, ReserveAtError> {
+    pub(crate) fn inside(&self, extent: Extent<Iova>) -> Result<Gap, ReserveAtError> {
         let wanted = whole(extent, self.shift).ok_or(ReserveAtError::Ragged(extent))?;
         if wanted.first < self.bounds.first || self.bounds.last < wanted.last {
             return Err(ReserveAtError::Outside(self.extent()));
@@ -265,7 +265,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     }
 
     /// Links a node for `wanted`, which is free, before `next`.
-    pub(in crate::iova) fn link(
+    pub(crate) fn link(
         &mut self,
         wanted: Gap,
         next: Option<NodeId>,
@@ -278,7 +278,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     }
 
     /// Links a node, already taken from the free list, before `next`.
-    pub(in crate::iova) fn join(&mut self, at: NodeId, next: Option<NodeId>, kind: Kind) {
+    pub(crate) fn join(&mut self, at: NodeId, next: Option<NodeId>, kind: Kind) {
         self.is_interrupted = true;
         if kind != Kind::Granted {
             self.tree.set_mark(at, kind as u8);
@@ -362,7 +362,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
 
     /// Removes a node from the tree and keeps it for the next reservation.
     #[inline]
-    pub(in crate::iova) fn unlink(&mut self, at: NodeId) {
+    pub(crate) fn unlink(&mut self, at: NodeId) {
         self.recover();
         self.is_interrupted = true;
         self.leaves(at);
@@ -392,7 +392,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         }
     }
 
-    pub(in crate::iova) fn kind(&self, at: NodeId) -> Kind {
+    pub(crate) fn kind(&self, at: NodeId) -> Kind {
         Kind::from_mark(self.tree.mark(at))
     }
 
@@ -440,13 +440,13 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
 
     /// A node for `item`, not yet in the tree.
     #[inline]
-    pub(in crate::iova) fn take(&mut self, item: Reserved) -> Result<NodeId, NoMemory> {
+    pub(crate) fn take(&mut self, item: Reserved) -> Result<NodeId, NoMemory> {
         self.spare.take(&mut self.tree, item)
     }
 
     /// Converts granules to bytes.
     #[inline]
-    pub(in crate::iova) fn bytes(&self, reserved: Reserved) -> Extent<Iova> {
+    pub(crate) fn bytes(&self, reserved: Reserved) -> Extent<Iova> {
         let start = Iova::new(reserved.start << self.shift);
         let last = Iova::new((reserved.last << self.shift) | (self.granule() - 1));
         Extent::from_last(start, last).expect("a reserved extent is not empty")

@@ -39,7 +39,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     ///
     /// # Cost
     /// O(1); O(log n) if the largest gap has 2^63 - 1 granules or more.
-    pub(in crate::iova) fn largest(&self) -> u64 {
+    pub(crate) fn largest(&self) -> u64 {
         let Some(all) = self.tree.summary() else {
             return self.bounds.len();
         };

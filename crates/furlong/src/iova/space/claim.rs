@@ -69,10 +69,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
 
     /// The grant of exactly `extent`, which nobody holds: it is unclaimed, or fixed.
     #[cfg(feature = "alloc")]
-    pub(in crate::iova) fn take_over(
-        &mut self,
-        extent: Extent<Iova>,
-    ) -> Result<Grant, ReleaseError> {
+    pub(crate) fn take_over(&mut self, extent: Extent<Iova>) -> Result<Grant, ReleaseError> {
         let at = self.exactly(extent)?;
         if self.kind(at) == Kind::Granted {
             return Err(ReleaseError::Granted);

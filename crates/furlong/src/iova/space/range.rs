@@ -89,7 +89,7 @@ impl Error for NotReleased {}
 
 /// Walk over the free parts of a range. Parts already passed may be linked during the walk.
 #[derive(Clone, Copy)]
-pub(in crate::iova) struct Parts {
+pub(crate) struct Parts {
     /// Start of the rest of the range; `None` if nothing remains.
     next: Option<u64>,
     last: u64,
@@ -99,7 +99,7 @@ pub(in crate::iova) struct Parts {
 
 impl Parts {
     /// The next free part, and the node before which its node must be inserted.
-    pub(in crate::iova) fn step<C: Config, S: Storage<C>>(
+    pub(crate) fn step<C: Config, S: Storage<C>>(
         &mut self,
         tree: &Tree<C, S>,
     ) -> Option<(Gap, Option<NodeId>)> {
@@ -300,7 +300,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Panics
     /// If there are fewer free nodes than [`cuts`](Self::cuts).
     #[cfg(feature = "alloc")]
-    pub(in crate::iova) fn part_off(
+    pub(crate) fn part_off(
         &mut self,
         grant: Grant,
         part: Extent<Iova>,
@@ -326,7 +326,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
 
     /// Number of nodes that [`part_off`](Self::part_off) needs.
     #[cfg(feature = "alloc")]
-    pub(in crate::iova) fn cuts(&self, grant: &Grant, part: Extent<Iova>) -> usize {
+    pub(crate) fn cuts(&self, grant: &Grant, part: Extent<Iova>) -> usize {
         let Ok(wanted) = self.part_of(grant, part) else {
             return 0;
         };
@@ -373,7 +373,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// Cuts the extent of `at` in two before granule `first`, and returns the node of the upper
     /// piece. Both keep its kind.
     #[cfg(feature = "alloc")]
-    pub(in crate::iova) fn cut(&mut self, at: NodeId, first: u64) -> NodeId {
+    pub(crate) fn cut(&mut self, at: NodeId, first: u64) -> NodeId {
         self.divide(at, first - 1, first, self.kind(at))
     }
 
@@ -423,7 +423,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     }
 
     /// The free parts of a range in granules.
-    pub(in crate::iova) fn parts(&self, range: Gap) -> Parts {
+    pub(crate) fn parts(&self, range: Gap) -> Parts {
         Parts {
             next: Some(range.first),
             last: range.last,
@@ -438,7 +438,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         (first <= last).then_some(Gap { first, last })
     }
 
-    pub(in crate::iova) fn within(&self, range: Extent<Iova>) -> Result<Gap, RangeError> {
+    pub(crate) fn within(&self, range: Extent<Iova>) -> Result<Gap, RangeError> {
         self.inside(range).map_err(|error| match error {
             ReserveAtError::Ragged(range) => RangeError::Ragged(range),
             _ => RangeError::Outside(self.extent()),
@@ -446,7 +446,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     }
 
     /// The grant of an extent, all of which is data.
-    pub(in crate::iova) fn granted(&self, at: NodeId) -> Grant {
+    pub(crate) fn granted(&self, at: NodeId) -> Grant {
         let extent = self.bytes(*self.tree.item(at));
         Grant {
             at,

@@ -5,28 +5,28 @@ use crate::rbtree::{Arena, NoMemory, NodeId, RbTree};
 
 /// A free list of nodes, linked through the `start` fields of their items.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::iova) struct Spare {
+pub(crate) struct Spare {
     /// The index of the first free node; [`END`](Self::END) if there is none.
-    pub(in crate::iova) next: u64,
+    pub(crate) next: u64,
     /// Number of free nodes.
-    pub(in crate::iova) count: usize,
+    pub(crate) count: usize,
 }
 
 /// Defect of a free list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::iova) struct Flaw {
+pub(crate) struct Flaw {
     /// Number of free nodes on the list before it ends or goes wrong.
-    pub(in crate::iova) listed: usize,
+    pub(crate) listed: usize,
     /// The node on the list that is not free; `None` if the list's length is wrong.
-    pub(in crate::iova) at: Option<NodeId>,
+    pub(crate) at: Option<NodeId>,
 }
 
 /// The tree of a space.
-pub(in crate::iova) type Tree<C, S> = RbTree<Arena<Gaps<<C as Config>::Measure>, S>, C>;
+pub(crate) type Tree<C, S> = RbTree<Arena<Gaps<<C as Config>::Measure>, S>, C>;
 
 impl Spare {
     /// The end of a list.
-    pub(in crate::iova) const END: u64 = u64::MAX;
+    pub(crate) const END: u64 = u64::MAX;
     /// An empty list.
     const NONE: Self = Self {
         next: Self::END,
@@ -34,7 +34,7 @@ impl Spare {
     };
 
     /// Lists all unlinked nodes of a tree, lowest index first. Their items are dropped.
-    pub(in crate::iova) fn of<C: Config, S: Storage<C>>(tree: &mut Tree<C, S>) -> Self {
+    pub(crate) fn of<C: Config, S: Storage<C>>(tree: &mut Tree<C, S>) -> Self {
         let mut spare = Self::NONE;
         for at in tree.nodes().ids().rev() {
             if !tree.is_linked(at) {
@@ -46,7 +46,7 @@ impl Spare {
 
     /// A node for `item`, not in the tree: a free one, or else a new one.
     #[inline]
-    pub(in crate::iova) fn take<C: Config, S: Storage<C>>(
+    pub(crate) fn take<C: Config, S: Storage<C>>(
         &mut self,
         tree: &mut Tree<C, S>,
         item: Reserved,
@@ -63,7 +63,7 @@ impl Spare {
 
     /// Adds an unlinked node to the list, and returns its old item.
     #[inline]
-    pub(in crate::iova) fn give<C: Config, S: Storage<C>>(
+    pub(crate) fn give<C: Config, S: Storage<C>>(
         &mut self,
         tree: &mut Tree<C, S>,
         at: NodeId,
@@ -89,10 +89,7 @@ impl Spare {
 
     /// Checks that the list has the right length and contains no linked node. Then it contains each
     /// free node exactly once.
-    pub(in crate::iova) fn check<C: Config, S: Storage<C>>(
-        &self,
-        tree: &Tree<C, S>,
-    ) -> Result<(), Flaw> {
+    pub(crate) fn check<C: Config, S: Storage<C>>(&self, tree: &Tree<C, S>) -> Result<(), Flaw> {
         let nodes = tree.nodes();
         let mut rest = *self;
         for listed in 0..self.count {

@@ -302,4 +302,4 @@ impl Forks {
 
 // A test's thread has one allocator in its life.
 #[cfg(all(test, feature = "std", target_os = "linux"))]
-thread_heap!(pub(in crate::malloc) OfThread);
+thread_heap!(pub(crate) OfThread);

@@ -5,15 +5,15 @@ use crate::maple::{EraseError, Geometry, Slot, Spot, Word};
 /// The replacement of the slots `from..to`. `from` is a slot of the left leaf and `to` one of the
 /// right leaf; both may be the same leaf.
 #[derive(Debug)]
-pub(in crate::maple) struct Cut {
-    pub(in crate::maple) from: usize,
-    pub(in crate::maple) to: usize,
-    pub(in crate::maple) pieces: [Option<Slot>; 3],
+pub(crate) struct Cut {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) pieces: [Option<Slot>; 3],
     /// The number of entries wholly inside the stored extent.
     pub(super) covered: usize,
     /// True if two of the pieces are the ends of one entry, and the last still needs an entry of
     /// its own.
-    pub(in crate::maple) splits: bool,
+    pub(crate) splits: bool,
 }
 
 impl Cut {
@@ -37,12 +37,12 @@ impl Cut {
     }
 
     #[inline(always)]
-    pub(in crate::maple) fn pieces(&self) -> impl Iterator<Item = Slot> {
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Slot> {
         self.pieces.into_iter().flatten()
     }
 
     #[inline(always)]
-    pub(in crate::maple) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.pieces
             .iter()
             .map(|piece| usize::from(piece.is_some()))
@@ -53,7 +53,7 @@ impl Cut {
     ///
     /// # Errors
     /// `split` returned no entry; nothing has changed.
-    pub(in crate::maple) fn split(
+    pub(crate) fn split(
         &mut self,
         split: impl FnOnce(Word) -> Option<Word>,
     ) -> Result<(), EraseError> {
@@ -64,20 +64,20 @@ impl Cut {
     }
 
     /// True if nothing is left of this entry, which lies in the cut.
-    pub(in crate::maple) fn covers(&self, slot: &Slot) -> bool {
+    pub(crate) fn covers(&self, slot: &Slot) -> bool {
         let [lower, _, upper] = self.pieces;
         lower.is_none_or(|lower| lower.start != slot.start)
             && upper.is_none_or(|upper| upper.last != slot.last)
     }
 
     /// True if leaves that are given up contain displaced entries.
-    pub(in crate::maple) fn displaces(&self) -> bool {
+    pub(crate) fn displaces(&self) -> bool {
         self.covered > 0
     }
 
     /// The cut of a store inside one leaf, which starts in slot `from` or in the gap before it.
     #[inline(always)]
-    pub(in crate::maple) fn inside<G: Geometry>(
+    pub(crate) fn inside<G: Geometry>(
         spot: &Spot<'_, G>,
         from: usize,
         (start, last): (u64, u64),
@@ -101,7 +101,7 @@ impl Cut {
     }
 
     /// The cut of a store that spans leaves, from the left one to the right one.
-    pub(in crate::maple) fn between<G: Geometry>(
+    pub(crate) fn between<G: Geometry>(
         left: &Spot<'_, G>,
         right: &Spot<'_, G>,
         start: u64,

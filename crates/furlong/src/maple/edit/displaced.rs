@@ -8,9 +8,9 @@ use crate::forms::debug_as;
 use crate::maple::{Config, Entry, Leaf, Pool, Ptr, Slot, Tree, Typed, Words};
 
 /// Slots that a change has removed, in order. If it is forgotten, their entries leak.
-pub(in crate::maple) struct Slots<'a, C: Config> {
+pub(crate) struct Slots<'a, C: Config> {
     tree: &'a Tree<C::Geometry>,
-    pub(in crate::maple) pool: &'a mut Pool<C::Geometry, C::Source>,
+    pub(crate) pool: &'a mut Pool<C::Geometry, C::Source>,
     displaced: write::Displaced<C>,
     /// The range of the store.
     start: u64,
@@ -22,7 +22,7 @@ pub(in crate::maple) struct Slots<'a, C: Config> {
 impl<'a, C: Config> Slots<'a, C> {
     /// The slots that a change from `start` to `last` has displaced.
     #[inline]
-    pub(in crate::maple) fn new(
+    pub(crate) fn new(
         tree: &'a Tree<C::Geometry>,
         pool: &'a mut Pool<C::Geometry, C::Source>,
         displaced: write::Displaced<C>,
@@ -40,7 +40,7 @@ impl<'a, C: Config> Slots<'a, C> {
 
     /// True only if there are no more slots.
     #[inline]
-    pub(in crate::maple) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         let Self {
             displaced, leaf, ..
         } = self;
@@ -85,13 +85,13 @@ impl<C: Config> Iterator for Slots<'_, C> {
 /// their nodes; the map no longer has them.
 #[must_use = "dropping this drops the displaced entries: take them to drop them elsewhere"]
 pub struct Displaced<'a, A: Address, E: Entry, C: Config> {
-    pub(in crate::maple) slots: Slots<'a, C>,
+    pub(crate) slots: Slots<'a, C>,
     typed: Typed<A, E>,
 }
 
 impl<'a, A: Address, E: Entry, C: Config> Displaced<'a, A, E, C> {
     #[inline]
-    pub(in crate::maple) fn of(slots: Slots<'a, C>) -> Self {
+    pub(crate) fn of(slots: Slots<'a, C>) -> Self {
         Self {
             slots,
             typed: PhantomData,

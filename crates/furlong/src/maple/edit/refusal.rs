@@ -5,10 +5,7 @@ use super::write::NotInserted;
 use crate::addr::Address;
 use crate::maple::{EraseError, InsertError, ResizeError, StoreError, extent};
 
-pub(in crate::maple) fn not_inserted<A: Address, E>(
-    refused: NotInserted,
-    entry: E,
-) -> InsertError<A, E> {
+pub(crate) fn not_inserted<A: Address, E>(refused: NotInserted, entry: E) -> InsertError<A, E> {
     match refused {
         NotInserted::Occupied(slot) => InsertError::Occupied {
             conflict: extent(slot.start, slot.last),
@@ -18,14 +15,14 @@ pub(in crate::maple) fn not_inserted<A: Address, E>(
     }
 }
 
-pub(in crate::maple) fn not_stored<E>(refused: EraseError, entry: E) -> StoreError<E> {
+pub(crate) fn not_stored<E>(refused: EraseError, entry: E) -> StoreError<E> {
     match refused {
         EraseError::NoMemory => StoreError::NoMemory { entry },
         EraseError::NoSplit => StoreError::NoSplit { entry },
     }
 }
 
-pub(in crate::maple) fn not_resized<A: Address>(refused: NotResized) -> ResizeError<A> {
+pub(crate) fn not_resized<A: Address>(refused: NotResized) -> ResizeError<A> {
     match refused {
         NotResized::Vacant => ResizeError::Vacant,
         NotResized::Occupied(slot) => ResizeError::Occupied(extent(slot.start, slot.last)),

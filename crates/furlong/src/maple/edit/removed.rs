@@ -19,7 +19,7 @@ pub struct Unlinked<'m, E: Retire, R: Rcu> {
 
 impl<'m, E: Retire, R: Rcu> Unlinked<'m, E, R> {
     /// The entry of a slot that was removed from the tree.
-    pub(in crate::maple) fn of<A: Address>(slot: Slot, rcu: &'m R) -> (Extent<A>, Self) {
+    pub(crate) fn of<A: Address>(slot: Slot, rcu: &'m R) -> (Extent<A>, Self) {
         let (at, entry) = Words::<A, E>::take(slot);
         let entry = Some(entry);
         (at, Self { entry, rcu })
@@ -64,9 +64,9 @@ debug_as! { Unlinked<'_, E, R> where [E: Retire + fmt::Debug, R: Rcu]: |it| Unli
 /// entries. Forgetting it leaks them and their nodes; the map no longer has them.
 #[must_use = "dropping this retires the removed entry: take it to keep it"]
 pub struct Removed<'w, 'm, A: Address, E: Retire, R: Rcu, C: Config> {
-    pub(in crate::maple) slots: Slots<'w, C>,
-    pub(in crate::maple) rcu: &'m R,
-    pub(in crate::maple) typed: Typed<A, E>,
+    pub(crate) slots: Slots<'w, C>,
+    pub(crate) rcu: &'m R,
+    pub(crate) typed: Typed<A, E>,
 }
 
 impl<A: Address, E: Retire, R: Rcu, C: Config> Removed<'_, '_, A, E, R, C> {

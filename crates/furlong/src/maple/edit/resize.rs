@@ -5,7 +5,7 @@ use crate::maple::{Config, Counters, Cut, Event, Slot, Spot, Write};
 
 /// The reason why an entry was not resized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::maple) enum NotResized {
+pub(crate) enum NotResized {
     Vacant,
     Occupied(Slot),
     NoMemory,
@@ -13,12 +13,7 @@ pub(in crate::maple) enum NotResized {
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// Makes the entry that contains `index` reach from `start` to `last`.
-    pub(in crate::maple) fn resize(
-        &mut self,
-        index: u64,
-        start: u64,
-        last: u64,
-    ) -> Result<(), NotResized> {
+    pub(crate) fn resize(&mut self, index: u64, start: u64, last: u64) -> Result<(), NotResized> {
         let mut spot = Spot::new();
         if !self.tree.descend_to(index, &mut spot, self.count) {
             return Err(NotResized::Vacant);

@@ -64,7 +64,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     /// Notes the largest gap of the node at `depth` on the path, and of those above it.
     #[inline]
-    pub(in crate::maple) fn climb(&self, spot: &Spot<'a, C::Geometry>, depth: usize, gap: u64) {
+    pub(crate) fn climb(&self, spot: &Spot<'a, C::Geometry>, depth: usize, gap: u64) {
         let mut gap = gap;
         for depth in (0..depth).rev() {
             let step = spot.step(depth);

@@ -8,24 +8,24 @@ use crate::maple::{
 };
 
 /// One change of a tree. With `READERS`, readers may look at any moment of it.
-pub(in crate::maple) struct Write<'a, C: Config, const READERS: bool> {
-    pub(in crate::maple) tree: &'a Tree<C::Geometry>,
-    pub(in crate::maple) pool: &'a mut Pool<C::Geometry, C::Source>,
-    pub(in crate::maple) count: &'a C::Counters,
-    pub(in crate::maple) displaced: Displaced<C>,
+pub(crate) struct Write<'a, C: Config, const READERS: bool> {
+    pub(crate) tree: &'a Tree<C::Geometry>,
+    pub(crate) pool: &'a mut Pool<C::Geometry, C::Source>,
+    pub(crate) count: &'a C::Counters,
+    pub(crate) displaced: Displaced<C>,
 }
 
 /// The slots that a change has displaced. Only this leads to them: those not taken from it leak.
-pub(in crate::maple) struct Displaced<C: Config> {
+pub(crate) struct Displaced<C: Config> {
     /// The slot that was removed from a leaf that stays.
-    pub(in crate::maple) one: Option<Slot>,
+    pub(crate) one: Option<Slot>,
     /// Leaves that were unlinked and have displaced entries.
-    pub(in crate::maple) leaves: Stack<Leaf<C::Geometry>, C::Source>,
+    pub(crate) leaves: Stack<Leaf<C::Geometry>, C::Source>,
 }
 
 impl<C: Config> Displaced<C> {
     /// No slots.
-    pub(in crate::maple) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             one: None,
             leaves: Stack::new(),
@@ -35,14 +35,14 @@ impl<C: Config> Displaced<C> {
 
 /// The reason why an entry was not inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::maple) enum NotInserted {
+pub(crate) enum NotInserted {
     /// This entry is in the way.
     Occupied(Slot),
     NoMemory,
 }
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
-    pub(in crate::maple) fn descend(&self, key: u64) -> Option<Spot<'a, C::Geometry>> {
+    pub(crate) fn descend(&self, key: u64) -> Option<Spot<'a, C::Geometry>> {
         self.tree.descend(key, self.count)
     }
 
@@ -50,7 +50,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     ///
     /// The displaced entries are then in `displaced`.
     #[inline]
-    pub(in crate::maple) fn store(
+    pub(crate) fn store(
         &mut self,
         start: u64,
         last: u64,
@@ -83,7 +83,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     /// Removes the entry that contains `index`.
     #[inline]
-    pub(in crate::maple) fn erase(&mut self, index: u64) -> Result<Option<Slot>, EraseError> {
+    pub(crate) fn erase(&mut self, index: u64) -> Result<Option<Slot>, EraseError> {
         let mut spot = Spot::new();
         if !self.tree.descend_to(index, &mut spot, self.count) {
             return Ok(None);
@@ -105,7 +105,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     /// Inserts `new` into free space.
     #[inline]
-    pub(in crate::maple) fn insert(&mut self, new: Slot) -> Result<(), NotInserted> {
+    pub(crate) fn insert(&mut self, new: Slot) -> Result<(), NotInserted> {
         let mut spot = Spot::new();
         if !self.tree.descend_to(new.start, &mut spot, self.count) {
             return self.plant(Some(new)).map_err(|_| NotInserted::NoMemory);
@@ -375,7 +375,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     }
 
     /// Corrects the start of the leaf that `index` belongs to, or else its largest gap.
-    pub(in crate::maple) fn settle(&mut self, index: u64) {
+    pub(crate) fn settle(&mut self, index: u64) {
         let Some(spot) = self.descend(index) else {
             return;
         };
@@ -405,7 +405,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 
     /// The sibling that should take part in a change of two leaves and the leaves between, after
     /// which `rest` entries are left there.
-    pub(in crate::maple) fn find_helper(
+    pub(crate) fn find_helper(
         &self,
         left: &Spot<'a, C::Geometry>,
         right: &Spot<'a, C::Geometry>,
@@ -420,7 +420,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     }
 
     /// The sibling before or after, below the nodes at `depth`, that `wanted` accepts.
-    pub(in crate::maple) fn helper(
+    pub(crate) fn helper(
         &self,
         left: &Spot<'a, C::Geometry>,
         right: &Spot<'a, C::Geometry>,
@@ -445,7 +445,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
 }
 
 /// A sibling that takes part in a change.
-pub(in crate::maple) enum Helper<'a, C: Config> {
+pub(crate) enum Helper<'a, C: Config> {
     Before(Node<'a, C::Geometry>),
     After(Node<'a, C::Geometry>),
 }
@@ -453,7 +453,7 @@ pub(in crate::maple) enum Helper<'a, C: Config> {
 /// True if a sibling with `len` entries should take part when `rest` are left. This is so if they
 /// are too few and the sibling has room for them. It is also so if they are too many and both nodes
 /// would be at most three quarters full: fuller ones would soon have to be written anew.
-pub(in crate::maple) fn wants(rest: usize, len: usize, capacity: usize) -> bool {
+pub(crate) fn wants(rest: usize, len: usize, capacity: usize) -> bool {
     if rest == 0 {
         false
     } else if rest < least(capacity) {

@@ -20,7 +20,7 @@ use crate::sync::{
 ///
 /// `HEAD` is the offset of the head in a `Self`. `place` returns the place that the node was made
 /// with.
-pub(in crate::maple) unsafe trait Kind: Sized {
+pub(crate) unsafe trait Kind: Sized {
     const HEAD: usize;
 
     /// An empty node at this place of its block: 1 or more, or 0 for a node without a block.
@@ -106,7 +106,7 @@ impl<T: Kind, S: Source> Block<T, S> {
 }
 
 /// A sequence of new nodes of one kind, taken from blocks while many are wanted.
-pub(in crate::maple) struct Run<T: Kind, S: Source> {
+pub(crate) struct Run<T: Kind, S: Source> {
     /// The block that still has room, and the number of nodes taken from it.
     block: Option<NonNull<Header>>,
     taken: usize,
@@ -114,7 +114,7 @@ pub(in crate::maple) struct Run<T: Kind, S: Source> {
 }
 
 impl<T: Kind, S: Source> Run<T, S> {
-    pub(in crate::maple) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             block: None,
             taken: 0,
@@ -124,7 +124,7 @@ impl<T: Kind, S: Source> Run<T, S> {
 
     /// Allocates a node, which `make` makes for its place. `wanted` is the number of nodes still to
     /// be made, this one included.
-    pub(in crate::maple) fn make(
+    pub(crate) fn make(
         &mut self,
         wanted: usize,
         make: impl FnOnce(u8) -> T,
@@ -152,7 +152,7 @@ impl<T: Kind, S: Source> Run<T, S> {
     }
 
     /// As `make`, for a tree.
-    pub(in crate::maple) fn node<'a, G: crate::maple::Geometry>(
+    pub(crate) fn node<'a, G: crate::maple::Geometry>(
         &mut self,
         tree: &'a Tree<G>,
         wanted: usize,

@@ -19,7 +19,7 @@ pub struct Nodes {
 
 /// Nodes of one kind, linked through their heads and owned by the stack. If it is dropped or
 /// forgotten with nodes in it, they leak.
-pub(in crate::maple) struct Stack<T, S> {
+pub(crate) struct Stack<T, S> {
     batch: Batch,
     kind: PhantomData<T>,
     source: PhantomData<S>,
@@ -69,7 +69,7 @@ unsafe fn reclaim<T: Kind, S: Source>(head: NonNull<RcuHead>) {
 }
 
 impl<T: Kind, S: Source> Stack<T, S> {
-    pub(in crate::maple) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             batch: Batch::new(),
             kind: PhantomData,
@@ -83,12 +83,12 @@ impl<T: Kind, S: Source> Stack<T, S> {
     }
 
     #[inline]
-    pub(in crate::maple) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.batch.is_empty()
     }
 
     /// Takes a node that the change unlinks.
-    pub(in crate::maple) fn take(&mut self, node: Ptr<'_, T>) {
+    pub(crate) fn take(&mut self, node: Ptr<'_, T>) {
         self.push(node.as_non_null());
     }
 
@@ -130,7 +130,7 @@ impl<T: Kind, S: Source> Stack<T, S> {
 }
 
 /// The nodes of one writer that are in no tree.
-pub(in crate::maple) struct Pool<G: Geometry, S: Source> {
+pub(crate) struct Pool<G: Geometry, S: Source> {
     leaves: Stack<Leaf<G>, S>,
     inners: Stack<Inner<G>, S>,
     old_leaves: Stack<Leaf<G>, S>,
@@ -153,7 +153,7 @@ unsafe impl<G: Geometry, S: Source> Sync for Pool<G, S> {}
 
 impl Nodes {
     /// One leaf.
-    pub(in crate::maple) const LEAF: Self = Self {
+    pub(crate) const LEAF: Self = Self {
         leaves: 1,
         inners: 0,
     };
@@ -165,7 +165,7 @@ impl Nodes {
     }
 
     /// True if there are at least as many of both kinds as in `need`.
-    pub(in crate::maple) const fn covers(self, need: Self) -> bool {
+    pub(crate) const fn covers(self, need: Self) -> bool {
         self.leaves >= need.leaves && self.inners >= need.inners
     }
 }
@@ -186,7 +186,7 @@ const KEEP_ALL: Nodes = Nodes {
 };
 
 impl<G: Geometry, S: Source> Pool<G, S> {
-    pub(in crate::maple) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             leaves: Stack::new(),
             inners: Stack::new(),
@@ -200,13 +200,13 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// Keeps all nodes from now on, or as few as a new pool.
-    pub(in crate::maple) fn keep_all(&mut self, all: bool) {
+    pub(crate) fn keep_all(&mut self, all: bool) {
         self.keep = if all { KEEP_ALL } else { KEEP };
     }
 
     /// The nodes that are ready.
     #[inline]
-    pub(in crate::maple) fn ready(&self) -> Nodes {
+    pub(crate) fn ready(&self) -> Nodes {
         Nodes {
             leaves: self.leaves.len(),
             inners: self.inners.len(),
@@ -215,19 +215,19 @@ impl<G: Geometry, S: Source> Pool<G, S> {
 
     /// Obtains nodes until there are as many as `need`.
     #[inline]
-    pub(in crate::maple) fn ensure(&mut self, need: Nodes) -> Result<(), NoMemory> {
+    pub(crate) fn ensure(&mut self, need: Nodes) -> Result<(), NoMemory> {
         self.leaves.fill(need.leaves)?;
         self.inners.fill(need.inners)
     }
 
     /// Frees nodes that are ready until there are at most `keep`.
-    pub(in crate::maple) fn trim(&mut self, keep: Nodes) {
+    pub(crate) fn trim(&mut self, keep: Nodes) {
         self.leaves.trim(keep.leaves);
         self.inners.trim(keep.inners);
     }
 
     /// A leaf for `tree`, to be filled and closed.
-    pub(in crate::maple) fn leaf<'a>(&mut self, tree: &'a Tree<G>) -> Ptr<'a, Leaf<G>> {
+    pub(crate) fn leaf<'a>(&mut self, tree: &'a Tree<G>) -> Ptr<'a, Leaf<G>> {
         let _ = tree;
         let leaf = self.leaves.pop().expect("the change has reserved leaves");
         // SAFETY: it lives until it is given up here again and freed, which happens after this
@@ -236,7 +236,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// An inner node without children, for `tree`, to be filled and closed.
-    pub(in crate::maple) fn inner<'a>(&mut self, tree: &'a Tree<G>) -> Ptr<'a, Inner<G>> {
+    pub(crate) fn inner<'a>(&mut self, tree: &'a Tree<G>) -> Ptr<'a, Inner<G>> {
         let _ = tree;
         let inner = self
             .inners
@@ -249,7 +249,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// Takes a node that the change unlinks.
-    pub(in crate::maple) fn give_up(&mut self, node: Node<'_, G>) {
+    pub(crate) fn give_up(&mut self, node: Node<'_, G>) {
         match node {
             Node::Leaf(leaf) => self.old_leaves.push(leaf.as_non_null()),
             Node::Inner(inner) => self.old_inners.push(inner.as_non_null()),
@@ -257,7 +257,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// Gives up the leaf of `displaced` that it took last.
-    pub(in crate::maple) fn give_up_next<'a>(
+    pub(crate) fn give_up_next<'a>(
         &mut self,
         displaced: &mut Stack<Leaf<G>, S>,
         tree: &'a Tree<G>,
@@ -270,14 +270,14 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// Gives up all leaves of `displaced`, whose entries need not be dropped.
-    pub(in crate::maple) fn give_up_all(&mut self, displaced: &mut Stack<Leaf<G>, S>) {
+    pub(crate) fn give_up_all(&mut self, displaced: &mut Stack<Leaf<G>, S>) {
         self.old_leaves.append(displaced);
     }
 
     /// Ends a change without readers: makes the nodes that were given up ready again, and frees
     /// those beyond the number to keep.
     #[inline(always)]
-    pub(in crate::maple) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         let old = self.old_leaves.len() | self.old_inners.len();
         if old > 0 || !self.keep.covers(self.ready()) {
             self.recycle();
@@ -292,24 +292,24 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// Removed entries, to be retired with the nodes.
-    pub(in crate::maple) fn entries(&mut self) -> &mut Batch {
+    pub(crate) fn entries(&mut self) -> &mut Batch {
         &mut self.entries
     }
 
     /// Entries whose memory is ready for reuse.
     #[cfg(feature = "alloc")]
-    pub(in crate::maple) fn spare(&mut self) -> &mut Batch {
+    pub(crate) fn spare(&mut self) -> &mut Batch {
         &mut self.spare
     }
 
     /// The number of entries whose memory is ready for reuse.
-    pub(in crate::maple) fn spares(&self) -> usize {
+    pub(crate) fn spares(&self) -> usize {
         self.spare.len()
     }
 
     /// The numbers of nodes and entries that were given up and may have readers.
     #[inline(always)]
-    pub(in crate::maple) fn given_up(&self) -> (usize, usize) {
+    pub(crate) fn given_up(&self) -> (usize, usize) {
         (
             self.old_leaves.len() + self.old_inners.len(),
             self.entries.len(),
@@ -317,26 +317,26 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// True if it is time to check whether readers are inside.
-    pub(in crate::maple) fn asks(&mut self) -> bool {
+    pub(crate) fn asks(&mut self) -> bool {
         let asks = self.patience == 0;
         self.patience = self.patience.saturating_sub(1);
         asks
     }
 
     /// Postpones the next checks after one that found readers: a check takes their cache lines.
-    pub(in crate::maple) fn ask_later(&mut self) {
+    pub(crate) fn ask_later(&mut self) {
         self.patience = PATIENCE;
     }
 
     /// Makes all that was given up ready again. There must be no readers, and entries must be
     /// memory alone.
-    pub(in crate::maple) fn recycle_all(&mut self) {
+    pub(crate) fn recycle_all(&mut self) {
         self.recycle();
         self.spare.append(core::mem::take(&mut self.entries));
     }
 
     /// Removes the nodes and entries that were given up, to be retired to the readers' domain.
-    pub(in crate::maple) fn take_old(&mut self) -> Batch {
+    pub(crate) fn take_old(&mut self) -> Batch {
         let mut batch = core::mem::take(&mut self.entries);
         batch.append(core::mem::take(&mut self.old_leaves.batch));
         batch.append(core::mem::take(&mut self.old_inners.batch));
@@ -344,7 +344,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     }
 
     /// Moves all ready nodes of `other` into this pool.
-    pub(in crate::maple) fn absorb(&mut self, other: &mut Self) {
+    pub(crate) fn absorb(&mut self, other: &mut Self) {
         self.leaves.append(&mut other.leaves);
         self.inners.append(&mut other.inners);
     }

@@ -15,7 +15,7 @@ use crate::maple::{Config, Geometry, NoMemory, Node, Nodes, Pool, Tree};
 /// the nodes that a change gives up may still have readers. The tree may grow before the last
 /// change: with nodes of `c` children by at most `1 + log2(1 + (k - 2) / (c - 1))` levels.
 pub struct Reservation<C: Config> {
-    pub(in crate::maple) pool: Pool<C::Geometry, C::Source>,
+    pub(crate) pool: Pool<C::Geometry, C::Source>,
 }
 
 /// A reservation is too small for its number of changes, because the tree has grown since.
@@ -62,7 +62,7 @@ impl<C: Config> fmt::Debug for Reservation<C> {
 }
 
 /// The nodes for `changes` if a node that one of them gives up is not used again.
-pub(in crate::maple) fn bound<G: Geometry>(changes: usize, levels: usize) -> Nodes {
+pub(crate) fn bound<G: Geometry>(changes: usize, levels: usize) -> Nodes {
     let inner_levels = inner_levels::<G>(changes, levels);
     Nodes {
         leaves: changes.saturating_mul(3),
@@ -72,7 +72,7 @@ pub(in crate::maple) fn bound<G: Geometry>(changes: usize, levels: usize) -> Nod
 
 /// The nodes for `changes` if a node that one of them gives up is ready for the next. This is the
 /// need of one change, plus the nodes that the others add to the tree.
-pub(in crate::maple) fn bound_in_place<G: Geometry>(changes: usize, levels: usize) -> Nodes {
+pub(crate) fn bound_in_place<G: Geometry>(changes: usize, levels: usize) -> Nodes {
     let Some(others) = changes.checked_sub(1) else {
         return Nodes::default();
     };
@@ -139,13 +139,13 @@ fn splits<G: Geometry>(changes: usize, levels: usize) -> usize {
 
 impl<G: Geometry> Tree<G> {
     /// The number of levels, including the leaves.
-    pub(in crate::maple) fn levels(&self) -> usize {
+    pub(crate) fn levels(&self) -> usize {
         let root = self.root.load();
         core::iter::successors(root, Node::first_child).count()
     }
 
     /// The number of nodes in the tree.
-    pub(in crate::maple) fn nodes(&self) -> Nodes {
+    pub(crate) fn nodes(&self) -> Nodes {
         self.root
             .load()
             .map_or(Nodes::default(), |root| root.count())

@@ -114,14 +114,14 @@ const fn half_full(inner: usize, depth: usize) -> u64 {
 }
 
 /// A node with fewer entries is merged with a sibling that has room for them.
-pub(in crate::maple) const fn least(capacity: usize) -> usize {
+pub(crate) const fn least(capacity: usize) -> usize {
     let third = capacity.div_ceil(3);
     if third < 2 { 2 } else { third }
 }
 
 /// The places that stay free in a node that takes over from a sibling, so that the next entry does
 /// not split it again.
-pub(in crate::maple) const fn spare(capacity: usize) -> usize {
+pub(crate) const fn spare(capacity: usize) -> usize {
     capacity / 5
 }
 

@@ -9,12 +9,12 @@ use crate::rcu::RcuHead;
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// One child of an inner node.
-pub(in crate::maple) struct Item<'a, G: Geometry> {
-    pub(in crate::maple) node: Node<'a, G>,
+pub(crate) struct Item<'a, G: Geometry> {
+    pub(crate) node: Node<'a, G>,
     /// The last index that belongs to the child.
-    pub(in crate::maple) pivot: u64,
+    pub(crate) pivot: u64,
     /// The largest gap below it.
-    pub(in crate::maple) gap: u64,
+    pub(crate) gap: u64,
 }
 
 copies! { Item<'_, G> where [G: Geometry]; }
@@ -24,7 +24,7 @@ copies! { Item<'_, G> where [G: Geometry]; }
 ///
 /// Readers use pivots and children; only the writer uses the rest.
 #[repr(C)]
-pub(in crate::maple) struct Inner<G: Geometry> {
+pub(crate) struct Inner<G: Geometry> {
     pivot: G::Inner<AtomicU64>,
     child: G::Inner<Link<G>>,
     gap: G::Inner<AtomicU64>,
@@ -35,14 +35,14 @@ pub(in crate::maple) struct Inner<G: Geometry> {
     /// A child with the largest gap.
     widest: AtomicU8,
     /// The node's place in its block: see [`Kind`](crate::maple::memory::block::Kind).
-    pub(in crate::maple) place: u8,
+    pub(crate) place: u8,
     _room: [u8; 5],
-    pub(in crate::maple) head: RcuHead,
+    pub(crate) head: RcuHead,
 }
 
 impl<G: Geometry> Inner<G> {
     /// A node without children.
-    pub(in crate::maple) fn new(place: u8) -> Self {
+    pub(crate) fn new(place: u8) -> Self {
         Self {
             pivot: G::Inner::from_fn(|_| AtomicU64::new(u64::MAX)),
             child: G::Inner::from_fn(|_| Link::none()),
@@ -59,19 +59,19 @@ impl<G: Geometry> Inner<G> {
 
     /// The number of children.
     #[inline(always)]
-    pub(in crate::maple) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         // Relaxed: only the writer uses it.
         usize::from(self.len.load(Ordering::Relaxed))
     }
 
     /// The child that `key` belongs to.
     #[inline(always)]
-    pub(in crate::maple) fn rank(&self, key: u64) -> usize {
+    pub(crate) fn rank(&self, key: u64) -> usize {
         rank::<true>(self.pivot.as_slice(), key)
     }
 
     #[inline(always)]
-    pub(in crate::maple) fn pivot(&self, at: usize) -> u64 {
+    pub(crate) fn pivot(&self, at: usize) -> u64 {
         // Relaxed: a pivot moves only over indices without entries on either side, so the old one
         // and the new one lead to the same answer.
         self.pivot.as_slice()[at].load(Ordering::Relaxed)
@@ -79,31 +79,31 @@ impl<G: Geometry> Inner<G> {
 
     /// The link to a child.
     #[inline(always)]
-    pub(in crate::maple) fn link(&self, at: usize) -> &Link<G> {
+    pub(crate) fn link(&self, at: usize) -> &Link<G> {
         &self.child.as_slice()[at]
     }
 
     #[inline(always)]
-    pub(in crate::maple) fn gap(&self, at: usize) -> u64 {
+    pub(crate) fn gap(&self, at: usize) -> u64 {
         // Relaxed: only the writer uses it.
         self.gap.as_slice()[at].load(Ordering::Relaxed)
     }
 
     /// The largest gap below the node.
     #[inline(always)]
-    pub(in crate::maple) fn largest_gap(&self) -> u64 {
+    pub(crate) fn largest_gap(&self) -> u64 {
         // Relaxed: only the writer uses it.
         self.largest.load(Ordering::Relaxed)
     }
 
     /// Moves the pivot between two children. Beside readers, only over indices without entries.
-    pub(in crate::maple) fn set_pivot(&self, at: usize, pivot: u64) {
+    pub(crate) fn set_pivot(&self, at: usize, pivot: u64) {
         // Relaxed: see `pivot`.
         self.pivot.as_slice()[at].store(pivot, Ordering::Relaxed);
     }
 
     /// The bound on the gaps below all children but the widest, and that child.
-    pub(in crate::maple) fn others(&self) -> (u64, usize) {
+    pub(crate) fn others(&self) -> (u64, usize) {
         // Relaxed, both: only the writer uses them.
         let widest = usize::from(self.widest.load(Ordering::Relaxed));
         (self.others.load(Ordering::Relaxed), widest)
@@ -111,7 +111,7 @@ impl<G: Geometry> Inner<G> {
 
     /// Notes the largest gap below a child. Returns true if the node's own largest gap changed.
     #[inline]
-    pub(in crate::maple) fn set_gap(&self, at: usize, gap: u64) -> bool {
+    pub(crate) fn set_gap(&self, at: usize, gap: u64) -> bool {
         // Relaxed here and below: only the writer uses gaps.
         self.gap.as_slice()[at].store(gap, Ordering::Relaxed);
         let (largest, (others, widest)) = (self.largest_gap(), self.others());
@@ -151,7 +151,7 @@ impl<G: Geometry> Inner<G> {
 
     /// Adds a child behind all others. Not beside readers. The node is valid after `close`.
     #[inline(always)]
-    pub(in crate::maple) fn push(&self, item: Item<'_, G>) {
+    pub(crate) fn push(&self, item: Item<'_, G>) {
         let at = self.len();
         self.put(at, item);
         self.set_len(at + 1);
@@ -159,7 +159,7 @@ impl<G: Geometry> Inner<G> {
 
     /// Overwrites a child. Not beside readers.
     #[inline(always)]
-    pub(in crate::maple) fn put(&self, at: usize, item: Item<'_, G>) {
+    pub(crate) fn put(&self, at: usize, item: Item<'_, G>) {
         self.set_pivot(at, item.pivot);
         self.link(at).put(item.node);
         // Relaxed: only the writer uses it.
@@ -168,7 +168,7 @@ impl<G: Geometry> Inner<G> {
 
     /// Copies the children `from..` to `to..`, and adapts the length. Not beside readers. The node
     /// is valid after `finish`.
-    pub(in crate::maple) fn shift(&self, from: usize, to: usize) {
+    pub(crate) fn shift(&self, from: usize, to: usize) {
         let len = self.len();
         if to > from {
             for at in (from..len).rev() {
@@ -198,7 +198,7 @@ impl<G: Geometry> Inner<G> {
     }
 
     /// Sets the last pivot to MAX, and finds the largest gap.
-    pub(in crate::maple) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         if let Some(last) = self.len().checked_sub(1) {
             self.set_pivot(last, u64::MAX);
         }
@@ -206,12 +206,12 @@ impl<G: Geometry> Inner<G> {
     }
 
     /// Empties a node of any tree, to be filled and closed. Not beside readers.
-    pub(in crate::maple) fn open(&self) {
+    pub(crate) fn open(&self) {
         self.set_len(0);
     }
 
     /// After `open` and pushes: clears the unused places, and finishes the node.
-    pub(in crate::maple) fn close(&self) {
+    pub(crate) fn close(&self) {
         for at in self.len()..G::INNER {
             self.clear(at);
         }
@@ -221,7 +221,7 @@ impl<G: Geometry> Inner<G> {
     /// Adds the children `from..from + len` of another node behind all others. Not beside readers
     /// of this node, which is valid after `close`.
     #[inline]
-    pub(in crate::maple) fn append(&self, other: &Self, from: usize, len: usize) {
+    pub(crate) fn append(&self, other: &Self, from: usize, len: usize) {
         let to = self.len();
         for at in 0..len {
             self.set_pivot(to + at, other.pivot(from + at));

@@ -8,19 +8,19 @@ use crate::rcu::RcuHead;
 use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// An entry's word.
-pub(in crate::maple) type Word = NonNull<()>;
+pub(crate) type Word = NonNull<()>;
 
 /// The content of a slot: an extent and its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::maple) struct Slot {
-    pub(in crate::maple) start: u64,
-    pub(in crate::maple) last: u64,
-    pub(in crate::maple) word: Word,
+pub(crate) struct Slot {
+    pub(crate) start: u64,
+    pub(crate) last: u64,
+    pub(crate) word: Word,
 }
 
 /// The word of a slot that was stored again in place (I8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::maple) enum Kind {
+pub(crate) enum Kind {
     /// None: the slot is as it was when it got its entry.
     Fresh = 0,
     /// Its first index.
@@ -37,7 +37,7 @@ pub(in crate::maple) enum Kind {
 /// no cache line with `last`, of which a reader needs every line. So an erasure dirties only one
 /// line that a reader of another entry may miss on.
 #[repr(C)]
-pub(in crate::maple) struct Leaf<G: Geometry> {
+pub(crate) struct Leaf<G: Geometry> {
     last: G::Leaf<AtomicU64>,
     start: G::Leaf<AtomicU64>,
     word: G::Leaf<AtomicPtr<()>>,
@@ -45,8 +45,8 @@ pub(in crate::maple) struct Leaf<G: Geometry> {
     filled: AtomicU16,
     len: AtomicU8,
     /// The leaf's place in its block: see [`Kind`](crate::maple::memory::block::Kind).
-    pub(in crate::maple) place: u8,
-    pub(in crate::maple) head: RcuHead,
+    pub(crate) place: u8,
+    pub(crate) head: RcuHead,
 }
 
 /// The number of `keys`, which ascend, below `key`.
@@ -54,7 +54,7 @@ pub(in crate::maple) struct Leaf<G: Geometry> {
 /// Two rounds of comparisons that do not depend on each other: every fourth key, then the three
 /// before the one found. With `LAST_IS_MAX` the last key need not be compared.
 #[inline(always)]
-pub(in crate::maple) fn rank<const LAST_IS_MAX: bool>(keys: &[AtomicU64], key: u64) -> usize {
+pub(crate) fn rank<const LAST_IS_MAX: bool>(keys: &[AtomicU64], key: u64) -> usize {
     // Relaxed: the slots or links that a key leads to are read later, with their own orderings.
     let below = |at: usize| usize::from(keys[at].load(Ordering::Relaxed) < key);
     let compared = keys.len() - usize::from(LAST_IS_MAX);
@@ -95,7 +95,7 @@ impl Iterator for Slots {
 
 impl<G: Geometry> Leaf<G> {
     /// A leaf without entries.
-    pub(in crate::maple) fn new(place: u8) -> Self {
+    pub(crate) fn new(place: u8) -> Self {
         Self {
             last: G::Leaf::from_fn(|_| AtomicU64::new(u64::MAX)),
             kinds: AtomicU32::new(0),
@@ -110,32 +110,32 @@ impl<G: Geometry> Leaf<G> {
 
     /// The number of slots in use, including those of erased entries.
     #[inline(always)]
-    pub(in crate::maple) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         // Relaxed: only the writer uses it.
         usize::from(self.len.load(Ordering::Relaxed))
     }
 
     /// The number of slots with an entry.
     #[inline(always)]
-    pub(in crate::maple) fn live(&self) -> usize {
+    pub(crate) fn live(&self) -> usize {
         self.filled().count_ones() as usize
     }
 
     /// True if no slot in use is erased.
     #[inline(always)]
-    pub(in crate::maple) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.filled() == bits_below(self.len())
     }
 
     /// The number of entries in the slots `from..to`.
     #[inline(always)]
-    pub(in crate::maple) fn live_in(&self, from: usize, to: usize) -> usize {
+    pub(crate) fn live_in(&self, from: usize, to: usize) -> usize {
         (self.filled() & bits_below(to) & !bits_below(from)).count_ones() as usize
     }
 
     /// The first entry in the slots from `at` on, and its slot. Only for the writer.
     #[inline(always)]
-    pub(in crate::maple) fn entry_from(&self, at: usize) -> Option<(usize, Slot)> {
+    pub(crate) fn entry_from(&self, at: usize) -> Option<(usize, Slot)> {
         let behind = self.filled() & !bits_below(at);
         let at = behind.trailing_zeros() as usize;
         (behind != 0)
@@ -146,7 +146,7 @@ impl<G: Geometry> Leaf<G> {
 
     /// The last entry in the slots before `at`, and its slot. Only for the writer.
     #[inline(always)]
-    pub(in crate::maple) fn entry_before(&self, at: usize) -> Option<(usize, Slot)> {
+    pub(crate) fn entry_before(&self, at: usize) -> Option<(usize, Slot)> {
         let at = (self.filled() & bits_below(at)).checked_ilog2()? as usize;
         self.read(at).map(|slot| (at, slot))
     }
@@ -154,7 +154,7 @@ impl<G: Geometry> Leaf<G> {
     /// The slot behind the first `entries` entries in the slots `from..to`; `to` if there are
     /// fewer.
     #[inline]
-    pub(in crate::maple) fn behind(&self, entries: usize, from: usize, to: usize) -> usize {
+    pub(crate) fn behind(&self, entries: usize, from: usize, to: usize) -> usize {
         if self.is_whole() {
             return to.min(from + entries);
         }
@@ -164,32 +164,32 @@ impl<G: Geometry> Leaf<G> {
 
     /// One bit for each slot with an entry.
     #[inline(always)]
-    pub(in crate::maple) fn filled(&self) -> u32 {
+    pub(crate) fn filled(&self) -> u32 {
         // Relaxed: only the writer uses it.
         u32::from(self.filled.load(Ordering::Relaxed))
     }
 
     /// The first slot that ends at `key` or later; one past the last slot if none does.
     #[inline(always)]
-    pub(in crate::maple) fn rank(&self, key: u64) -> usize {
+    pub(crate) fn rank(&self, key: u64) -> usize {
         rank::<false>(self.last.as_slice(), key)
     }
 
     #[inline(always)]
-    pub(in crate::maple) fn start(&self, at: usize) -> u64 {
+    pub(crate) fn start(&self, at: usize) -> u64 {
         // Relaxed: see `read`.
         self.start.as_slice()[at].load(Ordering::Relaxed)
     }
 
     #[inline(always)]
-    pub(in crate::maple) fn last(&self, at: usize) -> u64 {
+    pub(crate) fn last(&self, at: usize) -> u64 {
         // Relaxed: see `read`.
         self.last.as_slice()[at].load(Ordering::Relaxed)
     }
 
     /// The entry of a slot; none if it was erased or never used.
     #[inline(always)]
-    pub(in crate::maple) fn word(&self, at: usize) -> Option<Word> {
+    pub(crate) fn word(&self, at: usize) -> Option<Word> {
         // Acquire, `slot-look`: pairs with `slot-fill` and `slot-replace`. The ends of the slot,
         // and the memory that its entry points to, are seen as they were when it got the entry.
         NonNull::new(self.word.as_slice()[at].load(Ordering::Acquire))
@@ -198,7 +198,7 @@ impl<G: Geometry> Leaf<G> {
     /// The content of a slot at one moment, also beside a writer. Only one of the three words ever
     /// changes (I8), so all three were current at the moment when that one was read.
     #[inline(always)]
-    pub(in crate::maple) fn read(&self, at: usize) -> Option<Slot> {
+    pub(crate) fn read(&self, at: usize) -> Option<Slot> {
         let word = self.word(at)?;
         Some(Slot {
             start: self.start(at),
@@ -220,7 +220,7 @@ impl<G: Geometry> Leaf<G> {
     }
 
     /// The word of a slot that was stored again.
-    pub(in crate::maple) fn kind(&self, at: usize) -> Kind {
+    pub(crate) fn kind(&self, at: usize) -> Kind {
         // Relaxed: only the writer uses it.
         match self.kinds.load(Ordering::Relaxed) >> (2 * at) & 3 {
             0 => Kind::Fresh,
@@ -231,7 +231,7 @@ impl<G: Geometry> Leaf<G> {
     }
 
     /// True if the word of that kind may be stored in place (I8). If so, that is noted.
-    pub(in crate::maple) fn may_store(&self, at: usize, kind: Kind) -> bool {
+    pub(crate) fn may_store(&self, at: usize, kind: Kind) -> bool {
         let free = [Kind::Fresh, kind].contains(&self.kind(at));
         if free {
             // Relaxed: only the writer uses it.
@@ -243,7 +243,7 @@ impl<G: Geometry> Leaf<G> {
 
     /// Adds an entry behind all slots. Readers see it appear at one moment.
     #[inline(always)]
-    pub(in crate::maple) fn push(&self, slot: Slot) {
+    pub(crate) fn push(&self, slot: Slot) {
         let at = self.len();
         self.set_ends(at, slot.start, slot.last);
         // Release, `slot-fill`: pairs with `slot-look`.
@@ -253,39 +253,39 @@ impl<G: Geometry> Leaf<G> {
     }
 
     /// Replaces the entry of a slot.
-    pub(in crate::maple) fn set_word(&self, at: usize, word: Word) {
+    pub(crate) fn set_word(&self, at: usize, word: Word) {
         // Release, `slot-replace`: pairs with `slot-look`.
         self.word.as_slice()[at].store(word.as_ptr(), Ordering::Release);
     }
 
     /// Removes the entry of a slot, whose ends stay.
-    pub(in crate::maple) fn erase(&self, at: usize) {
+    pub(crate) fn erase(&self, at: usize) {
         // Relaxed: a reader follows nothing from an empty word.
         self.word.as_slice()[at].store(ptr::null_mut(), Ordering::Relaxed);
         self.set_filled(self.filled() & !(1 << at));
     }
 
     /// Puts an entry into an erased slot, with the ends that are still there.
-    pub(in crate::maple) fn refill(&self, at: usize, word: Word) {
+    pub(crate) fn refill(&self, at: usize, word: Word) {
         self.set_word(at, word);
         self.set_filled(self.filled() | 1 << at);
     }
 
     /// Moves the start of a slot.
-    pub(in crate::maple) fn set_start(&self, at: usize, start: u64) {
+    pub(crate) fn set_start(&self, at: usize, start: u64) {
         // Relaxed: only this word of the slot changes (I8), and readers follow nothing from it.
         self.start.as_slice()[at].store(start, Ordering::Relaxed);
     }
 
     /// Moves the last index of a slot.
-    pub(in crate::maple) fn set_last(&self, at: usize, last: u64) {
+    pub(crate) fn set_last(&self, at: usize, last: u64) {
         // Relaxed: as in `set_start`.
         self.last.as_slice()[at].store(last, Ordering::Relaxed);
     }
 
     /// Overwrites a slot. Not beside readers.
     #[inline(always)]
-    pub(in crate::maple) fn put(&self, at: usize, slot: Slot) {
+    pub(crate) fn put(&self, at: usize, slot: Slot) {
         self.set_ends(at, slot.start, slot.last);
         // Relaxed: no reader sees this leaf now.
         self.word.as_slice()[at].store(slot.word.as_ptr(), Ordering::Relaxed);
@@ -293,7 +293,7 @@ impl<G: Geometry> Leaf<G> {
 
     /// Copies the slots `from..` to `to..`, and adapts the length. Not beside readers.
     #[inline(always)]
-    pub(in crate::maple) fn shift(&self, from: usize, to: usize) {
+    pub(crate) fn shift(&self, from: usize, to: usize) {
         let len = self.len();
         if to > from {
             for at in (from..len).rev() {
@@ -311,7 +311,7 @@ impl<G: Geometry> Leaf<G> {
     }
 
     /// Keeps the first `len` slots, all of which have entries. Not beside readers.
-    pub(in crate::maple) fn truncate(&self, len: usize) {
+    pub(crate) fn truncate(&self, len: usize) {
         for at in len..self.len() {
             self.clear(at);
         }
@@ -342,7 +342,7 @@ impl<G: Geometry> Leaf<G> {
     /// Copies `len` entries of `other` from slot `from` on to slots from `to` on. Not beside
     /// readers of this leaf.
     #[inline(always)]
-    pub(in crate::maple) fn copy(&self, to: usize, other: &Self, from: usize, len: usize) {
+    pub(crate) fn copy(&self, to: usize, other: &Self, from: usize, len: usize) {
         // Relaxed, both: the writer itself has written them all, and no reader sees this leaf now.
         let copy = |to: &[AtomicU64], from: &[AtomicU64]| {
             for (to, from) in to.iter().zip(from) {
@@ -369,13 +369,7 @@ impl<G: Geometry> Leaf<G> {
     /// Copies the entries of `other` in the slots `from..to`, without erased ones, to the slots
     /// from `at` on. Returns the end of the copy. Not beside readers of this leaf.
     #[inline(always)]
-    pub(in crate::maple) fn copy_entries(
-        &self,
-        at: usize,
-        other: &Self,
-        from: usize,
-        to: usize,
-    ) -> usize {
+    pub(crate) fn copy_entries(&self, at: usize, other: &Self, from: usize, to: usize) -> usize {
         if other.is_whole() {
             self.copy(at, other, from, to - from);
             return at + to - from;
@@ -394,7 +388,7 @@ impl<G: Geometry> Leaf<G> {
     /// Copies the unused slots too: then the steps are the same wherever `new` is put, and no loop
     /// has an end that would be mispredicted.
     #[inline(always)]
-    pub(in crate::maple) fn copy_with(&self, other: &Self, at: usize, new: Slot) {
+    pub(crate) fn copy_with(&self, other: &Self, at: usize, new: Slot) {
         for to in 0..G::LEAF {
             self.copy_one(to, other, to - usize::from(to > at));
         }
@@ -407,7 +401,7 @@ impl<G: Geometry> Leaf<G> {
     /// Makes it a leaf of the first `len` slots, all of which have been written, whatever it held
     /// before. Not beside readers.
     #[inline(always)]
-    pub(in crate::maple) fn close(&self, len: usize) {
+    pub(crate) fn close(&self, len: usize) {
         for at in len..G::LEAF {
             self.clear(at);
         }
@@ -418,7 +412,7 @@ impl<G: Geometry> Leaf<G> {
 
     /// As `close`, if all other slots are as in a new leaf.
     #[inline(always)]
-    pub(in crate::maple) fn fill(&self, len: usize) {
+    pub(crate) fn fill(&self, len: usize) {
         self.set_len(len);
         self.set_filled(bits_below(len));
     }
@@ -444,7 +438,7 @@ impl<G: Geometry> Leaf<G> {
 
     /// The largest gap behind an entry and before another one, in a leaf that ends at `max`.
     #[inline]
-    pub(in crate::maple) fn largest_gap(&self, max: u64) -> u64 {
+    pub(crate) fn largest_gap(&self, max: u64) -> u64 {
         let len = self.len();
         if len > 0 && self.is_whole() {
             return self.largest_gap_of_all(len, max);

@@ -18,7 +18,7 @@ use crate::sync::{
 /// Nodes are read through a borrow `'a` of their tree, by readers also for the lifetime of a guard.
 /// Only `pool.rs` frees a node: with the tree borrowed for a change and no such `'a` left, or after
 /// a grace period.
-pub(in crate::maple) struct Ptr<'a, T> {
+pub(crate) struct Ptr<'a, T> {
     node: NonNull<T>,
     tree: PhantomData<&'a T>,
 }
@@ -30,7 +30,7 @@ impl<'a, T> Ptr<'a, T> {
     ///
     /// The node is alive, and stays alive for the lifetime that the caller chooses.
     #[inline(always)]
-    pub(in crate::maple) unsafe fn new(node: NonNull<T>) -> Self {
+    pub(crate) unsafe fn new(node: NonNull<T>) -> Self {
         Self {
             node,
             tree: PhantomData,
@@ -38,19 +38,19 @@ impl<'a, T> Ptr<'a, T> {
     }
 
     /// The pointer that the node was allocated with.
-    pub(in crate::maple) fn as_non_null(self) -> NonNull<T> {
+    pub(crate) fn as_non_null(self) -> NonNull<T> {
         self.node
     }
 
     /// The node.
     #[inline(always)]
-    pub(in crate::maple) fn get(self) -> &'a T {
+    pub(crate) fn get(self) -> &'a T {
         // SAFETY: alive for `'a`, as the caller of `new` promised; all of a node can be shared.
         unsafe { self.node.as_ref() }
     }
 
     /// True if both are the same node.
-    pub(in crate::maple) fn is(self, other: Self) -> bool {
+    pub(crate) fn is(self, other: Self) -> bool {
         self.node == other.node
     }
 }
@@ -71,7 +71,7 @@ impl<T> core::fmt::Debug for Ptr<'_, T> {
 }
 
 /// A node of either kind.
-pub(in crate::maple) enum Node<'a, G: Geometry> {
+pub(crate) enum Node<'a, G: Geometry> {
     Leaf(Ptr<'a, Leaf<G>>),
     Inner(Ptr<'a, Inner<G>>),
 }
@@ -80,7 +80,7 @@ copies! { Node<'_, G> where [G: Geometry]; }
 
 impl<'a, G: Geometry> Node<'a, G> {
     /// The first child of an inner node.
-    pub(in crate::maple) fn first_child(&self) -> Option<Node<'a, G>> {
+    pub(crate) fn first_child(&self) -> Option<Node<'a, G>> {
         match self {
             Self::Leaf(_) => None,
             Self::Inner(inner) => inner.get().link(0).load(),
@@ -88,7 +88,7 @@ impl<'a, G: Geometry> Node<'a, G> {
     }
 
     /// The number of nodes from this one down.
-    pub(in crate::maple) fn count(&self) -> Nodes {
+    pub(crate) fn count(&self) -> Nodes {
         let mut nodes = Nodes::default();
         match self {
             Self::Leaf(_) => nodes.leaves = 1,
@@ -106,7 +106,7 @@ impl<'a, G: Geometry> Node<'a, G> {
 }
 
 /// A link of a tree or an inner node: null, or a node's pointer, with the low bit set for a leaf.
-pub(in crate::maple) struct Link<G: Geometry> {
+pub(crate) struct Link<G: Geometry> {
     word: AtomicPtr<u8>,
     geometry: PhantomData<G>,
 }
@@ -116,7 +116,7 @@ const LEAF: usize = 1;
 impl<G: Geometry> Link<G> {
     const_unless_loom! {
         /// An empty link.
-        pub(in crate::maple) const fn none() -> Self {
+        pub(crate) const fn none() -> Self {
             Self { word: AtomicPtr::new(ptr::null_mut()), geometry: PhantomData }
         }
     }
@@ -130,7 +130,7 @@ impl<G: Geometry> Link<G> {
 
     /// The node that the link leads to.
     #[inline(always)]
-    pub(in crate::maple) fn load<'a>(&'a self) -> Option<Node<'a, G>> {
+    pub(crate) fn load<'a>(&'a self) -> Option<Node<'a, G>> {
         // Acquire: pairs with `link-publish`; the node is seen as it was published.
         let word = self.word.load(Ordering::Acquire);
         if word.addr() & LEAF != 0 {
@@ -147,26 +147,26 @@ impl<G: Geometry> Link<G> {
 
     /// Makes the link lead to `node`, which no reader has seen before, or which readers already
     /// use.
-    pub(in crate::maple) fn publish(&self, node: Node<'_, G>) {
+    pub(crate) fn publish(&self, node: Node<'_, G>) {
         // Release, `link-publish`: pairs with the load above.
         self.word.store(Self::word_of(node), Ordering::Release);
     }
 
     /// As `publish`, in a node that is not published yet.
-    pub(in crate::maple) fn put(&self, node: Node<'_, G>) {
+    pub(crate) fn put(&self, node: Node<'_, G>) {
         // Relaxed: `link-publish` of the node around it follows.
         self.word.store(Self::word_of(node), Ordering::Relaxed);
     }
 
     /// As `put`, with the node that `other` leads to.
-    pub(in crate::maple) fn copy(&self, other: &Self) {
+    pub(crate) fn copy(&self, other: &Self) {
         // Relaxed: as in `put`; the writer has seen all nodes.
         self.word
             .store(other.word.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Makes the link empty.
-    pub(in crate::maple) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         // Relaxed: a reader follows nothing from an empty link.
         self.word.store(ptr::null_mut(), Ordering::Relaxed);
     }

@@ -10,8 +10,8 @@ use crate::sync::{
 };
 
 /// The root.
-pub(in crate::maple) struct Tree<G: Geometry> {
-    pub(in crate::maple) root: Link<G>,
+pub(crate) struct Tree<G: Geometry> {
+    pub(crate) root: Link<G>,
     notes: Notes,
 }
 
@@ -28,34 +28,34 @@ struct Notes {
 }
 
 /// A child on the path from the root.
-pub(in crate::maple) struct Step<'a, G: Geometry> {
-    pub(in crate::maple) node: Ptr<'a, Inner<G>>,
-    pub(in crate::maple) at: usize,
+pub(crate) struct Step<'a, G: Geometry> {
+    pub(crate) node: Ptr<'a, Inner<G>>,
+    pub(crate) at: usize,
 }
 
 copies! { Step<'_, G> where [G: Geometry]; }
 
 /// A leaf, and the path to it.
-pub(in crate::maple) struct Spot<'a, G: Geometry> {
+pub(crate) struct Spot<'a, G: Geometry> {
     steps: G::Path<Option<Step<'a, G>>>,
-    pub(in crate::maple) height: usize,
+    pub(crate) height: usize,
     leaf: Option<Ptr<'a, Leaf<G>>>,
     /// The first index that belongs to the leaf.
-    pub(in crate::maple) min: u64,
+    pub(crate) min: u64,
     /// The last one.
-    pub(in crate::maple) max: u64,
+    pub(crate) max: u64,
 }
 
 /// The content at an index: an entry, or a gap from `start` to `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::maple) enum Found {
+pub(crate) enum Found {
     Entry(Slot),
     Gap { start: u64, last: u64 },
 }
 
 impl<G: Geometry> Tree<G> {
     const_unless_loom! {
-        pub(in crate::maple) const fn new() -> Self {
+        pub(crate) const fn new() -> Self {
             // A geometry that cannot hold a tree does not compile, not even for an empty one.
             const { assert!(G::LEAF > 0 && G::INNER > 0 && G::DEPTH > 0) };
             Self {
@@ -72,38 +72,38 @@ impl<G: Geometry> Tree<G> {
 
     /// The largest gap between two entries.
     #[inline]
-    pub(in crate::maple) fn largest_gap(&self) -> u64 {
+    pub(crate) fn largest_gap(&self) -> u64 {
         // Relaxed: only the writer uses it.
         self.notes.gap.load(Ordering::Relaxed)
     }
 
-    pub(in crate::maple) fn set_largest_gap(&self, gap: u64) {
+    pub(crate) fn set_largest_gap(&self, gap: u64) {
         // Relaxed: only the writer uses it.
         self.notes.gap.store(gap, Ordering::Relaxed);
     }
 
     /// The first index of the first entry and the last index of the last one. The tree has one.
     #[inline]
-    pub(in crate::maple) fn outer(&self) -> (u64, u64) {
+    pub(crate) fn outer(&self) -> (u64, u64) {
         let Notes { first, last, .. } = &self.notes;
         // Relaxed, both: only the writer uses them.
         (first.load(Ordering::Relaxed), last.load(Ordering::Relaxed))
     }
 
     #[inline]
-    pub(in crate::maple) fn note_first(&self, start: u64) {
+    pub(crate) fn note_first(&self, start: u64) {
         // Relaxed: only the writer uses it.
         self.notes.first.store(start, Ordering::Relaxed);
     }
 
     #[inline]
-    pub(in crate::maple) fn note_last(&self, last: u64) {
+    pub(crate) fn note_last(&self, last: u64) {
         // Relaxed: only the writer uses it.
         self.notes.last.store(last, Ordering::Relaxed);
     }
 
     /// The same two indices, found by a descent.
-    pub(in crate::maple) fn find_outer(&self) -> Option<(u64, u64)> {
+    pub(crate) fn find_outer(&self) -> Option<(u64, u64)> {
         let leaf_at = |end: fn(usize) -> usize| {
             let mut node = self.root.load()?;
             loop {
@@ -120,7 +120,7 @@ impl<G: Geometry> Tree<G> {
     }
 
     /// Notes the two indices.
-    pub(in crate::maple) fn note_outer(&self) {
+    pub(crate) fn note_outer(&self) {
         if let Some((first, last)) = self.find_outer() {
             self.note_first(first);
             self.note_last(last);
@@ -129,7 +129,7 @@ impl<G: Geometry> Tree<G> {
 
     /// The largest gap of all, in a space that ends at `end`; `u64::MAX` also for all of 64 bits,
     /// whose length is one more.
-    pub(in crate::maple) fn widest_gap(&self, end: u64) -> u64 {
+    pub(crate) fn widest_gap(&self, end: u64) -> u64 {
         if self.root.load().is_none() {
             return end.saturating_add(1);
         }
@@ -139,24 +139,24 @@ impl<G: Geometry> Tree<G> {
 
     /// The number of entries. Beside a writer it may be out of date at once.
     #[inline]
-    pub(in crate::maple) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         // Relaxed: a count, which leads to no other memory.
         self.notes.len.load(Ordering::Relaxed)
     }
 
-    pub(in crate::maple) fn set_len(&self, len: usize) {
+    pub(crate) fn set_len(&self, len: usize) {
         // Relaxed: as in `len`.
         self.notes.len.store(len, Ordering::Relaxed);
     }
 
     /// Notes that `came` entries were added, and `went` removed.
     #[inline(always)]
-    pub(in crate::maple) fn change_len(&self, came: usize, went: usize) {
+    pub(crate) fn change_len(&self, came: usize, went: usize) {
         self.set_len(self.len() + came - went);
     }
 
     /// Moves all nodes of another tree into this one, which has none yet.
-    pub(in crate::maple) fn take(&self, other: &Self) {
+    pub(crate) fn take(&self, other: &Self) {
         if let Some(root) = other.root.load() {
             self.root.publish(root);
         }
@@ -167,7 +167,7 @@ impl<G: Geometry> Tree<G> {
     }
 
     /// Copies the notes of another tree.
-    pub(in crate::maple) fn take_notes(&self, other: &Self) {
+    pub(crate) fn take_notes(&self, other: &Self) {
         let (first, last) = other.outer();
         self.note_first(first);
         self.note_last(last);
@@ -177,7 +177,7 @@ impl<G: Geometry> Tree<G> {
 
     /// The slot that contains `key`.
     #[inline(always)]
-    pub(in crate::maple) fn load(&self, key: u64, count: &impl Counters) -> Option<Slot> {
+    pub(crate) fn load(&self, key: u64, count: &impl Counters) -> Option<Slot> {
         let mut node = self.root.load()?;
         loop {
             count.count(Event::Visit);
@@ -200,14 +200,14 @@ impl<G: Geometry> Tree<G> {
 
     /// The leaf that `key` belongs to, and the path to it; none in an empty tree.
     #[inline]
-    pub(in crate::maple) fn descend(&self, key: u64, count: &impl Counters) -> Option<Spot<'_, G>> {
+    pub(crate) fn descend(&self, key: u64, count: &impl Counters) -> Option<Spot<'_, G>> {
         let mut spot = Spot::new();
         self.descend_to(key, &mut spot, count).then_some(spot)
     }
 
     /// As `descend`, into a spot of the caller's, because a spot is large.
     #[inline(always)]
-    pub(in crate::maple) fn descend_to<'a>(
+    pub(crate) fn descend_to<'a>(
         &'a self,
         key: u64,
         spot: &mut Spot<'a, G>,
@@ -243,7 +243,7 @@ impl<G: Geometry> Tree<G> {
     }
 
     /// The entry or the gap at `key`, with its extent.
-    pub(in crate::maple) fn walk(&self, key: u64, count: &impl Counters) -> Found {
+    pub(crate) fn walk(&self, key: u64, count: &impl Counters) -> Found {
         let Some(spot) = self.descend(key, count) else {
             return Found::Gap {
                 start: 0,
@@ -269,7 +269,7 @@ impl<G: Geometry> Tree<G> {
 impl<'a, G: Geometry> Spot<'a, G> {
     /// An empty spot.
     #[inline(always)]
-    pub(in crate::maple) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             steps: G::Path::from_fn(|_| None),
             height: 0,
@@ -281,23 +281,23 @@ impl<'a, G: Geometry> Spot<'a, G> {
 
     /// The leaf.
     #[inline(always)]
-    pub(in crate::maple) fn leaf(&self) -> Ptr<'a, Leaf<G>> {
+    pub(crate) fn leaf(&self) -> Ptr<'a, Leaf<G>> {
         self.leaf.expect("a spot has a leaf when it was found")
     }
 
     /// The step at a depth, counted from the root.
     #[inline(always)]
-    pub(in crate::maple) fn step(&self, depth: usize) -> Step<'a, G> {
+    pub(crate) fn step(&self, depth: usize) -> Step<'a, G> {
         self.steps.as_slice()[depth].expect("the way down has a step at each depth")
     }
 
     /// True if the leaf is the first of the tree.
-    pub(in crate::maple) fn is_first(&self) -> bool {
+    pub(crate) fn is_first(&self) -> bool {
         self.min == 0
     }
 
     /// The last index that belongs to child `at` of the node at `depth`.
-    pub(in crate::maple) fn end_of(&self, depth: usize, at: usize) -> u64 {
+    pub(crate) fn end_of(&self, depth: usize, at: usize) -> u64 {
         let mut at = at;
         for depth in (0..=depth).rev() {
             let step = self.step(depth);
@@ -312,7 +312,7 @@ impl<'a, G: Geometry> Spot<'a, G> {
     }
 
     /// Moves to the next leaf. Returns false at the last one, and stays.
-    pub(in crate::maple) fn next_leaf(&mut self, count: &impl Counters) -> bool {
+    pub(crate) fn next_leaf(&mut self, count: &impl Counters) -> bool {
         let turn = (0..self.height).rev().find(|depth| {
             let step = self.step(*depth);
             step.at + 1 < step.node.len()
@@ -321,7 +321,7 @@ impl<'a, G: Geometry> Spot<'a, G> {
     }
 
     /// Moves to the previous leaf. Returns false at the first one, and stays.
-    pub(in crate::maple) fn previous_leaf(&mut self, count: &impl Counters) -> bool {
+    pub(crate) fn previous_leaf(&mut self, count: &impl Counters) -> bool {
         let turn = (0..self.height)
             .rev()
             .find(|depth| self.step(*depth).at > 0);

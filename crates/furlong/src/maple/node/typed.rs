@@ -12,16 +12,16 @@ use crate::maple::{Entry, Retire, Slot, Split, Unique, Word};
 use crate::rcu::Batch;
 
 /// The type of a tree's words: entries at addresses.
-pub(in crate::maple) type Typed<A, E> = PhantomData<(A, E)>;
+pub(crate) type Typed<A, E> = PhantomData<(A, E)>;
 
 /// The conversion from a slot to its extent and entry.
-pub(in crate::maple) struct Words<A, E>(Typed<A, E>);
+pub(crate) struct Words<A, E>(Typed<A, E>);
 
 impl<A: Address, E: Entry> Words<A, E> {
     /// Borrows the entry of a slot. The slot is in the tree, or was when a guard was taken that
     /// lasts for `'a`.
     #[inline(always)]
-    pub(in crate::maple) fn lend<'a>(slot: Slot) -> (Extent<A>, E::Ref<'a>)
+    pub(crate) fn lend<'a>(slot: Slot) -> (Extent<A>, E::Ref<'a>)
     where
         E: 'a,
     {
@@ -34,7 +34,7 @@ impl<A: Address, E: Entry> Words<A, E> {
 
     /// Borrows the value of a slot to change it. The slot is in the tree, whose owner is borrowed
     /// for `'a`, and it is lent once in that time.
-    pub(in crate::maple) fn lend_mut<'a>(slot: Slot) -> (Extent<A>, &'a mut E::Value)
+    pub(crate) fn lend_mut<'a>(slot: Slot) -> (Extent<A>, &'a mut E::Value)
     where
         E: Unique + 'a,
     {
@@ -46,7 +46,7 @@ impl<A: Address, E: Entry> Words<A, E> {
     }
 
     /// Turns a slot that was removed from the tree into its extent and its entry.
-    pub(in crate::maple) fn take(slot: Slot) -> (Extent<A>, E) {
+    pub(crate) fn take(slot: Slot) -> (Extent<A>, E) {
         // SAFETY: the slot's word came from an entry, and is no longer in the tree (I7).
         (extent(slot.start, slot.last), unsafe {
             E::from_word(slot.word)
@@ -55,7 +55,7 @@ impl<A: Address, E: Entry> Words<A, E> {
 
     /// Retires the entry of a slot that was removed from the tree to `batch`, and borrows it from
     /// there, with its extent.
-    pub(in crate::maple) fn retire<'b>(slot: Slot, batch: &'b mut Batch) -> (Extent<A>, E::Ref<'b>)
+    pub(crate) fn retire<'b>(slot: Slot, batch: &'b mut Batch) -> (Extent<A>, E::Ref<'b>)
     where
         E: Retire + 'b,
     {
@@ -69,13 +69,13 @@ impl<A: Address, E: Entry> Words<A, E> {
     }
 
     /// Turns a word that was not put into the tree back into its entry.
-    pub(in crate::maple) fn give_back(word: Word) -> E {
+    pub(crate) fn give_back(word: Word) -> E {
         // SAFETY: the word came from an entry just now, and is nowhere else (I7).
         unsafe { E::from_word(word) }
     }
 
     /// Splits the entry of a word in the tree, and returns the word of the new one.
-    pub(in crate::maple) fn split(word: Word) -> Option<Word>
+    pub(crate) fn split(word: Word) -> Option<Word>
     where
         E: Split,
     {
@@ -84,7 +84,7 @@ impl<A: Address, E: Entry> Words<A, E> {
 
     /// As `split`, on behalf of a new entry with the word `new`. If the user's code panics, the new
     /// entry is dropped.
-    pub(in crate::maple) fn split_for(new: Word) -> impl FnOnce(Word) -> Option<Word>
+    pub(crate) fn split_for(new: Word) -> impl FnOnce(Word) -> Option<Word>
     where
         E: Split,
     {
@@ -97,7 +97,7 @@ impl<A: Address, E: Entry> Words<A, E> {
     }
 
     /// Lets `make` make an entry from that of a word in the tree, and returns its word.
-    pub(in crate::maple) fn split_with(
+    pub(crate) fn split_with(
         word: Word,
         make: impl FnOnce(E::Ref<'_>) -> Option<E>,
     ) -> Option<Word> {
@@ -118,7 +118,7 @@ impl<A: Address, E: Entry> Drop for Unstored<A, E> {
 
 /// The extent from `start` to `last`, which are in order.
 #[inline(always)]
-pub(in crate::maple) fn extent<A: Address>(start: u64, last: u64) -> Extent<A> {
+pub(crate) fn extent<A: Address>(start: u64, last: u64) -> Extent<A> {
     let (start, last) = (A::from_raw(start), A::from_raw(last.max(start)));
     Extent::from_last(start, last).expect("the last index is not below the first")
 }

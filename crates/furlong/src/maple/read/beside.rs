@@ -58,7 +58,7 @@ impl<G: Geometry> Tree<G> {
 
     /// The first entry that contains `key` or lies behind it.
     #[inline]
-    pub(in crate::maple) fn from(&self, key: u64, count: &impl Counters) -> Option<Slot> {
+    pub(crate) fn from(&self, key: u64, count: &impl Counters) -> Option<Slot> {
         let mut key = key;
         loop {
             let seen = self.see(key, count)?;
@@ -71,7 +71,7 @@ impl<G: Geometry> Tree<G> {
 
     /// The last entry that contains `key` or lies before it.
     #[inline]
-    pub(in crate::maple) fn upto(&self, key: u64, count: &impl Counters) -> Option<Slot> {
+    pub(crate) fn upto(&self, key: u64, count: &impl Counters) -> Option<Slot> {
         let mut key = key;
         loop {
             let seen = self.see(key, count)?;

@@ -13,7 +13,7 @@ struct Wanted<L> {
 }
 
 /// The indices at which a place may start.
-pub(in crate::maple) trait Align: Copy {
+pub(crate) trait Align: Copy {
     /// The first of them from `first` to `last`, which are in order.
     fn lowest(self, first: u64, last: u64) -> Option<u64>;
     /// The last of them.
@@ -22,7 +22,7 @@ pub(in crate::maple) trait Align: Copy {
 
 /// Any index.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::maple) struct Anywhere;
+pub(crate) struct Anywhere;
 
 impl Align for Anywhere {
     #[inline(always)]
@@ -38,11 +38,11 @@ impl Align for Anywhere {
 
 /// The multiples of a power of two, which is stored less one.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::maple) struct Multiple(u64);
+pub(crate) struct Multiple(u64);
 
 impl Multiple {
     /// `None` if it is not a power of two.
-    pub(in crate::maple) fn new(align: u64) -> Option<Self> {
+    pub(crate) fn new(align: u64) -> Option<Self> {
         align.is_power_of_two().then(|| Self(align - 1))
     }
 }
@@ -61,13 +61,13 @@ impl Align for Multiple {
 
 /// The end of the window from which places are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::maple) enum End {
+pub(crate) enum End {
     Lowest,
     Highest,
 }
 
 /// Finds the place for `size` in `window`; `None` for size 0.
-pub(in crate::maple) fn gap<A: Address, G: Geometry>(
+pub(crate) fn gap<A: Address, G: Geometry>(
     tree: &Tree<G>,
     count: &impl Counters,
     size: u64,

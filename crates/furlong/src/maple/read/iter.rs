@@ -22,7 +22,7 @@ pub(super) struct Scan<'a, C: Config> {
 
 impl<'a, C: Config> Scan<'a, C> {
     #[inline]
-    pub(in crate::maple) fn new(
+    pub(crate) fn new(
         tree: &'a Tree<C::Geometry>,
         count: &'a C::Counters,
         from: u64,
@@ -116,7 +116,7 @@ pub(super) struct ScanBack<'a, C: Config> {
 
 impl<'a, C: Config> ScanBack<'a, C> {
     /// Entries that start at `upto` or before, and do not end before `start`.
-    pub(in crate::maple) fn new(
+    pub(crate) fn new(
         tree: &'a Tree<C::Geometry>,
         count: &'a C::Counters,
         start: u64,
@@ -173,7 +173,7 @@ impl<C: Config> Iterator for ScanBack<'_, C> {
 /// Entries with their extents, in order.
 pub struct Iter<'a, A: Address, E: Entry, C: Config> {
     pub(super) scan: Scan<'a, C>,
-    pub(in crate::maple) typed: Typed<A, E>,
+    pub(crate) typed: Typed<A, E>,
 }
 
 impl<'a, A: Address, E: Entry + 'a, C: Config> Iterator for Iter<'a, A, E, C> {
@@ -203,7 +203,7 @@ pub struct IterMut<'a, A: Address, E: Unique, C: Config> {
 
 impl<'a, A: Address, E: Unique, C: Config> IterMut<'a, A, E, C> {
     /// The values in `window` of a map that is borrowed for `'a`.
-    pub(in crate::maple) fn new(map: &'a mut Maple<A, E, C>, window: Extent<A>) -> Self {
+    pub(crate) fn new(map: &'a mut Maple<A, E, C>, window: Extent<A>) -> Self {
         let (from, last) = (window.start().raw(), window.last().raw());
         Self {
             scan: Scan::new(&map.tree, &map.count, from, last),
@@ -226,7 +226,7 @@ debug_as! { IterMut<'_, A, E, C> where [A: Address, E: Unique, C: Config]: IterM
 /// Entries with their extents, the last one first.
 pub struct IterBack<'a, A: Address, E: Entry, C: Config> {
     pub(super) scan: ScanBack<'a, C>,
-    pub(in crate::maple) typed: Typed<A, E>,
+    pub(crate) typed: Typed<A, E>,
 }
 
 impl<'a, A: Address, E: Entry + 'a, C: Config> Iterator for IterBack<'a, A, E, C> {

@@ -32,15 +32,15 @@ impl<A: Address, R> Place<A, R> {
 /// the map all the time, once and in order. Any other entry that it finds was in the map at some
 /// moment since it began. The ends of a gap may be reported closer than they are.
 pub struct View<'a, A: Address, E: Entry, C: Config> {
-    pub(in crate::maple) tree: &'a Tree<C::Geometry>,
-    pub(in crate::maple) count: &'a C::Counters,
-    pub(in crate::maple) typed: Typed<A, &'a E>,
+    pub(crate) tree: &'a Tree<C::Geometry>,
+    pub(crate) count: &'a C::Counters,
+    pub(crate) typed: Typed<A, &'a E>,
 }
 
 copies! { View<'_, A, E, C> where [A: Address, E: Entry, C: Config]; }
 
 impl<'a, A: Address, E: Entry, C: Config> View<'a, A, E, C> {
-    pub(in crate::maple) fn new(tree: &'a Tree<C::Geometry>, count: &'a C::Counters) -> Self {
+    pub(crate) fn new(tree: &'a Tree<C::Geometry>, count: &'a C::Counters) -> Self {
         Self {
             tree,
             count,

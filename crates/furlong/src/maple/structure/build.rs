@@ -10,23 +10,23 @@ pub(super) struct Items<'a, G: Geometry> {
 }
 
 impl<'a, G: Geometry> Items<'a, G> {
-    pub(in crate::maple) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             items: [None; 3],
             len: 0,
         }
     }
 
-    pub(in crate::maple) fn push(&mut self, item: Item<'a, G>) {
+    pub(crate) fn push(&mut self, item: Item<'a, G>) {
         self.items[self.len] = Some(item);
         self.len += 1;
     }
 
-    pub(in crate::maple) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    pub(in crate::maple) fn iter(&self) -> impl Iterator<Item = Item<'a, G>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Item<'a, G>> {
         self.items.into_iter().flatten()
     }
 }
@@ -60,12 +60,12 @@ impl Shares {
     }
 
     /// The number of nodes.
-    pub(in crate::maple) fn nodes(&self) -> usize {
+    pub(crate) fn nodes(&self) -> usize {
         self.nodes
     }
 
     /// The share of node `at`.
-    pub(in crate::maple) fn of(&self, at: usize) -> usize {
+    pub(crate) fn of(&self, at: usize) -> usize {
         match (self.first, at) {
             (Some(first), 0) => first,
             (Some(first), _) => self.total - first,
@@ -86,7 +86,7 @@ pub(super) struct Leaves<'a, G: Geometry> {
 
 impl<'a, G: Geometry> Leaves<'a, G> {
     /// A builder of leaves with these `shares`.
-    pub(in crate::maple) fn new(shares: Shares) -> Self {
+    pub(crate) fn new(shares: Shares) -> Self {
         Self {
             shares,
             leaf: None,
@@ -116,12 +116,7 @@ impl<'a, G: Geometry> Leaves<'a, G> {
     }
 
     #[inline]
-    pub(in crate::maple) fn push<S: Source>(
-        &mut self,
-        slot: Slot,
-        tree: &'a Tree<G>,
-        pool: &mut Pool<G, S>,
-    ) {
+    pub(crate) fn push<S: Source>(&mut self, slot: Slot, tree: &'a Tree<G>, pool: &mut Pool<G, S>) {
         self.open(slot.start, tree, pool).put(self.len, slot);
         self.len += 1;
         self.room -= 1;
@@ -159,7 +154,7 @@ impl<'a, G: Geometry> Leaves<'a, G> {
     }
 
     /// Returns the leaves; the last one ends at `max`.
-    pub(in crate::maple) fn finish(mut self, max: u64) -> Items<'a, G> {
+    pub(crate) fn finish(mut self, max: u64) -> Items<'a, G> {
         self.close(max);
         self.items
     }
@@ -176,7 +171,7 @@ pub(super) struct Inners<'a, G: Geometry> {
 }
 
 impl<'a, G: Geometry> Inners<'a, G> {
-    pub(in crate::maple) fn new(shares: Shares) -> Self {
+    pub(crate) fn new(shares: Shares) -> Self {
         Self {
             shares,
             inner: None,
@@ -186,7 +181,7 @@ impl<'a, G: Geometry> Inners<'a, G> {
         }
     }
 
-    pub(in crate::maple) fn push<S: Source>(
+    pub(crate) fn push<S: Source>(
         &mut self,
         item: Item<'a, G>,
         tree: &'a Tree<G>,
@@ -255,7 +250,7 @@ impl<'a, G: Geometry> Inners<'a, G> {
     }
 
     /// Returns the nodes; the last one ends at `max`.
-    pub(in crate::maple) fn finish<S: Source>(
+    pub(crate) fn finish<S: Source>(
         mut self,
         max: u64,
         tree: &'a Tree<G>,

@@ -14,7 +14,7 @@ use crate::maple::{
 };
 
 /// The plan of a rebuild at the leaves, made before anything is changed.
-pub(in crate::maple) struct Plan<'a, C: Config> {
+pub(crate) struct Plan<'a, C: Config> {
     /// The number of entries that stay of the old leaves, plus the new ones.
     rest: usize,
     helper: Option<Helper<'a, C>>,
@@ -35,7 +35,7 @@ enum Way {
 }
 
 impl<C: Config> Plan<'_, C> {
-    pub(in crate::maple) fn need(&self) -> Nodes {
+    pub(crate) fn need(&self) -> Nodes {
         self.need
     }
 
@@ -44,7 +44,7 @@ impl<C: Config> Plan<'_, C> {
     /// If there are no more new leaves than old ones, no level gets more nodes than it had. The
     /// replacement then has at most as many children, in as few nodes as can hold them. Otherwise
     /// up to three nodes replace one in each node above, including the root.
-    pub(in crate::maple) fn may_add_level(
+    pub(crate) fn may_add_level(
         &self,
         left: &Spot<'_, C::Geometry>,
         right: &Spot<'_, C::Geometry>,
@@ -66,7 +66,7 @@ struct Stretch {
 
 impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     /// Plans the replacement of the leaves.
-    pub(in crate::maple) fn plan(
+    pub(crate) fn plan(
         &self,
         left: &Spot<'a, C::Geometry>,
         right: &Spot<'a, C::Geometry>,
@@ -162,7 +162,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     }
 
     /// Carries the plan out.
-    pub(in crate::maple) fn rebuild(
+    pub(crate) fn rebuild(
         &mut self,
         left: &Spot<'a, C::Geometry>,
         right: &Spot<'a, C::Geometry>,

@@ -44,7 +44,7 @@ impl<'a, C: Config, const READERS: bool> Write<'a, C, READERS> {
     }
 
     /// Removes all nodes, and displaces all entries. It needs no memory.
-    pub(in crate::maple) fn unlink_subtree(&mut self) {
+    pub(crate) fn unlink_subtree(&mut self) {
         if let Some(root) = self.tree.root.load() {
             self.give_up_below(root);
         }

@@ -86,7 +86,7 @@ where
         Ok((wanted, Frames { start, end }))
     }
 
-    pub(in crate::phys) fn link_hosted(
+    pub(crate) fn link_hosted(
         &mut self,
         wanted: Wanted,
         host: Host,

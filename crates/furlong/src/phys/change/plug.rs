@@ -11,9 +11,9 @@ use crate::phys::{
 
 /// A valid request, before anything is allocated for it.
 #[derive(Clone, Copy)]
-pub(in crate::phys) struct Wanted {
-    pub(in crate::phys) frames: Frames,
-    pub(in crate::phys) avail: Frames,
+pub(crate) struct Wanted {
+    pub(crate) frames: Frames,
+    pub(crate) avail: Frames,
     plug: Plug,
 }
 
@@ -111,7 +111,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         Ok(run)
     }
 
-    pub(in crate::phys) fn judge(&self, plug: Plug) -> Result<Wanted, PlugError> {
+    pub(crate) fn judge(&self, plug: Plug) -> Result<Wanted, PlugError> {
         let frames = Frames::new(plug.frames);
         let frames = frames.ok_or(PlugError::Beyond(plug.frames.last()))?;
         if let Some(index) = self.snapshot().overlapping(frames).next() {
@@ -135,7 +135,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 
     /// Adds the segment to the table, with its descriptors.
-    pub(in crate::phys) fn link(&mut self, wanted: Wanted, share: Option<Share<D>>) -> SegmentId {
+    pub(crate) fn link(&mut self, wanted: Wanted, share: Option<Share<D>>) -> SegmentId {
         let index = self.take_entry();
         let entry = self.all.get(index);
         entry.set_frames(wanted.frames);
@@ -156,13 +156,13 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
 
 /// Places that have no descriptors yet, or any more. Its drop gives them back.
 pub(super) struct Places<'s, 'a, D, C: Config, const N: usize> {
-    pub(in crate::phys) segments: &'s mut Segments<'a, D, C, N>,
+    pub(crate) segments: &'s mut Segments<'a, D, C, N>,
     /// `None` once they belong to a segment.
     run: Option<Run<D>>,
 }
 
 impl<'s, 'a, D, C: Config, const N: usize> Places<'s, 'a, D, C, N> {
-    pub(in crate::phys) fn new(segments: &'s mut Segments<'a, D, C, N>, run: Run<D>) -> Self {
+    pub(crate) fn new(segments: &'s mut Segments<'a, D, C, N>, run: Run<D>) -> Self {
         segments.core.between += run.len as u64;
         let run = Some(run);
         Self { segments, run }

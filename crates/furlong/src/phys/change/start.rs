@@ -29,14 +29,14 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
 
 /// A table whose segments have places for descriptors and an index, both still unpublished. Its
 /// drop takes both away again.
-pub(in crate::phys) struct Starting<'s, 'a, D, C: Config, const N: usize> {
-    pub(in crate::phys) segments: &'s mut Segments<'a, D, C, N>,
+pub(crate) struct Starting<'s, 'a, D, C: Config, const N: usize> {
+    pub(crate) segments: &'s mut Segments<'a, D, C, N>,
     /// `None` if there are no segments, and after `open`.
     run: Option<Run<D>>,
 }
 
 impl<'s, 'a, D: Descriptor, C: Config, const N: usize> Starting<'s, 'a, D, C, N> {
-    pub(in crate::phys) fn new(segments: &'s mut Segments<'a, D, C, N>) -> Result<Self, Refusal> {
+    pub(crate) fn new(segments: &'s mut Segments<'a, D, C, N>) -> Result<Self, Refusal> {
         let len = places(segments.snapshot()).map(|(_, frames, at)| at + frames.len());
         let mut run = None;
         if let Some(len) = len.last() {
@@ -79,7 +79,7 @@ impl<'s, 'a, D: Descriptor, C: Config, const N: usize> Starting<'s, 'a, D, C, N>
     }
 
     /// Makes the descriptors, and publishes them to lookups.
-    pub(in crate::phys) fn open(mut self) {
+    pub(crate) fn open(mut self) {
         let snapshot = self.segments.snapshot();
         let share = |index| snapshot.all.get(index).share();
         Made::make(snapshot.order.iter(snapshot.all).filter_map(share)).keep();

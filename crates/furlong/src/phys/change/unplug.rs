@@ -125,7 +125,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 
     /// Hides these frames of a segment from lookups. Returns the isolation's serial number.
-    pub(in crate::phys) fn hide(&mut self, index: u32, frames: Frames) -> Result<u64, Refusal> {
+    pub(crate) fn hide(&mut self, index: u32, frames: Frames) -> Result<u64, Refusal> {
         if let Err(refusal) = self.prepare_isolation(index, frames) {
             self.settle();
             return Err(refusal);
@@ -375,7 +375,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
 
 impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// Drops the descriptors of all segments, at the end of the table.
-    pub(in crate::phys) fn drop_descriptors(&mut self) {
+    pub(crate) fn drop_descriptors(&mut self) {
         debug_assert!(self.is_alone(), "no reader can hold a descriptor");
         let all = Ending(self);
         all.0.drop_some();

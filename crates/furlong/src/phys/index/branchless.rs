@@ -49,7 +49,7 @@ impl<D> Sorted<D> {
     }
 
     /// Makes room for `most` pieces in total.
-    pub(in crate::phys) fn reserve(&mut self, most: usize) -> Result<(), Refusal> {
+    pub(crate) fn reserve(&mut self, most: usize) -> Result<(), Refusal> {
         let Self { starts, rest } = self;
         let more = most.saturating_sub(starts.len());
         let made = starts.try_reserve(more);
@@ -57,7 +57,7 @@ impl<D> Sorted<D> {
         made.map_err(|_| Refusal::NoMemory)
     }
 
-    pub(in crate::phys) fn take(&mut self, frames: Frames) -> Option<Frames> {
+    pub(crate) fn take(&mut self, frames: Frames) -> Option<Frames> {
         let at = self.rest.partition_point(|rest| rest.end <= frames.start);
         let start = *self.starts.get(at).filter(|start| **start < frames.end)?;
         self.starts.remove(at);
@@ -65,7 +65,7 @@ impl<D> Sorted<D> {
         Some(Frames { start, end })
     }
 
-    pub(in crate::phys) fn put(&mut self, piece: Piece<D>) {
+    pub(crate) fn put(&mut self, piece: Piece<D>) {
         let Piece {
             frames,
             index,

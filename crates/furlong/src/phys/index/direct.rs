@@ -62,7 +62,7 @@
 //!   its runs.
 
 mod cell;
-pub(in crate::phys) mod geometry;
+pub(crate) mod geometry;
 mod leaf;
 mod root;
 mod runs;
@@ -81,7 +81,7 @@ use cell::cell;
 use geometry::BLOCK_FRAMES;
 use leaf::Block;
 use root::block;
-pub(in crate::phys) use root::{Private, Root};
+pub(crate) use root::{Private, Root};
 
 /// The arm; see the list of arms in the documentation of the trait [`Lookup`](crate::phys::Lookup).
 #[derive(Clone, Copy, Debug)]
@@ -89,16 +89,16 @@ pub struct Direct;
 
 impl Direct {
     #[cfg(not(loom))]
-    pub(in crate::phys) const fn shared_part<D>() -> Root<D> {
+    pub(crate) const fn shared_part<D>() -> Root<D> {
         Root::new()
     }
 
     #[cfg(loom)]
-    pub(in crate::phys) fn shared_part<D>() -> Root<D> {
+    pub(crate) fn shared_part<D>() -> Root<D> {
         Root::new()
     }
 
-    pub(in crate::phys) const fn private_part<D>() -> Private<D> {
+    pub(crate) const fn private_part<D>() -> Private<D> {
         Private::new()
     }
 }

@@ -18,7 +18,7 @@
 //! [`Flat`]: crate::phys::Flat
 #![forbid(unsafe_code)]
 
-pub(in crate::phys) use arm::{Arm, Beside, Change, Found, Site};
+pub(crate) use arm::{Arm, Beside, Change, Found, Site};
 
 /// A lookup structure for segments and descriptors: one of the arms `Array`, `Branchless`, `Tree`,
 /// [`Direct`](crate::phys::Direct) and `Flat`. The trait is sealed.
@@ -45,8 +45,8 @@ mod arm {
     /// entry, so that the caller can use it before it branches on the result.
     #[derive(Clone, Copy)]
     pub struct Found {
-        pub(in crate::phys) is_found: bool,
-        pub(in crate::phys) index: u32,
+        pub(crate) is_found: bool,
+        pub(crate) index: u32,
     }
 
     impl From<Option<u32>> for Found {
@@ -61,11 +61,11 @@ mod arm {
 
     /// Arguments of a change.
     pub struct Site<'a, L: Arm, D> {
-        pub(in crate::phys) shared: &'a L::Shared<D>,
-        pub(in crate::phys) private: &'a mut L::Private<D>,
-        pub(in crate::phys) memory: &'a mut Memory,
-        pub(in crate::phys) deferred: &'a mut Deferred,
-        pub(in crate::phys) snapshot: Snapshot<'a, D>,
+        pub(crate) shared: &'a L::Shared<D>,
+        pub(crate) private: &'a mut L::Private<D>,
+        pub(crate) memory: &'a mut Memory,
+        pub(crate) deferred: &'a mut Deferred,
+        pub(crate) snapshot: Snapshot<'a, D>,
     }
 
     /// A change to frames.

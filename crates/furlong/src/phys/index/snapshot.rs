@@ -7,17 +7,17 @@ use crate::rcu::Period;
 
 /// An isolation.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::phys) struct Hidden {
-    pub(in crate::phys) frames: Frames,
-    pub(in crate::phys) serial: u64,
+pub(crate) struct Hidden {
+    pub(crate) frames: Frames,
+    pub(crate) serial: u64,
     /// True while a call that has dropped the lock is about to remove them.
-    pub(in crate::phys) is_leaving: bool,
+    pub(crate) is_leaving: bool,
     /// The grace period after which no reader has them.
-    pub(in crate::phys) period: Option<Period>,
+    pub(crate) period: Option<Period>,
 }
 
 impl Hidden {
-    pub(in crate::phys) const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         frames: Frames::NONE,
         serial: 0,
         is_leaving: false,
@@ -26,28 +26,28 @@ impl Hidden {
 }
 
 /// The segments and the isolations.
-pub(in crate::phys) struct Snapshot<'a, D> {
-    pub(in crate::phys) all: All<'a, D>,
-    pub(in crate::phys) order: Order,
+pub(crate) struct Snapshot<'a, D> {
+    pub(crate) all: All<'a, D>,
+    pub(crate) order: Order,
     /// In the order of their frames.
-    pub(in crate::phys) hidden: &'a [Hidden],
+    pub(crate) hidden: &'a [Hidden],
 }
 
 copies! { Snapshot<'_, D> where [D]; }
 
 /// A stretch of frames of one segment that lookups find.
 pub struct Piece<D> {
-    pub(in crate::phys) frames: Frames,
-    pub(in crate::phys) index: u32,
+    pub(crate) frames: Frames,
+    pub(crate) index: u32,
     /// The address at which the descriptor of frame 0 would be.
-    pub(in crate::phys) pages: Option<Pages<D>>,
+    pub(crate) pages: Option<Pages<D>>,
 }
 
 copies! { Piece<D> where [D]; }
 
 impl<D> Piece<D> {
     /// A piece in which nothing is found.
-    pub(in crate::phys) const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         frames: Frames::NONE,
         index: 0,
         pages: None,
@@ -56,14 +56,14 @@ impl<D> Piece<D> {
 
 impl<'a, D> Snapshot<'a, D> {
     /// The segment with `frame`.
-    pub(in crate::phys) fn find(self, frame: u64) -> Option<u32> {
+    pub(crate) fn find(self, frame: u64) -> Option<u32> {
         let index = self.order.ending_above(self.all, frame)?;
         let frames = self.all.get(index).frames();
         frames.contains(frame).then_some(index)
     }
 
     /// The segments that have some of `frames`, in order.
-    pub(in crate::phys) fn overlapping(
+    pub(crate) fn overlapping(
         self,
         frames: Frames,
     ) -> impl Iterator<Item = u32> + Clone + use<'a, D> {
@@ -76,7 +76,7 @@ impl<'a, D> Snapshot<'a, D> {
     ///
     /// # Cost
     /// O(log n).
-    pub(in crate::phys) fn splits(self, whole: Frames) -> usize {
+    pub(crate) fn splits(self, whole: Frames) -> usize {
         let hidden = self.hidden_in(whole);
         let (Some(first), Some(last)) = (hidden.first(), hidden.last()) else {
             return 0;
@@ -87,7 +87,7 @@ impl<'a, D> Snapshot<'a, D> {
     }
 
     /// The isolations of some of `frames`.
-    pub(in crate::phys) fn hidden_in(self, frames: Frames) -> &'a [Hidden] {
+    pub(crate) fn hidden_in(self, frames: Frames) -> &'a [Hidden] {
         let from = self
             .hidden
             .partition_point(|hidden| hidden.frames.end <= frames.start);
@@ -141,10 +141,7 @@ impl<'a, D> Snapshot<'a, D> {
     }
 
     /// The pieces of a segment, in order.
-    pub(in crate::phys) fn pieces_of(
-        self,
-        index: u32,
-    ) -> impl Iterator<Item = Piece<D>> + use<'a, D> {
+    pub(crate) fn pieces_of(self, index: u32) -> impl Iterator<Item = Piece<D>> + use<'a, D> {
         let entry = self.all.get(index);
         let (whole, pages) = (entry.frames(), entry.pages());
         let mut from = whole.start;

@@ -4,12 +4,12 @@
 #![forbid(unsafe_code)]
 
 /// The side of items that come before.
-pub(in crate::phys) const LOW: usize = 0;
+pub(crate) const LOW: usize = 0;
 /// The side of items that come after.
-pub(in crate::phys) const HIGH: usize = 1;
+pub(crate) const HIGH: usize = 1;
 
 /// The links of a tree's items.
-pub(in crate::phys) trait Avl {
+pub(crate) trait Avl {
     /// A reference to an item.
     type At: Copy + PartialEq;
 

@@ -10,7 +10,7 @@ pub(super) const fn words_for(bits: usize) -> usize {
 
 /// The first run of `len` clear bits in `from..room`; otherwise the length of the longest run as
 /// the error.
-pub(in crate::phys) fn clear_run(
+pub(crate) fn clear_run(
     words: &[Cell<u64>],
     from: usize,
     room: usize,
@@ -43,7 +43,7 @@ fn next_change(words: &[Cell<u64>], from: usize, room: usize, same: u64) -> usiz
 }
 
 /// Sets or clears the bits `from..from + len`.
-pub(in crate::phys) fn mark(words: &[Cell<u64>], from: usize, len: usize, set: bool) {
+pub(crate) fn mark(words: &[Cell<u64>], from: usize, len: usize, set: bool) {
     for (word, mask) in masks(words, from, len) {
         let rest = word.get() & !mask;
         word.set(if set { rest | mask } else { rest });
@@ -51,7 +51,7 @@ pub(in crate::phys) fn mark(words: &[Cell<u64>], from: usize, len: usize, set: b
 }
 
 /// The number of set bits in `from..from + len`.
-pub(in crate::phys) fn count(words: &[Cell<u64>], from: usize, len: usize) -> usize {
+pub(crate) fn count(words: &[Cell<u64>], from: usize, len: usize) -> usize {
     let ones = |(word, mask): (&Cell<u64>, u64)| (word.get() & mask).count_ones() as usize;
     masks(words, from, len).map(ones).sum()
 }

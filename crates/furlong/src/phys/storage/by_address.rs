@@ -20,7 +20,7 @@ pub(super) struct Links<T> {
 
 impl<T> Links<T> {
     /// Links of an item with this room, in no tree.
-    pub(in crate::phys) const fn new(room: usize) -> Self {
+    pub(crate) const fn new(room: usize) -> Self {
         Self {
             sides: [const { Cell::new(None) }; 2],
             room: Cell::new(room),
@@ -29,7 +29,7 @@ impl<T> Links<T> {
         }
     }
 
-    pub(in crate::phys) fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         self.room.get()
     }
 }
@@ -47,11 +47,11 @@ pub(super) struct ByAddress<T> {
 }
 
 impl<T> ByAddress<T> {
-    pub(in crate::phys) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { root: None }
     }
 
-    pub(in crate::phys) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.root.is_none()
     }
 }
@@ -84,7 +84,7 @@ impl<T: Placed> Avl for ByAddress<T> {
 
 impl<T: Placed> ByAddress<T> {
     /// An item of the tree, or one that is about to be inserted.
-    pub(in crate::phys) fn at(&self, at: NonNull<T>) -> &T {
+    pub(crate) fn at(&self, at: NonNull<T>) -> &T {
         #[cfg(all(test, not(loom), feature = "alloc"))]
         tests::LOOKED_AT.set(tests::LOOKED_AT.get() + 1);
         // SAFETY: items in the tree are valid, as the caller of `insert` promised.
@@ -100,12 +100,12 @@ impl<T: Placed> ByAddress<T> {
     /// # Safety
     /// The item is in no tree. It stays in place until it is removed, and nobody makes a unique
     /// reference to its links before that.
-    pub(in crate::phys) unsafe fn insert(&mut self, item: NonNull<T>) {
+    pub(crate) unsafe fn insert(&mut self, item: NonNull<T>) {
         self.root = Some(self.with(self.root, item));
     }
 
     /// Removes an item; does nothing if it is not in the tree.
-    pub(in crate::phys) fn remove(&mut self, item: NonNull<T>) {
+    pub(crate) fn remove(&mut self, item: NonNull<T>) {
         self.root = self.without(self.root, item);
     }
 
@@ -151,14 +151,14 @@ impl<T: Placed> ByAddress<T> {
     }
 
     /// All items, in ascending order of their addresses.
-    pub(in crate::phys) fn iter(&self) -> impl Iterator<Item = NonNull<T>> + use<'_, T> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = NonNull<T>> + use<'_, T> {
         let next = |at: &NonNull<T>| self.around(at.addr().get())[1];
         core::iter::successors(self.around(0)[1], next)
     }
 }
 
 #[cfg(all(test, not(loom), feature = "alloc"))]
-pub(in crate::phys) mod tests {
+pub(crate) mod tests {
     use core::cell::Cell;
     use core::ptr::NonNull;
 
@@ -166,7 +166,7 @@ pub(in crate::phys) mod tests {
 
     std::thread_local! {
         /// The number of items that this thread has visited.
-        pub(in crate::phys) static LOOKED_AT: Cell<u64> = const { Cell::new(0) };
+        pub(crate) static LOOKED_AT: Cell<u64> = const { Cell::new(0) };
     }
 
     struct Thing(Links<Thing>);

@@ -9,18 +9,18 @@ use crate::phys::{Descriptor, Frames, SECTION_BITS, SECTION_FRAMES, Share, Slabs
 
 /// Consecutive places taken from a slab, to be given back to it.
 #[must_use = "its places stay taken"]
-pub(in crate::phys) struct Run<D> {
-    pub(in crate::phys) slab: NonNull<Slab<D>>,
+pub(crate) struct Run<D> {
+    pub(crate) slab: NonNull<Slab<D>>,
     /// Index of the first place.
-    pub(in crate::phys) from: usize,
-    pub(in crate::phys) len: usize,
+    pub(crate) from: usize,
+    pub(crate) len: usize,
 }
 
 copies! { Run<D> where [D]; }
 
 impl<D> Run<D> {
     /// The places from `from` on, for the descriptors of `frames`.
-    pub(in crate::phys) fn share(&self, from: u64, frames: Frames) -> Share<D> {
+    pub(crate) fn share(&self, from: u64, frames: Frames) -> Share<D> {
         assert!(
             from + frames.len() <= self.len as u64,
             "as many as were taken"
@@ -38,7 +38,7 @@ impl<D> Run<D> {
 
 impl<D> Run<D> {
     /// Gives back some places, which have no descriptors.
-    pub(in crate::phys) fn skip(&self, from: u64, len: u64) {
+    pub(crate) fn skip(&self, from: u64, len: u64) {
         // SAFETY: a slab lives as long as its descriptors are used.
         let slab = unsafe { self.slab.as_ref() };
         slab.give(self.from + from as usize, len as usize);
@@ -47,7 +47,7 @@ impl<D> Run<D> {
 
 /// New descriptors, one share after the other, that are not yet part of a segment. Its drop drops
 /// them: no lookup has found them. It does not give back their places.
-pub(in crate::phys) struct Made<D, S: Iterator<Item = Share<D>> + Clone> {
+pub(crate) struct Made<D, S: Iterator<Item = Share<D>> + Clone> {
     shares: S,
     /// The number of descriptors made.
     done: u64,
@@ -55,7 +55,7 @@ pub(in crate::phys) struct Made<D, S: Iterator<Item = Share<D>> + Clone> {
 
 impl<D, S: Iterator<Item = Share<D>> + Clone> Made<D, S> {
     /// Makes the descriptors of all frames of shares that have none.
-    pub(in crate::phys) fn make(shares: S) -> Self
+    pub(crate) fn make(shares: S) -> Self
     where
         D: Descriptor,
     {
@@ -74,7 +74,7 @@ impl<D, S: Iterator<Item = Share<D>> + Clone> Made<D, S> {
     }
 
     /// Keeps the descriptors: they are part of segments from now on.
-    pub(in crate::phys) fn keep(self) {
+    pub(crate) fn keep(self) {
         core::mem::forget(self);
     }
 }
@@ -94,7 +94,7 @@ impl<D, S: Iterator<Item = Share<D>> + Clone> Drop for Made<D, S> {
 impl<D: Descriptor> Slabs<D> {
     /// Makes the descriptors of a section. The shares are those of its segments, all in one slab
     /// and in order. Returns the range of frames that got descriptors.
-    pub(in crate::phys) fn make_section(
+    pub(crate) fn make_section(
         &mut self,
         shares: impl Iterator<Item = Share<D>> + Clone,
     ) -> Frames {
@@ -120,14 +120,14 @@ impl<D: Descriptor> Slabs<D> {
 
 /// Descriptors that no segment has any more, to be dropped without the lock. Meanwhile, other calls
 /// may make descriptors beside them, in the sections at the two ends.
-pub(in crate::phys) struct Leaving<D> {
+pub(crate) struct Leaving<D> {
     share: Share<D>,
     /// True if those of the first section, and of the last one, were made when they left.
     ends: [bool; 2],
 }
 
 impl<D> Leaving<D> {
-    pub(in crate::phys) fn new(share: Share<D>) -> Self {
+    pub(crate) fn new(share: Share<D>) -> Self {
         let Frames { start, end } = share.frames;
         let ends = [start, end - 1].map(|frame| is_made::<D>(share.slab(), frame));
         Self { share, ends }
@@ -137,7 +137,7 @@ impl<D> Leaving<D> {
     ///
     /// # Safety
     /// Nobody looks at them any more, and their places are not reused before this ends.
-    pub(in crate::phys) unsafe fn drop_all(self) {
+    pub(crate) unsafe fn drop_all(self) {
         if !core::mem::needs_drop::<D>() {
             return;
         }

@@ -7,7 +7,7 @@ use crate::phys::{InlineVec, Memory, NoMemory};
 use crate::rcu::{Period, Rcu};
 
 /// Frees a chain of unlinked items; see [`Deferred::put_chain`].
-pub(in crate::phys) type Release = unsafe fn(NonNull<u8>, &mut Memory);
+pub(crate) type Release = unsafe fn(NonNull<u8>, &mut Memory);
 
 #[derive(Clone, Copy)]
 enum Dead {
@@ -23,7 +23,7 @@ struct Waiting {
 }
 
 /// Items that wait for readers to leave.
-pub(in crate::phys) struct Deferred {
+pub(crate) struct Deferred {
     waiting: InlineVec<Option<Waiting>, 8>,
 }
 
@@ -32,25 +32,21 @@ unsafe impl Send for Deferred {}
 
 impl Deferred {
     /// Bytes of the list for each item.
-    pub(in crate::phys) const ITEM: usize = size_of::<Option<Waiting>>();
+    pub(crate) const ITEM: usize = size_of::<Option<Waiting>>();
 
-    pub(in crate::phys) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             waiting: InlineVec::new(None),
         }
     }
 
     /// Bytes for growth of the list, in addition to two `ITEM`s for each reserved item.
-    pub(in crate::phys) fn footprint(&self) -> usize {
+    pub(crate) fn footprint(&self) -> usize {
         2 * self.waiting.as_slice().len() * Self::ITEM
     }
 
     /// Makes room for `more` items.
-    pub(in crate::phys) fn reserve(
-        &mut self,
-        memory: &mut Memory,
-        more: usize,
-    ) -> Result<(), NoMemory> {
+    pub(crate) fn reserve(&mut self, memory: &mut Memory, more: usize) -> Result<(), NoMemory> {
         self.waiting.reserve(memory, more)
     }
 
@@ -59,7 +55,7 @@ impl Deferred {
     /// # Safety
     /// The piece came from the table's memory with this layout. Only readers that are inside now
     /// can still reach it.
-    pub(in crate::phys) unsafe fn put(&mut self, piece: NonNull<u8>, layout: Layout) {
+    pub(crate) unsafe fn put(&mut self, piece: NonNull<u8>, layout: Layout) {
         self.push(Dead::Piece(piece, layout));
     }
 
@@ -68,7 +64,7 @@ impl Deferred {
     /// # Safety
     /// `release` may be called with `first` and the table's memory. Only readers that are inside
     /// now can still reach the items.
-    pub(in crate::phys) unsafe fn put_chain(&mut self, first: NonNull<u8>, release: Release) {
+    pub(crate) unsafe fn put_chain(&mut self, first: NonNull<u8>, release: Release) {
         self.push(Dead::Chain(first, release));
     }
 
@@ -78,7 +74,7 @@ impl Deferred {
     }
 
     /// Ends a change: the items that it added now wait for the readers that are inside.
-    pub(in crate::phys) fn stamp(&mut self, rcu: &impl Rcu) {
+    pub(crate) fn stamp(&mut self, rcu: &impl Rcu) {
         let fresh = |waiting: &&mut Option<Waiting>| {
             waiting.is_some_and(|waiting| waiting.period.is_none())
         };
@@ -91,7 +87,7 @@ impl Deferred {
 
     /// Frees the items that no reader can have any more; all of them if `alone`: there are no
     /// readers.
-    pub(in crate::phys) fn sweep(&mut self, memory: &mut Memory, rcu: &impl Rcu, alone: bool) {
+    pub(crate) fn sweep(&mut self, memory: &mut Memory, rcu: &impl Rcu, alone: bool) {
         if self.waiting.as_slice().is_empty() {
             return;
         }
@@ -116,7 +112,7 @@ impl Deferred {
     ///
     /// # Safety
     /// There are no readers.
-    pub(in crate::phys) unsafe fn clear(&mut self, memory: &mut Memory) {
+    pub(crate) unsafe fn clear(&mut self, memory: &mut Memory) {
         let count = self.waiting.as_slice().len();
         // SAFETY: there are no readers.
         unsafe { self.release_first(memory, count) };
@@ -124,7 +120,7 @@ impl Deferred {
 
     /// The number of waiting items.
     #[cfg(all(test, not(loom), feature = "alloc"))]
-    pub(in crate::phys) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.waiting.as_slice().len()
     }
 

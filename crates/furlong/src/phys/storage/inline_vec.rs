@@ -5,7 +5,7 @@
 use crate::phys::{Memory, NoMemory, RawArray};
 
 /// A list of values: the first `N` need no allocation.
-pub(in crate::phys) struct InlineVec<T, const N: usize> {
+pub(crate) struct InlineVec<T, const N: usize> {
     inline: [T; N],
     /// The storage once there were more than `N` values.
     moved: RawArray<T>,
@@ -16,7 +16,7 @@ pub(in crate::phys) struct InlineVec<T, const N: usize> {
 
 impl<T: Copy, const N: usize> InlineVec<T, N> {
     /// An empty list; `fill` fills unused slots.
-    pub(in crate::phys) const fn new(fill: T) -> Self {
+    pub(crate) const fn new(fill: T) -> Self {
         Self {
             inline: [fill; N],
             moved: RawArray::new(),
@@ -38,11 +38,7 @@ impl<T: Copy, const N: usize> InlineVec<T, N> {
     }
 
     /// Makes room for `more` values.
-    pub(in crate::phys) fn reserve(
-        &mut self,
-        memory: &mut Memory,
-        more: usize,
-    ) -> Result<(), NoMemory> {
+    pub(crate) fn reserve(&mut self, memory: &mut Memory, more: usize) -> Result<(), NoMemory> {
         let room = self.room_for(more).ok_or(NoMemory)?;
         if room == self.room() {
             return Ok(());
@@ -55,7 +51,7 @@ impl<T: Copy, const N: usize> InlineVec<T, N> {
     }
 
     /// Bytes that a `reserve` of `more` values allocates.
-    pub(in crate::phys) fn footprint(&self, more: usize) -> usize {
+    pub(crate) fn footprint(&self, more: usize) -> usize {
         match self.room_for(more) {
             Some(room) if room == self.room() => 0,
             Some(room) => RawArray::<T>::footprint(room),
@@ -71,7 +67,7 @@ impl<T: Copy, const N: usize> InlineVec<T, N> {
         }
     }
 
-    pub(in crate::phys) fn as_slice(&self) -> &[T] {
+    pub(crate) fn as_slice(&self) -> &[T] {
         let all = if self.moved.room() > 0 {
             self.moved.as_slice()
         } else {
@@ -80,13 +76,13 @@ impl<T: Copy, const N: usize> InlineVec<T, N> {
         &all[..self.len]
     }
 
-    pub(in crate::phys) fn as_mut_slice(&mut self) -> &mut [T] {
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
         let len = self.len;
         &mut self.all()[..len]
     }
 
     /// Inserts `value` at `at`. There must be room.
-    pub(in crate::phys) fn insert(&mut self, at: usize, value: T) {
+    pub(crate) fn insert(&mut self, at: usize, value: T) {
         let len = self.len;
         assert!(len < self.room() && at <= len, "room was made before");
         let all = self.all();
@@ -95,11 +91,11 @@ impl<T: Copy, const N: usize> InlineVec<T, N> {
         self.len += 1;
     }
 
-    pub(in crate::phys) fn push(&mut self, value: T) {
+    pub(crate) fn push(&mut self, value: T) {
         self.insert(self.len, value);
     }
 
-    pub(in crate::phys) fn remove(&mut self, at: usize) -> T {
+    pub(crate) fn remove(&mut self, at: usize) -> T {
         let value = self.as_slice()[at];
         self.as_mut_slice().copy_within(at + 1.., at);
         self.len -= 1;
@@ -113,7 +109,7 @@ impl<T: Copy, const N: usize> InlineVec<T, N> {
     }
 
     #[cfg(feature = "alloc")]
-    pub(in crate::phys) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.len = 0;
     }
 }

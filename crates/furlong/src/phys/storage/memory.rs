@@ -19,7 +19,7 @@ const HEAP_MIN: usize = 1 << 16;
 const HEAP_MAX: usize = 1 << 20;
 
 /// The memory of one table.
-pub(in crate::phys) struct Memory {
+pub(crate) struct Memory {
     own: Pool,
     /// True if its own memory may grow on the heap.
     on_heap: bool,
@@ -35,7 +35,7 @@ pub(in crate::phys) struct Memory {
     vacant: Option<Host>,
     /// Allocations of own memory until one fails, in tests.
     #[cfg(test)]
-    pub(in crate::phys) until_failure: Option<usize>,
+    pub(crate) until_failure: Option<usize>,
 }
 
 /// Header of a host: the first frames of a range, with the range's bookkeeping. It is in the host.
@@ -60,21 +60,21 @@ impl Placed for Home {
 
 /// Reference to the memory of a range that hosts its own bookkeeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::phys) struct Host(NonNull<Home>);
+pub(crate) struct Host(NonNull<Home>);
 
 // SAFETY: it owns all that it points to.
 unsafe impl Send for Memory {}
 
 /// A request to the heap: a block of `more` bytes, or at least of `need`.
 #[cfg(feature = "alloc")]
-pub(in crate::phys) struct Wish {
+pub(crate) struct Wish {
     more: usize,
     need: usize,
 }
 
 /// A block of the heap.
 #[cfg(feature = "alloc")]
-pub(in crate::phys) struct Block {
+pub(crate) struct Block {
     start: NonNull<u8>,
     layout: Layout,
 }
@@ -82,7 +82,7 @@ pub(in crate::phys) struct Block {
 #[cfg(feature = "alloc")]
 impl Wish {
     /// Allocates the block.
-    pub(in crate::phys) fn grant(self) -> Option<Block> {
+    pub(crate) fn grant(self) -> Option<Block> {
         [self.more, self.need].into_iter().find_map(|size| {
             let size = size.checked_next_multiple_of(GRAIN)?;
             let layout = Layout::from_size_align(size, GRAIN).ok()?;
@@ -102,7 +102,7 @@ impl Drop for Block {
 }
 
 impl Memory {
-    pub(in crate::phys) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             own: Pool::new(),
             on_heap: false,
@@ -117,32 +117,32 @@ impl Memory {
 
     /// Lets it grow on the heap.
     #[cfg(feature = "alloc")]
-    pub(in crate::phys) fn grow_on_heap(&mut self) {
+    pub(crate) fn grow_on_heap(&mut self) {
         self.on_heap = true;
     }
 
     /// True if it has ever been given memory, or may use the heap.
-    pub(in crate::phys) fn has_source(&self) -> bool {
+    pub(crate) fn has_source(&self) -> bool {
         self.on_heap || !self.own.is_empty() || !self.hosts.is_empty()
     }
 
     /// Bytes that a piece takes.
-    pub(in crate::phys) const fn footprint(layout: Layout) -> usize {
+    pub(crate) const fn footprint(layout: Layout) -> usize {
         Pool::footprint(layout)
     }
 
     /// Bytes that `count` small pieces take, with the chunks that they are cut from.
-    pub(in crate::phys) const fn small_footprint(layout: Layout, count: usize) -> usize {
+    pub(crate) const fn small_footprint(layout: Layout, count: usize) -> usize {
         Pool::small_footprint(layout, count)
     }
 
     /// Bytes of allocated pieces.
-    pub(in crate::phys) fn live(&self) -> usize {
+    pub(crate) fn live(&self) -> usize {
         self.own.live() + self.hosted_live
     }
 
     /// Takes memory over for as long as the table lives. A fragment that is too small stays unused.
-    pub(in crate::phys) fn donate(&mut self, memory: &'static mut [MaybeUninit<u8>]) {
+    pub(crate) fn donate(&mut self, memory: &'static mut [MaybeUninit<u8>]) {
         let len = memory.len();
         let start = NonNull::from(memory).cast();
         // SAFETY: the memory is ours alone, for ever.
@@ -150,7 +150,7 @@ impl Memory {
     }
 
     /// Allocates uninitialised memory: from its own, or else from any host.
-    pub(in crate::phys) fn alloc(&mut self, layout: Layout) -> Result<NonNull<u8>, NoMemory> {
+    pub(crate) fn alloc(&mut self, layout: Layout) -> Result<NonNull<u8>, NoMemory> {
         let own = if self.fails_now() {
             None
         } else {
@@ -218,7 +218,7 @@ impl Memory {
     /// # Safety
     /// The piece came from `alloc` or `alloc_in` of this memory with this layout, and nobody uses
     /// it any more.
-    pub(in crate::phys) unsafe fn free(&mut self, piece: NonNull<u8>, layout: Layout) {
+    pub(crate) unsafe fn free(&mut self, piece: NonNull<u8>, layout: Layout) {
         if self.own.has(piece) {
             // SAFETY: the caller's promise; no two pools have a byte in common.
             return unsafe { self.own.put(piece, layout) };
@@ -232,13 +232,13 @@ impl Memory {
     }
 
     /// Blocks that no longer belong to the table, to be dropped without the lock.
-    pub(in crate::phys) fn released(&mut self) -> Released {
+    pub(crate) fn released(&mut self) -> Released {
         self.own.released()
     }
 
     /// True if no block is on its way back to the heap.
     #[cfg(all(test, not(loom), feature = "alloc"))]
-    pub(in crate::phys) fn has_released_nothing(&self) -> bool {
+    pub(crate) fn has_released_nothing(&self) -> bool {
         self.own.has_released_nothing()
     }
 
@@ -269,13 +269,13 @@ impl Memory {
     }
 
     /// Contiguous bytes that a piece may need.
-    pub(in crate::phys) const fn need(layout: Layout) -> usize {
+    pub(crate) const fn need(layout: Layout) -> usize {
         Pool::need(layout)
     }
 
     /// The request to the heap that makes room for this many contiguous bytes, if one is needed.
     #[cfg(feature = "alloc")]
-    pub(in crate::phys) fn lacks(&self, bytes: usize) -> Option<Wish> {
+    pub(crate) fn lacks(&self, bytes: usize) -> Option<Wish> {
         let lacks = self.on_heap && self.own.longest() < bytes;
         lacks.then(|| self.wish(bytes))
     }
@@ -290,7 +290,7 @@ impl Memory {
 
     /// Takes a block of the heap over.
     #[cfg(feature = "alloc")]
-    pub(in crate::phys) fn add(&mut self, block: Block) {
+    pub(crate) fn add(&mut self, block: Block) {
         let Block { start, layout } = block;
         core::mem::forget(block);
         // SAFETY: the block is fresh from the heap, and has no other user.
@@ -306,14 +306,14 @@ impl Memory {
 /// Ranges that host their own bookkeeping.
 impl Memory {
     /// Bytes that a host must have in addition to those of its pieces.
-    pub(in crate::phys) const HOST_OVERHEAD: usize =
+    pub(crate) const HOST_OVERHEAD: usize =
         2 * align_of::<Home>() + size_of::<Home>() + Pool::OVERHEAD + GRAIN;
 
     /// Takes over the memory of these frames, for the bookkeeping of their range.
     ///
     /// # Errors
     /// The memory, if it is too small.
-    pub(in crate::phys) fn host(
+    pub(crate) fn host(
         &mut self,
         frames: Frames,
         memory: &'static mut [MaybeUninit<u8>],
@@ -364,31 +364,27 @@ impl Memory {
     }
 
     /// The frames of a host; none if its range is gone.
-    pub(in crate::phys) fn frames_of(&self, host: Host) -> Frames {
+    pub(crate) fn frames_of(&self, host: Host) -> Frames {
         self.home(host).frames
     }
 
     /// The frames of all hosts, and the hosts.
-    pub(in crate::phys) fn hosted(&self) -> impl Iterator<Item = (Frames, Host)> + use<'_> {
+    pub(crate) fn hosted(&self) -> impl Iterator<Item = (Frames, Host)> + use<'_> {
         self.hosts().map(|host| (self.home(host).frames, host))
     }
 
     /// Allocates a piece of this host's memory.
-    pub(in crate::phys) fn alloc_in(
-        &mut self,
-        host: Host,
-        layout: Layout,
-    ) -> Result<NonNull<u8>, NoMemory> {
+    pub(crate) fn alloc_in(&mut self, host: Host, layout: Layout) -> Result<NonNull<u8>, NoMemory> {
         self.take_in(host, layout).ok_or(NoMemory)
     }
 
     /// Bytes of allocated pieces in a host.
-    pub(in crate::phys) fn live_in(&self, host: Host) -> usize {
+    pub(crate) fn live_in(&self, host: Host) -> usize {
         self.home(host).pool.live()
     }
 
     /// Closes or opens a host. A closed host only gets pieces from `alloc_in`.
-    pub(in crate::phys) fn set_closed(&mut self, host: Host, closed: bool) {
+    pub(crate) fn set_closed(&mut self, host: Host, closed: bool) {
         self.home_mut(host).closed = closed;
         self.note_room(host);
     }
@@ -411,10 +407,7 @@ impl Memory {
 
     /// Undoes `host` for a range that was not plugged. Returns the memory; `None` if other data is
     /// in it.
-    pub(in crate::phys) fn undo_host(
-        &mut self,
-        host: Host,
-    ) -> Option<&'static mut [MaybeUninit<u8>]> {
+    pub(crate) fn undo_host(&mut self, host: Host) -> Option<&'static mut [MaybeUninit<u8>]> {
         self.leave(host);
         if self.vacant == Some(host) {
             self.take_back()
@@ -424,7 +417,7 @@ impl Memory {
     }
 
     /// The memory of an empty host, returned to the caller.
-    pub(in crate::phys) fn take_back(&mut self) -> Option<&'static mut [MaybeUninit<u8>]> {
+    pub(crate) fn take_back(&mut self) -> Option<&'static mut [MaybeUninit<u8>]> {
         let host = self.vacant?;
         let home = self.home(host);
         let (next, start, len) = (home.next, home.start, home.len);

@@ -8,7 +8,7 @@ use crate::phys::{Frames, Memory, SECTION_FRAMES, is_made};
 
 /// The address at which the descriptor of frame 0 would be; that of frame f is f strides further
 /// on. Segments share one value if the distances of their descriptors are those of their frames.
-pub(in crate::phys) struct Pages<D>(*mut D);
+pub(crate) struct Pages<D>(*mut D);
 
 // SAFETY: it is an address; only unsafe code makes a reference of it.
 unsafe impl<D: Sync> Send for Pages<D> {}
@@ -24,40 +24,40 @@ impl<D> PartialEq for Pages<D> {
 }
 
 impl<D> Pages<D> {
-    pub(in crate::phys) fn at(start: *mut D) -> Self {
+    pub(crate) fn at(start: *mut D) -> Self {
         Self(start)
     }
 
-    pub(in crate::phys) fn start(self) -> *mut D {
+    pub(crate) fn start(self) -> *mut D {
         self.0
     }
 
     /// The value for which the descriptor of `frame` is at `page`.
-    pub(in crate::phys) fn with(page: *mut D, frame: u64) -> Self {
+    pub(crate) fn with(page: *mut D, frame: u64) -> Self {
         Self(page.wrapping_sub(frame as usize))
     }
 
     /// The descriptor of `frame`.
     #[inline]
-    pub(in crate::phys) fn of(self, frame: u64) -> Option<NonNull<D>> {
+    pub(crate) fn of(self, frame: u64) -> Option<NonNull<D>> {
         NonNull::new(self.0.wrapping_add(frame as usize))
     }
 }
 
 /// Consecutive descriptors of a slab, for consecutive frames: those of a segment, or of a part of
 /// it.
-pub(in crate::phys) struct Share<D> {
-    pub(in crate::phys) slab: NonNull<Slab<D>>,
+pub(crate) struct Share<D> {
+    pub(crate) slab: NonNull<Slab<D>>,
     /// The descriptor of the first frame.
-    pub(in crate::phys) pages: NonNull<D>,
-    pub(in crate::phys) frames: Frames,
+    pub(crate) pages: NonNull<D>,
+    pub(crate) frames: Frames,
 }
 
 copies! { Share<D> where [D]; }
 
 impl<D> Share<D> {
     /// The share of a segment with these pages and frames.
-    pub(in crate::phys) fn of(pages: Pages<D>, slab: *mut (), frames: Frames) -> Option<Self> {
+    pub(crate) fn of(pages: Pages<D>, slab: *mut (), frames: Frames) -> Option<Self> {
         Some(Self {
             slab: NonNull::new(slab.cast())?,
             pages: pages.of(frames.start)?,
@@ -66,21 +66,21 @@ impl<D> Share<D> {
     }
 
     /// The form in which a segment keeps it.
-    pub(in crate::phys) fn pages(&self) -> Pages<D> {
+    pub(crate) fn pages(&self) -> Pages<D> {
         Pages::with(self.pages.as_ptr(), self.frames.start)
     }
 
-    pub(in crate::phys) fn slab(&self) -> *mut () {
+    pub(crate) fn slab(&self) -> *mut () {
         self.slab.as_ptr().cast()
     }
 
-    pub(in crate::phys) fn header(&self) -> &Slab<D> {
+    pub(crate) fn header(&self) -> &Slab<D> {
         // SAFETY: a slab lives as long as its descriptors are used.
         unsafe { self.slab.as_ref() }
     }
 
     /// The part of the share for these frames, which must be some of its own.
-    pub(in crate::phys) fn part(&self, frames: Frames) -> Self {
+    pub(crate) fn part(&self, frames: Frames) -> Self {
         assert!(
             self.frames.covers(frames) && !frames.is_empty(),
             "a part of the share"
@@ -95,18 +95,18 @@ impl<D> Share<D> {
     }
 
     /// True if no other share has descriptors in the slab.
-    pub(in crate::phys) fn is_all(&self) -> bool {
+    pub(crate) fn is_all(&self) -> bool {
         self.header().used.get() as u64 == self.frames.len()
     }
 
     /// Bytes of the slab.
-    pub(in crate::phys) fn slab_bytes(&self) -> usize {
+    pub(crate) fn slab_bytes(&self) -> usize {
         let parts = self.header().parts_of();
         parts.map_or(0, |parts| Memory::footprint(parts.all))
     }
 
     /// Its parts, each with all descriptors made or none: sections if the slab is made late.
-    pub(in crate::phys) fn sections(self) -> impl Iterator<Item = Self> {
+    pub(crate) fn sections(self) -> impl Iterator<Item = Self> {
         let is_late = matches!(self.header().state, State::Late(_));
         let Frames { start, end } = self.frames;
         let after = move |from: u64| {
@@ -123,7 +123,7 @@ impl<D> Share<D> {
     }
 
     /// The parts that have been made.
-    pub(in crate::phys) fn made(self) -> impl Iterator<Item = Self> {
+    pub(crate) fn made(self) -> impl Iterator<Item = Self> {
         let is_made = |part: &Self| is_made::<D>(part.slab(), part.frames.start);
         self.sections().filter(is_made)
     }
@@ -132,7 +132,7 @@ impl<D> Share<D> {
     ///
     /// # Safety
     /// None of its descriptors is dropped meanwhile.
-    pub(in crate::phys) unsafe fn find(self, wanted: impl Fn(&D) -> bool) -> Option<u64> {
+    pub(crate) unsafe fn find(self, wanted: impl Fn(&D) -> bool) -> Option<u64> {
         self.made().find_map(|part| {
             // SAFETY: they have been made; the caller's promise.
             let pages = unsafe { part.as_slice().as_ref() };
@@ -141,7 +141,7 @@ impl<D> Share<D> {
         })
     }
 
-    pub(in crate::phys) fn as_slice(&self) -> NonNull<[D]> {
+    pub(crate) fn as_slice(&self) -> NonNull<[D]> {
         NonNull::slice_from_raw_parts(self.pages, self.frames.len() as usize)
     }
 }

@@ -55,13 +55,13 @@ struct Gone {
 }
 
 /// Regions that go back to the heap when this is dropped, which must be without a lock.
-pub(in crate::phys) struct Released(Option<NonNull<Gone>>);
+pub(crate) struct Released(Option<NonNull<Gone>>);
 
 // SAFETY: it owns the regions.
 unsafe impl Send for Released {}
 
 impl Released {
-    pub(in crate::phys) const NONE: Self = Self(None);
+    pub(crate) const NONE: Self = Self(None);
 }
 
 impl Drop for Released {
@@ -109,7 +109,7 @@ impl Pool {
     /// Bytes that a region must have in addition to those of its pieces.
     pub(super) const OVERHEAD: usize = 2 * GRAIN;
 
-    pub(in crate::phys) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             holes: ByAddress::new(),
             small: [None; SMALL_MAX / STEP + 1],
@@ -120,7 +120,7 @@ impl Pool {
         }
     }
 
-    pub(in crate::phys) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.regions.is_empty()
     }
 
@@ -130,27 +130,27 @@ impl Pool {
     }
 
     /// Regions that are no longer needed, to be dropped without a lock.
-    pub(in crate::phys) fn released(&mut self) -> Released {
+    pub(crate) fn released(&mut self) -> Released {
         core::mem::replace(&mut self.released, Released::NONE)
     }
 
     #[cfg(all(test, not(loom), feature = "alloc"))]
-    pub(in crate::phys) fn has_released_nothing(&self) -> bool {
+    pub(crate) fn has_released_nothing(&self) -> bool {
         self.released.0.is_none()
     }
 
-    pub(in crate::phys) fn live(&self) -> usize {
+    pub(crate) fn live(&self) -> usize {
         self.live
     }
 
     /// Bytes that a piece takes.
-    pub(in crate::phys) const fn footprint(layout: Layout) -> usize {
+    pub(crate) const fn footprint(layout: Layout) -> usize {
         let step = if is_small(layout) { STEP } else { GRAIN };
         layout.size().next_multiple_of(step)
     }
 
     /// Contiguous bytes that are enough for a piece.
-    pub(in crate::phys) const fn need(layout: Layout) -> usize {
+    pub(crate) const fn need(layout: Layout) -> usize {
         if is_small(layout) {
             return CHUNK;
         }
@@ -159,7 +159,7 @@ impl Pool {
     }
 
     /// Bytes that `count` small pieces take, with the chunks that they are cut from.
-    pub(in crate::phys) const fn small_footprint(layout: Layout, count: usize) -> usize {
+    pub(crate) const fn small_footprint(layout: Layout, count: usize) -> usize {
         count.div_ceil(CHUNK / Self::footprint(layout)) * CHUNK
     }
 
@@ -196,7 +196,7 @@ impl Pool {
     }
 
     /// Allocates a piece, uninitialised.
-    pub(in crate::phys) fn take(&mut self, layout: Layout) -> Option<NonNull<u8>> {
+    pub(crate) fn take(&mut self, layout: Layout) -> Option<NonNull<u8>> {
         debug_assert!(layout.size() > 0, "a piece of nothing is not asked for");
         let piece = if is_small(layout) {
             self.take_small(layout)
@@ -211,7 +211,7 @@ impl Pool {
     ///
     /// # Safety
     /// The piece came from `take` of this pool with this layout, and nobody uses it any more.
-    pub(in crate::phys) unsafe fn put(&mut self, piece: NonNull<u8>, layout: Layout) {
+    pub(crate) unsafe fn put(&mut self, piece: NonNull<u8>, layout: Layout) {
         let len = Self::footprint(layout);
         self.live -= len;
         if cfg!(debug_assertions) {
@@ -351,7 +351,7 @@ impl Pool {
     }
 
     /// True if a piece of memory is in one of the regions.
-    pub(in crate::phys) fn has(&self, piece: NonNull<u8>) -> bool {
+    pub(crate) fn has(&self, piece: NonNull<u8>) -> bool {
         let [region, _] = self.regions.around(piece.addr().get());
         region.is_some_and(|region| {
             let len = self.regions.at(region).len;

@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 use crate::phys::{Deferred, Memory, NoMemory};
 
 /// An array of values that need no drop. The owner frees it by hand, to the memory it came from.
-pub(in crate::phys) struct RawArray<T> {
+pub(crate) struct RawArray<T> {
     /// `room` values, all initialised; dangling if `room` is 0.
     start: NonNull<T>,
     room: usize,
@@ -18,7 +18,7 @@ unsafe impl<T: Send> Send for RawArray<T> {}
 unsafe impl<T: Sync> Sync for RawArray<T> {}
 
 impl<T> RawArray<T> {
-    pub(in crate::phys) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         const {
             assert!(
                 !core::mem::needs_drop::<T>(),
@@ -32,15 +32,15 @@ impl<T> RawArray<T> {
     }
 
     /// `room` initialised words at `start`.
-    pub(in crate::phys) fn from_start(start: NonNull<T>, room: usize) -> Self {
+    pub(crate) fn from_start(start: NonNull<T>, room: usize) -> Self {
         Self { start, room }
     }
 
-    pub(in crate::phys) fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         self.room
     }
 
-    pub(in crate::phys) fn as_ptr(&self) -> *mut T {
+    pub(crate) fn as_ptr(&self) -> *mut T {
         match self.room {
             0 => core::ptr::null_mut(),
             _ => self.start.as_ptr(),
@@ -48,18 +48,18 @@ impl<T> RawArray<T> {
     }
 
     #[inline]
-    pub(in crate::phys) fn as_slice(&self) -> &[T] {
+    pub(crate) fn as_slice(&self) -> &[T] {
         // SAFETY: `room` values were written there, or `room` is 0; `self` is borrowed.
         unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.room) }
     }
 
-    pub(in crate::phys) fn as_mut_slice(&mut self) -> &mut [T] {
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
         // SAFETY: as in `as_slice`; `self` is mutably borrowed.
         unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.room) }
     }
 
     #[inline]
-    pub(in crate::phys) fn get(&self, at: usize) -> Option<&T> {
+    pub(crate) fn get(&self, at: usize) -> Option<&T> {
         self.as_slice().get(at)
     }
 
@@ -68,17 +68,17 @@ impl<T> RawArray<T> {
     }
 
     /// Bytes that an array of `room` values takes.
-    pub(in crate::phys) fn footprint(room: usize) -> usize {
+    pub(crate) fn footprint(room: usize) -> usize {
         Self::layout(room).map_or(usize::MAX, Memory::footprint)
     }
 
-    pub(in crate::phys) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         Self::footprint(self.room)
     }
 
     /// Replaces the array by one of `room` values. `make` computes each value from the old array
     /// and the position. Returns the old array, which readers may still use.
-    pub(in crate::phys) fn grow(
+    pub(crate) fn grow(
         &mut self,
         memory: &mut Memory,
         room: usize,
@@ -96,14 +96,14 @@ impl<T> RawArray<T> {
 
     /// # Safety
     /// Nothing leads to the array any more, except in readers that are inside now.
-    pub(in crate::phys) unsafe fn retire(self, deferred: &mut Deferred) {
+    pub(crate) unsafe fn retire(self, deferred: &mut Deferred) {
         if let Some(layout) = self.allocated() {
             // SAFETY: it was allocated with this layout; the caller's promise.
             unsafe { deferred.put(self.start.cast(), layout) };
         }
     }
 
-    pub(in crate::phys) fn free(&mut self, memory: &mut Memory) {
+    pub(crate) fn free(&mut self, memory: &mut Memory) {
         if let Some(layout) = self.allocated() {
             // SAFETY: it was allocated with this layout, and nothing else uses it.
             unsafe { memory.free(self.start.cast(), layout) };

@@ -11,17 +11,17 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Header of an array of descriptors. It follows them in the same piece of memory. The fields that
 /// readers use never change.
-pub(in crate::phys) struct Slab<D> {
+pub(crate) struct Slab<D> {
     /// The room is an upper bound for the longest run of free descriptors.
     links: Links<Slab<D>>,
-    pub(in crate::phys) pages: NonNull<D>,
+    pub(crate) pages: NonNull<D>,
     /// The number of descriptors.
     len: usize,
     /// The number of descriptors in use by segments.
-    pub(in crate::phys) used: Cell<usize>,
+    pub(crate) used: Cell<usize>,
     /// No descriptor below this index is free.
     low: Cell<usize>,
-    pub(in crate::phys) state: State,
+    pub(crate) state: State,
 }
 
 impl<D> Placed for Slab<D> {
@@ -31,7 +31,7 @@ impl<D> Placed for Slab<D> {
 }
 
 /// State of a slab's descriptors.
-pub(in crate::phys) enum State {
+pub(crate) enum State {
     /// A bit per descriptor, set if a segment uses it; its descriptor has been made then.
     Used(NonNull<[Cell<u64>]>),
     /// The slab was made for one segment. Descriptors that are given back are not used again.
@@ -39,8 +39,8 @@ pub(in crate::phys) enum State {
 }
 
 /// Descriptors that are made section by section, in memory of a host.
-pub(in crate::phys) struct Late {
-    pub(in crate::phys) host: Host,
+pub(crate) struct Late {
+    pub(crate) host: Host,
     /// The section of the first bit.
     first: u64,
     /// A bit per section, set if its descriptors have been made.
@@ -49,7 +49,7 @@ pub(in crate::phys) struct Late {
 
 /// Layout of a slab's piece: offsets of the header and of the words.
 pub(super) struct Parts {
-    pub(in crate::phys) all: Layout,
+    pub(crate) all: Layout,
     slab: usize,
     words: usize,
 }
@@ -160,7 +160,7 @@ impl<D> Slab<D> {
     }
 
     /// The host that contains the slab, if its descriptors are made late.
-    pub(in crate::phys) fn host(&self) -> Option<Host> {
+    pub(crate) fn host(&self) -> Option<Host> {
         match &self.state {
             State::Used(_) => None,
             State::Late(late) => Some(late.host),
@@ -199,7 +199,7 @@ impl Late {
 
 /// True if the descriptor of `frame` in a slab has been made. `slab` is that of a live segment, as
 /// its entry keeps it, or null.
-pub(in crate::phys) fn is_made<D>(slab: *mut (), frame: u64) -> bool {
+pub(crate) fn is_made<D>(slab: *mut (), frame: u64) -> bool {
     // SAFETY: the slab lives as long as a segment has descriptors in it, and the writer waits for
     // readers that found that segment.
     let slab = unsafe { slab.cast::<Slab<D>>().as_ref() };
@@ -211,7 +211,7 @@ pub(in crate::phys) fn is_made<D>(slab: *mut (), frame: u64) -> bool {
 
 /// A piece of memory that becomes a slab.
 #[must_use = "the slab's memory is leaked"]
-pub(in crate::phys) struct Blank<D> {
+pub(crate) struct Blank<D> {
     piece: NonNull<D>,
     parts: Parts,
     room: usize,
@@ -220,7 +220,7 @@ pub(in crate::phys) struct Blank<D> {
 
 impl<D> Blank<D> {
     /// Builds the slab and takes its first places. The caller [adds](Slabs::add) it.
-    pub(in crate::phys) fn build(self) -> Run<D> {
+    pub(crate) fn build(self) -> Run<D> {
         let (slab, len) = (self.piece.cast(), self.len);
         let words = (self.room, bits::words_for(self.room));
         // SAFETY: the piece was allocated for it, and has no other user.
@@ -232,7 +232,7 @@ impl<D> Blank<D> {
 }
 
 /// All slabs.
-pub(in crate::phys) struct Slabs<D> {
+pub(crate) struct Slabs<D> {
     /// Slabs that may have room for other segments; none in hosts.
     open: ByAddress<Slab<D>>,
     hosted: ByAddress<Slab<D>>,
@@ -242,7 +242,7 @@ pub(in crate::phys) struct Slabs<D> {
 unsafe impl<D: Send> Send for Slabs<D> {}
 
 impl<D> Slabs<D> {
-    pub(in crate::phys) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         let (open, hosted) = (ByAddress::new(), ByAddress::new());
         Self { open, hosted }
     }
@@ -308,12 +308,12 @@ impl<D> Slabs<D> {
     }
 
     /// Contiguous bytes that such a slab may need.
-    pub(in crate::phys) fn need(len: u64) -> Result<usize, NoMemory> {
+    pub(crate) fn need(len: u64) -> Result<usize, NoMemory> {
         Ok(Memory::need(Self::parts_for(len)?.0.all))
     }
 
     /// Allocates such a slab.
-    pub(in crate::phys) fn blank(memory: &mut Memory, len: u64) -> Result<Blank<D>, NoMemory> {
+    pub(crate) fn blank(memory: &mut Memory, len: u64) -> Result<Blank<D>, NoMemory> {
         let (parts, room) = Self::parts_for(len)?;
         Ok(Blank {
             piece: memory.alloc(parts.all)?.cast(),
@@ -324,12 +324,12 @@ impl<D> Slabs<D> {
     }
 
     /// Adds the slab of a run that was just built.
-    pub(in crate::phys) fn add(&mut self, run: &Run<D>) {
+    pub(crate) fn add(&mut self, run: &Run<D>) {
         self.append(run.slab);
     }
 
     /// Takes `len` consecutive free descriptors.
-    pub(in crate::phys) fn take(&mut self, len: u64) -> Option<Run<D>> {
+    pub(crate) fn take(&mut self, len: u64) -> Option<Run<D>> {
         let len = usize::try_from(len).ok()?;
         while let Some(slab) = self.open.with_room(len) {
             match self.open.at(slab).free_run(len) {
@@ -342,11 +342,7 @@ impl<D> Slabs<D> {
 
     /// Takes descriptors for `frames` at the distance from `share` that the frames have, if they
     /// are free. One base address then serves both segments.
-    pub(in crate::phys) fn take_beside(
-        &mut self,
-        share: Share<D>,
-        frames: Frames,
-    ) -> Option<Run<D>> {
+    pub(crate) fn take_beside(&mut self, share: Share<D>, frames: Frames) -> Option<Run<D>> {
         let (header, slab) = (share.header(), share.slab);
         let first = header.index_of(share.pages) as u64;
         let from = (first + frames.start).checked_sub(share.frames.start)?;
@@ -370,14 +366,14 @@ impl<D> Slabs<D> {
     }
 
     /// Bytes of a slab for these frames whose descriptors are made late.
-    pub(in crate::phys) fn footprint_late(frames: Frames) -> Option<usize> {
+    pub(crate) fn footprint_late(frames: Frames) -> Option<usize> {
         let (parts, ..) = Self::late_parts(frames).ok()?;
         Memory::footprint(parts.all).checked_add(parts.all.align())
     }
 
     /// Takes descriptors for `frames` in a slab of their own, in memory of a host. They are made
     /// later, section by section.
-    pub(in crate::phys) fn take_late(
+    pub(crate) fn take_late(
         &mut self,
         memory: &mut Memory,
         host: Host,
@@ -397,7 +393,7 @@ impl<D> Slabs<D> {
     ///
     /// # Cost
     /// A bit for each descriptor, 64 at a time; nothing if the slab is freed.
-    pub(in crate::phys) fn give_back(&mut self, memory: &mut Memory, run: Run<D>) {
+    pub(crate) fn give_back(&mut self, memory: &mut Memory, run: Run<D>) {
         let Run { slab, from, len } = run;
         let header = self.open.at(slab);
         if header.used.get() == len {
@@ -409,12 +405,12 @@ impl<D> Slabs<D> {
     }
 
     /// Updates the room of the run's slab after places were [skipped](Run::skip).
-    pub(in crate::phys) fn note_skipped(&mut self, run: &Run<D>) {
+    pub(crate) fn note_skipped(&mut self, run: &Run<D>) {
         self.note_room(run.slab, usize::MAX);
     }
 
     /// True if a share lies in one of the slabs and is marked used there.
-    pub(in crate::phys) fn has(&self, share: &Share<D>) -> bool {
+    pub(crate) fn has(&self, share: &Share<D>) -> bool {
         let slab = share.slab;
         let header = share.header();
         if self.tree(header).around(slab.addr().get())[0] != Some(slab) {
@@ -427,7 +423,7 @@ impl<D> Slabs<D> {
     }
 
     /// The number of used descriptors: by the slabs' counters, and by their bits.
-    pub(in crate::phys) fn used(&self) -> (u64, u64) {
+    pub(crate) fn used(&self) -> (u64, u64) {
         let all = self.open.iter().chain(self.hosted.iter());
         all.fold((0, 0), |(used, marked), slab| {
             let slab = self.open.at(slab);
@@ -441,7 +437,7 @@ impl<D> Slabs<D> {
     }
 
     /// The places of a share.
-    pub(in crate::phys) fn run_of(share: &Share<D>) -> Run<D> {
+    pub(crate) fn run_of(share: &Share<D>) -> Run<D> {
         Run {
             slab: share.slab,
             from: share.header().index_of(share.pages),

@@ -15,7 +15,7 @@ record! {
     /// A segment. Only the writer writes. Readers read `start` and `generation`, which are
     /// adjacent, and `pages` and `slab`.
     #[repr(C)]
-    pub(in crate::phys) struct Entry<D> {
+    pub(crate) struct Entry<D> {
         start: AtomicU64 = AtomicU64::new(0),
         /// Odd while the segment is alive.
         generation: AtomicU32 = AtomicU32::new(0),
@@ -35,17 +35,17 @@ record! {
         /// The place in the order of the segments.
         links: Links = Links::new(),
     }
-    pub(in crate::phys) const fn new;
+    pub(crate) const fn new;
 }
 
 impl<D> Entry<D> {
-    pub(in crate::phys) fn start(&self) -> u64 {
+    pub(crate) fn start(&self) -> u64 {
         // Relaxed: a reader's offset counts from the start at some moment of its call, and the
         // writer reads its own words.
         self.start.load(Ordering::Relaxed)
     }
 
-    pub(in crate::phys) fn frames(&self) -> Frames {
+    pub(crate) fn frames(&self) -> Frames {
         Frames {
             start: self.start(),
             // Relaxed: the writer's own word.
@@ -53,14 +53,14 @@ impl<D> Entry<D> {
         }
     }
 
-    pub(in crate::phys) fn set_frames(&self, frames: Frames) {
+    pub(crate) fn set_frames(&self, frames: Frames) {
         // Relaxed: the index publishes an entry. A start that moves only moves forward, and a
         // reader of the old one has an answer of an earlier moment.
         self.start.store(frames.start, Ordering::Relaxed);
         self.end.store(frames.end, Ordering::Relaxed);
     }
 
-    pub(in crate::phys) fn avail(&self) -> Frames {
+    pub(crate) fn avail(&self) -> Frames {
         Frames {
             // Relaxed: the writer's own words, here and in all that follows but `generation`.
             start: self.avail_start.load(Ordering::Relaxed),
@@ -68,44 +68,44 @@ impl<D> Entry<D> {
         }
     }
 
-    pub(in crate::phys) fn set_avail(&self, avail: Frames) {
+    pub(crate) fn set_avail(&self, avail: Frames) {
         // Relaxed: as in `avail`.
         self.avail_start.store(avail.start, Ordering::Relaxed);
         self.avail_end.store(avail.end, Ordering::Relaxed);
     }
 
-    pub(in crate::phys) fn hint(&self) -> u64 {
+    pub(crate) fn hint(&self) -> u64 {
         // Relaxed: as in `avail`.
         self.hint.load(Ordering::Relaxed)
     }
 
-    pub(in crate::phys) fn set_hint(&self, hint: u64) {
+    pub(crate) fn set_hint(&self, hint: u64) {
         // Relaxed: as in `avail`.
         self.hint.store(hint, Ordering::Relaxed);
     }
 
-    pub(in crate::phys) fn user(&self) -> u64 {
+    pub(crate) fn user(&self) -> u64 {
         // Relaxed: as in `avail`.
         self.user.load(Ordering::Relaxed)
     }
 
-    pub(in crate::phys) fn set_user(&self, user: u64) {
+    pub(crate) fn set_user(&self, user: u64) {
         // Relaxed: as in `avail`.
         self.user.store(user, Ordering::Relaxed);
     }
 
-    pub(in crate::phys) fn node(&self) -> Node {
+    pub(crate) fn node(&self) -> Node {
         // Relaxed: as in `avail`.
         Node(self.node.load(Ordering::Relaxed))
     }
 
-    pub(in crate::phys) fn set_node(&self, node: Node) {
+    pub(crate) fn set_node(&self, node: Node) {
         // Relaxed: as in `avail`.
         self.node.store(node.0, Ordering::Relaxed);
     }
 
     /// The address at which the descriptor of frame 0 would be; `None` if there are no descriptors.
-    pub(in crate::phys) fn pages(&self) -> Option<Pages<D>> {
+    pub(crate) fn pages(&self) -> Option<Pages<D>> {
         // Acquire: pairs with `entry-slab`; `pages` is seen. A reader that comes through the index
         // sees it anyway, as that is published later. One with a handle needs the pairing.
         let slab = self.slab.load(Ordering::Acquire);
@@ -113,12 +113,12 @@ impl<D> Entry<D> {
         (!slab.is_null()).then(|| Pages::at(self.pages.load(Ordering::Relaxed)))
     }
 
-    pub(in crate::phys) fn slab(&self) -> *mut () {
+    pub(crate) fn slab(&self) -> *mut () {
         // Relaxed: as in `avail`.
         self.slab.load(Ordering::Relaxed)
     }
 
-    pub(in crate::phys) fn set_pages(&self, pages: Pages<D>, slab: *mut ()) {
+    pub(crate) fn set_pages(&self, pages: Pages<D>, slab: *mut ()) {
         // Relaxed: `entry-slab` publishes it.
         self.pages.store(pages.start(), Ordering::Relaxed);
         // Release, `entry-slab`: pairs with the load in `pages`.
@@ -127,7 +127,7 @@ impl<D> Entry<D> {
 
     /// Shrinks the segment to `frames`. What is available of them stays available. The hint keeps
     /// its frame if that frame is left.
-    pub(in crate::phys) fn shrink(&self, frames: Frames) {
+    pub(crate) fn shrink(&self, frames: Frames) {
         let avail = self.avail();
         let hint = avail.start + self.hint();
         let left = avail.meet(frames);
@@ -143,7 +143,7 @@ impl<D> Entry<D> {
     }
 
     /// Becomes another segment with the same properties and descriptors.
-    pub(in crate::phys) fn copy_from(&self, other: &Self) {
+    pub(crate) fn copy_from(&self, other: &Self) {
         self.set_frames(other.frames());
         self.set_avail(other.avail());
         self.set_hint(other.hint());
@@ -157,12 +157,12 @@ impl<D> Entry<D> {
     }
 
     /// The segment's share of a slab, if it has descriptors.
-    pub(in crate::phys) fn share(&self) -> Option<Share<D>> {
+    pub(crate) fn share(&self) -> Option<Share<D>> {
         Share::of(self.pages()?, self.slab(), self.frames())
     }
 
     /// Records that there are no descriptors.
-    pub(in crate::phys) fn forget_pages(&self) {
+    pub(crate) fn forget_pages(&self) {
         // Relaxed: no index leads here.
         self.slab.store(null_mut(), Ordering::Relaxed);
     }
@@ -171,41 +171,41 @@ impl<D> Entry<D> {
         &self.links
     }
 
-    pub(in crate::phys) fn mark(&self, which: usize) -> *mut () {
+    pub(crate) fn mark(&self, which: usize) -> *mut () {
         // Relaxed: as in `avail`.
         self.marks[which].load(Ordering::Relaxed)
     }
 
-    pub(in crate::phys) fn set_mark(&self, which: usize, mark: *mut ()) {
+    pub(crate) fn set_mark(&self, which: usize, mark: *mut ()) {
         // Relaxed: as in `avail`.
         self.marks[which].store(mark, Ordering::Relaxed);
     }
 
     /// Clears the marks.
-    pub(in crate::phys) fn forget_marks(&self) {
+    pub(crate) fn forget_marks(&self) {
         for which in 0..2 {
             self.set_mark(which, null_mut());
         }
     }
 
     /// The descriptor of `frame`, which must be in the segment, if it has been made.
-    pub(in crate::phys) fn page(&self, frame: u64) -> Option<NonNull<D>> {
+    pub(crate) fn page(&self, frame: u64) -> Option<NonNull<D>> {
         self.pages_at(frame)?.of(frame)
     }
 
     /// [`pages`](Self::pages), if the descriptor of `frame` has been made.
-    pub(in crate::phys) fn pages_at(&self, frame: u64) -> Option<Pages<D>> {
+    pub(crate) fn pages_at(&self, frame: u64) -> Option<Pages<D>> {
         self.pages().filter(|_| is_made::<D>(self.slab(), frame))
     }
 
-    pub(in crate::phys) fn generation(&self) -> u32 {
+    pub(crate) fn generation(&self) -> u32 {
         // Relaxed: the index publishes an entry after it came to life, and the entry does not die
         // while a reader that found it is inside.
         self.generation.load(Ordering::Relaxed)
     }
 
     /// Changes from dead to alive, or back. Older handles are stale then.
-    pub(in crate::phys) fn turn(&self) {
+    pub(crate) fn turn(&self) {
         // Relaxed: as in `generation`.
         let next = self.generation().wrapping_add(1);
         self.generation.store(next, Ordering::Relaxed);
@@ -220,7 +220,7 @@ impl<D> Entry<D> {
         self.generation.store(generation, Ordering::Relaxed);
     }
 
-    pub(in crate::phys) fn is_live(&self) -> bool {
+    pub(crate) fn is_live(&self) -> bool {
         !self.generation().is_multiple_of(2)
     }
 }
@@ -229,7 +229,7 @@ impl<D> Entry<D> {
 const CHUNKS: usize = 24;
 
 /// All entries, dead or alive, by index.
-pub(in crate::phys) struct Entries<D, const N: usize> {
+pub(crate) struct Entries<D, const N: usize> {
     first: [Entry<D>; N],
     /// Chunk `k` has the indices from `N << k` to `N << k + 1`.
     chunks: [AtomicPtr<Entry<D>>; CHUNKS],
@@ -237,7 +237,7 @@ pub(in crate::phys) struct Entries<D, const N: usize> {
 
 impl<D, const N: usize> Entries<D, N> {
     #[cfg(not(loom))]
-    pub(in crate::phys) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         const {
             assert!(
                 N.is_power_of_two(),
@@ -251,14 +251,14 @@ impl<D, const N: usize> Entries<D, N> {
     }
 
     #[cfg(loom)]
-    pub(in crate::phys) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             first: core::array::from_fn(|_| Entry::new()),
             chunks: core::array::from_fn(|_| AtomicPtr::new(null_mut())),
         }
     }
 
-    pub(in crate::phys) fn all(&self) -> All<'_, D> {
+    pub(crate) fn all(&self) -> All<'_, D> {
         All {
             first: &self.first,
             chunks: &self.chunks,
@@ -277,7 +277,7 @@ copies! { All<'_, D> where [D]; }
 impl<'a, D> All<'a, D> {
     /// The entry at `index`, which must exist.
     #[inline]
-    pub(in crate::phys) fn get(self, index: u32) -> &'a Entry<D> {
+    pub(crate) fn get(self, index: u32) -> &'a Entry<D> {
         let at = index as usize;
         match self.first.get(at) {
             Some(entry) => entry,
@@ -300,7 +300,7 @@ impl<'a, D> All<'a, D> {
     }
 
     /// The number of entries.
-    pub(in crate::phys) fn count(self) -> usize {
+    pub(crate) fn count(self) -> usize {
         let first = self.first.len();
         // Relaxed: the writer's own words.
         let chunks = self.chunks.iter();
@@ -315,7 +315,7 @@ impl<'a, D> All<'a, D> {
     }
 
     /// Adds a chunk, which doubles the number of entries.
-    pub(in crate::phys) fn grow(self, memory: &mut Memory) -> Result<(), NoMemory> {
+    pub(crate) fn grow(self, memory: &mut Memory) -> Result<(), NoMemory> {
         let count = self.count();
         let chunk = (count / self.first.len()).ilog2() as usize;
         let slot = self.chunks.get(chunk).ok_or(NoMemory)?;
@@ -342,7 +342,7 @@ impl<'a, D> All<'a, D> {
 
     /// The handle of the live segment at `index`.
     #[inline]
-    pub(in crate::phys) fn id(self, index: u32) -> SegmentId {
+    pub(crate) fn id(self, index: u32) -> SegmentId {
         let generation = self.get(index).generation();
         SegmentId { index, generation }
     }
@@ -355,7 +355,7 @@ impl<'a, D> All<'a, D> {
     }
 
     /// The entry of a handle; `None` if the handle is stale or of another table.
-    pub(in crate::phys) fn resolve(self, id: SegmentId) -> Option<&'a Entry<D>> {
+    pub(crate) fn resolve(self, id: SegmentId) -> Option<&'a Entry<D>> {
         if id.index as usize >= self.count() {
             return None;
         }
@@ -365,7 +365,7 @@ impl<'a, D> All<'a, D> {
 }
 
 /// The segment in an entry, as it is now.
-pub(in crate::phys) fn segment<D>(all: All<'_, D>, index: u32) -> crate::phys::Segment {
+pub(crate) fn segment<D>(all: All<'_, D>, index: u32) -> crate::phys::Segment {
     let entry = all.get(index);
     let avail = entry.avail();
     let frames = entry.frames().extent().expect("a segment is not empty");

@@ -15,7 +15,7 @@ type Guard<'a, D, C, const N: usize> =
     LockGuard<'a, <C as Config>::Lock, Core<D, <C as Config>::Lookup, N>>;
 
 /// Access to the data under the lock.
-pub(in crate::phys) enum Hold<'a, D, C: Config, const N: usize> {
+pub(crate) enum Hold<'a, D, C: Config, const N: usize> {
     /// The guard is `None` only while the lock is dropped.
     Locked(&'a Locked<'a, D, C, N>, Option<Guard<'a, D, C, N>>),
     /// Exclusive access by `&mut`: there is no other writer, and no reader.
@@ -53,7 +53,7 @@ impl<'a, D, C: Config, const N: usize> Hold<'a, D, C, N> {
     }
 
     /// Runs `work` without the lock, then takes the lock again.
-    pub(in crate::phys) fn unlocked<T>(&mut self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn unlocked<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let _relock = Relock::let_go(self);
         work()
     }

@@ -55,7 +55,7 @@ impl Links {
 /// The order of the segments, whose frames and links are in the entries. A search and a change cost
 /// O(log n), a step to a neighbour O(1).
 #[derive(Clone, Copy)]
-pub(in crate::phys) struct Order {
+pub(crate) struct Order {
     root: u32,
     /// The lowest and the highest segment.
     ends: [u32; 2],
@@ -70,7 +70,7 @@ impl Order {
     };
 
     /// Adds the segment of an entry.
-    pub(in crate::phys) fn insert<D>(&mut self, all: All<'_, D>, index: u32) {
+    pub(crate) fn insert<D>(&mut self, all: All<'_, D>, index: u32) {
         let [below, above] = self.around(all, all.get(index).start());
         self.join(all, below, Some(index));
         self.join(all, Some(index), above);
@@ -79,7 +79,7 @@ impl Order {
     }
 
     /// Removes the segment of an entry, which still has its frames.
-    pub(in crate::phys) fn remove<D>(&mut self, all: All<'_, D>, index: u32) {
+    pub(crate) fn remove<D>(&mut self, all: All<'_, D>, index: u32) {
         self.join(all, below(all, index), above(all, index));
         let root = Tree(all).without(entry(self.root), index);
         self.root = root.unwrap_or(NONE);
@@ -97,22 +97,22 @@ impl Order {
         }
     }
 
-    pub(in crate::phys) fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         self.len
     }
 
     /// The lowest segment.
-    pub(in crate::phys) fn first(self) -> Option<u32> {
+    pub(crate) fn first(self) -> Option<u32> {
         entry(self.ends[LOW])
     }
 
     /// The highest segment.
-    pub(in crate::phys) fn last(self) -> Option<u32> {
+    pub(crate) fn last(self) -> Option<u32> {
         entry(self.ends[HIGH])
     }
 
     /// The first segment that ends above `frame`.
-    pub(in crate::phys) fn ending_above<D>(self, all: All<'_, D>, frame: u64) -> Option<u32> {
+    pub(crate) fn ending_above<D>(self, all: All<'_, D>, frame: u64) -> Option<u32> {
         let (mut found, mut next) = (None, entry(self.root));
         while let Some(at) = next {
             let entry = all.get(at);
@@ -126,13 +126,13 @@ impl Order {
     }
 
     /// The last segment that ends at or below `frame`, and the first that ends above it.
-    pub(in crate::phys) fn around<D>(self, all: All<'_, D>, frame: u64) -> [Option<u32>; 2] {
+    pub(crate) fn around<D>(self, all: All<'_, D>, frame: u64) -> [Option<u32>; 2] {
         let found = self.ending_above(all, frame);
         [found.map_or(self.last(), |found| below(all, found)), found]
     }
 
     /// All segments.
-    pub(in crate::phys) fn iter<D>(self, all: All<'_, D>) -> Iter<'_, D> {
+    pub(crate) fn iter<D>(self, all: All<'_, D>) -> Iter<'_, D> {
         Iter {
             all,
             ends: self.ends,
@@ -142,7 +142,7 @@ impl Order {
 
     /// Exchanges the children of the root.
     #[cfg(all(test, feature = "alloc"))]
-    pub(in crate::phys) fn turn<D>(self, all: All<'_, D>) {
+    pub(crate) fn turn<D>(self, all: All<'_, D>) {
         let root = self.root;
         let sides = [HIGH, LOW].map(|side| Tree(all).side(root, side));
         Tree(all).set(root, sides, all.get(root).links().height());
@@ -157,20 +157,17 @@ impl Order {
 }
 
 /// The neighbour below a segment.
-pub(in crate::phys) fn below<D>(all: All<'_, D>, index: u32) -> Option<u32> {
+pub(crate) fn below<D>(all: All<'_, D>, index: u32) -> Option<u32> {
     all.get(index).links().beside(LOW)
 }
 
 /// The neighbour above a segment.
-pub(in crate::phys) fn above<D>(all: All<'_, D>, index: u32) -> Option<u32> {
+pub(crate) fn above<D>(all: All<'_, D>, index: u32) -> Option<u32> {
     all.get(index).links().beside(HIGH)
 }
 
 /// The segments from this one up.
-pub(in crate::phys) fn upwards<D>(
-    all: All<'_, D>,
-    first: Option<u32>,
-) -> impl Iterator<Item = u32> + Clone {
+pub(crate) fn upwards<D>(all: All<'_, D>, first: Option<u32>) -> impl Iterator<Item = u32> + Clone {
     core::iter::successors(first, move |at| above(all, *at))
 }
 
@@ -219,7 +216,7 @@ impl<D> Avl for Tree<'_, D> {
 }
 
 /// The segments, from either end.
-pub(in crate::phys) struct Iter<'a, D> {
+pub(crate) struct Iter<'a, D> {
     all: All<'a, D>,
     ends: [u32; 2],
     left: usize,

@@ -51,34 +51,34 @@ use crate::sync::{Lock, RawLock};
 /// # }
 /// ```
 pub struct SegmentTable<D, C: Config = Standard, const N: usize = 32> {
-    pub(in crate::phys) entries: Entries<D, N>,
-    pub(in crate::phys) shared: <C::Lookup as Arm>::Shared<D>,
-    pub(in crate::phys) rcu: C::Rcu,
-    pub(in crate::phys) core: Lock<C::Lock, Core<D, C::Lookup, N>>,
+    pub(crate) entries: Entries<D, N>,
+    pub(crate) shared: <C::Lookup as Arm>::Shared<D>,
+    pub(crate) rcu: C::Rcu,
+    pub(crate) core: Lock<C::Lock, Core<D, C::Lookup, N>>,
 }
 
 /// The data under the lock.
-pub(in crate::phys) struct Core<D, L: Lookup, const N: usize> {
-    pub(in crate::phys) order: Order,
+pub(crate) struct Core<D, L: Lookup, const N: usize> {
+    pub(crate) order: Order,
     /// In the order of their frames.
-    pub(in crate::phys) hidden: InlineVec<Hidden, 2>,
+    pub(crate) hidden: InlineVec<Hidden, 2>,
     /// The number of isolations that will split their segment when they are removed.
-    pub(in crate::phys) splits: usize,
+    pub(crate) splits: usize,
     /// The number of entries that have ever been alive.
-    pub(in crate::phys) used: u32,
+    pub(crate) used: u32,
     /// Head of the free list of entries, or [`NO_ENTRY`]. An entry's user value is the next index.
-    pub(in crate::phys) dead: u32,
+    pub(crate) dead: u32,
     pub(super) dead_len: u32,
     /// True if there are descriptors and an index.
-    pub(in crate::phys) started: bool,
+    pub(crate) started: bool,
     /// The number of available frames that have descriptors.
-    pub(in crate::phys) managed: u64,
-    pub(in crate::phys) slabs: Slabs<D>,
+    pub(crate) managed: u64,
+    pub(crate) slabs: Slabs<D>,
     /// The number of places of slabs that belong to calls which have dropped the lock.
-    pub(in crate::phys) between: u64,
-    pub(in crate::phys) index: L::Private<D>,
-    pub(in crate::phys) deferred: Deferred,
-    pub(in crate::phys) memory: Memory,
+    pub(crate) between: u64,
+    pub(crate) index: L::Private<D>,
+    pub(crate) deferred: Deferred,
+    pub(crate) memory: Memory,
 }
 
 /// The end of the list of dead entries.
@@ -103,7 +103,7 @@ impl<D, L: Lookup, const N: usize> Core<D, L, N> {
         }
     }
 
-    pub(in crate::phys) fn snapshot<'a>(&'a self, all: All<'a, D>) -> Snapshot<'a, D> {
+    pub(crate) fn snapshot<'a>(&'a self, all: All<'a, D>) -> Snapshot<'a, D> {
         Snapshot {
             all,
             order: self.order,
@@ -111,7 +111,7 @@ impl<D, L: Lookup, const N: usize> Core<D, L, N> {
         }
     }
 
-    pub(in crate::phys) fn site<'a>(
+    pub(crate) fn site<'a>(
         &'a mut self,
         all: All<'a, D>,
         shared: &'a L::Shared<D>,

@@ -20,7 +20,7 @@ pub struct View<'a, D, C: Config> {
 copies! { View<'_, D, C> where [D, C: Config]; }
 
 impl<'a, D, C: Config> View<'a, D, C> {
-    pub(in crate::phys) fn new(reader: Reader<'a, D, C>, all: All<'a, D>) -> Self {
+    pub(crate) fn new(reader: Reader<'a, D, C>, all: All<'a, D>) -> Self {
         Self {
             reader,
             all,
@@ -29,10 +29,7 @@ impl<'a, D, C: Config> View<'a, D, C> {
     }
 
     #[inline]
-    pub(in crate::phys) fn beside(
-        shared: &'a <C::Lookup as Arm>::Shared<D>,
-        all: All<'a, D>,
-    ) -> Self
+    pub(crate) fn beside(shared: &'a <C::Lookup as Arm>::Shared<D>, all: All<'a, D>) -> Self
     where
         C::Lookup: Concurrent,
     {

@@ -20,10 +20,10 @@ use crate::phys::{
 /// drop work all the same, as they do not take the lock.
 #[must_use = "the lock is released as soon as this is dropped"]
 pub struct Segments<'a, D, C: Config, const N: usize> {
-    pub(in crate::phys) all: All<'a, D>,
-    pub(in crate::phys) shared: &'a <C::Lookup as Arm>::Shared<D>,
-    pub(in crate::phys) rcu: &'a C::Rcu,
-    pub(in crate::phys) core: Hold<'a, D, C, N>,
+    pub(crate) all: All<'a, D>,
+    pub(crate) shared: &'a <C::Lookup as Arm>::Shared<D>,
+    pub(crate) rcu: &'a C::Rcu,
+    pub(crate) core: Hold<'a, D, C, N>,
     /// Blocks that go back to the heap after the lock: fields are dropped in this order.
     released: Released,
 }
@@ -39,7 +39,7 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         }
     }
 
-    pub(in crate::phys) fn alone(table: &'a mut SegmentTable<D, C, N>) -> Self {
+    pub(crate) fn alone(table: &'a mut SegmentTable<D, C, N>) -> Self {
         Self {
             all: table.entries.all(),
             shared: &table.shared,
@@ -49,21 +49,21 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
         }
     }
 
-    pub(in crate::phys) fn is_alone(&self) -> bool {
+    pub(crate) fn is_alone(&self) -> bool {
         matches!(self.core, Hold::Alone(_))
     }
 
     /// Runs `work` without the lock, and takes it again, also after a panic. The table may have
     /// changed meanwhile.
-    pub(in crate::phys) fn unlocked<T>(&mut self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn unlocked<T>(&mut self, work: impl FnOnce() -> T) -> T {
         self.core.unlocked(work)
     }
 
-    pub(in crate::phys) fn snapshot(&self) -> Snapshot<'_, D> {
+    pub(crate) fn snapshot(&self) -> Snapshot<'_, D> {
         self.core.snapshot(self.all)
     }
 
-    pub(in crate::phys) fn site(&mut self) -> Site<'_, C::Lookup, D> {
+    pub(crate) fn site(&mut self) -> Site<'_, C::Lookup, D> {
         self.core.site(self.all, self.shared)
     }
 
@@ -99,14 +99,14 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
     }
 
     /// The host that has some of these frames of a segment: that of its descriptors.
-    pub(in crate::phys) fn host_in(&self, index: u32, frames: Frames) -> Option<(Frames, Host)> {
+    pub(crate) fn host_in(&self, index: u32, frames: Frames) -> Option<(Frames, Host)> {
         let host = self.all.get(index).share()?.header().host()?;
         let hosting = self.core.memory.frames_of(host);
         hosting.overlaps(frames).then_some((hosting, host))
     }
 
     /// The frames of a segment that host bookkeeping.
-    pub(in crate::phys) fn hosting(&self, index: u32) -> Option<Extent<Pfn>> {
+    pub(crate) fn hosting(&self, index: u32) -> Option<Extent<Pfn>> {
         let (frames, _) = self.host_in(index, self.all.get(index).frames())?;
         frames.extent()
     }
@@ -296,7 +296,7 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
 impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// Makes room for `more` segments, and for those that removals of isolations will add. A table
     /// that never had memory has only its static entries.
-    pub(in crate::phys) fn reserve_entries(&mut self, more: usize) -> Result<(), Refusal> {
+    pub(crate) fn reserve_entries(&mut self, more: usize) -> Result<(), Refusal> {
         let wanted = more + self.core.splits;
         let core = &mut *self.core;
         let refusal = if core.memory.has_source() {
@@ -313,13 +313,13 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 
     /// True if the segment has frames both below and above these.
-    pub(in crate::phys) fn splits(&self, index: u32, frames: Frames) -> bool {
+    pub(crate) fn splits(&self, index: u32, frames: Frames) -> bool {
         let whole = self.all.get(index).frames();
         whole.start < frames.start && frames.end < whole.end
     }
 
     /// Takes an unused entry, for which there must be room.
-    pub(in crate::phys) fn take_entry(&mut self) -> u32 {
+    pub(crate) fn take_entry(&mut self) -> u32 {
         let core = &mut *self.core;
         let index = if core.dead == NO_ENTRY {
             core.used += 1;
@@ -334,7 +334,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
         index
     }
 
-    pub(in crate::phys) fn bury_entry(&mut self, index: u32) {
+    pub(crate) fn bury_entry(&mut self, index: u32) {
         let core = &mut *self.core;
         let entry = self.all.get(index);
         entry.turn();
@@ -345,7 +345,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
 
     /// Ends a change. Frees prepared memory beyond the needs of isolations. Memory that was
     /// unlinked now waits for the readers that are inside.
-    pub(in crate::phys) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         let held = self.core.hidden.as_slice().len();
         C::Lookup::settle(&mut self.site(), held);
         let rcu = self.rcu;
@@ -368,7 +368,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// Takes heap memory for `bytes` contiguous bytes, if the table may and needs it. Returns true
     /// if the lock was dropped. If the heap has no memory, nothing changes.
     #[cfg(feature = "alloc")]
-    pub(in crate::phys) fn fetch(&mut self, bytes: usize) -> bool {
+    pub(crate) fn fetch(&mut self, bytes: usize) -> bool {
         let Some(wish) = self.core.memory.lacks(bytes) else {
             return false;
         };
@@ -380,12 +380,12 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
 
     #[cfg(not(feature = "alloc"))]
     #[expect(clippy::unused_self, reason = "there is no heap")]
-    pub(in crate::phys) fn fetch(&mut self, _: usize) -> bool {
+    pub(crate) fn fetch(&mut self, _: usize) -> bool {
         false
     }
 
     /// The same for a change of these frames, without its descriptors.
-    pub(in crate::phys) fn fetch_for(&mut self, frames: Frames) -> bool {
+    pub(crate) fn fetch_for(&mut self, frames: Frames) -> bool {
         match self.footprint(frames) {
             Some(bytes) => self.fetch(bytes),
             None => false,
@@ -393,7 +393,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 
     /// The most bytes that a change of these frames takes, without its descriptors.
-    pub(in crate::phys) fn footprint(&self, frames: Frames) -> Option<usize> {
+    pub(crate) fn footprint(&self, frames: Frames) -> Option<usize> {
         let core = &*self.core;
         let held = core.hidden.as_slice().len();
         let entries = if core.unused_entries(self.all.count()) < 1 + core.splits {

@@ -13,7 +13,7 @@ use crate::rbtree::{
 impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// Links `new` at the place of its key.
     #[inline(always)]
-    pub(in crate::rbtree) fn insert(&mut self, new: N::Ref) -> Result<(), InsertError<N::Ref>> {
+    pub(crate) fn insert(&mut self, new: N::Ref) -> Result<(), InsertError<N::Ref>> {
         if self.nodes.is_linked(new) {
             return Err(InsertError::Linked);
         }
@@ -47,7 +47,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
 
     /// Links `new` as a leaf at an empty place.
     #[inline(always)]
-    pub(in crate::rbtree) fn link(&mut self, place: Place<N::Ref>, new: N::Ref) {
+    pub(crate) fn link(&mut self, place: Place<N::Ref>, new: N::Ref) {
         let item = self.nodes.item(new, INTERNAL);
         let [left, right] = Side::BOTH.map(|side| N::Augment::empty(item, side));
         let summary = N::Augment::join(item, &left, &right);

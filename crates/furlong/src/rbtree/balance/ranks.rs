@@ -65,7 +65,7 @@ impl AfterLoss {
 
     /// The node's new differences.
     #[inline(always)]
-    pub(in crate::rbtree) const fn ranks(self) -> Ranks {
+    pub(crate) const fn ranks(self) -> Ranks {
         Ranks(self.0 & Ranks::LONG.0)
     }
 

@@ -52,7 +52,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     /// # Cost
     /// O(nodes of the subtree).
     #[cold]
-    pub(in crate::rbtree) fn fresh_summary(&self, at: N::Ref) -> Summary<N::Augment> {
+    pub(crate) fn fresh_summary(&self, at: N::Ref) -> Summary<N::Augment> {
         let item = self.nodes.item(at, INTERNAL);
         let [left, right] = Side::BOTH.map(|side| match self.nodes.child(at, side) {
             Some(child) => N::Augment::half(item, side, &self.fresh_summary(child)),

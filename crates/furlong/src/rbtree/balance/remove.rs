@@ -34,7 +34,7 @@ struct Turn<R> {
 impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// Removes the node `old` from the tree.
     #[inline(always)]
-    pub(in crate::rbtree) fn remove(&mut self, old: N::Ref) -> Result<(), NotLinked> {
+    pub(crate) fn remove(&mut self, old: N::Ref) -> Result<(), NotLinked> {
         if !self.nodes.is_linked(old) {
             return Err(NotLinked);
         }

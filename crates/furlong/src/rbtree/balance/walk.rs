@@ -41,7 +41,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     }
 
     /// Recomputes both halves of `at`, whose item has changed, and walks up.
-    pub(in crate::rbtree) fn refresh(&mut self, at: N::Ref) {
+    pub(crate) fn refresh(&mut self, at: N::Ref) {
         self.head.is_interrupted = true;
         for side in Side::BOTH {
             self.nodes

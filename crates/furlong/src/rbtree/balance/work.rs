@@ -8,16 +8,16 @@ use crate::rbtree::{Augment, Config, Counters, Nodes, Side};
 
 /// The state of a tree apart from its nodes.
 #[derive(Clone, Copy)]
-pub(in crate::rbtree) struct Head<R> {
-    pub(in crate::rbtree) root: Option<R>,
-    pub(in crate::rbtree) len: usize,
+pub(crate) struct Head<R> {
+    pub(crate) root: Option<R>,
+    pub(crate) len: usize,
     /// True from the start to the end of a change; if it stays true, user code panicked in it. Then
     /// links are intact, but ranks and halves are not.
-    pub(in crate::rbtree) is_interrupted: bool,
+    pub(crate) is_interrupted: bool,
 }
 
 impl<R> Head<R> {
-    pub(in crate::rbtree) const EMPTY: Self = Self {
+    pub(crate) const EMPTY: Self = Self {
         root: None,
         len: 0,
         is_interrupted: false,
@@ -30,10 +30,10 @@ impl<R> Head<R> {
 /// linked node is reached from the root once, has the right place, and is counted; the removed node
 /// is not linked. So a panic there leaves a tree that can be walked, and
 /// [`recover`](crate::rbtree::RbTree::recover) recomputes the rest.
-pub(in crate::rbtree) struct Work<'c, N: Nodes, C: Config> {
-    pub(in crate::rbtree) nodes: N,
-    pub(in crate::rbtree) head: &'c mut Head<N::Ref>,
-    pub(in crate::rbtree) counters: &'c C::Counters,
+pub(crate) struct Work<'c, N: Nodes, C: Config> {
+    pub(crate) nodes: N,
+    pub(crate) head: &'c mut Head<N::Ref>,
+    pub(crate) counters: &'c C::Counters,
 }
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
@@ -48,7 +48,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
 
     /// Puts `new` into the place of `old`.
     #[inline(always)]
-    pub(in crate::rbtree) fn replace(&mut self, old: N::Ref, new: Option<N::Ref>) {
+    pub(crate) fn replace(&mut self, old: N::Ref, new: Option<N::Ref>) {
         let place = self.nodes.place(old);
         match place {
             Some((parent, side)) => self.nodes.set_child(parent, side, new, INTERNAL),

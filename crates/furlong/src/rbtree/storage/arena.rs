@@ -90,11 +90,11 @@ pub struct Node<A: Augment> {
 impl<A: Augment> Node<A> {
     /// Offset of the ranks in a node.
     #[cfg(all(test, feature = "alloc"))]
-    pub(in crate::rbtree) const RANKS_AT: usize = core::mem::offset_of!(Self, ranks);
+    pub(crate) const RANKS_AT: usize = core::mem::offset_of!(Self, ranks);
 
     /// The node's item.
     #[cfg(all(test, feature = "alloc"))]
-    pub(in crate::rbtree) const fn item(&self) -> &A::Item {
+    pub(crate) const fn item(&self) -> &A::Item {
         &self.item
     }
 
@@ -188,7 +188,7 @@ impl<A: Augment, S: Slots<A>> Arena<A, S> {
 
     /// An arena over nodes that may be in a tree: copies of another arena's nodes.
     #[cfg(feature = "alloc")]
-    pub(in crate::rbtree) const fn linked(nodes: S) -> Self {
+    pub(crate) const fn linked(nodes: S) -> Self {
         Self {
             nodes,
             augment: PhantomData,
@@ -196,27 +196,27 @@ impl<A: Augment, S: Slots<A>> Arena<A, S> {
     }
 
     #[cfg(feature = "alloc")]
-    pub(in crate::rbtree) fn store(&self) -> &S {
+    pub(crate) fn store(&self) -> &S {
         &self.nodes
     }
 
     #[inline(always)]
-    pub(in crate::rbtree) fn store_mut(&mut self) -> &mut S {
+    pub(crate) fn store_mut(&mut self) -> &mut S {
         &mut self.nodes
     }
 
     #[inline(always)]
-    pub(in crate::rbtree) fn mark(&self, at: NodeId) -> u8 {
+    pub(crate) fn mark(&self, at: NodeId) -> u8 {
         self.nodes.node(at.index()).mark
     }
 
     #[inline(always)]
-    pub(in crate::rbtree) fn set_mark(&mut self, at: NodeId, mark: u8) {
+    pub(crate) fn set_mark(&mut self, at: NodeId, mark: u8) {
         self.nodes.node_mut(at.index()).mark = mark;
     }
 
     #[inline(always)]
-    pub(in crate::rbtree) fn item_mut(&mut self, at: NodeId) -> &mut A::Item {
+    pub(crate) fn item_mut(&mut self, at: NodeId) -> &mut A::Item {
         &mut self.nodes.node_mut(at.index()).item
     }
 }

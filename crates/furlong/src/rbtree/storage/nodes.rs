@@ -10,7 +10,7 @@ use crate::rbtree::{Augment, Ranks, Side};
 /// The parent of a node and the node's side below it; `None` for the root.
 pub type Place<R> = Option<(R, Side)>;
 
-pub(in crate::rbtree) use crate::forms::Sealed;
+pub(crate) use crate::forms::Sealed;
 
 /// Permission to change links and to access items without the tree that holds them. Code outside
 /// this module can neither name nor make one: a link set by a caller could lead an
@@ -19,7 +19,7 @@ pub(in crate::rbtree) use crate::forms::Sealed;
 pub struct Internal(());
 
 /// The permission, for the tree's own algorithm.
-pub(in crate::rbtree) const INTERNAL: Internal = Internal(());
+pub(crate) const INTERNAL: Internal = Internal(());
 
 /// Storage of nodes: an [`Arena`](crate::rbtree::Arena) of slots, or the caller's own structs
 /// ([`Intrusive`](crate::rbtree::Intrusive)). The tree's algorithm exists once, over this trait.

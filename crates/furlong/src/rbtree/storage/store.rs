@@ -14,7 +14,7 @@ use crate::rbtree::{Augment, Node};
 mod sealed {
     pub trait Sealed<A> {}
 }
-pub(in crate::rbtree) use sealed::Sealed;
+pub(crate) use sealed::Sealed;
 
 /// Nodes by their index, for an [`Arena`](crate::rbtree::Arena): every array of [`Node`]s, and any
 /// other storage that finds a node by its index in O(1).

@@ -85,7 +85,7 @@ impl Batch {
     }
 
     /// The chain, for the inbox.
-    pub(in crate::rcu) fn into_chain(self) -> Chain {
+    pub(crate) fn into_chain(self) -> Chain {
         self.chain
     }
 }

@@ -6,7 +6,7 @@ use super::head::{RcuHead, ReclaimFn};
 
 /// Linked heads, all owned by this chain (I4). A chain dropped with heads leaks their objects.
 #[derive(Debug)]
-pub(in crate::rcu) struct Chain {
+pub(crate) struct Chain {
     first: Option<NonNull<RcuHead>>,
     /// The last head, if known. A chain from the inbox does not know it.
     last: Option<NonNull<RcuHead>>,
@@ -18,7 +18,7 @@ unsafe impl Send for Chain {}
 
 impl Chain {
     /// No heads.
-    pub(in crate::rcu) const EMPTY: Self = Self {
+    pub(crate) const EMPTY: Self = Self {
         first: None,
         last: None,
     };
@@ -37,11 +37,11 @@ impl Chain {
         self.first
     }
 
-    pub(in crate::rcu) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
 
-    pub(in crate::rcu) fn first(&self) -> Option<NonNull<RcuHead>> {
+    pub(crate) fn first(&self) -> Option<NonNull<RcuHead>> {
         self.first
     }
 
@@ -50,7 +50,7 @@ impl Chain {
     /// # Safety
     ///
     /// Same as for [`Batch::push`](crate::rcu::Batch::push).
-    pub(in crate::rcu) unsafe fn push(&mut self, head: NonNull<RcuHead>, reclaim: ReclaimFn) {
+    pub(crate) unsafe fn push(&mut self, head: NonNull<RcuHead>, reclaim: ReclaimFn) {
         // SAFETY: the caller promises a living head that is in no other chain.
         unsafe { RcuHead::prepare(head, reclaim) };
         self.push_front(Self {
@@ -60,7 +60,7 @@ impl Chain {
     }
 
     /// Removes the head at the front; the caller owns it from now on.
-    pub(in crate::rcu) fn pop(&mut self) -> Option<NonNull<RcuHead>> {
+    pub(crate) fn pop(&mut self) -> Option<NonNull<RcuHead>> {
         let head = self.first?;
         // SAFETY: the head is this chain's (I4).
         self.first = unsafe { RcuHead::next(head) };
@@ -75,7 +75,7 @@ impl Chain {
     /// # Cost
     ///
     /// O(1) if either is empty or the last head of `front` is known, else a walk through `front`.
-    pub(in crate::rcu) fn push_front(&mut self, mut front: Self) {
+    pub(crate) fn push_front(&mut self, mut front: Self) {
         if self.is_empty() {
             *self = front;
         } else if let Some(last) = front.find_last() {

@@ -84,7 +84,7 @@ impl RcuHead {
     /// # Safety
     ///
     /// The head is alive and owned by the caller alone (I4).
-    pub(in crate::rcu) unsafe fn next(head: NonNull<Self>) -> Option<NonNull<Self>> {
+    pub(crate) unsafe fn next(head: NonNull<Self>) -> Option<NonNull<Self>> {
         // SAFETY: the caller promises that the head is alive.
         let this = unsafe { head.as_ref() };
         this.link.with(|link| {

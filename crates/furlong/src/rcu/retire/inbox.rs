@@ -13,20 +13,20 @@ use crate::sync::{
 /// No thread pops a single head, so a head that is pushed again at the same address (ABA) does no
 /// harm.
 #[derive(Debug)]
-pub(in crate::rcu) struct Inbox {
+pub(crate) struct Inbox {
     /// Owns (I4) the heads from here on.
     top: AtomicPtr<RcuHead>,
 }
 
 impl Inbox {
     const_unless_loom! {
-        pub(in crate::rcu) const fn new() -> Self {
+        pub(crate) const fn new() -> Self {
             Self { top: AtomicPtr::new(ptr::null_mut()) }
         }
     }
 
     /// Pushes all of `chain`. Lock-free: it retries only if another thread succeeded.
-    pub(in crate::rcu) fn push(&self, mut chain: Chain) {
+    pub(crate) fn push(&self, mut chain: Chain) {
         let Some(first) = chain.first() else { return };
         // Relaxed: the address is only compared and stored, never followed.
         let mut top = self.top.load(Ordering::Relaxed);
@@ -52,13 +52,13 @@ impl Inbox {
     }
 
     /// True if the inbox is empty.
-    pub(in crate::rcu) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: only a hint. A push that happened before is seen, since it is the same word.
         self.top.load(Ordering::Relaxed).is_null()
     }
 
     /// Takes all heads.
-    pub(in crate::rcu) fn take(&self) -> Chain {
+    pub(crate) fn take(&self) -> Chain {
         // Acquire, `inbox-take`: pairs with `inbox-push`. The grace period's fence that follows
         // would suffice; but then every taker would need one.
         let first = self.top.swap(ptr::null_mut(), Ordering::Acquire);

@@ -17,11 +17,11 @@ use crate::sync::{
 /// Batches are taken through one hand. A barrier switches to the other hand, and waits until the
 /// old one is empty, so reclaim batches taken later do not delay it.
 #[derive(Debug)]
-pub(in crate::rcu) struct Hands([AtomicUsize; 2]);
+pub(crate) struct Hands([AtomicUsize; 2]);
 
 impl Hands {
     const_unless_loom! {
-        pub(in crate::rcu) const fn new() -> Self {
+        pub(crate) const fn new() -> Self {
             Self([AtomicUsize::new(0), AtomicUsize::new(0)])
         }
     }
@@ -46,7 +46,7 @@ impl Hands {
 /// Objects whose grace period is over, on their way to their drop functions (I6).
 ///
 /// On drop, it reclaims the rest, also while a panic of a drop function unwinds.
-pub(in crate::rcu) struct ReclaimBatch<'d> {
+pub(crate) struct ReclaimBatch<'d> {
     chain: Chain,
     core: &'d Core,
     /// The hand that counts it; `None` at the domain's end, when no barrier can wait.
@@ -59,7 +59,7 @@ impl<'d> ReclaimBatch<'d> {
     ///
     /// All objects in `chain` were retired to `core`, and their grace period is over or no reader
     /// is left.
-    pub(in crate::rcu) unsafe fn new(chain: Chain, core: &'d Core, hand: Option<usize>) -> Self {
+    pub(crate) unsafe fn new(chain: Chain, core: &'d Core, hand: Option<usize>) -> Self {
         Self {
             chain,
             core,
@@ -69,7 +69,7 @@ impl<'d> ReclaimBatch<'d> {
     }
 
     /// Calls all drop functions; returns their number.
-    pub(in crate::rcu) fn run(mut self) -> usize {
+    pub(crate) fn run(mut self) -> usize {
         self.run_rest();
         self.reclaimed
     }
@@ -101,7 +101,7 @@ impl Drop for ReclaimBatch<'_> {
 
 impl Core {
     /// See [`Rcu::reclaim`].
-    pub(in crate::rcu) fn reclaim(&self, max: usize) -> usize {
+    pub(crate) fn reclaim(&self, max: usize) -> usize {
         self.take_ready(max).map_or(0, ReclaimBatch::run)
     }
 
@@ -138,7 +138,7 @@ impl Core {
     /// See [`Rcu::barrier`](crate::rcu::Rcu::barrier). An object retired before is in the inbox, in
     /// the grace period or in a hand. After one whole grace period it is ready or in a hand. Then
     /// this takes all ready objects, and waits for the old hand.
-    pub(in crate::rcu) fn barrier(
+    pub(crate) fn barrier(
         &self,
         slots: &[ReaderSlot],
         mut pause: impl FnMut() -> ControlFlow<()>,

@@ -19,7 +19,7 @@ pub struct Half {
     /// The far edge of that side: on the left the first page of the subtree, on the right the last.
     pub(super) edge: u64,
     /// The length in pages of the largest gap on that side, including the one next to the node.
-    pub(in crate::vmspace) gap: u64,
+    pub(crate) gap: u64,
 }
 
 /// The summary of a subtree.
@@ -72,14 +72,14 @@ impl<A> Augment for Gaps<A> {
 }
 
 /// A tree of areas seen from the near side.
-pub(in crate::vmspace) struct View<'a, A, K: Counters> {
-    pub(in crate::vmspace) tree: &'a Tree<A, K>,
+pub(crate) struct View<'a, A, K: Counters> {
+    pub(crate) tree: &'a Tree<A, K>,
     pub(super) near: Side,
 }
 
 impl<A, K: Counters> View<'_, A, K> {
     /// The nearest `len` or more free pages in `window`: the whole part of the gap that is in it.
-    pub(in crate::vmspace) fn search(&self, window: Pages, len: u64) -> Option<Pages> {
+    pub(crate) fn search(&self, window: Pages, len: u64) -> Option<Pages> {
         let found = self.search_turned(self.turned(window), len)?;
         Some(self.turned(found))
     }

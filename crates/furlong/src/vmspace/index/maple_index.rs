@@ -21,7 +21,7 @@ pub struct MapleIndex<A: Value, T: Ranges<A>> {
 
 /// The largest number of records that a change needs: one for the area that it stores, and one for
 /// the part above it that is left of an old one. A change is one step of the tree.
-pub(in crate::vmspace) const CHANGE_RECORDS: usize = 2;
+pub(crate) const CHANGE_RECORDS: usize = 2;
 
 /// The parts of a cut at its ends, where areas reach out of it.
 struct Ends<A> {
@@ -65,7 +65,7 @@ impl<A: Value, T: Ranges<A>> MapleIndex<A, T> {
     }
 
     /// An index over a tree.
-    pub(in crate::vmspace) fn over(tree: T) -> Self {
+    pub(crate) fn over(tree: T) -> Self {
         Self {
             tree,
             areas: PhantomData,

@@ -7,9 +7,9 @@ use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 /// The attributes and the value of an area. Beside readers it never changes.
 #[derive(Clone, Debug)]
 pub struct Record<A> {
-    pub(in crate::vmspace) attr: Attr,
+    pub(crate) attr: Attr,
     /// None in an unused record.
-    pub(in crate::vmspace) value: Option<A>,
+    pub(crate) value: Option<A>,
 }
 
 /// The message if a record in use has no value.
@@ -17,13 +17,13 @@ const IN_USE: &str = "a record in use has a value";
 
 /// Converts pages to an extent of the tree.
 #[inline(always)]
-pub(in crate::vmspace) fn extent(pages: Pages) -> Extent<VirtAddr> {
+pub(crate) fn extent(pages: Pages) -> Extent<VirtAddr> {
     let [first, last] = [pages.first, pages.last].map(VirtAddr::new);
     Extent::from_last(first, last).expect("pages are in order")
 }
 
 #[inline(always)]
-pub(in crate::vmspace) fn pages(extent: Extent<VirtAddr>) -> Pages {
+pub(crate) fn pages(extent: Extent<VirtAddr>) -> Pages {
     Pages {
         first: extent.start().raw(),
         last: extent.last().raw(),
@@ -31,7 +31,7 @@ pub(in crate::vmspace) fn pages(extent: Extent<VirtAddr>) -> Pages {
 }
 
 #[inline(always)]
-pub(in crate::vmspace) fn entry<A>((at, record): (Extent<VirtAddr>, &Record<A>)) -> Entry<'_, A> {
+pub(crate) fn entry<A>((at, record): (Extent<VirtAddr>, &Record<A>)) -> Entry<'_, A> {
     Entry {
         pages: pages(at),
         attr: record.attr,

@@ -25,7 +25,7 @@ impl<A: Value, C: Config> Default for OwnedRanges<A, C> {
 
 impl<A: Value, C: Config> OwnedRanges<A, C> {
     /// The work counters of the tree.
-    pub(in crate::vmspace) fn counters(&self) -> &C::Counters {
+    pub(crate) fn counters(&self) -> &C::Counters {
         self.tree.counters()
     }
 

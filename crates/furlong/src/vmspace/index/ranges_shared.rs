@@ -10,13 +10,13 @@ use crate::sync::RawLock;
 use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 
 /// A record on the heap.
-pub(in crate::vmspace) type Boxed<A> = RcuBox<Record<A>>;
+pub(crate) type Boxed<A> = RcuBox<Record<A>>;
 
 /// The message if a record in use has no value.
 const IN_USE: &str = "a record in use has a value";
 
 /// Allocates an unused record.
-pub(in crate::vmspace) fn blank_record<A: Value>() -> Result<Boxed<A>, NoMemory> {
+pub(crate) fn blank_record<A: Value>() -> Result<Boxed<A>, NoMemory> {
     let record = RcuBox::try_new(Record {
         attr: Attr::NONE,
         value: None,

@@ -25,7 +25,7 @@ pub(super) struct Slab<A> {
 const IN_USE: &str = "a record in use has a value";
 
 impl<A: Value> Slab<A> {
-    pub(in crate::vmspace) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             records: Vec::new(),
             free: None,
@@ -43,17 +43,17 @@ impl<A: Value> Slab<A> {
     }
 
     /// The number of records, in use or free.
-    pub(in crate::vmspace) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.records.len()
     }
 
     /// The allocated size in bytes.
-    pub(in crate::vmspace) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.records.capacity() * size_of::<Record<A>>()
     }
 
     /// Reserves memory for `records` more records.
-    pub(in crate::vmspace) fn reserve(&mut self, records: usize) -> Result<(), NoMemory> {
+    pub(crate) fn reserve(&mut self, records: usize) -> Result<(), NoMemory> {
         let more = records.saturating_sub(self.free_count);
         self.records.try_reserve(more).map_err(|_| NoMemory)
     }
@@ -63,11 +63,7 @@ impl<A: Value> Slab<A> {
     /// # Errors
     /// The value, if out of memory.
     #[inline]
-    pub(in crate::vmspace) fn push(
-        &mut self,
-        attr: Attr,
-        value: Option<A>,
-    ) -> Result<Number, Option<A>> {
+    pub(crate) fn push(&mut self, attr: Attr, value: Option<A>) -> Result<Number, Option<A>> {
         let Some(number) = Number::new(self.records.len() + 1) else {
             return Err(value);
         };
@@ -96,7 +92,7 @@ impl<A: Value> Slab<A> {
     /// # Errors
     /// The value, as with `push`.
     #[inline]
-    pub(in crate::vmspace) fn take(&mut self, attr: Attr, value: A) -> Result<Number, A> {
+    pub(crate) fn take(&mut self, attr: Attr, value: A) -> Result<Number, A> {
         let Some(number) = self.free else {
             let pushed = self.push(attr, Some(value));
             return pushed.map_err(|value| value.expect(IN_USE));
@@ -125,7 +121,7 @@ impl<A: Value> Slab<A> {
 
     /// Frees the record of a removed area, and returns the area as a piece.
     #[inline]
-    pub(in crate::vmspace) fn piece(&mut self, at: Extent<VirtAddr>, number: Number) -> Piece<A> {
+    pub(crate) fn piece(&mut self, at: Extent<VirtAddr>, number: Number) -> Piece<A> {
         let (attr, value) = self.give(number);
         Piece {
             pages: pages(at),
@@ -148,7 +144,7 @@ impl<A: Value> Slab<A> {
 
     /// A record that is in use.
     #[inline(always)]
-    pub(in crate::vmspace) fn get(&self, number: Number) -> &Record<A> {
+    pub(crate) fn get(&self, number: Number) -> &Record<A> {
         &self.records[Self::place(number)]
     }
 

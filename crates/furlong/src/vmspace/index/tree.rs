@@ -11,14 +11,14 @@ use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
 /// The content of a node: an area, or a link in the list of free nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<A> {
-    pub(in crate::vmspace) pages: Pages,
+    pub(crate) pages: Pages,
     attr: Attr,
     /// None in a free node.
     value: Option<A>,
 }
 
 /// The underlying tree.
-pub(in crate::vmspace) type Tree<A, K> = RbTree<VecArena<Gaps<A>>, Custom<Checked, K>>;
+pub(crate) type Tree<A, K> = RbTree<VecArena<Gaps<A>>, Custom<Checked, K>>;
 
 /// Areas in a tree, one node for each.
 ///

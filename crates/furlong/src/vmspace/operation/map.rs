@@ -13,7 +13,7 @@ pub const MAP_CHANGES: usize = 2;
 /// A range of pages that is to become an area, or a part of one.
 #[derive(Clone, Copy)]
 pub(super) struct Put {
-    pub(in crate::vmspace) pages: Pages,
+    pub(crate) pages: Pages,
     attr: Attr,
     /// True if something is mapped there, and true if that is one area which covers all the pages.
     is_over: bool,
@@ -235,7 +235,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     }
 
     /// True if the page limit allows `len` more pages after `replaced` are gone.
-    pub(in crate::vmspace) fn fits(&self, len: u64, replaced: u64) -> bool {
+    pub(crate) fn fits(&self, len: u64, replaced: u64) -> bool {
         let left = self.state.usage.pages() - replaced;
         left.checked_add(len)
             .is_some_and(|pages| pages <= self.state.layout.pages_max)

@@ -9,7 +9,7 @@ use crate::vmspace::{
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Need {
     /// The length in pages.
-    pub(in crate::vmspace) len: u64,
+    pub(crate) len: u64,
     /// The alignment of the first page, in pages: a power of two.
     pub(super) align: u64,
 }
@@ -19,11 +19,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     ///
     /// # Errors
     /// See [`MapError`].
-    pub(in crate::vmspace) fn place(
-        &self,
-        request: &Request<A>,
-        len: u64,
-    ) -> Result<Pages, MapError> {
+    pub(crate) fn place(&self, request: &Request<A>, len: u64) -> Result<Pages, MapError> {
         if let Some(start) = request.fixed() {
             return self.fixed_place(start, len);
         }

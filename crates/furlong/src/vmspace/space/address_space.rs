@@ -49,26 +49,26 @@ use crate::vmspace::{
 /// ```
 pub struct Space<A: Value, C: Config = Standard, H: Hold = Owned> {
     // The lent state is dropped before the index, which may hold the lock.
-    pub(in crate::vmspace) state: H::Of<State>,
-    pub(in crate::vmspace) index: C::Index<A>,
+    pub(crate) state: H::Of<State>,
+    pub(crate) index: C::Index<A>,
 }
 
 /// The state of a space other than its areas.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::vmspace) struct State {
-    pub(in crate::vmspace) layout: Layout,
-    pub(in crate::vmspace) grid: Grid,
-    pub(in crate::vmspace) usage: Usage,
+pub(crate) struct State {
+    pub(crate) layout: Layout,
+    pub(crate) grid: Grid,
+    pub(crate) usage: Usage,
     /// The number of pages in areas that grow.
-    pub(in crate::vmspace) growing: u64,
+    pub(crate) growing: u64,
     /// The number of pages in areas that a fork does not copy.
-    pub(in crate::vmspace) withheld: u64,
-    pub(in crate::vmspace) heap: Heap,
+    pub(crate) withheld: u64,
+    pub(crate) heap: Heap,
 }
 
 impl State {
     /// The state of an empty space.
-    pub(in crate::vmspace) fn new(layout: Layout) -> Result<Self, LayoutError> {
+    pub(crate) fn new(layout: Layout) -> Result<Self, LayoutError> {
         Ok(Self {
             grid: layout.grid()?,
             layout,
@@ -80,7 +80,7 @@ impl State {
     }
 
     /// Counts `len` new pages with these attributes.
-    pub(in crate::vmspace) fn count_in(&mut self, len: u64, attr: Attr) {
+    pub(crate) fn count_in(&mut self, len: u64, attr: Attr) {
         self.usage.add(attr.prot(), len);
         if attr.flags().contains(Flags::GROWS_DOWN) {
             self.growing += len;
@@ -91,7 +91,7 @@ impl State {
     }
 
     /// Counts `len` removed pages with these attributes.
-    pub(in crate::vmspace) fn count_out(&mut self, len: u64, attr: Attr) {
+    pub(crate) fn count_out(&mut self, len: u64, attr: Attr) {
         self.usage.sub(attr.prot(), len);
         if attr.flags().contains(Flags::GROWS_DOWN) {
             self.growing -= len;
@@ -104,9 +104,9 @@ impl State {
 
 /// The heap: its start, and its end (the break), in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::vmspace) struct Heap {
-    pub(in crate::vmspace) start: VirtAddr,
-    pub(in crate::vmspace) end: VirtAddr,
+pub(crate) struct Heap {
+    pub(crate) start: VirtAddr,
+    pub(crate) end: VirtAddr,
 }
 
 impl<A: Value> Space<A> {
@@ -131,7 +131,7 @@ impl<A: Value, C: Config<Index<A>: Default>> Space<A, C> {
 
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// A space with its areas in `index`.
-    pub(in crate::vmspace) fn over(index: C::Index<A>, state: H::Of<State>) -> Self {
+    pub(crate) fn over(index: C::Index<A>, state: H::Of<State>) -> Self {
         Self { state, index }
     }
 
@@ -233,7 +233,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     ///
     /// # Errors
     /// [`NoMemory`]; nothing has changed.
-    pub(in crate::vmspace) fn cut(
+    pub(crate) fn cut(
         &mut self,
         pages: Pages,
         mut freed: impl FnMut(Freed<A>),
@@ -246,14 +246,14 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     }
 
     #[inline]
-    pub(in crate::vmspace) fn area<'a>(&self, entry: Entry<'a, A>) -> Area<'a, A> {
+    pub(crate) fn area<'a>(&self, entry: Entry<'a, A>) -> Area<'a, A> {
         area(&self.state.grid, entry)
     }
 }
 
 /// The view of an entry of the index.
 #[inline]
-pub(in crate::vmspace) fn area<'a, A>(grid: &Grid, entry: Entry<'a, A>) -> Area<'a, A> {
+pub(crate) fn area<'a, A>(grid: &Grid, entry: Entry<'a, A>) -> Area<'a, A> {
     Area {
         extent: grid.extent(entry.pages),
         prot: entry.attr.prot(),
@@ -271,7 +271,7 @@ fn offset(grid: &Grid, pages: Pages, attr: Attr) -> u64 {
 }
 
 /// Converts a removed piece for the caller.
-pub(in crate::vmspace) fn unmapped<A>(grid: &Grid, piece: Piece<A>) -> Unmapped<A> {
+pub(crate) fn unmapped<A>(grid: &Grid, piece: Piece<A>) -> Unmapped<A> {
     Unmapped {
         extent: grid.extent(piece.pages),
         prot: piece.attr.prot(),

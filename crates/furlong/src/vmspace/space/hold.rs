@@ -23,7 +23,7 @@ pub struct Lending<'m>(PhantomData<&'m ()>);
 
 /// A value that the space owns.
 #[derive(Clone, Copy, Debug)]
-pub struct Own<T>(pub(in crate::vmspace) T);
+pub struct Own<T>(pub(crate) T);
 
 impl<T> Deref for Own<T> {
     type Target = T;

@@ -59,7 +59,7 @@ impl Layout {
         (VirtAddr::new(0x4000_0000), VirtAddr::new(0x7fff_ffff));
 
     /// The layout in pages.
-    pub(in crate::vmspace) fn grid(&self) -> Result<Grid, LayoutError> {
+    pub(crate) fn grid(&self) -> Result<Grid, LayoutError> {
         if !self.page.is_power_of_two() || self.page < 2 {
             return Err(LayoutError::Page);
         }
@@ -83,17 +83,17 @@ impl Layout {
 
 /// A layout in pages.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::vmspace) struct Grid {
+pub(crate) struct Grid {
     /// log2 of the page size in bytes.
-    pub(in crate::vmspace) shift: u32,
+    pub(crate) shift: u32,
     /// The last page of the space.
-    pub(in crate::vmspace) last: u64,
+    pub(crate) last: u64,
     /// The lowest page that may be mapped.
-    pub(in crate::vmspace) low: u64,
+    pub(crate) low: u64,
     /// The window of a downward search.
-    pub(in crate::vmspace) down: Option<Pages>,
+    pub(crate) down: Option<Pages>,
     /// The window of an upward search.
-    pub(in crate::vmspace) up: Option<Pages>,
+    pub(crate) up: Option<Pages>,
 }
 
 impl Grid {
@@ -103,33 +103,33 @@ impl Grid {
     }
 
     #[inline]
-    pub(in crate::vmspace) fn is_aligned(&self, address: VirtAddr) -> bool {
+    pub(crate) fn is_aligned(&self, address: VirtAddr) -> bool {
         address.raw() & self.mask() == 0
     }
 
     #[inline]
-    pub(in crate::vmspace) fn page(&self, address: VirtAddr) -> u64 {
+    pub(crate) fn page(&self, address: VirtAddr) -> u64 {
         address.raw() >> self.shift
     }
 
     /// The number of pages that hold `len` bytes from the start of a page.
-    pub(in crate::vmspace) fn count(&self, len: u64) -> u64 {
+    pub(crate) fn count(&self, len: u64) -> u64 {
         (len >> self.shift) + u64::from(len & self.mask() != 0)
     }
 
     #[inline]
-    pub(in crate::vmspace) fn address(&self, page: u64) -> VirtAddr {
+    pub(crate) fn address(&self, page: u64) -> VirtAddr {
         VirtAddr::new(page << self.shift)
     }
 
     #[inline]
-    pub(in crate::vmspace) fn extent(&self, pages: Pages) -> Extent<VirtAddr> {
+    pub(crate) fn extent(&self, pages: Pages) -> Extent<VirtAddr> {
         let last = pages.last << self.shift | self.mask();
         Extent::in_order(self.address(pages.first), VirtAddr::new(last))
     }
 
     /// `len` pages from `first`, if they are in the space.
-    pub(in crate::vmspace) fn within(&self, first: u64, len: u64) -> Option<Pages> {
+    pub(crate) fn within(&self, first: u64, len: u64) -> Option<Pages> {
         Pages::of_len(first, len).filter(|pages| pages.last <= self.last)
     }
 }

@@ -18,7 +18,7 @@ impl<A: Value, C: Config, H: Hold> Drop for Changing<'_, A, C, H> {
 impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// Runs an operation that calls the user's code while it changes the index.
     #[inline(always)]
-    pub(in crate::vmspace) fn changing<T>(&mut self, operation: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn changing<T>(&mut self, operation: impl FnOnce(&mut Self) -> T) -> T {
         let changing = Changing(self);
         let done = operation(changing.0);
         mem::forget(changing);
@@ -27,7 +27,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
 
     /// Recounts the mapped pages.
     #[cold]
-    pub(in crate::vmspace) fn recount(&mut self) {
+    pub(crate) fn recount(&mut self) {
         self.state.usage = Usage::default();
         self.state.growing = 0;
         self.state.withheld = 0;
@@ -39,7 +39,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
 
 /// Passes each item to `take`. If that panics, the others are dropped, so that no removal stops
 /// halfway.
-pub(in crate::vmspace) fn hand_out<T>(items: impl Iterator<Item = T>, take: impl FnMut(T)) {
+pub(crate) fn hand_out<T>(items: impl Iterator<Item = T>, take: impl FnMut(T)) {
     struct Rest<I: Iterator>(I);
 
     impl<I: Iterator> Drop for Rest<I> {

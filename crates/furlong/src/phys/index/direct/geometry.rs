@@ -4,12 +4,12 @@
 use crate::phys::FRAME_BITS;
 
 /// Frames of a block: the bits of a word.
-pub(in crate::phys) const BLOCK_FRAMES: u64 = 64;
+pub(crate) const BLOCK_FRAMES: u64 = 64;
 const BLOCK_BITS: u32 = 6;
 
 /// log2 of the frames of a section. Small under loom, so that its models terminate.
-pub(in crate::phys) const SECTION_BITS: u32 = if cfg!(loom) { 7 } else { 12 };
-pub(in crate::phys) const SECTION_FRAMES: u64 = 1 << SECTION_BITS;
+pub(crate) const SECTION_BITS: u32 = if cfg!(loom) { 7 } else { 12 };
+pub(crate) const SECTION_FRAMES: u64 = 1 << SECTION_BITS;
 /// Blocks of a section.
 pub(super) const BLOCKS: usize = 1 << (SECTION_BITS - BLOCK_BITS);
 
