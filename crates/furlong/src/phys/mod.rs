@@ -101,7 +101,7 @@ use storage::deferred::Deferred;
 use storage::inline_vec::InlineVec;
 use storage::memory::{Host, Memory};
 use storage::pages::{Pages, Share};
-use storage::pool::Released;
+use storage::pool::{Pool, Released};
 use storage::raw_array::RawArray;
 use storage::slab::{Slabs, is_made};
 use table::entry::{All, Entry};

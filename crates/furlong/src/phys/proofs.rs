@@ -43,10 +43,7 @@ pub fn frames_are_the_extent(x: &Input) -> bool {
 /// Frames from one word: a start of 20 bits, and a length of as many bits, possibly 0.
 fn frames(word: u64) -> Frames {
     let (start, len) = (word & 0xf_ffff, word >> 20 & 0xf_ffff);
-    Frames {
-        start,
-        end: start + len,
-    }
+    Frames::between(start, start + len)
 }
 
 /// A frame is in the meet of two ranges exactly if it is in both; then the ranges overlap.

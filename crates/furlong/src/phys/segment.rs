@@ -147,15 +147,16 @@ pub struct Frames {
 pub const FRAME_BITS: u32 = 40;
 
 impl Frames {
-    pub(super) const NONE: Self = Self { start: 0, end: 0 };
+    pub(super) const NONE: Self = Self::between(0, 0);
+
+    pub(super) const fn between(start: u64, end: u64) -> Self {
+        Self { start, end }
+    }
 
     /// `None` if the extent reaches beyond [`FRAME_BITS`].
     pub(super) fn new(extent: Extent<Pfn>) -> Option<Self> {
         let end = extent.last().raw().checked_add(1)?;
-        (end <= 1 << FRAME_BITS).then_some(Self {
-            start: extent.start().raw(),
-            end,
-        })
+        (end <= 1 << FRAME_BITS).then_some(Self::between(extent.start().raw(), end))
     }
 
     pub(super) fn extent(self) -> Option<Extent<Pfn>> {
@@ -184,10 +185,7 @@ impl Frames {
     }
 
     pub(super) fn meet(self, other: Self) -> Self {
-        Self {
-            start: self.start.max(other.start),
-            end: self.end.min(other.end),
-        }
+        Self::between(self.start.max(other.start), self.end.min(other.end))
     }
 
     pub(super) fn overlaps(self, other: Self) -> bool {

@@ -75,10 +75,7 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if self.all.get(id.index).frames().len() == 1 && self.len() == 1 {
             return Err(StealError::LastFrame);
         }
-        let one = Frames {
-            start: frame,
-            end: frame + 1,
-        };
+        let one = Frames::between(frame, frame + 1);
         let splits = self.splits(id.index, one);
         if splits && self.reserve_entries(1).is_err() {
             return Err(StealError::NoMemory);

@@ -126,10 +126,7 @@ where
             return Ok(false);
         }
         let start = frame.raw() >> SECTION_BITS << SECTION_BITS;
-        let section = Frames {
-            start,
-            end: start + SECTION_FRAMES,
-        };
+        let section = Frames::between(start, start + SECTION_FRAMES);
         let shown = section.meet(entry.frames());
         let room = C::Lookup::prepare(&mut self.site(), shown, Change::Refresh);
         if room.is_err() {

@@ -117,9 +117,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if let Some(index) = self.snapshot().overlapping(frames).next() {
             return Err(PlugError::Overlap(self.all.id(index)));
         }
-        let avail = plug.avail.map_or(frames, |(start, end)| Frames {
-            start: start.raw(),
-            end: end.raw(),
+        let avail = plug.avail.map_or(frames, |(start, end)| {
+            Frames::between(start.raw(), end.raw())
         });
         if avail.start > avail.end || !frames.covers(avail) {
             return Err(PlugError::Avail {

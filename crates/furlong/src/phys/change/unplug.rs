@@ -336,14 +336,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         if self.core.started {
             self.core.managed -= avail.meet(frames).checked_len();
         }
-        let below = Frames {
-            start: whole.start,
-            end: frames.start,
-        };
-        let above = Frames {
-            start: frames.end,
-            end: whole.end,
-        };
+        let below = Frames::between(whole.start, frames.start);
+        let above = Frames::between(frames.end, whole.end);
         let (mut changed, mut tail) = (frames, None);
         match (below.is_empty(), above.is_empty()) {
             (true, true) => {

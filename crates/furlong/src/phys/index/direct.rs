@@ -87,33 +87,17 @@ pub(crate) use root::{Private, Root};
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
-impl Direct {
-    #[cfg(not(loom))]
-    pub(crate) const fn shared_part<D>() -> Root<D> {
-        Root::new()
-    }
-
-    #[cfg(loom)]
-    pub(crate) fn shared_part<D>() -> Root<D> {
-        Root::new()
-    }
-
-    pub(crate) const fn private_part<D>() -> Private<D> {
-        Private::new()
-    }
-}
-
 impl Arm for Direct {
     type Shared<D> = Root<D>;
     type Private<D> = Private<D>;
     type Reader<'a, D: 'a> = &'a Root<D>;
 
     fn shared<D>() -> Root<D> {
-        Self::shared_part()
+        Root::new()
     }
 
     fn private<D>() -> Private<D> {
-        Self::private_part()
+        Private::new()
     }
 
     #[inline]

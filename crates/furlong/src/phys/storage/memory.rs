@@ -8,8 +8,8 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
 use super::by_address::{ByAddress, Links, Placed};
-use super::pool::{GRAIN, Pool};
-use crate::phys::{Frames, NoMemory, Released};
+use super::pool::GRAIN;
+use crate::phys::{Frames, NoMemory, Pool, Released};
 
 /// Smallest request to the heap.
 #[cfg(feature = "alloc")]
@@ -124,16 +124,6 @@ impl Memory {
     /// True if it has ever been given memory, or may use the heap.
     pub(crate) fn has_source(&self) -> bool {
         self.on_heap || !self.own.is_empty() || !self.hosts.is_empty()
-    }
-
-    /// Bytes that a piece takes.
-    pub(crate) const fn footprint(layout: Layout) -> usize {
-        Pool::footprint(layout)
-    }
-
-    /// Bytes that `count` small pieces take, with the chunks that they are cut from.
-    pub(crate) const fn small_footprint(layout: Layout, count: usize) -> usize {
-        Pool::small_footprint(layout, count)
     }
 
     /// Bytes of allocated pieces.
@@ -262,15 +252,10 @@ impl Memory {
     #[cfg(feature = "alloc")]
     fn grow(&mut self, layout: Layout) {
         if self.on_heap
-            && let Some(block) = self.wish(Self::need(layout)).grant()
+            && let Some(block) = self.wish(Pool::need(layout)).grant()
         {
             self.add(block);
         }
-    }
-
-    /// Contiguous bytes that a piece may need.
-    pub(crate) const fn need(layout: Layout) -> usize {
-        Pool::need(layout)
     }
 
     /// The request to the heap that makes room for this many contiguous bytes, if one is needed.
@@ -348,11 +333,6 @@ impl Memory {
         Ok(host)
     }
 
-    /// All hosts that are in use.
-    fn hosts(&self) -> impl Iterator<Item = Host> + use<'_> {
-        self.hosts.iter().map(Host)
-    }
-
     fn home(&self, host: Host) -> &Home {
         // SAFETY: a host is in the tree or was just removed from it, and `self` is borrowed.
         unsafe { host.0.as_ref() }
@@ -370,7 +350,8 @@ impl Memory {
 
     /// The frames of all hosts, and the hosts.
     pub(crate) fn hosted(&self) -> impl Iterator<Item = (Frames, Host)> + use<'_> {
-        self.hosts().map(|host| (self.home(host).frames, host))
+        let hosts = self.hosts.iter().map(Host);
+        hosts.map(|host| (self.home(host).frames, host))
     }
 
     /// Allocates a piece of this host's memory.

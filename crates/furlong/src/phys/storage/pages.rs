@@ -4,7 +4,7 @@ use core::ptr::NonNull;
 
 use super::slab::{Slab, State};
 use crate::forms::copies;
-use crate::phys::{Frames, Memory, SECTION_FRAMES, is_made};
+use crate::phys::{Frames, Pool, SECTION_FRAMES, is_made};
 
 /// The address at which the descriptor of frame 0 would be; that of frame f is f strides further
 /// on. Segments share one value if the distances of their descriptors are those of their frames.
@@ -102,7 +102,7 @@ impl<D> Share<D> {
     /// Bytes of the slab.
     pub(crate) fn slab_bytes(&self) -> usize {
         let parts = self.header().parts_of();
-        parts.map_or(0, |parts| Memory::footprint(parts.all))
+        parts.map_or(0, |parts| Pool::footprint(parts.all))
     }
 
     /// Its parts, each with all descriptors made or none: sections if the slab is made late.

@@ -85,7 +85,7 @@ struct Link {
 }
 
 /// Regions, and their free memory.
-pub(super) struct Pool {
+pub(crate) struct Pool {
     holes: ByAddress<Hole>,
     small: [Option<NonNull<Link>>; SMALL_MAX / STEP + 1],
     regions: ByAddress<Region>,

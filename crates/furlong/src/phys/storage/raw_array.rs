@@ -3,7 +3,7 @@
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-use crate::phys::{Deferred, Memory, NoMemory};
+use crate::phys::{Deferred, Memory, NoMemory, Pool};
 
 /// An array of values that need no drop. The owner frees it by hand, to the memory it came from.
 pub(crate) struct RawArray<T> {
@@ -69,7 +69,7 @@ impl<T> RawArray<T> {
 
     /// Bytes that an array of `room` values takes.
     pub(crate) fn footprint(room: usize) -> usize {
-        Self::layout(room).map_or(usize::MAX, Memory::footprint)
+        Self::layout(room).map_or(usize::MAX, Pool::footprint)
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 
 use super::bits;
 use super::by_address::{ByAddress, Links, Placed};
-use crate::phys::{Frames, Host, Memory, NoMemory, Run, SECTION_BITS, Share};
+use crate::phys::{Frames, Host, Memory, NoMemory, Pool, Run, SECTION_BITS, Share};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Header of an array of descriptors. It follows them in the same piece of memory. The fields that
@@ -309,7 +309,7 @@ impl<D> Slabs<D> {
 
     /// Contiguous bytes that such a slab may need.
     pub(crate) fn need(len: u64) -> Result<usize, NoMemory> {
-        Ok(Memory::need(Self::parts_for(len)?.0.all))
+        Ok(Pool::need(Self::parts_for(len)?.0.all))
     }
 
     /// Allocates such a slab.
@@ -368,7 +368,7 @@ impl<D> Slabs<D> {
     /// Bytes of a slab for these frames whose descriptors are made late.
     pub(crate) fn footprint_late(frames: Frames) -> Option<usize> {
         let (parts, ..) = Self::late_parts(frames).ok()?;
-        Memory::footprint(parts.all).checked_add(parts.all.align())
+        Pool::footprint(parts.all).checked_add(parts.all.align())
     }
 
     /// Takes descriptors for `frames` in a slab of their own, in memory of a host. They are made

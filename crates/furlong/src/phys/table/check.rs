@@ -230,10 +230,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     }
 
     fn check_frame(&self, frame: u64) -> Result<(), BrokenTable> {
-        let one = Frames {
-            start: frame,
-            end: frame.saturating_add(1),
-        };
+        let one = Frames::between(frame, frame.saturating_add(1));
         let isolated = !self.snapshot().hidden_in(one).is_empty();
         let visible = self.core.started && !isolated;
         let index = self.snapshot().find(frame).filter(|_| visible);

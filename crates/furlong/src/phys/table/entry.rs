@@ -7,7 +7,7 @@ use core::ptr::{NonNull, null_mut};
 use super::order::Links;
 use crate::addr::{Extent, Pfn};
 use crate::forms::copies;
-use crate::phys::{Frames, Memory, NoMemory, Node, Pages, SegmentId, Share, is_made};
+use crate::phys::{Frames, Memory, NoMemory, Node, Pages, Pool, SegmentId, Share, is_made};
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use crate::sync::record;
 
@@ -46,11 +46,8 @@ impl<D> Entry<D> {
     }
 
     pub(crate) fn frames(&self) -> Frames {
-        Frames {
-            start: self.start(),
-            // Relaxed: the writer's own word.
-            end: self.end.load(Ordering::Relaxed),
-        }
+        // Relaxed: the writer's own word.
+        Frames::between(self.start(), self.end.load(Ordering::Relaxed))
     }
 
     pub(crate) fn set_frames(&self, frames: Frames) {
@@ -61,11 +58,9 @@ impl<D> Entry<D> {
     }
 
     pub(crate) fn avail(&self) -> Frames {
-        Frames {
-            // Relaxed: the writer's own words, here and in all that follows but `generation`.
-            start: self.avail_start.load(Ordering::Relaxed),
-            end: self.avail_end.load(Ordering::Relaxed),
-        }
+        // Relaxed: the writer's own words, here and in all that follows but `generation`.
+        let start = self.avail_start.load(Ordering::Relaxed);
+        Frames::between(start, self.avail_end.load(Ordering::Relaxed))
     }
 
     pub(crate) fn set_avail(&self, avail: Frames) {
@@ -337,7 +332,7 @@ impl<'a, D> All<'a, D> {
 
     /// Bytes of the next chunk.
     pub(super) fn next_chunk(self) -> usize {
-        Self::layout(self.count()).map_or(0, Memory::footprint)
+        Self::layout(self.count()).map_or(0, Pool::footprint)
     }
 
     /// The handle of the live segment at `index`.

@@ -3,6 +3,8 @@
 
 use super::entry::Entries;
 use crate::forms::debug_as;
+#[cfg(not(loom))]
+use crate::phys::index::direct::{Private, Root};
 use crate::phys::{
     All, Arm, Concurrent, Config, Custom, Deferred, Direct, Hidden, InlineVec, Lookup, Memory,
     Order, Segments, Site, Slabs, Snapshot, Standard, View,
@@ -142,9 +144,9 @@ impl<D, const N: usize> SegmentTable<D, Standard, N> {
     pub const fn new() -> Self {
         Self {
             entries: Entries::new(),
-            shared: Direct::shared_part(),
+            shared: Root::new(),
             rcu: Domain::new(),
-            core: Lock::new(SpinLock::new(), Core::new(Direct::private_part())),
+            core: Lock::new(SpinLock::new(), Core::new(Private::new())),
         }
     }
 }
@@ -160,9 +162,9 @@ impl<D, K: RawLock, R: Rcu, const BITS: u32, const N: usize>
     pub const fn with_parts(lock: K, rcu: R) -> Self {
         Self {
             entries: Entries::new(),
-            shared: Direct::shared_part(),
+            shared: Root::new(),
             rcu,
-            core: Lock::new(lock, Core::new(Direct::private_part())),
+            core: Lock::new(lock, Core::new(Private::new())),
         }
     }
 }

@@ -108,8 +108,7 @@ impl From<Frames> for SavedFrames {
 
 impl SavedFrames {
     fn frames(self) -> Frames {
-        let Self { start, end } = self;
-        Frames { start, end }
+        Frames::between(self.start, self.end)
     }
 }
 

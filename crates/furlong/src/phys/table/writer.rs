@@ -230,10 +230,7 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
     pub fn set_avail(&mut self, id: SegmentId, start: Pfn, end: Pfn) -> Result<(), SetError> {
         let entry = self.all.resolve(id).ok_or(SetError::Stale(id))?;
         let frames = entry.frames();
-        let avail = Frames {
-            start: start.raw(),
-            end: end.raw(),
-        };
+        let avail = Frames::between(start.raw(), end.raw());
         if avail.start > avail.end
             || !frames.covers(avail)
             || self.host_in(id.index, avail).is_some()

@@ -330,10 +330,7 @@ fn frames_that_host_bookkeeping_are_not_made_available() {
         .set_avail(id, avail_start, Pfn::new(40_000))
         .unwrap();
     segments.check().unwrap();
-    let all = Frames {
-        start: 4096,
-        end: 40_000,
-    };
+    let all = Frames::between(4096, 40_000);
     let managed = all.len() - segment.avail.unwrap().len().unwrap();
     segments.all.get(id.index).set_avail(all);
     segments.core.managed += managed;

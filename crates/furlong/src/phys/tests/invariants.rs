@@ -87,18 +87,12 @@ fn lookups_wrong_about(segments: &[(u64, u64)], found: &[(u64, u64)]) -> Option<
     let table = started::<Branchless>(segments);
     let mut writer = table.lock();
     writer.check().unwrap();
-    let all = Frames {
-        start: 0,
-        end: 1 << 40,
-    };
+    let all = Frames::between(0, 1 << 40);
     for (start, end) in found {
         let taken = writer.site().private.take(all).unwrap();
         let index = writer.snapshot().find(taken.start).unwrap();
         let piece = writer.snapshot().pieces_of(index).next().unwrap();
-        let frames = Frames {
-            start: *start,
-            end: *end,
-        };
+        let frames = Frames::between(*start, *end);
         writer.site().private.reserve(2).unwrap();
         writer.site().private.put(Piece { frames, ..piece });
     }

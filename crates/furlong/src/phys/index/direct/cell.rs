@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 use super::leaf::{Base, Block};
 use super::runs::{SPARE_LAYOUT, Spares};
 use crate::forms::copies;
-use crate::phys::Memory;
+use crate::phys::{Memory, Pool};
 
 /// Says that exactly the frames `start..start + len` are found. In a shared cell, for sections that
 /// lie wholly in one segment, that range is all frames.
@@ -108,7 +108,7 @@ impl<D> CellRef<D> {
     }
 
     pub(super) fn bytes(self) -> usize {
-        Memory::footprint(self.piece().1)
+        Pool::footprint(self.piece().1)
     }
 
     /// # Safety

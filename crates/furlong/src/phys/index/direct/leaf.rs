@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 
 use super::runs::{Runs, Starts};
 use crate::forms::copies;
-use crate::phys::{Memory, NoMemory};
+use crate::phys::{Memory, NoMemory, Pool};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// The index data of 64 frames.
@@ -110,7 +110,7 @@ impl<D> Leaf<D> {
 
     /// Bytes of a leaf with `blocks` blocks.
     pub(super) fn footprint(blocks: usize) -> usize {
-        Self::layout(blocks).map_or(0, |(layout, _)| Memory::footprint(layout))
+        Self::layout(blocks).map_or(0, |(layout, _)| Pool::footprint(layout))
     }
 
     /// Makes a leaf in which nothing is found.

@@ -47,7 +47,7 @@ record! {
         wide_limit: AtomicU64 = AtomicU64::new(0),
         top: Top<D> = Top::new(),
     }
-    pub(super) const fn new;
+    pub(crate) const fn new;
 }
 
 /// The writer's data.
@@ -115,7 +115,7 @@ impl<D> Root<D> {
 }
 
 impl<D> Private<D> {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             open: false,
             near: None,

@@ -8,7 +8,7 @@
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-use crate::phys::{BLOCK_FRAMES, Frames, Memory, NoMemory};
+use crate::phys::{BLOCK_FRAMES, Frames, Memory, NoMemory, Pool};
 
 /// The first word of a piece: a bit for each frame at which a segment begins. Indices follow.
 pub(super) struct Starts(u64);
@@ -178,7 +178,7 @@ impl Runs {
     /// Bytes of the piece.
     pub(super) fn bytes(self) -> usize {
         self.piece()
-            .map_or(0, |(_, layout)| Memory::footprint(layout))
+            .map_or(0, |(_, layout)| Pool::footprint(layout))
     }
 
     /// True if the word says the same as the list.
@@ -262,7 +262,7 @@ impl Spares {
 
     /// Bytes that `count` spares take, and a few smaller pieces.
     pub(super) fn footprint(count: usize) -> usize {
-        Memory::small_footprint(SPARE_LAYOUT, count) + 8 * Memory::small_footprint(SPARE_LAYOUT, 1)
+        Pool::small_footprint(SPARE_LAYOUT, count) + 8 * Pool::small_footprint(SPARE_LAYOUT, 1)
     }
 
     /// Allocates spares until there are at least `wanted`.

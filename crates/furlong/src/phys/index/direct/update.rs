@@ -167,15 +167,9 @@ fn want<D>(snapshot: Snapshot<'_, D>, whole: Frames) -> Want {
         let part = snapshot.all.get(index).frames().meet(whole);
         let mut from = part.start;
         let hidden = snapshot.hidden_in(part).iter().map(|hidden| hidden.frames);
-        let behind = Frames {
-            start: part.end,
-            end: part.end,
-        };
+        let behind = Frames::between(part.end, part.end);
         for Frames { start, end } in hidden.chain([behind]) {
-            let stretch = Frames {
-                start: from,
-                end: start,
-            };
+            let stretch = Frames::between(from, start);
             if !stretch.is_empty() && only.replace((index, stretch)).is_some() {
                 return Want::Leaf;
             }
@@ -191,10 +185,7 @@ fn want<D>(snapshot: Snapshot<'_, D>, whole: Frames) -> Want {
 
 fn update_section<D>(site: &mut Site<'_, Direct, D>, section: u64, frames: Frames) {
     let start = section << SECTION_BITS;
-    let whole = Frames {
-        start,
-        end: start + SECTION_FRAMES,
-    };
+    let whole = Frames::between(start, start + SECTION_FRAMES);
     let old = site.private.word(section);
     let cell = CellRef::of_word(old);
     let new = match want(site.snapshot, whole) {
@@ -307,16 +298,10 @@ struct Wanted<D> {
 /// The required words of the block from `start` on. `near` is the first segment that ends above
 /// `start`, and becomes that of the next block.
 fn wanted<D>(snapshot: Snapshot<'_, D>, near: &mut Option<u32>, start: u64) -> Wanted<D> {
-    let whole = Frames {
-        start,
-        end: start + BLOCK_FRAMES,
-    };
+    let whole = Frames::between(start, start + BLOCK_FRAMES);
     let part = |frames: Frames| {
         let part = frames.meet(whole);
-        Frames {
-            start: part.start - start,
-            end: part.end - start,
-        }
+        Frames::between(part.start - start, part.end - start)
     };
     let mask = |part: Frames| (u64::MAX >> (BLOCK_FRAMES - part.len())) << part.start;
     let (mut valid, mut runs, mut base) = (0, List::new(), None);

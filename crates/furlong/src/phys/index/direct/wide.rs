@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 use super::geometry::{MIDDLE_FRAME_BITS, MIDDLE_PAGES, PAGE_FRAME_BITS, PAGE_SECTIONS};
 use super::leaf::Block;
 use super::root::Word;
-use crate::phys::{Deferred, Memory, NoMemory, RawArray, SECTION_BITS};
+use crate::phys::{Deferred, Memory, NoMemory, Pool, RawArray, SECTION_BITS};
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::const_unless_loom;
 
@@ -262,7 +262,7 @@ impl<D> Wide<D> {
         let count = |bits: u32| (((end - 1) >> bits) - (start >> bits) + 1) as usize;
         // One more of each, for the empty ones.
         let pages = match Layout::array::<Word<D>>(PAGE_SECTIONS) {
-            Ok(page) => Memory::small_footprint(page, count(PAGE_FRAME_BITS) + 1),
+            Ok(page) => Pool::small_footprint(page, count(PAGE_FRAME_BITS) + 1),
             Err(_) => return usize::MAX,
         };
         let middle = RawArray::<PageWord<D>>::footprint(MIDDLE_PAGES);
