@@ -403,24 +403,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
 
     /// Gaps in ascending order.
     pub fn free(&self) -> impl Iterator<Item = Extent<Iova>> + '_ {
-        let mut next = Some(self.bounds.first);
-        let nodes = self.tree.iter().map(|at| *self.tree.item(at));
-        let ends = nodes.map(|item| (item.start, item.last.checked_add(1)));
-        let bounds = self.bounds;
-        // The granule after an extent may not exist: then the last gap ends at the bound.
-        let ends = ends.map(Some).chain([None]);
-        ends.filter_map(move |end| {
-            let first = next.filter(|first| *first <= bounds.last);
-            let last = match end {
-                Some((start, behind)) => {
-                    next = behind;
-                    start.checked_sub(1)
-                }
-                None => Some(bounds.last),
-            };
-            let (start, last) = (first?, last?);
-            (start <= last).then(|| self.bytes(Reserved { start, last }))
-        })
+        self.free_in(self.extent())
     }
 
     /// Number of reserved extents.

@@ -353,7 +353,9 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         self.recover();
         let item = *self.tree.item(at);
         match (item.start < part.start, part.last < item.last) {
-            (true, true) => return Some(self.cut_out(at, part, kind)),
+            (true, true) => {
+                return Some(self.divide(at, part.start - 1, part.last + 1, kind));
+            }
             (true, false) => self.shrink(at, kind, |item| item.last = part.start - 1),
             (false, true) => {
                 self.shrink(at, kind, |item| item.start = part.last + 1);
@@ -362,12 +364,6 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
             (false, false) => self.unlink(at),
         }
         None
-    }
-
-    /// Removes `part` from the middle of the extent of `at`; returns the node of the remainder
-    /// above it.
-    fn cut_out(&mut self, at: NodeId, part: Reserved, kind: Kind) -> NodeId {
-        self.divide(at, part.start - 1, part.last + 1, kind)
     }
 
     /// Cuts the extent of `at` in two before granule `first`, and returns the node of the upper

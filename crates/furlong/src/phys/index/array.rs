@@ -203,13 +203,10 @@ impl<S: Strategy, const M: usize> Arm for Array<S, M> {
     }
 
     fn update<D>(site: &mut Site<'_, Self, D>, frames: Frames) {
-        rebuild(
-            site.snapshot,
-            frames,
-            site.private,
-            Pieces::take,
-            Pieces::put::<S>,
-        );
+        let Site {
+            snapshot, private, ..
+        } = site;
+        rebuild(*snapshot, frames, *private, Pieces::take, Pieces::put::<S>);
     }
 
     fn clear<D>(site: &mut Site<'_, Self, D>) {

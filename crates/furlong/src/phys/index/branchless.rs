@@ -131,13 +131,10 @@ impl Arm for Branchless {
     }
 
     fn update<D>(site: &mut Site<'_, Self, D>, frames: Frames) {
-        rebuild(
-            site.snapshot,
-            frames,
-            site.private,
-            Sorted::take,
-            Sorted::put,
-        );
+        let Site {
+            snapshot, private, ..
+        } = site;
+        rebuild(*snapshot, frames, *private, Sorted::take, Sorted::put);
     }
 
     fn clear<D>(site: &mut Site<'_, Self, D>) {

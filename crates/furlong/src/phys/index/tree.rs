@@ -140,13 +140,10 @@ impl Arm for Tree {
     }
 
     fn update<D>(site: &mut Site<'_, Self, D>, frames: Frames) {
-        rebuild(
-            site.snapshot,
-            frames,
-            site.private,
-            Pieces::take,
-            Pieces::put,
-        );
+        let Site {
+            snapshot, private, ..
+        } = site;
+        rebuild(*snapshot, frames, *private, Pieces::take, Pieces::put);
     }
 
     fn clear<D>(site: &mut Site<'_, Self, D>) {
