@@ -8,7 +8,8 @@ use core::marker::PhantomData;
 
 use furlong::malloc::{CurrentHeap, Heap, VACANT};
 
-use crate::{kind::Kind, start};
+use crate::kind::Kind;
+use crate::start;
 
 /// The heap of a thread of this process, for the process's allocator.
 #[derive(Debug)]

@@ -5,10 +5,8 @@
 //! so they are looked up when needed. Exceptions pass through `new`, or end in the non-throwing
 //! `new`. So both are written in assembly and leave no Rust frame on the stack.
 
-use core::{
-    ffi::{CStr, c_int, c_void},
-    mem,
-};
+use core::ffi::{CStr, c_int, c_void};
+use core::mem;
 
 use crate::kind::Kind;
 

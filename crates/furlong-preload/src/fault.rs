@@ -1,6 +1,7 @@
 //! The library's own panic handler: prints one line, and ends the program.
 
-use core::{fmt::Write, panic::PanicInfo};
+use core::fmt::Write;
+use core::panic::PanicInfo;
 
 use crate::report::Text;
 

@@ -1,6 +1,7 @@
 //! `malloc`, `free`, `calloc`, `realloc` and their variants.
 
-use core::{ffi::c_void, ptr};
+use core::ffi::c_void;
+use core::ptr;
 
 use crate::kind::Kind;
 

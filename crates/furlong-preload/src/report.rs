@@ -1,9 +1,7 @@
 //! `malloc_trim`, the `mallinfo` family, and other reports about an allocator.
 
-use core::{
-    ffi::{c_int, c_void},
-    fmt::Write,
-};
+use core::ffi::{c_int, c_void};
+use core::fmt::Write;
 
 use furlong::malloc::Statistics;
 

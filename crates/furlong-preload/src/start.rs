@@ -6,15 +6,14 @@
 //! allocator. So this library intercepts the registration function and registers its own handlers
 //! first. This works even for a library whose constructor runs before this one's.
 
-use core::{
-    ffi::{CStr, c_void},
-    mem, ptr,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
-};
+use core::ffi::{CStr, c_void};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::{mem, ptr};
 
 use furlong::malloc::Profile;
 
-use crate::{kind::Kind, report};
+use crate::kind::Kind;
+use crate::report;
 
 /// The key whose destructor is called at a thread's end, plus one; 0 before it is created.
 static KEY: AtomicU64 = AtomicU64::new(0);

@@ -3,15 +3,10 @@
 
 mod library;
 
-use std::{
-    env,
-    process::Command,
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{env, thread};
 
 use library::library;
 

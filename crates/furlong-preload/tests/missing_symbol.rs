@@ -4,7 +4,8 @@
 
 mod library;
 
-use std::{path::PathBuf, process::Command};
+use std::path::PathBuf;
+use std::process::Command;
 
 use library::library;
 

@@ -5,12 +5,9 @@
 
 mod library;
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
-    thread,
-};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, thread};
 
 use library::library;
 

@@ -3,12 +3,9 @@
 
 mod library;
 
-use std::{
-    env, fs,
-    process::{Command, Output},
-    thread,
-    time::Duration,
-};
+use std::process::{Command, Output};
+use std::time::Duration;
+use std::{env, fs, thread};
 
 use library::library;
 

@@ -1,17 +1,13 @@
 //! System calls, or accesses to the current heap, by a caller that is not pinned. In a kernel an
 //! interrupt could come between, and wait for a latch whose holder it has interrupted.
 
-use std::{
-    cell::Cell,
-    collections::BTreeMap,
-    marker::PhantomData,
-    ptr::NonNull,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use furlong::malloc::{
     Batched, Checked, Config, CurrentHeap, Hardening, Heap, Inlined, Linux, Malloc, Misuse,

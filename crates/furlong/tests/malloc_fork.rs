@@ -4,13 +4,9 @@
 
 mod allocators;
 
-use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicI32, Ordering},
-    },
-    thread,
-};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use furlong::malloc::{self, Batched, Checked, Inlined};
 

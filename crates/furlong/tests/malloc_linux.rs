@@ -2,12 +2,10 @@
 //! `errno` alone.
 #![cfg(target_os = "linux")]
 
-use std::{
-    fs::{self, File},
-    io::Read,
-    ptr::NonNull,
-    thread,
-};
+use std::fs::{self, File};
+use std::io::Read;
+use std::ptr::NonNull;
+use std::thread;
 
 use furlong::malloc::{Linux, Misuse, PageSource};
 

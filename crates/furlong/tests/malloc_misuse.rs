@@ -1,12 +1,10 @@
 //! Memory that runs out at any call, and callers that free invalid blocks. The result is null or a
 //! stop, and never a block that belongs to another.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    ptr::NonNull,
-    sync::atomic::{AtomicUsize, Ordering},
-    thread,
-};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use furlong::malloc::{
     Batched, Checked, Config, Inlined, Linux, Malloc, Misuse, ObjectCache, PageSource, Zone,

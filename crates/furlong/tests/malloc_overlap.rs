@@ -3,10 +3,8 @@
 
 mod allocators;
 
-use std::{
-    sync::{Mutex, mpsc},
-    thread,
-};
+use std::sync::{Mutex, mpsc};
+use std::thread;
 
 use furlong::malloc::{
     Batched, Checked, Config, Inlined, Malloc, NoHardening, Outlined, PerCall, Profile, Secure,

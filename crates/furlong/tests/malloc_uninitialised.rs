@@ -11,7 +11,8 @@ mod compiler;
 
 use std::mem::MaybeUninit;
 
-use allocator_api2::{boxed::Box, vec::Vec};
+use allocator_api2::boxed::Box;
+use allocator_api2::vec::Vec;
 use furlong::malloc::{
     Batched, Checked, Config, Global, Inlined, Malloc, NoHardening, ObjectCache, Outlined, PerCall,
     Secure, Zone,

@@ -3,11 +3,9 @@
 
 mod allocators;
 
-use std::{
-    ptr::NonNull,
-    sync::atomic::{AtomicUsize, Ordering},
-    thread,
-};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use furlong::malloc::{Batched, Checked, Config, Inlined, Object, ObjectCache, Secure, Zone};
 

@@ -6,9 +6,8 @@
 )]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::fmt;
-use std::mem;
 use std::ptr::NonNull;
+use std::{fmt, mem};
 
 use buddy_system_allocator::Heap;
 use furlong::bounce::SLOT;

@@ -1,10 +1,8 @@
 //! Compiles Linux's files and ours to a library.
 
-use std::env;
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::{env, fs, io};
 
 use furlong_lab::error::{Error, cause};
 

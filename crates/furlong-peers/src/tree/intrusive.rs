@@ -5,8 +5,7 @@
     reason = "an intrusive tree names structs by their address"
 )]
 
-use std::fmt;
-use std::ptr;
+use std::{fmt, ptr};
 
 use furlong_experiments::ordered::{Keyed, Ordered, node_of};
 use furlong_lab::model::Failure;

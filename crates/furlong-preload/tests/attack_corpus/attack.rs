@@ -1,11 +1,8 @@
 //! The attacks: each is a mistake or a hostile act of a program, and the program's further run.
 
 use core::ffi::c_void;
-use std::{
-    process,
-    sync::{Barrier, Mutex},
-    thread,
-};
+use std::sync::{Barrier, Mutex};
+use std::{process, thread};
 
 /// The exit code of an attack after which the allocator handed out memory that was not free.
 pub(crate) const SUBVERTED: i32 = 3;

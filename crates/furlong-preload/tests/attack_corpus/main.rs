@@ -11,7 +11,10 @@ mod attack;
 #[path = "../library/mod.rs"]
 mod library;
 
-use std::{env, fmt, os::unix::process::ExitStatusExt, path::Path, process::Command};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+use std::{env, fmt};
 
 use attack::{ATTACKS, SUBVERTED};
 use library::library;

@@ -8,11 +8,9 @@ mod folder;
 #[path = "../library/mod.rs"]
 mod library;
 
-use std::{
-    fs,
-    os::unix::fs::{PermissionsExt, chown},
-    process::{Command, Output},
-};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::process::{Command, Output};
 
 use folder::Folder;
 use library::library;

@@ -1,9 +1,7 @@
 //! The C functions that a row calls, and the access to their blocks.
 
-use core::{
-    ffi::{c_int, c_void},
-    mem, ptr,
-};
+use core::ffi::{c_int, c_void};
+use core::{mem, ptr};
 
 /// A block of C, or null.
 pub(crate) type Block = *mut c_void;

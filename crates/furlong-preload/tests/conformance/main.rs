@@ -7,10 +7,8 @@ mod c;
 mod library;
 
 use core::ptr;
-use std::{
-    env,
-    process::{Command, Output},
-};
+use std::env;
+use std::process::{Command, Output};
 
 use c::Block;
 use library::library;

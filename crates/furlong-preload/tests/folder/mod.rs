@@ -1,11 +1,9 @@
 //! A folder for C programs that tests compile.
 #![forbid(unsafe_code)]
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::{self, Command},
-};
+use std::path::{Path, PathBuf};
+use std::process::{self, Command};
+use std::{env, fs};
 
 /// A folder that is removed when this is dropped.
 pub(crate) struct Folder(pub(crate) PathBuf);

@@ -1,7 +1,8 @@
 //! The libraries, which are built beside the tests.
 #![forbid(unsafe_code)]
 
-use std::{env, path::PathBuf};
+use std::env;
+use std::path::PathBuf;
 
 /// The path of a library, by its name.
 pub(crate) fn library(name: &str) -> PathBuf {

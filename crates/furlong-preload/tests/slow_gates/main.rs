@@ -9,11 +9,9 @@
 #[path = "../folder/mod.rs"]
 mod folder;
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use folder::Folder;
 

@@ -5,12 +5,13 @@
 //! documents which fields may be read without holding it. Such a read sees an old or a new value,
 //! never a torn one.
 
-use core::{cell::UnsafeCell, ptr};
+use core::cell::UnsafeCell;
+use core::ptr;
 
-use crate::sync::{
-    atomic::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering},
-    const_unless_loom,
+use crate::sync::atomic::{
+    AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
 };
+use crate::sync::const_unless_loom;
 
 /// Defines fields that hold a number.
 macro_rules! number_fields {

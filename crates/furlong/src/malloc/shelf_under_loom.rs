@@ -7,11 +7,9 @@ use core::array;
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{
-    class::Class,
-    field::{Bits, Byte, Word},
-    thread::bins::{Bins, DEPTH, STACKS},
-};
+use super::class::Class;
+use super::field::{Bits, Byte, Word};
+use super::thread::bins::{Bins, DEPTH, STACKS};
 
 /// The memory of the stacks, aligned to more than they need.
 #[derive(Debug)]

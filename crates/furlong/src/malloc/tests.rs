@@ -14,18 +14,17 @@ mod source;
 mod stacks;
 mod unmapped;
 
-use core::{marker::PhantomData, ptr::with_exposed_provenance_mut};
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    thread,
-};
+use core::marker::PhantomData;
+use core::ptr::with_exposed_provenance_mut;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 
+use super::central::span::{Span, unit_of};
+use super::class::Class;
+use super::os::current::OfThread;
+use super::thread::thread_heap::ThreadHeap;
 use super::{
     Batched, BrokenMalloc, Checked, Config, Hardening, Inlined, Linux, Malloc, Misuse, PageSource,
-    central::span::{Span, unit_of},
-    class::Class,
-    os::current::OfThread,
-    thread::thread_heap::ThreadHeap,
 };
 
 /// The parts of the allocators of these tests.

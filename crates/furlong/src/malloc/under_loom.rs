@@ -31,20 +31,17 @@ mod thread {
 
 pub use self::{shelf::Shelf, thread::heap::Heap};
 
-use crate::sync::{
-    UnsafeCell,
-    atomic::{AtomicU64, Ordering},
-    spin_loop,
-};
-use alloc::{boxed::Box, vec::Vec};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{UnsafeCell, spin_loop};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
-use self::{
-    central::span::{Span, Use},
-    class::{CLASSES, Class, UNIT_SHIFT},
-    field::{Bits, Byte, Fixed, Half, Link, Short, Word},
-    os::latch::Latch,
-    thread::{exchange::Exchange, heap::State},
-};
+use self::central::span::{Span, Use};
+use self::class::{CLASSES, Class, UNIT_SHIFT};
+use self::field::{Bits, Byte, Fixed, Half, Link, Short, Word};
+use self::os::latch::Latch;
+use self::thread::exchange::Exchange;
+use self::thread::heap::State;
 
 /// Blocks of a word.
 const HALF: u64 = 0b11;

@@ -5,8 +5,7 @@ use crate::error::messages;
 
 use crate::check::Check;
 
-use super::tree::Key;
-use super::{Config, Nodes, RbTree, Side};
+use super::{Config, Key, Nodes, RbTree, Side};
 
 /// A broken invariant of a tree, numbered as in the module's documentation, and the node at which
 /// it was found.

@@ -81,3 +81,8 @@ pub use storage::intrusive::{Intrusive, Linked, Links, Pinned};
 pub use storage::nodes::{Nodes, Place};
 pub use storage::store::{NoMemory, Slots, Store};
 pub use tree::{InsertError, NotLinked, RbTree};
+
+// Names that several modules below use.
+use balance::work::{Head, Work};
+use storage::nodes::INTERNAL;
+use tree::Key;

@@ -3,8 +3,7 @@
 
 use core::hint::select_unpredictable;
 
-use super::tree::Key;
-use super::{Config, Counters, Nodes, RbTree, Side};
+use super::{Config, Counters, Key, Nodes, RbTree, Side};
 
 impl<N: Nodes, C: Config> RbTree<N, C> {
     /// The node with `key`.

@@ -5,10 +5,10 @@ use core::fmt;
 
 use crate::error::messages;
 
-use super::augment::Summary;
-use super::balance::work::{Head, Work};
-use super::storage::nodes::INTERNAL;
-use super::{Arena, Augment, Config, NoMemory, Node, NodeId, Nodes, Side, Slots, Standard, Store};
+use super::{
+    Arena, Augment, Config, Head, INTERNAL, NoMemory, Node, NodeId, Nodes, Side, Slots, Standard,
+    Store, Summary, Work,
+};
 
 #[cfg(feature = "alloc")]
 use super::VecArena;

@@ -1,19 +1,14 @@
 //! A value on the heap, with a head.
 
-use alloc::{
-    alloc::{alloc, handle_alloc_error},
-    boxed::Box,
-};
-use core::{
-    alloc::Layout,
-    fmt,
-    marker::PhantomData,
-    ops::{Deref, DerefMut},
-    ptr::NonNull,
-};
+use alloc::alloc::{alloc, handle_alloc_error};
+use alloc::boxed::Box;
+use core::alloc::Layout;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
 
-use super::retire::batch::Batch;
-use super::retire::head::RcuHead;
+use super::{Batch, RcuHead};
 use crate::forms::debug_as;
 
 /// A value on the heap together with the head that retiring it needs.

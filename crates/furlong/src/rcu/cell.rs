@@ -1,10 +1,9 @@
 //! One value that readers load and a writer replaces.
 
-use core::{marker::PhantomData, ptr::NonNull};
+use core::marker::PhantomData;
+use core::ptr::NonNull;
 
-use super::boxed::{Block, RcuBox};
-use super::contract::Rcu;
-use super::retire::batch::Batch;
+use super::{Batch, Block, Rcu, RcuBox};
 use crate::forms::debug_as;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 

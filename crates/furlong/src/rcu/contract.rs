@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 
 use crate::error::messages;
 
-use super::retire::batch::Batch;
+use super::Batch;
 
 /// Read-copy-update, as the structures of this library use it.
 ///

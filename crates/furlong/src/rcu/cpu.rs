@@ -1,12 +1,9 @@
 //! Readers that are CPUs: a guard means "preemption is off here".
 
-use core::{marker::PhantomData, ops::ControlFlow};
+use core::marker::PhantomData;
+use core::ops::ControlFlow;
 
-use super::contract::{BarrierError, Period, Progress, Rcu};
-use super::domain::Domain;
-use super::grace_period::Core;
-use super::retire::batch::Batch;
-use super::slot::{ReaderSlot, SlotStore};
+use super::{BarrierError, Batch, Core, Domain, Period, Progress, Rcu, ReaderSlot, SlotStore};
 use crate::forms::debug_as;
 use crate::sync::const_unless_loom;
 

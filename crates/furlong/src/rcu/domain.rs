@@ -5,12 +5,10 @@ use core::ops::ControlFlow;
 use crate::error::messages;
 use crate::forms::{debug_as, default_is_new};
 
-use super::contract::{BarrierError, Period, Progress, Rcu};
-use super::grace_period::Core;
-use super::reader::{Guard, Reader};
-use super::retire::batch::Batch;
-use super::retire::reclaim_batch::ReclaimBatch;
-use super::slot::{ReaderSlot, SlotStore};
+use super::{
+    BarrierError, Batch, Core, Guard, Period, Progress, Rcu, Reader, ReaderSlot, ReclaimBatch,
+    SlotStore,
+};
 use crate::sync::const_unless_loom;
 
 /// An implementation of [`Rcu`] for threads, or other owners of a [`Reader`].

@@ -3,17 +3,9 @@
 
 use core::mem;
 
-use super::contract::{Period, Progress};
-use super::retire::batch::Batch;
-use super::retire::chain::Chain;
-use super::retire::inbox::Inbox;
-use super::retire::reclaim_batch::Hands;
-use super::slot::ReaderSlot;
-use crate::sync::{
-    TryLock,
-    atomic::{AtomicUsize, Ordering, fence},
-    const_unless_loom,
-};
+use super::{Batch, Chain, Hands, Inbox, Period, Progress, ReaderSlot};
+use crate::sync::atomic::{AtomicUsize, Ordering, fence};
+use crate::sync::{TryLock, const_unless_loom};
 
 /// The state of a domain apart from its slots.
 ///

@@ -138,3 +138,11 @@ pub use reader::{Guard, Reader};
 pub use retire::batch::Batch;
 pub use retire::head::{RcuHead, ReclaimFn};
 pub use slot::{ReaderSlot, SlotStore};
+
+// Names that several modules below use.
+#[cfg(feature = "alloc")]
+use boxed::Block;
+use grace_period::Core;
+use retire::chain::Chain;
+use retire::inbox::Inbox;
+use retire::reclaim_batch::{Hands, ReclaimBatch};

@@ -1,11 +1,11 @@
 //! Readers of a domain, and their guards.
 #![forbid(unsafe_code)]
 
-use core::{cell::Cell, marker::PhantomData, ops::ControlFlow};
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::ops::ControlFlow;
 
-use super::contract::BarrierError;
-use super::grace_period::Core;
-use super::slot::ReaderSlot;
+use super::{BarrierError, Core, ReaderSlot};
 use crate::forms::debug_as;
 
 /// One reader of a [`Domain`](super::Domain): a thread, a task, or any other user that enters and

@@ -5,10 +5,8 @@
 use alloc::boxed::Box;
 
 use crate::forms::default_is_new;
-use crate::sync::{
-    atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence, fence},
-    record,
-};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence, fence};
+use crate::sync::record;
 
 record! {
     /// A domain's record of one reader.

@@ -1,9 +1,7 @@
 //! Exclusive access to a value in a cell, for as long as something is held.
 
-use core::{
-    fmt,
-    ops::{Deref, DerefMut},
-};
+use core::fmt;
+use core::ops::{Deref, DerefMut};
 
 use super::MutPtr;
 use crate::forms::debug_as;

@@ -1,8 +1,10 @@
 //! The caller's lock: a raw lock of two methods, its guard, and a value under it.
 
-use core::{marker::PhantomData, mem::ManuallyDrop};
+use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 
-use super::{UnsafeCell, guard::Guard};
+use super::UnsafeCell;
+use super::guard::Guard;
 use crate::forms::debug_as;
 
 /// A lock without a value.

@@ -1,9 +1,7 @@
 //! A spin lock.
 
-use super::{
-    RawLock,
-    atomic::{AtomicBool, Ordering, spin_loop},
-};
+use super::RawLock;
+use super::atomic::{AtomicBool, Ordering, spin_loop};
 use crate::forms::default_is_new;
 
 /// One word and a loop: the simplest [`RawLock`].

@@ -1,7 +1,8 @@
 //! The locks, outside loom.
 #![forbid(unsafe_code)]
 
-use std::{thread, vec::Vec};
+use std::thread;
+use std::vec::Vec;
 
 use super::{Held, Lock, RawLock, SpinLock, TryLock};
 

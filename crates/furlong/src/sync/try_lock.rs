@@ -1,10 +1,8 @@
 //! A lock that is never waited for.
 
-use super::{
-    UnsafeCell,
-    atomic::{AtomicBool, Ordering},
-    guard::Guard,
-};
+use super::UnsafeCell;
+use super::atomic::{AtomicBool, Ordering};
+use super::guard::Guard;
 use crate::forms::debug_as;
 
 /// A value that one caller at a time may use; every other caller finds it taken.

@@ -2,7 +2,8 @@
 
 use core::marker::PhantomData;
 
-use super::{UnsafeCell, guard::Guard};
+use super::UnsafeCell;
+use super::guard::Guard;
 
 /// A value for the holder of a certain lock, which is stored elsewhere.
 pub(crate) struct Under<T>(UnsafeCell<T>);

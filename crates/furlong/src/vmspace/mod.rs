@@ -98,3 +98,10 @@ pub use space::layout::{Direction, Layout};
 pub use space::shared::{Glimpse, InSession, Locked, Shared};
 pub use space::state::{RestoreError, SavedArea, SavedLayout, State};
 pub use space::usage::Usage;
+
+// Names that several modules below use.
+use index::maple_index::CHANGE_RECORDS;
+use index::ranges::entry;
+use index::ranges_shared::{Boxed, blank_record};
+use space::address_space::unmapped;
+use space::unwind::hand_out;

@@ -1,10 +1,9 @@
 //! The repository as input of the rules: paths, texts, and the findings about them.
 
-use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::{fmt, fs};
 
 use super::lexer::{Line, lines};
 

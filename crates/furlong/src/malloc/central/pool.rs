@@ -1,10 +1,8 @@
 //! The state that all heaps share: arenas, their free units, and the list of heaps.
 #![forbid(unsafe_code)]
 
-use crate::sync::{
-    atomic::{AtomicUsize, Ordering},
-    record,
-};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::record;
 
 use crate::malloc::{Arena, Bits, Byte, Half, Heap, Latch, Link, UNIT, Word};
 

@@ -1,7 +1,8 @@
 //! The record of a unit: its owner, its division into blocks, and its free blocks.
 #![forbid(unsafe_code)]
 
-use crate::sync::{atomic::AtomicU64, record};
+use crate::sync::atomic::AtomicU64;
+use crate::sync::record;
 
 use crate::malloc::{Bits, Byte, Class, Fixed, Half, Heap, Link, Short, UNIT_SHIFT};
 

@@ -1,9 +1,7 @@
 //! The allocator and its zones as allocators for collections, by the crate `allocator-api2`.
 
-use core::{
-    alloc::Layout,
-    ptr::{self, NonNull},
-};
+use core::alloc::Layout;
+use core::ptr::{self, NonNull};
 
 use allocator_api2::alloc::{AllocError, Allocator};
 

@@ -1,9 +1,7 @@
 //! The allocator: its gates and the rest of its interface.
 
-use core::{
-    alloc::Layout,
-    ptr::{self, NonNull},
-};
+use core::alloc::Layout;
+use core::ptr::{self, NonNull};
 
 use crate::forms::debug_as;
 use crate::malloc::{

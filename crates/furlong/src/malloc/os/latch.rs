@@ -1,10 +1,8 @@
 //! The allocator's lock: two words and no value. The system implements waiting.
 #![forbid(unsafe_code)]
 
-use crate::sync::{
-    atomic::{AtomicU32, Ordering},
-    record,
-};
+use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::record;
 
 record! {
     /// A lock of the allocator, on which its [`PageSource`](crate::malloc::PageSource) waits. Each

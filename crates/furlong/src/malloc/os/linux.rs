@@ -2,10 +2,8 @@
 
 mod latch;
 
-use core::{
-    ffi::c_void,
-    ptr::{self, NonNull},
-};
+use core::ffi::c_void;
+use core::ptr::{self, NonNull};
 
 use crate::malloc::{Latch, Misuse, PageSource};
 

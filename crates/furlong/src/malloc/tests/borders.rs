@@ -2,15 +2,12 @@
 
 use std::thread;
 
-use super::super::{
-    Misuse,
-    central::{
-        large::{LARGE_MAX, SIZE_MAX},
-        span::unit_of,
-    },
-    thread::exchange::Exchange,
-};
-use super::{Sourced as Tested, allocate, free, source::Source, stopped, with_new};
+use super::super::Misuse;
+use super::super::central::large::{LARGE_MAX, SIZE_MAX};
+use super::super::central::span::unit_of;
+use super::super::thread::exchange::Exchange;
+use super::source::Source;
+use super::{Sourced as Tested, allocate, free, stopped, with_new};
 
 /// Runs a closure in another thread, whose heap then ends.
 fn elsewhere<T: Send + 'static>(malloc: Tested, run: impl FnOnce() -> T + Send + 'static) -> T {

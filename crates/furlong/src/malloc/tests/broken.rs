@@ -1,15 +1,11 @@
 //! Each condition of each invariant, broken alone: `check()` must name the invariant.
 #![forbid(unsafe_code)]
 
-use super::super::{
-    BrokenMalloc, Heap, Malloc,
-    central::{
-        arena::{Arena, Words},
-        span::{Span, unit_of},
-    },
-    class::{Class, UNIT},
-    thread::thread_heap::ThreadHeap,
-};
+use super::super::central::arena::{Arena, Words};
+use super::super::central::span::{Span, unit_of};
+use super::super::class::{Class, UNIT};
+use super::super::thread::thread_heap::ThreadHeap;
+use super::super::{BrokenMalloc, Heap, Malloc};
 use super::{Parts, said_after};
 
 type Tested = &'static Malloc<Parts>;

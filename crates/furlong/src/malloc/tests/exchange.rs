@@ -1,10 +1,8 @@
 //! Exchange between heaps, and between objects, at the borders: the end of a thread, and the end of
 //! an arena.
 
-use std::{
-    sync::{Arc, Barrier, mpsc},
-    thread,
-};
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
 
 use super::super::{CurrentHeap, Heap, Linux, Malloc};
 use super::{OfThread, Parts, allocate, free, with_new};

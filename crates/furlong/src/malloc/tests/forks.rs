@@ -2,11 +2,11 @@
 
 use std::thread;
 
-use super::super::{
-    Heap, Linux, Malloc, PageSource, Secure, Zone,
-    class::{CLASSES, Class},
-    thread::{exchange::Exchange, heap::State, thread_heap::ThreadHeap},
-};
+use super::super::class::{CLASSES, Class};
+use super::super::thread::exchange::Exchange;
+use super::super::thread::heap::State;
+use super::super::thread::thread_heap::ThreadHeap;
+use super::super::{Heap, Linux, Malloc, PageSource, Secure, Zone};
 use super::{OfThread, Parts, free, with_new};
 use crate::malloc::CurrentHeap;
 use crate::sync::atomic::Ordering;

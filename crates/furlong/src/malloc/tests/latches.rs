@@ -2,12 +2,14 @@
 //! call takes.
 
 use core::marker::PhantomData;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::{cell::Cell, cell::RefCell, collections::BTreeMap, thread};
+use std::thread;
 
+use super::super::thread::exchange::Exchange;
 use super::super::{
-    Batched, Checked, Config, CurrentHeap, Hardening, Inlined, Latch, Malloc, Profile, Secure,
-    Zone, thread::exchange::Exchange,
+    Batched, Checked, Config, CurrentHeap, Hardening, Inlined, Latch, Malloc, Profile, Secure, Zone,
 };
 use super::source::{Call, Source};
 use super::{OfThread, with_new};

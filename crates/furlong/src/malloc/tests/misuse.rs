@@ -5,14 +5,10 @@
 use core::ptr;
 use std::thread;
 
-use super::super::{
-    Checked, CurrentHeap, Hardening, Misuse, NoHardening, Secure,
-    central::{
-        large::{LARGE_MAX, SIZE_MAX},
-        seal::Seals,
-    },
-    thread::thread_heap::ThreadHeap,
-};
+use super::super::central::large::{LARGE_MAX, SIZE_MAX};
+use super::super::central::seal::Seals;
+use super::super::thread::thread_heap::ThreadHeap;
+use super::super::{Checked, CurrentHeap, Hardening, Misuse, NoHardening, Secure};
 use super::source::{Call, Source};
 use super::{OfThread, Sourced as Tested, allocate, free, stopped, with_new};
 use crate::sync::atomic::Ordering;

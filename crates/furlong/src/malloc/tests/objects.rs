@@ -3,14 +3,11 @@
 
 use core::ptr;
 
-use super::super::{
-    central::{
-        arena::ARENA,
-        large::{LARGE_MAX, SIZE_MAX},
-    },
-    class::UNIT,
-};
-use super::{Sourced as Tested, free, source::Source, with_new};
+use super::super::central::arena::ARENA;
+use super::super::central::large::{LARGE_MAX, SIZE_MAX};
+use super::super::class::UNIT;
+use super::source::Source;
+use super::{Sourced as Tested, free, with_new};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// A source that can resize and move mappings.

@@ -2,7 +2,8 @@
 
 use crate::sync::atomic::Ordering;
 
-use super::super::{Profile, thread::thread_heap::ThreadHeap};
+use super::super::Profile;
+use super::super::thread::thread_heap::ThreadHeap;
 use super::source::{Call, Source};
 use super::{Sourced as Tested, with_new};
 

@@ -1,16 +1,14 @@
 //! Records: all zeros at first, as mapped memory is, and right as soon as they are in use.
 #![forbid(unsafe_code)]
 
-use super::super::{
-    Linux, Malloc,
-    central::{map::Map, pool::Pool, span::Span},
-    class::{CLASSES, Class, UNIT},
-    policy::Policy,
-    thread::{
-        heap::{Heap, State},
-        thread_heap::ThreadHeap,
-    },
-};
+use super::super::central::map::Map;
+use super::super::central::pool::Pool;
+use super::super::central::span::Span;
+use super::super::class::{CLASSES, Class, UNIT};
+use super::super::policy::Policy;
+use super::super::thread::heap::{Heap, State};
+use super::super::thread::thread_heap::ThreadHeap;
+use super::super::{Linux, Malloc};
 use super::{Parts, with_new};
 
 type Tested = &'static Malloc<Parts>;

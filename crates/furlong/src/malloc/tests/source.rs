@@ -2,7 +2,9 @@
 //! refuse each kind of call.
 
 use core::ptr::NonNull;
-use std::{panic::resume_unwind, sync::Mutex, thread};
+use std::panic::resume_unwind;
+use std::sync::Mutex;
+use std::thread;
 
 use super::super::{Linux, Misuse, PageSource};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -1,11 +1,9 @@
 //! The stacks of a heap compared with vectors, over a random stream of all their operations.
 #![forbid(unsafe_code)]
 
-use super::super::{
-    Linux, PageSource,
-    class::Class,
-    thread::bins::{Bins, DEPTH, STACKS, STACKS_ALIGN},
-};
+use super::super::class::Class;
+use super::super::thread::bins::{Bins, DEPTH, STACKS, STACKS_ALIGN};
+use super::super::{Linux, PageSource};
 use super::numbers;
 
 /// The stack of a class: blocks from the bottom, and full chunks that are aside.

@@ -1,14 +1,10 @@
 //! Arenas that go back to the system: with all their memory, and with the memory of their records,
 //! unless another thread may still read those.
 
-use super::super::{
-    Checked, Secure,
-    central::{
-        arena::{ARENA, Arena, Words},
-        span::{Span, Use},
-    },
-    thread::thread_heap::ThreadHeap,
-};
+use super::super::central::arena::{ARENA, Arena, Words};
+use super::super::central::span::{Span, Use};
+use super::super::thread::thread_heap::ThreadHeap;
+use super::super::{Checked, Secure};
 use super::source::{Call, Source};
 use super::{Sourced as Tested, with_new};
 use crate::sync::atomic::Ordering;

@@ -17,10 +17,8 @@
 use core::ptr;
 
 use crate::malloc::{Byte, Class, Short, Word};
-use crate::sync::{
-    atomic::{AtomicPtr, Ordering, fence},
-    record,
-};
+use crate::sync::atomic::{AtomicPtr, Ordering, fence};
+use crate::sync::record;
 
 #[cfg(not(loom))]
 use crate::malloc::class::CLASSES;

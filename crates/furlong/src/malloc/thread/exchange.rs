@@ -16,10 +16,8 @@
 //! sees the other.
 #![forbid(unsafe_code)]
 
-use crate::sync::{
-    atomic::{AtomicU64, Ordering},
-    fence,
-};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::fence;
 
 use crate::malloc::{Class, Heap, Latch, Span, State, Word};
 

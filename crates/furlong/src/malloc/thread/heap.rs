@@ -1,10 +1,8 @@
 //! A heap: the state of one thread, or one processor.
 #![forbid(unsafe_code)]
 
-use crate::sync::{
-    atomic::{AtomicU8, Ordering},
-    const_unless_loom,
-};
+use crate::sync::atomic::{AtomicU8, Ordering};
+use crate::sync::const_unless_loom;
 
 use crate::malloc::{Byte, CLASSES, Class, Half, Latch, Link, Span};
 

@@ -1,14 +1,11 @@
 //! Caches of objects of one type, as kernels have them.
 
-use core::{
-    alloc::Layout,
-    cell::Cell,
-    fmt,
-    marker::PhantomData,
-    mem,
-    ops::{Deref, DerefMut},
-    ptr::{self, NonNull},
-};
+use core::alloc::Layout;
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+use core::ptr::{self, NonNull};
+use core::{fmt, mem};
 
 use crate::forms::debug_as;
 use crate::malloc::{Config, Malloc, Zone};

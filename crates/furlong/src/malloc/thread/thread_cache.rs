@@ -2,11 +2,13 @@
 //! way.
 #![forbid(unsafe_code)]
 
-use crate::sync::{atomic::AtomicU8, record};
+use crate::sync::atomic::AtomicU8;
+use crate::sync::record;
 
 use crate::malloc::{Bits, Class, Half, Span, Word};
 
-use super::{bins::Bins, outgoing::Outgoing};
+use super::bins::Bins;
+use super::outgoing::Outgoing;
 
 /// The number of freed blocks that a heap delays.
 pub(crate) const WAITING: usize = 128;

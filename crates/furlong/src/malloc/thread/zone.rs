@@ -4,7 +4,9 @@
 //! same gates and slow paths serve it. Only `take_ended_spans` treats zones differently, because it
 //! would give a zone the blocks of other heaps.
 
-use core::{alloc::Layout, cell::Cell, ptr::NonNull};
+use core::alloc::Layout;
+use core::cell::Cell;
+use core::ptr::NonNull;
 
 use crate::forms::debug_as;
 use crate::malloc::{

@@ -2,12 +2,9 @@
 
 use core::hint::select_unpredictable;
 
-use super::work::Work;
-use crate::rbtree::augment::Summary;
-use crate::rbtree::storage::nodes::INTERNAL;
-use crate::rbtree::tree::Key;
 use crate::rbtree::{
-    Augment, Config, Counters, InsertError, Nodes, Place, Propagation, Ranks, Side,
+    Augment, Config, Counters, INTERNAL, InsertError, Key, Nodes, Place, Propagation, Ranks, Side,
+    Summary, Work,
 };
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {

@@ -3,9 +3,7 @@
 //! Links are intact then ([`Work`](super::work::Work) explains the reason). Ranks and halves are
 //! recomputed; for that the nodes are put into a new shape with the same order.
 
-use crate::rbtree::augment::Summary;
-use crate::rbtree::storage::nodes::INTERNAL;
-use crate::rbtree::{Augment, Config, Nodes, Ranks, RbTree, Side};
+use crate::rbtree::{Augment, Config, INTERNAL, Nodes, Ranks, RbTree, Side, Summary};
 
 impl<N: Nodes, C: Config> RbTree<N, C> {
     /// Returns true if user code has panicked in a change and the tree was not

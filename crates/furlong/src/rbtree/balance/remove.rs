@@ -8,10 +8,10 @@
 
 use core::hint::select_unpredictable;
 
-use super::work::Work;
-use crate::rbtree::augment::{Half, Summary};
-use crate::rbtree::storage::nodes::INTERNAL;
-use crate::rbtree::{Augment, Config, Counters, Nodes, NotLinked, Propagation, Ranks, Side};
+use crate::rbtree::{
+    Augment, Config, Counters, Half, INTERNAL, Nodes, NotLinked, Propagation, Ranks, Side, Summary,
+    Work,
+};
 
 /// The place of a lost rank: the subtree of `at` on `side` has one rank less than before.
 #[derive(Clone, Copy, Debug)]

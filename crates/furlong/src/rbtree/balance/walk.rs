@@ -9,10 +9,9 @@
 //! The side of a node below its parent is unpredictable. So values that depend on the side are
 //! selected instead of branched on, here and in any [`Augment`] written for speed.
 
-use super::work::Work;
-use crate::rbtree::augment::{Half, Summary};
-use crate::rbtree::storage::nodes::INTERNAL;
-use crate::rbtree::{Augment, Config, Counters, Nodes, Place, Propagation, Side};
+use crate::rbtree::{
+    Augment, Config, Counters, Half, INTERNAL, Nodes, Place, Propagation, Side, Summary, Work,
+};
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// The walk once ranks are correct: from a node at `place`, whose `summary` has changed.

@@ -2,9 +2,7 @@
 
 use core::hint::select_unpredictable;
 
-use crate::rbtree::augment::{Half, Summary};
-use crate::rbtree::storage::nodes::INTERNAL;
-use crate::rbtree::{Augment, Config, Counters, Nodes, Side};
+use crate::rbtree::{Augment, Config, Counters, Half, INTERNAL, Nodes, Side, Summary};
 
 /// The state of a tree apart from its nodes.
 #[derive(Clone, Copy)]

@@ -12,8 +12,7 @@ use core::marker::PhantomData;
 use alloc::vec::Vec;
 
 use super::nodes::{Internal, Sealed};
-use crate::rbtree::augment::Half;
-use crate::rbtree::{Augment, Nodes, Place, Ranks, Side, Slots};
+use crate::rbtree::{Augment, Half, Nodes, Place, Ranks, Side, Slots};
 
 /// Names a node of an [`Arena`]: its index, counted from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -12,8 +12,7 @@ use core::ptr::NonNull;
 
 use super::nodes::{Internal, Sealed};
 use crate::forms::{copies, debug_as, default_is_new};
-use crate::rbtree::augment::Half;
-use crate::rbtree::{Augment, Nodes, Place, Ranks, Side};
+use crate::rbtree::{Augment, Half, Nodes, Place, Ranks, Side};
 
 /// The links of one tree inside a struct.
 ///

@@ -4,8 +4,7 @@
 use core::fmt::Debug;
 use core::hint::select_unpredictable;
 
-use crate::rbtree::augment::{Half, Summary};
-use crate::rbtree::{Augment, Ranks, Side};
+use crate::rbtree::{Augment, Half, Ranks, Side, Summary};
 
 /// The parent of a node and the node's side below it; `None` for the root.
 pub type Place<R> = Option<(R, Side)>;

@@ -2,11 +2,8 @@
 
 use core::ptr::NonNull;
 
-use super::{
-    chain::Chain,
-    head::{RcuHead, ReclaimFn},
-};
 use crate::forms::default_is_new;
+use crate::rcu::{Chain, RcuHead, ReclaimFn};
 
 /// Objects that were or will be unlinked together, on their way to [`Rcu::retire`].
 ///

@@ -1,8 +1,9 @@
 //! Linked heads of retired objects.
 
-use core::{mem, ptr::NonNull};
+use core::mem;
+use core::ptr::NonNull;
 
-use super::head::{RcuHead, ReclaimFn};
+use crate::rcu::{RcuHead, ReclaimFn};
 
 /// Linked heads, all owned by this chain (I4). A chain dropped with heads leaks their objects.
 #[derive(Debug)]

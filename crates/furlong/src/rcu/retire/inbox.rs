@@ -2,11 +2,9 @@
 
 use core::ptr::{self, NonNull};
 
-use super::{chain::Chain, head::RcuHead};
-use crate::sync::{
-    atomic::{AtomicPtr, Ordering},
-    const_unless_loom,
-};
+use crate::rcu::{Chain, RcuHead};
+use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::const_unless_loom;
 
 /// A stack of retired heads. Any thread pushes; the thread that advances takes all of it.
 ///

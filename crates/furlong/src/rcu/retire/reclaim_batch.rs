@@ -2,15 +2,9 @@
 
 use core::ops::ControlFlow;
 
-use super::chain::Chain;
-use super::head::RcuHead;
-use crate::rcu::contract::{BarrierError, Progress};
-use crate::rcu::grace_period::Core;
-use crate::rcu::slot::ReaderSlot;
-use crate::sync::{
-    atomic::{AtomicUsize, Ordering},
-    const_unless_loom,
-};
+use crate::rcu::{BarrierError, Chain, Core, Progress, RcuHead, ReaderSlot};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::const_unless_loom;
 
 /// Number of reclaim batches in progress, counted in one of two counters (hands).
 ///

@@ -1,12 +1,10 @@
 //! The barrier: its waits and its refusals.
 #![forbid(unsafe_code)]
 
-use std::{
-    ops::ControlFlow,
-    string::ToString,
-    sync::{Arc, mpsc},
-    thread,
-};
+use std::ops::ControlFlow;
+use std::string::ToString;
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 use super::{Object, Tally, retire, small};
 use crate::rcu::{BarrierError, Batch, Domain, Rcu, ReaderSlot, spin};

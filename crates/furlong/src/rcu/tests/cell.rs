@@ -1,7 +1,10 @@
 //! The safe interface.
 #![forbid(unsafe_code)]
 
-use std::{boxed::Box, format, panic::AssertUnwindSafe, sync::Arc, vec};
+use std::boxed::Box;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::{format, vec};
 
 use super::{Tally, retire, small};
 use crate::rcu::{Domain, Rcu, RcuBox, RcuCell, ReaderSlot};

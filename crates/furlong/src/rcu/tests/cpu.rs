@@ -1,6 +1,9 @@
 //! Readers that are CPUs; here a CPU is a thread with a number.
 
-use std::{cell::Cell, panic::AssertUnwindSafe, rc::Rc, thread};
+use std::cell::Cell;
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use std::thread;
 
 use super::{Tally, retire};
 use crate::rcu::{BarrierError, CurrentCpu, PerCpu, Progress, Rcu, ReaderSlot, spin};

@@ -1,13 +1,10 @@
 //! Forgotten guards, ended threads, drop functions that retire, reclaim or panic.
 #![forbid(unsafe_code)]
 
-use std::{
-    mem,
-    panic::{AssertUnwindSafe, catch_unwind},
-    string::ToString,
-    sync::Arc,
-    thread,
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::string::ToString;
+use std::sync::Arc;
+use std::{mem, thread};
 
 use super::{Object, Tally, retire, small};
 use crate::rcu::{Batch, Domain, NoFreeSlot, Progress, Rcu};

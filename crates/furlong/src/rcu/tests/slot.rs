@@ -3,7 +3,8 @@
 
 use std::cell::Cell;
 
-use crate::rcu::{ReaderSlot, slot::Step};
+use crate::rcu::ReaderSlot;
+use crate::rcu::slot::Step;
 
 /// A slot, and whether a fence has been executed since its sequence last became odd.
 struct Watched {

@@ -8,13 +8,11 @@
 use core::error::Error;
 use core::marker::PhantomData;
 
-use super::maple_index::MapleIndex;
-use super::ranges::Copied;
-use super::ranges_owned::OwnedRanges;
-use super::tree::TreeIndex;
 use crate::maple;
 use crate::rbtree::{Counters, Off};
-use crate::vmspace::{Attr, Entry, NoMemory, Pages, Piece, Value};
+use crate::vmspace::{
+    Attr, Copied, Entry, MapleIndex, NoMemory, OwnedRanges, Pages, Piece, TreeIndex, Value,
+};
 
 /// Areas in order of their pages, of which no two overlap, and the gaps between them.
 ///

@@ -5,9 +5,9 @@
 
 use core::marker::PhantomData;
 
-use super::tree::{Node, Tree};
+use super::tree::Tree;
 use crate::rbtree::{Augment, Counters, NodeId, Nodes, Side};
-use crate::vmspace::Pages;
+use crate::vmspace::{Node, Pages};
 
 /// Orders areas by their last page.
 #[derive(Clone, Copy, Debug, Default)]

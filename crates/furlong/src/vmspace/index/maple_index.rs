@@ -2,11 +2,12 @@
 
 use core::marker::PhantomData;
 
-use super::ranges::{Copied, Ranges, extent, pages};
-use super::ranges_owned::OwnedRanges;
+use super::ranges::{extent, pages};
 use crate::addr::VirtAddr;
 use crate::maple::{self, Broken, Config};
-use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
+use crate::vmspace::{
+    Attr, Copied, Entry, Index, NoMemory, OwnedRanges, Pages, Piece, Ranges, Value,
+};
 
 /// Areas in a B-tree, whose indices are pages.
 ///

@@ -1,12 +1,11 @@
 //! A tree of ranges that one owner changes in place, with its records in one array.
 
-use super::ranges::{Found, Ranges, entry, extent};
+use super::ranges::{Found, extent};
 use super::slab::{Number, Slab};
 use crate::addr::{Extent, VirtAddr};
 use crate::check::Check;
 use crate::maple::{Broken, Config, DuplicateError, InsertError, Maple, View};
-use crate::vmspace::space::unwind::hand_out;
-use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
+use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Ranges, Value, entry, hand_out};
 
 /// Areas with one owner. An entry of the tree is the number of a record.
 pub struct OwnedRanges<A: Value, C: Config> {

@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
-use super::ranges::{Found, Ranges, Record, entry, extent, pages};
+use super::ranges::{Found, extent, pages};
 use crate::addr::{Extent, VirtAddr};
 use crate::maple::{Broken, Config, DuplicateError, InsertError, Reservation, Session, View};
 use crate::rcu::{Rcu, RcuBox, RcuHead};
 use crate::sync::RawLock;
-use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
+use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Ranges, Record, Value, entry};
 
 /// A record on the heap.
 pub(crate) type Boxed<A> = RcuBox<Record<A>>;

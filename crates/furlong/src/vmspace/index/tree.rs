@@ -2,11 +2,10 @@
 
 use alloc::vec::Vec;
 
-use super::gaps::{Gaps, View};
+use super::gaps::View;
 use crate::check::Check;
 use crate::rbtree::{self, Broken, Checked, Counters, Custom, NodeId, Off, RbTree, Side, VecArena};
-use crate::vmspace::space::unwind::hand_out;
-use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Value};
+use crate::vmspace::{Attr, Entry, Gaps, Index, NoMemory, Pages, Piece, Value, hand_out};
 
 /// The content of a node: an area, or a link in the list of free nodes.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,9 @@
 //! Mappings.
 
 use crate::addr::VirtAddr;
-use crate::vmspace::space::address_space::unmapped;
 use crate::vmspace::{
     At, Attr, Config, Entry, Flags, Freed, Hold, Index, MapError, Pages, Piece, Refused, Request,
-    Space, Value,
+    Space, Value, unmapped,
 };
 
 /// The largest number of index changes that [`Space::map`] makes; see [`Space::prepare`].

@@ -3,13 +3,12 @@
 
 use core::fmt;
 
-use super::hold::Own;
 use super::layout::Grid;
 use crate::addr::{Extent, VirtAddr};
 use crate::forms::debug_as;
 use crate::vmspace::{
-    Area, Attr, Config, Entry, Flags, Freed, Hold, Index, Layout, LayoutError, NoMemory, Owned,
-    Pages, Piece, Standard, Unmapped, Usage, Value,
+    Area, Attr, Config, Entry, Flags, Freed, Hold, Index, Layout, LayoutError, NoMemory, Own,
+    Owned, Pages, Piece, Standard, Unmapped, Usage, Value,
 };
 
 /// The areas of one address space, each with a value of the caller.

@@ -11,7 +11,6 @@ use core::ops::{Deref, DerefMut};
 use core::ptr;
 
 use super::address_space::{State, area};
-use super::hold::Lending;
 use super::layout::Grid;
 use crate::addr::VirtAddr;
 use crate::check::Check;
@@ -19,13 +18,9 @@ use crate::forms::debug_as;
 use crate::maple::{self, RcuMaple, Session, View};
 use crate::rcu::Rcu;
 use crate::sync::{Padded, RawLock, Under};
-use crate::vmspace::config::SharedConfig;
-use crate::vmspace::index::maple_index::CHANGE_RECORDS;
-use crate::vmspace::index::ranges::entry;
-use crate::vmspace::index::ranges_shared::{Boxed, blank_record};
 use crate::vmspace::{
-    Area, BrokenSpace, Config, Entry, Layout, LayoutError, MapleIndex, NoMemory, Record, Space,
-    Standard, Value,
+    Area, Boxed, BrokenSpace, CHANGE_RECORDS, Config, Entry, Layout, LayoutError, Lending,
+    MapleIndex, NoMemory, Record, SharedConfig, Space, Standard, Value, blank_record, entry,
 };
 
 /// A space that is changed under the lock `L`, while faults look up areas without it.
