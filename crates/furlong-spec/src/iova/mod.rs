@@ -1,5 +1,5 @@
 //! The device-address allocator. The tests reserve under constraints in small spaces, where a model
-//! can try every place; `spaces` has layouts in which a search is hard.
+//! can try every place.
 //!
 //! With an alignment or a boundary, some policies promise only to find a place if one exists. So
 //! the model is a [`Judge`](crate::Judge): it accepts every promised outcome, and continues from
@@ -10,10 +10,8 @@ mod geometry;
 mod model;
 mod operation;
 mod places;
-mod pruned;
 mod ranges;
 mod space;
-pub mod spaces;
 mod stream;
 mod sweep;
 #[cfg(feature = "trials")]

@@ -20,7 +20,6 @@ pub mod race;
 mod ranges;
 mod space;
 mod stream;
-mod sweep;
 pub mod trace;
 #[cfg(feature = "trials")]
 mod trial;
@@ -32,7 +31,6 @@ pub use model::Model;
 pub use operation::{Gone, Operation, Outcome, Refusal, Seen};
 pub use space::{Kept, SharedSubject, SpaceSubject};
 pub use stream::{chosen, operations};
-pub use sweep::sequences;
 #[cfg(feature = "trials")]
 pub use trial::{TRIALS, Trial};
 pub use world::{WORLDS, World};

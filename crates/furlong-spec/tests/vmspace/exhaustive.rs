@@ -6,7 +6,8 @@ use furlong::vmspace::{
     Access, Advice, At, Config, Custom, Flags, Linux, Maple, Prot, Rbtree, Remap, RemapFlags,
     Request,
 };
-use furlong_spec::vmspace::{Kept, Model, Operation, SpaceSubject, World, sequences};
+use furlong_spec::vmspace::{Kept, Model, Operation, SpaceSubject, World};
+use furlong_spec::{compare, every_sequence};
 
 type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
 
@@ -34,14 +35,22 @@ fn maps(
     ranges(world, lens).into_iter().map(request).collect()
 }
 
+/// Runs every sequence of `length` operations on a new space, and compares all areas after each
+/// operation. Returns the number of operations compared.
 fn holds<C>(world: World, keeps_part: bool, alphabet: &[Operation], length: u32) -> u64
 where
     C: Config<Index<Kept>: Default>,
 {
-    let model = Model::new(world, keeps_part);
-    let build = || SpaceSubject::<C>::new(world.layout());
-    let compared = sequences(build, &model, alphabet, length);
-    compared.unwrap_or_else(|divergence| panic!("{divergence}"))
+    let mut count = 0;
+    for sequence in every_sequence(alphabet, length) {
+        let all = sequence.iter().cloned();
+        let all = all.flat_map(|operation| [operation, Operation::Areas]);
+        let mut subject = SpaceSubject::<C>::new(world.layout());
+        let compared = compare(&mut Model::new(world, keeps_part), &mut subject, all);
+        compared.unwrap_or_else(|divergence| panic!("{sequence:?}: {divergence}"));
+        count += u64::from(length);
+    }
+    count
 }
 
 const WORLDS: [World; 2] = [World::low(6), World::high(6, 4096)];

@@ -5,10 +5,10 @@ use furlong::addr::Address;
 use furlong::iova::{
     Best, Boundary, Guard, Highest, Lowest, Measure, PATIENCE, Request, ReserveError, Split,
 };
-use furlong_spec::iova::spaces::{
+
+use super::spaces::{
     Layout, PAGE, checkerboard, crossings, scattered, straddling, straddling_but_one,
 };
-
 use super::{Counted, Most, N, bound, forms, requests, visits};
 
 /// Spaces of `n` extents in which a boundary is hard, each with a name and the boundary's order.

@@ -6,8 +6,8 @@ use furlong::iova::{
 };
 use furlong::rbtree::{Checked, Off as Uncounted, Tally};
 use furlong::sync::SpinLock;
-use furlong_spec::iova::spaces::{PAGE, misaligned};
 
+use super::spaces::{PAGE, misaligned};
 use super::{N, bound};
 
 type Config<M> = Shared<SpinLock, OneCpu, Uncounted, Custom<M, Checked, Tally>>;

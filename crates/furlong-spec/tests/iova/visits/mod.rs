@@ -7,13 +7,16 @@ use furlong::iova::{
     ReserveError, Runs, VecSpace,
 };
 use furlong::rbtree::{Checked, Tally};
-use furlong_spec::iova::spaces::{
-    Layout, PAGE, aligned, by_deletions, checkerboard, high_full, low_full, low_one, misaligned,
-    one_fits, scattered, too_small, unguarded,
-};
 
 mod boundary;
 mod domain;
+mod pruned;
+mod spaces;
+
+use self::spaces::{
+    Layout, PAGE, aligned, by_deletions, checkerboard, high_full, low_full, low_one, misaligned,
+    one_fits, scattered, too_small, unguarded,
+};
 
 type Counted<M = u64> = VecSpace<Custom<M, Checked, Tally>>;
 

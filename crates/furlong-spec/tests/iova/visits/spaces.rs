@@ -1,29 +1,29 @@
-//! Spaces in which a gap is hard to find. Tests count node visits in them; experiments time them.
+//! Spaces in which a gap is hard to find. The tests count node visits in them.
 //!
 //! Each is a list of extents and a request that is hard to place among them. A granule is a page.
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{Config, Guard, Request, Reserved, VecSpace};
+use furlong_spec::Random;
 
 use super::pruned::Pruned;
-use crate::Random;
 
 /// Bytes in a granule.
-pub const PAGE: u64 = 4096;
+pub(super) const PAGE: u64 = 4096;
 /// One past the highest address of a device with 32 address lines.
-pub const LOW_END: u64 = 1 << 32;
+pub(super) const LOW_END: u64 = 1 << 32;
 
 /// A space, its extents, and a request that is hard to place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub(super) struct Layout {
     /// The extent of the whole space.
-    pub space: Extent<Iova>,
+    pub(super) space: Extent<Iova>,
     /// The extents to reserve, in this order. They do not overlap.
-    pub reserved: Vec<Extent<Iova>>,
+    pub(super) reserved: Vec<Extent<Iova>>,
     /// The extents among them to release afterwards, in this order.
-    pub released: Vec<Extent<Iova>>,
+    pub(super) released: Vec<Extent<Iova>>,
     /// The request that is hard to place.
-    pub request: Request,
+    pub(super) request: Request,
 }
 
 impl Layout {
@@ -41,8 +41,7 @@ impl Layout {
     ///
     /// # Panics
     /// If nothing is reserved.
-    #[must_use]
-    pub fn closed(mut self) -> Self {
+    pub(super) fn closed(mut self) -> Self {
         let lasts = self.reserved.iter().map(Extent::last);
         let last = lasts.max().expect("something is reserved");
         self.space = Extent::from_last(self.space.start(), last).expect("it holds the extents");
@@ -50,22 +49,19 @@ impl Layout {
     }
 
     /// The same extents, reserved in a random order.
-    #[must_use]
-    pub fn shuffled(mut self, seed: u64) -> Self {
+    pub(super) fn shuffled(mut self, seed: u64) -> Self {
         Random::new(seed).shuffle(&mut self.reserved);
         self
     }
 
     /// The same space with another request.
-    #[must_use]
-    pub fn request(mut self, request: Request) -> Self {
+    pub(super) fn request(mut self, request: Request) -> Self {
         self.request = request;
         self
     }
 
     /// The extents that stay reserved, in ascending order.
-    #[must_use]
-    pub fn live(&self) -> Vec<Extent<Iova>> {
+    pub(super) fn live(&self) -> Vec<Extent<Iova>> {
         let mut released: Vec<Iova> = self.released.iter().map(Extent::start).collect();
         released.sort_unstable();
         let is_live = |extent: &&Extent<Iova>| released.binary_search(&extent.start()).is_err();
@@ -78,8 +74,7 @@ impl Layout {
     ///
     /// # Panics
     /// If the extents of the layout overlap, or if memory is short.
-    #[must_use]
-    pub fn build<C: Config>(&self) -> VecSpace<C> {
+    pub(super) fn build<C: Config>(&self) -> VecSpace<C> {
         let space = VecSpace::with_config(self.space, PAGE, Vec::new());
         let mut space = space.expect("a layout is made of pages");
         for extent in &self.reserved {
@@ -125,26 +120,22 @@ fn pages(count: u64) -> Request {
 
 /// `n` pages with a gap of one page before each. The request is for two pages, and fits only above
 /// all extents.
-#[must_use]
-pub fn checkerboard(n: usize) -> Layout {
+pub(super) fn checkerboard(n: usize) -> Layout {
     too_small(n, 2)
 }
 
 /// `n` pages. The gap before each is one page smaller than the `wanted` pages.
-#[must_use]
-pub fn too_small(n: usize, wanted: u64) -> Layout {
+pub(super) fn too_small(n: usize, wanted: u64) -> Layout {
     Layout::new(rows((0..n).map(|_| (wanted - 1, 1))), pages(wanted))
 }
 
 /// `n` pages. The gap before each would suffice if the request had no guards.
-#[must_use]
-pub fn unguarded(n: usize) -> Layout {
+pub(super) fn unguarded(n: usize) -> Layout {
     Layout::new(rows((0..n).map(|_| (2, 1))), pages(1).guard(Guard::ONE))
 }
 
 /// `n` pages. The gap before each is one page too small, except for the one before page `at`.
-#[must_use]
-pub fn one_fits(n: usize, at: usize) -> Layout {
+pub(super) fn one_fits(n: usize, at: usize) -> Layout {
     let gap = |page: usize| if page == at { 2 } else { 1 };
     Layout::new(rows((0..n).map(|page| (gap(page), 1))), pages(2))
 }
@@ -154,8 +145,7 @@ pub fn one_fits(n: usize, at: usize) -> Layout {
 ///
 /// # Panics
 /// If `n` is less than 8.
-#[must_use]
-pub fn scattered(n: usize) -> Layout {
+pub(super) fn scattered(n: usize) -> Layout {
     assert!(n >= 8, "a window in the middle wants 8 pages");
     let layout = Layout::new(rows((0..n).map(|_| (2, 1))), pages(2));
     let middle = |page: usize| Iova::new(layout.reserved[page].start().raw() + PAGE / 2);
@@ -168,8 +158,7 @@ pub fn scattered(n: usize) -> Layout {
 ///
 /// # Panics
 /// If `order` is 0.
-#[must_use]
-pub fn misaligned(n: usize, order: u32) -> Layout {
+pub(super) fn misaligned(n: usize, order: u32) -> Layout {
     assert!(order > 0, "every gap begins at a multiple of one page");
     let len = 1 << order;
     let page_0 = Reserved { start: 0, last: 0 };
@@ -185,8 +174,7 @@ pub fn misaligned(n: usize, order: u32) -> Layout {
 ///
 /// # Panics
 /// If `n` is less than 8.
-#[must_use]
-pub fn aligned(n: usize, order: u32, seed: u64) -> Layout {
+pub(super) fn aligned(n: usize, order: u32, seed: u64) -> Layout {
     assert!(n >= 8, "a window in the middle wants 8 extents");
     let mut random = Random::new(seed);
     let len = 1 << order;
@@ -199,8 +187,7 @@ pub fn aligned(n: usize, order: u32, seed: u64) -> Layout {
 
 /// `n` extents with a gap of two pages before each. The request is for two pages. A multiple of its
 /// boundary of 16 pages lies in the middle of every gap, so at most one page fits on either side.
-#[must_use]
-pub fn straddling(n: usize) -> Layout {
+pub(super) fn straddling(n: usize) -> Layout {
     let below = Reserved { start: 0, last: 14 };
     let rows = [below]
         .into_iter()
@@ -213,8 +200,7 @@ pub fn straddling(n: usize) -> Layout {
 ///
 /// # Panics
 /// If `at` is 0 or there is no such extent.
-#[must_use]
-pub fn straddling_but_one(n: usize, at: usize) -> Layout {
+pub(super) fn straddling_but_one(n: usize, at: usize) -> Layout {
     assert!(at > 0, "there is no gap before extent 0");
     let mut layout = straddling(n);
     let down = |at: Iova| Iova::new(at.raw() - 2 * PAGE);
@@ -229,8 +215,7 @@ pub fn straddling_but_one(n: usize, at: usize) -> Layout {
 /// `n` extents with gaps of 2 to 8 pages. Each gap crosses a random multiple of 2 to 32 pages, with
 /// less than 5 pages on either side of it. The request is for 5 pages that do not cross a boundary
 /// of 8. Two gaps in five do not reach such a boundary, and have less than 5 pages.
-#[must_use]
-pub fn crossings(n: usize, seed: u64) -> Layout {
+pub(super) fn crossings(n: usize, seed: u64) -> Layout {
     let mut random = Random::new(seed);
     let mut start = 0;
     let extents = (0..n).map(|_| {
@@ -253,8 +238,7 @@ pub fn crossings(n: usize, seed: u64) -> Layout {
 
 /// `n / 2` extents that fill the low 4 GiB, and `n / 2` pages above with sufficient gaps before
 /// them. The request is limited to the low 4 GiB.
-#[must_use]
-pub fn low_full(n: usize) -> Layout {
+pub(super) fn low_full(n: usize) -> Layout {
     let low = Extent::from_end(Iova::new(0), Iova::new(LOW_END)).expect("it is not empty");
     let request = pages(2).window(low.start(), low.last());
     Layout::new(full_low(n / 2).chain(above(n - n / 2, 3)), request)
@@ -264,8 +248,7 @@ pub fn low_full(n: usize) -> Layout {
 ///
 /// # Panics
 /// If `n` is less than 4.
-#[must_use]
-pub fn low_one(n: usize) -> Layout {
+pub(super) fn low_one(n: usize) -> Layout {
     assert!(n >= 4, "there are two extents around the gap");
     let mut layout = low_full(n);
     let middle = &mut layout.reserved[n / 4];
@@ -277,8 +260,7 @@ pub fn low_one(n: usize) -> Layout {
 /// The reverse of [`low_full`]: `n / 2` pages in the low 4 GiB with sufficient gaps, and `n / 2`
 /// above with gaps one page too small. The request is limited to the addresses above, in a space
 /// that ends with the last page.
-#[must_use]
-pub fn high_full(n: usize) -> Layout {
+pub(super) fn high_full(n: usize) -> Layout {
     let low = rows((0..n / 2).map(|_| (3, 1)));
     let high = above(n - n / 2, 1);
     let request = pages(2).window(Iova::new(LOW_END), Iova::new(u64::MAX));
@@ -306,8 +288,7 @@ fn above(n: usize, gap: u64) -> impl Iterator<Item = Reserved> {
 ///
 /// # Panics
 /// If `rank` is less than 2.
-#[must_use]
-pub fn by_deletions(rank: u32) -> Layout {
+pub(super) fn by_deletions(rank: u32) -> Layout {
     assert!(rank >= 2, "there is a subtree on both sides");
     let pruned = Pruned::new(rank);
     let layout = Layout::new(rows(pruned.nodes().map(|_| (1, 1))), pages(2));
