@@ -350,6 +350,10 @@ fn done<E>(result: Result<Vec<Gone>, E>, refusal: fn(E) -> Refusal) -> Outcome {
     }
 }
 
+fn changed<E>(result: Result<(), E>, refusal: fn(E) -> Refusal) -> Outcome {
+    done(result.map(|()| Vec::new()), refusal)
+}
+
 impl Subject for Model {
     type Operation = Operation;
     type Outcome = Outcome;
@@ -359,13 +363,16 @@ impl Subject for Model {
             Operation::Map(ref request) => placed(self.map(request), Vec::new(), Refusal::Map),
             Operation::Unmap(start, len) => done(self.unmap(start, len), Refusal::Unmap),
             Operation::Protect(start, len, prot) => {
-                done(self.protect(start, len, prot), Refusal::Protect)
+                let done = self.in_steps(|model| model.protect(start, len, prot));
+                changed(done, Refusal::Protect)
             }
             Operation::Advise(start, len, advice) => {
-                done(self.advise(start, len, advice), Refusal::Advise)
+                let done = self.in_steps(|model| model.advise(start, len, advice));
+                changed(done, Refusal::Advise)
             }
             Operation::Update(start, len, flags) => {
-                done(self.update(start, len, flags), Refusal::Update)
+                let done = self.in_steps(|model| model.update(start, len, flags));
+                changed(done, Refusal::Update)
             }
             Operation::Remap(ref remap) => {
                 let mut gone = Vec::new();
@@ -378,10 +385,11 @@ impl Subject for Model {
                 Outcome::Done(Vec::new())
             }
             Operation::Brk(end) => done(self.brk(end), Refusal::Brk),
-            Operation::Fault(address, access) => match self.fault(address, access) {
-                Ok(seen) => Outcome::Area(Some(seen)),
-                Err(error) => Outcome::Refused(Refusal::Fault(error), Vec::new()),
-            },
+            Operation::Fault(address, access) => {
+                let seen = self.in_steps(|model| model.fault(address, access));
+                let refused = |error| Outcome::Refused(Refusal::Fault(error), Vec::new());
+                seen.map_or_else(refused, |seen| Outcome::Area(Some(seen)))
+            }
             Operation::Find(address) => {
                 let area = self.area_at(self.number_of(address));
                 Outcome::Area(area.map(|area| self.seen(&area)))

@@ -12,13 +12,11 @@ impl Model {
         remap: &Remap,
         gone: &mut Vec<Gone>,
     ) -> Result<VirtAddr, RemapError> {
-        let before = self.clone();
-        let result = self.remap_in_steps(remap, gone);
+        let result = self.in_steps(|model| model.remap_in_steps(remap, gone));
         if result.is_err() && !self.keeps_part {
             gone.clear();
         }
-        let first = self.settle(before, result)?;
-        Ok(VirtAddr::new(first as u64 * self.world.page))
+        Ok(VirtAddr::new(result? as u64 * self.world.page))
     }
 
     fn remap_in_steps(&mut self, remap: &Remap, gone: &mut Vec<Gone>) -> Result<i128, RemapError> {
@@ -268,12 +266,6 @@ impl Model {
     }
 
     pub(super) fn fault(&mut self, address: VirtAddr, access: Access) -> Result<Seen, FaultError> {
-        let before = self.clone();
-        let result = self.fault_in_steps(address, access);
-        self.settle(before, result)
-    }
-
-    fn fault_in_steps(&mut self, address: VirtAddr, access: Access) -> Result<Seen, FaultError> {
         let number = self.number_of(address);
         let next = self.next_area(number).ok_or(FaultError::NotMapped)?;
         if number < self.page_number(next.start) {

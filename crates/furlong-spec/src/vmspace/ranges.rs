@@ -7,7 +7,9 @@ use super::model::{Page, Run};
 use super::{Gone, Model};
 
 /// The reason that an area is not changed.
-pub(super) enum Stop {
+enum Stop {
+    /// A page is not mapped.
+    Hole,
     Refused,
     TooManyAreas,
 }
@@ -32,8 +34,13 @@ impl Model {
         Ok(self.take_out(run))
     }
 
-    /// Restores the state after a failure, unless the mode keeps the steps before it.
-    pub(super) fn settle<T, E>(&mut self, before: Self, result: Result<T, E>) -> Result<T, E> {
+    /// Takes steps. A failure undoes them, unless the mode keeps the steps before it.
+    pub(super) fn in_steps<T, E>(
+        &mut self,
+        steps: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let before = self.clone();
+        let result = steps(self);
         if result.is_err() && !self.keeps_part {
             *self = before;
         }
@@ -41,17 +48,6 @@ impl Model {
     }
 
     pub(super) fn protect(
-        &mut self,
-        start: VirtAddr,
-        len: u64,
-        prot: Prot,
-    ) -> Result<Vec<Gone>, ProtectError> {
-        let before = self.clone();
-        let result = self.protect_in_steps(start, len, prot);
-        self.settle(before, result).map(|()| Vec::new())
-    }
-
-    fn protect_in_steps(
         &mut self,
         start: VirtAddr,
         len: u64,
@@ -86,39 +82,20 @@ impl Model {
         } else if ways == Prot::GROWS_UP {
             return Err(ProtectError::NotGrowing);
         }
-        for piece in self.pieces(first, end) {
-            if self.page_number(piece.start) != first {
-                return Err(ProtectError::Hole);
-            }
-            first = self.page_number(piece.end);
-            let known = prot.known();
-            let new = |page: &mut Page| {
-                page.prot = known;
-                page.may.contains(known)
-            };
-            self.change(piece, new).map_err(|stop| match stop {
-                Stop::Refused => ProtectError::Access,
-                Stop::TooManyAreas => ProtectError::TooManyAreas,
-            })?;
-        }
-        if first < end {
-            return Err(ProtectError::Hole);
-        }
-        Ok(())
+        let known = prot.known();
+        let new = |page: &mut Page| {
+            page.prot = known;
+            page.may.contains(known)
+        };
+        let changed = self.change_all(first, end, false, new);
+        changed.map_err(|stop| match stop {
+            Stop::Hole => ProtectError::Hole,
+            Stop::Refused => ProtectError::Access,
+            Stop::TooManyAreas => ProtectError::TooManyAreas,
+        })
     }
 
     pub(super) fn advise(
-        &mut self,
-        start: VirtAddr,
-        len: u64,
-        advice: Advice,
-    ) -> Result<Vec<Gone>, AdviseError> {
-        let before = self.clone();
-        let result = self.advise_in_steps(start, len, advice);
-        self.settle(before, result).map(|()| Vec::new())
-    }
-
-    fn advise_in_steps(
         &mut self,
         start: VirtAddr,
         len: u64,
@@ -131,37 +108,17 @@ impl Model {
             return Ok(());
         }
         let end = self.end_of(start, len).ok_or(AdviseError::Beyond)?;
-        let mut first = self.number_of(start);
-        let mut result = Ok(());
-        for piece in self.pieces(first, end) {
-            if self.page_number(piece.start) != first {
-                result = Err(AdviseError::Hole);
-            }
-            first = self.page_number(piece.end);
-            let changed = self.change(piece, |page| advised(page, advice));
-            changed.map_err(|stop| match stop {
-                Stop::Refused => AdviseError::Kind,
-                Stop::TooManyAreas => AdviseError::TooManyAreas,
-            })?;
-        }
-        if first < end {
-            result = Err(AdviseError::Hole);
-        }
-        result
+        let first = self.number_of(start);
+        // Linux goes on behind a hole, and reports it in the end.
+        let changed = self.change_all(first, end, true, |page| advised(page, advice));
+        changed.map_err(|stop| match stop {
+            Stop::Hole => AdviseError::Hole,
+            Stop::Refused => AdviseError::Kind,
+            Stop::TooManyAreas => AdviseError::TooManyAreas,
+        })
     }
 
     pub(super) fn update(
-        &mut self,
-        start: VirtAddr,
-        len: u64,
-        flags: [Flags; 2],
-    ) -> Result<Vec<Gone>, UpdateError> {
-        let before = self.clone();
-        let result = self.update_in_steps(start, len, flags);
-        self.settle(before, result).map(|()| Vec::new())
-    }
-
-    fn update_in_steps(
         &mut self,
         start: VirtAddr,
         len: u64,
@@ -174,26 +131,17 @@ impl Model {
             return Ok(());
         }
         let end = self.end_of(start, len).ok_or(UpdateError::Beyond)?;
-        let mut first = self.number_of(start);
-        for piece in self.pieces(first, end) {
-            if self.page_number(piece.start) != first {
-                return Err(UpdateError::Hole);
-            }
-            first = self.page_number(piece.end);
-            let new = |page: &mut Page| {
-                let old = page.flags.without(Flags::CALLER);
-                page.flags = page.flags.without(clear) | set;
-                page.flags.without(Flags::CALLER) == old
-            };
-            self.change(piece, new).map_err(|stop| match stop {
-                Stop::Refused => UpdateError::Flags,
-                Stop::TooManyAreas => UpdateError::TooManyAreas,
-            })?;
-        }
-        if first < end {
-            return Err(UpdateError::Hole);
-        }
-        Ok(())
+        let new = |page: &mut Page| {
+            let old = page.flags.without(Flags::CALLER);
+            page.flags = page.flags.without(clear) | set;
+            page.flags.without(Flags::CALLER) == old
+        };
+        let changed = self.change_all(self.number_of(start), end, false, new);
+        changed.map_err(|stop| match stop {
+            Stop::Hole => UpdateError::Hole,
+            Stop::Refused => UpdateError::Flags,
+            Stop::TooManyAreas => UpdateError::TooManyAreas,
+        })
     }
 
     /// The page after a range; `None` if it would be beyond the last address, unless the space ends
@@ -211,6 +159,30 @@ impl Model {
         let areas = self.areas().into_iter();
         let pieces = areas.map(|area| area.start.max(run.start)..area.end.min(run.end));
         pieces.filter(|piece| !piece.is_empty()).collect()
+    }
+
+    /// Changes the pages `first..end`, area by area. A hole stops it, unless it `skips` holes and
+    /// reports them in the end.
+    fn change_all(
+        &mut self,
+        mut first: i128,
+        end: i128,
+        skips: bool,
+        new: impl Fn(&mut Page) -> bool,
+    ) -> Result<(), Stop> {
+        let mut has_hole = false;
+        for piece in self.pieces(first, end) {
+            has_hole |= self.page_number(piece.start) != first;
+            if has_hole && !skips {
+                return Err(Stop::Hole);
+            }
+            first = self.page_number(piece.end);
+            self.change(piece, &new)?;
+        }
+        if has_hole || first < end {
+            return Err(Stop::Hole);
+        }
+        Ok(())
     }
 
     /// Changes a piece of one area by `new`, which returns false if that is not allowed.
