@@ -26,27 +26,11 @@ pub(super) struct Look {
 /// The number of versions that the description of a wrong lookup lists.
 const EXPLAINED: usize = 8;
 
-/// The judgement on a lookup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Right,
-    Wrong,
-    /// The lookup overlapped more changes than are kept.
-    Unknown,
-}
-
 impl Look {
-    /// A result is right if it was true in a version of the lookup. An offset may count from the
-    /// start that the segment had in a later version of the lookup.
-    pub(super) fn judge(&self, history: &History) -> Verdict {
-        match self.was_true(history) {
-            Ok(true) => Verdict::Right,
-            Ok(false) => Verdict::Wrong,
-            Err(Gone) => Verdict::Unknown,
-        }
-    }
-
-    fn was_true(&self, history: &History) -> Result<bool, Gone> {
+    /// True if the result was true in a version of the lookup. An offset may count from the start
+    /// that the segment had in a later version of the lookup. [`Gone`] if the lookup overlapped
+    /// more changes than are kept.
+    pub(super) fn is_right(&self, history: &History) -> Result<bool, Gone> {
         for version in self.during.clone() {
             let known = history.at(version, self.frame)?;
             let is_it = match (self.found, known) {
@@ -96,8 +80,8 @@ impl fmt::Display for Look {
 
 #[cfg(test)]
 mod tests {
-    use super::super::history::{History, Known, Layout};
-    use super::{Found, Look, Verdict};
+    use super::super::history::{Gone, History, Known, Layout};
+    use super::{Found, Look};
 
     fn layout(start: u64, id: u64) -> Layout {
         let segments = vec![Known {
@@ -112,7 +96,7 @@ mod tests {
         }
     }
 
-    fn judged(history: &History, before: u64, found: Found) -> Verdict {
+    fn judged(history: &History, before: u64, found: Found) -> Result<bool, Gone> {
         let during = history.0.span.after(before);
         let frame = 15;
         let look = Look {
@@ -120,7 +104,7 @@ mod tests {
             found,
             during,
         };
-        look.judge(history)
+        look.is_right(history)
     }
 
     #[test]
@@ -130,19 +114,19 @@ mod tests {
         let nothing = [Found::Segment(None), Found::Page(None)];
         let there = [Found::Segment(Some((3, 5))), Found::Page(Some((15, 7)))];
         for (nothing, there) in nothing.into_iter().zip(there) {
-            assert_eq!(judged(&history, before, nothing), Verdict::Right);
-            assert_eq!(judged(&history, before, there), Verdict::Wrong);
+            assert_eq!(judged(&history, before, nothing), Ok(true));
+            assert_eq!(judged(&history, before, there), Ok(false));
         }
         history.begin(&[&layout(10, 3)]);
         for found in nothing.into_iter().chain(there) {
-            assert_eq!(judged(&history, before, found), Verdict::Right, "{found:?}");
+            assert_eq!(judged(&history, before, found), Ok(true), "{found:?}");
         }
         history.0.span.settle();
         let after = history.0.span.before();
         for (nothing, there) in nothing.into_iter().zip(there) {
-            assert_eq!(judged(&history, before, nothing), Verdict::Right);
-            assert_eq!(judged(&history, after, nothing), Verdict::Wrong);
-            assert_eq!(judged(&history, after, there), Verdict::Right);
+            assert_eq!(judged(&history, before, nothing), Ok(true));
+            assert_eq!(judged(&history, after, nothing), Ok(false));
+            assert_eq!(judged(&history, after, there), Ok(true));
         }
     }
 
@@ -160,7 +144,7 @@ mod tests {
             Found::Page(Some((15, 8))),
             Found::Page(Some((u64::MAX, u64::MAX))),
         ] {
-            assert_eq!(judged(&history, before, found), Verdict::Wrong, "{found:?}");
+            assert_eq!(judged(&history, before, found), Ok(false), "{found:?}");
         }
     }
 
@@ -173,11 +157,11 @@ mod tests {
         history.begin(&[&layout(12, 3)]);
         history.0.span.settle();
         let later = Found::Segment(Some((3, 3)));
-        assert_eq!(judged(&history, before, later), Verdict::Right);
+        assert_eq!(judged(&history, before, later), Ok(true));
         let earlier = Found::Segment(Some((3, 5)));
         assert_eq!(
             judged(&history, history.0.span.before(), earlier),
-            Verdict::Wrong
+            Ok(false)
         );
     }
 
@@ -189,14 +173,11 @@ mod tests {
         history.begin(&[&isolated]);
         history.0.span.settle();
         let before = history.0.span.before();
-        assert_eq!(judged(&history, before, Found::Page(None)), Verdict::Right);
+        assert_eq!(judged(&history, before, Found::Page(None)), Ok(true));
         for _ in 0..600 {
             history.begin(&[&isolated]);
             history.0.span.settle();
         }
-        assert_eq!(
-            judged(&history, before, Found::Page(None)),
-            Verdict::Unknown
-        );
+        assert_eq!(judged(&history, before, Found::Page(None)), Err(Gone));
     }
 }

@@ -6,8 +6,8 @@ use std::thread;
 use furlong::addr::{Pfn, PhysAddr};
 use furlong::phys::View;
 
-use super::history::{History, number};
-use super::look::{Found, Look, Verdict};
+use super::history::{Gone, History, number};
+use super::look::{Found, Look};
 use super::page::Page;
 use super::{Config, Stretch, Table};
 use crate::Random;
@@ -122,15 +122,15 @@ impl Looker<'_> {
     fn judged(&self, at: usize, look: &Look) -> Result<Lookups, String> {
         let history = &self.histories[at];
         let mut one = Lookups::default();
-        match look.judge(history) {
-            Verdict::Right => {
+        match look.is_right(history) {
+            Ok(true) => {
                 let is_found = !matches!(look.found, Found::Segment(None) | Found::Page(None));
                 one.right = 1;
                 one.found = u64::from(is_found);
                 one.raced = u64::from(look.during.start() < look.during.end());
             }
-            Verdict::Unknown => one.unjudged = 1,
-            Verdict::Wrong => return Err(look.explain(history)),
+            Err(Gone) => one.unjudged = 1,
+            Ok(false) => return Err(look.explain(history)),
         }
         Ok(one)
     }

@@ -190,17 +190,11 @@ impl<C: SharedConfig> Looker<'_, C> {
     }
 }
 
-/// The judgement on a look.
-enum Verdict {
-    Right,
-    Wrong,
-}
-
 impl Look {
     fn judged(&self, history: &History) -> Result<Looks, String> {
         let mut one = Looks::default();
-        match self.judge(history) {
-            Ok(Verdict::Right) => {
+        match self.is_right(history) {
+            Ok(true) => {
                 one.right = 1;
                 one.found = u64::from(self.found != Word::NONE);
                 one.raced = u64::from(self.during.start() != self.during.end());
@@ -208,7 +202,7 @@ impl Look {
                 one.outdated = u64::from(self.current.as_ref().is_some_and(is_outdated));
                 Ok(one)
             }
-            Ok(Verdict::Wrong) => Err(self.explain(history)),
+            Ok(false) => Err(self.explain(history)),
             Err(Gone) => {
                 one.unjudged = 1;
                 Ok(one)
@@ -216,13 +210,8 @@ impl Look {
         }
     }
 
-    fn judge(&self, history: &History) -> Result<Verdict, Gone> {
-        let is_right = self.is_true(history, &self.during)? && self.is_current_right(history)?;
-        Ok(if is_right {
-            Verdict::Right
-        } else {
-            Verdict::Wrong
-        })
+    fn is_right(&self, history: &History) -> Result<bool, Gone> {
+        Ok(self.is_true(history, &self.during)? && self.is_current_right(history)?)
     }
 
     /// True if the look's result was true in a version during it. While a change touches the page's
