@@ -143,14 +143,6 @@ impl Entry {
         frames_inside(&self.extent, page_shift)
     }
 
-    /// The frames that overlap the entry; `None` only for a shift above 63.
-    #[must_use]
-    pub fn frames_touched(&self, page_shift: u32) -> Option<Extent<Pfn>> {
-        let start = self.extent.start().raw().checked_shr(page_shift)?;
-        let last = self.extent.last().raw().checked_shr(page_shift)?;
-        Extent::from_last(Pfn::new(start), Pfn::new(last))
-    }
-
     /// True if `next` begins at the end of this entry and has the same kind and node.
     fn continues(&self, next: &Entry) -> bool {
         let alike = (self.kind, self.node) == (next.kind, next.node);

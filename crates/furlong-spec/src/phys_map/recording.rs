@@ -20,7 +20,6 @@ use furlong::addr::{Address, Extent, Pfn};
 use super::fault::{Fault, MapError, shortened};
 use super::native::{node_from, node_name};
 use super::number::number;
-use super::segment::Segment;
 use super::text::{bytes_of, lines, text_of};
 
 /// The first line.
@@ -67,19 +66,6 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// The recording of a boot: every segment is plugged, in the given order.
-    #[must_use]
-    pub fn of_boot(segments: &[Segment], page_shift: u32) -> Recording {
-        let plug = |segment: &Segment| Operation::Plug {
-            frames: segment.frames,
-            node: segment.node,
-        };
-        Recording {
-            page_shift,
-            operations: segments.iter().map(plug).collect(),
-        }
-    }
-
     /// Reads the recording in a file.
     ///
     /// # Errors

@@ -211,7 +211,14 @@ fn chunks_that_are_cut_leave_a_segment_each_and_some_requests_are_refused() {
 #[test]
 fn a_boot_is_recorded_as_plugs_in_order() {
     let map = named("two-socket").map().unwrap();
-    let boot = Recording::of_boot(&map.segments(12), 12);
+    let plug = |segment: Segment| Operation::Plug {
+        frames: segment.frames,
+        node: segment.node,
+    };
+    let boot = Recording {
+        page_shift: 12,
+        operations: map.segments(12).into_iter().map(plug).collect(),
+    };
     assert_eq!(boot.operations.len(), 6);
     let text = boot.to_string();
     let start = "furlong.plugs/1\npage 4096\nplug 0x1 0x9b 0\nplug 0x100 0x76231 0\n";
