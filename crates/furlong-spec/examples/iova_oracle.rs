@@ -8,48 +8,51 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 
+use std::ops::Range;
 use std::process::ExitCode;
 
 use furlong::addr::Iova;
 use furlong::iova::{Boundary, Config, Counts, Custom, Request, Runs, Standard};
 use furlong::rbtree::{Checked, Deferred, Eager};
 use furlong_spec::iova::{
-    Geometry, Model, Operation, Place, Promise, Questions, SpaceSubject, Trial, sequences, trial,
-    trial_of,
+    Geometry, Model, Operation, Place, Promise, Questions, SpaceSubject, sequences, trial, trial_of,
 };
-use furlong_spec::long_run;
+use furlong_spec::{Coverage, Trial, long_run, try_out};
 
 /// Consecutive streams on one arm: a multiple of the number of seeds for spaces without memory.
 const SEEDS: u64 = 18;
 
-type Streams = fn(u64) -> Result<Trial, String>;
-
 /// Every arm, and a space that has memory for a few extents only.
-const ARMS: [(&str, Streams); 7] = [
-    ("checked", |seed| of::<Standard>(Promise::Looks(0), seed)),
-    ("eager", |seed| {
-        of::<Custom<u64, Eager>>(Promise::Looks(0), seed)
+const ARMS: [Trial; 7] = [
+    arm("checked", |seeds| of::<Standard>(Promise::Looks(0), seeds)),
+    arm("eager", |seeds| {
+        of::<Custom<u64, Eager>>(Promise::Looks(0), seeds)
     }),
-    ("deferred", |seed| {
-        of::<Custom<u64, Deferred>>(Promise::Looks(0), seed)
+    arm("deferred", |seeds| {
+        of::<Custom<u64, Deferred>>(Promise::Looks(0), seeds)
     }),
-    ("runs", |seed| {
-        of::<Custom<Runs<4>, Checked>>(Promise::Looks(4), seed)
+    arm("runs", |seeds| {
+        of::<Custom<Runs<4>, Checked>>(Promise::Looks(4), seeds)
     }),
-    ("counts", |seed| {
-        of::<Custom<Counts<4>, Checked>>(Promise::Looks(0), seed)
+    arm("counts", |seeds| {
+        of::<Custom<Counts<4>, Checked>>(Promise::Looks(0), seeds)
     }),
-    ("boundary", |seed| {
-        of::<Custom<Boundary<2>, Checked>>(Promise::Bounded(2), seed)
+    arm("boundary", |seeds| {
+        of::<Custom<Boundary<2>, Checked>>(Promise::Bounded(2), seeds)
     }),
-    ("short of memory", short_of_memory),
+    arm("short of memory", short_of_memory),
 ];
 
-fn of<C: Config>(promise: Promise, seed: u64) -> Result<Trial, String> {
-    trial_of(SpaceSubject::<C>::new, promise, seed..seed + SEEDS)
+/// An arm of which no outcome is required.
+const fn arm(name: &'static str, run: fn(Range<u64>) -> Result<Coverage, String>) -> Trial {
+    Trial::new(name, run, |_, _| Vec::new())
 }
 
-fn short_of_memory(seed: u64) -> Result<Trial, String> {
+fn of<C: Config>(promise: Promise, seeds: Range<u64>) -> Result<Coverage, String> {
+    trial_of(SpaceSubject::<C>::new, promise, seeds)
+}
+
+fn short_of_memory(seeds: Range<u64>) -> Result<Coverage, String> {
     let build = |geometry, seed| {
         let extents = seed as usize % 9;
         let model = Model::new(geometry, Promise::Looks(0)).with_room(extents);
@@ -58,25 +61,7 @@ fn short_of_memory(seed: u64) -> Result<Trial, String> {
             model,
         )
     };
-    trial(build, seed..seed + SEEDS)
-}
-
-/// Runs `operations` random operations in total, on every arm.
-fn streams(operations: u64, first: u64) -> Result<(), String> {
-    let share = operations.div_ceil(ARMS.len() as u64);
-    let mut all = Trial::default();
-    for (name, run) in ARMS {
-        let mut seed = first;
-        let mut done = Trial::default();
-        while done.operations < share {
-            done += run(seed).map_err(|divergence| format!("{name}: {divergence}"))?;
-            seed += SEEDS;
-        }
-        println!("{name}: {done}, seeds {first} to {}", seed - 1);
-        all += done;
-    }
-    println!("all arms: {all}");
-    Ok(())
+    trial(build, seeds)
 }
 
 /// Runs every request in every small space.
@@ -146,7 +131,7 @@ fn every_sequence() -> Result<(), String> {
 
 fn main() -> ExitCode {
     long_run("OPERATIONS", 10_000_000, |operations, seed| {
-        streams(operations, seed)?;
+        try_out(&ARMS, operations, seed, SEEDS)?;
         questions()?;
         every_sequence()
     })

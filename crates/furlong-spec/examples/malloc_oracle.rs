@@ -13,9 +13,8 @@
 use std::process::ExitCode;
 
 use furlong::malloc::{Batched, Checked, Inlined, NoHardening, Outlined, PerCall, Secure};
-use furlong_spec::Coverage;
-use furlong_spec::long_run;
 use furlong_spec::malloc::{Stressed, TRIALS, Zoned, stress, zones};
+use furlong_spec::{long_run, try_out};
 
 type Stress = fn(u64, u64, u64) -> Stressed;
 
@@ -36,35 +35,8 @@ const ZONES: [(&str, Zones, usize); 4] = [
     ("short of memory", zones::<Checked>, 26 << 20),
 ];
 
-/// The number of operations on an arm after which every possible outcome must have occurred.
-const MANY: u64 = 500_000;
-
 /// The number of operations on one allocator, so that many allocators are tried.
 const ROUND: u64 = 1_000_000;
-
-/// Runs `operations` random operations in total, on every arm.
-fn streams(operations: u64, first: u64) -> Result<u64, String> {
-    let share = operations.div_ceil(TRIALS.len() as u64);
-    let mut all = Coverage::default();
-    for trial in &TRIALS {
-        let mut seed = first;
-        let mut done = Coverage::default();
-        while done.operations() < share {
-            done += trial.run(seed..seed + 1)?;
-            seed += 1;
-        }
-        let (name, last) = (trial.name, seed - 1);
-        let (operations, refused) = (done.operations(), done.refused());
-        println!("{name}: {operations} operations, {refused} refused, seeds {first} to {last}");
-        let gaps = trial.gaps(&done);
-        if operations >= MANY && !gaps.is_empty() {
-            return Err(format!("{name}: {}", gaps.join(", ")));
-        }
-        all += done;
-    }
-    println!("{all}");
-    Ok(all.operations())
-}
 
 /// Runs racing threads on every arm. They panic at an error.
 fn races(operations: u64, first: u64) -> u64 {
@@ -101,7 +73,7 @@ fn zoned(operations: u64, first: u64) -> Result<u64, String> {
 
 fn main() -> ExitCode {
     long_run("OPERATIONS", 100_000_000, |operations, seed| {
-        let done = streams(operations.div_ceil(2), seed)?;
+        let done = try_out(&TRIALS, operations.div_ceil(2), seed, 1)?.operations();
         let raced = races(operations.saturating_sub(done), seed);
         let zoned = zoned(operations.div_ceil(10), seed)?;
         let all = done + raced + zoned;

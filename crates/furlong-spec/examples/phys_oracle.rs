@@ -11,44 +11,11 @@
 use std::process::ExitCode;
 
 use furlong::phys::{Branchless, Flat, Tree};
-use furlong_spec::Coverage;
-use furlong_spec::long_run;
 use furlong_spec::phys::{Small, TRIALS, TableSubject};
+use furlong_spec::{long_run, try_out};
 
 /// The number of consecutive streams on one arm.
 const SEEDS: u64 = 30;
-
-/// The number of operations on an arm after which every possible outcome must have occurred.
-const MANY: u64 = 500_000;
-
-/// Runs `operations` random operations in total, on every arm.
-fn streams(operations: u64, first: u64) -> Result<(), String> {
-    let share = operations.div_ceil(TRIALS.len() as u64);
-    let mut all = Coverage::default();
-    for trial in &TRIALS {
-        let mut seed = first;
-        let mut done = Coverage::default();
-        while done.operations() < share {
-            done += trial.run(seed..seed + SEEDS)?;
-            seed += SEEDS;
-        }
-        let (name, last) = (trial.name, seed - 1);
-        let (operations, refused) = (done.operations(), done.refused());
-        println!("{name}: {operations} operations, {refused} refused, seeds {first} to {last}");
-        let gaps = trial.gaps(&done);
-        if operations >= MANY && !gaps.is_empty() {
-            return Err(format!("{name}: {}", gaps.join(", ")));
-        }
-        all += done;
-    }
-    println!(
-        "all arms: {} operations, {} refused",
-        all.operations(),
-        all.refused()
-    );
-    println!("{all}");
-    Ok(())
-}
 
 /// Runs every sequence of changes on three frames, around the border of a block and of a section,
 /// and on four frames.
@@ -69,7 +36,7 @@ fn every_sequence() -> Result<(), String> {
 
 fn main() -> ExitCode {
     long_run("OPERATIONS", 10_000_000, |operations, seed| {
-        streams(operations, seed)?;
+        try_out(&TRIALS, operations, seed, SEEDS)?;
         every_sequence()
     })
 }

@@ -6,45 +6,17 @@
 //! and the count of each outcome of each operation. Stops at the first divergence, or at a required
 //! outcome that never occurred.
 #![forbid(unsafe_code)]
-#![expect(clippy::print_stdout, reason = "what it says is what it is for")]
 
 use std::process::ExitCode;
 
-use furlong_spec::long_run;
-use furlong_spec::vmspace::{Coverage, TRIALS};
+use furlong_spec::vmspace::TRIALS;
+use furlong_spec::{long_run, try_out};
 
 /// The number of consecutive streams on one arm, in each world and with each mix.
 const SEEDS: u64 = 10;
 
-/// The number of operations on an arm after which every possible outcome must have occurred.
-const MANY: u64 = 500_000;
-
-/// Runs `operations` random operations in total, on every arm.
-fn streams(operations: u64, first: u64) -> Result<(), String> {
-    let share = operations.div_ceil(TRIALS.len() as u64);
-    let mut all = Coverage::default();
-    for trial in &TRIALS {
-        let mut seed = first;
-        let mut done = Coverage::default();
-        while done.operations() < share {
-            done.add(&trial.run(seed..seed + SEEDS)?);
-            seed += SEEDS;
-        }
-        let (name, last) = (trial.name, seed - 1);
-        let (operations, refused) = (done.operations(), done.refused());
-        println!("{name}: {operations} operations, {refused} refused, seeds {first} to {last}");
-        let missing = done.missing(1);
-        if operations >= MANY && !missing.is_empty() {
-            return Err(format!("{name}: never seen: {}", missing.join(", ")));
-        }
-        all.add(&done);
-    }
-    let (operations, refused) = (all.operations(), all.refused());
-    println!("all arms: {operations} operations, {refused} refused");
-    println!("{all}");
-    Ok(())
-}
-
 fn main() -> ExitCode {
-    long_run("OPERATIONS", 10_000_000, streams)
+    long_run("OPERATIONS", 10_000_000, |operations, seed| {
+        try_out(&TRIALS, operations, seed, SEEDS).map(drop)
+    })
 }

@@ -28,6 +28,8 @@ mod race;
 pub mod random;
 pub mod subject;
 pub mod tree;
+#[cfg(feature = "trials")]
+mod trial;
 pub mod vmspace;
 
 pub use choices::{Bytes, Choices};
@@ -37,3 +39,5 @@ pub use cpu::ThreadCpu;
 pub use long_run::long_run;
 pub use random::Random;
 pub use subject::{Subject, Through};
+#[cfg(feature = "trials")]
+pub use trial::{Trial, try_out};

@@ -16,7 +16,7 @@ fn agrees(name: &str, seeds: u64) {
     all += trial
         .run(0..seeds)
         .unwrap_or_else(|divergence| panic!("{divergence}"));
-    let gaps = trial.gaps(&all);
+    let gaps = trial.gaps(&all, 1);
     assert!(gaps.is_empty(), "{gaps:#?}\n{all}");
 }
 

@@ -30,5 +30,5 @@ pub use stream::{chosen, operations};
 pub use stress::{Stressed, stress};
 pub use subject::{PoolSubject, SmallLockFree, SmallLocked, TestCpu, Tried};
 #[cfg(feature = "trials")]
-pub use trial::{Trial, devices, trial, world};
+pub use trial::{devices, trial, world};
 pub use world::{Path, World, digest};

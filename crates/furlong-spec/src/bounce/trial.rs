@@ -1,8 +1,6 @@
 //! Streams in many worlds, which cover every constraint, growth, transient blocks and quotas.
 #![forbid(unsafe_code)]
 
-use core::fmt;
-
 use furlong::addr::Iova;
 use furlong::bounce::{Area, Growth, Limits, Order, Plan, Zeroing};
 
@@ -12,29 +10,9 @@ use super::operation::Outcome;
 use super::stream::operations;
 use super::subject::{PoolSubject, Tried};
 use super::world::{Path, World};
+use crate::coverage::kind;
 use crate::mix::Mix;
-use crate::{Divergence, Through, compare};
-
-/// The counts of a trial.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Trial {
-    /// Operations on which subject and model agreed.
-    pub operations: u64,
-    /// Maps that were made.
-    pub mapped: u64,
-    /// Maps that were refused.
-    pub refused: u64,
-}
-
-impl fmt::Display for Trial {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (all, mapped, refused) = (self.operations, self.mapped, self.refused);
-        write!(
-            f,
-            "{all} operations agree, {mapped} mapped, {refused} refused"
-        )
-    }
-}
+use crate::{Coverage, Divergence, Through, compare};
 
 /// Devices of every kind, for segments of `segment` slots.
 #[must_use]
@@ -100,15 +78,18 @@ pub fn trial<O: Order, A: Area, Z: Zeroing>(
     path: Path,
     count: usize,
     seeds: impl Iterator<Item = u64>,
-) -> Result<Trial, String> {
-    let mut all = Trial::default();
+) -> Result<Coverage, String> {
+    let mut all = Coverage::default();
     for seed in seeds {
         let world = world(A::SEGMENT, seed);
         let subject = PoolSubject::<Tried<O, A, Z>>::new(&world);
-        let mut subject = Through::new(subject, |_, outcome| {
-            all.operations += 1;
-            all.mapped += u64::from(matches!(outcome, Outcome::Mapped(_)));
-            all.refused += u64::from(matches!(outcome, Outcome::Refused(_)));
+        let mut subject = Through::new(subject, |operation, outcome| {
+            let word = match outcome {
+                Outcome::Mapped(_) => "mapped",
+                Outcome::Refused(_) => "Refused",
+                _ => "done",
+            };
+            all.note(kind(operation), word);
             outcome
         });
         let mut model = Model::new(&world, path);

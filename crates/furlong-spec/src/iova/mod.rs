@@ -25,4 +25,4 @@ pub use space::SpaceSubject;
 pub use stream::{all_operations, chosen, operations};
 pub use sweep::{Questions, Swept, sequences};
 #[cfg(feature = "trials")]
-pub use trial::{GEOMETRIES, Trial, trial, trial_of};
+pub use trial::{GEOMETRIES, trial, trial_of};

@@ -1,10 +1,10 @@
 //! Any subject compared with the model over random operations.
 
-use core::fmt;
 use core::ops::Range;
 
 use super::{Geometry, Mix, Model, Operation, Outcome, Promise, all_operations};
-use crate::{Subject, Through, judge};
+use crate::coverage::kind;
+use crate::{Coverage, Subject, Through, judge};
 
 /// Spaces at both ends of the 64-bit range, in its middle, and over all of it. Most are small; one
 /// has more sufficient gaps than a search examines.
@@ -34,35 +34,6 @@ const MIXES: [Mix; 3] = [Mix::Growing, Mix::Steady, Mix::Shrinking];
 /// The number of operations in a stream.
 const STREAM: usize = 500;
 
-/// The counts of a trial.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Trial {
-    /// Operations compared, each followed by a comparison of all reserved extents.
-    pub operations: u64,
-    /// Requests that were granted.
-    pub granted: u64,
-    /// Requests that were refused.
-    pub refused: u64,
-}
-
-impl fmt::Display for Trial {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (operations, granted, refused) = (self.operations, self.granted, self.refused);
-        write!(
-            f,
-            "{operations} operations, {granted} granted, {refused} refused"
-        )
-    }
-}
-
-impl core::ops::AddAssign for Trial {
-    fn add_assign(&mut self, other: Self) {
-        self.operations += other.operations;
-        self.granted += other.granted;
-        self.refused += other.refused;
-    }
-}
-
 /// Compares subjects with the model over streams from `seeds` in each of [`GEOMETRIES`]. `build`
 /// makes the subject and the model for a space and a seed.
 ///
@@ -71,30 +42,38 @@ impl core::ops::AddAssign for Trial {
 pub fn trial<S>(
     build: impl Fn(Geometry, u64) -> (S, Model),
     seeds: Range<u64>,
-) -> Result<Trial, String>
+) -> Result<Coverage, String>
 where
     S: Subject<Operation = Operation, Outcome = Outcome>,
 {
-    let mut all = Trial::default();
+    let mut all = Coverage::default();
     for seed in seeds {
         for geometry in GEOMETRIES {
             for mix in MIXES {
                 let stream = all_operations(geometry, mix, STREAM, seed)
                     .flat_map(|operation| [operation, Operation::Reserved]);
                 let (subject, mut model) = build(geometry, seed);
-                let mut subject = Through::new(subject, |_, outcome| {
-                    let is_refused = matches!(outcome, Outcome::Refused(_) | Outcome::RefusedAt(_));
-                    all.granted += u64::from(matches!(outcome, Outcome::Granted(_)));
-                    all.refused += u64::from(is_refused);
+                let mut subject = Through::new(subject, |operation, outcome| {
+                    // It follows every operation, to compare the whole state.
+                    if !matches!(operation, Operation::Reserved) {
+                        all.note(kind(operation), word(&outcome));
+                    }
                     outcome
                 });
                 judge(&mut model, &mut subject, stream)
                     .map_err(|error| format!("seed {seed}, {mix:?}, {geometry:?}: {error}"))?;
-                all.operations += STREAM as u64;
             }
         }
     }
     Ok(all)
+}
+
+const fn word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Granted(_) => "granted",
+        Outcome::Refused(_) | Outcome::RefusedAt(_) => "Refused",
+        _ => "done",
+    }
 }
 
 /// As [`trial`], for subjects of one kind.
@@ -105,7 +84,7 @@ pub fn trial_of<S>(
     build: impl Fn(Geometry) -> S,
     promise: Promise,
     seeds: Range<u64>,
-) -> Result<Trial, String>
+) -> Result<Coverage, String>
 where
     S: Subject<Operation = Operation, Outcome = Outcome>,
 {

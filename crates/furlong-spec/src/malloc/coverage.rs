@@ -31,9 +31,9 @@ const ALWAYS: &[Cell] = &[
 
 /// The required cells that have not occurred. If memory may be short, some refusals are required
 /// too.
-pub(super) fn gaps(coverage: &Coverage, short: bool) -> Vec<String> {
+pub(super) fn gaps(coverage: &Coverage, least: u64, short: bool) -> Vec<String> {
     let more: &[_] = if short { &[("resize", "Refused")] } else { &[] };
-    coverage.missing(ALWAYS.iter().chain(more).copied())
+    coverage.missing(ALWAYS.iter().chain(more).copied(), least)
 }
 
 /// A name for the outcome, used if the operation gives no better one.

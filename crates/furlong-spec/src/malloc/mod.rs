@@ -28,5 +28,5 @@ pub use stream::{chosen, operations};
 pub use stress::{Stressed, stress};
 pub use subject::Allocator;
 #[cfg(feature = "trials")]
-pub use trial::{TRIALS, Trial};
+pub use trial::TRIALS;
 pub use zones::{Zoned, zones};

@@ -12,7 +12,8 @@ use super::model::Model;
 use super::operation::{Operation, Outcome, THREADS};
 use super::stream::operations;
 use super::subject::Allocator;
-use crate::{Coverage, Through, judge};
+use crate::trial::Run;
+use crate::{Coverage, Through, Trial, judge};
 
 /// The number of places in a stream's program.
 const PLACES: usize = 600;
@@ -23,78 +24,62 @@ const SHORT: usize = 26 << 20;
 /// The number of operations in a stream.
 const LENGTH: usize = 100_000;
 
-type Run = fn(&Trial, u64, usize) -> Result<Coverage, String>;
-
-/// An arm and its memory limit.
-#[derive(Debug)]
-pub struct Trial {
-    /// Name of the arm.
-    pub name: &'static str,
-    limit: usize,
-    run: Run,
-}
-
 /// Every arm, and the default arm with short memory.
 pub const TRIALS: [Trial; 6] = [
-    Trial::of("default", usize::MAX, one::<Checked, Inlined, Batched>),
-    Trial::of("plain", usize::MAX, one::<NoHardening, Inlined, Batched>),
-    Trial::of("secure", usize::MAX, one::<Secure, Inlined, Batched>),
-    Trial::of("outlined", usize::MAX, one::<Checked, Outlined, Batched>),
-    Trial::of("per-call", usize::MAX, one::<Checked, Inlined, PerCall>),
-    Trial::of("short of memory", SHORT, one::<Checked, Inlined, Batched>),
+    of("default", streams::<Checked, Inlined, Batched, false>),
+    of("plain", streams::<NoHardening, Inlined, Batched, false>),
+    of("secure", streams::<Secure, Inlined, Batched, false>),
+    of("outlined", streams::<Checked, Outlined, Batched, false>),
+    of("per-call", streams::<Checked, Inlined, PerCall, false>),
+    Trial::new(
+        "short of memory",
+        streams::<Checked, Inlined, Batched, true>,
+        |seen, least| gaps(seen, least, true),
+    ),
 ];
 
-impl Trial {
-    const fn of(name: &'static str, limit: usize, run: Run) -> Self {
-        Self { name, limit, run }
-    }
+const fn of(name: &'static str, run: Run) -> Trial {
+    Trial::new(name, run, |seen, least| gaps(seen, least, false))
+}
 
-    fn is_short(&self) -> bool {
-        self.limit < usize::MAX
+/// Runs a stream for each seed.
+fn streams<H: Hardening, G: Gate, T: Tier, const IS_SHORT: bool>(
+    seeds: Range<u64>,
+) -> Result<Coverage, String> {
+    let limit = if IS_SHORT { SHORT } else { usize::MAX };
+    let mut all = Coverage::default();
+    for seed in seeds {
+        let run = || {
+            one(
+                Model::new(PLACES, IS_SHORT),
+                Allocator::<H, G, T>::new(PLACES, limit),
+                seed,
+            )
+        };
+        let done = std::thread::scope(|scope| {
+            let done = scope.spawn(run).join();
+            done.unwrap_or_else(|panic| Err(said(&*panic)))
+        });
+        all += done.map_err(|what| format!("seed {seed}: {what}"))?;
     }
-
-    /// Runs a stream for each seed. Returns the outcomes that occurred.
-    ///
-    /// # Errors
-    /// The seed, and the first divergence between arm and model.
-    pub fn run(&self, seeds: Range<u64>) -> Result<Coverage, String> {
-        let mut all = Coverage::default();
-        for seed in seeds {
-            let done = (self.run)(self, seed, LENGTH);
-            all += done.map_err(|what| format!("{}, seed {seed}: {what}", self.name))?;
-        }
-        Ok(all)
-    }
-
-    /// The required outcomes that have not occurred.
-    #[must_use]
-    pub fn gaps(&self, coverage: &Coverage) -> Vec<String> {
-        gaps(coverage, self.is_short())
-    }
+    Ok(all)
 }
 
 fn one<H: Hardening, G: Gate, T: Tier>(
-    trial: &Trial,
+    model: Model,
+    allocator: Allocator<H, G, T>,
     seed: u64,
-    length: usize,
 ) -> Result<Coverage, String> {
-    let run = move || {
-        let mut model = Model::new(PLACES, trial.is_short()).sealed(H::SCRUB);
-        let (mut coverage, mut watch) = (Coverage::default(), Watch::new());
-        let allocator = Allocator::<H, G, T>::new(PLACES, trial.limit);
-        let mut watched = Through::new(allocator, |operation, outcome| {
-            coverage.note((operation.name(), watch.note(operation, &outcome)));
-            outcome
-        });
-        let stream = operations(PLACES, length, seed);
-        judge(&mut model, &mut watched, stream).map_err(|divergence| divergence.to_string())?;
-        watched.0.finish()?;
-        Ok(coverage)
-    };
-    std::thread::scope(|scope| {
-        let done = scope.spawn(run).join();
-        done.unwrap_or_else(|panic| Err(said(&*panic)))
-    })
+    let mut model = model.sealed(H::SCRUB);
+    let (mut coverage, mut watch) = (Coverage::default(), Watch::new());
+    let mut watched = Through::new(allocator, |operation, outcome| {
+        coverage.note(operation.name(), watch.note(operation, &outcome));
+        outcome
+    });
+    let stream = operations(PLACES, LENGTH, seed);
+    judge(&mut model, &mut watched, stream).map_err(|divergence| divergence.to_string())?;
+    watched.0.finish()?;
+    Ok(coverage)
 }
 
 /// The message of a panic.

@@ -1,8 +1,6 @@
 //! Tables of physical segments: the operations, a naive model with a sorted list and a map of
 //! frames, streams of operations, and the library's table in every arm.
 
-#[cfg(feature = "trials")]
-mod coverage;
 mod ground;
 mod list;
 mod model;
@@ -15,8 +13,6 @@ mod table;
 #[cfg(feature = "trials")]
 mod trial;
 
-#[cfg(feature = "trials")]
-pub use coverage::Cells;
 pub use list::SortedList;
 pub use model::Model;
 pub use operation::{HELD, Name, Operation, Outcome, Refusal, Shown};
@@ -24,4 +20,4 @@ pub use sequences::Small;
 pub use stream::{Mix, chosen, mixed_operations, operations};
 pub use table::{Page, TableSubject};
 #[cfg(feature = "trials")]
-pub use trial::{TRIALS, Trial};
+pub use trial::TRIALS;

@@ -2,6 +2,9 @@
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
+use std::borrow::Cow;
+
+use crate::coverage::variant;
 
 /// The name of a segment. Plugs and splits make segments, which are numbered in that order.
 pub type Name = usize;
@@ -178,48 +181,6 @@ pub enum Refusal {
 }
 
 impl Operation {
-    /// The name of its kind.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Plug { .. } => "plug",
-            Self::PlugHosted { .. } => "plug-hosted",
-            Self::Make(_) => "make",
-            Self::Unplug(_) => "unplug",
-            Self::Isolate(..) => "isolate",
-            Self::Remove(_) => "remove",
-            Self::Abort(_) => "abort",
-            Self::Adopt(_) => "adopt",
-            Self::Start => "start",
-            Self::Steal(_) => "steal",
-            Self::StealForced(_) => "steal-forced",
-            Self::StealFrom(_) => "steal-from",
-            Self::Pin(..) => "pin",
-            Self::Find(_) => "find",
-            Self::Page(_) => "page",
-            Self::FrameIn(..) => "frame-in",
-            Self::Locate(_) => "locate",
-            Self::First => "first",
-            Self::Last => "last",
-            Self::Next(_) => "next",
-            Self::Prev(_) => "prev",
-            Self::Get(_) => "get",
-            Self::SetAvail(..) => "set-avail",
-            Self::SetHint(..) => "set-hint",
-            Self::SetUser(..) => "set-user",
-            Self::SetNode(..) => "set-node",
-            Self::Donate(_) => "donate",
-            Self::List => "list",
-            Self::Isolations => "isolations",
-            Self::Descriptors => "descriptors",
-            Self::Highest => "highest",
-            Self::AvailEdges => "avail-edges",
-            Self::Managed => "managed",
-        }
-    }
-}
-
-impl Operation {
     /// True if the operation can make or drop descriptors.
     #[must_use]
     pub fn changes_descriptors(&self) -> bool {
@@ -238,10 +199,10 @@ impl Operation {
 impl Outcome {
     /// The name of its kind: done, something or nothing found, or the name of the refusal.
     #[must_use]
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> Cow<'static, str> {
         let found = match self {
-            Self::Done => return "done",
-            Self::Refused(refusal) => return refusal.kind(),
+            Self::Done => return "done".into(),
+            Self::Refused(refusal) => return variant(refusal).into(),
             Self::Number(found) => found.is_some(),
             Self::Place(found) => found.is_some(),
             Self::Segment(found) => found.is_some(),
@@ -250,34 +211,6 @@ impl Outcome {
             Self::Stretches(found) => !found.is_empty(),
             Self::Edges(found) => found.is_some(),
         };
-        if found { "some" } else { "none" }
-    }
-}
-
-impl Refusal {
-    /// The name of the refusal.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Beyond => "Beyond",
-            Self::Overlap(_) => "Overlap",
-            Self::Avail => "Avail",
-            Self::Full(_) => "Full",
-            Self::Unknown(_) => "Unknown",
-            Self::Crosses(_) => "Crosses",
-            Self::LastSegment => "LastSegment",
-            Self::Isolated(_) => "Isolated",
-            Self::Bookkeeping(_) => "Bookkeeping",
-            Self::TooSmall => "TooSmall",
-            Self::Pinned(_) => "Pinned",
-            Self::Started => "Started",
-            Self::NotStarted => "NotStarted",
-            Self::Nothing => "Nothing",
-            Self::LastFrame => "LastFrame",
-            Self::Stale(_) => "Stale",
-            Self::Hint(_) => "Hint",
-            Self::Held => "Held",
-            Self::NoMemory => "NoMemory",
-        }
+        if found { "some" } else { "none" }.into()
     }
 }

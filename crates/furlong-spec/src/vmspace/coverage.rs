@@ -1,110 +1,57 @@
-//! Counts of outcomes. A stream without a single refusal does not test refusals.
+//! The outcomes that a stream must have. A stream without a single refusal does not test refusals.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::borrow::Cow;
 
 use furlong::vmspace::{
     AdviseError, BrkError, FaultError, MapError, ProtectError, RemapError, UnmapError, UpdateError,
 };
 
 use super::{Operation, Outcome, Refusal};
+use crate::Coverage;
+use crate::coverage::{Cell, kind};
 
-/// Counts of each refusal, and of each operation that had an effect.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Coverage {
-    operations: u64,
-    refused: BTreeMap<Refusal, u64>,
-    done: BTreeMap<&'static str, u64>,
-}
-
-/// The operations that can have an effect.
-const VERBS: [&str; 13] = [
-    "map", "map over", "unmap", "protect", "advise", "update", "remap", "brk", "fault", "find",
-    "fork", "clear", "areas",
+/// What operations that succeed must do.
+const DONE: [Cell; 12] = [
+    ("map", "done"),
+    ("map", "over"),
+    ("unmap", "done"),
+    ("protect", "done"),
+    ("advise", "done"),
+    ("update", "done"),
+    ("remap", "done"),
+    ("brk", "done"),
+    ("fault", "done"),
+    ("find", "done"),
+    ("fork", "done"),
+    ("clear", "done"),
 ];
 
-impl Coverage {
-    /// Counts one outcome.
-    pub fn note(&mut self, operation: &Operation, outcome: &Outcome) {
-        // These two follow every operation, to compare the whole state.
-        let compares = matches!(operation, Operation::Areas | Operation::Usage);
-        self.operations += u64::from(!compares);
-        let verb = match (operation, outcome) {
-            (_, Outcome::Refused(refusal, _)) => {
-                *self.refused.entry(*refusal).or_default() += 1;
-                return;
-            }
-            (Operation::Map(_), Outcome::At(_, gone)) if !gone.is_empty() => "map over",
-            (Operation::Map(_), _) => "map",
-            (Operation::Unmap(..), Outcome::Done(gone)) if !gone.is_empty() => "unmap",
-            (Operation::Protect(..), _) => "protect",
-            (Operation::Advise(..), _) => "advise",
-            (Operation::Update(..), _) => "update",
-            (Operation::Remap(_), _) => "remap",
-            (Operation::Brk(_), _) => "brk",
-            (Operation::Fault(..), _) => "fault",
-            (Operation::Find(_), Outcome::Area(Some(_))) => "find",
-            (Operation::Fork, Outcome::Areas(areas)) if !areas.is_empty() => "fork",
-            (Operation::Clear, Outcome::Done(gone)) if !gone.is_empty() => "clear",
-            (Operation::Areas, Outcome::Areas(areas)) if !areas.is_empty() => "areas",
-            _ => return,
-        };
-        *self.done.entry(verb).or_default() += 1;
-    }
-
-    /// The number of operations counted, without those that only compare the state.
-    #[must_use]
-    pub fn operations(&self) -> u64 {
-        self.operations
-    }
-
-    /// The number of refused operations.
-    #[must_use]
-    pub fn refused(&self) -> u64 {
-        self.refused.values().sum()
-    }
-
-    /// Adds the counts of `other`.
-    pub fn add(&mut self, other: &Self) {
-        self.operations += other.operations;
-        for (refusal, count) in &other.refused {
-            *self.refused.entry(*refusal).or_default() += count;
-        }
-        for (verb, count) in &other.done {
-            *self.done.entry(verb).or_default() += count;
-        }
-    }
-
-    /// The number of times that a refusal occurred.
-    #[must_use]
-    pub fn refusals(&self, refusal: Refusal) -> u64 {
-        self.refused.get(&refusal).copied().unwrap_or(0)
-    }
-
-    /// The cells with fewer than `least` occurrences, except lack of memory.
-    #[must_use]
-    pub fn missing(&self, least: u64) -> Vec<String> {
-        let seen = |refusal: &Refusal| self.refusals(*refusal) < least;
-        let refusals = every_refusal().into_iter().filter(seen);
-        let verbs = VERBS
-            .iter()
-            .filter(|verb| self.done.get(*verb) < Some(&least));
-        let refusals = refusals.map(|refusal| format!("{refusal:?}"));
-        refusals.chain(verbs.map(ToString::to_string)).collect()
-    }
+/// The name of an outcome: of the refusal, or of an effect.
+pub(super) fn word(operation: &Operation, outcome: &Outcome) -> Cow<'static, str> {
+    let is_vain = match (operation, outcome) {
+        (_, Outcome::Refused(refusal, _)) => return cell(*refusal).1.into(),
+        (Operation::Map(_), Outcome::At(_, gone)) if !gone.is_empty() => return "over".into(),
+        (Operation::Unmap(..) | Operation::Clear, Outcome::Done(gone)) => gone.is_empty(),
+        (_, Outcome::Area(area)) => area.is_none(),
+        (_, Outcome::Areas(areas)) => areas.is_empty(),
+        _ => false,
+    };
+    if is_vain { "nothing" } else { "done" }.into()
 }
 
-impl fmt::Display for Coverage {
-    /// One line for each operation, and one for each refusal.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (verb, count) in &self.done {
-            writeln!(f, "{verb}: {count}")?;
-        }
-        for (refusal, count) in &self.refused {
-            writeln!(f, "{refusal:?}: {count}")?;
-        }
-        Ok(())
-    }
+/// The kind of an operation and the name of its refusal.
+fn cell(refusal: Refusal) -> (String, String) {
+    let text = format!("{refusal:?}");
+    let name = text.trim_end_matches(')').split_once('(');
+    let (_, name) = name.expect("a refusal holds an error");
+    (kind(&refusal), name.to_owned())
+}
+
+/// The outcomes that have not occurred `least` times. Those for lack of memory are not required.
+pub(super) fn gaps(coverage: &Coverage, least: u64) -> Vec<String> {
+    let mut gaps = coverage.missing(DONE, least);
+    gaps.extend(coverage.missing(every_refusal().into_iter().map(cell), least));
+    gaps
 }
 
 /// The refusals for lack of memory.

@@ -10,6 +10,7 @@
 //! - `trace`: recordings of real programs, and their replay.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "trials")]
 mod coverage;
 mod gaps;
 mod model;
@@ -26,11 +27,12 @@ mod trial;
 mod world;
 
 pub use crate::mix::Mix;
-pub use coverage::{Coverage, NO_MEMORY};
+#[cfg(feature = "trials")]
+pub use coverage::NO_MEMORY;
 pub use model::Model;
 pub use operation::{Gone, Operation, Outcome, Refusal, Seen};
 pub use space::{Kept, SharedSubject, SpaceSubject};
 pub use stream::{chosen, operations};
 #[cfg(feature = "trials")]
-pub use trial::{TRIALS, Trial};
+pub use trial::TRIALS;
 pub use world::{WORLDS, World};

@@ -31,7 +31,7 @@ fn agree(names: &[&str], seeds: u64) {
         let coverage = trial.run(0..seeds);
         all += coverage.unwrap_or_else(|divergence| panic!("{divergence}"));
     }
-    let gaps = named(&names[0]).gaps(&all);
+    let gaps = named(&names[0]).gaps(&all, 1);
     assert!(gaps.is_empty(), "{gaps:#?}\n{all}");
 }
 

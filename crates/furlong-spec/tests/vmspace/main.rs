@@ -21,7 +21,8 @@ static HEAP: Failing = Failing;
 /// Runs two hundred thousand operations, each followed by a comparison of the whole state.
 fn agrees(name: &str) {
     let trial = TRIALS.iter().find(|trial| trial.name == name);
-    let seen = trial.expect("there is such an arm").run(0..28);
+    let trial = trial.expect("there is such an arm");
+    let seen = trial.run(0..28);
     let seen = seen.unwrap_or_else(|divergence| panic!("{divergence}"));
     assert!(
         seen.operations() > 190_000,
@@ -29,7 +30,7 @@ fn agrees(name: &str) {
         seen.operations()
     );
     // A stream with refusals only, or without any, would compare nothing.
-    let missing = seen.missing(10);
+    let missing = trial.gaps(&seen, 10);
     assert!(missing.is_empty(), "seen too seldom: {missing:?}");
 }
 
