@@ -167,10 +167,8 @@ fn measure_floors(workload: &mut WorkloadResult, known: &[(&str, &Metric)]) -> F
 
 /// Adjusts the p of a metric's controls for their number.
 fn adjust(floors: &mut [Floors], metric: &str) {
-    let family: Vec<&mut Floor> = floors
-        .iter_mut()
-        .filter_map(|floors| floors.get_mut(metric))
-        .collect();
+    let family = floors.iter_mut();
+    let family: Vec<&mut Floor> = family.filter_map(|floors| floors.get_mut(metric)).collect();
     let p: Vec<f64> = family.iter().map(|floor| floor.p).collect();
     for (floor, adjusted) in family.into_iter().zip(holm::adjust(&p)) {
         floor.p = adjusted;
@@ -251,3 +249,6 @@ fn decide(pending: Vec<Pending>, alpha: f64) -> Vec<Comparison> {
         });
     decided.collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,8 +42,6 @@ pub mod exact;
 mod families;
 mod hypothesis;
 pub mod judge;
-#[cfg(test)]
-mod judge_tests;
 mod numeric;
 mod sample_size;
 pub mod share;

@@ -9,7 +9,6 @@ use crate::record::ledger::Ledger;
 use crate::talk::Voice;
 use fixture::{PLACE, begun, blank, block, schedule};
 
-#[path = "fixture.rs"]
 mod fixture;
 
 fn file(path: &Path) -> Location {

@@ -8,8 +8,8 @@ mod shares;
 
 use std::collections::BTreeMap;
 
-use super::judge::judge;
-use super::random::Random;
+use super::judge;
+use crate::random::Random;
 use crate::value::{ArmResult, Better, Comparison, Control, Kind, Metric, Verdict, WorkloadResult};
 
 /// Noise of about one per cent, the same in every test.
