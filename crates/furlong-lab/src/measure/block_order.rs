@@ -5,13 +5,11 @@
 //! changes the alignment of everything on it. It is therefore drawn for every block, and is the
 //! same for all processes of a block.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
-
 use crate::hash::fnv1a;
+use furlong_stats::random::Random;
 
 /// Upper bound of the padding, in bytes.
-const PADDING_LIMIT: u64 = 4096;
+const PADDING_LIMIT: usize = 4096;
 
 /// The random decisions about a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,31 +45,13 @@ impl BlockOrder {
         for (bytes, part) in key.chunks_exact_mut(8).zip(parts) {
             bytes.copy_from_slice(&part.to_le_bytes());
         }
-        let mut random = ChaCha8Rng::from_seed(key);
+        let mut random = Random::of_key(key);
         let mut order: Vec<usize> = (0..places).collect();
-        for end in (1..places).rev() {
-            order.swap(end, index_below(&mut random, end + 1));
-        }
+        random.shuffle(&mut order);
         BlockOrder {
             order,
-            seed: random.next_u64(),
-            padding: index_below(&mut random, PADDING_LIMIT as usize),
-        }
-    }
-}
-
-fn index_below(random: &mut impl Rng, limit: usize) -> usize {
-    below(random, limit as u64) as usize
-}
-
-/// Returns a uniform number less than `limit`, which is not 0. Draws in the incomplete last stretch
-/// of the 64-bit numbers are repeated, so that no remainder is favoured.
-fn below(random: &mut impl Rng, limit: u64) -> u64 {
-    let complete = u64::MAX - u64::MAX % limit;
-    loop {
-        let drawn = random.next_u64();
-        if drawn < complete {
-            return drawn % limit;
+            seed: random.bits(),
+            padding: random.below(PADDING_LIMIT),
         }
     }
 }

@@ -143,16 +143,19 @@ fn sums_of_subsets(items: &[u64], size: usize) -> Vec<f64> {
 ///
 /// `u` counts the pairs in which `b` is greater. An empty sample gives `u` 0 and `p` 1.
 pub fn mann_whitney(a: &[f64], b: &[f64]) -> MannWhitney {
+    match is_exact(a.len(), b.len()) {
+        true => test(a, b, Ranks::exact),
+        false => test(a, b, Ranks::asymptotic),
+    }
+}
+
+fn test(a: &[f64], b: &[f64], p: fn(&Ranks) -> f64) -> MannWhitney {
     if a.is_empty() || b.is_empty() {
         return MannWhitney { u: 0.0, p: 1.0 };
     }
     let ranks = Ranks::of(a, b);
-    let p = if is_exact(a.len(), b.len()) {
-        ranks.exact()
-    } else {
-        ranks.asymptotic()
-    };
-    MannWhitney { u: ranks.u(), p }
+    let (u, p) = (ranks.u(), p(&ranks));
+    MannWhitney { u, p }
 }
 
 /// True if [`mann_whitney`] is exact for samples of these sizes.
@@ -162,14 +165,7 @@ pub fn is_exact(na: usize, nb: usize) -> bool {
 
 /// The normal approximation for all sizes.
 pub fn mann_whitney_asymptotic(a: &[f64], b: &[f64]) -> MannWhitney {
-    if a.is_empty() || b.is_empty() {
-        return MannWhitney { u: 0.0, p: 1.0 };
-    }
-    let ranks = Ranks::of(a, b);
-    MannWhitney {
-        u: ranks.u(),
-        p: ranks.asymptotic(),
-    }
+    test(a, b, Ranks::asymptotic)
 }
 
 /// The smallest possible two-sided p of the exact test: with three against three, p is at least

@@ -13,10 +13,16 @@ pub struct Random {
 impl Random {
     /// The stream of this seed.
     pub fn new(seed: u64) -> Self {
-        Self {
-            source: ChaCha8Rng::seed_from_u64(seed),
-            spare: None,
-        }
+        let source = ChaCha8Rng::seed_from_u64(seed);
+        let spare = None;
+        Self { source, spare }
+    }
+
+    /// A stream of its own for each key.
+    pub fn of_key(key: [u8; 32]) -> Self {
+        let source = ChaCha8Rng::from_seed(key);
+        let spare = None;
+        Self { source, spare }
     }
 
     /// 64 uniform random bits.

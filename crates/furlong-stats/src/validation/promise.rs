@@ -57,40 +57,24 @@ pub struct Claim {
 }
 
 impl Claim {
+    const fn of(name: &'static str, count: fn(&Tally) -> u32, bound: Bound) -> Self {
+        Self { name, count, bound }
+    }
+
     const fn rejected(bound: Bound) -> Self {
-        let count = |tally: &Tally| tally.rejected;
-        Self {
-            name: "rejected",
-            count,
-            bound,
-        }
+        Self::of("rejected", |tally| tally.rejected, bound)
     }
 
     const fn keep(bound: Bound) -> Self {
-        let count = |tally: &Tally| tally.keep;
-        Self {
-            name: "keep",
-            count,
-            bound,
-        }
+        Self::of("keep", |tally| tally.keep, bound)
     }
 
     const fn equivalent(bound: Bound) -> Self {
-        let count = |tally: &Tally| tally.equivalent;
-        Self {
-            name: "equivalent",
-            count,
-            bound,
-        }
+        Self::of("equivalent", |tally| tally.equivalent, bound)
     }
 
     const fn decided(bound: Bound) -> Self {
-        let count = |tally: &Tally| tally.keep + tally.revert;
-        Self {
-            name: "keep or revert",
-            count,
-            bound,
-        }
+        Self::of("keep or revert", |tally| tally.keep + tally.revert, bound)
     }
 }
 
