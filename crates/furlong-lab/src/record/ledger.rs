@@ -12,7 +12,7 @@ use super::measured::Block;
 use super::store::{Fault, Status, Store};
 use crate::model::MetricPlan;
 use crate::model::result::{
-    ArmResult, CONTROL, Control, ExperimentResult, Kind, Machine, ResultFile, WorkloadResult,
+    CONTROL, Control, ExperimentResult, Kind, Machine, ResultFile, WorkloadResult,
 };
 use crate::model::schedule::{Schedule, ScheduledWorkload};
 use crate::talk::Voice;
@@ -194,9 +194,8 @@ impl Ledger {
             for arm in &mut workload.arms {
                 arm.samples.remove(metric);
             }
-            workload
-                .control
-                .insert(metric.to_owned(), Control::default());
+            let control = Control::default();
+            workload.control.insert(metric.to_owned(), control);
         }
         self.result.run.warnings.push(why);
         self.keep(|store, result| {
@@ -227,31 +226,20 @@ impl Ledger {
     pub fn failing(&self, place: Place, blocks: usize) -> Option<String> {
         let sampled = self.metrics(place, Kind::Sampled);
         let workload = self.workload(place);
-        let has = |name: &&String| {
-            workload
-                .arms
-                .iter()
-                .any(|arm| arm.samples.contains_key(*name))
-        };
+        let arms = &workload.arms;
+        let has = |name: &&String| arms.iter().any(|arm| arm.samples.contains_key(*name));
         let primary = sampled.iter().find(has)?;
-        let failing = |samples: &[Option<f64>]| {
-            samples.len() >= blocks
-                && samples[samples.len() - blocks..]
-                    .iter()
-                    .all(Option::is_none)
+        let failing = |samples: &Vec<Option<f64>>| {
+            let last = samples.len().checked_sub(blocks);
+            last.is_some_and(|last| samples[last..].iter().all(Option::is_none))
         };
-        let arm_failing = |arm: &&ArmResult| {
-            arm.na.is_none()
-                && arm
-                    .samples
-                    .get(primary)
-                    .is_some_and(|samples| failing(samples))
-        };
-        if let Some(arm) = workload.arms.iter().find(arm_failing) {
-            return Some(arm.name.clone());
-        }
-        let control = workload.control.get(primary)?;
-        failing(&control.samples).then(|| CONTROL.to_owned())
+        let able = arms.iter().filter(|arm| arm.na.is_none());
+        let own = able.filter_map(|arm| Some((&*arm.name, arm.samples.get(primary)?)));
+        let control = workload.control.get(primary);
+        let control = control.map(|control| (CONTROL, &control.samples));
+        let mut all = own.chain(control);
+        let found = all.find(|(_, samples)| failing(samples));
+        found.map(|(name, _)| name.to_owned())
     }
 
     /// Records a warning about a workload.
@@ -347,10 +335,8 @@ pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Bl
         arms.any(|arm| arm.samples.contains_key(metric))
             || samples.any(|sample| sample.values.contains_key(metric))
     };
-    let own: Vec<&String> = sampled
-        .iter()
-        .filter(|metric| has(workload, metric))
-        .collect();
+    let own = sampled.iter();
+    let own: Vec<&String> = own.filter(|metric| has(workload, metric)).collect();
     let own = if own.is_empty() {
         sampled.iter().collect()
     } else {

@@ -18,7 +18,7 @@ pub struct Block {
 }
 
 /// One process of a block.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The arm, or [`CONTROL`](crate::model::result::CONTROL).
     pub runner: String,
@@ -52,11 +52,8 @@ impl Sample {
     pub fn missed(runner: &str, why: String) -> Sample {
         Sample {
             runner: runner.to_owned(),
-            values: BTreeMap::new(),
-            elapsed_s: 0.0,
-            operations: 0,
-            digest: None,
             failure: Some(why),
+            ..Sample::default()
         }
     }
 }

@@ -64,8 +64,7 @@ impl Store {
     /// A fault of the database.
     pub fn pinned(&self, machine: &str) -> Result<Option<String>, Fault> {
         let sql = "SELECT run FROM pins WHERE machine_id = ?1";
-        let found = self.rows(sql, &[machine.into()], |row| row.get(0))?;
-        Ok(found.into_iter().next())
+        self.first(sql, &[machine.into()], |row| row.get(0))
     }
 
     /// Removes runs and all their data: all or none.
@@ -174,11 +173,7 @@ fn sample(
     let again = again.map(|(metric, control)| (metric, control.samples.get(place)));
     let mut sample = Sample {
         runner: runner.to_owned(),
-        values: BTreeMap::new(),
-        elapsed_s: 0.0,
-        operations: 0,
-        digest: None,
-        failure: None,
+        ..Sample::default()
     };
     for (metric, value) in own.chain(again).filter(|(metric, _)| !exact(metric)) {
         match value {

@@ -35,12 +35,13 @@ use std::fmt;
 use std::time::Instant;
 
 use engine::sqlite::Sqlite;
-use engine::{Engine, Odd, Row, Value};
+use engine::{Access, Engine, Odd, Row, Value};
 pub use fault::Fault;
 pub use location::{Location, is_url, redacted};
 pub use queries::lists::{Cursor, Filter, Place};
 pub use queries::past::{Listed, MachineRuns};
 pub use queries::read::{Brief, Saved};
+use rusqlite::types::{FromSql, FromSqlResult, ValueRef};
 use serde::Serialize;
 use work::Log;
 pub use work::Work;
@@ -84,14 +85,16 @@ impl Status {
             Status::Failed => "failed",
         }
     }
+}
 
-    fn named(name: &str) -> Status {
-        match name {
+impl FromSql for Status {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Status> {
+        Ok(match value.as_str()? {
             "finished" => Status::Finished,
             "interrupted" => Status::Interrupted,
             "failed" => Status::Failed,
             _ => Status::Running,
-        }
+        })
     }
 }
 
@@ -164,6 +167,25 @@ impl Store {
         let rows = rows?;
         let taken: Result<Vec<T>, Odd> = rows.iter().map(read).collect();
         taken.map_err(|odd| self.engine.odd(&odd))
+    }
+
+    /// Returns the first row of an answer.
+    fn first<T>(
+        &self,
+        sql: &str,
+        values: &[Value],
+        read: impl FnMut(&Row) -> Result<T, Odd>,
+    ) -> Result<Option<T>, Fault> {
+        Ok(self.rows(sql, values, read)?.into_iter().next())
+    }
+
+    /// Reads several tables as they are at one moment.
+    fn at_once<T>(&self, read: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        self.engine.begin(Access::Read)?;
+        let found = read();
+        // Nothing was written, so there is nothing to commit.
+        self.engine.rollback();
+        found
     }
 }
 

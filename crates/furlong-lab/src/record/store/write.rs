@@ -256,7 +256,7 @@ pub(super) fn insert_run(
         status.name().into(),
         json(&run.command).into(),
         (&run.profile).into(),
-        run.seed.into(),
+        run.seed.cast_signed().into(),
         (&run.version).into(),
         terms.binary.into(),
         run.tag.as_ref().into(),
@@ -367,7 +367,7 @@ pub(super) fn insert_block(store: &dyn Engine, workload: i64, block: &Block) -> 
     let values = [
         workload.into(),
         block.number.into(),
-        block.seed.into(),
+        block.seed.cast_signed().into(),
         finished.into(),
     ];
     store.run(sql, &values)?;
@@ -392,8 +392,8 @@ fn insert_sample(
         position.into(),
         (&sample.runner).into(),
         sample.elapsed_s.into(),
-        sample.operations.into(),
-        sample.digest.into(),
+        sample.operations.cast_signed().into(),
+        sample.digest.map(u64::cast_signed).into(),
         sample.failure.as_ref().into(),
     ];
     store.run(sql, &values)?;

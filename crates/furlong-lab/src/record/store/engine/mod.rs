@@ -14,7 +14,8 @@ pub(super) mod sqlite;
 #[cfg(feature = "team")]
 mod tls;
 
-use rusqlite::types::{FromSql, ValueRef};
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, ToSqlOutput, ValueRef};
 use serde::de::DeserializeOwned;
 
 use super::Fault;
@@ -123,56 +124,26 @@ impl Value {
             Value::Text(text) => ValueRef::Text(text.as_bytes()),
         }
     }
-}
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::Text(text.to_owned())
+    fn of(found: ValueRef<'_>) -> Value {
+        match found {
+            ValueRef::Null => Value::Null,
+            ValueRef::Integer(number) => Value::Integer(number),
+            ValueRef::Real(number) => Value::Real(number),
+            ValueRef::Text(text) | ValueRef::Blob(text) => {
+                Value::Text(String::from_utf8_lossy(text).into_owned())
+            }
+        }
     }
 }
 
-impl From<&String> for Value {
-    fn from(text: &String) -> Value {
-        Value::Text(text.clone())
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Value {
-        Value::Text(text)
-    }
-}
-
-impl From<i64> for Value {
-    fn from(number: i64) -> Value {
-        Value::Integer(number)
-    }
-}
-
-impl From<u32> for Value {
-    fn from(number: u32) -> Value {
-        Value::Integer(number.into())
-    }
-}
-
-impl From<u64> for Value {
-    /// Databases have no unsigned integers, so the bits are stored as a signed one.
-    fn from(number: u64) -> Value {
-        Value::Integer(number.cast_signed())
-    }
-}
-
-impl From<f64> for Value {
-    fn from(number: f64) -> Value {
-        Value::Real(number)
-    }
-}
-
-impl<T> From<Option<T>> for Value
-where
-    Value: From<T>,
-{
-    fn from(value: Option<T>) -> Value {
-        value.map_or(Value::Null, Value::from)
+/// A number without a sign is none of these types: its bits are stored as those of a signed one.
+impl<T: ToSql> From<T> for Value {
+    fn from(given: T) -> Value {
+        match given.to_sql() {
+            Ok(ToSqlOutput::Borrowed(held)) => Value::of(held),
+            Ok(ToSqlOutput::Owned(held)) => Value::of((&held).into()),
+            _ => unreachable!("texts, numbers and missing ones always have a value"),
+        }
     }
 }

@@ -16,32 +16,18 @@ pub(super) const VERSION: u32 = STEPS.len() as u32;
 /// Step `n` migrates from version `n` to `n + 1`. A released step is never changed.
 const STEPS: [Step; 5] = [
     Step {
-        sql: RUNS,
-        sqlite: "",
         // SQLite gives every row such a number by itself. It orders runs that began at the same
         // time.
         postgres: "ALTER TABLE runs ADD COLUMN rowid BIGINT GENERATED ALWAYS AS IDENTITY;",
+        ..Step::of(RUNS)
     },
+    Step::of(OWNERS),
     Step {
-        sql: OWNERS,
-        sqlite: "",
-        postgres: "",
-    },
-    Step {
-        sql: HISTORY,
         sqlite: BEGAN,
-        postgres: "",
+        ..Step::of(HISTORY)
     },
-    Step {
-        sql: LISTS,
-        sqlite: "",
-        postgres: "",
-    },
-    Step {
-        sql: COMPARISONS,
-        sqlite: "",
-        postgres: "",
-    },
+    Step::of(LISTS),
+    Step::of(COMPARISONS),
 ];
 
 /// A migration step: the common SQL, then an addition for each engine.
@@ -56,6 +42,16 @@ struct Step {
 }
 
 impl Step {
+    /// The same for both engines.
+    const fn of(sql: &'static str) -> Step {
+        let (sqlite, postgres) = ("", "");
+        Step {
+            sql,
+            sqlite,
+            postgres,
+        }
+    }
+
     fn for_sqlite(&self) -> String {
         [self.sql, self.sqlite].concat()
     }
@@ -75,11 +71,10 @@ impl Step {
             // `binary` is a reserved word in PostgreSQL.
             ("\n    binary ", "\n    \"binary\" "),
         ];
+        let sql = self.sql.to_owned();
         let translated = words
             .iter()
-            .fold(self.sql.to_owned(), |sql, (theirs, ours)| {
-                sql.replace(theirs, ours)
-            });
+            .fold(sql, |sql, (from, to)| sql.replace(from, to));
         translated + self.postgres
     }
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags, ToSql, params_from_iter};
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use super::schema::{self, Standing};
 use super::{Access, Engine, Odd, Row, Value};
@@ -103,8 +103,10 @@ pub(super) fn answer(
 ) -> rusqlite::Result<Vec<Row>> {
     let mut statement = connection.prepare_cached(sql)?;
     let columns = statement.column_count();
+    let values = values.iter();
+    let values = values.map(Value::borrowed).map(ToSqlOutput::Borrowed);
     let rows = statement.query_map(params_from_iter(values), |row| {
-        let column = |at| row.get_ref(at).map(value);
+        let column = |at| row.get_ref(at).map(Value::of);
         (0..columns).map(column).collect::<Result<_, _>>().map(Row)
     })?;
     rows.collect()
@@ -146,23 +148,6 @@ impl Engine for Sqlite {
     fn batch(&self, sql: &str) -> Result<(), Fault> {
         let done = self.connection.execute_batch(sql);
         done.map_err(|error| Fault::of(&self.path, &error))
-    }
-}
-
-impl ToSql for Value {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(self.borrowed()))
-    }
-}
-
-fn value(found: ValueRef<'_>) -> Value {
-    match found {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(number) => Value::Integer(number),
-        ValueRef::Real(number) => Value::Real(number),
-        ValueRef::Text(text) | ValueRef::Blob(text) => {
-            Value::Text(String::from_utf8_lossy(text).into_owned())
-        }
     }
 }
 

@@ -9,9 +9,10 @@ use crate::model::result::{
 use crate::record::ledger::push;
 use crate::record::measured::{Block, Sample};
 use crate::record::store::engine::{Odd, Row, Value};
-use crate::record::store::{Fault, Saved, Status, Store};
+use crate::record::store::{Fault, Saved, Store};
 
 /// A selection of experiments, and of the parts to load.
+#[derive(Default)]
 pub(in crate::record::store) struct Choice {
     /// Statement for the row identifiers of the experiments.
     pub(in crate::record::store) experiments: &'static str,
@@ -29,6 +30,13 @@ const OF_RUN: &str = "SELECT id FROM experiments WHERE run = ?1";
 /// One experiment of a run, by name.
 const ONE_OF_RUN: &str = "SELECT id FROM experiments WHERE run = ?1 AND name = ?2";
 
+/// The latest of one experiment's runs on one machine that have blocks of it and are no smoke runs.
+const PAST: &str = "SELECT one.id FROM experiments AS one JOIN runs ON runs.id = one.run
+    WHERE one.name = ?1 AND one.machine_id = ?2 AND runs.profile <> 'smoke' AND EXISTS (
+        SELECT 1 FROM workloads JOIN blocks ON blocks.workload = workloads.id
+        WHERE workloads.experiment = one.id)
+    ORDER BY one.began DESC, one.id DESC LIMIT ?3";
+
 impl Choice {
     /// Returns the choice of a whole run, or of one of its experiments.
     pub(in crate::record::store) fn of_run(run: &str, experiment: Option<&str>) -> Choice {
@@ -39,8 +47,16 @@ impl Choice {
         Choice {
             experiments,
             values,
-            workload: None,
-            metric: None,
+            ..Choice::default()
+        }
+    }
+
+    /// Returns the choice of an experiment in the latest runs of a machine.
+    pub(super) fn of_past(machine: &str, experiment: &str, count: u32) -> Choice {
+        Choice {
+            experiments: PAST,
+            values: vec![experiment.into(), machine.into(), count.into()],
+            ..Choice::default()
         }
     }
 
@@ -135,7 +151,7 @@ impl Store {
             sql: "id = ?1".to_owned(),
             values: vec![run.into()],
         };
-        let Some(mut saved) = self.bare(&rule)?.into_iter().next() else {
+        let Some(mut saved) = self.bare(&rule)?.pop() else {
             return Ok(None);
         };
         let experiments = self.experiments(choice)?.into_iter();
@@ -150,7 +166,7 @@ impl Store {
     /// A fault of the database.
     pub fn contents(&self, run: &str, name: &str) -> Result<Option<ExperimentResult>, Fault> {
         let choice = Choice::of_run(run, Some(name));
-        let Some(mut found) = self.headings(&choice)?.into_iter().next() else {
+        let Some(mut found) = self.headings(&choice)?.pop() else {
             return Ok(None);
         };
         let mut loose = self.loose(&choice)?;
@@ -159,13 +175,21 @@ impl Store {
         Ok(Some(found.experiment))
     }
 
+    /// Returns the rows that a rule admits; it stands in the place of `{}`.
+    fn ruled<T>(
+        &self,
+        rule: &Rule,
+        sql: &str,
+        read: impl FnMut(&Row) -> Result<T, Odd>,
+    ) -> Result<Vec<T>, Fault> {
+        self.rows(&sql.replace("{}", &rule.sql), &rule.values, read)
+    }
+
     fn bare(&self, rule: &Rule) -> Result<Vec<Saved>, Fault> {
-        let sql = format!(
-            "SELECT id, started, command, profile, seed, version, tag, note, machine, warnings,
-                status, \"binary\", margin_pct FROM runs WHERE {} ORDER BY began, rowid",
-            rule.sql
-        );
-        self.rows(&sql, &rule.values, bare)
+        let sql = "SELECT id, started, command, profile, seed, version, tag, note, machine,
+                warnings, status, \"binary\", margin_pct
+            FROM runs WHERE {} ORDER BY began, rowid";
+        self.ruled(rule, sql, bare)
     }
 
     /// Loads the experiments of a choice, each with the name of its run.
@@ -204,13 +228,9 @@ impl Store {
     }
 
     fn headings(&self, choice: &Choice) -> Result<Vec<Found>, Fault> {
-        let rule = choice.of_experiments("id");
-        let sql = format!(
-            "SELECT id, run, name, question, metrics, metric_order, left_out, comparison
-            FROM experiments WHERE {} ORDER BY position, id",
-            rule.sql
-        );
-        self.rows(&sql, &rule.values, |row| {
+        let sql = "SELECT id, run, name, question, metrics, metric_order, left_out, comparison
+            FROM experiments WHERE {} ORDER BY position, id";
+        self.ruled(&choice.of_experiments("id"), sql, |row| {
             let (filed, comparison): (String, Option<String>) = (row.get(2)?, row.get(7)?);
             let own = comparison.as_deref();
             let name = own.and_then(|own| filed.strip_suffix(own)?.strip_suffix(' '));
@@ -231,13 +251,9 @@ impl Store {
     }
 
     fn loose(&self, choice: &Choice) -> Result<Vec<Loose>, Fault> {
-        let rule = choice.of_workloads();
-        let sql = format!(
-            "SELECT id, experiment, name, params, warnings FROM workloads WHERE {}
-            ORDER BY experiment, position",
-            rule.sql
-        );
-        self.rows(&sql, &rule.values, |row| {
+        let sql = "SELECT id, experiment, name, params, warnings FROM workloads WHERE {}
+            ORDER BY experiment, position";
+        self.ruled(&choice.of_workloads(), sql, |row| {
             Ok(Loose {
                 id: row.get(0)?,
                 experiment: row.get(1)?,
@@ -252,107 +268,75 @@ impl Store {
         })
     }
 
+    /// Gives each row that a rule admits to the workload that its first column names.
+    fn add(
+        &self,
+        loose: &mut [Loose],
+        rule: &Rule,
+        sql: &str,
+        give: impl Fn(&mut Loose, &Row) -> Result<(), Odd>,
+    ) -> Result<(), Fault> {
+        let places = loose.iter().enumerate().map(|(place, one)| (one.id, place));
+        let places: BTreeMap<i64, usize> = places.collect();
+        let given = self.ruled(rule, sql, |row| match places.get(&row.get(0)?) {
+            Some(place) => give(&mut loose[*place], row),
+            None => Ok(()),
+        });
+        given.map(drop)
+    }
+
     fn add_arms(&self, choice: &Choice, loose: &mut [Loose]) -> Result<(), Fault> {
-        let rule = choice.of_parts();
-        let sql = format!(
-            "SELECT workload, name, na FROM arms WHERE {} ORDER BY workload, position",
-            rule.sql
-        );
-        let arms = self.rows(&sql, &rule.values, |row| {
-            let arm = ArmResult {
+        let sql = "SELECT workload, name, na FROM arms WHERE {} ORDER BY workload, position";
+        self.add(loose, &choice.of_parts(), sql, |one, row| {
+            one.workload.arms.push(ArmResult {
                 name: row.get(1)?,
                 na: row.get(2)?,
                 ..ArmResult::default()
-            };
-            Ok((row.get(0)?, arm))
-        })?;
-        each(loose, arms, |one, arm| one.workload.arms.push(arm));
-        Ok(())
+            });
+            Ok(())
+        })
     }
 
     fn add_exact(&self, choice: &Choice, loose: &mut [Loose]) -> Result<(), Fault> {
-        let rule = choice.of_values();
-        let sql = format!(
-            "SELECT workload, arm, metric, value FROM exact_values WHERE {}",
-            rule.sql
-        );
-        let exact = self.rows(&sql, &rule.values, |row| {
-            let value = (row.get::<String>(1)?, row.get::<String>(2)?, row.get(3)?);
-            Ok((row.get(0)?, value))
-        })?;
-        each(loose, exact, |one, (name, metric, value)| {
+        let sql = "SELECT workload, arm, metric, value FROM exact_values WHERE {}";
+        self.add(loose, &choice.of_values(), sql, |one, row| {
+            let (name, value): (String, _) = (row.get(1)?, row.get(3)?);
             let mut arms = one.workload.arms.iter_mut();
             if let Some(arm) = arms.find(|arm| arm.name == name) {
-                arm.samples.insert(metric, vec![value]);
+                arm.samples.insert(row.get(2)?, vec![value]);
             }
-        });
-        Ok(())
+            Ok(())
+        })
     }
 
+    // The foreign keys guarantee that a sample has a block, and a value a sample.
     fn add_blocks(&self, choice: &Choice, loose: &mut [Loose]) -> Result<(), Fault> {
-        let rule = choice.of_parts();
-        let sql = format!(
-            "SELECT workload, number, seed FROM blocks WHERE {} ORDER BY workload, number",
-            rule.sql
-        );
-        let blocks = self.rows(&sql, &rule.values, |row| {
-            let block = Block {
+        let sql = "SELECT workload, number, seed FROM blocks WHERE {} ORDER BY workload, number";
+        self.add(loose, &choice.of_parts(), sql, |one, row| {
+            one.blocks.push(Block {
                 number: row.get(1)?,
                 seed: row.get::<i64>(2)?.cast_unsigned(),
                 samples: vec![],
-            };
-            Ok((row.get(0)?, block))
+            });
+            Ok(())
         })?;
-        each(loose, blocks, |one, block| one.blocks.push(block));
-        let sql = format!(
-            "SELECT workload, block, runner, elapsed_s, operations, digest, failure FROM samples
-            WHERE {} ORDER BY workload, block, position",
-            rule.sql
-        );
-        let samples = self.rows(&sql, &rule.values, sample)?;
-        // The foreign keys guarantee that a sample has a block, and a value a sample.
-        each(loose, samples, |one, (block, sample)| {
-            if let Some(block) = numbered(&mut one.blocks, block) {
-                block.samples.push(sample);
+        let sql = "SELECT workload, block, runner, elapsed_s, operations, digest, failure
+            FROM samples WHERE {} ORDER BY workload, block, position";
+        self.add(loose, &choice.of_parts(), sql, |one, row| {
+            if let Some(block) = numbered(&mut one.blocks, row.get(1)?) {
+                block.samples.push(sample(row)?);
             }
-        });
-        self.add_values(choice, loose)
-    }
-
-    fn add_values(&self, choice: &Choice, loose: &mut [Loose]) -> Result<(), Fault> {
-        let rule = choice.of_values();
-        let sql = format!(
-            "SELECT workload, block, position, metric, value FROM sample_values WHERE {}",
-            rule.sql
-        );
-        let values = self.rows(&sql, &rule.values, |row| {
-            let place = (row.get::<u32>(1)?, row.get::<u32>(2)?);
-            let value = (row.get::<String>(3)?, row.get::<f64>(4)?);
-            Ok((row.get(0)?, (place, value)))
+            Ok(())
         })?;
-        each(
-            loose,
-            values,
-            |one, ((block, position), (metric, value))| {
-                let samples = numbered(&mut one.blocks, block).map(|block| &mut block.samples);
-                let sample = samples.and_then(|samples| samples.get_mut(position as usize));
-                if let Some(sample) = sample {
-                    sample.values.insert(metric, value);
-                }
-            },
-        );
-        Ok(())
-    }
-}
-
-/// Hands each part to the workload with its row identifier.
-fn each<T>(loose: &mut [Loose], parts: Vec<(i64, T)>, mut give: impl FnMut(&mut Loose, T)) {
-    let places = loose.iter().enumerate().map(|(place, one)| (one.id, place));
-    let places: BTreeMap<i64, usize> = places.collect();
-    for (id, part) in parts {
-        if let Some(one) = places.get(&id).and_then(|place| loose.get_mut(*place)) {
-            give(one, part);
-        }
+        let sql = "SELECT workload, block, position, metric, value FROM sample_values WHERE {}";
+        self.add(loose, &choice.of_values(), sql, |one, row| {
+            let samples = numbered(&mut one.blocks, row.get(1)?).map(|block| &mut block.samples);
+            let place = row.get::<u32>(2)? as usize;
+            if let Some(sample) = samples.and_then(|samples| samples.get_mut(place)) {
+                sample.values.insert(row.get(3)?, row.get(4)?);
+            }
+            Ok(())
+        })
     }
 }
 
@@ -371,7 +355,6 @@ fn bare(row: &Row) -> Result<Saved, Odd> {
         machine: row.parsed(8)?,
         warnings: row.parsed(9)?,
     };
-    let status: String = row.get(10)?;
     Ok(Saved {
         result: ResultFile {
             schema: SCHEMA.to_owned(),
@@ -379,23 +362,20 @@ fn bare(row: &Row) -> Result<Saved, Odd> {
             experiments: vec![],
         },
         margin_pct: row.get(12)?,
-        status: Status::named(&status),
+        status: row.get(10)?,
         binary: row.get(11)?,
     })
 }
 
-/// Reads a sample without its values, with the identifier of its workload and the number of its
-/// block.
-fn sample(row: &Row) -> Result<(i64, (u32, Sample)), Odd> {
-    let sample = Sample {
+fn sample(row: &Row) -> Result<Sample, Odd> {
+    Ok(Sample {
         runner: row.get(2)?,
         values: BTreeMap::new(),
         elapsed_s: row.get(3)?,
         operations: row.get::<i64>(4)?.cast_unsigned(),
         digest: row.get::<Option<i64>>(5)?.map(i64::cast_unsigned),
         failure: row.get(6)?,
-    };
-    Ok((row.get(0)?, (row.get(1)?, sample)))
+    })
 }
 
 /// Finds a block by its number in blocks in ascending order.

@@ -176,13 +176,11 @@ impl Store {
     /// A fault of the database.
     pub fn place_in(&self, run: &str, experiment: &str) -> Result<Option<Cursor>, Fault> {
         let sql = "SELECT began, id FROM experiments WHERE run = ?1 AND name = ?2";
-        let found = self.rows(sql, &[run.into(), experiment.into()], |row| cursor(row, 0))?;
-        Ok(found.into_iter().next())
+        self.first(sql, &[run.into(), experiment.into()], |row| cursor(row, 0))
     }
 }
 
 fn place(row: &Row) -> Result<Place, Odd> {
-    let status: String = row.get(7)?;
     Ok(Place {
         experiment: row.get(0)?,
         question: row.get(1)?,
@@ -191,7 +189,7 @@ fn place(row: &Row) -> Result<Place, Odd> {
         latest: row.get(4)?,
         started: row.get(5)?,
         profile: row.get(6)?,
-        status: Status::named(&status),
+        status: row.get(7)?,
         telling: row.get(8)?,
     })
 }

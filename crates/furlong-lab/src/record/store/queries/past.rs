@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::gather::Choice;
 use crate::model::result::Machine;
-use crate::record::store::engine::{Access, Odd, Row};
+use crate::record::store::engine::{Odd, Row};
 use crate::record::store::{Fault, Saved, Status, Store};
 
 /// Summary of a run for lists and searches.
@@ -44,13 +44,6 @@ pub struct MachineRuns {
     /// Number of runs.
     pub runs: u32,
 }
-
-/// The latest of one experiment's runs on one machine that have blocks of it and are no smoke runs.
-const PAST: &str = "SELECT one.id FROM experiments AS one JOIN runs ON runs.id = one.run
-    WHERE one.name = ?1 AND one.machine_id = ?2 AND runs.profile <> 'smoke' AND EXISTS (
-        SELECT 1 FROM workloads JOIN blocks ON blocks.workload = workloads.id
-        WHERE workloads.experiment = one.id)
-    ORDER BY one.began DESC, one.id DESC LIMIT ?3";
 
 impl Store {
     /// Returns every machine with runs, the one with the latest run first.
@@ -114,12 +107,8 @@ impl Store {
     ///
     /// A fault of the database.
     pub fn past(&self, machine: &str, experiment: &str, count: u32) -> Result<Vec<Saved>, Fault> {
-        self.past_of(&Choice {
-            experiments: PAST,
-            values: vec![experiment.into(), machine.into(), count.into()],
-            workload: None,
-            metric: None,
-        })
+        let choice = Choice::of_past(machine, experiment, count);
+        self.at_once(|| self.gather(&choice))
     }
 
     /// Returns the same for one workload and one metric.
@@ -135,19 +124,12 @@ impl Store {
         metric: &str,
         count: u32,
     ) -> Result<Vec<Saved>, Fault> {
-        self.past_of(&Choice {
-            experiments: PAST,
-            values: vec![experiment.into(), machine.into(), count.into()],
+        let choice = Choice {
             workload: Some(workload.to_owned()),
             metric: Some(metric.to_owned()),
-        })
-    }
-
-    fn past_of(&self, choice: &Choice) -> Result<Vec<Saved>, Fault> {
-        self.engine.begin(Access::Read)?;
-        let past = self.gather(choice);
-        self.engine.rollback();
-        past
+            ..Choice::of_past(machine, experiment, count)
+        };
+        self.at_once(|| self.gather(&choice))
     }
 
     /// Returns the names under which comparisons are filed, the one with the latest run first.
@@ -175,12 +157,11 @@ impl Store {
 }
 
 pub(in crate::record::store) fn listed(row: &Row) -> Result<Listed, Odd> {
-    let status: String = row.get(3)?;
     Ok(Listed {
         id: row.get(0)?,
         started: row.get(1)?,
         began_ms: row.get::<Option<i64>>(2)?.unwrap_or(0),
-        status: Status::named(&status),
+        status: row.get(3)?,
         profile: row.get(4)?,
         version: row.get(5)?,
         tag: row.get(6)?,

@@ -3,7 +3,6 @@
 use super::gather::Choice;
 use crate::model::Schedule;
 use crate::model::result::ResultFile;
-use crate::record::store::engine::Access;
 use crate::record::store::{Fault, Status, Store, owner};
 
 /// A stored run.
@@ -40,11 +39,10 @@ impl Store {
         let sql = "SELECT id, started, status FROM runs WHERE substr(id, 1, length(?1)) = ?1
             ORDER BY began DESC, rowid DESC";
         self.rows(sql, &[prefix.into()], |row| {
-            let status: String = row.get(2)?;
             Ok(Brief {
                 id: row.get(0)?,
                 started: row.get(1)?,
-                status: Status::named(&status),
+                status: row.get(2)?,
             })
         })
     }
@@ -56,8 +54,8 @@ impl Store {
     /// A fault of the database.
     pub fn is_there(&self, id: &str) -> Result<bool, Fault> {
         let sql = "SELECT id FROM runs WHERE id = ?1";
-        let found: Vec<String> = self.rows(sql, &[id.into()], |row| row.get(0))?;
-        Ok(!found.is_empty())
+        let found = self.first(sql, &[id.into()], |_| Ok(()))?;
+        Ok(found.is_some())
     }
 
     /// Returns the name of the latest run with blocks of an experiment.
@@ -71,10 +69,7 @@ impl Store {
                 SELECT 1 FROM workloads JOIN blocks ON blocks.workload = workloads.id
                 WHERE workloads.experiment = experiments.id)
             ORDER BY experiments.began DESC, experiments.id DESC LIMIT 1";
-        Ok(self
-            .rows(sql, &[experiment.into()], |row| row.get(0))?
-            .into_iter()
-            .next())
+        self.first(sql, &[experiment.into()], |row| row.get(0))
     }
 
     /// Returns the other processes that are measuring runs now.
@@ -86,10 +81,8 @@ impl Store {
         let sql = "SELECT owner FROM runs WHERE owner IS NOT NULL AND owner <> ?1";
         let owners: Vec<String> =
             self.rows(sql, &[owner::this_process().into()], |row| row.get(0))?;
-        Ok(owners
-            .iter()
-            .filter_map(|owner| owner::alive(owner))
-            .collect())
+        let others = owners.iter().filter_map(|owner| owner::alive(owner));
+        Ok(others.collect())
     }
 
     /// Loads a run by its full name.
@@ -99,11 +92,8 @@ impl Store {
     /// A fault of the database, including values that no furlong wrote.
     pub fn load(&self, id: &str) -> Result<Saved, Fault> {
         // One transaction, so that a block that is being added is read as a whole or not at all.
-        self.engine.begin(Access::Read)?;
-        let saved = self.whole(id, &Choice::of_run(id, None));
-        // Nothing was written, so the rollback loses nothing.
-        self.engine.rollback();
-        saved?.ok_or_else(|| self.no_run(id))
+        let saved = self.at_once(|| self.whole(id, &Choice::of_run(id, None)))?;
+        saved.ok_or_else(|| self.no_run(id))
     }
 
     /// Loads a run by its full name with one of its experiments; `None` if there is no such run.
@@ -112,10 +102,7 @@ impl Store {
     ///
     /// A fault of the database.
     pub fn load_of(&self, id: &str, experiment: &str) -> Result<Option<Saved>, Fault> {
-        self.engine.begin(Access::Read)?;
-        let saved = self.whole(id, &Choice::of_run(id, Some(experiment)));
-        self.engine.rollback();
-        saved
+        self.at_once(|| self.whole(id, &Choice::of_run(id, Some(experiment))))
     }
 
     /// Returns the schedule of a run. Its format is that of the executable that began the run, so
@@ -126,10 +113,7 @@ impl Store {
     /// A fault of the database.
     pub fn schedule(&self, id: &str) -> Result<Schedule, Fault> {
         let sql = "SELECT agenda FROM runs WHERE id = ?1";
-        let schedule = self
-            .rows(sql, &[id.into()], |row| row.parsed(0))?
-            .into_iter()
-            .next();
+        let schedule = self.first(sql, &[id.into()], |row| row.parsed(0))?;
         schedule.ok_or_else(|| self.no_run(id))
     }
 
