@@ -90,9 +90,7 @@ pub fn make_database(database: &Database, settings: &Settings) -> Result<Store, 
     if database.none(settings) {
         return Err(Error::usage("--db none stores nothing: name a database"));
     }
-    let location = database.location(settings).ok_or_else(|| {
-        Error::usage("the location of the stored runs is unknown: set --db, XDG_DATA_HOME or HOME")
-    })?;
+    let location = located(database, settings)?;
     make_home(&location);
     Ok(Store::open(&location)?)
 }
@@ -208,10 +206,8 @@ pub(crate) fn here(store: &Store, class: Option<&str>) -> Result<(Machine, Optio
 fn beginning(store: &Store, prefix: &str) -> Result<Brief, Error> {
     let mut found = store.runs(prefix)?;
     let listed = |runs: &[Brief]| {
-        let lines = runs
-            .iter()
-            .take(5)
-            .map(|run| format!("{} of {}", run.id, run.started));
+        let latest = runs.iter().take(5);
+        let lines = latest.map(|run| format!("{} of {}", run.id, run.started));
         lines.collect::<Vec<_>>().join(", ")
     };
     match found.len() {
@@ -269,10 +265,9 @@ pub(crate) fn same_conditions(saved: &Saved) -> Result<(), Error> {
         )));
     }
     if run.version != build::version() {
+        let (began, here) = (&run.version, build::version());
         return refuse(format!(
-            "it was started by furlong {}, and this is {}",
-            run.version,
-            build::version()
+            "it was started by furlong {began}, and this is {here}"
         ));
     }
     if saved.binary != build::binary() {
@@ -305,8 +300,6 @@ pub(crate) fn take_up(
     let Ok(saved) = store.load(id) else {
         return Ok(None);
     };
-    match store.claim(id) {
-        Ok(()) => Ok(Some((saved.result, store))),
-        Err(fault) => Err(fault.into()),
-    }
+    store.claim(id)?;
+    Ok(Some((saved.result, store)))
 }

@@ -67,8 +67,7 @@ pub struct Program<X> {
 }
 
 /// Type of the further verbs for a program without any.
-#[derive(Debug)]
-pub enum NoVerbs {}
+pub use std::convert::Infallible as NoVerbs;
 
 impl Program<NoVerbs> {
     /// Returns a program with experiments and the lab's own verbs.
@@ -77,30 +76,6 @@ impl Program<NoVerbs> {
             experiments,
             further: |verb| match verb {},
         }
-    }
-}
-
-impl clap::FromArgMatches for NoVerbs {
-    fn from_arg_matches(_: &clap::ArgMatches) -> Result<Self, clap::Error> {
-        Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))
-    }
-
-    fn update_from_arg_matches(&mut self, _: &clap::ArgMatches) -> Result<(), clap::Error> {
-        match *self {}
-    }
-}
-
-impl Subcommand for NoVerbs {
-    fn augment_subcommands(command: clap::Command) -> clap::Command {
-        command
-    }
-
-    fn augment_subcommands_for_update(command: clap::Command) -> clap::Command {
-        command
-    }
-
-    fn has_subcommand(_: &str) -> bool {
-        false
     }
 }
 

@@ -38,6 +38,17 @@ pub fn unknown(kind: &str, name: &str, known: &[&str]) -> Error {
     })
 }
 
+/// Returns the thing of a name, or the error that lists the known names.
+pub(crate) fn named<'a, T>(
+    kind: &str,
+    name: &str,
+    all: &'a [T],
+    name_of: impl Fn(&'a T) -> &'a str,
+) -> Result<&'a T, Error> {
+    let found = all.iter().find(|one| name_of(one) == name);
+    found.ok_or_else(|| unknown(kind, name, &all.iter().map(name_of).collect::<Vec<_>>()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{nearest, unknown};

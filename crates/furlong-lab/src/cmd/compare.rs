@@ -29,7 +29,7 @@ use crate::model::command_fact::{COMMANDS, CommandFact, PARAMETERS};
 use crate::model::result::Better;
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::model::{Counters, MetricPlan, Profile, Workload};
-use crate::nearest::unknown;
+use crate::nearest::named;
 use crate::options::{Exports, FailOn, Marks, Options, RESUME, Settings, Showing};
 use crate::options::{percent, seconds};
 use crate::publish;
@@ -349,9 +349,7 @@ impl Args {
         if matches!(counters, Counters::Callgrind | Counters::Cachesim) {
             all.extend(metrics_of_commands(counters == Counters::Cachesim));
         }
-        let names: Vec<&str> = all.iter().map(|metric| metric.name.as_str()).collect();
-        let found = all.iter().find(|metric| metric.name == *primary);
-        let first = found.ok_or_else(|| unknown("metric", primary, &names))?;
+        let first = named("metric", primary, &all, |metric| &metric.name)?;
         metrics.retain(|metric| metric.name != *primary);
         metrics.insert(0, first.clone());
         Ok(metrics)

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::archive::{find, open_database};
 use crate::error::{Error, Exit};
-use crate::history::difference::{Differences, differences};
+use crate::history::difference::{Difference, Differences, differences};
 use crate::history::difference_page;
 use crate::model::result::Machine;
 use crate::options::{Database, FailOn, Pages, Settings};
@@ -64,10 +64,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     publish::check_pages(&args.pages)?;
     let store = open_database(&args.database, &settings)?;
-    let class = args
-        .machine_class
-        .as_ref()
-        .or(settings.machine_class.as_ref());
+    let class = args.machine_class.as_ref();
+    let class = class.or(settings.machine_class.as_ref());
     let load = |name: &str| -> Result<Saved, Error> {
         let brief = find(&store, name, class.map(String::as_str))?;
         Ok(store.load(&brief.id)?)
@@ -118,11 +116,8 @@ fn processor(machine: &Machine) -> &str {
 
 impl Args {
     fn fails(&self, all: &Differences) -> bool {
-        let counts = all
-            .found
-            .iter()
-            .filter(|one| self.levels || one.baseline.is_some() || one.ci95_pct.is_none());
-        let holds = |verdict| self.fail_on.iter().any(|one| one.holds(verdict));
-        counts.into_iter().any(|one| holds(one.verdict))
+        let is_level = |one: &Difference| one.baseline.is_none() && one.ci95_pct.is_some();
+        let mut counts = all.found.iter().filter(|one| self.levels || !is_level(one));
+        counts.any(|one| self.fail_on.iter().any(|fail| fail.holds(one.verdict)))
     }
 }

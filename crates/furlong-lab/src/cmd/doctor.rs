@@ -1,6 +1,6 @@
 //! `furlong doctor`: conditions on this machine that would spoil a measurement, with remedies.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::measure::interrupt::Interrupt;
 use crate::model::result::Machine;
 use crate::options::{Settings, Talk, seconds};
 use crate::record::machine::Files;
-use crate::report::Target;
+use crate::report::{Target, json};
 use crate::talk;
 
 /// The `schema` of the JSON form.
@@ -85,10 +85,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let voice = args.talk.voice(&settings);
     let option = "--json";
-    let target = args
-        .json
-        .as_deref()
-        .map(|path: &Path| Target { option, path });
+    let target = args.json.as_deref().map(|path| Target { option, path });
     if let Some(target) = target {
         target.check()?;
     }
@@ -108,10 +105,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let mut findings = checks::all(&files, since);
     findings.extend(floor.map(|floor| floor.finding()));
     let lines: String = findings.iter().map(|one| format!("{one}\n")).collect();
-    let bad = findings
-        .iter()
-        .filter(|one| one.state == State::Bad)
-        .count();
+    let bad = findings.iter().filter(|one| one.state == State::Bad);
+    let bad = bad.count();
     let exit = match args.fail_on {
         Some(FailOn::Bad) if bad > 0 => Exit::Condition,
         _ => Exit::Done,
@@ -126,15 +121,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         findings: &findings,
         floor,
     };
-    let json = serde_json::to_string_pretty(&report)
-        .map_err(|error| Error::failed(format!("{option}: {error}")))?;
     if target.is_stdout() {
         voice.note(&format!("{bad} of {} findings are bad", findings.len()));
     } else {
         talk::data(&lines)?;
     }
-    target
-        .put(format!("{json}\n").as_bytes())
-        .map_err(|error| Error::failed(error.to_string()))?;
+    target.put(json::figures(&report).as_bytes())?;
     Ok(exit.into())
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap_mangen::Man;
 
 use crate::error::{Error, Exit, cause};
-use crate::nearest::unknown;
+use crate::nearest::named;
 use crate::report::Target;
 use crate::talk;
 
@@ -35,30 +35,19 @@ pub struct Args {
 /// There is no such verb, or a page cannot be written.
 pub fn run(args: &Args, mut command: clap::Command) -> Result<ExitCode, Error> {
     command.build();
-    let verbs: Vec<clap::Command> = command
-        .get_subcommands()
-        .filter(|verb| !verb.is_hide_set())
-        .cloned()
-        .collect();
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let verbs: Vec<clap::Command> = verbs.cloned().collect();
     if let Some(dir) = &args.to {
         for page in [command].into_iter().chain(verbs) {
             let path = dir.join(format!("{}.1", file_stem(&page)));
-            let target = Target {
-                option: "--to",
-                path: &path,
-            };
-            target.put(&roff(page)?)?;
+            let (option, path) = ("--to", &*path);
+            Target { option, path }.put(&roff(page)?)?;
         }
         return Ok(Exit::Done.into());
     }
     let page = match &args.verb {
         None => command,
-        Some(name) => {
-            let names: Vec<&str> = verbs.iter().map(clap::Command::get_name).collect();
-            let found = verbs.iter().find(|verb| verb.get_name() == name);
-            let found = found.ok_or_else(|| unknown("verb", name, &names))?;
-            found.clone()
-        }
+        Some(name) => named("verb", name, &verbs, clap::Command::get_name)?.clone(),
     };
     talk::data(&String::from_utf8_lossy(&roff(page)?))?;
     Ok(Exit::Done.into())

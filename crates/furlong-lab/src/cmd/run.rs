@@ -13,10 +13,11 @@ use crate::measure::progress::expected_s;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::measure::select::Selection;
 use crate::model::{Counters, Experiment, Profile, Schedule, TOUR_S};
-use crate::nearest::unknown;
+use crate::nearest::named;
 use crate::options::{FailOn, Marks, RESUME, Settings, Showing, percent, seconds};
 use crate::peers;
 use crate::publish;
+use crate::report::quantity::counted;
 use crate::session::{Session, new_seed};
 use crate::talk::Voice;
 use furlong_stats::stopping::Stopping;
@@ -206,20 +207,14 @@ impl Args {
 /// Returns what a run is going to do, and about how long that takes.
 fn outlook(schedule: &Schedule) -> String {
     let experiments = &schedule.experiments;
-    let workloads = experiments.iter().map(|one| one.workloads.len()).sum();
-    let many = |count: usize, noun: &str| {
-        let plural = if count == 1 { "" } else { "s" };
-        format!("{count} {noun}{plural}")
-    };
+    let workloads = schedule.workloads().count() as u64;
     let seconds = expected_s(schedule);
     let time = match seconds {
         short if short < 100.0 => format!("{short:.0} s"),
         long => format!("{:.0} min", long / 60.0),
     };
-    let (experiments, workloads) = (
-        many(experiments.len(), "experiment"),
-        many(workloads, "workload"),
-    );
+    let experiments = counted(experiments.len() as u64, "experiment");
+    let workloads = counted(workloads, "workload");
     match schedule.profile {
         Profile::Tour => format!("the tour: a question to each of {experiments}, at most {time}"),
         profile => format!("{profile}: {workloads} of {experiments}, about {time}"),
@@ -241,16 +236,10 @@ fn check_built(schedule: &Schedule, experiments: &[Experiment]) -> Result<(), Er
             "this run was started by `furlong compare`: resume it with that command",
         ));
     }
-    let names: Vec<&str> = experiments
-        .iter()
-        .map(|one| one.plan.name.as_str())
-        .collect();
     for entry in &schedule.experiments {
-        let found = experiments.iter().find(|one| one.plan.name == entry.name);
-        let found = found.ok_or_else(|| unknown("experiment", &entry.name, &names))?;
-        let arms: Vec<&str> = found.arms.iter().map(|arm| arm.name).collect();
-        if let Some(arm) = entry.arms.iter().find(|arm| !arms.contains(&arm.as_str())) {
-            return Err(unknown("arm", arm, &arms));
+        let found = named("experiment", &entry.name, experiments, |one| &one.plan.name)?;
+        for arm in &entry.arms {
+            named("arm", arm, &found.arms, |arm| arm.name)?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::error::{Error, Exit};
 use crate::model::{Experiment, Outcome, Profile, Request};
-use crate::nearest::unknown;
+use crate::nearest::named;
 use crate::talk;
 
 /// One sample to take.
@@ -41,26 +41,12 @@ pub struct Args {
 /// An unknown name, or the arm's own failure.
 pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     say_panics_in_a_line();
-    let names: Vec<&str> = experiments
-        .iter()
-        .map(|one| one.plan.name.as_str())
-        .collect();
-    let found = experiments
-        .iter()
-        .find(|one| one.plan.name == args.experiment);
-    let experiment = found.ok_or_else(|| unknown("experiment", &args.experiment, &names))?;
-    let names: Vec<&str> = experiment
-        .plan
-        .workloads
-        .iter()
-        .map(|load| load.name.as_str())
-        .collect();
-    let workload = experiment.plan.workload(&args.workload);
-    let workload = workload.ok_or_else(|| unknown("workload", &args.workload, &names))?;
-    let names: Vec<&str> = experiment.arms.iter().map(|arm| arm.name).collect();
-    let arm = experiment
-        .arm(&args.arm)
-        .ok_or_else(|| unknown("arm", &args.arm, &names))?;
+    let experiment = named("experiment", &args.experiment, experiments, |one| {
+        &one.plan.name
+    })?;
+    let workloads = &experiment.plan.workloads;
+    let workload = named("workload", &args.workload, workloads, |load| &load.name)?;
+    let arm = named("arm", &args.arm, &experiment.arms, |arm| arm.name)?;
     let request = Request {
         workload: workload.under(args.profile),
         seed: args.seed,

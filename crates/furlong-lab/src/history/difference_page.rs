@@ -55,16 +55,7 @@ pub(crate) fn found(sheet: &mut Sheet, all: &Differences) {
 }
 
 fn table(group: &[Difference]) -> Grid {
-    let mut grid = Grid::new(&[
-        "workload",
-        "arm",
-        ">before",
-        ">after",
-        ">change",
-        ">95 % interval",
-        ">floor",
-        "verdict",
-    ]);
+    let mut grid = Grid::of("workload|arm|>before|>after|>change|>95 % interval|>floor|verdict");
     for one in group {
         let decimals = effect_decimals(one.effect_pct, one.ci95_pct);
         let scale = Scale::of(&one.about.unit, [one.before, one.after]);

@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::difference::{Difference, Differences};
 use super::machine_history::{ExperimentSeries, History};
-use super::series::{Series, Step};
 use crate::model::result::{Machine, Run};
 use crate::record::store::Listed;
 
@@ -15,7 +14,7 @@ struct HistoryFigures<'a> {
     schema: &'static str,
     machine: Place<'a>,
     runs: &'a [Listed],
-    experiments: Vec<ExperimentFigures<'a>>,
+    experiments: &'a [ExperimentSeries],
 }
 
 /// The machine of the measurements.
@@ -26,30 +25,6 @@ struct Place<'a> {
     class: Option<&'a str>,
     host: &'a str,
     kernel: &'a str,
-}
-
-#[derive(Serialize)]
-struct ExperimentFigures<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    comparison: Option<&'a str>,
-    question: &'a str,
-    series: Vec<SeriesFigures<'a>>,
-}
-
-#[derive(Serialize)]
-struct SeriesFigures<'a> {
-    #[serde(flatten)]
-    series: &'a Series,
-    steps: Vec<StepFigures<'a>>,
-}
-
-#[derive(Serialize)]
-struct StepFigures<'a> {
-    #[serde(flatten)]
-    step: Step,
-    effect_pct: f64,
-    run: &'a str,
 }
 
 /// A difference of two runs.
@@ -79,7 +54,7 @@ impl History {
             schema: "furlong.history/1",
             machine: Place::of(&self.machine),
             runs: &self.runs,
-            experiments: self.experiments.iter().map(ExperimentFigures::of).collect(),
+            experiments: &self.experiments,
         }
     }
 }
@@ -93,31 +68,6 @@ impl Differences {
             after: Named::of(after),
             differences: &self.found,
             left_out: &self.left_out,
-        }
-    }
-}
-
-impl<'a> ExperimentFigures<'a> {
-    fn of(experiment: &'a ExperimentSeries) -> Self {
-        Self {
-            name: &experiment.name,
-            comparison: experiment.comparison.as_deref(),
-            question: &experiment.question,
-            series: experiment.series.iter().map(SeriesFigures::of).collect(),
-        }
-    }
-}
-
-impl<'a> SeriesFigures<'a> {
-    fn of(series: &'a Series) -> Self {
-        let step = |step: Step| StepFigures {
-            effect_pct: step.pct(),
-            run: &series.points[step.at].run,
-            step,
-        };
-        Self {
-            series,
-            steps: series.steps().into_iter().map(step).collect(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A machine's history: its runs, and the series of every experiment.
 
+use serde::Serialize;
+
 use super::series::Series;
 use crate::model::result::Machine;
 use crate::record::store::Listed;
@@ -16,11 +18,12 @@ pub struct History {
 }
 
 /// The series of an experiment.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExperimentSeries {
     /// The experiment.
     pub name: String,
     /// The comparison, if it is one: the user's name for it, or its commands in order.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<String>,
     /// Its question.
     pub question: String,

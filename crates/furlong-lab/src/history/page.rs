@@ -74,13 +74,9 @@ pub fn page(history: &History) -> Sheet {
 pub fn experiment(sheet: &mut Sheet, name: &str, question: &str, series: &[Series]) {
     sheet.heading(name);
     sheet.text(question);
-    let headings = [
-        "workload", "arm", ">runs", ">first", ">latest", "plot", ">steps",
-    ];
-    let mut grid = Grid::new(&headings);
+    let mut grid = Grid::of("workload|arm|>runs|>first|>latest|plot|>steps");
     let mut notes = vec![];
     for one in series {
-        let steps = one.steps();
         let figure = figures(one);
         let at = |place: usize| figure(one.points[place].value);
         let last = one.points.len() - 1;
@@ -91,9 +87,9 @@ pub fn experiment(sheet: &mut Sheet, name: &str, question: &str, series: &[Serie
             at(0),
             at(last),
             plot(&one.points),
-            steps.len().to_string(),
+            one.steps.len().to_string(),
         ]);
-        notes.extend(steps.iter().map(|step| sentence(one, step)));
+        notes.extend(one.steps.iter().map(|step| sentence(one, step)));
         if let Some(noise) = one.noise_pct {
             notes.push(format!(
                 "{}: in 95 of 100 runs the baseline differed from itself by at most {}",
@@ -156,7 +152,7 @@ pub(crate) fn sentence(series: &Series, step: &Step) -> String {
         what(series),
         figure(step.before),
         figure(step.after),
-        signed(step.pct(), 1),
+        signed(step.effect_pct, 1),
         point.run,
         minutes(&point.started),
         point.version,

@@ -39,6 +39,8 @@ pub struct Series {
     /// In 95 of 100 of these runs the baseline differs from itself by at most this, in per cent;
     /// `None` for a ratio, and with fewer than 20 runs.
     pub noise_pct: Option<f64>,
+    /// The changes of level, in order.
+    pub steps: Vec<Step>,
 }
 
 /// The figure in one run.
@@ -67,13 +69,10 @@ pub struct Step {
     pub after: f64,
     /// Of the t test; `None` for an exact figure, which needs none.
     pub p: Option<f64>,
-}
-
-impl Step {
     /// The change, in per cent of the level before.
-    pub fn pct(&self) -> f64 {
-        100.0 * (self.after / self.before - 1.0)
-    }
+    pub effect_pct: f64,
+    /// The first run of the new level.
+    pub run: String,
 }
 
 /// Parameters that may differ between comparable runs of a workload.
@@ -87,45 +86,33 @@ const RUNS_OWN: [&str; 7] = [
     ENOUGH_RUNS,
 ];
 
-impl Series {
-    /// The changes by more than the metric's margin; for an exact metric, all changes.
-    pub fn steps(&self) -> Vec<Step> {
-        let values: Vec<f64> = self.points.iter().map(|point| point.value).collect();
-        let mut steps = match self.about.kind {
-            Kind::Exact => exact_steps(&values),
-            Kind::Sampled => sampled_steps(&values),
-        };
-        // An exact figure changes for a reason, however small the change.
-        if self.about.kind == Kind::Sampled {
-            let margin = self.about.margin_pct.unwrap_or(1.0);
-            steps.retain(|step| step.pct().abs() > margin);
+/// The changes by more than the metric's margin; for an exact metric, all changes: such a figure
+/// changes for a reason, however small the change.
+fn steps(about: &Metric, points: &[Point]) -> Vec<Step> {
+    let values: Vec<f64> = points.iter().map(|point| point.value).collect();
+    let step = |at: usize, before: f64, after: f64, p| Step {
+        at,
+        before,
+        after,
+        p,
+        effect_pct: 100.0 * (after / before - 1.0),
+        run: points[at].run.clone(),
+    };
+    match about.kind {
+        Kind::Exact => {
+            let changed = (1..values.len()).filter(|at| values[at - 1] != values[*at]);
+            let steps = changed.map(|at| step(at, values[at - 1], values[at], None));
+            steps.collect()
         }
-        steps
+        Kind::Sampled => {
+            let margin = about.margin_pct.unwrap_or(1.0);
+            let found = changes(&values).into_iter();
+            let steps = found.map(|one| step(one.at, one.before, one.after, Some(one.p)));
+            steps
+                .filter(|step| step.effect_pct.abs() > margin)
+                .collect()
+        }
     }
-}
-
-fn sampled_steps(values: &[f64]) -> Vec<Step> {
-    let found = changes(values).into_iter();
-    let step = |change: furlong_stats::change::Change| Step {
-        at: change.at,
-        before: change.before,
-        after: change.after,
-        p: Some(change.p),
-    };
-    found.map(step).collect()
-}
-
-/// Every difference from the previous run.
-fn exact_steps(values: &[f64]) -> Vec<Step> {
-    let pairs = values.windows(2).enumerate();
-    let step = |(place, pair): (usize, &[f64])| Step {
-        at: place + 1,
-        before: pair[0],
-        after: pair[1],
-        p: None,
-    };
-    let changed = pairs.filter(|(_, pair)| pair[0] != pair[1]);
-    changed.map(step).collect()
 }
 
 /// The series of an experiment, from runs on one machine, oldest first. For each workload, these
@@ -152,22 +139,23 @@ pub fn series(past: &[Saved], metric: Option<&str>) -> Vec<Series> {
         let arms = ratios.map(|arm| (arm.name.as_str(), Some(baseline)));
         for (arm, baseline) in [(baseline, None)].into_iter().chain(arms) {
             let (points, otherwise) = points(past, workload, arm, baseline, name);
-            let series = Series {
+            if points.is_empty() {
+                continue;
+            }
+            found.push(Series {
                 workload: workload.name.clone(),
                 arm: arm.to_owned(),
                 metric: name.to_owned(),
                 about: about.clone(),
                 baseline: baseline.map(str::to_owned),
+                steps: steps(about, &points),
                 points,
                 otherwise,
                 noise_pct: match baseline {
                     None => noise(past, workload, name),
                     Some(_) => None,
                 },
-            };
-            if !series.points.is_empty() {
-                found.push(series);
-            }
+            });
         }
     }
     found

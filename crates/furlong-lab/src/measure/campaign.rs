@@ -109,6 +109,15 @@ impl<'a> Campaign<'a> {
         &self.schedule.experiments[place.experiment]
     }
 
+    /// The names of an experiment and its workload.
+    fn shown(&self, place: Place) -> String {
+        let entry = self.entry(place);
+        format!(
+            "{} {}",
+            entry.name, entry.workloads[place.workload].workload.name
+        )
+    }
+
     /// Returns the frozen number of operations and calibrates it the first time; `None` if the
     /// baseline cannot run the workload.
     fn operations(
@@ -127,10 +136,8 @@ impl<'a> Campaign<'a> {
         let found = match scheduled.batch {
             Batch::Operations(operations) => Ok(operations),
             Batch::Seconds(wanted_s) => {
-                self.progress.now(&format!(
-                    "{} {}: calibrating",
-                    entry.name, scheduled.workload.name
-                ));
+                self.progress
+                    .now(&format!("{}: calibrating", self.shown(place)));
                 let timeout = self.schedule.long_patience();
                 calibrate(wanted_s, FIRST, |operations| {
                     let job = Job {
@@ -233,7 +240,7 @@ impl<'a> Campaign<'a> {
         let entry = self.entry(place);
         let workload = &scheduled.workload.name;
         if !self.progress.is_hidden() {
-            let mut what = format!("{} {workload}: block {number}", entry.name);
+            let mut what = format!("{}: block {number}", self.shown(place));
             if let Some(effect) = self.so_far(place) {
                 what.push_str(&format!(", {effect}"));
             }
@@ -264,18 +271,11 @@ impl<'a> Campaign<'a> {
         // Counters that turned out to differ between processes are counted in every block, each by
         // a separate process, because counting must not disturb the timing.
         let entry = self.entry(run.place);
-        let counters = entry
-            .metrics
-            .iter()
-            .filter(|metric| metric.kind == Kind::Exact);
-        let demoted: Vec<String> = counters
-            .map(|metric| metric.name.clone())
-            .filter(|name| sampled.contains(name))
-            .collect();
-        let timed: Vec<String> = sampled
-            .into_iter()
-            .filter(|name| !demoted.contains(name))
-            .collect();
+        let counts = |name: &String| {
+            let mut counters = entry.metrics.iter();
+            counters.any(|metric| metric.kind == Kind::Exact && metric.name == *name)
+        };
+        let (demoted, timed): (Vec<String>, Vec<String>) = sampled.into_iter().partition(counts);
         let mut samples = vec![];
         if !timed.is_empty() {
             samples = self.samples(run, run.operations, false, &timed)?;
@@ -361,30 +361,24 @@ impl<'a> Campaign<'a> {
             .iter()
             .map(|(runner, answer)| format!("{runner} {answer:#018x}"));
         let told: Vec<String> = told.collect();
-        let entry = self.entry(place);
-        let workload = &entry.workloads[place.workload].workload.name;
         Err(End::WrongAnswer(format!(
-            "wrong answer: on {} {workload} the arms disagree about the same input: {}",
-            entry.name,
+            "wrong answer: on {} the arms disagree about the same input: {}",
+            self.shown(place),
             told.join(", "),
         )))
     }
 
     /// Reports a missing sample above the bar, once for each cause. The result has all of them.
     fn say_missed(&self, place: Place, runner: &str, why: &str) {
-        let entry = self.entry(place);
-        let workload = &entry.workloads[place.workload].workload.name;
-        let place = format!("{} {workload}", entry.name);
+        let place = self.shown(place);
         let line = format!("warning: {place}: `{runner}` failed: {why}");
         self.progress.say_once(format!("{place}: {why}"), &line);
     }
 
     fn give_up(&mut self, place: Place, why: &str) {
-        let entry = self.entry(place);
-        let workload = &entry.workloads[place.workload].workload.name;
         let text = format!("given up: {why}");
-        self.progress
-            .say(&format!("warning: {} {workload}: {text}", entry.name));
+        let shown = self.shown(place);
+        self.progress.say(&format!("warning: {shown}: {text}"));
         self.ledger.warn(place, text);
     }
 }

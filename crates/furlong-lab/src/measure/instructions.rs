@@ -7,20 +7,18 @@
 
 use std::collections::BTreeMap;
 use std::io::PipeReader;
-use std::path::PathBuf;
 use std::rc::Rc;
 
-use super::commands::comparison::{CommandComparison, watched};
+use super::commands::comparison::CommandComparison;
 use super::interrupt::Interrupt;
 use super::launch::callgrind::{Callgrind, CallgrindError, Count, per_operation};
 use super::launch::finished::Ending;
 use super::launch::launcher::{LaunchError, Launcher};
-use super::process::{no_file, outcome as read, task};
+use super::process::Processes;
 use super::sampler::{Job, Pass, SampleError, Sampler};
 use crate::error::Error;
 use crate::model::result::Kind;
 use crate::model::{MetricPlan, Outcome, Profile};
-use crate::record::build;
 
 /// Instructions of a command.
 pub const INSTRUCTIONS: &str = "instructions";
@@ -88,11 +86,8 @@ pub fn metrics_of_commands(caches: bool) -> Vec<MetricPlan> {
 /// Valgrind is not installed, or the launcher cannot run.
 pub fn of_samples(profile: Profile, interrupt: Interrupt) -> Result<Pass<'static>, Error> {
     let sampler = SampleCounts {
-        program: build::executable()?,
-        profile,
-        interrupt,
+        processes: Processes::of_this(profile, interrupt)?,
         callgrind: callgrind()?,
-        launcher: Launcher::new().map_err(|error| Error::failed(error.to_string()))?,
     };
     let about = "instructions of one operation and of making its input, by callgrind";
     Ok(Pass {
@@ -151,30 +146,23 @@ impl Sampler for CommandCounts {
 
 /// Counts this executable's samples.
 struct SampleCounts {
-    program: PathBuf,
-    profile: Profile,
-    interrupt: Interrupt,
+    processes: Processes,
     callgrind: Callgrind,
-    launcher: Launcher,
 }
 
 impl SampleCounts {
     /// Counts one process: the operations that it did, and its instructions.
     fn count(&self, job: &Job<'_>, operations: u64) -> Result<(u64, u64), SampleError> {
-        let lost = |error: std::io::Error| SampleError::Failed(no_file(&error));
-        let place = tempfile::tempdir().map_err(lost)?;
-        let said = place.path().join("said");
-        let mut task = task(&self.program, self.profile, job, operations, &said);
+        let mut task = self.processes.task(job, operations);
         task.arguments.push("--untimed".into());
-        let run = |stop: &PipeReader| self.callgrind.count(&self.launcher, &task, Some(stop));
-        let count = watched(&self.interrupt, run)
-            .map_err(lost)?
-            .ok_or(SampleError::Interrupted)?;
-        let count = count.map_err(missed)?;
+        let run = |launcher: &Launcher, stop: &PipeReader| {
+            self.callgrind.count(launcher, &task, Some(stop))
+        };
+        let count = self.processes.watched(run)?.map_err(missed)?;
         if count.finished.ending != Ending::Exited(0) {
             return Err(missed(failed(&count)));
         }
-        let done = read(&said, &count.finished)?.operations;
+        let done = self.processes.outcome(&count.finished)?.operations;
         Ok((done, count.instructions))
     }
 }

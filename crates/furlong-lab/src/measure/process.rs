@@ -66,39 +66,52 @@ impl Processes {
             notices: vec![],
         })
     }
-}
 
-/// Returns the task of a sample that prints to a file.
-pub(super) fn task(
-    program: &Path,
-    profile: Profile,
-    job: &Job<'_>,
-    operations: u64,
-    said: &Path,
-) -> Task {
-    let mut task = Task::new(program, &["sample", job.experiment]);
-    let options = [
-        job.workload.name.clone(),
-        job.arm.to_owned(),
-        format!("--profile={}", profile.name()),
-        format!("--seed={}", job.seed),
-        format!("--operations={operations}"),
-    ];
-    task.arguments.extend(options.map(OsString::from));
-    task.output = Output::File(said.to_owned());
-    task.limit = Some(job.timeout);
-    task
+    /// The file that a sample prints to.
+    fn said(&self) -> PathBuf {
+        self.place.path().join("said")
+    }
+
+    /// Returns the task of a sample that prints to that file.
+    pub(super) fn task(&self, job: &Job<'_>, operations: u64) -> Task {
+        let mut task = Task::new(&self.program, &["sample", job.experiment]);
+        let options = [
+            job.workload.name.clone(),
+            job.arm.to_owned(),
+            format!("--profile={}", self.profile.name()),
+            format!("--seed={}", job.seed),
+            format!("--operations={operations}"),
+        ];
+        task.arguments.extend(options.map(OsString::from));
+        task.output = Output::File(self.said());
+        task.limit = Some(job.timeout);
+        task
+    }
+
+    /// Runs a function that Ctrl-C stops.
+    pub(super) fn watched<T>(
+        &self,
+        run: impl FnOnce(&Launcher, &PipeReader) -> T,
+    ) -> Result<T, SampleError> {
+        let done = watched(&self.interrupt, |stop| run(&self.launcher, stop));
+        let done = done.map_err(|error| SampleError::Failed(no_file(&error)))?;
+        done.ok_or(SampleError::Interrupted)
+    }
+
+    /// Reads what a sample printed.
+    pub(super) fn outcome(&self, finished: &Finished) -> Result<Outcome, SampleError> {
+        outcome(&self.said(), finished)
+    }
 }
 
 /// Returns the message for a temporary file that cannot be made or read.
-pub(super) fn no_file(error: &io::Error) -> String {
+fn no_file(error: &io::Error) -> String {
     format!("cannot create a temporary file: {}", cause(error))
 }
 
 impl Sampler for Processes {
     fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
-        let said = self.place.path().join("said");
-        let mut task = task(&self.program, self.profile, job, job.operations, &said);
+        let mut task = self.task(job, job.operations);
         task.arguments[0] = NAME.into();
         if job.exact {
             task.arguments.push("--exact".into());
@@ -107,17 +120,13 @@ impl Sampler for Processes {
         // The last line of a failed sample is shown. It has to be the message, not a stack frame.
         let quiet = ("RUST_BACKTRACE".into(), "0".into());
         task.environment.push(quiet);
-        let lost = |error: io::Error| SampleError::Failed(no_file(&error));
-        let run = |stop: &PipeReader| self.launcher.run(&task, Some(stop));
-        let finished = watched(&self.interrupt, run)
-            .map_err(lost)?
-            .ok_or(SampleError::Interrupted)?;
+        let finished = self.watched(|launcher, stop| launcher.run(&task, Some(stop)))?;
         let finished = finished.map_err(|error| match error {
             LaunchError::Interrupted => SampleError::Interrupted,
             error => SampleError::Failed(format!("cannot be run: {error}")),
         })?;
         ended(&finished, job)?;
-        let outcome = outcome(&said, &finished)?;
+        let outcome = self.outcome(&finished)?;
         if !job.exact {
             let text = String::from_utf8_lossy(&finished.error_tail);
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -149,7 +158,7 @@ fn ended(finished: &Finished, job: &Job<'_>) -> Result<(), SampleError> {
 }
 
 /// Reads the line of JSON that a sample printed.
-pub(super) fn outcome(said: &Path, finished: &Finished) -> Result<Outcome, SampleError> {
+fn outcome(said: &Path, finished: &Finished) -> Result<Outcome, SampleError> {
     let text = fs::read(said).map_err(|error| SampleError::Failed(no_file(&error)))?;
     let text = String::from_utf8_lossy(&text);
     let line = text.trim();

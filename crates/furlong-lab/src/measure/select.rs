@@ -11,7 +11,7 @@ use crate::hash::fingerprint;
 use crate::model::result::Kind;
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::model::{Arm, Counters, Experiment, Profile, README, Tour, Workload};
-use crate::nearest::unknown;
+use crate::nearest::{named, unknown};
 
 /// Name, in the record, of the files that arms measure.
 const FILES: &str = "files";
@@ -117,11 +117,9 @@ impl Selection {
                 |one: &&Experiment| self.tour(one).is_some() || self.profile != Profile::Tour;
             return Ok(known.iter().filter(is_chosen).collect());
         }
-        let names: Vec<&str> = known.iter().map(|one| one.plan.name.as_str()).collect();
         let mut chosen: Vec<&Experiment> = vec![];
         for name in &self.experiments {
-            let found = known.iter().find(|one| one.plan.name == *name);
-            let found = found.ok_or_else(|| unknown("experiment", name, &names))?;
+            let found = named("experiment", name, known, |one| &one.plan.name)?;
             if !chosen.iter().any(|one| one.plan.name == *name) {
                 chosen.push(found);
             }
@@ -163,15 +161,19 @@ impl Selection {
             Ok(arms) => arms,
             Err(why) => return Ok(Err(why)),
         };
+        if let Some(name) = arms.iter().find(|name| experiment.arm(name).is_none()) {
+            let plan = &plan.name;
+            let text = format!("{plan}: the plan's arm `{name}` is not built in");
+            return Err(Error::failed(text));
+        }
         let mut left_out = LeftOut::default();
         let mut workloads = vec![];
         let mut facts = None;
         for workload in &plan.workloads {
-            match self.scheduled(experiment, &arms, workload)? {
+            match self.scheduled(experiment, &arms, workload) {
                 Ok(scheduled) => {
-                    let mut facts = facts
-                        .get_or_insert_with(|| facts_of(experiment, &arms))
-                        .clone();
+                    let facts = facts.get_or_insert_with(|| facts_of(experiment, &arms));
+                    let mut facts = facts.clone();
                     if let Some(tour) = self.tour(experiment) {
                         facts.insert(README.to_owned(), json!(tour.readme));
                     }
@@ -252,39 +254,32 @@ impl Selection {
         experiment: &Experiment,
         arms: &[String],
         workload: &Workload,
-    ) -> Result<Result<ScheduledWorkload, Option<String>>, Error> {
+    ) -> Result<ScheduledWorkload, Option<String>> {
         let plan = &experiment.plan;
         if self.workloads.is_empty() {
             let tour = self.tour(experiment);
             if tour.is_some_and(|tour| tour.workload != workload.name) {
-                return Ok(Err(None));
+                return Err(None);
             }
             if self.profile == Profile::Quick && !workload.quick {
-                return Ok(Err(Some(
-                    "runs under --profile full, or when it is named".to_owned(),
-                )));
+                let why = "runs under --profile full, or when it is named";
+                return Err(Some(why.to_owned()));
             }
         } else if !self.workloads.contains(&workload.name) {
-            return Ok(Err(None));
+            return Err(None);
         }
         let resolved = workload.under(self.profile);
         let mut na = BTreeMap::new();
-        for name in arms {
-            let arm = experiment.arm(name).ok_or_else(|| {
-                Error::failed(format!(
-                    "{}: the plan's arm `{name}` is not built in",
-                    plan.name
-                ))
-            })?;
+        for arm in arms.iter().filter_map(|name| experiment.arm(name)) {
             let why = (arm.na)(&resolved);
             if let Some(why) = why.or_else(|| self.too_long(arm, &resolved)) {
-                na.insert(name.clone(), why);
+                na.insert(arm.name.to_owned(), why);
             }
         }
         if arms.len() == na.len() {
             let cannot = |(arm, why): (&String, &String)| format!("`{arm}` cannot run it: {why}");
             let reasons: Vec<String> = na.iter().map(cannot).collect();
-            return Ok(Err(Some(reasons.join("; "))));
+            return Err(Some(reasons.join("; ")));
         }
         let of_the_document = plan.seed_operations.filter(|_| self.seed_sizes);
         let batch = match of_the_document.or(resolved.operations) {
@@ -292,13 +287,13 @@ impl Selection {
             None => Batch::Seconds(plan.batch_s(self.profile)),
         };
         let blocks = self.blocks.unwrap_or_else(|| plan.blocks(self.profile));
-        Ok(Ok(ScheduledWorkload {
+        Ok(ScheduledWorkload {
             workload: resolved,
             blocks,
             batch,
             na,
             facts: BTreeMap::new(),
-        }))
+        })
     }
 
     /// Returns the reason why a quick run leaves out a slow arm on a workload that was not named.

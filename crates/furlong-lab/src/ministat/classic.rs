@@ -69,17 +69,16 @@ impl Vitals {
     }
 
     fn row(&self, symbol: char) -> String {
-        let [min, max, median, average, stddev] = [
-            self.min,
-            self.max,
-            self.median,
-            self.average,
-            self.variance.sqrt(),
-        ]
-        .map(|v| general(v, 8));
-        let n = self.n;
-        format!("{symbol} {n:>3} {min:>13} {max:>13} {median:>13} {average:>13} {stddev:>13}")
+        let stddev = self.variance.sqrt();
+        let figures = [self.min, self.max, self.median, self.average, stddev];
+        row(symbol, self.n, figures)
     }
+}
+
+/// A line of the table: minimum, maximum, median, mean and standard deviation.
+pub(crate) fn row(symbol: char, n: usize, figures: [f64; 5]) -> String {
+    let [min, max, median, mean, stddev] = figures.map(|v| general(v, 8));
+    format!("{symbol} {n:>3} {min:>13} {max:>13} {median:>13} {mean:>13} {stddev:>13}")
 }
 
 /// The line above the rows.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::classic::HEADER;
+use super::classic::{self, HEADER};
 use super::comparison::{Comparison, Pairs, Side, Test, compare_all};
 use super::fault::{shown, unusable};
 use super::general::general;
@@ -185,10 +185,8 @@ fn describe_set(name: &str, symbol: char, values: &[f64], skipped: Skipped) -> O
 
 fn row(set: &Described) -> String {
     let s = &set.summary;
-    let [min, max, median, mean, stddev] =
-        [s.min, s.max, s.median, s.mean, s.stddev.unwrap_or(0.0)].map(|v| general(v, 8));
-    let (symbol, n) = (set.symbol, s.n);
-    format!("{symbol} {n:>3} {min:>13} {max:>13} {median:>13} {mean:>13} {stddev:>13}")
+    let stddev = s.stddev.unwrap_or(0.0);
+    classic::row(set.symbol, s.n, [s.min, s.max, s.median, s.mean, stddev])
 }
 
 /// The comparison in one line: the direction and the size with its interval, or that no difference

@@ -10,19 +10,7 @@ pub use furlong_stats::value::MARGIN;
 use furlong_stats::value::{Better, CONTROL, Kind, Metric};
 
 /// Amount of measuring.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    clap::ValueEnum,
-    Serialize,
-    Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
     /// Three blocks of tiny sizes, to see that everything runs. No verdict.
@@ -192,29 +180,9 @@ impl Plan {
     ///
     /// The first contradiction.
     pub fn check(&self) -> Result<(), String> {
-        let names = |kind: &str, names: Vec<&str>| {
-            let mut seen = BTreeSet::new();
-            match names.iter().find(|name| !seen.insert(**name)) {
-                Some(twice) => Err(format!("{kind} `{twice}` is declared twice")),
-                None if names.is_empty() => Err(format!("there are no {kind}s")),
-                None => Ok(()),
-            }
-        };
-        names("arm", self.arms.iter().map(String::as_str).collect())?;
-        names(
-            "metric",
-            self.metrics
-                .iter()
-                .map(|metric| metric.name.as_str())
-                .collect(),
-        )?;
-        names(
-            "workload",
-            self.workloads
-                .iter()
-                .map(|workload| workload.name.as_str())
-                .collect(),
-        )?;
+        check_names("arm", self.arms.iter())?;
+        check_names("metric", self.metrics.iter().map(|metric| &metric.name))?;
+        check_names("workload", self.workloads.iter().map(|load| &load.name))?;
         for workload in &self.workloads {
             let unknown = |name: &&String| self.metrics.iter().all(|metric| metric.name != **name);
             if let Some(name) = workload.metrics.iter().find(unknown) {
@@ -230,21 +198,15 @@ impl Plan {
             ));
         }
         self.check_batches()?;
-        if self
-            .tour
-            .as_ref()
-            .is_some_and(|tour| !tour.is_part_of(self))
-        {
+        let is_foreign = |tour: &Tour| !tour.is_part_of(self);
+        if self.tour.as_ref().is_some_and(is_foreign) {
             return Err("its tour names a workload or an arm that is not declared".to_owned());
         }
         if self.full_blocks == 0 || self.exact_operations == 0 {
             return Err("full_blocks and exact_operations must be at least 1".to_owned());
         }
-        if let Some(workload) = self
-            .workloads
-            .iter()
-            .find(|workload| workload.operations == Some(0))
-        {
+        let is_idle = |workload: &&Workload| workload.operations == Some(0);
+        if let Some(workload) = self.workloads.iter().find(is_idle) {
             return Err(format!(
                 "workload `{}` has `operations = 0`: it must be at least 1",
                 workload.name
@@ -255,21 +217,28 @@ impl Plan {
 
     fn check_batches(&self) -> Result<(), String> {
         let known = Profile::ALL.map(Profile::name);
-        if let Some(name) = self
-            .batch_s
-            .keys()
-            .find(|name| !known.contains(&name.as_str()))
-        {
+        let mut names = self.batch_s.keys();
+        if let Some(name) = names.find(|name| !known.contains(&name.as_str())) {
             return Err(format!("`{name}` in batch_s is not a profile"));
         }
-        if !self
-            .batch_s
-            .values()
-            .all(|seconds| seconds.is_finite() && *seconds > 0.0)
-        {
+        let mut all = self.batch_s.values();
+        if !all.all(|seconds| seconds.is_finite() && *seconds > 0.0) {
             return Err("batch_s must be more than 0 seconds".to_owned());
         }
         Ok(())
+    }
+}
+
+fn check_names<'a>(kind: &str, names: impl Iterator<Item = &'a String>) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(format!("{kind} `{name}` is declared twice"));
+        }
+    }
+    match seen.is_empty() {
+        true => Err(format!("there are no {kind}s")),
+        false => Ok(()),
     }
 }
 

@@ -3,19 +3,17 @@
 //! A sample that is not finite becomes "no sample". A test with such a member is left out. A
 //! comparison without an effect is left out with a warning. No finite measurement is lost.
 
-use crate::model::result::{
-    Comparison, MannWhitney, ResultFile, Student, Summary, TTest, VarianceTest, WorkloadResult,
-};
+use crate::model::result::{Comparison, ResultFile, WorkloadResult};
 
 /// A copy in which every number is finite.
 pub fn finite(file: &ResultFile) -> ResultFile {
     let mut file = file.clone();
     let machine = &mut file.run.machine;
-    machine.load_1m = machine.load_1m.filter(|v| v.is_finite());
-    machine.steal_pct = machine.steal_pct.filter(|v| v.is_finite());
+    keep(&mut machine.load_1m, |v| [v]);
+    keep(&mut machine.steal_pct, |v| [v]);
     for experiment in &mut file.experiments {
         for metric in experiment.metrics.values_mut() {
-            metric.margin_pct = metric.margin_pct.filter(|v| v.is_finite());
+            keep(&mut metric.margin_pct, |v| [v]);
         }
         for workload in &mut experiment.workloads {
             clean_workload(workload);
@@ -37,15 +35,16 @@ fn clean_workload(workload: &mut WorkloadResult) {
                 ));
             }
         }
-        arm.summary.retain(|_, summary| is_finite_summary(summary));
+        arm.summary
+            .retain(|_, s| all_finite(&[s.min, s.max, s.median, s.mean]));
         for summary in arm.summary.values_mut() {
-            summary.stddev = summary.stddev.filter(|v| v.is_finite());
-            summary.cv_pct = summary.cv_pct.filter(|v| v.is_finite());
+            keep(&mut summary.stddev, |v| [v]);
+            keep(&mut summary.cv_pct, |v| [v]);
         }
     }
     for control in workload.control.values_mut() {
         clean_samples(&mut control.samples);
-        control.floor_pct = control.floor_pct.filter(|v| v.is_finite());
+        keep(&mut control.floor_pct, |v| [v]);
     }
     for comparison in &mut workload.comparisons {
         clean_comparison(comparison);
@@ -66,46 +65,42 @@ fn clean_workload(workload: &mut WorkloadResult) {
 /// Replaces values that are not finite by `None`, and returns their number.
 fn clean_samples(samples: &mut [Option<f64>]) -> usize {
     let mut lost = 0;
-    for sample in samples
-        .iter_mut()
-        .filter(|s| s.is_some_and(|v| !v.is_finite()))
-    {
+    let odd = |sample: &&mut Option<f64>| sample.is_some_and(|v| !v.is_finite());
+    for sample in samples.iter_mut().filter(odd) {
         *sample = None;
         lost += 1;
     }
     lost
 }
 
-fn is_finite_summary(s: &Summary) -> bool {
-    all_finite(&[s.min, s.max, s.median, s.mean])
-}
-
 fn all_finite(values: &[f64]) -> bool {
     values.iter().all(|v| v.is_finite())
 }
 
+/// Forgets a value of which a figure is not finite.
+fn keep<T: Copy, const N: usize>(value: &mut Option<T>, figures: impl Fn(T) -> [f64; N]) {
+    *value = value.filter(|value| all_finite(&figures(*value)));
+}
+
 fn clean_comparison(c: &mut Comparison) {
-    let t_test = |t: &TTest| all_finite(&[t.t, t.df, t.p]);
-    c.ci95_pct = c.ci95_pct.filter(|ci| all_finite(ci));
-    c.ci_adj_pct = c.ci_adj_pct.filter(|ci| all_finite(ci));
-    c.level = c.level.filter(|v| v.is_finite());
-    c.paired = c.paired.filter(t_test);
-    c.welch = c.welch.filter(t_test);
-    c.sign_flip_p = c.sign_flip_p.filter(|v| v.is_finite());
-    c.variance = c
-        .variance
-        .filter(|v: &VarianceTest| all_finite(&[v.ratio, v.p]));
-    c.mann_whitney = c
-        .mann_whitney
-        .filter(|m: &MannWhitney| all_finite(&[m.u, m.p]));
-    c.mde_pct = c.mde_pct.filter(|v| v.is_finite());
-    c.student = c.student.filter(|s: &Student| {
-        all_finite(&[
+    for figure in [&mut c.level, &mut c.sign_flip_p, &mut c.mde_pct] {
+        keep(figure, |v| [v]);
+    }
+    for interval in [&mut c.ci95_pct, &mut c.ci_adj_pct] {
+        keep(interval, |ends| ends);
+    }
+    for test in [&mut c.paired, &mut c.welch] {
+        keep(test, |t| [t.t, t.df, t.p]);
+    }
+    keep(&mut c.variance, |v| [v.ratio, v.p]);
+    keep(&mut c.mann_whitney, |m| [m.u, m.p]);
+    keep(&mut c.student, |s| {
+        [
             s.difference,
             s.plus_minus,
             s.difference_pct,
             s.plus_minus_pct,
             s.pooled_s,
-        ])
+        ]
     });
 }

@@ -1,8 +1,7 @@
 //! Lookups in a result, total even for malformed files: an unknown name gives `None`.
 
 use crate::model::result::{
-    ArmResult, Comparison, ExperimentResult, Kind, Metric, ResultFile, Summary, Verdict,
-    WorkloadResult,
+    ArmResult, Comparison, ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult,
 };
 use furlong_stats::outliers::quantile_sorted;
 
@@ -28,10 +27,8 @@ pub(super) fn secondary<'a>(
 
 /// All comparisons of a metric, in their order.
 pub(super) fn comparisons<'a>(w: &'a WorkloadResult, metric: &str) -> Vec<&'a Comparison> {
-    w.comparisons
-        .iter()
-        .filter(|c| c.metric == metric)
-        .collect()
+    let all = w.comparisons.iter();
+    all.filter(|c| c.metric == metric).collect()
 }
 
 /// With more comparisons than this, only those that need a remark get a sentence: the tables have
@@ -54,12 +51,8 @@ pub(super) fn worth_saying<'a>(
     }
     let mut said: Vec<_> = main.into_iter().map(|c| (named, c)).collect();
     for named in secondary(e, w, Kind::Sampled) {
-        said.extend(
-            comparisons(w, named.0)
-                .into_iter()
-                .filter(open)
-                .map(|c| (named, c)),
-        );
+        let open = comparisons(w, named.0).into_iter().filter(open);
+        said.extend(open.map(|c| (named, c)));
     }
     said
 }
@@ -71,14 +64,11 @@ pub(super) fn comparison<'a>(
     metric: &str,
 ) -> Option<&'a Comparison> {
     let baseline = baseline(w);
-    let mut of_arm = w
-        .comparisons
-        .iter()
-        .filter(|c| c.metric == metric && c.arm == arm);
+    let all = w.comparisons.iter();
+    let mut of_arm = all.filter(|c| c.metric == metric && c.arm == arm);
     let first = of_arm.clone().next();
-    of_arm
-        .find(|c| Some(c.baseline.as_str()) == baseline)
-        .or(first)
+    let own = of_arm.find(|c| Some(c.baseline.as_str()) == baseline);
+    own.or(first)
 }
 
 /// The names of all arms, each in the order of the first workload that has it.
@@ -99,38 +89,20 @@ pub(super) fn baseline(w: &WorkloadResult) -> Option<&str> {
 
 /// The existing values of an arm in a metric.
 pub(crate) fn values(arm: &ArmResult, metric: &str) -> Vec<f64> {
-    arm.samples
-        .get(metric)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .copied()
-        .collect()
+    let samples = arm.samples.get(metric).into_iter();
+    samples.flatten().flatten().copied().collect()
 }
 
 /// The existing values of the control.
 pub(crate) fn control_values(w: &WorkloadResult, metric: &str) -> Vec<f64> {
-    w.control
-        .get(metric)
-        .into_iter()
-        .flat_map(|c| &c.samples)
-        .flatten()
-        .copied()
-        .collect()
-}
-
-/// The summary of an arm's values in a metric.
-pub(super) fn summary<'a>(w: &'a WorkloadResult, arm: &str, metric: &str) -> Option<&'a Summary> {
-    let arm = w.arms.iter().find(|one| one.name == arm)?;
-    arm.summary.get(metric)
+    let samples = w.control.get(metric).into_iter().flat_map(|c| &c.samples);
+    samples.flatten().copied().collect()
 }
 
 /// The value of an exact metric, or the median of a sampled one.
 pub(super) fn typical(arm: &ArmResult, metric: &str) -> Option<f64> {
-    arm.summary
-        .get(metric)
-        .map(|s| s.median)
-        .or_else(|| median(&values(arm, metric)))
+    let summary = arm.summary.get(metric);
+    summary.map_or_else(|| median(&values(arm, metric)), |s| Some(s.median))
 }
 
 /// The true median.

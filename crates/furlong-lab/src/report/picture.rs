@@ -33,37 +33,26 @@ impl Picture {
 /// The picture of the samples of `metric`, at most `width` columns wide; `None` if there is nothing
 /// to draw.
 pub(super) fn picture(w: &WorkloadResult, metric: &str, width: usize) -> Option<Picture> {
-    let sets: Vec<(&str, Vec<f64>)> = w
-        .arms
-        .iter()
-        .map(|arm| (arm.name.as_str(), values(arm, metric)))
-        .filter(|(_, values)| values.len() >= VALUES_MIN)
-        .collect();
+    let sets = w.arms.iter().map(|arm| (&*arm.name, values(arm, metric)));
+    let sets = sets.filter(|(_, values)| values.len() >= VALUES_MIN);
+    let sets: Vec<(&str, Vec<f64>)> = sets.collect();
     if sets.is_empty() {
         return None;
     }
     let shown = &sets[..sets.len().min(SYMBOLS.len())];
-    let marked: Vec<(char, &[f64])> = SYMBOLS
-        .iter()
-        .zip(shown)
-        .map(|(symbol, (_, values))| (*symbol, values.as_slice()))
-        .collect();
+    let pairs = || SYMBOLS.into_iter().zip(shown);
+    let marked = pairs().map(|(symbol, (_, values))| (symbol, values.as_slice()));
+    let marked: Vec<(char, &[f64])> = marked.collect();
     let drawing = Drawing {
         rows_max: ROWS_MAX,
         ..Drawing::new(width.saturating_sub(BORDERS))
     };
     let text = drawing.render(&marked);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let legend = pairs().map(|(symbol, (arm, _))| (symbol, (*arm).to_owned()));
     Some(Picture {
-        text: text
-            .lines()
-            .map(str::trim_end)
-            .collect::<Vec<_>>()
-            .join("\n"),
-        legend: SYMBOLS
-            .iter()
-            .zip(shown)
-            .map(|(s, (arm, _))| (*s, (*arm).to_owned()))
-            .collect(),
+        text: lines.join("\n"),
+        legend: legend.collect(),
         overlap: overlap_symbol(marked.iter().map(|(symbol, _)| *symbol)),
         left_out: sets.len() - shown.len(),
     })

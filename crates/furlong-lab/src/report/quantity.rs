@@ -200,6 +200,13 @@ pub(crate) fn join(number: &str, symbol: &str) -> String {
     }
 }
 
+/// The greatest unit of a family that a size reaches, or its smallest.
+fn fitting(family: Family, size: f64) -> (&'static str, f64) {
+    let mut from_greatest = family.iter().rev();
+    let fits = from_greatest.find(|(_, unit)| size >= *unit);
+    *fits.unwrap_or(&family[0])
+}
+
 /// The unit in which `greatest` has few digits, and its size in `unit`.
 fn step(unit: &str, greatest: f64) -> (String, f64) {
     let unit = match unit {
@@ -214,21 +221,13 @@ fn step(unit: &str, greatest: f64) -> (String, f64) {
             if base == 0.0 {
                 return (unit.to_owned(), 1.0);
             }
-            let fits = family
-                .iter()
-                .rev()
-                .find(|(_, size)| base >= *size)
-                .unwrap_or(&family[0]);
-            return (fits.0.to_owned(), fits.1 / own);
+            let (symbol, size) = fitting(family, base);
+            return (symbol.to_owned(), size / own);
         }
     }
     let fits = match greatest {
         g if g < PREFIX_FROM => PREFIX[0],
-        g => *PREFIX
-            .iter()
-            .rev()
-            .find(|(_, size)| g >= *size)
-            .unwrap_or(&PREFIX[0]),
+        g => fitting(PREFIX, g),
     };
     let symbol = match unit.strip_prefix('1') {
         Some(per) if per.starts_with('/') => format!("{}{per}", fits.0),
@@ -287,6 +286,12 @@ fn thousands(digits: &str) -> String {
 /// A count with a comma between thousands.
 pub(crate) fn count(n: u64) -> String {
     thousands(&n.to_string())
+}
+
+/// A number of things, whose name gets an `s` unless there is one.
+pub(crate) fn counted(n: u64, thing: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", count(n))
 }
 
 /// A percentage that the user chose or that is only a magnitude: two digits, no trailing zeros.

@@ -1,6 +1,8 @@
 //! The sentences of a report: one place decides how a verdict is worded.
 
-use super::quantity::{chosen_percent, count, effect_decimals, fixed, percent, signed, trimmed};
+use super::quantity::{
+    chosen_percent, count, counted, effect_decimals, fixed, percent, signed, trimmed,
+};
 use super::text::plain;
 use crate::model::result::{
     Better, ByNode, Comparison, Control, Kind, Metric, NodeEffect, Verdict, WorkloadResult,
@@ -297,7 +299,7 @@ pub(super) fn margin(c: &Comparison) -> String {
 
 /// `1 block`, `10 blocks`.
 pub(super) fn blocks(n: u64) -> String {
-    format!("{} {}", count(n), if n == 1 { "block" } else { "blocks" })
+    counted(n, "block")
 }
 
 /// The effect that an inconclusive run could have seen, and the blocks that would suffice.
@@ -320,18 +322,17 @@ pub(super) fn outlook(c: &Comparison) -> Option<String> {
 }
 
 /// `12 comparisons: 9 keep, 3 inconclusive`.
-pub(super) fn tally(counted: &[(Verdict, usize)]) -> String {
-    let total: usize = counted.iter().map(|(_, n)| n).sum();
-    let noun = if total == 1 {
-        "comparison"
-    } else {
-        "comparisons"
-    };
-    let said: Vec<String> = counted
-        .iter()
+pub(super) fn tally(all: &[(Verdict, usize)]) -> String {
+    let total: usize = all.iter().map(|(_, n)| n).sum();
+    let said = all.iter();
+    let said: Vec<String> = said
         .map(|(v, n)| format!("{} {}", count(*n as u64), word(*v)))
         .collect();
-    format!("{} {noun}: {}", count(total as u64), said.join(", "))
+    format!(
+        "{}: {}",
+        counted(total as u64, "comparison"),
+        said.join(", ")
+    )
 }
 
 /// A metric's caption: `time_ns_per_op, lower is better`.

@@ -96,13 +96,8 @@ fn summary(e: &ExperimentResult) -> Summary {
 }
 
 /// Values by key.
+#[derive(Default)]
 struct Cache<K, V>(Mutex<HashMap<K, Arc<V>>>);
-
-impl<K, V> Default for Cache<K, V> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
 
 impl<K: Eq + Hash, V> Cache<K, V> {
     /// The value of the key, which `make` makes if it is not known. It also tells whether the value

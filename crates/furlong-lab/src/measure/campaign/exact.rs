@@ -27,16 +27,13 @@ enum Count {
 impl Campaign<'_> {
     /// Counts the exact metrics of every workload that has none yet.
     pub(super) fn count(&mut self, experiment: usize) -> Result<(), End> {
-        let entry = &self.schedule.experiments[experiment];
         for pass in self.passes.iter().filter(|pass| !pass.if_undecided) {
             self.ledger.add_metrics(experiment, &pass.metrics);
         }
         for (place, scheduled) in Place::of(self.schedule, experiment) {
             if !self.uncounted(place).is_empty() {
-                self.progress.now(&format!(
-                    "{} {}: counting",
-                    entry.name, scheduled.workload.name
-                ));
+                self.progress
+                    .now(&format!("{}: counting", self.shown(place)));
             }
             self.count_own(place, scheduled)?;
             self.count_passes(place, scheduled)?;
@@ -92,7 +89,7 @@ impl Campaign<'_> {
                 match self.count_arm(None, place, scheduled, arm, &wanted)? {
                     Count::Same(outcome) => {
                         digests.insert(arm.clone(), outcome.digest);
-                        values.insert(arm.clone(), picked(&wanted, &outcome));
+                        values.insert(arm.clone(), picked(&wanted, Some(&outcome)));
                     }
                     Count::Differs(metric, one, other) => {
                         demoted = Some((arm, metric, one, other));
@@ -100,8 +97,7 @@ impl Campaign<'_> {
                     }
                     Count::Failed(why) => {
                         self.say_missed(place, arm, &why);
-                        let none = wanted.iter().map(|metric| (metric.clone(), None));
-                        values.insert(arm.clone(), none.collect());
+                        values.insert(arm.clone(), picked(&wanted, None));
                     }
                 }
             }
@@ -116,23 +112,15 @@ impl Campaign<'_> {
     /// Counts the metrics of the further passes. A metric that is not exact there is left out.
     fn count_passes(&mut self, place: Place, scheduled: &ScheduledWorkload) -> Result<(), End> {
         for pass in 0..self.passes.len() {
-            let names = self.passes[pass]
-                .metrics
-                .iter()
-                .map(|metric| metric.name.clone());
-            let names: Vec<String> = names.collect();
+            let metrics = &self.passes[pass].metrics;
             let mut wanted = self.uncounted(place);
-            wanted.retain(|metric| names.contains(metric));
+            wanted.retain(|name| metrics.iter().any(|metric| metric.name == *name));
             if wanted.is_empty() {
                 continue;
             }
             let mut values = ExactValues::new();
-            for arm in self
-                .entry(place)
-                .arms
-                .iter()
-                .filter(|arm| scheduled.has(arm))
-            {
+            let arms = self.entry(place).arms.iter();
+            for arm in arms.filter(|arm| scheduled.has(arm)) {
                 let mut count = self.count_arm(Some(pass), place, scheduled, arm, &wanted)?;
                 // A shell prints its parent's process number, which may be a digit longer than in
                 // the process before. If a second pair agrees, its count is taken.
@@ -140,17 +128,17 @@ impl Campaign<'_> {
                     count = self.count_arm(Some(pass), place, scheduled, arm, &wanted)?;
                 }
                 let counted = match count {
-                    Count::Same(outcome) => picked(&wanted, &outcome),
+                    Count::Same(outcome) => picked(&wanted, Some(&outcome)),
                     Count::Differs(metric, one, other) => {
                         let why = format!("two processes counted {one} and {other} {metric}");
                         self.say_missed(place, arm, &why);
-                        self.ledger
-                            .warn(place, format!("`{arm}`: {why}: left out as not exact"));
-                        wanted.iter().map(|metric| (metric.clone(), None)).collect()
+                        let text = format!("`{arm}`: {why}: left out as not exact");
+                        self.ledger.warn(place, text);
+                        picked(&wanted, None)
                     }
                     Count::Failed(why) => {
                         self.say_missed(place, arm, &why);
-                        wanted.iter().map(|metric| (metric.clone(), None)).collect()
+                        picked(&wanted, None)
                     }
                 };
                 values.insert(arm.clone(), counted);
@@ -168,43 +156,14 @@ impl Campaign<'_> {
         arm: &str,
         wanted: &[String],
     ) -> Result<Count, End> {
-        let (first, second) = match self.twice(pass, place, scheduled, arm, wanted)? {
-            Ok(pair) => pair,
-            Err(why) => return Ok(Count::Failed(why)),
-        };
-        let answers = [
-            ("first process", first.digest),
-            ("second process", second.digest),
-        ];
-        let answers = answers.map(|(name, digest)| (format!("{arm} ({name})"), digest));
-        self.same_answers(place, &answers.into())?;
-        let differs = |metric: &&String| first.metrics[*metric] != second.metrics[*metric];
-        Ok(match wanted.iter().find(differs) {
-            Some(metric) => Count::Differs(
-                metric.clone(),
-                first.metrics[metric],
-                second.metrics[metric],
-            ),
-            None => Count::Same(first),
-        })
-    }
-
-    /// Runs two processes of one arm, or returns the reason why one failed.
-    fn twice(
-        &mut self,
-        pass: Option<usize>,
-        place: Place,
-        scheduled: &ScheduledWorkload,
-        arm: &str,
-        wanted: &[String],
-    ) -> Result<Result<(Outcome, Outcome), String>, End> {
         let entry = self.entry(place);
         let schedule = self.schedule;
         let sampler: &mut dyn Sampler = match pass {
             Some(pass) => &mut *self.passes[pass].sampler,
             None => &mut *self.sampler,
         };
-        let mut take = |padding| {
+        let mut outcomes = vec![];
+        for padding in PADDINGS {
             let job = Job {
                 experiment: &entry.name,
                 workload: &scheduled.workload,
@@ -215,13 +174,22 @@ impl Campaign<'_> {
                 padding: padding + shortfall(entry, arm),
                 timeout: schedule.long_patience(),
             };
-            taken(sampler.sample(&job), wanted)
-        };
-        let first = match take(PADDINGS[0])? {
-            Ok(outcome) => outcome,
-            Err(why) => return Ok(Err(why)),
-        };
-        Ok(take(PADDINGS[1])?.map(|second| (first, second)))
+            match taken(sampler.sample(&job), wanted)? {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(why) => return Ok(Count::Failed(why)),
+            }
+        }
+        let names = ["first", "second"].map(|name| format!("{arm} ({name} process)"));
+        let digests = outcomes.iter().map(|outcome| outcome.digest);
+        self.same_answers(place, &names.into_iter().zip(digests).collect())?;
+        let counts =
+            |metric: &String| [0, 1].map(|process: usize| outcomes[process].metrics[metric]);
+        let differs = |metric: &&String| counts(metric)[0] != counts(metric)[1];
+        if let Some(metric) = wanted.iter().find(differs) {
+            let [one, other] = counts(metric);
+            return Ok(Count::Differs(metric.clone(), one, other));
+        }
+        Ok(Count::Same(outcomes.swap_remove(0)))
     }
 
     fn demote(&mut self, place: Place, arm: &str, metric: &str, one: f64, other: f64) {
@@ -234,18 +202,14 @@ impl Campaign<'_> {
         );
         self.progress.say(&format!("warning: {text}"));
         self.ledger.demote(place.experiment, metric, text);
-        debug_assert!(
-            self.ledger
-                .metrics(place, Kind::Sampled)
-                .contains(&metric.to_owned())
-        );
+        let sampled = self.ledger.metrics(place, Kind::Sampled);
+        debug_assert!(sampled.contains(&metric.to_owned()));
     }
 }
 
 /// Returns the wanted values of an outcome.
-fn picked(wanted: &[String], outcome: &Outcome) -> BTreeMap<String, Option<f64>> {
-    wanted
-        .iter()
-        .map(|metric| (metric.clone(), outcome.metrics.get(metric).copied()))
-        .collect()
+fn picked(wanted: &[String], outcome: Option<&Outcome>) -> BTreeMap<String, Option<f64>> {
+    let value = |metric: &String| outcome?.metrics.get(metric).copied();
+    let values = wanted.iter().map(|metric| (metric.clone(), value(metric)));
+    values.collect()
 }

@@ -2,9 +2,7 @@
 
 use csv::Writer;
 
-use crate::model::result::{
-    ArmResult, CONTROL, ExperimentResult, Kind, Metric, ResultFile, WorkloadResult,
-};
+use crate::model::result::{CONTROL, ExperimentResult, Kind, ResultFile, WorkloadResult};
 use crate::report::finite::finite;
 use crate::report::outline::baseline;
 
@@ -27,106 +25,59 @@ pub const HEADER: [&str; 10] = [
 /// `position` counts from 1 within the block.
 pub fn render(file: &ResultFile) -> String {
     let file = finite(file);
-    let mut rows = Rows {
-        run: &file.run.id,
-        writer: Writer::from_writer(vec![]),
-    };
-    rows.push(&HEADER);
+    let mut all = vec![HEADER.map(str::to_owned)];
     for experiment in &file.experiments {
         for workload in &experiment.workloads {
-            rows.workload(experiment, workload);
+            all.extend(rows(&file.run.id, experiment, workload));
         }
     }
-    let bytes = rows.writer.into_inner().expect("memory takes every write");
+    written(all)
+}
+
+/// Rows of text in the form CSV.
+pub(super) fn written(rows: impl IntoIterator<Item = impl AsRef<[String]>>) -> String {
+    let mut writer = Writer::from_writer(vec![]);
+    for row in rows {
+        let written = writer.write_record(row.as_ref());
+        written.expect("memory takes every write");
+    }
+    let bytes = writer.into_inner().expect("memory takes every write");
     String::from_utf8(bytes).expect("rows of text are text")
 }
 
-/// The rows so far.
-struct Rows<'a> {
-    run: &'a str,
-    writer: Writer<Vec<u8>>,
-}
-
-/// The samples that a group of rows holds.
-struct Series<'a> {
-    experiment: &'a str,
-    workload: &'a WorkloadResult,
-    arm: &'a str,
-    control: bool,
-    metric: &'a str,
-    unit: &'a str,
-}
-
-impl Rows<'_> {
-    fn push(&mut self, fields: &[&str]) {
-        self.writer
-            .write_record(fields)
-            .expect("memory takes every write");
-    }
-
-    fn workload(&mut self, experiment: &ExperimentResult, w: &WorkloadResult) {
-        for (name, metric) in experiment.named() {
-            let series = |arm, control| Series {
-                experiment: &experiment.name,
-                workload: w,
-                arm,
-                control,
-                metric: name,
-                unit: &metric.unit,
-            };
-            for arm in &w.arms {
-                self.arm(&series(&arm.name, false), metric, arm);
-            }
-            if let (Some(control), Some(arm)) = (w.control.get(name), baseline(w)) {
-                self.samples(&series(arm, true), &control.samples);
+fn rows(run: &str, e: &ExperimentResult, w: &WorkloadResult) -> Vec<[String; 10]> {
+    let mut rows = vec![];
+    for (name, metric) in e.named() {
+        let arms = w.arms.iter();
+        let arms = arms.filter_map(|arm| Some((&*arm.name, &*arm.name, arm.samples.get(name)?)));
+        let control = w.control.get(name).zip(baseline(w));
+        let control = control.map(|(control, arm)| (arm, CONTROL, &control.samples));
+        for (arm, runner, samples) in arms.chain(control) {
+            let is_control = runner == CONTROL;
+            let is_of_all = metric.kind == Kind::Exact && !is_control && samples.len() == 1;
+            for (i, value) in samples.iter().enumerate() {
+                let block = w.blocks.get(i).filter(|_| !is_of_all);
+                let position = position(w, runner, i).filter(|_| !is_of_all);
+                rows.push([
+                    run.to_owned(),
+                    e.name.clone(),
+                    w.name.clone(),
+                    block.map_or(String::new(), u32::to_string),
+                    position.map_or(String::new(), |at| at.to_string()),
+                    arm.to_owned(),
+                    is_control.to_string(),
+                    name.to_owned(),
+                    metric.unit.clone(),
+                    value.map_or(String::new(), |value| format!("{value:?}")),
+                ]);
             }
         }
     }
-
-    fn arm(&mut self, series: &Series<'_>, metric: &Metric, arm: &ArmResult) {
-        match arm.samples.get(series.metric).map(Vec::as_slice) {
-            Some([value]) if metric.kind == Kind::Exact => self.row(series, "", "", *value),
-            Some(samples) => self.samples(series, samples),
-            None => {}
-        }
-    }
-
-    fn samples(&mut self, series: &Series<'_>, samples: &[Option<f64>]) {
-        for (i, value) in samples.iter().enumerate() {
-            let block = series
-                .workload
-                .blocks
-                .get(i)
-                .map(u32::to_string)
-                .unwrap_or_default();
-            let position = position(series, i)
-                .map(|p| p.to_string())
-                .unwrap_or_default();
-            self.row(series, &block, &position, *value);
-        }
-    }
-
-    fn row(&mut self, series: &Series<'_>, block: &str, position: &str, value: Option<f64>) {
-        let value = value.map(|v| format!("{v:?}")).unwrap_or_default();
-        let control = if series.control { "true" } else { "false" };
-        self.push(&[
-            self.run,
-            series.experiment,
-            &series.workload.name,
-            block,
-            position,
-            series.arm,
-            control,
-            series.metric,
-            series.unit,
-            &value,
-        ]);
-    }
+    rows
 }
 
-/// The sample's place within its block, from 1.
-fn position(series: &Series<'_>, block: usize) -> Option<usize> {
-    let wanted = if series.control { CONTROL } else { series.arm };
-    let order = series.workload.order.get(block)?;
-    order.iter().position(|arm| arm == wanted).map(|p| p + 1)
+/// The place of a runner in a block's order, from 1.
+fn position(w: &WorkloadResult, runner: &str, block: usize) -> Option<usize> {
+    let order = w.order.get(block)?;
+    order.iter().position(|one| one == runner).map(|p| p + 1)
 }

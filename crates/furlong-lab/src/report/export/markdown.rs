@@ -39,14 +39,7 @@ fn verdicts(page: &mut Sheet, file: &ResultFile) {
         return;
     }
     page.text(format!("{}.", wording::tally(&outline::tally(&found))));
-    let mut grid = Grid::new(&[
-        "experiment",
-        "workload",
-        "comparison",
-        ">change",
-        "95 % interval",
-        "verdict",
-    ]);
+    let mut grid = Grid::of("experiment|workload|comparison|>change|95 % interval|verdict");
     for f in &found {
         let (e, c) = (&file.experiments[f.experiment], f.comparison);
         grid.push([
@@ -122,17 +115,7 @@ fn warnings(all: &[String]) -> Vec<String> {
 
 /// One table with every metric of every arm.
 fn metrics(e: &ExperimentResult, w: &WorkloadResult) -> Grid {
-    let mut grid = Grid::new(&[
-        "metric",
-        "arm",
-        ">n",
-        ">median",
-        ">mean",
-        ">CV",
-        ">change",
-        "95 % interval",
-        "verdict",
-    ]);
+    let mut grid = Grid::of("metric|arm|>n|>median|>mean|>CV|>change|95 % interval|verdict");
     for (name, metric) in e.named() {
         let typical = w.arms.iter().filter_map(|arm| outline::typical(arm, name));
         let scale = Scale::of(&metric.unit, typical);
@@ -210,11 +193,12 @@ fn row(w: &WorkloadResult, (name, metric): Named<'_>, arm: &ArmResult, s: &Scale
 pub(in crate::report) fn machine(m: &Machine) -> Vec<(&'static str, String)> {
     let bytes = |n: u64| Scale::of("B", [n as f64]).show(n as f64);
     let yes = |on: bool| if on { "on" } else { "off" }.to_owned();
-    let caches: Vec<String> = m
-        .caches
-        .iter()
+    let caches = m.caches.iter();
+    let caches: Vec<String> = caches
         .map(|(level, size)| format!("{level} {}", bytes(*size)))
         .collect();
+    let aslr = m.aslr.map(|level| level.to_string());
+    let load = m.load_1m.map(|load| format!("{load:.2}"));
     let facts = [
         ("host", Some(m.host.clone())),
         ("machine", Some(m.id.clone())),
@@ -228,21 +212,14 @@ pub(in crate::report) fn machine(m: &Machine) -> Vec<(&'static str, String)> {
         ("governor", m.governor.clone()),
         ("turbo", m.turbo.map(yes)),
         ("multithreading", m.smt.map(yes)),
-        (
-            "address randomisation",
-            m.aslr.map(|level| level.to_string()),
-        ),
+        ("address randomisation", aslr),
         ("huge pages", m.thp.clone()),
-        (
-            "load at the start",
-            m.load_1m.map(|load| format!("{load:.2}")),
-        ),
+        ("load at the start", load),
         ("time stolen", m.steal_pct.map(percent)),
         ("compiler", Some(m.rustc.clone())),
         ("build", Some(m.build.clone())),
     ];
-    let known = facts
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)));
+    let known = facts.into_iter();
+    let known = known.filter_map(|(name, value)| Some((name, value?)));
     known.filter(|(_, value)| !value.is_empty()).collect()
 }

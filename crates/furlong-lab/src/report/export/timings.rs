@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::ValueEnum;
-use csv::Writer;
 use serde::{Deserialize, Serialize};
 
+use super::csv::written;
 use crate::model::command_fact::{CommandFact, PARAMETERS};
 use crate::model::result::{ArmResult, ResultFile, WorkloadResult};
 use crate::report::finite::finite;
@@ -129,42 +129,24 @@ pub fn json(file: &ResultFile) -> String {
 /// The times as `--export-csv` writes them: a row per command, and a column per parameter.
 pub fn csv(file: &ResultFile) -> String {
     let all = timings(file);
-    let mut writer = Writer::from_writer(vec![]);
-    let mut row = |fields: Vec<String>| {
-        writer
-            .write_record(fields)
-            .expect("memory takes every write");
-    };
-    let columns = [
-        "command", "mean", "stddev", "median", "user", "system", "min", "max",
-    ];
     let names = all.iter().flat_map(|one| one.parameters.keys());
     let names: BTreeSet<&String> = names.collect();
-    let heading = columns.map(str::to_owned).into_iter();
-    row(heading
-        .chain(names.iter().map(|name| format!("parameter_{name}")))
-        .collect());
+    let columns = "command mean stddev median user system min max".split(' ');
+    let columns = columns.map(str::to_owned);
+    let swept = names.iter().map(|name| format!("parameter_{name}"));
+    let mut rows: Vec<Vec<String>> = vec![columns.chain(swept).collect()];
     for one in &all {
+        let stddev = one.stddev.unwrap_or(0.0);
         let figures = [
-            one.mean,
-            one.stddev.unwrap_or(0.0),
-            one.median,
-            one.user,
-            one.system,
-            one.min,
-            one.max,
+            one.mean, stddev, one.median, one.user, one.system, one.min, one.max,
         ];
         let figures = figures.map(|value| value.to_string()).into_iter();
         let values = names.iter();
         let values = values.map(|name| one.parameters.get(*name).cloned().unwrap_or_default());
-        row([one.command.clone()]
-            .into_iter()
-            .chain(figures)
-            .chain(values)
-            .collect());
+        let row = [one.command.clone()].into_iter().chain(figures);
+        rows.push(row.chain(values).collect());
     }
-    let bytes = writer.into_inner().expect("memory takes every write");
-    String::from_utf8(bytes).expect("rows of text are text")
+    written(rows)
 }
 
 /// The times as `--export-markdown` writes them: relative to the reference, else to the fastest.

@@ -51,12 +51,12 @@ pub(crate) fn scroll(label: &str, content: &Markup) -> Markup {
     html! { div.scroll tabindex="0" role="group" aria-label=(label) { (content) } }
 }
 
-/// The headings of a table; `>` before one marks a column of numbers.
-pub(crate) fn heads(words: &[&str]) -> Markup {
+/// The headings of a table, with `|` between them; `>` before one marks a column of numbers.
+pub(crate) fn heads(headings: &str) -> Markup {
     html! {
         thead {
             tr {
-                @for word in words {
+                @for word in headings.split('|') {
                     @match word.strip_prefix('>') {
                         Some(word) => th.number scope="col" { (word) },
                         None => th scope="col" { (word) },

@@ -156,6 +156,11 @@ impl Grid {
         }
     }
 
+    /// A table with headings in one text, with `|` between them.
+    pub(crate) fn of(headings: &str) -> Grid {
+        Grid::new(&headings.split('|').collect::<Vec<_>>())
+    }
+
     /// Adds a row at the bottom.
     pub fn push<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());

@@ -13,7 +13,7 @@ use crate::model::result::{
 };
 use crate::report::finite::finite;
 use crate::report::outline::{self, Named};
-use crate::report::quantity::{Scale, percent};
+use crate::report::quantity::{Scale, counted, percent};
 use crate::report::text::{plain, shorten, width};
 use crate::report::{geomean, told, wording};
 use furlong_stats::stopping::Stopped;
@@ -71,16 +71,14 @@ impl Page {
                 self.line(&reason, 2);
             }
             // A run that was stopped.
-            let late = e
-                .left_out
-                .iter()
-                .filter(|why| why.ends_with(": not reached"));
+            let left_out = e.left_out.iter();
+            let late = left_out.filter(|why| why.ends_with(": not reached"));
             late.for_each(|why| self.line(&plain(why), 2));
         }
         let warnings: usize = file.workloads().map(|w| w.warnings.len()).sum();
         if warnings > 0 {
-            let many = if warnings == 1 { "warning" } else { "warnings" };
-            self.line(&format!("{warnings} {many}: see the details"), 2);
+            let warnings = counted(warnings as u64, "warning");
+            self.line(&format!("{warnings}: see the details"), 2);
         }
     }
 
@@ -104,10 +102,8 @@ impl Page {
         );
         self.line(&control, 2);
         self.line("next: `furlong run NAME`, with a name of `furlong list`", 2);
-        self.line(
-            "or `furlong compare 'A' 'B'`, with two commands of yours",
-            2,
-        );
+        let compare = "or `furlong compare 'A' 'B'`, with two commands of yours";
+        self.line(compare, 2);
     }
 
     /// The answer of one workload of the tour, with the README's figure.
@@ -132,9 +128,10 @@ impl Page {
             let text = format!("{sentence}{readme}");
             self.raw(&paint::answer(&text, c.verdict, &self.style));
         }
-        for arm in w.arms.iter().filter(|arm| arm.na.is_some()) {
-            let reason = arm.na.as_deref().unwrap_or_default();
-            self.line(&format!("{}: {}", plain(&arm.name), plain(reason)), 2);
+        for arm in &w.arms {
+            if let Some(reason) = &arm.na {
+                self.line(&format!("{}: {}", plain(&arm.name), plain(reason)), 2);
+            }
         }
     }
 
@@ -172,8 +169,8 @@ impl Page {
 
     /// `sleep 0.1    102.3 ± 0.4 ms  ████████`.
     fn rows(&mut self, w: &WorkloadResult, (name, metric): Named<'_>) {
-        let of = |arm| outline::summary(w, arm, name);
-        let summaries: Vec<Option<&Summary>> = w.arms.iter().map(|arm| of(&arm.name)).collect();
+        let arms = w.arms.iter();
+        let summaries: Vec<Option<&Summary>> = arms.map(|arm| arm.summary.get(name)).collect();
         let means = summaries.iter().flatten().map(|s| s.mean);
         let greatest = means.clone().fold(0.0, f64::max);
         let scale = Scale::of(&metric.unit, means.clone());
@@ -257,10 +254,9 @@ fn figure(summary: Option<&Summary>, scale: &Scale) -> String {
     let Some(s) = summary else {
         return "no value".to_owned();
     };
-    let spread = s
-        .stddev
-        .map(|stddev| format!(" ± {}", scale.number(stddev)));
-    let number = format!("{}{}", scale.number(s.mean), spread.unwrap_or_default());
+    let spread = |stddev| format!(" ± {}", scale.number(stddev));
+    let spread = s.stddev.map_or(String::new(), spread);
+    let number = format!("{}{spread}", scale.number(s.mean));
     format!("{number} {}", scale.symbol()).trim_end().to_owned()
 }
 
@@ -278,10 +274,8 @@ fn remarks(e: &ExperimentResult, w: &WorkloadResult, comparisons: &[&Comparison]
     let open = comparisons.iter();
     let open = open.filter(|c| c.verdict == Verdict::Inconclusive);
     if let Some(c) = open.max_by_key(|c| c.n_needed) {
-        let failed = w
-            .control
-            .get(&c.metric)
-            .is_some_and(|control| control.failed);
+        let control = w.control.get(&c.metric);
+        let failed = control.is_some_and(|control| control.failed);
         remarks.extend(if failed || c.n < BLOCKS_MIN {
             c.reason.as_deref().map(plain)
         } else {
@@ -296,9 +290,8 @@ fn remarks(e: &ExperimentResult, w: &WorkloadResult, comparisons: &[&Comparison]
 
 /// Ways to a verdict: more blocks, and counts if there are none.
 fn sharper(c: &Comparison, countable: bool) -> Option<String> {
-    let blocks = c
-        .n_needed
-        .filter(|n| *n as usize > c.n && *n < wording::BLOCKS_CAP);
+    let more = |n: &u32| *n as usize > c.n && *n < wording::BLOCKS_CAP;
+    let blocks = c.n_needed.filter(more);
     let blocks = blocks.map(|n| format!("about {n} blocks (--blocks {n})"));
     let counts = countable.then(|| "instruction counts (--counters auto)".to_owned());
     let ways: Vec<String> = blocks.into_iter().chain(counts).collect();

@@ -11,7 +11,7 @@ mod table;
 use super::finite::finite;
 use super::outline::{self, Named};
 use super::picture::{Picture, picture};
-use super::quantity::{Scale, TimeUnit, count};
+use super::quantity::{Scale, TimeUnit, count, counted};
 use super::text::{command_line, fold, plain, shorten};
 use super::wording;
 use crate::model::result::{ExperimentResult, Machine, ResultFile, WorkloadResult};
@@ -113,25 +113,16 @@ impl Page {
 
     fn head(&mut self, file: &ResultFile) {
         let run = &file.run;
-        let tag = run
-            .tag
-            .as_ref()
-            .map(|t| format!(", tag {}", plain(t)))
-            .unwrap_or_default();
+        let tag = run.tag.as_ref().map(|t| format!(", tag {}", plain(t)));
+        let tag = tag.unwrap_or_default();
+        let [id, profile, started] = [&run.id, &run.profile, &run.started].map(|one| plain(one));
+        let seed = run.seed;
         self.line(
-            &format!(
-                "run {}: {}, seed {}, started {}{tag}",
-                plain(&run.id),
-                plain(&run.profile),
-                run.seed,
-                plain(&run.started)
-            ),
+            &format!("run {id}: {profile}, seed {seed}, started {started}{tag}"),
             2,
         );
-        self.line(
-            &format!("furlong {}, {}", plain(&run.version), machine(&run.machine)),
-            2,
-        );
+        let (version, machine) = (plain(&run.version), machine(&run.machine));
+        self.line(&format!("furlong {version}, {machine}"), 2);
         if !run.command.is_empty() {
             self.line(&format!("$ {}", command_line(&run.command)), 4);
         }
@@ -193,10 +184,10 @@ impl Page {
     }
 
     fn picture(&mut self, picture: &Picture) {
-        let legend: Vec<String> = picture
-            .legend
-            .iter()
-            .map(|(symbol, arm)| format!("{symbol} {}", shorten(arm, columns::NAME_MAX)))
+        let short = |arm| shorten(arm, columns::NAME_MAX);
+        let legend = picture.legend.iter();
+        let legend: Vec<String> = legend
+            .map(|(sign, arm)| format!("{sign} {}", short(arm)))
             .collect();
         let mut legend = legend.join(", ");
         if picture.is_shared() {
@@ -248,21 +239,14 @@ pub(super) fn params(w: &WorkloadResult) -> String {
 fn machine(m: &Machine) -> String {
     let mut parts = vec![plain(&m.host)];
     parts.extend(m.cpu.as_deref().map(plain));
-    parts.push(format!(
-        "{} {}",
-        m.cpus,
-        if m.cpus == 1 { "cpu" } else { "cpus" }
-    ));
+    parts.push(counted(m.cpus.into(), "cpu"));
     if let Some(bytes) = m.memory_bytes {
         let bytes = bytes as f64;
         parts.push(Scale::of("B", [bytes]).show(bytes));
     }
     parts.push(plain(&m.kernel));
-    parts.extend(
-        m.hypervisor
-            .as_deref()
-            .map(|h| format!("under {}", plain(h))),
-    );
+    let host = m.hypervisor.as_deref();
+    parts.extend(host.map(|h| format!("under {}", plain(h))));
     parts.retain(|part| !part.is_empty());
     parts.join(", ")
 }

@@ -4,7 +4,7 @@ use super::Page;
 use crate::model::result::{ArmResult, ExperimentResult, ResultFile, WorkloadResult};
 use crate::report::export::timings::is_command;
 use crate::report::outline;
-use crate::report::quantity::Scale;
+use crate::report::quantity::{Scale, counted};
 use crate::report::text::plain;
 
 /// The end of the report on one command.
@@ -53,7 +53,7 @@ pub(super) fn write(page: &mut Page, e: &ExperimentResult, w: &WorkloadResult, a
         let (min, max) = (mean.show(summary.min), mean.show(summary.max));
         row(
             "min … max",
-            &format!("{min} … {max} in {}", runs(summary.n)),
+            &format!("{min} … {max} in {}", counted(summary.n as u64, "run")),
         );
     }
     let mean = |metric: &str| {
@@ -74,12 +74,5 @@ fn row(page: &mut Page, title: &str, text: &str) {
     match line.chars().count() <= page.style.width {
         true => page.raw(&line),
         false => page.line(&format!("  {title} {text}"), 4),
-    }
-}
-
-fn runs(n: usize) -> String {
-    match n {
-        1 => "1 run".to_owned(),
-        n => format!("{n} runs"),
     }
 }

@@ -17,22 +17,13 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:
     form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Headers of every answer.
-const HEADERS: [(HeaderName, &str); 6] = [
-    (header::CONTENT_SECURITY_POLICY, POLICY),
-    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::REFERRER_POLICY, "no-referrer"),
-    (
-        HeaderName::from_static("cross-origin-opener-policy"),
-        "same-origin",
-    ),
-    (
-        HeaderName::from_static("cross-origin-embedder-policy"),
-        "require-corp",
-    ),
-    (
-        HeaderName::from_static("cross-origin-resource-policy"),
-        "same-origin",
-    ),
+const HEADERS: [(&str, &str); 6] = [
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-embedder-policy", "require-corp"),
+    ("cross-origin-resource-policy", "same-origin"),
 ];
 
 /// Seconds after which a browser may retry an answer that was unavailable.
@@ -55,7 +46,7 @@ impl Answer {
             headers: HeaderMap::new(),
         };
         for (name, value) in HEADERS {
-            answer.headers.insert(name, HeaderValue::from_static(value));
+            answer.set(HeaderName::from_static(name), value);
         }
         answer.set(header::CONTENT_TYPE, kind);
         answer.set(header::CACHE_CONTROL, "no-store");

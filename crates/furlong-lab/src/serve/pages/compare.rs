@@ -18,11 +18,6 @@ use crate::serve::frame::{Page, called};
 use crate::serve::refusal::Refusal;
 use crate::serve::route::{Pair, Route};
 
-/// Facts about each of the two runs.
-const HEADINGS: [&str; 8] = [
-    "Role", "Run", "Began", "Version", "Tag", "Machine", "Kernel", "Note",
-];
-
 /// Runs that are offered if none is chosen.
 const OFFERED: u32 = 50;
 
@@ -110,7 +105,7 @@ fn elsewhere(before: &Run, after: &Run, pair: &Pair) -> Markup {
 
 fn runs(before: &Run, after: &Run) -> Markup {
     let rows = html! {
-        (heads(&HEADINGS))
+        (heads("Role|Run|Began|Version|Tag|Machine|Kernel|Note"))
         tbody {
             @for (role, run) in [("Base", before), ("With", after)] {
                 tr {

@@ -110,7 +110,7 @@ fn list(name: &str, filter: &Filter, before: Option<Cursor>, runs: &[(Cursor, Li
         (true, true) => "Earlier runs that match",
     };
     let rows = html! {
-        (heads(&["Began", "Run", "Machine", "Profile", "Version", "Tag", "Note", "Base", "With"]))
+        (heads("Began|Run|Machine|Profile|Version|Tag|Note|Base|With"))
         tbody {
             @for (place, (_, run)) in runs.iter().enumerate() { (row(place, runs.len(), run)) }
         }

@@ -10,7 +10,7 @@ use crate::model::result::Verdict;
 use crate::record::store::{Fault, Filter, Listed, Place, Store};
 use crate::report::html::frame::Name;
 use crate::report::html::svg::spark;
-use crate::report::quantity::{count, fixed};
+use crate::report::quantity::{counted, fixed};
 use crate::report::text::{plain, shorten};
 use crate::serve::frame::{Page, called};
 use crate::serve::refusal::Refusal;
@@ -164,10 +164,8 @@ fn run((run, summaries): &Recent) -> Markup {
 
 /// The subject of a run: the question of a comparison of commands, or the experiments' names.
 fn subject(summaries: &[Summary]) -> String {
-    let names: Vec<String> = summaries
-        .iter()
-        .map(|one| called(&one.experiment))
-        .collect();
+    let names = summaries.iter();
+    let names: Vec<String> = names.map(|one| called(&one.experiment)).collect();
     let text = match summaries {
         [] => "no experiment".to_owned(),
         [one] if one.experiment == "compare" => plain(&one.question),
@@ -205,10 +203,7 @@ fn place(Told { place, latest }: &Told) -> Markup {
         },
         before: None,
     };
-    let runs = match place.runs {
-        1 => "1 run".to_owned(),
-        n => format!("{} runs", count(n.into())),
-    };
+    let runs = counted(place.runs.into(), "run");
     html! {
         li {
             span { (machine(&place.machine)) ", " a href=(own) { (runs) } }

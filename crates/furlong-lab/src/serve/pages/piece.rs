@@ -73,7 +73,7 @@ pub(super) fn series_list(e: &ExperimentResult, machine: &Machine) -> Markup {
         plain(&machine.host)
     );
     let rows = html! {
-        (heads(&["Workload", "Baseline", "The others, relative to it"]))
+        (heads("Workload|Baseline|The others, relative to it"))
         tbody {
             @for w in &e.workloads {
                 tr {

@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use super::piece::{boxed, link, machine, time};
 use crate::history::page::{figures, minutes, sentence, what};
-use crate::history::series::{Point, Series, Step, series};
-use crate::model::result::{ExperimentResult, Kind, WorkloadResult};
+use crate::history::series::{Point, Series, series};
+use crate::model::result::{ExperimentResult, Kind, Machine, WorkloadResult};
 use crate::record::store::{Place, Saved, Store};
 use crate::report::html::frame::{Name, heads, minus};
 use crate::report::html::svg::series_plot::{self, Dot, SeriesPlot};
@@ -111,12 +111,11 @@ fn found<'a>(
 
 impl Subject<'_> {
     fn content(&self, series: &Series, past: &[Saved]) -> Markup {
-        let steps = series.steps();
         html! {
             (self.around())
-            (self.picture(series, &steps))
-            (changes(series, &steps))
-            (table(series, &steps, past))
+            (self.picture(series))
+            (changes(series))
+            (table(series, past))
             (self.further(past.len()))
         }
     }
@@ -168,14 +167,24 @@ impl Subject<'_> {
         }
     }
 
+    /// This figure with another name in one place, for each name.
+    fn each(
+        &self,
+        names: impl Iterator<Item = String>,
+        set: fn(&mut Figure, String),
+    ) -> Vec<(String, Figure)> {
+        let figure = |name: String| {
+            let mut figure = self.exact();
+            set(&mut figure, name.clone());
+            (name, figure)
+        };
+        names.map(figure).collect()
+    }
+
     fn arms(&self) -> Vec<(String, Figure)> {
         let able = self.workload.arms.iter().filter(|arm| arm.na.is_none());
-        let figure = |name: &String| Figure {
-            arm: name.clone(),
-            ..self.exact()
-        };
-        able.map(|arm| (arm.name.clone(), figure(&arm.name)))
-            .collect()
+        let names = able.map(|arm| arm.name.clone());
+        self.each(names, |figure, name| figure.arm = name)
     }
 
     /// The workloads with this arm.
@@ -185,47 +194,36 @@ impl Subject<'_> {
             arms.any(|arm| arm.name == self.figure.arm)
         };
         let all = self.experiment.workloads.iter().filter(has_arm);
-        let figure = |name: &String| Figure {
-            workload: name.clone(),
-            ..self.exact()
-        };
-        all.map(|workload| (workload.name.clone(), figure(&workload.name)))
-            .collect()
+        let names = all.map(|workload| workload.name.clone());
+        self.each(names, |figure, name| figure.workload = name)
     }
 
     /// The metrics with values in this workload.
     fn metrics(&self) -> Vec<(String, Figure)> {
-        let named = self.experiment.named().into_iter();
         let arms = &self.workload.arms;
-        let there =
-            named.filter(|(name, _)| arms.iter().any(|arm| arm.samples.contains_key(*name)));
-        let figure = |name: &str| Figure {
-            metric: Some(name.to_owned()),
-            ..self.exact()
-        };
-        there
-            .map(|(name, _)| (name.to_owned(), figure(name)))
-            .collect()
+        let there = |name: &&str| arms.iter().any(|arm| arm.samples.contains_key(*name));
+        let named = self.experiment.named().into_iter();
+        let names = named.map(|(name, _)| name).filter(there);
+        self.each(names.map(str::to_owned), |figure, name| {
+            figure.metric = Some(name);
+        })
     }
 
     fn machines(&self) -> Vec<(String, Figure)> {
         let telling = self.places.iter().filter(|place| place.telling.is_some());
-        let figure = |id: &String| Figure {
-            machine: Some(id.clone()),
-            ..self.exact()
+        let machine = |Machine {
+                           id, host, kernel, ..
+                       }: &Machine| {
+            let figure = Figure {
+                machine: Some(id.clone()),
+                ..self.exact()
+            };
+            (format!("{host} ({kernel})"), figure)
         };
-        let named = telling.map(|place| &place.machine);
-        named
-            .map(|machine| {
-                (
-                    format!("{} ({})", machine.host, machine.kernel),
-                    figure(&machine.id),
-                )
-            })
-            .collect()
+        telling.map(|place| machine(&place.machine)).collect()
     }
 
-    fn picture(&self, series: &Series, steps: &[Step]) -> Markup {
+    fn picture(&self, series: &Series) -> Markup {
         let figure = figures(series);
         let dot = |point: &Point| Dot {
             value: point.value,
@@ -238,19 +236,16 @@ impl Subject<'_> {
             ),
         };
         let points: Vec<Dot> = series.points.iter().map(dot).collect();
-        let levels = levels(series, steps);
-        let arms = &self.workload.arms;
+        let levels = levels(series);
+        let mut arms = self.workload.arms.iter();
+        let place = arms.position(|arm| arm.name == series.arm);
         let drawn = series_plot::draw(&SeriesPlot {
             title: &format!("{} from run to run", what(series)),
-            unit: if series.baseline.is_some() {
-                ""
-            } else {
-                &series.about.unit
+            unit: match &series.baseline {
+                Some(_) => "",
+                None => &series.about.unit,
             },
-            arm: arms
-                .iter()
-                .position(|arm| arm.name == series.arm)
-                .unwrap_or(0),
+            arm: place.unwrap_or(0),
             points: &points,
             levels: &levels,
         });
@@ -286,20 +281,20 @@ impl Subject<'_> {
 }
 
 /// The levels: the first point of each, and its value.
-fn levels(series: &Series, steps: &[Step]) -> Vec<(usize, f64)> {
+fn levels(series: &Series) -> Vec<(usize, f64)> {
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
-    let first = steps.first().map(|step| step.before);
+    let first = series.steps.first().map(|step| step.before);
     let first = first.or_else(|| median(&values));
-    let later = steps.iter().map(|step| (step.at, step.after));
+    let later = series.steps.iter().map(|step| (step.at, step.after));
     let first = first.map(|level| (0, level));
     first.into_iter().chain(later).collect()
 }
 
-fn changes(series: &Series, steps: &[Step]) -> Markup {
+fn changes(series: &Series) -> Markup {
     html! {
         section aria-labelledby="steps" {
             h2 id="steps" { "Changes of level" }
-            @if steps.is_empty() {
+            @if series.steps.is_empty() {
                 p { "None by more than the margin."
                     @if series.about.kind == Kind::Sampled && series.points.len() < 6 {
                         " There are too few runs to detect one."
@@ -307,7 +302,7 @@ fn changes(series: &Series, steps: &[Step]) -> Markup {
                 }
             } @else {
                 ul {
-                    @for step in steps {
+                    @for step in &series.steps {
                         li { bdi { (minus(&plain(&sentence(series, step)))) } "." }
                     }
                 }
@@ -320,14 +315,14 @@ fn changes(series: &Series, steps: &[Step]) -> Markup {
 }
 
 /// Every value, the latest first, as a text alternative to the picture.
-fn table(series: &Series, steps: &[Step], past: &[Saved]) -> Markup {
+fn table(series: &Series, past: &[Saved]) -> Markup {
     let figure = figures(series);
     let note = |run: &str| {
         let saved = past.iter().find(|saved| saved.result.run.id == run)?;
         saved.result.run.note.as_deref()
     };
     let rows = html! {
-        (heads(&["Run", "Began", ">Value", ">Step", "Version", "Tag", "Note"]))
+        (heads("Run|Began|>Value|>Step|Version|Tag|Note"))
         tbody {
             @for (place, point) in series.points.iter().enumerate().rev() {
                 tr {
@@ -335,8 +330,8 @@ fn table(series: &Series, steps: &[Step], past: &[Saved]) -> Markup {
                     td { (time(&point.started)) }
                     td.number { (minus(&figure(point.value))) }
                     td.number {
-                        @if let Some(step) = steps.iter().find(|step| step.at == place) {
-                            (minus(&format!("{} %", signed(step.pct(), 1))))
+                        @if let Some(step) = series.steps.iter().find(|step| step.at == place) {
+                            (minus(&format!("{} %", signed(step.effect_pct, 1))))
                         }
                     }
                     td { (Name(&point.version)) }

@@ -16,6 +16,9 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
+use crate::model::result::{CONTROL, WorkloadResult};
+use crate::report::text::shorten;
+
 /// Width of a figure in its own units, close to pixels on a wide page.
 pub(super) const WIDTH: f64 = 460.0;
 
@@ -27,6 +30,42 @@ pub(super) fn colour(place: usize) -> &'static str {
     match place.checked_sub(1) {
         None => COLOURS[0],
         Some(other) => COLOURS[1 + other % (COLOURS.len() - 1)],
+    }
+}
+
+/// The values of an arm in a figure, or those of the control.
+struct Track<'a> {
+    /// Its name in the order of a block.
+    runner: &'a str,
+    name: String,
+    colour: &'static str,
+    /// Class of the dots.
+    dots: &'static str,
+    samples: &'a [Option<f64>],
+}
+
+/// The arms that have a metric, then the control.
+fn tracks<'a>(w: &'a WorkloadResult, metric: &str) -> Vec<Track<'a>> {
+    let arms = w.arms.iter().enumerate();
+    let arms = arms.filter_map(|(place, arm)| {
+        Some((&*arm.name, colour(place), "dots", arm.samples.get(metric)?))
+    });
+    let control = w.control.get(metric);
+    let control = control.map(|control| (CONTROL, colour(0), "dots again", &control.samples));
+    let all = arms.chain(control);
+    let tracks = all.map(|(runner, colour, dots, samples)| Track {
+        runner,
+        name: shorten(runner, 36),
+        colour,
+        dots,
+        samples,
+    });
+    tracks.collect()
+}
+
+impl Track<'_> {
+    fn values(&self) -> Vec<f64> {
+        self.samples.iter().flatten().copied().collect()
     }
 }
 

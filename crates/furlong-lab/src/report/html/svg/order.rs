@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 
 use super::scale::Scale;
-use super::{WIDTH, axis, colour, dots, figure, label, line, path, px, segment};
-use crate::model::result::{CONTROL, WorkloadResult};
+use super::{Track, WIDTH, axis, dots, figure, label, line, path, px, segment, tracks};
+use crate::model::result::WorkloadResult;
 use crate::report::outline::{self, Named};
 use crate::report::quantity::Scale as Unit;
 use crate::report::text::shorten;
@@ -26,11 +26,8 @@ const BLOCKS_FROM: usize = 12;
 const TREND_OVER: usize = 9;
 
 /// One panel.
-struct Panel {
-    name: String,
-    colour: &'static str,
-    /// Class of the dots.
-    dots: &'static str,
+struct Panel<'a> {
+    track: Track<'a>,
     /// Place in the run and distance from the median, in the order of the run.
     points: Vec<(f64, Option<f64>)>,
 }
@@ -56,7 +53,11 @@ pub(in crate::report::html) fn draw(w: &WorkloadResult, m: Named<'_>) -> Option<
         unit,
         relative: all.into_iter().all(|v| v > 0.0),
     };
-    let panels = panels(w, name, &distance);
+    let panels = tracks(w, name).into_iter().map(|track| Panel {
+        points: points(w, &track, &distance),
+        track,
+    });
+    let panels: Vec<Panel<'_>> = panels.collect();
     let points = || panels.iter().flat_map(|p| &p.points);
     let distances = || points().filter_map(|(_, d)| *d);
     distances().next()?;
@@ -97,37 +98,12 @@ pub(in crate::report::html) fn draw(w: &WorkloadResult, m: Named<'_>) -> Option<
     Some(figure(bottom + axis::HEIGHT - 12.0, &about, &content))
 }
 
-fn panels(w: &WorkloadResult, metric: &str, distance: &Distance) -> Vec<Panel> {
-    let arms = w.arms.iter().enumerate();
-    let arms = arms.filter_map(|(place, arm)| {
-        Some(Panel {
-            name: shorten(&arm.name, 36),
-            colour: colour(place),
-            dots: "dots",
-            points: points(w, &arm.name, arm.samples.get(metric)?, distance),
-        })
-    });
-    let control = w.control.get(metric).map(|control| Panel {
-        name: CONTROL.to_owned(),
-        colour: colour(0),
-        dots: "dots again",
-        points: points(w, CONTROL, &control.samples, distance),
-    });
-    arms.chain(control).collect()
-}
-
-fn points(
-    w: &WorkloadResult,
-    arm: &str,
-    samples: &[Option<f64>],
-    distance: &Distance,
-) -> Vec<(f64, Option<f64>)> {
-    let values: Vec<f64> = samples.iter().flatten().copied().collect();
-    let median = outline::median(&values).unwrap_or(0.0);
-    let points = samples.iter().enumerate();
-    let mut points: Vec<_> = points
-        .map(|(i, value)| (place(w, arm, i), value.map(|v| distance.of(v, median))))
-        .collect();
+fn points(w: &WorkloadResult, track: &Track<'_>, distance: &Distance) -> Vec<(f64, Option<f64>)> {
+    let median = outline::median(&track.values()).unwrap_or(0.0);
+    let of = |value: &Option<f64>| value.map(|v| distance.of(v, median));
+    let points = track.samples.iter().enumerate();
+    let points = points.map(|(i, value)| (place(w, track.runner, i), of(value)));
+    let mut points: Vec<_> = points.collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points
 }
@@ -157,16 +133,16 @@ impl Distance {
     }
 }
 
-impl Panel {
+impl Panel<'_> {
     /// Draws the panel with its plot at this height.
     fn draw(&self, plot: f64, xs: &Scale, ys: &Scale) -> Markup {
         let there = self.points.iter().filter_map(|(x, d)| Some((*x, (*d)?)));
         let placed = there.map(|(x, d)| (xs.at(x), plot + ys.at(d)));
         html! {
-            g class=(self.colour) {
-                (label("", LEFT, plot - 4.0, &self.name))
+            g class=(self.track.colour) {
+                (label("", LEFT, plot - 4.0, &self.track.name))
                 @if let Some(d) = self.trend(xs, ys, plot) { (path("trend", &d)) }
-                (dots(self.dots, placed))
+                (dots(self.track.dots, placed))
                 @for (x, _) in self.points.iter().filter(|(_, d)| d.is_none()) {
                     (missing(xs.at(*x), plot + PLOT - 3.0))
                 }

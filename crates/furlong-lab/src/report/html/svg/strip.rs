@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::scale::Scale;
-use super::{WIDTH, area, axis, colour, dots, figure, label, line, path};
-use crate::model::result::{CONTROL, WorkloadResult};
+use super::{Track, WIDTH, area, axis, dots, figure, label, line, path, tracks};
+use crate::model::result::WorkloadResult;
 use crate::report::html::frame::minus;
 use crate::report::outline::{self, Named};
 use crate::report::quantity::Scale as Unit;
@@ -19,15 +19,6 @@ const DOT: f64 = 4.6;
 /// Room at the sides.
 const SIDE: f64 = 8.0;
 
-/// One row.
-struct Row {
-    name: String,
-    colour: &'static str,
-    /// Class of the dots.
-    dots: &'static str,
-    values: Vec<f64>,
-}
-
 /// The figure; `None` if there is no value.
 pub(in crate::report::html) fn draw(w: &WorkloadResult, m: Named<'_>) -> Option<Markup> {
     beside(w, m, &[])
@@ -36,8 +27,8 @@ pub(in crate::report::html) fn draw(w: &WorkloadResult, m: Named<'_>) -> Option<
 /// The figure on an axis that also has room for the values of a neighbouring figure.
 pub(crate) fn beside(w: &WorkloadResult, m: Named<'_>, others: &[f64]) -> Option<Markup> {
     let (name, metric) = m;
-    let rows = rows(w, name);
-    let own = || rows.iter().flat_map(|row| &row.values).copied();
+    let rows = tracks(w, name);
+    let own = || rows.iter().flat_map(Track::values);
     own().next()?;
     let values = || own().chain(others.iter().copied());
     let unit = Unit::of(&metric.unit, values());
@@ -61,34 +52,15 @@ pub(crate) fn beside(w: &WorkloadResult, m: Named<'_>, others: &[f64]) -> Option
     Some(figure(bottom + axis::HEIGHT - 12.0, &about, &content))
 }
 
-fn rows(w: &WorkloadResult, metric: &str) -> Vec<Row> {
-    let arms = w.arms.iter().enumerate();
-    let arms = arms.filter(|(_, arm)| arm.samples.contains_key(metric));
-    let mut rows: Vec<Row> = arms
-        .map(|(place, arm)| Row {
-            name: shorten(&arm.name, 36),
-            colour: colour(place),
-            dots: "dots",
-            values: outline::values(arm, metric),
-        })
-        .collect();
-    rows.extend(w.control.contains_key(metric).then(|| Row {
-        name: CONTROL.to_owned(),
-        colour: colour(0),
-        dots: "dots again",
-        values: outline::control_values(w, metric),
-    }));
-    rows
-}
-
-impl Row {
+impl Track<'_> {
     fn median(&self) -> Option<f64> {
-        outline::median(&self.values)
+        outline::median(&self.values())
     }
 
     fn draw(&self, top: f64, scale: &Scale, unit: &Unit) -> Markup {
         let middle = top + ROW - DOTS / 2.0 - 2.0;
-        let at = |q| outline::quantile(&self.values, q).map(|v| scale.at(unit.scaled(v)));
+        let values = self.values();
+        let at = |q| outline::quantile(&values, q).map(|v| scale.at(unit.scaled(v)));
         html! {
             g class=(self.colour) {
                 (label("", 0.0, top + 13.0, &self.name))
@@ -107,10 +79,8 @@ impl Row {
     /// The place of each dot: in columns, outwards from the middle, closer together if there are
     /// many.
     fn stack(&self, scale: &Scale, unit: &Unit, middle: f64) -> Vec<(f64, f64)> {
-        let xs = self
-            .values
-            .iter()
-            .map(|value| scale.at(unit.scaled(*value)));
+        let values = self.values().into_iter();
+        let xs = values.map(|value| scale.at(unit.scaled(value)));
         let mut placed: Vec<(f64, i64)> = xs.map(|x| (x, (x / DOT).floor() as i64)).collect();
         placed.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut stacked = vec![];
