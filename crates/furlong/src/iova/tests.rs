@@ -258,6 +258,20 @@ fn check_names_each_invariant_that_is_broken() {
 }
 
 #[test]
+fn a_remainder_that_was_reserved_once_is_not_reserved_after_a_later_panic() {
+    let mut space = VecSpace::new(extent(0, 16), 1, Vec::new()).unwrap();
+    let _ = space.reserve_at(extent(2, 8)).unwrap();
+    space.release_range(extent(4, 2), |_| ()).unwrap();
+    assert!(!space.is_interrupted, "no change is left to repair");
+    space.release_range(extent(6, 4), |_| ()).unwrap();
+    // A panic in another change sets this.
+    space.is_interrupted = true;
+    space.recover();
+    space.check().unwrap();
+    let _ = space.reserve_at(extent(4, 12)).unwrap();
+}
+
+#[test]
 fn nodes_that_are_there_are_enough_where_none_can_be_added() {
     let mut nodes = [SpaceNode::<Standard>::new(Reserved { start: 0, last: 0 }); 2];
     let mut space = Space::new(extent(0, 1 << 20), 4096, &mut nodes[..]).unwrap();
