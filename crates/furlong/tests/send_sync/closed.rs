@@ -85,10 +85,13 @@ const OWN: &[(&str, &str)] = &[
     ),
 ];
 
-/// Programs that use a nonexistent name.
+/// Programs that use a name that is not there for them.
 const NAMES: &[(&str, &str)] = &[
     ("use furlong::rbtree::Internal;", "no `Internal` in"),
-    ("use furlong::rbtree::INTERNAL;", "no `INTERNAL` in"),
+    (
+        "use furlong::rbtree::INTERNAL;",
+        "constant `INTERNAL` is private",
+    ),
     (
         "use furlong::rbtree::storage::nodes::Internal;",
         "is private",

@@ -2,8 +2,8 @@
 
 use core::ptr::NonNull;
 
-use super::block::first_word;
-use crate::malloc::{Misuse, PageSource, pointer, set_first_word, zero};
+use super::block::{first_word, pointer, set_first_word, zero};
+use super::source::{Misuse, PageSource};
 
 /// A page source, called with addresses of memory that was mapped according to the records.
 pub(crate) trait System: PageSource {
