@@ -91,14 +91,14 @@ pub fn render(file: &ResultFile) -> String {
 
 /// All of a result, from the verdicts to the machine, as far as there is room for it.
 pub(crate) fn sections(file: &ResultFile) -> Markup {
-    let mut text = String::new();
+    let mut markup = html! {};
     for room in Room::ALL {
-        text = lean(sections_in(room, file).into_string());
-        if text.len() <= SECTIONS_MAX {
+        markup = sections_in(room, file);
+        if lean(markup.0.clone()).len() <= SECTIONS_MAX {
             break;
         }
     }
-    PreEscaped(text)
+    markup
 }
 
 fn sections_in(room: Room, file: &ResultFile) -> Markup {
