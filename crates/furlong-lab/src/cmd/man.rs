@@ -40,8 +40,11 @@ pub fn run(args: &Args, mut command: clap::Command) -> Result<ExitCode, Error> {
     if let Some(dir) = &args.to {
         for page in [command].into_iter().chain(verbs) {
             let path = dir.join(format!("{}.1", file_stem(&page)));
-            let (option, path) = ("--to", &*path);
-            Target { option, path }.put(&roff(page)?)?;
+            let target = Target {
+                option: "--to",
+                path: &path,
+            };
+            target.put(&roff(page)?)?;
         }
         return Ok(Exit::Done.into());
     }

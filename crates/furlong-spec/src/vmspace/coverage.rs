@@ -10,7 +10,7 @@ use super::{Operation, Outcome, Refusal};
 use crate::Coverage;
 use crate::coverage::{Cell, kind};
 
-/// What operations that succeed must do.
+/// The results that successful operations must have had at least once.
 const DONE: [Cell; 12] = [
     ("map", "done"),
     ("map", "over"),
