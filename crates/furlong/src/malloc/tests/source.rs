@@ -6,13 +6,17 @@ use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::thread;
 
+use super::super::central::map::Map;
 use super::super::{Linux, Misuse, PageSource};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// The kinds of calls that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Call {
+    /// A mapping for anything but records.
     Map,
+    /// A mapping for the records of 1 GiB: how many are needed depends on where the system maps.
+    Records,
     Unmap,
     Purge,
     Resize,
@@ -40,8 +44,8 @@ pub(super) struct Source {
     pub(super) looks: fn(Call),
     /// Runs in another thread during the next purge.
     pub(super) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    pub(super) calls: [AtomicUsize; 9],
-    pub(super) bytes: [AtomicUsize; 9],
+    pub(super) calls: [AtomicUsize; 10],
+    pub(super) bytes: [AtomicUsize; 10],
 }
 
 impl Default for Source {
@@ -104,7 +108,8 @@ unsafe impl PageSource for Source {
 
     fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
         assert!(len.is_multiple_of(self.page) && align >= self.page);
-        self.note(Call::Map, len);
+        let records = len == Map::records(self.page).0;
+        self.note(if records { Call::Records } else { Call::Map }, len);
         let take = |left: usize| left.checked_sub(len);
         let taken = self
             .left
