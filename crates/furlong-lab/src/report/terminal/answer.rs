@@ -9,7 +9,7 @@ use crate::model::{Profile, README};
 use serde_json::Value;
 
 use crate::model::result::{
-    Comparison, ExperimentResult, Kind, ResultFile, Summary, Verdict, WorkloadResult,
+    ArmResult, Comparison, ExperimentResult, Kind, ResultFile, Summary, Verdict, WorkloadResult,
 };
 use crate::report::finite::finite;
 use crate::report::outline::{self, Named};
@@ -111,11 +111,19 @@ impl Page {
         let Some((name, metric)) = outline::primary(e, w) else {
             return;
         };
-        let values = w.arms.iter().filter_map(|arm| outline::typical(arm, name));
-        let scale = Scale::of(&metric.unit, values);
+        // With these means, and the baseline's over both of its runs, the ratio of two figures is
+        // the one in the sentence.
+        let again = |arm: &ArmResult| match outline::baseline(w) == Some(&arm.name) {
+            true => outline::control_values(w, name),
+            false => vec![],
+        };
+        let values = |arm: &ArmResult| [outline::values(arm, name), again(arm)].concat();
+        let means = w.arms.iter().map(|arm| geometric_mean(&values(arm)));
+        let means: Vec<Option<f64>> = means.collect();
+        let scale = Scale::of(&metric.unit, means.iter().flatten().copied());
         let value = |arm: &str| {
-            let arm = w.arms.iter().find(|one| one.name == arm)?;
-            outline::typical(arm, name).map(|value| scale.show(value))
+            let at = w.arms.iter().position(|one| one.name == arm)?;
+            means[at].map(|value| scale.show(value))
         };
         let readme = w.params.get(README).and_then(Value::as_str);
         let readme = readme.map_or(String::new(), |said| format!("; README: {}", plain(said)));
@@ -222,6 +230,12 @@ impl Page {
             self.line(&line, 2);
         }
     }
+}
+
+/// `None` without values. A value of 0 makes it 0.
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logarithms: f64 = values.iter().map(|value| value.ln()).sum();
+    (!values.is_empty()).then(|| (logarithms / values.len() as f64).exp())
 }
 
 /// The arms that no workload could compare, each with its reason.
