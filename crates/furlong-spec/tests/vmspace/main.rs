@@ -2,6 +2,7 @@
 //! anywhere in the 64-bit range. `examples/vmspace_oracle.rs` runs more.
 #![forbid(unsafe_code)]
 
+mod calls;
 mod exhaustive;
 mod ledger;
 mod memory;

@@ -49,13 +49,6 @@ impl Pages {
         self.first <= page && page <= self.last
     }
 
-    /// True if it contains all pages of `other`.
-    #[inline]
-    #[must_use]
-    pub fn covers(&self, other: Self) -> bool {
-        self.first <= other.first && other.last <= self.last
-    }
-
     /// The pages in both.
     #[inline]
     #[must_use]

@@ -83,11 +83,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     fn hinted(&self, hint: Option<VirtAddr>, need: Need, last: Option<u64>) -> Option<u64> {
         let hint = self.state.grid.page(hint?);
         // A hint within the first page is no hint; a low one is raised to the lowest address.
-        let first = if hint == 0 {
-            return None;
-        } else {
-            hint.max(self.state.grid.low)
-        };
+        let first = (hint != 0).then(|| hint.max(self.state.grid.low))?;
         let pages = Pages::of_len(first, need.len).filter(|pages| Some(pages.last) <= last)?;
         let next = self.index.at_or_after(first);
         let limit = next.map(|next| self.lower_end(next.pages.first, next.attr.flags()));

@@ -135,7 +135,7 @@ impl<A> Request<A> {
     /// The hint, if there is one.
     pub(super) fn hint(&self) -> Option<VirtAddr> {
         match self.at {
-            At::Hint(address) if address.raw() != 0 => Some(address),
+            At::Hint(address) => Some(address),
             _ => None,
         }
     }

@@ -1,0 +1,251 @@
+//! Single calls whose answers random operations do not reach, or do not look at.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use furlong::addr::VirtAddr;
+use furlong::check::Check;
+use furlong::rcu::Domain;
+use furlong::sync::SpinLock;
+use furlong::vmspace::{
+    Advice, At, Config, Custom, Errno, Flags, ForkError, Freed, Hold, Layout, MapError, Maple,
+    Prot, ProtectError, Rbtree, Request, Shared, Space, Unmapped, linux,
+};
+use furlong_spec::heap::failing;
+
+const PAGE: u64 = 0x1000;
+const BOTH: Prot = Prot::READ.or(Prot::WRITE);
+
+/// An address in the middle of nowhere, and so many pages on.
+fn page(number: u64) -> VirtAddr {
+    VirtAddr::new(0x4000_0000 + number * PAGE)
+}
+
+fn space<C: Config<Index<u32>: Default>>(layout: Layout) -> Space<u32, C> {
+    Space::with_config(layout).expect("a layout")
+}
+
+fn map<C: Config, H: Hold>(
+    space: &mut Space<u32, C, H>,
+    first: u64,
+    pages: u64,
+    (prot, flags, value): (Prot, Flags, u32),
+) {
+    let request = Request::anonymous(pages * PAGE, prot, value).flags(flags);
+    let mapped = space.map(request.at(At::Fixed(page(first))), drop);
+    assert_eq!(mapped, Ok(page(first)));
+}
+
+/// The values that a call hands back as those of merged areas.
+fn merged(freed: Freed<u32>) -> Option<u32> {
+    match freed {
+        Freed::Merged(value) => Some(value),
+        Freed::Unmapped(_) => None,
+    }
+}
+
+fn hands_back_what_is_merged<C: Config<Index<u32>: Default>>() {
+    let mut space = space::<C>(Layout::LINUX_X86_64);
+    map(&mut space, 0, 2, (BOTH, Flags::NONE, 7));
+    let mut back = vec![];
+    let request = Request::anonymous(PAGE, BOTH, 7).at(At::Fixed(page(2)));
+    let mapped = space.map(request, |freed| back.extend(merged(freed)));
+    assert_eq!((mapped, &back[..]), (Ok(page(2)), &[7][..]));
+    assert_eq!(space.len(), 1);
+
+    let heap = page(100);
+    space.start_brk(heap);
+    for (end, gives) in [(page(101), &[][..]), (page(103), &[7]), (page(102), &[7])] {
+        back.clear();
+        let moved = space.set_brk(end, 7, |freed| back.extend(merged(freed)));
+        assert_eq!((moved, &back[..]), (Ok(()), gives), "{end:?}");
+    }
+    space.check().expect("nothing is broken");
+}
+
+#[test]
+fn the_value_of_what_is_merged_comes_back() {
+    hands_back_what_is_merged::<Custom<Rbtree>>();
+    hands_back_what_is_merged::<Custom<Maple>>();
+}
+
+fn counts_areas_during_a_change<C: Config<Index<u32>: Default>>() {
+    for (areas_max, allowed) in [(3, false), (4, true)] {
+        let layout = Layout {
+            areas_max,
+            ..Layout::LINUX_X86_64
+        };
+        let mut space = space::<C>(layout);
+        map(&mut space, 0, 10, (BOTH, Flags::NONE, 0));
+        map(&mut space, 10, 10, (Prot::READ, Flags::NONE, 0));
+        map(&mut space, 20, 10, (BOTH, Flags::SHARED, 0));
+        // A piece of the first area goes to the second one, which leaves their number as it is. A
+        // piece of the third one is a new area.
+        let changed = space.protect(page(5), 20 * PAGE, Prot::READ, drop);
+        let expected = if allowed {
+            Ok(())
+        } else {
+            Err(ProtectError::TooManyAreas)
+        };
+        assert_eq!(changed, expected);
+        assert_eq!(space.len(), areas_max);
+    }
+}
+
+#[test]
+fn a_piece_that_moves_to_a_neighbour_makes_no_room_for_another_area() {
+    counts_areas_during_a_change::<Custom<Rbtree>>();
+    counts_areas_during_a_change::<Custom<Maple>>();
+}
+
+fn recounts_after_a_panic<C: Config<Index<u32>: Default>>() {
+    let mut space = space::<C>(Layout::LINUX_X86_64);
+    map(&mut space, 0, 4, (BOTH, Flags::NONE, 0));
+    map(&mut space, 8, 4, (BOTH, Flags::NONE, 0));
+    let withheld = space.advise(page(0), 4 * PAGE, Advice::DontFork, drop);
+    assert_eq!(withheld, Ok(()));
+    let panics = AssertUnwindSafe(|| space.unmap(page(9), PAGE, |_| panic!("planted")));
+    assert!(catch_unwind(panics).is_err());
+    space.check().expect("everything was counted once");
+}
+
+#[test]
+fn what_a_fork_does_not_copy_is_counted_once_after_a_panic() {
+    recounts_after_a_panic::<Custom<Rbtree>>();
+    recounts_after_a_panic::<Custom<Maple>>();
+}
+
+#[test]
+fn a_hint_within_the_first_page_is_none_and_another_is_raised() {
+    let at = |at: At| {
+        let mut space = space::<Custom<Maple>>(Layout::LINUX_X86_64);
+        space.map(Request::anonymous(PAGE, BOTH, 0).at(at), drop)
+    };
+    let anywhere = at(At::Anywhere);
+    for hint in [0, 1, PAGE - 1] {
+        assert_eq!(at(At::Hint(VirtAddr::new(hint))), anywhere);
+    }
+    let lowest = Layout::LINUX_X86_64.low;
+    assert_eq!(at(At::Hint(VirtAddr::new(PAGE))), Ok(lowest));
+}
+
+#[test]
+#[should_panic(expected = "a child has nothing before")]
+fn a_child_that_has_areas_already_is_refused() {
+    let parent = space::<Custom<Maple>>(Layout::LINUX_X86_64);
+    let mut child = space::<Custom<Maple>>(Layout::LINUX_X86_64);
+    map(&mut child, 0, 1, (BOTH, Flags::NONE, 0));
+    let _ = child.copy_from(&parent, |area| Ok::<_, ()>(*area.value));
+}
+
+#[test]
+fn records_that_a_fork_left_empty_are_used_again() {
+    let mut parent = space::<Custom<Maple>>(Layout::LINUX_X86_64);
+    for number in 0..8 {
+        map(&mut parent, 2 * number, 1, (BOTH, Flags::NONE, 0));
+    }
+    for number in 1..6 {
+        let withheld = parent.advise(page(2 * number), PAGE, Advice::DontFork, drop);
+        assert_eq!(withheld, Ok(()));
+    }
+    let mut child = parent
+        .fork(|area| Ok::<_, ()>(*area.value))
+        .expect("memory");
+    assert_eq!(child.len(), 3);
+    let bytes = child.index().record_bytes();
+    for number in 1..6 {
+        map(&mut child, 2 * number, 1, (BOTH, Flags::NONE, 0));
+    }
+    assert_eq!((child.len(), child.index().record_bytes()), (8, bytes));
+}
+
+/// The start of an area is cut off without another area: no memory is needed, and none is asked for.
+#[test]
+fn cutting_an_end_off_an_area_needs_no_memory() {
+    for (first, keeps) in [(0, 1), (3, 0)] {
+        let mut space = space::<Custom<Rbtree>>(Layout::LINUX_X86_64);
+        // For fewer, the array would have room for one more.
+        for number in 0..5 {
+            map(&mut space, 8 * number, 4, (BOTH, Flags::NONE, 0));
+        }
+        let mut space = space.fork(|area| Ok::<_, ()>(*area.value)).expect("memory");
+        let (cut, _) = failing(0..u64::MAX, || space.unmap(page(first), PAGE, drop));
+        assert_eq!(cut, Ok(()));
+        assert_eq!(space.areas().next().unwrap().extent.start(), page(keeps));
+        let (cut, _) = failing(0..u64::MAX, || space.unmap(page(keeps + 1), PAGE, drop));
+        assert_eq!(cut.unwrap_err().errno(), Errno::Enomem, "in the middle");
+    }
+}
+
+#[test]
+fn a_space_with_readers_tells_its_records_and_keeps_what_a_fork_had_copied() {
+    let domain = Domain::new();
+    let shared = || Shared::<u32, _, _>::new(Layout::LINUX_X86_64, &domain, SpinLock::new());
+    let (parent, child) = (shared().unwrap(), shared().unwrap());
+    let mut parent = parent.lock();
+    assert_eq!(parent.index().record_bytes(), 0);
+    for number in 0..4 {
+        map(
+            &mut parent,
+            2 * number,
+            1,
+            (BOTH, Flags::NONE, number as u32),
+        );
+    }
+    let bytes = parent.index().record_bytes();
+    assert!(bytes >= 4 * size_of::<Unmapped<u32>>() / 2, "{bytes}");
+    map(&mut parent, 8, 1, (BOTH, Flags::NONE, 4));
+    assert_eq!(parent.index().record_bytes(), bytes / 4 * 5);
+
+    let mut child = child.lock();
+    let refused = child.copy_from(&parent, |area| match *area.value {
+        3 => Err("enough"),
+        value => Ok(value),
+    });
+    assert_eq!(refused, Err(ForkError::Refused("enough")));
+    let values: Vec<u32> = child.areas().map(|area| *area.value).collect();
+    assert_eq!(values, [0, 1, 2]);
+}
+
+#[test]
+fn the_sharing_of_a_linux_call_decides_what_its_offset_means() {
+    use linux::{MAP_ANONYMOUS, MAP_PRIVATE, MAP_SHARED, MAP_SHARED_VALIDATE, Mmap};
+    const OFFSET: u64 = 0x2000;
+    const UNKNOWN: u64 = 0x20_0000;
+    let kind = Some(MapError::Kind);
+    for (flags, sharing, offset, refusal) in [
+        (MAP_PRIVATE | MAP_ANONYMOUS, Flags::NONE, None, None),
+        (MAP_SHARED | MAP_ANONYMOUS, Flags::SHARED, Some(0), None),
+        (MAP_PRIVATE, Flags::NONE, Some(OFFSET), None),
+        (MAP_SHARED, Flags::SHARED, Some(OFFSET), None),
+        (MAP_SHARED | UNKNOWN, Flags::SHARED, Some(OFFSET), None),
+        (MAP_SHARED_VALIDATE, Flags::SHARED, Some(OFFSET), None),
+        (
+            MAP_SHARED_VALIDATE | UNKNOWN,
+            Flags::SHARED,
+            Some(OFFSET),
+            Some(MapError::Unsupported),
+        ),
+        (MAP_SHARED_VALIDATE | MAP_ANONYMOUS, Flags::NONE, None, kind),
+        (MAP_ANONYMOUS, Flags::NONE, None, kind),
+        (4, Flags::NONE, Some(OFFSET), kind),
+    ] {
+        let call = Mmap {
+            address: 0,
+            len: PAGE,
+            prot: 3,
+            flags,
+            offset: OFFSET,
+        };
+        let request = call.request(0_u32);
+        let made = (request.flags, request.offset, request.refusal);
+        assert_eq!(made, (sharing, offset, refusal), "{flags:#x}");
+    }
+}
+
+#[test]
+fn error_numbers_have_their_names() {
+    for errno in Errno::ALL {
+        assert_eq!(errno.name(), format!("{errno:?}").to_uppercase());
+        assert_eq!(errno.to_string(), errno.name());
+    }
+}
