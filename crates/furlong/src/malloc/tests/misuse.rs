@@ -54,15 +54,18 @@ fn a_byte_written_past_the_contents_of_a_sealed_block_is_found() {
             for at in (end..seal.min(end + 80)).chain([seal, seal + 3, seal + 7]) {
                 let looked_at = at < end - end % 8 + 64 || at >= seal;
                 let before = read(at);
-                write(at, before ^ 0x11);
-                let usable = stopped(|| {
-                    // SAFETY: a live block.
-                    let _ = unsafe { malloc.usable_size(ptr::with_exposed_provenance_mut(block)) };
-                });
-                let expected = looked_at.then_some((Misuse::Overrun, block));
-                assert_eq!(usable, expected, "{size}, {} past it", at - end);
-                if looked_at {
-                    assert_eq!(stopped(|| free(malloc, block)), expected, "{size}");
+                for bit in [0x01, 0x80] {
+                    write(at, before ^ bit);
+                    let usable = stopped(|| {
+                        // SAFETY: a live block.
+                        let _ =
+                            unsafe { malloc.usable_size(ptr::with_exposed_provenance_mut(block)) };
+                    });
+                    let expected = looked_at.then_some((Misuse::Overrun, block));
+                    assert_eq!(usable, expected, "{size}, {} past it", at - end);
+                    if looked_at {
+                        assert_eq!(stopped(|| free(malloc, block)), expected, "{size}");
+                    }
                 }
                 write(at, before);
             }

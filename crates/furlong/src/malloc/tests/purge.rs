@@ -1,8 +1,11 @@
 //! Memory that goes back to the system after a delay, by a clock that the tests set.
 
+use core::ptr;
+
 use crate::sync::atomic::Ordering;
 
 use super::super::Profile;
+use super::super::central::arena::ARENA;
 use super::super::thread::thread_heap::ThreadHeap;
 use super::source::{Call, Source};
 use super::{Sourced as Tested, with_new};
@@ -264,6 +267,55 @@ fn the_first_unit_of_an_arena_is_purged_after_the_delay_even_alone() {
             assert_eq!(central.pool.dirty_bytes(), dirty, "{round}");
         }
         free(malloc, filled);
+    });
+}
+
+#[test]
+fn the_first_unit_of_an_arena_stays_dirty_even_alone_if_the_system_refuses_it() {
+    with_live(|malloc| {
+        let filled = allocate(malloc, 2, MIB);
+        let first = malloc.allocate_aligned(1, 2 << 16);
+        assert!(first.addr().is_multiple_of(4 * MIB), "a new arena");
+        malloc.source().purges.store(false, Ordering::SeqCst);
+        free(malloc, vec![first]);
+        malloc.central.purge_down_to(0);
+        assert_eq!(malloc.central.pool.dirty_bytes(), 1 << 16);
+        free(malloc, filled);
+    });
+}
+
+/// One thread purges an object, while another one frees and purges the arena's others.
+#[test]
+fn an_arena_whose_last_units_come_back_from_the_system_is_unmapped() {
+    with_new(Source::default(), |malloc: Tested| {
+        let (central, source) = (&malloc.central, malloc.source());
+        let mut objects = allocate(malloc, 30, MIB);
+        let of_first = |block: &*mut u8| block.addr() / ARENA == objects[0].addr() / ARENA;
+        let count = objects.iter().filter(|block| of_first(block)).count();
+        free(malloc, objects.split_off(count));
+        central.purge_down_to(0);
+        assert_eq!(
+            malloc.statistics().arena_bytes,
+            5 * ARENA,
+            "four empty ones"
+        );
+
+        free(malloc, objects.split_off(count - 1));
+        let others: Vec<usize> = objects
+            .iter()
+            .map(|block| block.expose_provenance())
+            .collect();
+        let elsewhere = move || {
+            let others = others.into_iter().map(ptr::with_exposed_provenance_mut);
+            free(malloc, others.collect());
+            malloc.central.purge_down_to(0);
+        };
+        *source.meanwhile.lock().expect("nobody panicked") = Some(Box::new(elsewhere));
+        let before = source.bytes(Call::Unmap);
+        central.purge_down_to(0);
+        assert_eq!(malloc.statistics().arena_bytes, 4 * ARENA);
+        assert!(source.bytes(Call::Unmap) - before >= ARENA);
+        malloc.check().expect("nothing is broken");
     });
 }
 
