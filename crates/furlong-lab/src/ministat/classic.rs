@@ -15,6 +15,7 @@ use super::input::Set;
 use super::options::CLASSIC_CONFIDENCES;
 use super::picture::{Drawing, Figure, Picture, SYMBOLS, Undrawable};
 use crate::error::Error;
+use crate::model::result::Summary;
 use furlong_stats::distribution::{normal_upper, t_upper};
 
 /// Probability above the quantile, for each of [`CLASSIC_CONFIDENCES`]. The last is ministat's
@@ -41,11 +42,7 @@ pub struct Options {
 /// ministat's statistics of a set.
 #[derive(Clone, Copy, Debug)]
 struct Vitals {
-    n: usize,
-    min: f64,
-    max: f64,
-    median: f64,
-    average: f64,
+    summary: Summary,
     variance: f64,
 }
 
@@ -58,26 +55,25 @@ impl Vitals {
             .fold((0.0, 0.0), |(sum, squares), v| (sum + v, squares + v * v));
         // Stable, and the two zeros are equal: their order in the file decides which one is least.
         values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
-        Self {
+        let variance = (squares - sum * sum / n as f64) / (n as f64 - 1.0);
+        let summary = Summary {
             n,
             min: values[0],
             max: values[n - 1],
             median: values[n / 2],
-            average: sum / n as f64,
-            variance: (squares - sum * sum / n as f64) / (n as f64 - 1.0),
-        }
-    }
-
-    fn row(&self, symbol: char) -> String {
-        let stddev = self.variance.sqrt();
-        let figures = [self.min, self.max, self.median, self.average, stddev];
-        row(symbol, self.n, figures)
+            mean: sum / n as f64,
+            stddev: Some(variance.sqrt()),
+            cv_pct: None,
+        };
+        Self { summary, variance }
     }
 }
 
 /// A line of the table: minimum, maximum, median, mean and standard deviation.
-pub(crate) fn row(symbol: char, n: usize, figures: [f64; 5]) -> String {
+pub(crate) fn row(symbol: char, s: &Summary) -> String {
+    let figures = [s.min, s.max, s.median, s.mean, s.stddev.unwrap_or(0.0)];
     let [min, max, median, mean, stddev] = figures.map(|v| general(v, 8));
+    let n = s.n;
     format!("{symbol} {n:>3} {min:>13} {max:>13} {median:>13} {mean:>13} {stddev:>13}")
 }
 
@@ -106,7 +102,7 @@ impl Classic {
             sets.into_iter().map(|s| (s.name, s.values)).unzip();
         let vitals: Vec<Vitals> = values.iter_mut().map(|v| Vitals::of(v)).collect();
         for (name, vitals) in names.iter().zip(&vitals) {
-            if vitals.variance.sqrt().is_nan() {
+            if vitals.summary.stddev.is_some_and(f64::is_nan) {
                 return Err(unusable(
                     name,
                     "ministat's one-pass variance has no square root; without --ministat it is \
@@ -150,7 +146,7 @@ impl Classic {
         }
         writeln!(out, "{HEADER}")?;
         for (set, (vitals, symbol)) in self.vitals.iter().zip(SYMBOLS).enumerate() {
-            writeln!(out, "{}", vitals.row(symbol))?;
+            writeln!(out, "{}", row(symbol, &vitals.summary))?;
             if let Some(text) = set.checked_sub(1).and_then(|i| self.comparisons.get(i)) {
                 out.write_all(text.as_bytes())?;
             }
@@ -170,11 +166,7 @@ fn draw(
         .map(|(symbol, (values, vitals))| Figure {
             symbol,
             values,
-            min: vitals.min,
-            max: vitals.max,
-            median: vitals.median,
-            mean: vitals.average,
-            stddev: vitals.variance.sqrt(),
+            summary: vitals.summary,
         })
         .collect();
     match Drawing::new(picture, &figures) {
@@ -207,13 +199,12 @@ fn quantile(confidence: f64, df: usize) -> f64 {
 }
 
 fn compare(base: &Vitals, set: &Vitals, confidence: f64) -> Result<String, Error> {
-    let (n, m) = (base.n as f64, set.n as f64);
-    let df = base.n + set.n - 2;
-    let pooled =
-        ((set.n - 1) as f64 * set.variance + (base.n - 1) as f64 * base.variance) / df as f64;
-    let pooled = pooled.sqrt();
-    let error = quantile(confidence, df) * (pooled * (1.0 / m + 1.0 / n).sqrt());
-    let difference = set.average - base.average;
+    let (n, m) = (base.summary.n, set.summary.n);
+    let df = n + m - 2;
+    let squares = (m - 1) as f64 * set.variance + (n - 1) as f64 * base.variance;
+    let pooled = (squares / df as f64).sqrt();
+    let error = quantile(confidence, df) * (pooled * (1.0 / m as f64 + 1.0 / n as f64).sqrt());
+    let difference = set.summary.mean - base.summary.mean;
     // Not the other way round: NaN must count as no difference.
     let differs = difference.abs() > error;
     if !differs {
@@ -221,8 +212,8 @@ fn compare(base: &Vitals, set: &Vitals, confidence: f64) -> Result<String, Error
             "No difference proven at {confidence:.1}% confidence\n"
         ));
     }
-    let percent = difference * 100.0 / base.average;
-    let percent_error = error * 100.0 / base.average;
+    let percent = difference * 100.0 / base.summary.mean;
+    let percent_error = error * 100.0 / base.summary.mean;
     if percent.is_nan() || percent_error.is_nan() {
         return Err(Error::usage(
             "the first set is all zeros: no difference has a percentage of it; \

@@ -11,12 +11,12 @@
 //! - **stack**: values of one set in the same column of the picture.
 //!
 //! # Files
-//! - [`input`]: files to sets; `scanner`: bytes to values, as a stream; [`fault`]: errors in a file
+//! - [`input`]: files to sets, as a stream; [`fault`]: errors in a file
 //! - [`foreign`]: other tools' output as sets; `source`: both kinds of files
 //! - [`options`]: the values of ministat's options
 //! - [`picture`]: the dot plot, corrected or classic
 //! - [`classic`]: ministat's output
-//! - `numbers/`: words to numbers, as in `strtod`, and numbers as `%g` prints them
+//! - [`number`]: words to numbers, as in `strtod`; [`general`]: numbers as `%g` prints them
 //! - [`report`]: the full report, as text and as data; [`comparison`]: one set against the base;
 //!   `remark`: caveats
 //!
@@ -27,16 +27,14 @@ pub mod classic;
 pub mod comparison;
 pub mod fault;
 pub mod foreign;
+pub mod general;
 pub mod input;
-mod numbers;
+pub mod number;
 pub mod options;
 pub mod picture;
 mod remark;
 pub mod report;
-mod scanner;
 pub mod source;
-
-pub use numbers::{general, number};
 
 pub use classic::Classic;
 pub use input::{Reading, Set};

@@ -1,16 +1,19 @@
 //! The values of ministat's options, from the words on the command line.
 
+use std::ops::RangeInclusive;
+
 use super::number::{is_space, parse};
 use crate::error::Error;
 
 /// ministat's levels of confidence, in per cent.
 pub const CLASSIC_CONFIDENCES: [f64; 6] = [80.0, 90.0, 95.0, 98.0, 99.0, 99.5];
 
-/// Limit against typing errors: a wider picture would take all memory.
-const CLASSIC_WIDTH_MAX: i64 = 1_000_000;
+/// Widths of ministat's picture. The limit is against typing errors: a wider one would take all
+/// memory.
+const CLASSIC_WIDTHS: RangeInclusive<usize> = 0..=1_000_000;
 
-/// Narrowest and widest corrected picture.
-const WIDTHS: std::ops::RangeInclusive<i64> = 2..=10_000;
+/// Widths of a corrected picture.
+const WIDTHS: RangeInclusive<usize> = 2..=10_000;
 
 fn refuse<T>(message: String) -> Result<T, Error> {
     Err(Error::usage(message))
@@ -21,10 +24,12 @@ fn refuse<T>(message: String) -> Result<T, Error> {
 /// # Errors
 /// Under `classic`, everything but ministat's six levels; otherwise, everything outside [50, 100).
 pub fn confidence(word: &str, classic: bool) -> Result<f64, Error> {
-    let found = parse(word.as_bytes());
-    match found {
-        Ok(level) if classic && CLASSIC_CONFIDENCES.contains(&level) => Ok(level),
-        Ok(level) if !classic && (50.0..100.0).contains(&level) => Ok(level),
+    let is_level = |level: &f64| match classic {
+        true => CLASSIC_CONFIDENCES.contains(level),
+        false => (50.0..100.0).contains(level),
+    };
+    match parse(word.as_bytes()) {
+        Ok(level) if is_level(&level) => Ok(level),
         _ if classic => refuse(format!(
             "-c {word}: with --ministat the confidence is one of 80, 90, 95, 98, 99, 99.5"
         )),
@@ -39,13 +44,10 @@ pub fn confidence(word: &str, classic: bool) -> Result<f64, Error> {
 /// # Errors
 /// Everything but a whole number of at least one.
 pub fn column(word: &str) -> Result<usize, Error> {
-    whole(word)
-        .filter(|&n| n > 0)
-        .and_then(|n| usize::try_from(n).ok())
-        .map_or_else(
-            || refuse(format!("-C {word}: columns are whole numbers from 1 up")),
-            Ok,
-        )
+    match whole(word) {
+        Some(column) if column > 0 => Ok(column),
+        _ => refuse(format!("-C {word}: columns are whole numbers from 1 up")),
+    }
 }
 
 /// `-w`: the width of the picture between its borders.
@@ -53,25 +55,19 @@ pub fn column(word: &str) -> Result<usize, Error> {
 /// # Errors
 /// Everything but a whole number of a useful size; `classic` takes 0 and 1 as ministat does.
 pub fn width(word: &str, classic: bool) -> Result<usize, Error> {
-    let found = match whole(word) {
-        Some(n) if classic => (0..=CLASSIC_WIDTH_MAX).contains(&n).then_some(n),
-        Some(n) => WIDTHS.contains(&n).then_some(n),
-        None if classic && word.is_empty() => Some(0),
-        None => None,
+    let widths = if classic { CLASSIC_WIDTHS } else { WIDTHS };
+    let found = match word {
+        "" if classic => Some(0),
+        word => whole(word),
     };
-    let (least, greatest) = if classic {
-        (0, CLASSIC_WIDTH_MAX)
-    } else {
-        (*WIDTHS.start(), *WIDTHS.end())
-    };
-    found.and_then(|n| usize::try_from(n).ok()).map_or_else(
-        || {
-            refuse(format!(
-                "-w {word}: a width is a whole number from {least} to {greatest}"
-            ))
-        },
-        Ok,
-    )
+    match found.filter(|width| widths.contains(width)) {
+        Some(width) => Ok(width),
+        None => refuse(format!(
+            "-w {word}: a width is a whole number from {} to {}",
+            widths.start(),
+            widths.end()
+        )),
+    }
 }
 
 /// `-d`: the bytes that separate columns.
@@ -85,10 +81,12 @@ pub fn delimiters(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(bytes.to_vec())
 }
 
-/// A whole number as read by `strtol` in base ten; `None` if anything follows it.
-fn whole(word: &str) -> Option<i64> {
+/// A whole number as read by `strtol` in base ten; `None` if anything follows it, or if it is
+/// negative.
+fn whole(word: &str) -> Option<usize> {
     let start = word.bytes().take_while(|&b| is_space(b)).count();
-    word[start..].parse().ok()
+    let number: i64 = word[start..].parse().ok()?;
+    usize::try_from(number).ok()
 }
 
 #[cfg(test)]

@@ -54,30 +54,24 @@ pub enum Undrawable {
 pub(crate) struct Figure<'a> {
     pub(crate) symbol: char,
     pub(crate) values: &'a [f64],
-    pub(crate) min: f64,
-    pub(crate) max: f64,
-    pub(crate) median: f64,
-    pub(crate) mean: f64,
-    pub(crate) stddev: f64,
+    pub(crate) summary: Summary,
 }
 
 impl<'a> Figure<'a> {
     /// With the true median, and a deviation that is accurate far from zero.
     pub(crate) fn of(symbol: char, values: &'a [f64]) -> Option<Self> {
-        Some(Self::from_summary(symbol, values, &describe(values)?))
-    }
-
-    /// The same from a known summary.
-    pub(crate) fn from_summary(symbol: char, values: &'a [f64], summary: &Summary) -> Self {
-        Self {
+        Some(Self {
             symbol,
             values,
-            min: summary.min,
-            max: summary.max,
-            median: summary.median,
-            mean: summary.mean,
-            stddev: summary.stddev.unwrap_or(0.0),
-        }
+            summary: describe(values)?,
+        })
+    }
+
+    /// The ends of its bar.
+    fn ends(&self) -> [f64; 2] {
+        let Summary { mean, stddev, .. } = self.summary;
+        let stddev = stddev.unwrap_or(0.0);
+        [mean - stddev, mean + stddev]
     }
 }
 
@@ -102,19 +96,24 @@ impl Picture {
     /// assert_eq!(text.lines().count(), 7);
     /// ```
     pub fn render(&self, sets: &[(char, &[f64])]) -> String {
-        let figures: Option<Vec<_>> = sets.iter().map(|&(s, v)| Figure::of(s, v)).collect();
-        let drawing = match figures {
-            Some(figures) if !figures.is_empty() => Drawing::new(self, &figures),
-            _ => Err(Undrawable::Range),
-        };
+        let figures = sets
+            .iter()
+            .map(|&(symbol, values)| Figure::of(symbol, values));
+        // Without figures there is no range either.
+        let figures: Vec<_> = figures.collect::<Option<_>>().unwrap_or_default();
         let mut text = Vec::new();
-        let written = match &drawing {
-            Ok(drawing) => drawing.write(&mut text),
-            Err(why) => self.excuse(*why, &mut text),
-        };
+        let written = self.write(&figures, &mut text);
         // Writing to memory cannot fail.
         debug_assert!(written.is_ok());
         String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// Writes the picture, or the line in its place.
+    pub(crate) fn write(&self, figures: &[Figure<'_>], out: &mut impl Write) -> io::Result<()> {
+        match Drawing::new(self, figures) {
+            Ok(drawing) => drawing.write(out),
+            Err(why) => self.excuse(why, out),
+        }
     }
 
     /// The line in place of a picture that cannot be drawn.
@@ -156,7 +155,10 @@ struct Scale {
 
 impl Scale {
     fn new(picture: &Picture, figures: &[Figure<'_>]) -> Result<Self, Undrawable> {
-        let ends = |f: &Figure<'_>| [f.min, f.max, f.mean - f.stddev, f.mean + f.stddev];
+        let ends = |f: &Figure<'_>| {
+            let [first, last] = f.ends();
+            [f.summary.min, f.summary.max, first, last]
+        };
         let all = || figures.iter().flat_map(ends);
         let low = all().fold(f64::INFINITY, f64::min);
         let high = all().fold(f64::NEG_INFINITY, f64::max);
@@ -253,10 +255,11 @@ impl Drawing {
         if self.separate || self.bars.is_empty() {
             self.bars.push(vec![b' '; self.scale.width.max(1)]);
         }
-        let first = self.scale.column(figure.mean - figure.stddev)?;
-        let last = self.scale.column(figure.mean + figure.stddev)?;
-        let median = self.scale.column(figure.median)?;
-        let mean = self.scale.column(figure.mean)?;
+        let [first, last] = figure.ends();
+        let first = self.scale.column(first)?;
+        let last = self.scale.column(last)?;
+        let median = self.scale.column(figure.summary.median)?;
+        let mean = self.scale.column(figure.summary.mean)?;
         let bar = self.bars.last_mut()?;
         bar[first] = b'|';
         for cell in bar.iter_mut().take(last).skip(first + 1) {

@@ -9,7 +9,7 @@ use super::comparison::{Comparison, Pairs, Side, Test, compare_all};
 use super::fault::{shown, unusable};
 use super::general::general;
 use super::input::{Set, Skipped};
-use super::picture::{Drawing, Figure, Picture, SYMBOLS, overlap_symbol};
+use super::picture::{Figure, Picture, SYMBOLS, overlap_symbol};
 use super::remark::{on_set, p_text};
 use crate::error::Error;
 use crate::model::result::{Student, Summary, TTest, VarianceTest};
@@ -113,7 +113,7 @@ impl Report {
         }
         writeln!(out, "{HEADER}")?;
         for set in &self.sets {
-            writeln!(out, "{}", row(set))?;
+            writeln!(out, "{}", classic::row(set.symbol, &set.summary))?;
         }
         for set in &self.sets {
             for note in &set.notes {
@@ -136,14 +136,13 @@ impl Report {
         let figures: Vec<Figure<'_>> = sets
             .iter()
             .zip(&self.sets)
-            .map(|(set, described)| {
-                Figure::from_summary(described.symbol, &set.values, &described.summary)
+            .map(|(set, described)| Figure {
+                symbol: described.symbol,
+                values: &set.values,
+                summary: described.summary,
             })
             .collect();
-        match Drawing::new(picture, &figures) {
-            Ok(drawing) => drawing.write(out),
-            Err(why) => picture.excuse(why, out),
-        }
+        picture.write(&figures, out)
     }
 
     fn write_comparison(
@@ -181,12 +180,6 @@ fn describe_set(name: &str, symbol: char, values: &[f64], skipped: Skipped) -> O
         lines_skipped: skipped.count,
         notes: on_set(values, far, skipped),
     })
-}
-
-fn row(set: &Described) -> String {
-    let s = &set.summary;
-    let stddev = s.stddev.unwrap_or(0.0);
-    classic::row(set.symbol, s.n, [s.min, s.max, s.median, s.mean, stddev])
 }
 
 /// The comparison in one line: the direction and the size with its interval, or that no difference

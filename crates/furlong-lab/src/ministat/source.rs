@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 
 use super::fault::{shown, unusable};
 use super::foreign::{self, HEAD_BYTES, Series, Tool, listed};
@@ -20,12 +20,6 @@ pub struct Source<'a> {
     pub series: Option<&'a str>,
 }
 
-/// Content of a file.
-enum Found {
-    Numbers(Set),
-    Foreign(Tool, Vec<Series>),
-}
-
 /// The sets of all files: one per file. If the only file has commands or benchmarks, there is one
 /// set for each of them.
 ///
@@ -34,24 +28,21 @@ enum Found {
 pub fn read_all(files: &[OsString], source: &Source<'_>) -> Result<Vec<Set>, Error> {
     let mut sets = vec![];
     for name in files {
-        match read(name, source)? {
-            Found::Numbers(set) => sets.push(set),
-            Found::Foreign(tool, all) => {
-                let alone = files.len() == 1 && tool.compares_within();
-                if all.len() > 1 && !alone {
-                    let names: Vec<String> = all.into_iter().map(|one| one.name).collect();
-                    let names = listed(&names);
-                    let why = format!("holds several series; choose one with --series: {names}");
-                    return Err(unusable(name, why));
-                }
-                let several = all.len() > 1;
-                for one in all {
-                    sets.push(set(name, one, several)?);
-                }
-            }
-        }
+        sets.extend(read(name, source, files.len() == 1)?);
     }
     Ok(sets)
+}
+
+/// The series of another tool's file as sets, with their own names if there are several.
+fn of_tool(name: &OsStr, tool: Tool, all: Vec<Series>, is_alone: bool) -> Result<Vec<Set>, Error> {
+    let several = all.len() > 1;
+    if several && !(is_alone && tool.compares_within()) {
+        let names: Vec<String> = all.into_iter().map(|one| one.name).collect();
+        let names = listed(&names);
+        let why = format!("holds several series; choose one with --series: {names}");
+        return Err(unusable(name, why));
+    }
+    all.into_iter().map(|one| set(name, one, several)).collect()
 }
 
 /// A series as a set, with its own name if the file has several.
@@ -76,25 +67,12 @@ fn set(file: &OsStr, series: Series, several: bool) -> Result<Set, Error> {
     })
 }
 
-fn read(name: &OsStr, source: &Source<'_>) -> Result<Found, Error> {
-    if name == "-" {
-        let stdin = BufReader::with_capacity(1 << 16, io::stdin().lock());
-        return read_either(OsStr::new("<stdin>"), stdin, source);
-    }
-    let file = File::open(name).map_err(|error| {
-        let mut unopened = unusable(name, format!("cannot be opened: {}", cause(&error)));
-        if source.reading.classic {
-            unopened.exit = Exit::Failed;
-        }
-        unopened
-    })?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(unusable(name, "is a directory; name a file of numbers"));
-    }
-    read_either(name, BufReader::with_capacity(1 << 16, file), source)
-}
-
-fn read_either(name: &OsStr, mut input: impl BufRead, source: &Source<'_>) -> Result<Found, Error> {
+fn read(name: &OsStr, source: &Source<'_>, is_alone: bool) -> Result<Vec<Set>, Error> {
+    let (name, input): (&OsStr, Box<dyn Read>) = match name == "-" {
+        true => (OsStr::new("<stdin>"), Box::new(io::stdin().lock())),
+        false => (name, Box::new(open(name, source.reading.classic)?)),
+    };
+    let mut input = BufReader::with_capacity(1 << 16, input);
     let broken = |error| unusable(name, format!("line 1: cannot be read: {}", cause(&error)));
     let mut head = vec![];
     if source.foreign {
@@ -108,8 +86,22 @@ fn read_either(name: &OsStr, mut input: impl BufRead, source: &Source<'_>) -> Re
             let text = String::from_utf8_lossy(&head);
             let found = foreign::read(&text, source.series);
             let (tool, all) = found.map_err(|what| unusable(name, what))?;
-            return Ok(Found::Foreign(tool, all));
+            return of_tool(name, tool, all, is_alone);
         }
     }
-    read_from(name, head.chain(input), &source.reading).map(Found::Numbers)
+    Ok(vec![read_from(name, head.chain(input), &source.reading)?])
+}
+
+fn open(name: &OsStr, classic: bool) -> Result<File, Error> {
+    let file = File::open(name).map_err(|error| {
+        let mut unopened = unusable(name, format!("cannot be opened: {}", cause(&error)));
+        if classic {
+            unopened.exit = Exit::Failed;
+        }
+        unopened
+    })?;
+    match file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        true => Err(unusable(name, "is a directory; name a file of numbers")),
+        false => Ok(file),
+    }
 }

@@ -45,20 +45,24 @@ impl fmt::Display for NumberError {
 /// ```
 pub fn parse(word: &[u8]) -> Result<f64, NumberError> {
     let start = word.iter().take_while(|&&b| is_space(b)).count();
-    let word = &word[start..];
-    let (negative, rest) = match word {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
-    };
-    let magnitude = match rest {
-        [b'0', b'x' | b'X', digits @ ..] => hexadecimal(digits)?,
-        _ => decimal(rest)?,
+    let word = str::from_utf8(&word[start..]).map_err(|_| NumberError::Malformed)?;
+    let rest = word.strip_prefix(['-', '+']).unwrap_or(word);
+    let magnitude = match rest.strip_prefix("0x").or(rest.strip_prefix("0X")) {
+        Some(digits) => hexadecimal(digits).ok_or(NumberError::Malformed)?,
+        // Rust's parser accepts a second sign, and names.
+        None if rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') => {
+            rest.parse().map_err(|_| NumberError::Malformed)?
+        }
+        None => return Err(named(rest)),
     };
     if magnitude.is_infinite() {
         return Err(NumberError::TooLarge);
     }
-    Ok(if negative { -magnitude } else { magnitude })
+    Ok(if word.starts_with('-') {
+        -magnitude
+    } else {
+        magnitude
+    })
 }
 
 /// White space as in C's `isspace`.
@@ -66,72 +70,15 @@ pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// Digits before and after the point, and the rest.
-struct Digits<'a> {
-    whole: &'a [u8],
-    fraction: &'a [u8],
-    rest: &'a [u8],
-}
-
-fn split_digits(text: &[u8], is_digit: fn(&u8) -> bool) -> Option<Digits<'_>> {
-    let count = |bytes: &[u8]| bytes.iter().take_while(|&b| is_digit(b)).count();
-    let (whole, rest) = text.split_at(count(text));
-    let (fraction, rest) = match rest {
-        [b'.', after @ ..] => after.split_at(count(after)),
-        _ => (&rest[..0], rest),
-    };
-    (!whole.is_empty() || !fraction.is_empty()).then_some(Digits {
-        whole,
-        fraction,
-        rest,
-    })
-}
-
-/// An exponent's sign and digits, which must be all of the text. It saturates far beyond the range
-/// of a double.
-fn exponent(text: &[u8]) -> Option<i64> {
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
-    };
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let value = digits.iter().fold(0_i64, |value, digit| {
-        (value * 10 + i64::from(digit - b'0')).min(1 << 40)
-    });
-    Some(if negative { -value } else { value })
-}
-
-fn decimal(text: &[u8]) -> Result<f64, NumberError> {
-    let Some(digits) = split_digits(text, u8::is_ascii_digit) else {
-        return Err(named(text));
-    };
-    let whole = match digits.rest {
-        [] => true,
-        [b'e' | b'E', power @ ..] => exponent(power).is_some(),
-        _ => false,
-    };
-    let parsed = whole
-        .then(|| std::str::from_utf8(text).ok()?.parse().ok())
-        .flatten();
-    parsed.ok_or(NumberError::Malformed)
-}
-
 /// A word of `strtod` without digits.
-fn named(text: &[u8]) -> NumberError {
+fn named(text: &str) -> NumberError {
     let lower = text.to_ascii_lowercase();
-    match lower.as_slice() {
-        b"inf" | b"infinity" => NumberError::Infinite,
-        b"nan" => NumberError::Nan,
-        [b'n', b'a', b'n', b'(', inside @ .., b')']
-            if inside
-                .iter()
-                .all(|b| b.is_ascii_alphanumeric() || *b == b'_') =>
-        {
-            NumberError::Nan
-        }
+    let detail = lower.strip_prefix("nan(").and_then(|t| t.strip_suffix(')'));
+    let is_detail = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match lower.as_str() {
+        "inf" | "infinity" => NumberError::Infinite,
+        "nan" => NumberError::Nan,
+        _ if detail.is_some_and(is_detail) => NumberError::Nan,
         _ => NumberError::Malformed,
     }
 }
@@ -139,30 +86,40 @@ fn named(text: &[u8]) -> NumberError {
 /// Bits of a hexadecimal mantissa that are kept exactly; the rest sets only a sticky bit.
 const MANTISSA_BITS: u32 = 60;
 
-fn hexadecimal(text: &[u8]) -> Result<f64, NumberError> {
-    let digits = split_digits(text, u8::is_ascii_hexdigit).ok_or(NumberError::Malformed)?;
-    let power = match digits.rest {
-        [] => 0,
-        [b'p' | b'P', power @ ..] => exponent(power).ok_or(NumberError::Malformed)?,
-        _ => return Err(NumberError::Malformed),
+/// The number after `0x`: digits, perhaps with a point, and perhaps a power of two.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (digits, power) = match text.split_once(['p', 'P']) {
+        Some((digits, power)) => (digits, exponent(power)?),
+        None => (text, 0),
     };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
     let mut mantissa = 0_u64;
     let mut dropped = 0_i64;
-    for &digit in digits.whole.iter().chain(digits.fraction) {
-        let value = match digit {
-            b'0'..=b'9' => digit - b'0',
-            _ => (digit | 0x20) - b'a' + 10,
-        };
+    for digit in whole.chars().chain(fraction.chars()) {
+        let value = u64::from(digit.to_digit(16)?);
         if mantissa >> (MANTISSA_BITS - 4) == 0 {
-            mantissa = mantissa << 4 | u64::from(value);
+            mantissa = mantissa << 4 | value;
         } else {
             dropped += 4;
             // Sticky bit: enough to know on which side of a half the number is.
             mantissa |= u64::from(value != 0);
         }
     }
-    let scale = power + dropped - 4 * digits.fraction.len() as i64;
-    Ok(scaled(mantissa, scale))
+    let scale = power + dropped - 4 * fraction.len() as i64;
+    Some(scaled(mantissa, scale))
+}
+
+/// An exponent, which must be all of the text. It saturates far beyond the range of a double.
+fn exponent(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let power = digits.parse().unwrap_or(i64::MAX).min(1 << 40);
+    Some(if text.starts_with('-') { -power } else { power })
 }
 
 /// `mantissa * 2^scale`, rounded once, half to even.
@@ -278,6 +235,7 @@ mod tests {
             "1e+",
             "0x",
             "0x1p",
+            "0x1p99999999999999999999x",
             "0b11",
             "1d5",
             ".",
