@@ -255,35 +255,20 @@ pub(super) fn name_comparisons<E>(
     Ok(())
 }
 
-/// State of a database's schema.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// Has this version.
-    Current,
-    /// Is empty or has an earlier version.
-    Behind,
-    /// Was written by a newer furlong.
-    Ahead(i64),
-    /// Belongs to another program.
-    Foreign,
-}
-
-/// Reads the state without writing.
-pub(super) fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
+/// Reads the version of a file's tables, without writing, and whether they are furlong's. An empty
+/// file counts as furlong's, with the version 0.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<(i64, bool)> {
     // One transaction for all three reads: another furlong may be creating the tables right now.
     let look = connection.unchecked_transaction()?;
     let pragma = |name| look.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0));
     let version: i64 = pragma("user_version")?;
     let application: i64 = pragma("application_id")?;
     let tables: i64 = look.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    let ours = application == i64::from(APPLICATION_ID);
-    let current = i64::from(VERSION);
-    Ok(match version {
-        _ if !ours && (tables > 0 || version != 0) => Standing::Foreign,
-        _ if version == current => Standing::Current,
-        _ if version > current => Standing::Ahead(version),
-        _ => Standing::Behind,
-    })
+    let is_empty = tables == 0 && version == 0;
+    Ok((
+        version,
+        is_empty || application == i64::from(APPLICATION_ID),
+    ))
 }
 
 /// Executes all missing steps, or none.
@@ -306,7 +291,7 @@ pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
 mod tests {
     use rusqlite::Connection;
 
-    use super::{STEPS, Standing, VERSION, migrate, standing};
+    use super::{STEPS, VERSION, migrate, version};
 
     fn tables(connection: &Connection) -> Vec<String> {
         let mut statement = connection
@@ -319,10 +304,10 @@ mod tests {
     #[test]
     fn an_empty_database_takes_every_step_once() {
         let mut connection = Connection::open_in_memory().unwrap();
-        assert_eq!(standing(&connection).unwrap(), Standing::Behind);
+        assert_eq!(version(&connection).unwrap(), (0, true));
         migrate(&mut connection).unwrap();
         let first = tables(&connection);
-        assert_eq!(standing(&connection).unwrap(), Standing::Current);
+        assert_eq!(version(&connection).unwrap(), (VERSION.into(), true));
         migrate(&mut connection).unwrap();
         assert_eq!(tables(&connection), first);
     }
@@ -331,16 +316,16 @@ mod tests {
     fn a_database_of_any_version_ends_like_a_new_one() {
         let mut fresh = Connection::open_in_memory().unwrap();
         migrate(&mut fresh).unwrap();
-        for version in 1..VERSION as usize {
+        for old_version in 1..VERSION as usize {
             let mut old = Connection::open_in_memory().unwrap();
-            STEPS[..version]
+            STEPS[..old_version]
                 .iter()
                 .for_each(|step| old.execute_batch(&step.for_sqlite()).unwrap());
-            old.pragma_update(None, "user_version", version as u32)
+            old.pragma_update(None, "user_version", old_version as u32)
                 .unwrap();
             old.pragma_update(None, "application_id", super::APPLICATION_ID)
                 .unwrap();
-            assert_eq!(standing(&old).unwrap(), Standing::Behind);
+            assert_eq!(version(&old).unwrap(), (old_version as i64, true));
             migrate(&mut old).unwrap();
             assert_eq!(tables(&old), tables(&fresh));
         }
@@ -351,11 +336,11 @@ mod tests {
         let mut newer = Connection::open_in_memory().unwrap();
         migrate(&mut newer).unwrap();
         newer.pragma_update(None, "user_version", 99).unwrap();
-        assert_eq!(standing(&newer).unwrap(), Standing::Ahead(99));
+        assert_eq!(version(&newer).unwrap(), (99, true));
         let foreign = Connection::open_in_memory().unwrap();
         foreign
             .execute_batch("CREATE TABLE cookies (name TEXT)")
             .unwrap();
-        assert_eq!(standing(&foreign).unwrap(), Standing::Foreign);
+        assert_eq!(version(&foreign).unwrap(), (0, false));
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
-use super::schema::{self, Standing};
+use super::schema;
 use super::{Access, Engine, Odd, Row, Value};
 use crate::record::store::Fault;
 
@@ -38,7 +38,7 @@ impl Sqlite {
     fn take(path: &Path, mut connection: Connection) -> Result<Sqlite, Fault> {
         let wrong = |error| Fault::of(path, &error);
         connection.busy_timeout(BUSY).map_err(wrong)?;
-        let standing = check(path, &connection)?;
+        let version = check(path, &connection)?;
         keep_a_log(&connection).map_err(wrong)?;
         connection
             .pragma_update(None, "synchronous", "full")
@@ -47,7 +47,7 @@ impl Sqlite {
             .pragma_update(None, "foreign_keys", true)
             .map_err(wrong)?;
         // A reader does not wait for a writer if there is nothing to migrate.
-        if standing == Standing::Behind {
+        if version < schema::VERSION {
             schema::migrate(&mut connection).map_err(wrong)?;
         }
         Ok(Sqlite {
@@ -85,7 +85,7 @@ impl Sqlite {
         let wrong = |error| Fault::of(path, &error);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let connection = Connection::open_with_flags(uri(path), flags).map_err(wrong)?;
-        if check(path, &connection)? == Standing::Behind {
+        if check(path, &connection)? < schema::VERSION {
             return Err(Fault::older(path));
         }
         Ok(Sqlite {
@@ -166,12 +166,14 @@ fn make_private(path: &Path) {
     let _ = options.write(true).create_new(true).mode(0o600).open(path);
 }
 
-/// Refuses a database of another program or of a newer furlong.
-fn check(path: &Path, connection: &Connection) -> Result<Standing, Fault> {
-    match schema::standing(connection).map_err(|error| Fault::of(path, &error))? {
-        Standing::Ahead(version) => Err(Fault::newer(&path.display(), version, schema::VERSION)),
-        Standing::Foreign => Err(Fault::foreign(path)),
-        standing => Ok(standing),
+/// Returns the version of the tables. Refuses a database of another program or of a newer furlong.
+fn check(path: &Path, connection: &Connection) -> Result<u32, Fault> {
+    let found = schema::version(connection).map_err(|error| Fault::of(path, &error))?;
+    let (version, is_ours) = found;
+    match u32::try_from(version) {
+        _ if !is_ours => Err(Fault::foreign(path)),
+        Ok(known) if known <= schema::VERSION => Ok(known),
+        _ => Err(Fault::newer(&path.display(), version, schema::VERSION)),
     }
 }
 

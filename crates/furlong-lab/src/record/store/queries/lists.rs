@@ -1,7 +1,7 @@
 //! Queries for lists of runs. Each is one statement that an index both filters and orders, so its
 //! cost does not grow with the number of stored runs.
 
-use super::past::{Listed, listed};
+use super::past::{COLUMNS, Listed, listed};
 use crate::model::result::Machine;
 use crate::record::store::engine::{Odd, Row, Value};
 use crate::record::store::{Fault, Status, Store};
@@ -89,10 +89,6 @@ const PLACES: &str = "WITH RECURSIVE names(name, place) AS (
     JOIN runs ON runs.id = latest.run
     WHERE places.machine_id IS NOT NULL
     ORDER BY places.name, latest.began DESC, latest.id DESC";
-
-/// Columns of a run in a list.
-const COLUMNS: &str = "runs.id, runs.started, runs.began, runs.status, runs.profile, runs.version,
-    runs.tag, runs.note, runs.machine, (SELECT count(*) FROM pins WHERE pins.run = runs.id)";
 
 impl Store {
     /// Returns up to `experiments` experiments by name, from `first` on, with their machines. Those

@@ -88,9 +88,7 @@ impl Store {
 
     fn listed_where(&self, rule: &str, key: &str, count: u32) -> Result<Vec<Listed>, Fault> {
         let sql = format!(
-            "SELECT id, started, began, status, profile, version, tag, note, machine,
-                (SELECT count(*) FROM pins WHERE pins.run = runs.id)
-            FROM runs WHERE {rule} ORDER BY began DESC, rowid DESC LIMIT ?2"
+            "SELECT {COLUMNS} FROM runs WHERE {rule} ORDER BY began DESC, rowid DESC LIMIT ?2"
         );
         let mut listed = self.rows(&sql, &[key.into(), count.into()], listed)?;
         for run in &mut listed {
@@ -156,7 +154,12 @@ impl Store {
     }
 }
 
-pub(in crate::record::store) fn listed(row: &Row) -> Result<Listed, Odd> {
+/// Columns of a run in a list.
+pub(super) const COLUMNS: &str = "runs.id, runs.started, runs.began, runs.status, runs.profile,
+    runs.version, runs.tag, runs.note, runs.machine,
+    (SELECT count(*) FROM pins WHERE pins.run = runs.id)";
+
+pub(super) fn listed(row: &Row) -> Result<Listed, Odd> {
     Ok(Listed {
         id: row.get(0)?,
         started: row.get(1)?,
