@@ -119,8 +119,12 @@ impl Program {
     /// # Errors
     /// As [`Program::run`], or there is no callgrind.
     pub(crate) fn count(&self, work: &Work<'_>) -> Result<(Done, Count), Failure> {
-        let callgrind = Callgrind::new().map_err(said)?.with_caches().within(TIMED);
-        let callgrind = callgrind.with_variables(variables(work.preload, &work.settings));
+        let callgrind = Callgrind {
+            caches: true,
+            within: Some(TIMED.to_owned()),
+            variables: variables(work.preload, &work.settings),
+            ..Callgrind::new().map_err(said)?
+        };
         let count = callgrind.count(&self.launcher, &self.task(work), None);
         let count = count.map_err(said)?;
         Ok((self.done(work, &count.finished)?, count))

@@ -51,10 +51,10 @@ pub fn of_commands(
     comparison: &Rc<CommandComparison>,
     caches: bool,
 ) -> Result<Pass<'static>, Error> {
-    let mut callgrind = callgrind()?;
-    if caches {
-        callgrind = callgrind.with_caches();
-    }
+    let callgrind = Callgrind {
+        caches,
+        ..callgrind()?
+    };
     let sampler = CommandCounts {
         comparison: Rc::clone(comparison),
         callgrind,

@@ -84,14 +84,18 @@ impl std::error::Error for CallgrindError {}
 /// Counts instructions.
 #[derive(Clone, Debug)]
 pub struct Callgrind {
-    valgrind: PathBuf,
-    caches: bool,
-    within: Option<String>,
-    variables: Vec<(OsString, OsString)>,
+    /// The program.
+    pub valgrind: PathBuf,
+    /// True to simulate the caches too, which takes twice the time.
+    pub caches: bool,
+    /// The only function to count, in callgrind's spelling, with `*` for any text.
+    pub within: Option<String>,
+    /// Variables for the environment of the command, which is also valgrind's own.
+    pub variables: Vec<(OsString, OsString)>,
 }
 
 impl Callgrind {
-    /// Searches valgrind.
+    /// Searches valgrind, to count all of a command's instructions.
     ///
     /// # Errors
     ///
@@ -104,28 +108,6 @@ impl Callgrind {
             within: None,
             variables: vec![],
         })
-    }
-
-    /// Also simulates the caches, which takes twice the time.
-    pub fn with_caches(self) -> Self {
-        Self {
-            caches: true,
-            ..self
-        }
-    }
-
-    /// Restricts counting to one function. The name is in callgrind's spelling, with `*` for any
-    /// text.
-    pub fn within(self, function: &str) -> Self {
-        Self {
-            within: Some(function.to_owned()),
-            ..self
-        }
-    }
-
-    /// Adds variables to the environment of the command, which is also valgrind's own.
-    pub fn with_variables(self, variables: Vec<(OsString, OsString)>) -> Self {
-        Self { variables, ..self }
     }
 
     /// Runs a command to its end and counts its instructions.
