@@ -1,31 +1,19 @@
 //! Connections without a request in progress, the one that has waited longest first. It makes room
 //! for a new connection, so that slow clients cannot keep others out.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// The idle connections.
+/// The idle connections, each by the notice that asks it to end.
 #[derive(Default)]
-pub(super) struct Idle(Mutex<Queue>);
-
-#[derive(Default)]
-struct Queue {
-    next: u64,
-    waiting: BTreeMap<u64, Arc<Notify>>,
-}
+pub(super) struct Idle(Mutex<VecDeque<Arc<Notify>>>);
 
 /// A connection among them, until it is dropped.
 pub(super) struct Seat {
     idle: Arc<Idle>,
-    /// Its number while it is idle.
-    number: Mutex<Option<u64>>,
     leave: Arc<Notify>,
-}
-
-fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Idle {
@@ -33,7 +21,6 @@ impl Idle {
     pub(super) fn seat(self: &Arc<Idle>) -> Seat {
         let seat = Seat {
             idle: Arc::clone(self),
-            number: Mutex::default(),
             leave: Arc::default(),
         };
         seat.rest();
@@ -42,31 +29,26 @@ impl Idle {
 
     /// Asks the connection that has been idle longest to end. False if all are at work.
     pub(super) fn dismiss(&self) -> bool {
-        let oldest = locked(&self.0).waiting.pop_first();
-        oldest.inspect(|(_, leave)| leave.notify_one()).is_some()
+        let oldest = self.waiting().pop_front();
+        oldest.inspect(|leave| leave.notify_one()).is_some()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Arc<Notify>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Seat {
     /// Takes a request: the connection is at work, and stays.
     pub(super) fn work(&self) {
-        let number = locked(&self.number).take();
-        if let Some(number) = number {
-            locked(&self.idle.0).waiting.remove(&number);
-        }
+        let is_other = |leave: &Arc<Notify>| !Arc::ptr_eq(leave, &self.leave);
+        self.idle.waiting().retain(is_other);
     }
 
     /// Finishes a request: the connection is idle from now on.
     pub(super) fn rest(&self) {
         self.work();
-        let number = {
-            let mut queue = locked(&self.idle.0);
-            let number = queue.next;
-            queue.next += 1;
-            queue.waiting.insert(number, Arc::clone(&self.leave));
-            number
-        };
-        *locked(&self.number) = Some(number);
+        self.idle.waiting().push_back(Arc::clone(&self.leave));
     }
 
     /// Waits until the connection has to end.
@@ -94,10 +76,10 @@ mod tests {
         seats[0].work();
         seats[0].rest();
         seats[1].work();
-        let waiting = || idle.0.lock().unwrap().waiting.len();
+        let waiting = || idle.waiting().len();
         assert_eq!(waiting(), 3, "the second is at work");
         assert!(idle.dismiss(), "the third has been idle longest");
-        let left: Vec<_> = idle.0.lock().unwrap().waiting.values().cloned().collect();
+        let left: Vec<_> = idle.waiting().iter().cloned().collect();
         let is = |place: usize, seat: usize| Arc::ptr_eq(&left[place], &seats[seat].leave);
         assert!(left.len() == 2 && is(0, 3) && is(1, 0));
         drop(seats);
