@@ -48,15 +48,6 @@ pub(crate) fn begin(
     }
 }
 
-/// Opens the database of the options, which must exist.
-///
-/// # Errors
-///
-/// Those of [`open_database`].
-pub fn open(options: &Options<'_>) -> Result<Store, Error> {
-    open_database(options.database, options.settings)
-}
-
 /// Opens the database, which must exist.
 ///
 /// # Errors
@@ -87,9 +78,6 @@ pub(crate) fn located(database: &Database, settings: &Settings) -> Result<Locati
 ///
 /// It cannot be created or written, or was given as `none`.
 pub fn make_database(database: &Database, settings: &Settings) -> Result<Store, Error> {
-    if database.none(settings) {
-        return Err(Error::usage("--db none stores nothing: name a database"));
-    }
     let location = located(database, settings)?;
     make_home(&location);
     Ok(Store::open(&location)?)
@@ -294,7 +282,7 @@ pub(crate) fn take_up(
     options: &Options<'_>,
     id: &str,
 ) -> Result<Option<(ResultFile, Store)>, Error> {
-    let Ok(mut store) = open(options) else {
+    let Ok(mut store) = open_database(options.database, options.settings) else {
         return Ok(None);
     };
     let Ok(saved) = store.load(id) else {

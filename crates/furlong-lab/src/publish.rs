@@ -16,15 +16,6 @@ use crate::report::terminal::{self, Style};
 use crate::report::{Target, Targets, html, json};
 use crate::talk::{self, Voice};
 
-/// Refuses reports that could not be written, before anything is measured.
-///
-/// # Errors
-///
-/// The first such report, with a remedy.
-pub fn check(targets: &Targets) -> Result<(), Error> {
-    targets.check()
-}
-
 /// Shows a result, its details or only the answer, and writes the reports. The text goes to stdout,
 /// or to stderr if a report goes to stdout.
 ///
@@ -64,7 +55,7 @@ pub fn check_pages(pages: &Pages) -> Result<(), Error> {
         html: pages.html.clone(),
         ..Targets::default()
     };
-    check(&targets)
+    targets.check()
 }
 
 /// Shows a page, and writes it and its figures to the requested files. The terminal's page goes to

@@ -25,7 +25,7 @@ use crate::record::judged::{deciding, judged};
 use crate::record::ledger::Ledger;
 use crate::record::machine::{CpuTime, Files};
 use crate::record::store::{Status, redacted};
-use crate::record::{LOAD_MAX, STEAL_MAX_PCT};
+use crate::record::{STEAL_MAX_PCT, disturbing_load, stolen_pct};
 use crate::talk::{self, Voice, quoted};
 use chance::new_id;
 pub use chance::new_seed;
@@ -94,7 +94,7 @@ impl<'a> Session<'a> {
         options: Options<'a>,
         fits: impl FnOnce(&Schedule) -> Result<(), Error>,
     ) -> Result<Session<'a>, Error> {
-        let mut store = archive::open(&options)?;
+        let mut store = archive::open_database(options.database, options.settings)?;
         let brief = archive::find(&store, id, options.settings.machine_class.as_deref())?;
         let saved = store.load(&brief.id)?;
         archive::same_conditions(&saved)?;
@@ -213,13 +213,9 @@ impl<'a> Session<'a> {
     }
 
     fn close(&mut self, end: &End) {
-        let now = Files::default()
-            .cpu_time()
-            .filter(|_| self.fleet().is_none());
-        let steal = self
-            .began
-            .zip(now)
-            .and_then(|(began, now)| now.steal_pct(began));
+        // What a fleet's head loses does not concern the nodes.
+        let began = self.began.filter(|_| self.fleet().is_none());
+        let steal = stolen_pct(&Files::default(), began);
         if let Some(steal) = steal.filter(|steal| *steal > STEAL_MAX_PCT) {
             self.ledger.warn_run(format!(
                 "the hypervisor gave {steal:.1} % of the processor time to other guests: repeat \
@@ -361,10 +357,7 @@ fn spoilers(result: &ResultFile) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if let Some(load) = machine
-        .load_1m
-        .filter(|load| *load > LOAD_MAX * f64::from(machine.cpus))
-    {
+    if let Some(load) = disturbing_load(machine) {
         spoilers.push(format!(
             "other programs are running (load {load:.1} on {} processors): stop them, or expect a \
              wide interval",

@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::fleet::order::Order;
 use crate::fleet::{Dir, Patience, collect};
 use crate::options::{FailOn, Options, Settings, Showing};
-use crate::publish;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,7 +47,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         page: !showing.reports.no_html(&settings),
         ..showing.options(&settings, &args.fail_on)
     };
-    publish::check(&options.targets)?;
+    options.targets.check()?;
     let dir = Dir::open(&args.dir)?;
     let order = Order::read(&dir)?;
     let patience = match (args.resubmit, args.wait) {

@@ -32,7 +32,6 @@ use crate::model::{Counters, MetricPlan, Profile, Workload};
 use crate::nearest::named;
 use crate::options::{Exports, FailOn, Marks, Options, RESUME, Settings, Showing};
 use crate::options::{percent, seconds};
-use crate::publish;
 use crate::record::comparison::{COMPARE, name_of};
 use crate::session::{Session, new_seed};
 use crate::talk::Voice;
@@ -193,7 +192,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let mut options = args.showing.options(&settings, &args.fail_on);
     options.targets = args.exports.with(options.targets);
-    publish::check(&options.targets)?;
+    options.targets.check()?;
     args.prepare_terminal(&mut options)?;
     let voice = options.voice;
     args.place.check()?;

@@ -16,7 +16,6 @@ use crate::model::{Counters, Experiment, Profile, Schedule, TOUR_S};
 use crate::nearest::named;
 use crate::options::{FailOn, Marks, RESUME, Settings, Showing, percent, seconds};
 use crate::peers;
-use crate::publish;
 use crate::report::quantity::counted;
 use crate::session::{Session, new_seed};
 use crate::talk::Voice;
@@ -104,7 +103,7 @@ pub struct Args {
 pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let options = args.showing.options(&settings, &args.fail_on);
-    publish::check(&options.targets)?;
+    options.targets.check()?;
     let voice = options.voice;
     args.place.check()?;
     if args.place.on == On::Slurm {

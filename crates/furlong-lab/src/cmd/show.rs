@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::archive::{find, open};
+use crate::archive::{find, open_database};
 use crate::error::{Error, Exit};
 use crate::options::{Exports, Options, Settings, Showing};
 use crate::publish;
@@ -46,8 +46,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         page: false,
         ..args.showing.options(&settings, &[])
     };
-    publish::check(&options.targets)?;
-    let store = open(&options)?;
+    options.targets.check()?;
+    let store = open_database(options.database, &settings)?;
     let brief = match &args.run {
         Some(prefix) => find(&store, prefix, settings.machine_class.as_deref())?,
         None => store.runs("")?.into_iter().next().ok_or_else(|| {

@@ -5,7 +5,7 @@ use crate::measure::launch::callgrind::Callgrind;
 use crate::measure::launch::pmu::EVENTS;
 use crate::model::result::Machine;
 use crate::record::machine::{CpuTime, Files};
-use crate::record::{LOAD_MAX, STEAL_MAX_PCT, build};
+use crate::record::{STEAL_MAX_PCT, build, disturbing_load, stolen_pct};
 
 /// Clocks that are read without entering the kernel.
 const FAST_CLOCKS: [&str; 5] = [
@@ -106,7 +106,7 @@ fn load(machine: &Machine) -> Finding {
         return Finding::unknown("load", "look at uptime");
     };
     let text = format!("{load:.2} on {} processors", machine.cpus);
-    if load > LOAD_MAX * f64::from(machine.cpus) {
+    if disturbing_load(machine).is_some() {
         Finding::bad("load", text, "stop other programs (top shows them)")
     } else {
         Finding::good("load", text)
@@ -115,10 +115,7 @@ fn load(machine: &Machine) -> Finding {
 
 fn steal(files: &Files, since: Option<CpuTime>) -> Finding {
     const SUBJECT: &str = "stolen time";
-    let share = since
-        .zip(files.cpu_time())
-        .and_then(|(since, now)| now.steal_pct(since));
-    match share {
+    match stolen_pct(files, since) {
         Some(share) if share > STEAL_MAX_PCT => Finding::bad(
             SUBJECT,
             format!("{share:.1} % went to other guests"),

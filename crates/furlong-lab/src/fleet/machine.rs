@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::hash::fnv1a;
 use crate::model::result::{Fleet, Machine};
-use crate::record::{LOAD_MAX, STEAL_MAX_PCT};
+use crate::record::{STEAL_MAX_PCT, disturbing_load};
 
 /// Returns the fleet as one machine, without the properties that differ between nodes.
 pub(super) fn in_common(dir: &str, nodes: &BTreeMap<String, Machine>, head: &Machine) -> Machine {
@@ -78,10 +78,7 @@ pub(super) fn spoilers(nodes: &BTreeMap<String, Machine>) -> Vec<String> {
         let names: Vec<&str> = named.map(|(name, _)| name.as_str()).collect();
         (!names.is_empty()).then(|| names.join(", "))
     };
-    let loaded = named(|node| {
-        let limit = LOAD_MAX * f64::from(node.cpus);
-        node.load_1m.is_some_and(|load| load > limit)
-    });
+    let loaded = named(|node| disturbing_load(node).is_some());
     let loaded = loaded.map(|names| {
         format!("other programs were running on {names}: make Slurm give each job its own node")
     });

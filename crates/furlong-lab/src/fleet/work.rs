@@ -22,6 +22,7 @@ use crate::record::build;
 use crate::record::ledger::Ledger;
 use crate::record::line::Line;
 use crate::record::machine::Files;
+use crate::record::stolen_pct;
 use crate::talk::{self, Voice};
 
 /// Runs the arms of a schedule, as the verb that began the run does.
@@ -97,8 +98,7 @@ pub fn work(dir: &Dir, step: Step, at_work: AtWork<'_>) -> Result<ExitCode, Erro
     let began = Files::default().cpu_time();
     let ended = measure(&order, step, &mut ledger, at_work, &interrupt);
     let end = ended.unwrap_or_else(|error| End::Fatal(error.message));
-    let now = Files::default().cpu_time();
-    let steal = now.zip(began).and_then(|(now, began)| now.steal_pct(began));
+    let steal = stolen_pct(&Files::default(), began);
     let mut desk = desk.borrow_mut();
     desk.finish(&end, steal);
     if let Some(failure) = desk.failure.take() {

@@ -124,27 +124,22 @@ struct Pair<'a> {
     about: &'a Metric,
 }
 
-/// A figure of both runs, on the scale of the comparison.
-struct Sides {
-    before: Vec<f64>,
-    after: Vec<f64>,
-}
-
 impl Pair<'_> {
     fn of(&self, arm: &str, baseline: Option<&str>) -> Option<Difference> {
         let old = |arm| own_name(self.earlier, self.later, arm);
-        let sides = match baseline {
-            Some(baseline) if self.about.kind == Kind::Sampled => Sides {
-                before: effects(self.earlier, old(baseline), old(arm), self.metric)?,
-                after: effects(self.later, baseline, arm, self.metric)?,
-            },
-            _ => Sides {
-                before: self.logarithms(self.earlier, old(arm))?,
-                after: self.logarithms(self.later, arm)?,
-            },
+        let relative = baseline.filter(|_| self.about.kind == Kind::Sampled);
+        let (earlier, later) = match relative {
+            Some(baseline) => (
+                effects(self.earlier, old(baseline), old(arm), self.metric)?,
+                effects(self.later, baseline, arm, self.metric)?,
+            ),
+            None => (
+                self.logarithms(self.earlier, old(arm))?,
+                self.logarithms(self.later, arm)?,
+            ),
         };
         let floors = self.floors(arm);
-        let (effect, interval) = sides.change()?;
+        let (effect, interval) = change(&earlier, &later)?;
         let margin_pct = self.about.margin_pct.unwrap_or(1.0);
         let rule = Rule {
             better: self.about.better,
@@ -162,16 +157,15 @@ impl Pair<'_> {
         let (interval, n) = match self.about.kind {
             // An exact value has no interval and needs no repetition.
             Kind::Exact => (None, usize::MAX),
-            Kind::Sampled => (interval, sides.before.len().min(sides.after.len())),
+            Kind::Sampled => (interval, earlier.len().min(later.len())),
         };
         let verdict = match (interval, self.about.kind) {
             (None, Kind::Sampled) => Verdict::Inconclusive,
             (interval, _) => rule.decide(interval.unwrap_or([effect; 2]), n),
         };
         let ratio = |effects: &[f64]| mean(effects).exp();
-        let relative = baseline.filter(|_| self.about.kind == Kind::Sampled);
         let (before, after) = match relative {
-            Some(_) => (ratio(&sides.before), ratio(&sides.after)),
+            Some(_) => (ratio(&earlier), ratio(&later)),
             None => (
                 level(self.earlier, old(arm), self.metric)?,
                 level(self.later, arm, self.metric)?,
@@ -216,18 +210,16 @@ impl Pair<'_> {
     }
 }
 
-impl Sides {
-    /// The difference of the means and its Welch interval, which needs two values per side.
-    fn change(&self) -> Option<(f64, Option<[f64; 2]>)> {
-        let effect = mean(&self.after) - mean(&self.before);
-        let moments = Moments::of(&self.before).zip(Moments::of(&self.after));
-        let interval = moments.map(|(before, after)| {
-            let unpooled = Unpooled::from_moments(before, after);
-            match unpooled.standard_error > 0.0 {
-                true => unpooled.interval(0.95),
-                false => [unpooled.difference; 2],
-            }
-        });
-        effect.is_finite().then_some((effect, interval))
-    }
+/// The difference of the means and its Welch interval, which needs two values per side.
+fn change(before: &[f64], after: &[f64]) -> Option<(f64, Option<[f64; 2]>)> {
+    let effect = mean(after) - mean(before);
+    let moments = Moments::of(before).zip(Moments::of(after));
+    let interval = moments.map(|(before, after)| {
+        let unpooled = Unpooled::from_moments(before, after);
+        match unpooled.standard_error > 0.0 {
+            true => unpooled.interval(0.95),
+            false => [unpooled.difference; 2],
+        }
+    });
+    effect.is_finite().then_some((effect, interval))
 }

@@ -23,8 +23,22 @@ pub mod measured;
 pub mod place;
 pub mod store;
 
+use crate::model::result::Machine;
+use machine::{CpuTime, Files};
+
 /// Share of the processors above which other work disturbs.
-pub(crate) const LOAD_MAX: f64 = 0.5;
+const LOAD_MAX: f64 = 0.5;
 
 /// Share of stolen time above which it disturbs, per cent.
 pub(crate) const STEAL_MAX_PCT: f64 = 1.0;
+
+/// Returns the load of a machine if it disturbs.
+pub(crate) fn disturbing_load(machine: &Machine) -> Option<f64> {
+    let most = LOAD_MAX * f64::from(machine.cpus);
+    machine.load_1m.filter(|load| *load > most)
+}
+
+/// Returns the share of time that went to other guests since an earlier moment, per cent.
+pub(crate) fn stolen_pct(files: &Files, since: Option<CpuTime>) -> Option<f64> {
+    files.cpu_time()?.steal_pct(since?)
+}

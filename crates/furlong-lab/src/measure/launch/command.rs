@@ -53,8 +53,6 @@ impl Command {
 pub struct Commands {
     /// Commands in the order in which they were given.
     pub list: Vec<Command>,
-    /// The shell that runs them, if any.
-    pub shell: Option<String>,
     /// Reason for a shell that the user did not choose.
     pub note: Option<String>,
 }
@@ -107,11 +105,7 @@ impl Commands {
             }
         }
         let list = list.into_iter().collect::<Result<_, _>>()?;
-        Ok(Self {
-            list,
-            shell: None,
-            note: None,
-        })
+        Ok(Self { list, note: None })
     }
 
     /// Prepares all commands for one shell.
@@ -120,11 +114,7 @@ impl Commands {
             .iter()
             .map(|text| in_shell(shell, text))
             .collect::<Result<_, _>>()?;
-        Ok(Self {
-            list,
-            shell: Some(shell.to_owned()),
-            note,
-        })
+        Ok(Self { list, note })
     }
 }
 
@@ -350,7 +340,7 @@ mod tests {
     #[test]
     fn plain_commands_run_without_a_shell() {
         let ready = commands(&["sh -c 'exit 0'", "true"], &Shell::AsNeeded).unwrap();
-        assert_eq!((ready.shell, ready.note), (None, None));
+        assert_eq!(ready.note, None);
         assert_eq!(ready.list[0].arguments, ["sh", "-c", "exit 0"]);
         assert!(ready.list[1].program.ends_with("true"), "{:?}", ready.list);
     }
@@ -358,7 +348,6 @@ mod tests {
     #[test]
     fn one_command_that_needs_a_shell_gives_it_to_all() {
         let ready = commands(&["true", "true | cat"], &Shell::AsNeeded).unwrap();
-        assert_eq!(ready.shell.as_deref(), Some("sh"));
         assert_eq!(ready.list[0].arguments, ["sh", "-c", "true"]);
         assert!(
             ready
