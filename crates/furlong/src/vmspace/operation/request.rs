@@ -3,7 +3,7 @@
 use crate::error::messages;
 use crate::forms::debug_as;
 
-use crate::addr::{Address, VirtAddr};
+use crate::addr::VirtAddr;
 use crate::vmspace::{Errno, Flags, MapError, Prot};
 
 /// The place of a mapping.
