@@ -158,7 +158,7 @@ fn records_that_a_fork_left_empty_are_used_again() {
     assert_eq!((child.len(), child.index().record_bytes()), (8, bytes));
 }
 
-/// The start of an area is cut off without another area: no memory is needed, and none is asked for.
+/// An end of an area is cut off without another area: no memory is needed, and none is asked for.
 #[test]
 fn cutting_an_end_off_an_area_needs_no_memory() {
     for (first, keeps) in [(0, 1), (3, 0)] {
