@@ -69,7 +69,7 @@ impl<A: Value, C: Config, H: Hold> Check for Space<A, C, H> {
             count += 1;
             next = pages.last.checked_add(1);
         }
-        if usage != self.state.usage {
+        if !usage.agrees(&self.state.usage) {
             return Err(BrokenSpace::Usage(usage));
         }
         if growing != self.state.growing {

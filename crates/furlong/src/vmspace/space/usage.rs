@@ -30,6 +30,13 @@ impl Usage {
         bits.map(|bits| self.with(Prot::from_bits(bits))).sum()
     }
 
+    /// True if all counts are equal. A compiler makes `==` of arrays a call of `bcmp`, which a
+    /// kernel in C need not have.
+    pub(super) fn agrees(&self, other: &Self) -> bool {
+        let pairs = self.by_prot.iter().zip(&other.by_prot);
+        pairs.fold(0, |differing, (one, other)| differing | (one ^ other)) == 0
+    }
+
     pub(super) fn add(&mut self, prot: Prot, pages: u64) {
         self.by_prot[slot(prot)] += pages;
     }
