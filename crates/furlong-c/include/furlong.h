@@ -1,10 +1,11 @@
 /*
  * furlong: memory ranges for kernels, hypervisors, drivers and runtimes, in C.
  *
- * furlong_maple   ranges of 64-bit indices, each with an entry, in a B-tree
- * furlong_iova    device addresses: reservations, and searches for free ranges
- * furlong_phys    physical segments, and a descriptor for each frame
- * furlong_bounce  bounce buffers for devices that cannot access all memory
+ * furlong_maple    ranges of 64-bit indices, each with an entry, in a B-tree
+ * furlong_iova     device addresses: reservations, and searches for free ranges
+ * furlong_phys     physical segments, and a descriptor for each frame
+ * furlong_vmspace  address spaces of processes, with the calls of Linux
+ * furlong_bounce   bounce buffers for devices that cannot access all memory
  *
  * Rules of all functions:
  *
@@ -13,15 +14,16 @@
  * - A function of type int returns 0, or a negative error number of <errno.h>.
  *   Each function lists its errors. Each error of the library has one number.
  *   Within a function, different errors have different numbers, except -EINVAL
- *   for every invalid argument and -ENOMEM for every lack of memory. After an
- *   error nothing has changed.
+ *   for every invalid argument and -ENOMEM for every lack of memory. A
+ *   furlong_vmspace has the numbers of Linux instead, which stand for several
+ *   errors each. After an error nothing has changed.
  * - A required argument that is NULL gives -EINVAL. An output pointer may be NULL
  *   only if the function says so. A call writes its output only if it returns 0,
  *   unless the function says otherwise. Output pointers of a call must not overlap
  *   each other or its input.
  * - Memory that the caller supplies for an object (_create_in) may begin at any
  *   address: the documented length includes alignment. Such an object never
- *   allocates. A furlong_maple is always on the heap.
+ *   allocates. A furlong_maple and a furlong_vmspace are always on the heap.
  * - const before a handle does not mean that a call changes nothing: "Threads"
  *   lists the calls that may run concurrently.
  * - A handle made by a create function must be destroyed once, by the destroy
@@ -120,6 +122,158 @@
 #define FURLONG_IOVA_UNCLAIMED 2
 
 /**
+ * A place is searched from top downwards and, if there is none, from bottom upwards.
+ */
+#define FURLONG_VMSPACE_TOP_DOWN 0
+
+/**
+ * A place is searched from bottom upwards.
+ */
+#define FURLONG_VMSPACE_BOTTOM_UP 1
+
+/**
+ * Memory may be read. This and the other protections have Linux's numbers, as in <sys/mman.h>.
+ */
+#define FURLONG_VMSPACE_PROT_READ 1
+
+/**
+ * Memory may be written.
+ */
+#define FURLONG_VMSPACE_PROT_WRITE 2
+
+/**
+ * Memory may be executed.
+ */
+#define FURLONG_VMSPACE_PROT_EXEC 4
+
+/**
+ * For furlong_vmspace_protect: extends the range down to the start of an area that grows.
+ */
+#define FURLONG_VMSPACE_PROT_GROWSDOWN 16777216
+
+/**
+ * Writes are visible to all mappings of the object.
+ */
+#define FURLONG_VMSPACE_AREA_SHARED 1
+
+/**
+ * A stack: it grows towards lower addresses on a fault below it.
+ */
+#define FURLONG_VMSPACE_AREA_GROWSDOWN 2
+
+/**
+ * A fork does not copy it to the child.
+ */
+#define FURLONG_VMSPACE_AREA_DONTCOPY 4
+
+/**
+ * A fork gives the child an empty copy.
+ */
+#define FURLONG_VMSPACE_AREA_WIPEONFORK 8
+
+/**
+ * furlong_vmspace_remap must not enlarge it.
+ */
+#define FURLONG_VMSPACE_AREA_DONTEXPAND 16
+
+/**
+ * It maps a part of an object: it is not private anonymous memory.
+ */
+#define FURLONG_VMSPACE_AREA_OBJECT 32
+
+/**
+ * The caller's own eight flags. They have no effect, but neighbours with different ones do not
+ * merge.
+ */
+#define FURLONG_VMSPACE_AREA_CALLER 65280
+
+/**
+ * A range was unmapped.
+ */
+#define FURLONG_VMSPACE_UNMAPPED 0
+
+/**
+ * A value is no longer used, because an area with an equal one stands for it. No range was
+ * unmapped, and the fields other than value and kind are 0.
+ */
+#define FURLONG_VMSPACE_MERGED 1
+
+/**
+ * The mapping is shared. This and the other flags have Linux's numbers, as in <sys/mman.h>.
+ */
+#define FURLONG_VMSPACE_MAP_SHARED 1
+
+/**
+ * The mapping is private.
+ */
+#define FURLONG_VMSPACE_MAP_PRIVATE 2
+
+/**
+ * The mapping is shared, and unknown flags are refused.
+ */
+#define FURLONG_VMSPACE_MAP_SHARED_VALIDATE 3
+
+/**
+ * The address is fixed; existing mappings there are replaced.
+ */
+#define FURLONG_VMSPACE_MAP_FIXED 16
+
+/**
+ * The mapping has no object.
+ */
+#define FURLONG_VMSPACE_MAP_ANONYMOUS 32
+
+/**
+ * The address lies below 2 GiB.
+ */
+#define FURLONG_VMSPACE_MAP_32BIT 64
+
+/**
+ * The mapping is a stack.
+ */
+#define FURLONG_VMSPACE_MAP_GROWSDOWN 256
+
+/**
+ * The address is fixed; existing mappings there are not replaced.
+ */
+#define FURLONG_VMSPACE_MAP_FIXED_NOREPLACE 1048576
+
+/**
+ * A fork does not copy the range. This and the other advices have Linux's numbers.
+ */
+#define FURLONG_VMSPACE_MADV_DONTFORK 10
+
+/**
+ * A fork copies the range again.
+ */
+#define FURLONG_VMSPACE_MADV_DOFORK 11
+
+/**
+ * A fork gives the child an empty copy; private anonymous memory only.
+ */
+#define FURLONG_VMSPACE_MADV_WIPEONFORK 18
+
+/**
+ * A fork copies the contents again; private anonymous memory only.
+ */
+#define FURLONG_VMSPACE_MADV_KEEPONFORK 19
+
+/**
+ * The range may be moved. This and the other flags have Linux's numbers.
+ */
+#define FURLONG_VMSPACE_MREMAP_MAYMOVE 1
+
+/**
+ * The range is moved to the given place, and replaces all mappings there.
+ */
+#define FURLONG_VMSPACE_MREMAP_FIXED 2
+
+/**
+ * The old place stays mapped, but empty.
+ */
+#define FURLONG_VMSPACE_MREMAP_DONTUNMAP 4
+
+/**
  * The pool never gets more than its first block.
  */
 #define FURLONG_BOUNCE_GROW_NEVER 0
@@ -196,6 +350,21 @@ struct furlong_phys;
  * A context that looks up frames, such as a thread or a CPU. A table has up to 64 readers.
  */
 struct furlong_phys_reader;
+
+/**
+ * The areas of an address space: mapped ranges, each with its protection and a value of the
+ * caller.
+ *
+ * It does the bookkeeping of mmap, munmap, mprotect, mremap, brk, madvise, fork and of faults. It
+ * refuses the same calls as Linux 6.12, with the same numbers. Page tables and files belong to the
+ * caller. An address that is not a multiple of the page size is refused where Linux refuses it,
+ * and lengths are rounded up to whole pages.
+ *
+ * The value of an area is 64 bits, such as an index or an address, which the space does not
+ * interpret. Neighbours merge if their values, protections and flags are equal and their offsets
+ * continue.
+ */
+struct furlong_vmspace;
 
 /**
  * A range that is not empty, given by its first and its last index, so that it may reach the end
@@ -420,6 +589,196 @@ struct furlong_phys_page {
          */
         uint64_t words[6];
 };
+
+/**
+ * The bounds and the limits of a space. Initialise it with furlong_vmspace_layout, then change
+ * single fields.
+ */
+struct furlong_vmspace_layout {
+        /**
+         * The page size in bytes: a power of two, at least 2.
+         */
+        uint64_t page;
+        /**
+         * The last byte of the space.
+         */
+        uint64_t last;
+        /**
+         * The lowest address that may be mapped.
+         */
+        uint64_t low;
+        /**
+         * The start of an upward search for a place.
+         */
+        uint64_t bottom;
+        /**
+         * The last byte that a downward search may take.
+         */
+        uint64_t top;
+        /**
+         * The number of pages that must stay free below the lower end of an area that grows.
+         */
+        uint64_t guard;
+        /**
+         * The number of areas at which none is cut any more. A mapping may make one more.
+         */
+        size_t areas_max;
+        /**
+         * The largest number of mapped pages.
+         */
+        uint64_t pages_max;
+        /**
+         * The largest number of pages that an area may reach by growing.
+         */
+        uint64_t stack_max;
+        /**
+         * FURLONG_VMSPACE_TOP_DOWN or FURLONG_VMSPACE_BOTTOM_UP.
+         */
+        uint32_t direction;
+};
+
+/**
+ * An item that a call has freed.
+ */
+struct furlong_vmspace_freed {
+        /**
+         * The first address of the range.
+         */
+        uint64_t start;
+        /**
+         * The last address.
+         */
+        uint64_t last;
+        /**
+         * The offset of its start in its object, in bytes; for anonymous memory its own address.
+         */
+        uint64_t offset;
+        /**
+         * The value of the area.
+         */
+        uint64_t value;
+        /**
+         * The accesses that were allowed: FURLONG_VMSPACE_PROT_READ and others.
+         */
+        uint32_t prot;
+        /**
+         * Its further properties: FURLONG_VMSPACE_AREA_SHARED and others.
+         */
+        uint32_t flags;
+        /**
+         * FURLONG_VMSPACE_UNMAPPED or FURLONG_VMSPACE_MERGED.
+         */
+        uint32_t kind;
+        /**
+         * 1: the whole area is gone, or the last of it; 0: another part of it is still mapped.
+         */
+        uint32_t is_last;
+};
+
+/**
+ * Takes an item that a call frees, with the context of the call. It must return, and must not call
+ * a function with the same space. A call that fails reports nothing, except furlong_vmspace_fork.
+ *
+ * If an area is cut, each part keeps its value. To know when an object is no longer mapped, count
+ * its pages: those that are mapped less those that are reported as unmapped.
+ */
+typedef void (*furlong_vmspace_take)(void *context,
+                                     const struct furlong_vmspace_freed *freed);
+
+/**
+ * A mapped range.
+ */
+struct furlong_vmspace_area {
+        /**
+         * The first address.
+         */
+        uint64_t start;
+        /**
+         * The last address.
+         */
+        uint64_t last;
+        /**
+         * The offset of its start in its object, in bytes; for anonymous memory its own address.
+         */
+        uint64_t offset;
+        /**
+         * The caller's value.
+         */
+        uint64_t value;
+        /**
+         * The allowed accesses: FURLONG_VMSPACE_PROT_READ and others.
+         */
+        uint32_t prot;
+        /**
+         * The accesses that furlong_vmspace_protect may allow.
+         */
+        uint32_t may;
+        /**
+         * Further properties: FURLONG_VMSPACE_AREA_SHARED and others.
+         */
+        uint32_t flags;
+};
+
+/**
+ * A request for a mapping. Initialise it with furlong_vmspace_request, then change single fields.
+ */
+struct furlong_vmspace_request {
+        /**
+         * The fixed address or, without a flag for that, a hint. 0 is no hint.
+         */
+        uint64_t address;
+        /**
+         * The length in bytes, rounded up to whole pages.
+         */
+        uint64_t len;
+        /**
+         * The allowed accesses: FURLONG_VMSPACE_PROT_READ and others. Unknown ones are ignored.
+         */
+        uint64_t prot;
+        /**
+         * The flags of mmap: FURLONG_VMSPACE_MAP_PRIVATE and others.
+         */
+        uint64_t flags;
+        /**
+         * The offset in the object, in bytes; ignored for anonymous memory.
+         */
+        uint64_t offset;
+        /**
+         * The value of the area.
+         */
+        uint64_t value;
+        /**
+         * The alignment of the start in bytes, if the space chooses the place: a power of two. Less
+         * than a page counts as a page.
+         */
+        uint64_t align;
+        /**
+         * The first address of an upward search for a place.
+         */
+        uint64_t window_start;
+        /**
+         * The last address of that search. 0: the layout selects the search.
+         */
+        uint64_t window_last;
+        /**
+         * The accesses that furlong_vmspace_protect may allow later.
+         */
+        uint32_t may;
+        /**
+         * Further flags of the area: FURLONG_VMSPACE_AREA_DONTCOPY, _WIPEONFORK, _DONTEXPAND, _CALLER.
+         */
+        uint32_t area_flags;
+};
+
+/**
+ * Makes the child's value for an area. value contains that of the parent, and may be left as it
+ * is.
+ * Returns 0, or a negative error number that refuses the fork; any other number counts as -EINVAL.
+ * It must return, and must not change the parent.
+ */
+typedef int (*furlong_vmspace_copy)(void *context,
+                                    const struct furlong_vmspace_area *area,
+                                    uint64_t *value);
 
 /**
  * The size of a pool, and its growth. Initialise it with furlong_bounce_plan, then change single
@@ -1345,6 +1704,304 @@ int furlong_phys_pin(const struct furlong_phys_page *page);
  * Threads: concurrent.
  */
 int furlong_phys_unpin(const struct furlong_phys_page *page);
+
+/**
+ * Makes an empty space. layout may be NULL: Linux on x86-64, see furlong_vmspace_layout.
+ *
+ * Returns 0, -EINVAL (space is NULL, the layout is invalid) or -ENOMEM.
+ * Threads: any thread.
+ */
+int furlong_vmspace_create(struct furlong_vmspace **space,
+                           const struct furlong_vmspace_layout *layout);
+
+/**
+ * Destroys a space; NULL is ignored. Its areas are not reported: call furlong_vmspace_clear before
+ * for that.
+ *
+ * Threads: exclusive; the space must not be used afterwards.
+ */
+void furlong_vmspace_destroy(struct furlong_vmspace *space);
+
+/**
+ * Unmaps everything and resets the break, as execve does. freed may be NULL.
+ *
+ * Returns 0, or -EINVAL (space is NULL).
+ * Threads: exclusive, under the caller's lock.
+ */
+int furlong_vmspace_clear(struct furlong_vmspace *space,
+                          furlong_vmspace_take freed,
+                          void *context);
+
+/**
+ * The number of areas; 0 for NULL.
+ *
+ * Threads: read-only.
+ */
+size_t furlong_vmspace_len(const struct furlong_vmspace *space);
+
+/**
+ * The number of mapped pages that allow all accesses in prot: all mapped pages if prot is 0; 0 for
+ * NULL.
+ *
+ * Threads: read-only.
+ */
+uint64_t furlong_vmspace_pages(const struct furlong_vmspace *space,
+                               uint32_t prot);
+
+/**
+ * Obtains memory, so that so many changes need none. furlong_vmspace_map and _mmap make at most 2,
+ * _remap 4, _unmap and _set_brk 1, and _protect, _advise and _update one for each area in the
+ * range.
+ *
+ * Returns 0, -EINVAL (space is NULL) or -ENOMEM.
+ * Threads: exclusive, under the caller's lock.
+ */
+int furlong_vmspace_prepare(struct furlong_vmspace *space,
+                            size_t changes);
+
+/**
+ * Checks all invariants of the space, which only a defect or a stray write can break.
+ *
+ * Returns 0, -EINVAL (space is NULL) or -ENOTRECOVERABLE (one is broken).
+ * Threads: read-only.
+ */
+int furlong_vmspace_check(const struct furlong_vmspace *space);
+
+/**
+ * Initialises layout to that of a process on x86-64 under Linux, without randomisation. Its only
+ * limits are 65,530 areas and a stack of 8 MiB.
+ *
+ * Returns 0, or -EINVAL (layout is NULL).
+ * Threads: any thread.
+ */
+int furlong_vmspace_layout(struct furlong_vmspace_layout *layout);
+
+/**
+ * Writes the area that contains address to area.
+ *
+ * Returns 0, -EINVAL (an argument is NULL) or -ENOENT (nothing is mapped there).
+ * Threads: read-only.
+ */
+int furlong_vmspace_find(const struct furlong_vmspace *space,
+                         uint64_t address,
+                         struct furlong_vmspace_area *area);
+
+/**
+ * Writes the first area that contains address or lies behind it to area, as Linux's find_vma. To
+ * iterate, begin with 0 and continue with last + 1. The end is -ENOENT, or a last of UINT64_MAX.
+ *
+ * Returns 0, -EINVAL (an argument is NULL) or -ENOENT (there is none).
+ * Threads: read-only.
+ */
+int furlong_vmspace_next(const struct furlong_vmspace *space,
+                         uint64_t address,
+                         struct furlong_vmspace_area *area);
+
+/**
+ * Handles a fault at address: writes the area there to area, if it allows the access. A stack
+ * above the address grows down to it. access is one of FURLONG_VMSPACE_PROT_READ, _WRITE and
+ * _EXEC.
+ *
+ * Returns 0, -EINVAL (space or area is NULL, access is none of the three), -EFAULT (nothing is
+ * mapped there, and no stack can grow down to it), -EACCES (the area does not allow the access),
+ * -EPERM (the stack would grow below the lowest address) or -ENOMEM (the stack would exceed a
+ * limit or come too close to another area, or out of memory): nothing has changed.
+ * Threads: exclusive, under the caller's lock.
+ */
+int furlong_vmspace_fault(struct furlong_vmspace *space,
+                          uint64_t address,
+                          uint32_t access,
+                          struct furlong_vmspace_area *area);
+
+/**
+ * Initialises request to len bytes of private anonymous memory, anywhere. All accesses may be
+ * allowed later.
+ *
+ * Returns 0, or -EINVAL (request is NULL).
+ * Threads: any thread.
+ */
+int furlong_vmspace_request(struct furlong_vmspace_request *request,
+                            uint64_t len,
+                            uint64_t prot,
+                            uint64_t value);
+
+/**
+ * Maps a range, and writes its first address to start. It is merged with neighbours that are
+ * equal. Replaced ranges are passed to freed, unless that is NULL, and so is the value, if a
+ * neighbour's stands for it.
+ *
+ * Returns 0, -EINVAL (space, request or start is NULL, the length is 0, a fixed address or the
+ * offset is not at a page, a number or the kind of mapping is invalid), -ENOMEM (no gap is large
+ * enough, the range is not in the space, a limit is reached, or out of memory), -EEXIST (something
+ * is mapped at an address that is not to be replaced), -EPERM (a fixed address is below the lowest
+ * one), -EACCES (may does not contain prot), -EOVERFLOW (the object would end beyond the last
+ * offset) or -EOPNOTSUPP (an unknown flag): nothing has changed.
+ * Threads: exclusive, under the caller's lock.
+ */
+int furlong_vmspace_map(struct furlong_vmspace *space,
+                        const struct furlong_vmspace_request *request,
+                        uint64_t *start,
+                        furlong_vmspace_take freed,
+                        void *context);
+
+/**
+ * Maps a range by the arguments of Linux's mmap; otherwise as furlong_vmspace_map. value stands
+ * for the file.
+ *
+ * Returns 0, or an error of furlong_vmspace_map, except -EACCES: nothing has changed.
+ * Threads: exclusive, under the caller's lock.
+ */
+int furlong_vmspace_mmap(struct furlong_vmspace *space,
+                         uint64_t address,
+                         uint64_t len,
+                         uint64_t prot,
+                         uint64_t flags,
+                         uint64_t offset,
+                         uint64_t value,
+                         uint64_t *start,
+                         furlong_vmspace_take freed,
+                         void *context);
+
+/**
+ * Unmaps all areas in len bytes from start on. Each removed range is passed to freed, in ascending
+ * order, unless that is NULL.
+ *
+ * Returns 0, -EINVAL (space is NULL, start is not at a page, the length is 0, the range is not in
+ * the space) or -ENOMEM (an area would be cut in two, and the limit of areas is reached, or out of
+ * memory): nothing has changed.
+ * Threads: exclusive, under the caller's lock.
+ */
+int furlong_vmspace_unmap(struct furlong_vmspace *space,
+                          uint64_t start,
+                          uint64_t len,
+                          furlong_vmspace_take freed,
+                          void *context);
+
+/**
+ * Changes the protection of len bytes from start on, as mprotect. Areas are cut at the ends of the
+ * range, and merged with neighbours that are now equal. Values that are no longer used are passed
+ * to freed, unless that is NULL. A length of 0 changes nothing.
+ *
+ * Returns 0, -EINVAL (space is NULL, start is not at a page, the protection is unknown, the area
+ * does not grow as prot asks), -ENOMEM (part of the range is not mapped, the limit of areas is
+ * reached, or out of memory) or -EACCES (an area does not allow the protection): nothing has
+ * changed.
+ * Threads: exclusive, under the caller's lock.
+ */
+int furlong_vmspace_protect(struct furlong_vmspace *space,
+                            uint64_t start,
+                            uint64_t len,
+                            uint64_t prot,
+                            furlong_vmspace_take freed,
+                            void *context);
+
+/**
+ * Sets the treatment by forks of len bytes from start on, as madvise does with
+ * FURLONG_VMSPACE_MADV_DONTFORK and the other advices of that kind. Otherwise as
+ * furlong_vmspace_protect.
+ *
+ * Returns 0, -EINVAL (space is NULL, start is not at a page, the end is no address, the advice is
+ * unknown or does not apply to an area), -ENOMEM (part of the range is not mapped) or -EAGAIN (the
+ * limit of areas is reached, or out of memory): nothing has changed.
+ * Threads: exclusive, under the caller's lock.
+ */
+int furlong_vmspace_advise(struct furlong_vmspace *space,
+                           uint64_t start,
+                           uint64_t len,
+                           uint32_t advice,
+                           furlong_vmspace_take freed,
+                           void *context);
+
+/**
+ * Clears and then sets flags of the caller's own in len bytes from start on: locked, huge pages.
+ * Both are within FURLONG_VMSPACE_AREA_CALLER. Otherwise as furlong_vmspace_protect.
+ *
+ * Returns 0, -EINVAL (space is NULL, start is not at a page, the end is no address, a flag is not
+ * the caller's), -ENOMEM (part of the range is not mapped) or -EAGAIN (the limit of areas is
+ * reached, or out of memory): nothing has changed.
+ * Threads: exclusive, under the caller's lock.
+ */
+int furlong_vmspace_update(struct furlong_vmspace *space,
+                           uint64_t start,
+                           uint64_t len,
+                           uint32_t clear,
+                           uint32_t set,
+                           furlong_vmspace_take freed,
+                           void *context);
+
+/**
+ * Moves or resizes a part of an area, as mremap, and writes its new first address to moved. Ranges
+ * that are replaced or cut off are passed to freed, unless that is NULL. So is the moved range,
+ * with its old address. new_start counts with FURLONG_VMSPACE_MREMAP_FIXED, and is a hint with
+ * _DONTUNMAP alone. Moved memory keeps its offsets, anonymous memory too.
+ *
+ * Returns 0, -EINVAL (space or moved is NULL, an address is not at a page, the flags exclude each
+ * other, the new length is 0, the old and the new range overlap, a range is not in the space, an
+ * old length of 0 for memory that is not shared, the object would end beyond the last offset),
+ * -EFAULT (start is not mapped, the range has more than one area, or must not grow), -EPERM (the
+ * new place is below the lowest address) or -ENOMEM (no room, a limit is reached, or out of
+ * memory): nothing has changed.
+ * Threads: exclusive, under the caller's lock.
+ */
+int furlong_vmspace_remap(struct furlong_vmspace *space,
+                          uint64_t start,
+                          uint64_t old_len,
+                          uint64_t new_len,
+                          uint64_t flags,
+                          uint64_t new_start,
+                          uint64_t *moved,
+                          furlong_vmspace_take freed,
+                          void *context);
+
+/**
+ * Sets the start of the heap, as a loader does; the heap is empty. Nothing is unmapped.
+ *
+ * Returns 0, or -EINVAL (space is NULL).
+ * Threads: exclusive, under the caller's lock.
+ */
+int furlong_vmspace_start_brk(struct furlong_vmspace *space,
+                              uint64_t start);
+
+/**
+ * The end of the heap; 0 for NULL. Linux's brk returns it, after success and after failure.
+ *
+ * Threads: read-only.
+ */
+uint64_t furlong_vmspace_brk(const struct furlong_vmspace *space);
+
+/**
+ * Moves the end of the heap to end. New memory may be read and written, and has the value. A range
+ * that the heap loses is passed to freed, unless that is NULL, and so is the value, if no new area
+ * has it.
+ *
+ * Returns 0, -EINVAL (space is NULL) or -ENOMEM (end is below the start of the heap or not in the
+ * space, something else is mapped there, the range that the heap would lose is not mapped, a limit
+ * is reached, or out of memory): nothing has changed.
+ * Threads: exclusive, under the caller's lock.
+ */
+int furlong_vmspace_set_brk(struct furlong_vmspace *space,
+                            uint64_t end,
+                            uint64_t value,
+                            furlong_vmspace_take freed,
+                            void *context);
+
+/**
+ * Makes the child of a fork, with the same areas, limits and break, but without areas that a fork
+ * does not copy. copy is called for each area of the child, in ascending order. The flags of the
+ * area tell whether it is shared or to be wiped. With copy NULL, the child has the values of the
+ * parent.
+ *
+ * If copy refuses an area, there is no child. The areas for which copy has already made values are
+ * then passed to freed, unless that is NULL. All memory is obtained before copy is called.
+ *
+ * Returns 0, -EINVAL (parent or child is NULL), -ENOMEM or the number of copy: nothing was made.
+ * Threads: read-only.
+ */
+int furlong_vmspace_fork(const struct furlong_vmspace *parent,
+                         struct furlong_vmspace **child,
+                         furlong_vmspace_copy copy,
+                         furlong_vmspace_take freed,
+                         void *context);
 
 /**
  * Makes a pool from a plan, with memory from the heap. The device address of a byte is its address

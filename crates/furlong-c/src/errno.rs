@@ -1,14 +1,15 @@
 //! The error numbers of all errors of the library.
 //!
 //! Within one function, different errors have different numbers, with two exceptions: all invalid
-//! arguments are `EINVAL`, and every lack of memory is `ENOMEM`.
+//! arguments are `EINVAL`, and every lack of memory is `ENOMEM`. Those of `vmspace` are Linux's,
+//! which has few numbers for many errors.
 #![forbid(unsafe_code)]
 
 use core::ffi::c_int;
 
 use furlong::addr::Address;
 use furlong::error::NoMemory;
-use furlong::{bounce, iova, maple, phys, rcu};
+use furlong::{bounce, iova, maple, phys, rcu, vmspace};
 
 /// The number of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,15 @@ impl Errno {
     pub(crate) const OTHER_KIND: Self = Self(libc::EPERM);
     /// An invariant is broken.
     pub(crate) const BROKEN: Self = Self(libc::ENOTRECOVERABLE);
+
+    /// The number of an answer of the caller's, which is not 0. Numbers that Linux does not have
+    /// are invalid.
+    pub(crate) fn of_caller(answer: c_int) -> Self {
+        match answer {
+            -4095..0 => Self(-answer),
+            _ => Self::INVALID,
+        }
+    }
 
     /// The number in C, positive.
     pub(crate) fn number(self) -> c_int {
@@ -200,6 +210,28 @@ single! {
     rcu::NoFreeSlot => EUSERS;
 }
 
+/// Errors that already have a number of Linux's.
+macro_rules! linux {
+    ($($error:ident)+) => {$(
+        impl From<vmspace::$error> for Errno {
+            fn from(error: vmspace::$error) -> Self {
+                Self(error.errno().number())
+            }
+        }
+    )+};
+}
+
+linux! {
+    MapError UnmapError ProtectError AdviseError UpdateError RemapError BrkError FaultError
+    LayoutError
+}
+
+impl<A> From<vmspace::Refused<A>> for Errno {
+    fn from(refused: vmspace::Refused<A>) -> Self {
+        refused.cause.into()
+    }
+}
+
 impl<A: Address, E> From<maple::InsertError<A, E>> for Errno {
     fn from(error: maple::InsertError<A, E>) -> Self {
         Self(match error {
@@ -283,6 +315,36 @@ mod tests {
                 assert!(!distinct(&numbers), "{numbers:?}");
             }
         }
+    }
+
+    #[test]
+    fn an_answer_that_is_no_error_number_is_invalid() {
+        assert_eq!(Errno::of_caller(-1), Errno(1));
+        assert_eq!(Errno::of_caller(-4095), Errno(4095));
+        for answer in [1, -4096, i32::MIN, i32::MAX] {
+            assert_eq!(Errno::of_caller(answer), Errno::INVALID);
+        }
+    }
+
+    /// Linux's numbers are those of the C library.
+    #[test]
+    fn numbers_of_spaces_are_those_of_c() {
+        use furlong::vmspace::Errno as Linux;
+
+        let pairs = [
+            (Linux::Eperm, libc::EPERM),
+            (Linux::Eagain, libc::EAGAIN),
+            (Linux::Enomem, libc::ENOMEM),
+            (Linux::Eacces, libc::EACCES),
+            (Linux::Efault, libc::EFAULT),
+            (Linux::Eexist, libc::EEXIST),
+            (Linux::Enodev, libc::ENODEV),
+            (Linux::Einval, libc::EINVAL),
+            (Linux::Eoverflow, libc::EOVERFLOW),
+            (Linux::Eopnotsupp, libc::EOPNOTSUPP),
+        ];
+        assert_eq!(pairs.map(|(own, _)| own), Linux::ALL);
+        assert!(pairs.iter().all(|(own, number)| own.number() == *number));
     }
 
     fn none_is_invalid<E: Into<Errno>, const N: usize>(errors: [E; N]) {

@@ -1,10 +1,10 @@
 //! The library [`furlong`] for C: a header, a static and a shared library.
 //!
 //! # What it is
-//! C functions for four systems: [`maple`], ranges in a B-tree; [`iova`], device addresses;
-//! [`phys`], physical segments; [`bounce`], bounce buffers. cbindgen writes `include/furlong.h`
-//! from these files, and a test compares the two. So the doc comments of exported items address
-//! readers of C.
+//! C functions for five systems: [`maple`], ranges in a B-tree; [`iova`], device addresses;
+//! [`phys`], physical segments; [`vmspace`], address spaces of processes; [`bounce`], bounce
+//! buffers. cbindgen writes `include/furlong.h` from these files, and a test compares the two. So
+//! the doc comments of exported items address readers of C.
 //!
 //! # Words
 //! - **handle**: an object that C identifies by its address only. It is on the heap, or in memory
@@ -20,7 +20,7 @@
 //! - R4: no panic unwinds into C. A panic is a defect, and `extern "C"` turns it into an abort.
 //!
 //! # Files
-//! - `maple`, `iova`, `phys`, `bounce`: the functions.
+//! - `maple`, `iova`, `phys`, `vmspace`, `bounce`: the functions.
 //! - `errno`: the error numbers; `answer`: results of calls.
 //! - `extent`: ranges by their first and last index; `handle`: objects by their address.
 //! - `port`: functions that a kernel must provide.
@@ -38,3 +38,4 @@ pub mod maple;
 pub mod phys;
 #[cfg(not(any(feature = "std", test)))]
 mod port;
+pub mod vmspace;
