@@ -10,7 +10,8 @@
  * Rules of all functions:
  *
  * - A range is given by its first and its last index, both of which belong to
- *   it, so that it may reach the end of the space.
+ *   it, so that it may reach the end of the space. Arguments of furlong_vmspace
+ *   are a start and a length, as those of Linux's calls.
  * - A function of type int returns 0, or a negative error number of <errno.h>.
  *   Each function lists its errors. Each error of the library has one number.
  *   Within a function, different errors have different numbers, except -EINVAL

@@ -92,6 +92,117 @@ static void with_a_table(void)
 	furlong_phys_destroy(table);
 }
 
+#define AREAS 120
+
+static struct furlong_vmspace_area areas[2][AREAS];
+static uint64_t reports;
+
+static void reported(void *context, const struct furlong_vmspace_freed *item)
+{
+	(void)context;
+	(void)item;
+	reports++;
+}
+
+static int copied(void *context, const struct furlong_vmspace_area *area, uint64_t *value)
+{
+	(void)area;
+	++*value;
+	++*(uint64_t *)context;
+	return 0;
+}
+
+/* Writes the areas of a space, and returns their number. */
+static size_t listed(const struct furlong_vmspace *space, struct furlong_vmspace_area *list)
+{
+	uint64_t at = 0;
+	size_t n = 0;
+
+	while (furlong_vmspace_next(space, at, &list[n]) == 0) {
+		at = list[n++].last + 1;
+		CHECK(n < AREAS);
+	}
+	EQUAL(n, furlong_vmspace_len(space));
+	return n;
+}
+
+/* The change of a space that is made next. Each may cut, merge or add areas. */
+static int change(struct furlong_vmspace *space, int number)
+{
+	uint64_t at, mapped = 0x100000 + (uint64_t)number * 0x8000;
+
+	switch (number % 8) {
+	case 0: return furlong_vmspace_protect(space, mapped + 0x1000, 0x1000, 1, reported, NULL);
+	case 1: return furlong_vmspace_unmap(space, mapped + 0x1000, 0x1000, reported, NULL);
+	case 2: return furlong_vmspace_advise(space, mapped + 0x1000, 0x1000,
+					      FURLONG_VMSPACE_MADV_DONTFORK, reported, NULL);
+	case 3: return furlong_vmspace_update(space, mapped, 0x1000, 0, 0x100, reported, NULL);
+	case 4: return furlong_vmspace_remap(space, mapped + 0x1000, 0x1000, 0x3000, 1, 0, &at, reported,
+					     NULL);
+	case 5: return furlong_vmspace_remap(space, mapped, 0x2000, 0x2000, 3, mapped - 0x7000, &at,
+					     reported, NULL);
+	case 6: return furlong_vmspace_mmap(space, mapped + 0x1000, 0x1000, 1, 0x32, 0, 7, &at, reported,
+					    NULL);
+	default: return furlong_vmspace_set_brk(space, furlong_vmspace_brk(space) + 0x1000,
+						(uint64_t)number, reported, NULL);
+	}
+}
+
+static void with_a_process(void)
+{
+	struct furlong_vmspace *space, *child;
+	uint64_t at, copies = 0;
+	size_t n, i;
+	int number, answer, is_made;
+
+	if (!is_done(furlong_vmspace_create(&space, NULL)))
+		return;
+	FINE(furlong_vmspace_start_brk(space, 0x8000000));
+	for (number = 0; number < 32; number++)
+		(void)is_done(furlong_vmspace_mmap(space, 0x100000 + (uint64_t)number * 0x8000, 0x3000, 3,
+						   0x32, 0, (uint64_t)number, &at, reported, NULL));
+	EQUAL(reports, 0);
+	for (number = 0; number < 32; number++) {
+		uint64_t pages = furlong_vmspace_pages(space, 0), end = furlong_vmspace_brk(space);
+
+		n = listed(space, areas[0]);
+		answer = change(space, number);
+		is_made = answer == 0;
+		/* With an area missing, a call may also be refused for that. */
+		CHECK(is_made || answer == -ENOMEM || answer == -EAGAIN || answer == -EFAULT);
+		FINE(furlong_vmspace_check(space));
+		if (is_made) {
+			reports = 0;
+			continue;
+		}
+		EQUAL(reports, 0);
+		EQUAL(furlong_vmspace_pages(space, 0), pages);
+		EQUAL(furlong_vmspace_brk(space), end);
+		EQUAL(listed(space, areas[1]), n);
+		for (i = 0; i < n; i++) {
+			CHECK(areas[0][i].start == areas[1][i].start);
+			CHECK(areas[0][i].last == areas[1][i].last);
+			CHECK(areas[0][i].offset == areas[1][i].offset);
+			CHECK(areas[0][i].value == areas[1][i].value);
+			CHECK(areas[0][i].prot == areas[1][i].prot);
+			CHECK(areas[0][i].flags == areas[1][i].flags);
+		}
+	}
+	(void)is_done(furlong_vmspace_prepare(space, 50));
+	if (is_done(furlong_vmspace_fork(space, &child, copied, reported, &copies))) {
+		EQUAL(furlong_vmspace_len(child), copies);
+		FINE(furlong_vmspace_check(child));
+		furlong_vmspace_destroy(child);
+	} else {
+		EQUAL(copies, 0);
+	}
+	FINE(furlong_vmspace_clear(space, NULL, NULL));
+	/* The same, without the areas that a fork leaves out. */
+	if (is_done(furlong_vmspace_fork(space, &child, copied, reported, &copies)))
+		furlong_vmspace_destroy(child);
+	furlong_vmspace_destroy(space);
+}
+
 static void with_a_pool(void)
 {
 	struct furlong_bounce_plan plan;
@@ -126,6 +237,7 @@ int main(void)
 	fail_each(with_a_map);
 	fail_each(with_a_space);
 	fail_each(with_a_table);
+	fail_each(with_a_process);
 	fail_each(with_a_pool);
 	return done("failing heap");
 }

@@ -143,6 +143,139 @@ static void asks_a_table(void)
 	furlong_phys_destroy(table);
 }
 
+static void takes(void *context, const struct furlong_vmspace_freed *item)
+{
+	CHECK(context == &state && item->start <= item->last);
+	CHECK(item->kind <= FURLONG_VMSPACE_MERGED && item->is_last <= 1);
+}
+
+/* Refuses one area in 32, in any way. */
+static int copies(void *context, const struct furlong_vmspace_area *area, uint64_t *value)
+{
+	CHECK(context == &state && area->value == *value);
+	*value = number();
+	return drawn() % 32 == 0 ? (int)(drawn() % 7) - 3 : 0;
+}
+
+/* Any address, or any page. */
+static uint64_t address(uint64_t page)
+{
+	return drawn() % 4 == 0 ? number() : number() & ~(page - 1);
+}
+
+static uint64_t flags(void)
+{
+	static const uint64_t sharing[] = {0x22, 0x22, 0x22, 0x21, 1, 2, 3, 0, 15};
+
+	return sharing[drawn() % 9] | (drawn() % 2) << 4 | (drawn() % 8 == 0) << 8
+	       | (drawn() % 8 == 0) << 6 | (drawn() % 8 == 0) << 20 | (drawn() % 16 == 0 ? number() : 0);
+}
+
+static void asks_for_a_mapping(struct furlong_vmspace *space, uint64_t page)
+{
+	struct furlong_vmspace_request request = {
+		address(page), number(), number(), flags(), address(page), drawn() % 2, number(),
+		number(), number(), (uint32_t)number(), (uint32_t)number()};
+	uint64_t at;
+
+	/* Most of the calls may succeed. */
+	if (drawn() % 4 != 0) {
+		FINE(furlong_vmspace_request(&request, number(), drawn() % 8, drawn() % 2));
+		request.address = address(page);
+		request.flags = flags();
+		request.align = drawn() % 2 == 0 ? number() : 0;
+	}
+	answered(furlong_vmspace_map(space, &request, &at, takes, &state));
+}
+
+static void asks_a_process(const struct furlong_vmspace_layout *layout, int calls)
+{
+	struct furlong_vmspace_area area;
+	struct furlong_vmspace *space, *child;
+	uint64_t at, page = layout->page;
+	int i;
+
+	if (furlong_vmspace_create(&space, layout) != 0)
+		return;
+	for (i = 0; i < calls; i++) {
+		switch (drawn() % 16) {
+		case 0:
+		case 1: asks_for_a_mapping(space, page); break;
+		case 2: answered(furlong_vmspace_mmap(space, address(page), number(), number(), flags(),
+						      address(page), drawn() % 2, &at, takes,
+						      &state)); break;
+		case 3: answered(furlong_vmspace_unmap(space, address(page), number(), takes,
+						       &state)); break;
+		case 4: answered(furlong_vmspace_protect(space, address(page), number(), number() & 0xf,
+							 takes, &state)); break;
+		case 5: answered(furlong_vmspace_protect(space, address(page), number(), number(), NULL,
+							 NULL)); break;
+		case 6: answered(furlong_vmspace_advise(space, address(page), number(),
+							(uint32_t)(9 + drawn() % 12), takes,
+							&state)); break;
+		case 7: answered(furlong_vmspace_update(space, address(page), number(),
+							(uint32_t)number() & 0xff00,
+							(uint32_t)number(), takes, &state)); break;
+		case 8:
+		case 9: answered(furlong_vmspace_remap(space, address(page), number(), number(),
+						       drawn() % 9, address(page), &at, takes,
+						       &state)); break;
+		case 10: FINE(furlong_vmspace_start_brk(space, address(page))); break;
+		case 11: at = furlong_vmspace_brk(space) + (number() & 0xffff);
+			answered(furlong_vmspace_set_brk(space, drawn() % 2 == 0 ? at : number(),
+							 drawn() % 2, takes, &state)); break;
+		case 12: answered(furlong_vmspace_fault(space, address(page), (uint32_t)(drawn() % 6),
+							&area)); break;
+		case 13: answered(furlong_vmspace_find(space, number(), &area));
+			(void)furlong_vmspace_pages(space, (uint32_t)number()); break;
+		case 14: answered(furlong_vmspace_next(space, number(), &area));
+			answered(furlong_vmspace_prepare(space, drawn() % 4)); break;
+		default:
+			if (drawn() % 64 == 0)
+				FINE(furlong_vmspace_clear(space, takes, &state));
+			if (furlong_vmspace_fork(space, &child, copies, takes, &state) != 0)
+				break;
+			CHECK(furlong_vmspace_len(child) <= furlong_vmspace_len(space));
+			FINE(furlong_vmspace_check(child));
+			furlong_vmspace_destroy(child);
+		}
+	}
+	FINE(furlong_vmspace_check(space));
+	furlong_vmspace_destroy(space);
+}
+
+static void asks_processes(void)
+{
+	struct furlong_vmspace_layout layout;
+	unsigned long before = checked;
+	uint64_t page, old = state;
+	int i;
+
+	FINE(furlong_vmspace_layout(&layout));
+	asks_a_process(&layout, CALLS);
+	layout.low = layout.bottom = 0;
+	layout.last = layout.top = UINT64_MAX;
+	asks_a_process(&layout, CALLS);
+	for (i = 0; i < 1000; i++) {
+		page = UINT64_C(2) << drawn() % 63;
+		layout = (struct furlong_vmspace_layout){
+			page, number() | (page - 1), number() & ~(page - 1), number() & ~(page - 1),
+			number() | (page - 1), number(), number(), number(), number(),
+			(uint32_t)(drawn() % 2)};
+		if (drawn() % 8 == 0)
+			layout.page = number();
+		if (drawn() % 8 == 0)
+			layout.top = number();
+		if (drawn() % 8 == 0)
+			layout.direction = (uint32_t)number();
+		asks_a_process(&layout, 100);
+	}
+	/* Compilers evaluate arguments in different orders, so the number of callbacks differs, and that
+	 * of the numbers drawn in them. */
+	checked = before + 2 * CALLS;
+	state = old;
+}
+
 static void asks_a_pool(void)
 {
 	static char buffer[0x10000];
@@ -210,6 +343,7 @@ int main(void)
 	asks_a_space(UINT64_MAX, 1);
 	asks_a_space(UINT64_MAX, UINT64_C(1) << 63);
 	asks_a_table();
+	asks_processes();
 	asks_a_pool();
 	asks_for_pools();
 	return done("nonsense");
