@@ -33,7 +33,7 @@ links() {
 }
 
 export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_init_order=1:detect_leaks=1"
-for program in example maple iova phys vmspace bounce side_by_side nonsense; do
+for program in example maple iova phys vmspace vmspace_table bounce side_by_side nonsense; do
   links static "$program" "${static[@]}"
   links shared "$program" "${shared[@]}" "-Wl,-rpath,$installed"
   links asan "$program" -fsanitize=address,undefined -fno-sanitize-recover=all "${checked[@]}"
@@ -115,7 +115,7 @@ foreign=$(nm -D --defined-only "$installed/libfurlong_c.so" | awk '{print $NF}' 
 # Without Rust's standard library, over a heap of the program's.
 cargo rustc --profile c -p furlong-c --lib --no-default-features --crate-type staticlib \
   --target-dir target/c-port -- -D warnings
-for program in maple iova phys vmspace bounce no_heap failing_heap; do
+for program in maple iova phys vmspace vmspace_table bounce no_heap failing_heap; do
   sources=("$crate/tests/c/$program.c")
   case $program in *_heap) ;; *) sources+=("$crate/tests/c/port.c") ;; esac
   cc "${c_flags[@]}" -o "$work/port" "${sources[@]}" target/c-port/c/libfurlong_c.a

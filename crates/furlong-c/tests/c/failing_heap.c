@@ -96,6 +96,7 @@ static void with_a_table(void)
 
 static struct furlong_vmspace_area areas[2][AREAS];
 static uint64_t reports;
+static int kind;
 
 static void reported(void *context, const struct furlong_vmspace_freed *item)
 {
@@ -126,12 +127,12 @@ static size_t listed(const struct furlong_vmspace *space, struct furlong_vmspace
 	return n;
 }
 
-/* The change of a space that is made next. Each may cut, merge or add areas. */
+/* A change of this kind, each in an area of its own. It may cut, merge or add areas. */
 static int change(struct furlong_vmspace *space, int number)
 {
 	uint64_t at, mapped = 0x100000 + (uint64_t)number * 0x8000;
 
-	switch (number % 8) {
+	switch (kind) {
 	case 0: return furlong_vmspace_protect(space, mapped + 0x1000, 0x1000, 1, reported, NULL);
 	case 1: return furlong_vmspace_unmap(space, mapped + 0x1000, 0x1000, reported, NULL);
 	case 2: return furlong_vmspace_advise(space, mapped + 0x1000, 0x1000,
@@ -237,7 +238,8 @@ int main(void)
 	fail_each(with_a_map);
 	fail_each(with_a_space);
 	fail_each(with_a_table);
-	fail_each(with_a_process);
+	for (kind = 0; kind < 8; kind++)
+		fail_each(with_a_process);
 	fail_each(with_a_pool);
 	return done("failing heap");
 }
