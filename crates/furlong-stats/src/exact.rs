@@ -143,6 +143,18 @@ mod tests {
         assert_eq!((none.effect_pct, none.from_zero), (0.0, false));
     }
 
+    /// Counts without a ratio: their difference is relative to the old one's size.
+    #[test]
+    fn a_change_to_zero_or_across_it_is_a_share_of_the_old_count() {
+        for (a, b, share) in [(4.0, 0.0, -100.0), (-4.0, 2.0, 150.0), (-4.0, -5.0, -25.0)] {
+            let found = compare(&[a], &[b], 1.0, Better::Lower).unwrap();
+            assert_eq!((found.effect_pct, found.from_zero), (share, false));
+        }
+        // With one such input, the mean is that of the percentages, not of logarithms.
+        let found = compare(&[4.0, 1.0], &[0.0, 4.0], 1.0, Better::Lower).unwrap();
+        assert!((found.effect_pct - 100.0).abs() < 1e-9, "{found:?}");
+    }
+
     #[test]
     fn one_value_stands_for_every_input() {
         let found = compare(&[6.0, 5.0, 0.0], &[3.0], 1.0, Better::Lower).unwrap();
