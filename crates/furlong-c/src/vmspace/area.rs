@@ -52,6 +52,12 @@ const _: () = {
     assert!(FURLONG_VMSPACE_AREA_CALLER == Flags::CALLER.bits() as u32);
 };
 
+/// Converts flags of an area, all of which must be in `allowed`.
+pub(super) fn flags(bits: u32, allowed: Flags) -> Result<Flags, Errno> {
+    let flags = u16::try_from(bits).map(Flags::from_bits);
+    flags.ok().filter(|flags| allowed.contains(*flags)).given()
+}
+
 /// A mapped range.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -7,6 +7,7 @@ use furlong::addr::{Address, VirtAddr};
 use furlong::vmspace::{Advice, Flags, Remap, RemapFlags, linux};
 
 use super::Vmspace;
+use super::area::flags;
 use super::freed::{Report, VmspaceTake};
 use super::map::last;
 use crate::answer::{Given, answer, answer_in};
@@ -114,18 +115,11 @@ pub extern "C" fn furlong_vmspace_update(
 ) -> c_int {
     answer(|| {
         let (space, report) = (space.given()?, Report::new(freed, context));
-        let (clear, set) = (own(clear)?, own(set)?);
-        let new = |flags: Flags| flags.without(clear) | set;
+        let (clear, set) = (flags(clear, Flags::CALLER)?, flags(set, Flags::CALLER)?);
+        let new = |old: Flags| old.without(clear) | set;
         let start = VirtAddr::new(start);
         Ok(space.0.update(start, len, new, |item| report.take(item))?)
     })
-}
-
-/// Converts flags of the caller's own.
-fn own(bits: u32) -> Result<Flags, Errno> {
-    let flags = u16::try_from(bits).map(Flags::from_bits);
-    let own = flags.ok().filter(|flags| Flags::CALLER.contains(*flags));
-    own.given()
 }
 
 /// Moves or resizes a part of an area, as mremap, and writes its new first address to moved. Ranges

@@ -8,6 +8,7 @@ use furlong::vmspace::linux::{self, Mmap};
 use furlong::vmspace::{Flags, Prot, Request};
 
 use super::Vmspace;
+use super::area::flags;
 use super::freed::{Report, VmspaceTake};
 use super::word::Word;
 use crate::answer::{Given, answer, answer_in};
@@ -105,8 +106,7 @@ impl VmspaceRequest {
             offset: self.offset,
         };
         let may = Prot::from_bits(self.may);
-        let own = u16::try_from(self.area_flags).map(Flags::from_bits);
-        let own = own.ok().filter(|own| OWN_FLAGS.contains(*own)).given()?;
+        let own = flags(self.area_flags, OWN_FLAGS)?;
         if !Prot::ALL.contains(may) {
             return Err(Errno::INVALID);
         }
