@@ -3,9 +3,10 @@
 #![forbid(unsafe_code)]
 
 use super::memory::pool::Pool;
+use super::memory::reservation::bound_in_place;
 use super::node::leaf::Leaf;
 use super::node::link::Ptr;
-use super::{Broken, Custom, Fan, Heap, Maple, RcuMaple, ResizeError};
+use super::{Broken, Custom, Fan, Heap, Maple, Nodes, RcuMaple, ResizeError, Wide};
 use crate::addr::{Address, Extent, VirtAddr};
 use crate::check::Check;
 use crate::rcu::{Domain, RcuBox};
@@ -170,6 +171,60 @@ fn a_number_of_entries_that_is_noted_wrongly_is_found() {
     let map = Map::with_config();
     map.tree.set_len(1);
     assert_eq!(map.check(), Err(Broken::Len(0)));
+}
+
+#[test]
+fn the_whole_of_an_entry_at_0_is_no_end_to_cut() {
+    let mut map = Map::with_config();
+    let at = Extent::from_len(VirtAddr::new(0), 5).unwrap();
+    map.insert(at, 1).unwrap();
+    assert_eq!(map.cut_end(at).unwrap_err(), Some((at, 1)));
+    assert_eq!((map.check(), map.load(VirtAddr::new(4))), (Ok(()), Some(1)));
+}
+
+#[test]
+fn a_window_is_folded_into_what_its_iteration_returns() {
+    let map = map();
+    for (start, last) in (0..130).flat_map(|start| (start..140).map(move |last| (start, last))) {
+        let window = Extent::from_last(VirtAddr::new(start), VirtAddr::new(last)).unwrap();
+        let folded = map
+            .range(window)
+            .fold(0, |all, (_, value)| all << 4 | u64::from(value));
+        let mut returned = 0;
+        for index in 1..=12 {
+            if 10 * index <= last && start <= 10 * index + 4 {
+                returned = returned << 4 | index;
+            }
+        }
+        assert_eq!(folded, returned, "{start} to {last}");
+    }
+}
+
+#[test]
+fn prepared_nodes_are_as_many_as_ever() {
+    let nodes = |changes, levels| {
+        let Nodes { leaves, inners } = bound_in_place::<Wide>(changes, levels);
+        [leaves, inners]
+    };
+    let all = [
+        (0, 3),
+        (1, 3),
+        (2, 3),
+        (60, 2),
+        (60, 4),
+        (5000, 1),
+        (5000, 5),
+    ];
+    let as_ever = [
+        [0, 0],
+        [3, 7],
+        [4, 13],
+        [62, 68],
+        [62, 164],
+        [5002, 5025],
+        [5002, 11091],
+    ];
+    assert_eq!(all.map(|(changes, levels)| nodes(changes, levels)), as_ever);
 }
 
 #[test]

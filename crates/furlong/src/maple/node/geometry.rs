@@ -132,7 +132,9 @@ mod tests {
     use super::{Geometry, Sealed, half_full};
     use crate::addr::{Extent, VirtAddr};
     use crate::check::Check;
-    use crate::maple::{BulkError, Custom, Heap, InsertError, Maple, NoMemory, RcuMaple};
+    use crate::maple::{
+        BulkError, Custom, Heap, InsertError, Maple, NoMemory, NotEnough, RcuMaple, Reservation,
+    };
     use crate::rcu::Domain;
     use crate::sync::SpinLock;
 
@@ -199,6 +201,15 @@ mod tests {
     }
 
     #[test]
+    fn a_tree_that_may_be_one_level_higher_is_prepared_for_a_change() {
+        let mut map = Map::with_config();
+        for index in 1..=4 {
+            map.insert(at(index), 7).expect("there is room");
+        }
+        assert_eq!((map.view().levels(), map.prepare(1)), (2, Ok(())));
+    }
+
+    #[test]
     fn a_tree_beside_readers_that_is_as_high_as_it_may_be_refuses_what_would_make_it_higher() {
         for order in orders() {
             let map = Beside::with_config(Domain::new(), SpinLock::new());
@@ -210,6 +221,12 @@ mod tests {
             }
             assert!((6..=27).contains(&inserted), "{inserted}");
             assert_eq!(map.lock_prepared(1).err(), Some(NoMemory));
+            let mut nodes = Reservation::new(9, 1).expect("there is memory");
+            assert_eq!(
+                map.lock().supply(&mut nodes, 1),
+                Err(NotEnough { levels: 3 })
+            );
+            assert_eq!(map.lock().supply(&mut nodes, 0), Ok(()));
             let over = Extent::from_len(VirtAddr::new(0), 1 << 20).unwrap();
             drop(map.lock().store(over, 9).expect("it makes the tree lower"));
             assert_eq!(map.check(), Ok(()));
