@@ -59,6 +59,26 @@ fn a_guard_pins_its_cpu_and_nested_ones_do_too() {
 }
 
 #[test]
+fn quiet_means_that_no_cpu_has_a_guard() {
+    CPU.set(1);
+    let rcu = two_cpus();
+    assert!(rcu.is_quiet());
+    let (outer, inner) = (rcu.enter(), rcu.enter());
+    assert!(!rcu.is_quiet());
+    drop(outer);
+    // Another CPU sees the guard as well, and does not count as a reader itself.
+    thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            CPU.set(0);
+            rcu.is_quiet()
+        });
+        assert!(!other.join().unwrap());
+    });
+    drop(inner);
+    assert!(rcu.is_quiet());
+}
+
+#[test]
 fn a_barrier_inside_a_guard_on_the_same_cpu_is_refused() {
     CPU.set(0);
     let (rcu, tally) = (two_cpus(), Tally::default());
