@@ -10,6 +10,7 @@ mod intrusive;
 mod model;
 mod operation;
 mod stream;
+mod subject;
 
 pub use crate::mix::Mix;
 pub use arena::ArenaTree;
