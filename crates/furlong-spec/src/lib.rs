@@ -11,6 +11,7 @@ pub mod choices;
 pub mod compare;
 pub mod coverage;
 pub mod cpu;
+mod fault;
 #[cfg(feature = "trials")]
 pub mod fuzz;
 pub mod heap;
@@ -36,6 +37,7 @@ pub use choices::{Bytes, Choices};
 pub use compare::{Divergence, Judge, compare, every_sequence, judge};
 pub use coverage::Coverage;
 pub use cpu::ThreadCpu;
+pub use fault::Located;
 pub use long_run::long_run;
 pub use random::Random;
 pub use subject::{Subject, Through};

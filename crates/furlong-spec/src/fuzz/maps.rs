@@ -2,15 +2,12 @@
 
 use furlong::check::Check;
 
-use super::Held;
+use super::{Held, one_line};
 use crate::phys_map::{Form, MapError, MemoryMap, Recording, parse, parse_as};
 use crate::{Bytes, Choices};
 
 /// The name of the text in error messages.
 const NAME: &str = "text";
-
-/// The longest message, in bytes.
-const MESSAGE_MAX: usize = 400;
 
 /// Reads text. The first byte selects the reader: a map of a detected form, a map of a given form,
 /// or a recording. A text that is accepted keeps its invariants, and reads the same after it is
@@ -32,7 +29,7 @@ pub fn maps(bytes: &[u8]) -> Held {
 fn sound(read: Result<MemoryMap, MapError>) -> Held {
     let map = match read {
         Ok(map) => map,
-        Err(error) => return one_line(&error),
+        Err(error) => return one_line(NAME, &error),
     };
     map.check().map_err(|broken| format!("{map}: {broken}"))?;
     let again = parse(NAME, map.to_string().as_bytes());
@@ -54,15 +51,5 @@ fn recorded(text: &[u8]) -> Held {
         Ok(again) if again == sound => {}
         other => return Err(format!("{sound} reads as {other:?}")),
     }
-    error.as_ref().map_or(Ok(()), one_line)
-}
-
-/// Checks that a message names the file and is one printable line.
-fn one_line(error: &MapError) -> Held {
-    let message = error.to_string();
-    let is_one = message.starts_with("text: ") && !message.chars().any(char::is_control);
-    match is_one && message.len() < MESSAGE_MAX && error.line != Some(0) {
-        true => Ok(()),
-        false => Err(format!("{message:?} is no message")),
-    }
+    error.map_or(Ok(()), |error| one_line(NAME, &error))
 }

@@ -7,6 +7,10 @@
 //! functions, and the test `fuzz_corpus` calls them for every input in the corpus.
 #![forbid(unsafe_code)]
 
+use core::fmt::Display;
+
+use crate::Located;
+
 mod bounce;
 mod iova;
 #[cfg(target_os = "linux")]
@@ -31,6 +35,20 @@ pub use vmtrace::vmtrace;
 
 /// The result of an input: nothing, or the error found.
 pub type Held = Result<(), String>;
+
+/// The longest message, in bytes.
+const MESSAGE_MAX: usize = 400;
+
+/// Checks that a message names the file and is one printable line.
+fn one_line<F: Display>(name: &str, error: &Located<F>) -> Held {
+    let message = error.to_string();
+    let is_named = message.starts_with(&format!("{name}: "));
+    let is_one = is_named && !message.chars().any(char::is_control);
+    match is_one && message.len() < MESSAGE_MAX && error.line != Some(0) {
+        true => Ok(()),
+        false => Err(format!("{message:?} is no message")),
+    }
+}
 
 /// A function that a fuzzer runs.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,8 @@ use std::fmt::Write as _;
 
 use furlong::vmspace::{Custom, Linux, Maple, Rbtree, Space};
 
-use super::Held;
+use super::{Held, one_line};
 use crate::vmspace::trace::{Event, HEADING, Script, Trace, Unwatched, parse, replay};
-
-/// The longest message, in bytes.
-const MESSAGE_MAX: usize = 400;
 
 /// Reads a recording. Any bytes give the events before the first wrong line, and a message of one
 /// line about that line. The events read the same after they are written out. Their replay gives
@@ -19,10 +16,7 @@ const MESSAGE_MAX: usize = 400;
 pub fn vmtrace(bytes: &[u8]) -> Held {
     let Trace { events, error } = parse("trace", bytes);
     if let Some(error) = error {
-        let message = error.to_string();
-        if message.len() > MESSAGE_MAX || message.chars().any(char::is_control) {
-            return Err(format!("{message:?} is no message"));
-        }
+        one_line("trace", &error)?;
     }
     if events.is_empty() {
         return Ok(());

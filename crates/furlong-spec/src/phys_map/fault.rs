@@ -1,22 +1,12 @@
-//! Faults of maps and recordings, and their messages: the file, the line and the remedy.
+//! Faults of maps and recordings, and their messages.
 
 use std::{fmt, io};
 
 use super::PHYS_BITS;
-
-/// The maximum number of characters of a line that a message shows.
-const SHOWN_CHARS: usize = 48;
+use crate::fault::Located;
 
 /// The reason that a file cannot be read as a map or a recording.
-#[derive(Debug)]
-pub struct MapError {
-    /// Name of the file.
-    pub name: String,
-    /// Number of the line, counted from one, if the fault has a line.
-    pub line: Option<usize>,
-    /// The fault.
-    pub fault: Fault,
-}
+pub type MapError = Located<Fault>;
 
 /// A fault of a file.
 #[derive(Debug)]
@@ -105,44 +95,6 @@ pub(super) fn refuses<T: fmt::Debug>(
     }
 }
 
-impl MapError {
-    /// A fault in a line. [`MapError::named`] has to set the file's name.
-    pub(super) fn at(line: usize, fault: Fault) -> MapError {
-        MapError {
-            name: String::new(),
-            line: Some(line),
-            fault,
-        }
-    }
-
-    /// A fault of a whole file. [`MapError::named`] has to set the file's name.
-    pub(super) fn whole(fault: Fault) -> MapError {
-        MapError {
-            name: String::new(),
-            line: None,
-            fault,
-        }
-    }
-
-    /// The same error with the file's name set.
-    pub(super) fn named(mut self, name: &str) -> MapError {
-        if self.name.is_empty() {
-            self.name = shown(name, usize::MAX);
-        }
-        self
-    }
-}
-
-impl fmt::Display for MapError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.name)?;
-        if let Some(line) = self.line {
-            write!(f, "line {line}: ")?;
-        }
-        write!(f, "{}", self.fault)
-    }
-}
-
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -183,34 +135,4 @@ impl fmt::Display for Fault {
             ),
         }
     }
-}
-
-impl std::error::Error for MapError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.fault {
-            Fault::Open(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-/// The beginning of a text, with no character that could control a terminal.
-pub(super) fn shortened(text: &str) -> String {
-    shown(text.trim(), SHOWN_CHARS)
-}
-
-fn shown(text: &str, chars_max: usize) -> String {
-    let mut safe = String::new();
-    for (at, c) in text.chars().enumerate() {
-        if at == chars_max {
-            safe.push_str("..");
-            break;
-        }
-        if c.is_control() {
-            safe.extend(c.escape_default());
-        } else {
-            safe.push(c);
-        }
-    }
-    safe
 }

@@ -6,11 +6,12 @@
 
 use furlong::addr::{Address, Extent, PhysAddr};
 
-use super::fault::{Fault, MapError, shortened};
+use super::fault::{Fault, MapError};
 use super::kind::Kind;
 use super::map::{Entry, MemoryMap};
 use super::number::{hexadecimal, inclusive};
 use super::text::lines;
+use crate::fault::shortened;
 
 /// The expected form of a line, for error messages.
 const WANTED: &str = "START-LAST : NAME";

@@ -10,11 +10,12 @@ use std::fmt;
 
 use furlong::addr::Address;
 
-use super::fault::{Fault, MapError, shortened};
+use super::fault::{Fault, MapError};
 use super::kind::Kind;
 use super::map::{Entry, MemoryMap};
 use super::number::{half_open, hexadecimal, number};
 use super::text::lines;
+use crate::fault::shortened;
 
 /// The first line.
 pub(super) const HEADING: &str = "furlong.map/1";

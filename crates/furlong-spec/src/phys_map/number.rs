@@ -3,7 +3,8 @@
 use furlong::addr::{Address, Extent, PhysAddr};
 
 use super::PHYS_BITS;
-use super::fault::{Fault, shortened};
+use super::fault::Fault;
+use crate::fault::shortened;
 
 /// A hexadecimal number, with or without `0x`.
 pub(super) fn hexadecimal(word: &str) -> Result<u64, Fault> {

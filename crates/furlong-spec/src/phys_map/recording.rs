@@ -17,10 +17,11 @@ use std::path::Path;
 
 use furlong::addr::{Address, Extent, Pfn};
 
-use super::fault::{Fault, MapError, shortened};
+use super::fault::{Fault, MapError};
 use super::native::{node_from, node_name};
 use super::number::number;
 use super::text::{bytes_of, lines, text_of};
+use crate::fault::shortened;
 
 /// The first line.
 const HEADING: &str = "furlong.plugs/1";

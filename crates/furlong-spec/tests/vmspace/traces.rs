@@ -268,7 +268,7 @@ fn an_event_is_written_as_it_is_read() {
 }
 
 /// The number of events before the faulty line, the number of that line, and the message.
-fn damage(text: &str) -> (usize, Option<u32>, String) {
+fn damage(text: &str) -> (usize, Option<usize>, String) {
     let trace = parse("trace", text.as_bytes());
     let error = trace.error.expect("something is wrong");
     (trace.events.len(), error.line, error.to_string())

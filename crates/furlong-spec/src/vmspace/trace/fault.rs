@@ -1,17 +1,11 @@
-//! Faults of traces, and their messages: the file, the line and the remedy.
+//! Faults of traces, and their messages.
 
 use std::{fmt, io};
 
+use crate::fault::Located;
+
 /// The reason that the rest of a file has no events.
-#[derive(Debug)]
-pub struct TraceError {
-    /// Name of the file.
-    pub name: String,
-    /// Number of the line, counted from one, if the fault has a line.
-    pub line: Option<u32>,
-    /// The fault.
-    pub fault: Fault,
-}
+pub type TraceError = Located<Fault>;
 
 /// A fault of a file.
 #[derive(Debug)]
@@ -69,41 +63,6 @@ pub enum Fault {
     },
 }
 
-impl TraceError {
-    pub(super) fn at(line: u32, fault: Fault) -> Self {
-        Self {
-            name: String::new(),
-            line: Some(line),
-            fault,
-        }
-    }
-
-    pub(super) fn whole(fault: Fault) -> Self {
-        Self {
-            name: String::new(),
-            line: None,
-            fault,
-        }
-    }
-
-    pub(super) fn named(self, name: &str) -> Self {
-        Self {
-            name: name.chars().filter(|c| !c.is_control()).collect(),
-            ..self
-        }
-    }
-}
-
-impl fmt::Display for TraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.name)?;
-        if let Some(line) = self.line {
-            write!(f, "line {line}: ")?;
-        }
-        write!(f, "{}", self.fault)
-    }
-}
-
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -130,19 +89,4 @@ impl fmt::Display for Fault {
             ),
         }
     }
-}
-
-impl std::error::Error for TraceError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.fault {
-            Fault::Open(error) | Fault::Unpack(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-/// The beginning of a word, with no character that could control a terminal.
-pub(super) fn shown(word: &str) -> String {
-    let safe = word.chars().filter(|c| !c.is_control());
-    safe.take(40).collect()
 }

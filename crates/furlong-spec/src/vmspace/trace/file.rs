@@ -7,8 +7,9 @@ use std::path::Path;
 use ruzstd::decoding::StreamingDecoder;
 
 use super::Event;
-use super::fault::{Fault, TraceError, shown};
+use super::fault::{Fault, TraceError};
 use super::line::event;
+use crate::fault::shortened;
 
 /// The first line of a trace.
 pub const HEADING: &str = "# vmtrace 1";
@@ -86,16 +87,19 @@ fn lines(mut source: impl BufRead, is_packed: bool) -> Trace {
             Ok(None) if events.is_empty() => break Some(TraceError::whole(Fault::Empty)),
             Ok(None) => break None,
             Ok(Some(_)) if number == LINES_MAX => {
-                break Some(TraceError::at(number, Fault::Large { lines: LINES_MAX }));
+                break Some(TraceError::at(
+                    number as usize,
+                    Fault::Large { lines: LINES_MAX },
+                ));
             }
             Ok(Some(line)) => {
                 number += 1;
                 match one(number, line, before_us) {
                     Ok(event) => events.extend(event),
-                    Err(fault) => break Some(TraceError::at(number, fault)),
+                    Err(fault) => break Some(TraceError::at(number as usize, fault)),
                 }
             }
-            Err(fault) => break Some(TraceError::at(number + 1, fault)),
+            Err(fault) => break Some(TraceError::at(number as usize + 1, fault)),
         }
     };
     Trace { events, error }
@@ -128,7 +132,7 @@ fn next_line<'a>(
 /// The event in a line, if it has one.
 fn one(number: u32, line: &str, before_us: u64) -> Result<Option<Event>, Fault> {
     if number == 1 && line.trim_end() != HEADING {
-        let found = shown(line);
+        let found = shortened(line);
         return Err(Fault::Heading { found });
     }
     if line.starts_with('#') || line.is_empty() {

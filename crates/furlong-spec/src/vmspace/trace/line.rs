@@ -4,8 +4,9 @@ use std::fmt;
 
 use furlong::vmspace::linux::Mmap;
 
-use super::fault::{Fault, shown};
+use super::fault::Fault;
 use super::{Answer, Event, What};
+use crate::fault::shortened;
 
 /// The words of a line, consumed one by one.
 struct Fields<'a>(std::str::Split<'a, char>);
@@ -24,7 +25,7 @@ impl<'a> Fields<'a> {
         let word = self.word(field)?;
         let wrong = || Fault::Field {
             field,
-            word: shown(word),
+            word: shortened(word),
         };
         parse(word).ok_or_else(wrong)
     }
@@ -51,7 +52,7 @@ impl<'a> Fields<'a> {
     }
 
     fn end(mut self) -> Result<(), Fault> {
-        let word = self.0.next().map(shown);
+        let word = self.0.next().map(shortened);
         word.map_or(Ok(()), |word| Err(Fault::More { word }))
     }
 }
@@ -67,7 +68,7 @@ pub(super) fn event(number: u32, line: &str) -> Result<Event, Fault> {
     let at_us = fields.decimal("time")?;
     let letter = fields.word("operation")?;
     let unknown = Fault::Unknown {
-        word: shown(letter),
+        word: shortened(letter),
     };
     if !matches!(
         letter,
@@ -139,7 +140,7 @@ fn image(fields: &mut Fields<'_>) -> Result<What, Fault> {
         name = name + " " + word;
     }
     if name.contains(char::is_control) {
-        let (field, word) = ("name", shown(&name));
+        let (field, word) = ("name", shortened(&name));
         return Err(Fault::Field { field, word });
     }
     Ok(What::Image {
