@@ -46,10 +46,7 @@ fn races(operations: u64, first: u64) -> u64 {
         let mut sum = Stressed::default();
         let mut seed = first;
         while sum.operations < share {
-            let stressed = stress(4, ROUND.min(share), seed);
-            sum.operations += stressed.operations;
-            sum.remote += stressed.remote;
-            sum.threads += stressed.threads;
+            sum += stress(4, ROUND.min(share), seed);
             seed += 1;
         }
         println!("{name}, racing: {sum}, seeds {first} to {}", seed - 1);

@@ -9,6 +9,8 @@
 pub mod bounce;
 pub mod choices;
 pub mod compare;
+#[cfg(any(feature = "trials", target_os = "linux"))]
+mod counts;
 pub mod coverage;
 pub mod cpu;
 mod fault;

@@ -2,7 +2,6 @@
 //! block is detected.
 #![forbid(unsafe_code)]
 
-use core::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -12,6 +11,7 @@ use super::block::Block;
 use super::parts::{Owned, Parts};
 use super::stream::{align, size};
 use crate::Random;
+use crate::counts::counts;
 
 /// The maximum number of blocks that a thread keeps to itself.
 const OWN: usize = 200;
@@ -25,24 +25,15 @@ const YIELD: u64 = 256;
 /// The number of operations after which a thread ends and another one begins.
 const LIFE: u64 = 10_000;
 
-/// The counts of a stress run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stressed {
-    /// Allocations, resizes and frees.
-    pub operations: u64,
-    /// Frees of blocks that another thread had allocated or resized last.
-    pub remote: u64,
-    /// Threads that began and ended.
-    pub threads: u64,
-}
-
-impl fmt::Display for Stressed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (operations, remote, threads) = (self.operations, self.remote, self.threads);
-        write!(
-            f,
-            "{operations} operations, {remote} remote frees, {threads} threads"
-        )
+counts! {
+    /// The counts of a stress run.
+    pub struct Stressed {
+        /// Allocations, resizes and frees.
+        operations: "operations",
+        /// Frees of blocks that another thread had allocated or resized last.
+        remote: "remote frees",
+        /// Threads that began and ended.
+        threads: "threads",
     }
 }
 

@@ -2,14 +2,13 @@
 //! or its zone is freed, and the memory in use always equals the model's.
 #![forbid(unsafe_code)]
 
-use core::fmt;
-
 use furlong::malloc::{Batched, Hardening, Inlined, Malloc, Zone};
 
 use super::block::Block;
 use super::parts::{Owned, Parts};
 use super::stream::{align, size};
 use crate::Random;
+use crate::counts::counts;
 
 /// The maximum number of zones at a time.
 const ZONES: usize = 5;
@@ -22,26 +21,17 @@ const COUNT: u64 = 1500;
 
 type Parted<H> = Parts<H, Inlined, Batched>;
 
-/// The counts of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Zoned {
-    /// Allocations, resizes and frees.
-    pub operations: u64,
-    /// Allocations and resizes that were refused.
-    pub refused: u64,
-    /// Zones that were created.
-    pub zones: u64,
-    /// Blocks that were freed with their zone.
-    pub dropped: u64,
-}
-
-impl fmt::Display for Zoned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} operations, {} refused; {} zones, with which {} blocks went",
-            self.operations, self.refused, self.zones, self.dropped
-        )
+counts! {
+    /// The counts of a run.
+    pub struct Zoned {
+        /// Allocations, resizes and frees.
+        operations: "operations",
+        /// Allocations and resizes that were refused.
+        refused: "refused",
+        /// Zones that were created.
+        zones: "zones",
+        /// Blocks that were freed with their zone.
+        dropped: "blocks gone with them",
     }
 }
 

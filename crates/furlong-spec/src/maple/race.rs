@@ -5,8 +5,6 @@
 //! it. The number found must be one that the index had, or was to get, between the two readings.
 #![forbid(unsafe_code)]
 
-use std::fmt;
-use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
 use furlong::addr::VirtAddr;
@@ -17,6 +15,7 @@ use furlong::sync::SpinLock;
 
 use super::tree::{ends, extent};
 use crate::Random;
+use crate::counts::counts;
 use crate::race::race;
 
 type Nodes<const LEAF: usize, const INNER: usize> = Custom<Fan<LEAF, INNER, 32>, Heap>;
@@ -120,32 +119,18 @@ pub struct Race {
     pub seed: u64,
 }
 
-/// The counts of a race without an error.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Finish {
-    /// Look-ups that were judged correct.
-    pub judged: u64,
-    /// Those during which the index looked up was changed.
-    pub beside: u64,
-    /// Look-ups during which the index changed too often to be judged; their entries were intact.
-    pub unjudged: u64,
-    /// Changes made by the writer.
-    pub changes: u64,
-}
-
-impl fmt::Display for Finish {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            judged,
-            beside,
-            unjudged,
-            changes,
-        } = self;
-        write!(
-            f,
-            "{judged} look-ups right, {beside} of them beside a change of what they looked for; \
-             {unjudged} more during several; {changes} changes"
-        )
+counts! {
+    /// The counts of a race without an error.
+    pub struct Finish {
+        /// Look-ups that were judged correct.
+        judged: "look-ups right",
+        /// Those during which the index looked up was changed.
+        beside: "of them beside a change of what they looked for",
+        /// Look-ups during which the index changed too often to be judged; their entries were
+        /// intact.
+        unjudged: "more during several",
+        /// Changes made by the writer.
+        changes: "changes",
     }
 }
 
@@ -185,15 +170,6 @@ impl Race {
         }
         drop(session.erase_range(extent(0, u64::MAX)));
         Ok(finish)
-    }
-}
-
-impl AddAssign for Finish {
-    fn add_assign(&mut self, other: Self) {
-        self.judged += other.judged;
-        self.beside += other.beside;
-        self.unjudged += other.unjudged;
-        self.changes += other.changes;
     }
 }
 

@@ -26,6 +26,7 @@ use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 
 use crate::Random;
+use crate::counts::counts;
 use crate::race::race;
 use history::History;
 pub use look::Found;
@@ -115,17 +116,18 @@ pub struct Race {
     pub seed: u64,
 }
 
-/// The counts of the writer's changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// Segments plugged.
-    pub plugged: u64,
-    /// Ranges unplugged, in one step or two.
-    pub unplugged: u64,
-    /// Unplugs refused because of active readers.
-    pub refused: u64,
-    /// Isolations aborted.
-    pub aborted: u64,
+counts! {
+    /// The counts of the writer's changes.
+    pub struct Changes {
+        /// Segments plugged.
+        plugged: "plugs",
+        /// Ranges unplugged, in one step or two.
+        unplugged: "unplugs",
+        /// Unplugs refused because of active readers.
+        refused: "refused because of readers",
+        /// Isolations aborted.
+        aborted: "aborted",
+    }
 }
 
 impl Changes {
@@ -146,38 +148,10 @@ pub struct Tally {
     pub changes: Changes,
 }
 
-impl Tally {
-    fn add(&mut self, lookups: Lookups, changes: Changes) {
-        self.tables += 1;
-        self.lookups += lookups;
-        self.changes.plugged += changes.plugged;
-        self.changes.unplugged += changes.unplugged;
-        self.changes.refused += changes.refused;
-        self.changes.aborted += changes.aborted;
-    }
-}
-
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Lookups {
-            right,
-            found,
-            raced,
-            unjudged,
-        } = self.lookups;
-        let Changes {
-            plugged,
-            unplugged,
-            refused,
-            aborted,
-        } = self.changes;
-        write!(
-            f,
-            "{right} lookups right, {found} of them found something, {raced} of them raced with a \
-             change, {unjudged} more could not be judged; {plugged} plugs, {unplugged} unplugs, \
-             {refused} refused because of readers, {aborted} aborted; {} tables",
-            self.tables
-        )
+        let (lookups, changes, tables) = (self.lookups, self.changes, self.tables);
+        write!(f, "{lookups}; {changes}; {tables} tables")
     }
 }
 
@@ -202,7 +176,9 @@ impl Race {
             let (lookups, changes) = self
                 .on_a_table(left.min(self.lookups_per_table), seed, meddling)
                 .map_err(|wrong| format!("seed {seed}: {wrong}"))?;
-            tally.add(lookups, changes);
+            tally.tables += 1;
+            tally.lookups += lookups;
+            tally.changes += changes;
         }
         Ok(tally)
     }

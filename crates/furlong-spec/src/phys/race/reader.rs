@@ -11,29 +11,22 @@ use super::look::{Found, Look};
 use super::page::Page;
 use super::{Config, Stretch, Table};
 use crate::Random;
+use crate::counts::counts;
 
 /// The maximum number of lookups in one read section.
 const BATCH: u64 = 48;
 
-/// The counts of the readers' lookups.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lookups {
-    /// Lookups judged right.
-    pub right: u64,
-    /// Those that found a segment or a descriptor.
-    pub found: u64,
-    /// Those during which the frame's stretch changed.
-    pub raced: u64,
-    /// Lookups, not among these, that overlapped more changes than the oracle keeps.
-    pub unjudged: u64,
-}
-
-impl core::ops::AddAssign for Lookups {
-    fn add_assign(&mut self, other: Self) {
-        self.right += other.right;
-        self.found += other.found;
-        self.raced += other.raced;
-        self.unjudged += other.unjudged;
+counts! {
+    /// The counts of the readers' lookups.
+    pub struct Lookups {
+        /// Lookups judged right.
+        right: "lookups right",
+        /// Those that found a segment or a descriptor.
+        found: "of them found something",
+        /// Those during which the frame's stretch changed.
+        raced: "of them raced with a change",
+        /// Lookups, not among these, that overlapped more changes than the oracle keeps.
+        unjudged: "more could not be judged",
     }
 }
 

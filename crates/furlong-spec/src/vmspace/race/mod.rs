@@ -100,28 +100,7 @@ pub struct Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Looks {
-            right,
-            found,
-            raced,
-            outdated,
-            locked,
-            unjudged,
-        } = self.looks;
-        let Changes {
-            mapped,
-            unmapped,
-            protected,
-            moved,
-            grown,
-        } = self.changes;
-        write!(
-            f,
-            "{right} looks right, {found} of them found an area, {raced} raced with a change, \
-             {outdated} were out of date when asked, {locked} took the lock, {unjudged} more could \
-             not be judged; {mapped} maps, {unmapped} unmaps, {protected} protections, {moved} \
-             moves, {grown} stacks grown"
-        )
+        write!(f, "{}; {}", self.looks, self.changes)
     }
 }
 

@@ -13,35 +13,26 @@ use super::history::{Gone, History};
 use super::page::{PAGES, Word, address};
 use super::twin::Twin;
 use crate::Random;
+use crate::counts::counts;
 
 /// The maximum number of looks in one read section.
 const BATCH: u64 = 48;
 
-/// The counts of the readers' looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Looks {
-    /// Looks judged right.
-    pub right: u64,
-    /// Those that found an area.
-    pub found: u64,
-    /// Those during which the space changed.
-    pub raced: u64,
-    /// Areas found that had changed by the time of the check.
-    pub outdated: u64,
-    /// Faults that took the lock.
-    pub locked: u64,
-    /// Looks, not among these, that overlapped more changes than the oracle keeps.
-    pub unjudged: u64,
-}
-
-impl core::ops::AddAssign for Looks {
-    fn add_assign(&mut self, other: Self) {
-        self.right += other.right;
-        self.found += other.found;
-        self.raced += other.raced;
-        self.outdated += other.outdated;
-        self.locked += other.locked;
-        self.unjudged += other.unjudged;
+counts! {
+    /// The counts of the readers' looks.
+    pub struct Looks {
+        /// Looks judged right.
+        right: "looks right",
+        /// Those that found an area.
+        found: "of them found an area",
+        /// Those during which the space changed.
+        raced: "raced with a change",
+        /// Areas found that had changed by the time of the check.
+        outdated: "were out of date when asked",
+        /// Faults that took the lock.
+        locked: "took the lock",
+        /// Looks, not among these, that overlapped more changes than the oracle keeps.
+        unjudged: "more could not be judged",
     }
 }
 

@@ -16,20 +16,22 @@ use super::page::{PAGE, PAGES, Word, address, words};
 use super::twin::Twin;
 use super::{LAYOUT, Raced};
 use crate::Random;
+use crate::counts::counts;
 
-/// The counts of the writer's changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// Mappings made.
-    pub mapped: u64,
-    /// Ranges unmapped.
-    pub unmapped: u64,
-    /// Protections changed.
-    pub protected: u64,
-    /// Areas, or parts of one, moved.
-    pub moved: u64,
-    /// Stacks grown.
-    pub grown: u64,
+counts! {
+    /// The counts of the writer's changes.
+    pub struct Changes {
+        /// Mappings made.
+        mapped: "maps",
+        /// Ranges unmapped.
+        unmapped: "unmaps",
+        /// Protections changed.
+        protected: "protections",
+        /// Areas, or parts of one, moved.
+        moved: "moves",
+        /// Stacks grown.
+        grown: "stacks grown",
+    }
 }
 
 /// A change.
