@@ -58,7 +58,8 @@ pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Modules of a program that are in another folder of the crate, or that tests share.
+/// Modules that a file names by their path: those of a program or of a source in another folder,
+/// and those that tests share.
 fn included(file: &File) -> Vec<String> {
     let lines = file.text.lines();
     if let Some((crate_folder, _)) = file.path.rsplit_once("/examples/") {
@@ -67,6 +68,10 @@ fn included(file: &File) -> Vec<String> {
         return paths.map(|path| format!("{crate_folder}/{path}")).collect();
     }
     let folder = file.path.rsplit_once('/').map(|(folder, _)| folder);
+    if let Some(folder) = folder.filter(|folder| folder.contains("/src/")) {
+        let paths = lines.filter_map(|line| line.strip_prefix("#[path = \"")?.strip_suffix("\"]"));
+        return paths.map(|path| format!("{folder}/{path}")).collect();
+    }
     let Some(folder) = folder.filter(|folder| folder.ends_with("/tests")) else {
         return Vec::new();
     };
