@@ -1,6 +1,9 @@
 //! The error that every module has, and `messages!`, the one way to give an error its text.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
 /// Defines an enum of errors, each variant with its text, or implements `Display` and `Error` for
 /// another type: a text for each pattern of its values.
 ///
@@ -48,4 +51,12 @@ pub struct NoMemory;
 
 messages! { NoMemory:
     Self => "out of memory";
+}
+
+/// An empty vector with room for `len` elements.
+#[cfg(feature = "alloc")]
+pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, NoMemory> {
+    let mut memory = Vec::new();
+    let obtained = memory.try_reserve_exact(len);
+    obtained.map(|()| memory).map_err(|_| NoMemory)
 }

@@ -10,7 +10,7 @@ use crate::bounce::{
     Standard, Store, Transient, segment,
 };
 pub use crate::error::NoMemory;
-use crate::error::messages;
+use crate::error::{messages, reserved};
 use crate::sync::atomic::Ordering;
 
 /// A saved pool: plain numbers, in whatever format the caller stores them. With the feature
@@ -156,13 +156,6 @@ impl SavedMapping {
         };
         whole.then_some(entry)
     }
-}
-
-/// An empty list for [`Pool::save`], with room for `len` items.
-fn reserved<T>(len: usize) -> Result<Vec<T>, NoMemory> {
-    let mut list = Vec::new();
-    list.try_reserve_exact(len).map_err(|_| NoMemory)?;
-    Ok(list)
 }
 
 impl<M: Memory, C: Config> Pool<M, C> {

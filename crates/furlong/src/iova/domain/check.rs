@@ -1,8 +1,6 @@
 //! `check()`: verifies every invariant of a domain and returns the broken one.
 
-use alloc::vec::Vec;
-
-use crate::error::messages;
+use crate::error::{messages, reserved};
 
 use super::class::Class;
 use super::flush::Flush;
@@ -50,9 +48,7 @@ impl<F: Flush, C: DomainConfig> Check for Domain<F, C> {
             space.check().map_err(BrokenDomain::Space)?;
             Ok(space.capacity())
         })?;
-        let mut kept = Vec::new();
-        let memory = kept.try_reserve_exact(nodes);
-        memory.map_err(|_| BrokenDomain::NoMemory)?;
+        let mut kept = reserved(nodes).map_err(|_| BrokenDomain::NoMemory)?;
         kept.resize(nodes, false);
         for per_cpu in &self.per_cpu {
             let per_cpu = per_cpu.0.lock();

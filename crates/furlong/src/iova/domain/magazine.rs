@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::class::Wanted;
 use crate::addr::{Address, Iova};
+use crate::error::reserved;
 use crate::iova::quarantine::tag::Tag;
 use crate::iova::quarantine::token::{Parked, Token};
 use crate::rbtree::NodeId;
@@ -51,8 +52,7 @@ impl Magazine {
 
     /// An empty magazine for `rounds` extents; `None` if out of memory.
     pub(super) fn try_new(rounds: usize) -> Option<Self> {
-        let mut entries = Vec::new();
-        entries.try_reserve_exact(rounds).ok()?;
+        let entries = reserved(rounds).ok()?;
         Some(Self { entries })
     }
 

@@ -1,10 +1,9 @@
 //! A CPU's data in a domain, and batches of tokens that leave it for the tree.
 
-use alloc::vec::Vec;
-
 use super::class::{CLASSES, Class, Wanted};
 use super::magazine::{Entry, Shelf};
 use super::traffic::{DomainCounters, Event};
+use crate::error::reserved;
 use crate::iova::quarantine::ring::Ring;
 use crate::iova::quarantine::token::{Parked, Token};
 
@@ -36,8 +35,7 @@ pub(super) struct PerCpu<K> {
 impl<K: DomainCounters> PerCpu<K> {
     /// The data of a CPU with a quarantine of this many tokens; `None` if out of memory.
     pub(super) fn try_new(quarantine: usize, high_water: usize) -> Option<Self> {
-        let mut slots = Vec::new();
-        slots.try_reserve_exact(quarantine).ok()?;
+        let mut slots = reserved(quarantine).ok()?;
         slots.resize(quarantine, Parked::EMPTY);
         Some(Self {
             shelves: [const { Shelf::EMPTY }; CLASSES],

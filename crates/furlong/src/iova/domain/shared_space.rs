@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use crate::error::messages;
+use crate::error::{messages, reserved};
 use crate::forms::debug_as;
 
 use super::class::{CLASSES, Class};
@@ -275,8 +275,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     }
 
     fn try_per_cpu(cpus: usize) -> Option<Vec<Locked<C, PerCpu<C::Counters>>>> {
-        let mut all = Vec::new();
-        all.try_reserve_exact(cpus).ok()?;
+        let mut all = reserved(cpus).ok()?;
         for _ in 0..cpus {
             let per_cpu = PerCpu::try_new(C::QUARANTINE, C::HIGH_WATER)?;
             all.push(Padded(Lock::new(C::Lock::default(), per_cpu)));

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::error::messages;
+use crate::error::{messages, reserved};
 
 use crate::addr::{Address, Extent, Iova};
 use crate::iova::search::query::Gap;
@@ -195,9 +195,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Cost
     /// O(n), one allocation.
     pub fn save(&self) -> Result<State, NoMemory> {
-        let mut extents = Vec::new();
-        let room = extents.try_reserve_exact(self.len());
-        room.map_err(|_| NoMemory)?;
+        let mut extents = reserved(self.len())?;
         extents.extend(self.reserved().map(|owned| SavedExtent {
             start: owned.extent.start().raw(),
             last: owned.extent.last().raw(),

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::segment_table::NO_ENTRY;
-use crate::error::messages;
+use crate::error::{messages, reserved};
 use crate::phys::change::start::Starting;
 use crate::phys::{
     Config, Descriptor, FRAME_BITS, Frames, NoMemory, Node, Order, Refusal, Segments,
@@ -214,9 +214,7 @@ impl State {
         if count > handles_max {
             return Err(RestoreError::TooMany(count));
         }
-        let mut seen = Vec::new();
-        let room = seen.try_reserve_exact(count);
-        room.map_err(|_| RestoreError::NoMemory)?;
+        let mut seen = reserved(count)?;
         seen.resize(count, false);
         for (handle, is_live) in self.handles() {
             let seen = seen.get_mut(handle.index as usize);
@@ -258,8 +256,7 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// O(n), three allocations.
     pub fn save(&self) -> Result<State, NoMemory> {
         fn list<T>(items: impl Iterator<Item = T>, len: usize) -> Result<Vec<T>, NoMemory> {
-            let mut list = Vec::new();
-            list.try_reserve_exact(len).map_err(|_| NoMemory)?;
+            let mut list = reserved(len)?;
             list.extend(items.take(len));
             Ok(list)
         }

@@ -7,6 +7,7 @@ use core::marker::PhantomData;
 use core::ops::DerefMut;
 
 use super::store::Sealed;
+use crate::error::reserved;
 use crate::forms::{debug_as, default_is_new};
 use crate::rbtree::{Arena, Augment, Config, NoMemory, Node, NodeId, RbTree, Slots, Store};
 
@@ -86,12 +87,6 @@ impl ChunkTable {
         }
         Ok(Growth { fresh, table })
     }
-}
-
-fn reserved<T>(count: usize) -> Result<Vec<T>, NoMemory> {
-    let mut memory = Vec::new();
-    let obtained = memory.try_reserve_exact(count);
-    obtained.map(|()| memory).map_err(|_| NoMemory)
 }
 
 /// A chunk of blank nodes.

@@ -5,6 +5,7 @@ use core::num::NonZeroUsize;
 
 use super::ranges::pages;
 use crate::addr::{Extent, VirtAddr};
+use crate::error::reserved;
 use crate::vmspace::{Attr, NoMemory, Piece, Record, Value};
 
 /// The number of a record, counted from 1. An entry of the tree is such a number.
@@ -35,11 +36,11 @@ impl<A: Value> Slab<A> {
 
     /// An empty slab with room for `records` records.
     pub(super) fn with_room(records: usize) -> Result<Self, NoMemory> {
-        let mut slab = Self::new();
-        slab.records
-            .try_reserve_exact(records)
-            .map_err(|_| NoMemory)?;
-        Ok(slab)
+        let records = reserved(records)?;
+        Ok(Self {
+            records,
+            ..Self::new()
+        })
     }
 
     /// The number of records, in use or free.

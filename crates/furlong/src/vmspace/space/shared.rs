@@ -14,6 +14,7 @@ use super::address_space::{State, area};
 use super::layout::Grid;
 use crate::addr::VirtAddr;
 use crate::check::Check;
+use crate::error::reserved;
 use crate::forms::debug_as;
 use crate::maple::{self, RcuMaple, Session, View};
 use crate::rcu::Rcu;
@@ -81,8 +82,7 @@ type Tree<'m, A, R, L, C> = Session<'m, VirtAddr, Boxed<A>, R, L, <C as SharedCo
 
 /// Allocates `count` unused records.
 fn blank_records<A: Value>(count: usize) -> Result<Vec<Boxed<A>>, NoMemory> {
-    let mut records = Vec::new();
-    records.try_reserve_exact(count).map_err(|_| NoMemory)?;
+    let mut records = reserved(count)?;
     for _ in 0..count {
         records.push(blank_record()?);
     }

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::error::messages;
+use crate::error::{messages, reserved};
 
 use super::address_space::Heap;
 use super::layout::Grid;
@@ -222,9 +222,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
     /// # Cost
     /// O(n), one allocation, and a clone of each value.
     pub fn save(&self) -> Result<State<A>, NoMemory> {
-        let mut areas = Vec::new();
-        let room = areas.try_reserve_exact(self.len());
-        room.map_err(|_| NoMemory)?;
+        let mut areas = reserved(self.len())?;
         let saved = |area: Entry<'_, A>| {
             let extent = self.state.grid.extent(area.pages);
             SavedArea {
