@@ -37,13 +37,17 @@ where
     S: Subject<Operation = M::Operation, Outcome = M::Outcome>,
 {
     follow(subject, operations, |operation, found| {
-        let expected = model.apply(operation);
-        if expected == *found {
-            Ok(())
-        } else {
-            Err(expected)
-        }
+        agree(model.apply(operation), found)
     })
+}
+
+/// Accepts an outcome only if it is the expected one.
+pub(crate) fn agree<O: PartialEq>(expected: O, found: &O) -> Result<(), O> {
+    if expected == *found {
+        Ok(())
+    } else {
+        Err(expected)
+    }
 }
 
 /// A model that accepts more than one outcome for an operation.

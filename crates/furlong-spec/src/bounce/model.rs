@@ -162,14 +162,8 @@ impl Model {
             .position(|mapping| Some(&mapping.name) == name)
     }
 
-    /// Unmaps at `at`, or returns the caller's mistake.
-    fn unmap_at(
-        &mut self,
-        at: u64,
-        device: usize,
-        direction: Direction,
-        back: Back,
-    ) -> Result<(), Misuse> {
+    /// Index of the mapping at this address, or the mistake of a caller that does not own it.
+    fn own(&self, at: u64, device: usize, direction: Direction) -> Result<usize, Misuse> {
         let index = self.at(at).ok_or(Misuse::NotMapped(Iova::new(at)))?;
         let mapping = self.mappings[index];
         if mapping.device != device {
@@ -181,8 +175,21 @@ impl Model {
         if mapping.direction != direction {
             return Err(Misuse::Direction(mapping.direction));
         }
-        if mapping.at != at {
-            return Err(Misuse::NotStart(Iova::new(mapping.at)));
+        Ok(index)
+    }
+
+    /// Unmaps at `at`, or returns the caller's mistake.
+    fn unmap_at(
+        &mut self,
+        at: u64,
+        device: usize,
+        direction: Direction,
+        back: Back,
+    ) -> Result<(), Misuse> {
+        let index = self.own(at, device, direction)?;
+        let start = self.mappings[index].at;
+        if start != at {
+            return Err(Misuse::NotStart(Iova::new(start)));
         }
         self.end(index, back);
         Ok(())
@@ -193,19 +200,8 @@ impl Model {
             return Err(SyncError::ZeroSize);
         }
         let mapping = self.mappings[index];
-        let (device, direction) = (mapping.device, mapping.direction);
-        let at = mapping.at + delta;
-        let found = self.at(at).ok_or(Misuse::NotMapped(Iova::new(at)))?;
-        let mapping = self.mappings[found];
-        if mapping.device != device {
-            return Err(Misuse::Foreign(mapping.device as u32).into());
-        }
-        if mapping.original.is_none() {
-            return Err(Misuse::Kind.into());
-        }
-        if mapping.direction != direction {
-            return Err(Misuse::Direction(mapping.direction).into());
-        }
+        let (direction, at) = (mapping.direction, mapping.at + delta);
+        let mapping = self.mappings[self.own(at, mapping.device, direction)?];
         let outside = SyncError::Outside {
             start: Iova::new(mapping.at),
             len: mapping.len,

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use furlong::addr::{Address, Iova, PhysAddr};
 use furlong::bounce::{
-    Area, Back, Config, Cpu, Custom, Device, Direction, LockFree, Locked, MapError, Order, Pool,
-    State, Tally, ZeroPads, Zeroing,
+    Area, Back, Config, Cpu, Custom, Device, Direction, LockFree, Locked, MapError, Misuse, Order,
+    Pool, State, Tally, ZeroPads, Zeroing,
 };
 use furlong::check::Check;
 use furlong::sync::SpinLock;
@@ -164,35 +164,30 @@ impl<C: Config> PoolSubject<C> {
 
     fn unmap(&mut self, index: usize, back: Back) -> Outcome {
         let live = self.live[index];
-        let device = &self.devices[live.device];
-        let ended = match live.original {
-            // SAFETY: as in `map`.
-            Some(_) => unsafe { self.pool().unmap_raw(device, live.at, live.direction, back) },
-            // SAFETY: no other code uses it.
-            None => unsafe { self.pool().deallocate_raw(device, live.at) },
-        };
-        match ended {
-            Ok(()) => {
-                self.ended = Some(self.live.swap_remove(index));
-                Outcome::Done
-            }
-            Err(misuse) => Outcome::NotUnmapped(misuse),
+        if live.original.is_some() {
+            return self.unmap_at(live.at, live.device, live.direction, back);
         }
+        let device = &self.devices[live.device];
+        // SAFETY: no other code uses it.
+        let ended = unsafe { self.pool().deallocate_raw(device, live.at) };
+        self.end(live.at, ended)
     }
 
     /// Unmaps at an address, whichever mapping it belongs to.
-    fn unmap_at(&mut self, at: Iova, device: usize, direction: Direction) -> Outcome {
+    fn unmap_at(&mut self, at: Iova, device: usize, direction: Direction, back: Back) -> Outcome {
         let device = &self.devices[device];
         // SAFETY: as in `map`.
-        let ended = unsafe { self.pool().unmap_raw(device, at, direction, Back::All) };
-        match ended {
-            Ok(()) => {
-                let index = self.live.iter().position(|live| live.at == at);
-                self.ended = Some(self.live.swap_remove(index.expect("it was mapped")));
-                Outcome::Done
-            }
-            Err(misuse) => Outcome::NotUnmapped(misuse),
+        let ended = unsafe { self.pool().unmap_raw(device, at, direction, back) };
+        self.end(at, ended)
+    }
+
+    fn end(&mut self, at: Iova, ended: Result<(), Misuse>) -> Outcome {
+        if let Err(misuse) = ended {
+            return Outcome::NotUnmapped(misuse);
         }
+        let index = self.live.iter().position(|live| live.at == at);
+        self.ended = Some(self.live.swap_remove(index.expect("it was mapped")));
+        Outcome::Done
     }
 
     fn sync(&self, index: usize, delta: u64, len: usize, side: Side) -> Outcome {
@@ -258,13 +253,14 @@ impl<O: Order, A: Area, Z: Zeroing> Subject for PoolSubject<Tried<O, A, Z>> {
                     return Outcome::NoMapping;
                 };
                 let at = self.live[index].at.checked_add(delta);
-                return self.unmap_at(at.expect("it is small"), device, direction);
+                let at = at.expect("it is small");
+                return self.unmap_at(at, device, direction, Back::All);
             }
             Operation::UnmapAgain => {
                 let Some(ended) = self.ended else {
                     return Outcome::NoMapping;
                 };
-                return self.unmap_at(ended.at, ended.device, ended.direction);
+                return self.unmap_at(ended.at, ended.device, ended.direction, Back::All);
             }
             Operation::Sync {
                 mapping,

@@ -7,6 +7,7 @@ use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{Kind, PartError, ReleaseError, Request, ReserveAtError, ReserveError};
 
 use super::{Geometry, Granted, Operation, Outcome, Place};
+use crate::compare::agree;
 use crate::{Judge, Subject};
 
 /// The owner of a granule.
@@ -333,11 +334,6 @@ impl Judge for Model {
         if let Some(grant) = grant.filter(|_| !is_stale) {
             self.adopt(grant);
         }
-        let expected = self.apply(operation);
-        if expected == *found {
-            Ok(())
-        } else {
-            Err(expected)
-        }
+        agree(self.apply(operation), found)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::super::operation::{Operation, Outcome, Refusal};
 use super::Model;
+use crate::compare::agree;
 use crate::{Judge, Subject};
 
 /// The number of segments that need no memory at boot.
@@ -96,10 +97,6 @@ impl Judge for Model {
             }
             _ => self.apply(operation),
         };
-        if expected == *found {
-            Ok(())
-        } else {
-            Err(expected)
-        }
+        agree(expected, found)
     }
 }
