@@ -57,6 +57,35 @@ impl<F: Display> Display for Located<F> {
 
 impl<F: Debug + Display> Error for Located<F> {}
 
+/// Defines an enum of faults, each variant with its text. An item of a variant has a name, for the
+/// text; in the enum it has none.
+macro_rules! faults {
+    ($(#[$meta:meta])* pub enum $fault:ident {$(
+        $(#[$doc:meta])*
+        $variant:ident
+            $(($item:ident: $item_type:ty))?
+            $({$($(#[$field_doc:meta])* $field:ident: $field_type:ty,)+})?
+        => $text:literal;
+    )+}) => {
+        $(#[$meta])*
+        pub enum $fault {$(
+            $(#[$doc])*
+            $variant $(($item_type))? $({$($(#[$field_doc])* $field: $field_type,)+})?,
+        )+}
+
+        impl ::std::fmt::Display for $fault {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                match self {
+                    $(Self::$variant $(($item))? $({ $($field),+ })? => ::std::write!(f, $text),)+
+                }
+            }
+        }
+
+        impl ::std::error::Error for $fault {}
+    };
+}
+pub(crate) use faults;
+
 /// The beginning of a line or a word, for a message.
 pub(crate) fn shortened(text: &str) -> String {
     shown(text.trim(), SHOWN_CHARS)

@@ -1,7 +1,6 @@
 //! A map: ranges in ascending order, without overlaps.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use furlong::addr::{Address, Extent, Pfn, PhysAddr};
 use furlong::check::Check;
@@ -10,6 +9,7 @@ use super::fault::Fault;
 use super::kind::Kind;
 use super::number::within_width;
 use super::segment::{Segment, frames_inside};
+use crate::fault::faults;
 
 /// A range of addresses with one kind and one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -155,37 +155,27 @@ fn joined(low: &Extent<PhysAddr>, high: &Extent<PhysAddr>) -> Extent<PhysAddr> {
     Extent::from_last(low.start(), high.last()).expect("the second is above the first")
 }
 
-/// A broken invariant of a map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Broken {
-    /// An entry begins before its predecessor ends.
-    Order {
-        /// Start of the later entry.
-        start: PhysAddr,
-    },
-    /// Two adjacent entries have the same kind and node.
-    Split {
-        /// The address between them.
-        start: PhysAddr,
-    },
-    /// An entry exceeds the width of physical addresses.
-    Width {
-        /// Start of the entry.
-        start: PhysAddr,
-    },
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Broken::Order { start } => write!(f, "the entry at {start} begins too early"),
-            Broken::Split { start } => write!(f, "the entry at {start} continues the one before"),
-            Broken::Width { start } => write!(f, "the entry at {start} ends beyond the width"),
-        }
+faults! {
+    /// A broken invariant of a map.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Broken {
+        /// An entry begins before its predecessor ends.
+        Order {
+            /// Start of the later entry.
+            start: PhysAddr,
+        } => "the entry at {start} begins too early";
+        /// Two adjacent entries have the same kind and node.
+        Split {
+            /// The address between them.
+            start: PhysAddr,
+        } => "the entry at {start} continues the one before";
+        /// An entry exceeds the width of physical addresses.
+        Width {
+            /// Start of the entry.
+            start: PhysAddr,
+        } => "the entry at {start} ends beyond the width";
     }
 }
-
-impl std::error::Error for Broken {}
 
 impl Check for MemoryMap {
     type Broken = Broken;
