@@ -53,18 +53,18 @@ type Operation<T> = fn(&mut T, &Programs) -> Result<f64, Failure>;
 
 /// Returns the operation that a workload runs, and the metric that is its mean.
 fn operation_of<T: Tool>(request: &Request) -> (&'static str, Operation<T>) {
-    fn share(told: Result<bool, Failure>) -> Result<f64, Failure> {
-        told.map(|told| if told { 100.0 } else { 0.0 })
+    const fn share(told: bool) -> f64 {
+        if told { 100.0 } else { 0.0 }
     }
     if request.workload.has(SPAWN_TO_EXIT) {
         (SPAWN_TO_EXIT, |tool, _| tool.spawn_to_exit_us())
     } else if request.workload.has(FOUND_SLOWER) {
         (FOUND_SLOWER, |tool, programs| {
-            share(tool.calls_slower(programs))
+            Ok(share(tool.compare(programs)?.slower))
         })
     } else {
         (CALLED_DIFFERENT, |tool, programs| {
-            share(tool.calls_different(programs))
+            Ok(share(tool.compare(programs)?.different))
         })
     }
 }

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use super::programs::{NOTHING, Programs};
-use super::tool::{Tool, answers};
+use super::tool::{Answer, Tool, answers};
 use crate::workload::process::finished;
 use furlong_lab::model::Failure;
 
@@ -44,11 +44,6 @@ impl Poop {
             true => Ok(walls),
             false => Err(Failure(format!("poop printed {} wall times", walls.len()))),
         }
-    }
-
-    fn sign(&mut self, programs: &Programs) -> Result<Option<char>, Failure> {
-        let walls = self.walls(&programs.commands())?;
-        Ok(walls.last().and_then(|wall| wall.sign))
     }
 }
 
@@ -108,12 +103,13 @@ impl Tool for Poop {
         })
     }
 
-    fn calls_different(&mut self, programs: &Programs) -> Result<bool, Failure> {
-        Ok(self.sign(programs)?.is_some())
-    }
-
-    fn calls_slower(&mut self, programs: &Programs) -> Result<bool, Failure> {
-        Ok(self.sign(programs)? == Some(SIGNS[0]))
+    fn compare(&mut self, programs: &Programs) -> Result<Answer, Failure> {
+        let walls = self.walls(&programs.commands())?;
+        let sign = walls.last().and_then(|wall| wall.sign);
+        Ok(Answer {
+            different: sign.is_some(),
+            slower: sign == Some(SIGNS[0]),
+        })
     }
 
     fn spawn_to_exit_us(&mut self) -> Result<f64, Failure> {

@@ -12,7 +12,7 @@ use crate::said;
 use crate::workload::process::finished;
 use furlong_lab::measure::launch::launcher::{Launcher, Task};
 use furlong_lab::model::Failure;
-use furlong_lab::model::result::{Comparison, ResultFile, Verdict, WorkloadResult};
+use furlong_lab::model::result::{ResultFile, Verdict, WorkloadResult};
 use furlong_lab::record::build;
 use furlong_stats::{student, welch};
 
@@ -21,14 +21,20 @@ pub(super) trait Tool: Sized {
     /// Makes the tool, with `runs` runs of each command.
     fn new(runs: u64) -> Result<Self, Failure>;
 
-    /// Compares a program with itself. Returns true if the tool calls the two different.
-    fn calls_different(&mut self, programs: &Programs) -> Result<bool, Failure>;
-
-    /// Returns true if the tool calls the second program slower.
-    fn calls_slower(&mut self, programs: &Programs) -> Result<bool, Failure>;
+    /// Compares two programs.
+    fn compare(&mut self, programs: &Programs) -> Result<Answer, Failure>;
 
     /// Mean time of a program that does nothing, as the tool reports it, in microseconds.
     fn spawn_to_exit_us(&mut self) -> Result<f64, Failure>;
+}
+
+/// A tool's answer about two programs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    /// It calls the two different.
+    pub(super) different: bool,
+    /// It calls the second one slower.
+    pub(super) slower: bool,
 }
 
 /// Significance level of a test.
@@ -77,14 +83,13 @@ impl Tool for Hyperfine {
         Ok(Self { runs })
     }
 
-    fn calls_different(&mut self, programs: &Programs) -> Result<bool, Failure> {
+    fn compare(&mut self, programs: &Programs) -> Result<Answer, Failure> {
         let [a, b] = self.times(programs.commands())?;
-        Ok(welch(&a, &b).is_some_and(|test| test.p < ALPHA))
-    }
-
-    fn calls_slower(&mut self, programs: &Programs) -> Result<bool, Failure> {
-        let [a, b] = self.times(programs.commands())?;
-        Ok(welch(&a, &b).is_some_and(|test| test.p < ALPHA && test.t > 0.0))
+        let test = welch(&a, &b).filter(|test| test.p < ALPHA);
+        Ok(Answer {
+            different: test.is_some(),
+            slower: test.is_some_and(|test| test.t > 0.0),
+        })
     }
 
     fn spawn_to_exit_us(&mut self) -> Result<f64, Failure> {
@@ -109,18 +114,6 @@ impl BlockOrder {
         let wall = |_| Ok(run(())?.usage.wall_s);
         (0..self.runs).map(wall).collect()
     }
-
-    /// Ends of the interval of the difference, in per cent.
-    fn interval(&self, programs: &Programs) -> Result<[f64; 2], Failure> {
-        let tasks = programs
-            .scripts()
-            .map(|script| Task::new(Path::new(SHELL), &[&script]));
-        let [a, b] = [self.times(&tasks[0])?, self.times(&tasks[1])?];
-        let found = student(&a, &b, 1.0 - ALPHA);
-        let found = found.ok_or_else(|| Failure("too few runs for a difference".to_owned()))?;
-        let (middle, half) = (found.difference_pct, found.plus_minus_pct);
-        Ok([middle - half, middle + half])
-    }
 }
 
 impl Tool for BlockOrder {
@@ -131,13 +124,18 @@ impl Tool for BlockOrder {
         })
     }
 
-    fn calls_different(&mut self, programs: &Programs) -> Result<bool, Failure> {
-        let [low, high] = self.interval(programs)?;
-        Ok(low > POOP_PCT || high < -POOP_PCT)
-    }
-
-    fn calls_slower(&mut self, programs: &Programs) -> Result<bool, Failure> {
-        Ok(self.interval(programs)?[0] > POOP_PCT)
+    fn compare(&mut self, programs: &Programs) -> Result<Answer, Failure> {
+        let tasks = programs
+            .scripts()
+            .map(|script| Task::new(Path::new(SHELL), &[&script]));
+        let [a, b] = [self.times(&tasks[0])?, self.times(&tasks[1])?];
+        let found = student(&a, &b, 1.0 - ALPHA);
+        let found = found.ok_or_else(|| Failure("too few runs for a difference".to_owned()))?;
+        let (middle, half) = (found.difference_pct, found.plus_minus_pct);
+        Ok(Answer {
+            different: middle.abs() - half > POOP_PCT,
+            slower: middle - half > POOP_PCT,
+        })
     }
 
     fn spawn_to_exit_us(&mut self) -> Result<f64, Failure> {
@@ -174,12 +172,6 @@ impl Furlong {
             .next()
             .ok_or_else(|| Failure("furlong compared nothing".to_owned()))
     }
-
-    fn wall(&self, programs: &Programs) -> Result<Comparison, Failure> {
-        let mut all = self.compared(&programs.commands())?.comparisons.into_iter();
-        all.find(|one| one.metric == WALL)
-            .ok_or_else(|| Failure("furlong compared no wall time".to_owned()))
-    }
 }
 
 impl Tool for Furlong {
@@ -187,13 +179,15 @@ impl Tool for Furlong {
         Ok(Self { runs })
     }
 
-    fn calls_different(&mut self, programs: &Programs) -> Result<bool, Failure> {
-        let interval = self.wall(programs)?.ci95_pct;
-        Ok(interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0))
-    }
-
-    fn calls_slower(&mut self, programs: &Programs) -> Result<bool, Failure> {
-        Ok(self.wall(programs)?.verdict == Verdict::Revert)
+    fn compare(&mut self, programs: &Programs) -> Result<Answer, Failure> {
+        let mut all = self.compared(&programs.commands())?.comparisons.into_iter();
+        let wall = all.find(|one| one.metric == WALL);
+        let wall = wall.ok_or_else(|| Failure("furlong compared no wall time".to_owned()))?;
+        let interval = wall.ci95_pct;
+        Ok(Answer {
+            different: interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0),
+            slower: wall.verdict == Verdict::Revert,
+        })
     }
 
     fn spawn_to_exit_us(&mut self) -> Result<f64, Failure> {
