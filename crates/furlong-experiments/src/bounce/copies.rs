@@ -4,13 +4,13 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use furlong::bounce::{Area, Both, Counters, Device, Off, Order, Pool, Tally};
+use furlong::bounce::{Area, Both, Counters, Off, Order, Tally};
 
 use super::buffer::Buffer;
 use super::counts::Counts;
+use super::pool::{self, Pooled};
 use super::shape::Shape;
 use super::test_memory::TestMemory;
-use super::{Arm, pool};
 use crate::iova_magazine::become_cpu;
 use crate::said;
 use furlong_lab::hash::digest;
@@ -65,16 +65,17 @@ pub(super) fn memcpy(shape: &Shape, request: &Request) -> Result<Outcome, Failur
 /// # Errors
 /// Data came back changed, or a slot was not freed.
 pub(super) fn run<O: Order, A: Area>(shape: &Shape, request: &Request) -> Result<Outcome, Failure> {
+    become_cpu(0);
     if request.exact {
         let operations = request.operations.max(1);
-        let bench = Bench::<O, A, Tally>::new()?;
+        let bench = Bench::<O, A, Tally>::new(pool::AREAS)?;
         let before = Counts::of(&bench.pool);
         bench.pairs(shape.len, operations)?;
         let counts = Counts::of(&bench.pool) - before;
         pool::drained(&bench.pool)?;
         return outcome(operations, Duration::ZERO, counts.probes(operations));
     }
-    let bench = Bench::<O, A, Off>::new()?;
+    let bench = Bench::<O, A, Off>::new(pool::AREAS)?;
     bench.check(shape.len)?;
     let outcome = timed(shape, request, |pairs| bench.pairs(shape.len, pairs))?;
     pool::drained(&bench.pool)?;
@@ -100,21 +101,10 @@ pub(super) fn timed(
     outcome(operations, timed, metrics)
 }
 
-/// A pool that copies, and a device.
-struct Bench<O: Order, A: Area, K: Counters> {
-    pool: Pool<TestMemory, Arm<O, A, K>>,
-    device: Device,
-}
+/// A pool that copies.
+type Bench<O, A, K> = Pooled<TestMemory, O, A, K>;
 
 impl<O: Order, A: Area, K: Counters> Bench<O, A, K> {
-    fn new() -> Result<Self, Failure> {
-        become_cpu(0);
-        Ok(Self {
-            pool: pool::pool(TestMemory::default(), pool::AREAS)?,
-            device: pool::device()?,
-        })
-    }
-
     /// Checks that data survives the pool: the buffer is overwritten in between.
     fn check(&self, len: usize) -> Result<(), Failure> {
         let mut buffer = Buffer::new(len, 3);

@@ -141,10 +141,10 @@ impl Bench {
         &mut self,
         batches: u64,
     ) -> Result<(Phase, Counts), Failure> {
-        let route = Bounced::<O, A, K>::new()?;
+        let route = Bounced::<O, A, K>::new(pool::AREAS)?;
         let phase = self.phase(&route, batches)?;
-        pool::drained(route.pool())?;
-        Ok((phase, Counts::of(route.pool())))
+        pool::drained(&route.pool)?;
+        Ok((phase, Counts::of(&route.pool)))
     }
 
     /// Runs `batches` timed batches of every job, after an untimed one.

@@ -1,12 +1,12 @@
 //! The route from a job's buffers to the device: through a pool, or straight.
 
 use furlong::addr::Iova;
-use furlong::bounce::{Area, Back, Counters, Device, Direction, Order, Pool};
+use furlong::bounce::{Area, Back, Counters, Direction, Order};
 
 use super::originals::Originals;
 use super::part::Way;
+use crate::bounce::pool::Pooled;
 use crate::bounce::test_memory::{Place, TestMemory};
-use crate::bounce::{Arm, pool};
 use crate::said;
 use furlong_lab::model::Failure;
 
@@ -47,27 +47,7 @@ impl Route for Straight {
 }
 
 /// The device works on bounce memory.
-pub(super) struct Bounced<O: Order, A: Area, K: Counters> {
-    pool: Pool<TestMemory, Arm<O, A, K>>,
-    device: Device,
-}
-
-impl<O: Order, A: Area, K: Counters> Bounced<O, A, K> {
-    /// Makes a route through a new pool.
-    ///
-    /// # Errors
-    /// Out of memory.
-    pub(super) fn new() -> Result<Self, Failure> {
-        Ok(Self {
-            pool: pool::pool(TestMemory::default(), pool::AREAS)?,
-            device: pool::device()?,
-        })
-    }
-
-    pub(super) fn pool(&self) -> &Pool<TestMemory, Arm<O, A, K>> {
-        &self.pool
-    }
-}
+pub(super) type Bounced<O, A, K> = Pooled<TestMemory, O, A, K>;
 
 fn direction(way: Way) -> Direction {
     match way {

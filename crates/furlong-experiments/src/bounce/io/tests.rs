@@ -16,7 +16,7 @@ use super::plain::Plain;
 use super::ring::Ring;
 use super::route::{Bounced, Route, Straight};
 use crate::bounce::buffer::Buffer;
-use crate::bounce::pool::drained;
+use crate::bounce::pool::{AREAS, drained};
 use crate::bounce::shape::MediumKind;
 use crate::bounce::test_memory::Place;
 use furlong_lab::model::Failure;
@@ -86,14 +86,14 @@ fn batches(route: &impl Route, mover: Mover) -> Result<(), Failure> {
 
 #[test]
 fn both_engines_take_both_routes_and_the_device_holds_what_was_written() {
-    let pooled = Pooled::new().unwrap();
+    let pooled = Pooled::new(AREAS).unwrap();
     let mut movers = vec![Mover::Plain];
     movers.extend(Ring::try_out().is_ok().then_some(Mover::Ring));
     for mover in movers {
         batches(&Straight, mover).unwrap();
         batches(&pooled, mover).unwrap();
     }
-    drained(pooled.pool()).unwrap();
+    drained(&pooled.pool).unwrap();
 }
 
 struct Erring<'m> {
@@ -155,7 +155,7 @@ impl Route for Forgetful {
 
 #[test]
 fn a_pool_that_does_not_copy_back_is_seen() {
-    let forgetful = Forgetful(Pooled::new().unwrap());
+    let forgetful = Forgetful(Pooled::new(AREAS).unwrap());
     let Failure(why) = batches(&forgetful, Mover::Plain).unwrap_err();
     assert!(why.contains("does not hold the data of write"), "{why}");
 }

@@ -1,9 +1,12 @@
 //! The pool of the experiments: of minimum size at first, then grown.
 #![forbid(unsafe_code)]
 
-use furlong::bounce::{Config, Device, Growth, Limits, Memory, Mode, Parameter, Pool};
+use furlong::bounce::{
+    Area, Config, Counters, Device, Growth, Limits, Memory, Mode, Order, Parameter, Pool,
+};
 use furlong::check::Check;
 
+use crate::bounce::Arm;
 use crate::iova_magazine::ThreadCpu;
 use crate::said;
 use furlong_lab::model::Failure;
@@ -22,7 +25,7 @@ pub(in crate::bounce) const AREAS: usize = 4;
 ///
 /// # Errors
 /// Out of memory.
-pub(in crate::bounce) fn pool<M: Memory, C: Config<Cpu = ThreadCpu>>(
+fn pool<M: Memory, C: Config<Cpu = ThreadCpu>>(
     memory: M,
     areas: usize,
 ) -> Result<Pool<M, C>, Failure> {
@@ -37,12 +40,23 @@ pub(in crate::bounce) fn pool<M: Memory, C: Config<Cpu = ThreadCpu>>(
     Ok(pool)
 }
 
-/// Makes a device that reaches all memory; the pool is forced on it.
-///
-/// # Errors
-/// None in practice: the limits are valid.
-pub(in crate::bounce) fn device() -> Result<Device, Failure> {
-    Device::new(1, Limits::new()).map_err(said)
+/// A pool, and a device that it is forced on.
+pub(in crate::bounce) struct Pooled<M: Memory, O: Order, A: Area, K: Counters> {
+    pub(in crate::bounce) pool: Pool<M, Arm<O, A, K>>,
+    pub(in crate::bounce) device: Device,
+}
+
+impl<M: Memory + Default, O: Order, A: Area, K: Counters> Pooled<M, O, A, K> {
+    /// Makes a drained pool with `areas` areas per block, and a device that reaches all memory.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(in crate::bounce) fn new(areas: usize) -> Result<Self, Failure> {
+        Ok(Self {
+            pool: pool(M::default(), areas)?,
+            device: Device::new(1, Limits::new()).map_err(said)?,
+        })
+    }
 }
 
 /// Checks the invariants of a pool that should have no mappings.

@@ -3,14 +3,13 @@
 use std::ptr::NonNull;
 
 use furlong::addr::{Iova, PhysAddr};
-use furlong::bounce::{
-    Area, Back, Backing, Counters, Device, Direction, Memory, Order, Pool, Wanted,
-};
+use furlong::bounce::{Area, Back, Backing, Counters, Direction, Memory, Order, Wanted};
 
 use crate::bounce::counts::Counts;
 use crate::bounce::mapper::Mapper;
+use crate::bounce::pool::{self, Pooled};
 use crate::bounce::test_memory::TestMemory;
-use crate::bounce::{Arm, pool};
+
 use crate::said;
 use furlong_lab::model::Failure;
 
@@ -19,7 +18,7 @@ const ORIGINAL: PhysAddr = PhysAddr::new(0x10_0000);
 
 /// Memory that never accesses originals.
 #[derive(Debug, Default)]
-struct Uncopied(TestMemory);
+pub(in crate::bounce) struct Uncopied(TestMemory);
 
 // SAFETY: the memory is `TestMemory`'s; a copy that is not made writes nothing outside its target.
 unsafe impl Memory for Uncopied {
@@ -40,23 +39,9 @@ unsafe impl Memory for Uncopied {
 }
 
 /// A pool that only maps slots, by address as a kernel does.
-pub(in crate::bounce) struct Slots<O: Order, A: Area, K: Counters> {
-    pool: Pool<Uncopied, Arm<O, A, K>>,
-    device: Device,
-}
+pub(in crate::bounce) type Slots<O, A, K> = Pooled<Uncopied, O, A, K>;
 
 impl<O: Order, A: Area, K: Counters> Slots<O, A, K> {
-    /// Makes a drained pool with `areas` areas per block.
-    ///
-    /// # Errors
-    /// Out of memory.
-    pub(in crate::bounce) fn new(areas: usize) -> Result<Self, Failure> {
-        Ok(Self {
-            pool: pool::pool(Uncopied::default(), areas)?,
-            device: pool::device()?,
-        })
-    }
-
     /// Event counts so far.
     pub(in crate::bounce) fn counts(&self) -> Counts {
         Counts::of(&self.pool)
