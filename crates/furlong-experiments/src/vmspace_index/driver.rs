@@ -86,7 +86,7 @@ impl Score {
         let (bytes, areas) = self.bytes;
         let metrics = if exact {
             let per_area = bytes as f64 / areas.max(1) as f64;
-            let mut counts = self.work.metrics(self.operations).to_vec();
+            let mut counts = self.work.metrics(self.operations);
             counts.push(("bytes_per_area", per_area));
             counts
         } else {
