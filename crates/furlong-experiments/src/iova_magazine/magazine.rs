@@ -12,6 +12,7 @@ use furlong::iova::{
 use rustix::thread::sched_getcpu;
 
 use super::shared::{FOLLOWS, SharedAllocator, cpu};
+use crate::said;
 use crate::traffic::Buffer;
 use furlong_lab::model::Failure;
 
@@ -37,7 +38,7 @@ impl<K: DomainCounters + Send + 'static> SharedAllocator for Magazines<K> {
 
     fn new(space: Extent<Iova>, granule: u64, cpus: usize) -> Result<Self, Failure> {
         let space = VecSpace::new(space, granule, Vec::new());
-        let space = space.map_err(|refused| Failure(refused.to_string()))?;
+        let space = space.map_err(said)?;
         let domain = Domain::with_config(space, NoTlb, ThreadCpu, cpus);
         let no_memory = |_| Failure("there is no memory for the domain".to_owned());
         domain.map(Self).map_err(no_memory)
@@ -68,11 +69,9 @@ impl<K: DomainCounters + Send + 'static> SharedAllocator for Magazines<K> {
     }
 
     fn finish(self) -> Result<Vec<Extent<Iova>>, Failure> {
-        let checked = self.0.check();
-        checked.map_err(|broken| Failure(broken.to_string()))?;
+        self.0.check().map_err(said)?;
         let space = self.0.into_space();
-        let checked = space.check();
-        checked.map_err(|broken| Failure(broken.to_string()))?;
+        space.check().map_err(said)?;
         Ok(space.reserved().map(|owned| owned.extent).collect())
     }
 }

@@ -8,6 +8,7 @@ use furlong::iova::{Grant, Highest, Request, VecSpace};
 use furlong::sync::Lock;
 
 use super::shared::SharedAllocator;
+use crate::said;
 use crate::traffic::Buffer;
 use furlong_lab::model::Failure;
 
@@ -24,7 +25,7 @@ impl SharedAllocator for LockedTree {
 
     fn new(space: Extent<Iova>, granule: u64, _cpus: usize) -> Result<Self, Failure> {
         let space = VecSpace::new(space, granule, Vec::new());
-        let space = space.map_err(|refused| Failure(refused.to_string()))?;
+        let space = space.map_err(said)?;
         let root = Root { space, visits: 0 };
         Ok(Self(Lock::new(Mutex::default(), root)))
     }
@@ -56,8 +57,7 @@ impl SharedAllocator for LockedTree {
 
     fn finish(self) -> Result<Vec<Extent<Iova>>, Failure> {
         let space = self.0.into_inner().space;
-        let checked = space.check();
-        checked.map_err(|broken| Failure(broken.to_string()))?;
+        space.check().map_err(said)?;
         Ok(space.reserved().map(|owned| owned.extent).collect())
     }
 }

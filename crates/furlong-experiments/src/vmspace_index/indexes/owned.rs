@@ -5,6 +5,7 @@ use furlong::check::Check;
 use furlong::maple::{Config, Maple};
 use furlong_spec::maple::Metered;
 
+use crate::said;
 use crate::vmspace_index::index::{AreaIndex, Span};
 use crate::vmspace_index::work::{Counted, Work};
 use furlong_lab::model::Failure;
@@ -84,7 +85,6 @@ impl<C: Config<Counters: Counted>> AreaIndex for Owned<C> {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        let checked = self.0.check();
-        checked.map_err(|broken| Failure(broken.to_string()))
+        self.0.check().map_err(said)
     }
 }

@@ -9,6 +9,7 @@ use furlong::rcu::{Domain, Guard, Rcu, Reader};
 use furlong::sync::SpinLock;
 use furlong_spec::maple::Metered;
 
+use crate::said;
 use crate::vmspace_index::index::{AreaIndex, Span};
 use crate::vmspace_index::owned::{MEMORY, extent, mixed, start};
 use crate::vmspace_index::work::{Counted, Work};
@@ -207,7 +208,6 @@ impl<C: Config<Counters: Counted>> AreaIndex for RcuIndex<C> {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        let checked = self.0.check();
-        checked.map_err(|broken| Failure(broken.to_string()))
+        self.0.check().map_err(said)
     }
 }

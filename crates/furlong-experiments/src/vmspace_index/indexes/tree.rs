@@ -3,6 +3,7 @@
 use furlong::rbtree::Counters;
 use furlong::vmspace::{Attr, Entry, Flags, Index, Pages, Prot, TreeIndex};
 
+use crate::said;
 use crate::vmspace_index::index::{AreaIndex, Span};
 use crate::vmspace_index::work::{Counted, Work};
 use furlong_lab::model::Failure;
@@ -93,7 +94,6 @@ impl<K: Counters + Counted> AreaIndex for Tree<K> {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        let checked = self.0.check();
-        checked.map_err(|broken| Failure(broken.to_string()))
+        self.0.check().map_err(said)
     }
 }
