@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::engine::Engine;
+use super::engine::{Engine, values};
 use super::write::{Terms, insert_block, insert_exact, insert_experiment, insert_run};
 use super::{Fault, Status, Store};
 use crate::model::result::{CONTROL, Kind, ResultFile, WorkloadResult};
@@ -24,7 +24,7 @@ impl Store {
                 if let Some(text) = text {
                     let text = Some(text).filter(|text| !text.is_empty());
                     let sql = format!("UPDATE runs SET {column} = ?2 WHERE id = ?1");
-                    store.run(&sql, &[run.into(), text.into()])?;
+                    store.run(&sql, &values![run, text])?;
                 }
             }
             Ok(())
@@ -41,7 +41,7 @@ impl Store {
             let sql = "INSERT INTO pins (machine_id, run)
                 SELECT machine_id, id FROM runs WHERE id = ?1
                 ON CONFLICT (machine_id) DO UPDATE SET run = excluded.run";
-            store.run(sql, &[run.into()]).map(drop)
+            store.run(sql, &values![run]).map(drop)
         })
     }
 
@@ -53,7 +53,7 @@ impl Store {
     pub fn unpin(&mut self, run: &str) -> Result<(), Fault> {
         self.write(|store| {
             let sql = "DELETE FROM pins WHERE run = ?1";
-            store.run(sql, &[run.into()]).map(drop)
+            store.run(sql, &values![run]).map(drop)
         })
     }
 
@@ -64,7 +64,7 @@ impl Store {
     /// A fault of the database.
     pub fn pinned(&self, machine: &str) -> Result<Option<String>, Fault> {
         let sql = "SELECT run FROM pins WHERE machine_id = ?1";
-        self.first(sql, &[machine.into()], |row| row.get(0))
+        self.first(sql, &values![machine], |row| row.get(0))
     }
 
     /// Removes runs and all their data: all or none.
@@ -76,7 +76,7 @@ impl Store {
         self.write(|store| {
             let sql = "DELETE FROM runs WHERE id = ?1";
             let mut all = runs.iter();
-            all.try_for_each(|run| store.run(sql, &[(*run).into()]).map(drop))
+            all.try_for_each(|run| store.run(sql, &values![*run]).map(drop))
         })
     }
 

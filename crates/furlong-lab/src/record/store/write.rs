@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::engine::{Access, Engine, Odd, Value};
+use super::engine::{Access, Engine, Odd, Value, values};
 use super::{Fault, Status, Store, owner};
 use crate::model::Schedule;
 use crate::model::result::{ExperimentResult, ResultFile, Run, WorkloadResult};
@@ -47,7 +47,7 @@ impl Store {
             // An update without effect takes the write lock, so that no other process reads the
             // owner meanwhile.
             let sql = "UPDATE runs SET owner = owner WHERE id = ?1 RETURNING owner";
-            let Some(row) = store.run(sql, &[run.into()])?.into_iter().next() else {
+            let Some(row) = store.run(sql, &values![run])?.into_iter().next() else {
                 return Err(no_run(run));
             };
             let held: Option<String> = row.get(0).map_err(|odd| store.odd(&odd))?;
@@ -55,7 +55,7 @@ impl Store {
                 return Ok(Some(pid));
             }
             let sql = "UPDATE runs SET owner = ?2, status = 'running' WHERE id = ?1";
-            store.run(sql, &[run.into(), owner::this_process().into()])?;
+            store.run(sql, &values![run, owner::this_process()])?;
             Ok(None)
         })?;
         match held {
@@ -92,16 +92,9 @@ impl Store {
                 SELECT workloads.id FROM workloads
                 JOIN experiments ON experiments.id = workloads.experiment
                 WHERE experiments.run = ?2 AND experiments.name = ?3)";
-            store.run(
-                sql,
-                &[
-                    metric.into(),
-                    (&run.id).into(),
-                    experiment.filed_as().into(),
-                ],
-            )?;
+            store.run(sql, &values![metric, &run.id, experiment.filed_as()])?;
             let sql = "UPDATE runs SET warnings = ?2 WHERE id = ?1";
-            store.run(sql, &[(&run.id).into(), json(&run.warnings).into()])?;
+            store.run(sql, &values![&run.id, json(&run.warnings)])?;
             Ok(())
         })
     }
@@ -121,7 +114,7 @@ impl Store {
             let id = workload_id(store, run, experiment, &workload.name)?;
             let sql = "UPDATE workloads SET params = ?2, warnings = ?3 WHERE id = ?1";
             let (params, warnings) = (json(&workload.params), json(&workload.warnings));
-            store.run(sql, &[id.into(), params.into(), warnings.into()])?;
+            store.run(sql, &values![id, params, warnings])?;
             Ok(())
         })
     }
@@ -175,16 +168,10 @@ impl Store {
             let id = &run.id;
             store.run(
                 sql,
-                &[
-                    id.into(),
-                    status.name().into(),
-                    machine.into(),
-                    warnings.into(),
-                    (&run.machine.id).into(),
-                ],
+                &values![id, status.name(), machine, warnings, &run.machine.id],
             )?;
             let sql = "UPDATE experiments SET machine_id = ?2 WHERE run = ?1";
-            store.run(sql, &[id.into(), (&run.machine.id).into()])?;
+            store.run(sql, &values![id, &run.machine.id])?;
             Ok(())
         })
     }
@@ -249,24 +236,24 @@ pub(super) fn insert_run(
     let sql = "INSERT INTO runs (id, started, began, status, command, profile, seed, version,
             \"binary\", tag, note, machine_id, machine, warnings, margin_pct, agenda, owner)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
-    let values = [
-        (&run.id).into(),
-        (&run.started).into(),
-        milliseconds(&run.started).into(),
-        status.name().into(),
-        json(&run.command).into(),
-        (&run.profile).into(),
-        run.seed.cast_signed().into(),
-        (&run.version).into(),
-        terms.binary.into(),
-        run.tag.as_ref().into(),
-        run.note.as_ref().into(),
-        (&run.machine.id).into(),
-        json(&run.machine).into(),
-        json(&run.warnings).into(),
-        terms.margin_pct.into(),
-        (&terms.schedule).into(),
-        terms.owner.as_ref().into(),
+    let values = values![
+        &run.id,
+        &run.started,
+        milliseconds(&run.started),
+        status.name(),
+        json(&run.command),
+        &run.profile,
+        run.seed.cast_signed(),
+        &run.version,
+        terms.binary,
+        run.tag.as_ref(),
+        run.note.as_ref(),
+        &run.machine.id,
+        json(&run.machine),
+        json(&run.warnings),
+        terms.margin_pct,
+        &terms.schedule,
+        terms.owner.as_ref()
     ];
     store.run(sql, &values).map(drop)
 }
@@ -295,33 +282,33 @@ pub(super) fn insert_experiment(
             left_out, comparison, machine_id, began)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (SELECT machine_id FROM runs WHERE id = ?1),
             coalesce((SELECT began FROM runs WHERE id = ?1), 0)) RETURNING id";
-    let values = [
-        run.into(),
-        position.into(),
-        experiment.filed_as().into(),
-        (&experiment.question).into(),
-        json(&experiment.metrics).into(),
-        json(&experiment.metric_order).into(),
-        json(&experiment.left_out).into(),
-        experiment.comparison.as_ref().into(),
+    let values = values![
+        run,
+        position,
+        experiment.filed_as(),
+        &experiment.question,
+        json(&experiment.metrics),
+        json(&experiment.metric_order),
+        json(&experiment.left_out),
+        experiment.comparison.as_ref()
     ];
     let id = number(store, sql, &values)?;
     let mut ids = vec![];
     for (position, workload) in (0_i64..).zip(&experiment.workloads) {
         let sql = "INSERT INTO workloads (experiment, position, name, params, warnings)
             VALUES (?1, ?2, ?3, ?4, ?5) RETURNING id";
-        let values = [
-            id.into(),
-            position.into(),
-            (&workload.name).into(),
-            json(&workload.params).into(),
-            json(&workload.warnings).into(),
+        let values = values![
+            id,
+            position,
+            &workload.name,
+            json(&workload.params),
+            json(&workload.warnings)
         ];
         let id = number(store, sql, &values)?;
         for (position, arm) in (0_i64..).zip(&workload.arms) {
             let sql = "INSERT INTO arms (workload, position, name, na) VALUES (?1, ?2, ?3, ?4)";
-            let na = arm.na.as_ref().into();
-            store.run(sql, &[id.into(), position.into(), (&arm.name).into(), na])?;
+            let values = values![id, position, &arm.name, arm.na.as_ref()];
+            store.run(sql, &values)?;
         }
         ids.push(id);
     }
@@ -336,10 +323,7 @@ fn update_metrics(
     let sql = "UPDATE experiments SET metrics = ?3, metric_order = ?4 WHERE run = ?1 AND name = ?2";
     let (metrics, order) = (json(&experiment.metrics), json(&experiment.metric_order));
     let name = experiment.filed_as();
-    store.run(
-        sql,
-        &[run.into(), name.into(), metrics.into(), order.into()],
-    )?;
+    store.run(sql, &values![run, name, metrics, order])?;
     Ok(())
 }
 
@@ -353,8 +337,7 @@ pub(super) fn insert_exact(
         ON CONFLICT (workload, arm, metric) DO UPDATE SET value = excluded.value";
     for (arm, metrics) in values {
         for (metric, value) in metrics {
-            let value = (*value).into();
-            store.run(sql, &[workload.into(), arm.into(), metric.into(), value])?;
+            store.run(sql, &values![workload, arm, metric, *value])?;
         }
     }
     Ok(())
@@ -364,12 +347,7 @@ pub(super) fn insert_exact(
 pub(super) fn insert_block(store: &dyn Engine, workload: i64, block: &Block) -> Result<(), Fault> {
     let sql = "INSERT INTO blocks (workload, number, seed, finished) VALUES (?1, ?2, ?3, ?4)";
     let finished = Timestamp::now().to_string();
-    let values = [
-        workload.into(),
-        block.number.into(),
-        block.seed.cast_signed().into(),
-        finished.into(),
-    ];
+    let values = values![workload, block.number, block.seed.cast_signed(), finished];
     store.run(sql, &values)?;
     for (position, sample) in (0_i64..).zip(&block.samples) {
         insert_sample(store, workload, block.number, position, sample)?;
@@ -386,27 +364,21 @@ fn insert_sample(
 ) -> Result<(), Fault> {
     let sql = "INSERT INTO samples (workload, block, position, runner, elapsed_s, operations,
         digest, failure) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    let values = [
-        workload.into(),
-        block.into(),
-        position.into(),
-        (&sample.runner).into(),
-        sample.elapsed_s.into(),
-        sample.operations.cast_signed().into(),
-        sample.digest.map(u64::cast_signed).into(),
-        sample.failure.as_ref().into(),
+    let values = values![
+        workload,
+        block,
+        position,
+        &sample.runner,
+        sample.elapsed_s,
+        sample.operations.cast_signed(),
+        sample.digest.map(u64::cast_signed),
+        sample.failure.as_ref()
     ];
     store.run(sql, &values)?;
     let sql = "INSERT INTO sample_values (workload, block, position, metric, value)
         VALUES (?1, ?2, ?3, ?4, ?5)";
     for (metric, value) in &sample.values {
-        let values = [
-            workload.into(),
-            block.into(),
-            position.into(),
-            metric.into(),
-            (*value).into(),
-        ];
+        let values = values![workload, block, position, metric, *value];
         store.run(sql, &values)?;
     }
     Ok(())
@@ -421,11 +393,7 @@ fn workload_id(
     let sql = "SELECT workloads.id FROM workloads
         JOIN experiments ON experiments.id = workloads.experiment
         WHERE experiments.run = ?1 AND experiments.name = ?2 AND workloads.name = ?3";
-    number(
-        store,
-        sql,
-        &[run.into(), experiment.into(), workload.into()],
-    )
+    number(store, sql, &values![run, experiment, workload])
 }
 
 /// Executes a statement that returns one number.

@@ -137,6 +137,14 @@ impl Value {
     }
 }
 
+/// Makes the values of a statement's placeholders, in their order.
+macro_rules! values {
+    ($($value:expr),+ $(,)?) => {
+        [$($crate::record::store::engine::Value::from($value)),+]
+    };
+}
+pub(in crate::record::store) use values;
+
 /// A number without a sign is none of these types: its bits are stored as those of a signed one.
 impl<T: ToSql> From<T> for Value {
     fn from(given: T) -> Value {

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::sqlite::answer;
-use super::{Row, Value};
+use super::{Row, Value, values};
 use crate::record::comparison::{COMPARE, of_record};
 
 /// Marks a database as furlong's own (`FURL`).
@@ -234,7 +234,7 @@ pub(super) fn name_comparisons<E>(
     let sql = "SELECT experiments.id, runs.agenda FROM experiments
         JOIN runs ON runs.id = experiments.run
         WHERE experiments.name = ?1 AND experiments.comparison IS NULL";
-    for row in run(sql, &[COMPARE.into()])? {
+    for row in run(sql, &values![COMPARE])? {
         let (Ok(id), Ok(agenda)) = (row.get::<i64>(0), row.get::<String>(1)) else {
             continue;
         };
@@ -243,13 +243,13 @@ pub(super) fn name_comparisons<E>(
             WHERE workloads.id = (SELECT one.id FROM workloads AS one
                 WHERE one.experiment = ?1 ORDER BY one.position LIMIT 1)
             ORDER BY arms.position";
-        let rows = run(sql, &[id.into()])?;
+        let rows = run(sql, &values![id])?;
         let params: Option<String> = rows.first().and_then(|row| row.get(0).ok());
         let arms: Vec<String> = rows.iter().filter_map(|row| row.get(1).ok()).collect();
         if let Some(name) = of_record(&agenda, &params.unwrap_or_default(), &arms) {
             let sql = "UPDATE experiments SET name = ?2, comparison = ?3 WHERE id = ?1";
             let filed = format!("{COMPARE} {name}");
-            run(sql, &[id.into(), filed.into(), name.into()])?;
+            run(sql, &values![id, filed, name])?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 
 use super::past::{COLUMNS, Listed, listed};
 use crate::model::result::Machine;
-use crate::record::store::engine::{Odd, Row, Value};
+use crate::record::store::engine::{Odd, Row, Value, values};
 use crate::record::store::{Fault, Status, Store};
 
 /// Summary of one experiment's runs on one machine.
@@ -98,7 +98,7 @@ impl Store {
     ///
     /// A fault of the database.
     pub fn places(&self, first: &str, experiments: u32) -> Result<Vec<Place>, Fault> {
-        self.rows(PLACES, &[first.into(), experiments.into()], place)
+        self.rows(PLACES, &values![first, experiments], place)
     }
 
     /// Returns the machines of one experiment, the one with the latest run first.
@@ -161,7 +161,7 @@ impl Store {
         let sql = format!(
             "SELECT {COLUMNS} FROM runs WHERE began <= ?1 ORDER BY began DESC, rowid DESC LIMIT ?2"
         );
-        self.rows(&sql, &[i64::MAX.into(), count.into()], listed)
+        self.rows(&sql, &values![i64::MAX, count], listed)
     }
 
     /// Returns the position of a run among those of an experiment; `None` if the run does not have
@@ -172,7 +172,7 @@ impl Store {
     /// A fault of the database.
     pub fn place_in(&self, run: &str, experiment: &str) -> Result<Option<Cursor>, Fault> {
         let sql = "SELECT began, id FROM experiments WHERE run = ?1 AND name = ?2";
-        self.first(sql, &[run.into(), experiment.into()], |row| cursor(row, 0))
+        self.first(sql, &values![run, experiment], |row| cursor(row, 0))
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::gather::Choice;
 use crate::model::result::Machine;
-use crate::record::store::engine::{Odd, Row};
+use crate::record::store::engine::{Odd, Row, values};
 use crate::record::store::{Fault, Saved, Status, Store};
 
 /// Summary of a run for lists and searches.
@@ -90,10 +90,10 @@ impl Store {
         let sql = format!(
             "SELECT {COLUMNS} FROM runs WHERE {rule} ORDER BY began DESC, rowid DESC LIMIT ?2"
         );
-        let mut listed = self.rows(&sql, &[key.into(), count.into()], listed)?;
+        let mut listed = self.rows(&sql, &values![key, count], listed)?;
         for run in &mut listed {
             let sql = "SELECT name FROM experiments WHERE run = ?1 ORDER BY position";
-            run.experiments = self.rows(sql, &[(&run.id).into()], |row| row.get(0))?;
+            run.experiments = self.rows(sql, &values![&run.id], |row| row.get(0))?;
         }
         Ok(listed)
     }
@@ -138,7 +138,7 @@ impl Store {
     pub fn comparisons(&self, count: u32) -> Result<Vec<String>, Fault> {
         let sql = "SELECT name FROM experiments WHERE comparison IS NOT NULL
             GROUP BY name ORDER BY max(began) DESC, name LIMIT ?1";
-        self.rows(sql, &[count.into()], |row| row.get(0))
+        self.rows(sql, &values![count], |row| row.get(0))
     }
 
     /// Returns the names of the experiments in a machine's runs, except smoke runs, in order.
@@ -150,7 +150,7 @@ impl Store {
         let sql = "SELECT DISTINCT experiments.name FROM experiments
             JOIN runs ON runs.id = experiments.run
             WHERE runs.machine_id = ?1 AND runs.profile <> 'smoke' ORDER BY experiments.name";
-        self.rows(sql, &[machine.into()], |row| row.get(0))
+        self.rows(sql, &values![machine], |row| row.get(0))
     }
 }
 

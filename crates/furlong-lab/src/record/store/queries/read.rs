@@ -3,6 +3,7 @@
 use super::gather::Choice;
 use crate::model::Schedule;
 use crate::model::result::ResultFile;
+use crate::record::store::engine::values;
 use crate::record::store::{Fault, Status, Store, owner};
 
 /// A stored run.
@@ -38,7 +39,7 @@ impl Store {
     pub fn runs(&self, prefix: &str) -> Result<Vec<Brief>, Fault> {
         let sql = "SELECT id, started, status FROM runs WHERE substr(id, 1, length(?1)) = ?1
             ORDER BY began DESC, rowid DESC";
-        self.rows(sql, &[prefix.into()], |row| {
+        self.rows(sql, &values![prefix], |row| {
             Ok(Brief {
                 id: row.get(0)?,
                 started: row.get(1)?,
@@ -54,7 +55,7 @@ impl Store {
     /// A fault of the database.
     pub fn is_there(&self, id: &str) -> Result<bool, Fault> {
         let sql = "SELECT id FROM runs WHERE id = ?1";
-        let found = self.first(sql, &[id.into()], |_| Ok(()))?;
+        let found = self.first(sql, &values![id], |_| Ok(()))?;
         Ok(found.is_some())
     }
 
@@ -69,7 +70,7 @@ impl Store {
                 SELECT 1 FROM workloads JOIN blocks ON blocks.workload = workloads.id
                 WHERE workloads.experiment = experiments.id)
             ORDER BY experiments.began DESC, experiments.id DESC LIMIT 1";
-        self.first(sql, &[experiment.into()], |row| row.get(0))
+        self.first(sql, &values![experiment], |row| row.get(0))
     }
 
     /// Returns the other processes that are measuring runs now.
@@ -80,7 +81,7 @@ impl Store {
     pub fn others_at_work(&self) -> Result<Vec<u32>, Fault> {
         let sql = "SELECT owner FROM runs WHERE owner IS NOT NULL AND owner <> ?1";
         let owners: Vec<String> =
-            self.rows(sql, &[owner::this_process().into()], |row| row.get(0))?;
+            self.rows(sql, &values![owner::this_process()], |row| row.get(0))?;
         let others = owners.iter().filter_map(|owner| owner::alive(owner));
         Ok(others.collect())
     }
@@ -113,7 +114,7 @@ impl Store {
     /// A fault of the database.
     pub fn schedule(&self, id: &str) -> Result<Schedule, Fault> {
         let sql = "SELECT agenda FROM runs WHERE id = ?1";
-        let schedule = self.first(sql, &[id.into()], |row| row.parsed(0))?;
+        let schedule = self.first(sql, &values![id], |row| row.parsed(0))?;
         schedule.ok_or_else(|| self.no_run(id))
     }
 
