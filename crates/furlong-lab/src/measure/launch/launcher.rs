@@ -5,10 +5,10 @@
 //! furlong's memory, signal settings or terminal, and `wait4` reports on the command alone.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, Permissions};
 use std::io::{self, PipeReader, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -19,6 +19,7 @@ use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
+use tempfile::TempPath;
 
 use super::finished::{Finished, RECORD_BYTES, Record, What};
 use crate::error::cause;
@@ -163,8 +164,8 @@ pub struct Launcher {
 enum Place {
     /// Memory, while this descriptor is open.
     Memory(OwnedFd),
-    /// A file, to be removed.
-    File,
+    /// A file, which is removed at the end.
+    File(TempPath),
 }
 
 impl Launcher {
@@ -190,7 +191,7 @@ impl Launcher {
                 let (process, descriptor) = (process::id(), memory.as_raw_fd());
                 PathBuf::from(format!("/proc/{process}/fd/{descriptor}"))
             }
-            Place::File => self.path.clone(),
+            Place::File(file) => file.to_path_buf(),
         }
     }
 
@@ -293,15 +294,6 @@ impl Launcher {
     }
 }
 
-impl Drop for Launcher {
-    fn drop(&mut self) {
-        if matches!(self.place, Place::File) {
-            // The file may be gone already.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
 /// Puts the launcher into a file without a name.
 fn in_memory() -> io::Result<Launcher> {
     let allowed = MemfdFlags::CLOEXEC | MemfdFlags::EXEC;
@@ -321,28 +313,17 @@ fn in_memory() -> io::Result<Launcher> {
 
 /// Puts the launcher into a temporary file that no other user can write.
 fn in_file(directory: &Path) -> io::Result<Launcher> {
-    for number in 0..100_u32 {
-        let path = directory.join(format!("furlong-launcher-{}-{number}", process::id()));
-        let made = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o700)
-            .open(&path);
-        match made {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-            Ok(mut file) => {
-                let launcher = Launcher {
-                    path,
-                    place: Place::File,
-                };
-                file.write_all(IMAGE)?;
-                drop(file);
-                return try_out(launcher);
-            }
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
+    let mut file = tempfile::Builder::new()
+        .prefix("furlong-launcher-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempfile_in(directory)?;
+    file.write_all(IMAGE)?;
+    // A file that is open for writing cannot be executed.
+    let file = file.into_temp_path();
+    try_out(Launcher {
+        path: file.to_path_buf(),
+        place: Place::File(file),
+    })
 }
 
 /// Checks that a launcher can be run: without arguments it prints what it is.
@@ -474,7 +455,7 @@ mod tests {
     fn a_launcher_in_a_file_runs_and_leaves_no_file() {
         let directory = tempfile::tempdir().unwrap();
         let launcher = in_file(directory.path()).unwrap();
-        assert!(matches!(launcher.place, Place::File));
+        assert!(matches!(launcher.place, Place::File(_)));
         let report = launcher
             .run(&Task::new("/bin/sh", &["-c", "exit 4"]), None)
             .unwrap();
