@@ -3,7 +3,7 @@
 use super::difference::{Difference, Differences};
 use super::page::minutes;
 use crate::model::result::Run;
-use crate::report::quantity::{Scale, effect_decimals, fixed, percent, signed};
+use crate::report::quantity::{Scale, fixed, percent, signed_effect, signed_interval};
 use crate::report::sheet::{Grid, Sheet};
 use crate::report::wording::word;
 
@@ -57,7 +57,6 @@ pub(crate) fn found(sheet: &mut Sheet, all: &Differences) {
 fn table(group: &[Difference]) -> Grid {
     let mut grid = Grid::of("workload|arm|>before|>after|>change|>95 % interval|>floor|verdict");
     for one in group {
-        let decimals = effect_decimals(one.effect_pct, one.ci95_pct);
         let scale = Scale::of(&one.about.unit, [one.before, one.after]);
         let figure = |value: f64| match one.baseline {
             Some(_) => fixed(value, 3),
@@ -67,15 +66,13 @@ fn table(group: &[Difference]) -> Grid {
             Some(baseline) => format!("{} / {baseline}", one.arm),
             None => format!("{}, {}", one.arm, one.metric),
         };
-        let interval = one
-            .ci95_pct
-            .map(|[low, high]| format!("[{}, {}]", signed(low, decimals), signed(high, decimals)));
+        let interval = signed_interval(one.effect_pct, one.ci95_pct);
         grid.push([
             one.workload.clone(),
             arm,
             figure(one.before),
             figure(one.after),
-            format!("{} %", signed(one.effect_pct, decimals)),
+            signed_effect(one.effect_pct, one.ci95_pct),
             interval.unwrap_or_else(|| "exact".to_owned()),
             one.floor_pct.map_or_else(String::new, percent),
             word(one.verdict).to_owned(),

@@ -362,6 +362,27 @@ pub fn signed(value: f64, decimals: usize) -> String {
     }
 }
 
+/// Formats a change with its sign: `-12.3 %`.
+pub fn signed_effect(pct: f64, interval: Option<[f64; 2]>) -> String {
+    format!("{} %", signed(pct, effect_decimals(pct, interval)))
+}
+
+/// Formats the interval of a change, with as many decimals: `[-13.1, -11.5]`.
+pub fn signed_interval(pct: f64, interval: Option<[f64; 2]>) -> Option<String> {
+    let decimals = effect_decimals(pct, interval);
+    let ends = interval?.map(|end| signed(end, decimals));
+    Some(format!("[{}]", ends.join(", ")))
+}
+
+/// Formats a change and its interval, if it has one: `-12.3 % [-13.1, -11.5]`.
+pub fn change(pct: f64, interval: Option<[f64; 2]>) -> String {
+    let effect = signed_effect(pct, interval);
+    match signed_interval(pct, interval) {
+        Some(interval) => format!("{effect} {interval}"),
+        None => effect,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Scale, chosen_percent, effect_decimals, fixed, percent, signed, spread};

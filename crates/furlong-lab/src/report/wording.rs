@@ -1,7 +1,7 @@
 //! The sentences of a report: one place decides how a verdict is worded.
 
 use super::quantity::{
-    chosen_percent, count, counted, effect_decimals, fixed, percent, signed, trimmed,
+    self, chosen_percent, count, counted, effect_decimals, fixed, percent, signed, trimmed,
 };
 use super::text::plain;
 use crate::model::result::{
@@ -131,7 +131,7 @@ pub(super) fn interval([low, high]: [f64; 2], decimals: usize, sign: f64) -> Str
 
 /// The signed effect of a table's cell: `-26.1 %`.
 pub(super) fn signed_effect(c: &Comparison) -> String {
-    format!("{} %", change(c))
+    quantity::signed_effect(c.effect_pct, c.ci95_pct)
 }
 
 /// The signed effect for a column under `%`.
@@ -141,13 +141,7 @@ pub(super) fn change(c: &Comparison) -> String {
 
 /// The signed interval of a table's cell; `None` if there is none.
 pub(super) fn signed_interval(c: &Comparison) -> Option<String> {
-    let decimals = effect_decimals(c.effect_pct, c.ci95_pct);
-    let [low, high] = c.ci95_pct?;
-    Some(format!(
-        "[{}, {}]",
-        signed(low, decimals),
-        signed(high, decimals)
-    ))
+    quantity::signed_interval(c.effect_pct, c.ci95_pct)
 }
 
 /// The whole sentence of a comparison, without the period.
@@ -246,17 +240,9 @@ fn sampled(metric: &Metric, c: &Comparison, control: Option<&Control>) -> String
 /// Each node's effect: `n1 -2.1 % [-2.5, -1.7] of 4 blocks, .. ; alike but for chance (p = 0.43)`.
 fn on_nodes(by_node: &ByNode) -> String {
     let one = |node: &NodeEffect| {
-        let decimals = effect_decimals(node.effect_pct, node.ci95_pct);
-        let interval = node
-            .ci95_pct
-            .map(|[low, high]| format!(" [{}, {}]", signed(low, decimals), signed(high, decimals)));
-        format!(
-            "{} {} %{} in {}",
-            plain(&node.node),
-            signed(node.effect_pct, decimals),
-            interval.unwrap_or_default(),
-            blocks(node.n as u64)
-        )
+        let change = quantity::change(node.effect_pct, node.ci95_pct);
+        let blocks = blocks(node.n as u64);
+        format!("{} {change} in {blocks}", plain(&node.node))
     };
     let all: Vec<String> = by_node.effects.iter().map(one).collect();
     let alike = match by_node.differ {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::document::{Claim, Document, Evidence};
 use super::judgement::{Judgement, MARGIN_PCT, Tested, judge, together};
 use super::measured::{Figure, Measured, Records};
-use furlong_lab::report::quantity::{Scale, chosen_percent, effect_decimals, signed};
+use furlong_lab::report::quantity::{Scale, change, chosen_percent};
 use furlong_lab::report::sheet::{Effect, Grid, Pair, Sheet};
 use furlong_lab::report::wording::word;
 
@@ -151,8 +151,7 @@ fn told(judgement: &Judgement) -> String {
         Judgement::Tested(tested) => told_test(tested),
         Judgement::Exact(pct) => format!("{}, exact", change(*pct, None)),
         Judgement::Untestable(pct) => {
-            let decimals = effect_decimals(*pct, None);
-            format!("{} %, no spread given: untestable", signed(*pct, decimals))
+            format!("{}, no spread given: untestable", change(*pct, None))
         }
         Judgement::Once(ns) => {
             let scale = Scale::of("ns", [*ns]);
@@ -208,22 +207,6 @@ fn figure(figure: &Figure) -> String {
             let scale = Scale::of(unit, [*median]);
             format!("{} each, median of {blocks} blocks", scale.show(*median))
         }
-    }
-}
-
-/// Formats a change as "-26.1 % [-26.8, -25.4]".
-fn change(pct: f64, interval: Option<[f64; 2]>) -> String {
-    let decimals = effect_decimals(pct, interval);
-    let effect = format!("{} %", signed(pct, decimals));
-    match interval {
-        Some([low, high]) => {
-            format!(
-                "{effect} [{}, {}]",
-                signed(low, decimals),
-                signed(high, decimals)
-            )
-        }
-        None => effect,
     }
 }
 

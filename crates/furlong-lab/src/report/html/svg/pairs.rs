@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::scale::Scale;
 use super::{WIDTH, axis, figure, forest, label, line, px};
 use crate::report::html::frame::minus;
-use crate::report::quantity::{effect_decimals, signed};
+use crate::report::quantity::signed_effect;
 use crate::report::sheet::{Effect, Pair};
 use crate::report::text::{plain, shorten};
 use crate::report::wording::word;
@@ -99,6 +99,5 @@ fn row(pair: &Pair, top: f64, scale: &Scale) -> Markup {
 
 /// "-17.8 %".
 fn told(effect: &Effect) -> String {
-    let decimals = effect_decimals(effect.pct, effect.ci95_pct);
-    format!("{} %", signed(effect.pct, decimals))
+    signed_effect(effect.pct, effect.ci95_pct)
 }
