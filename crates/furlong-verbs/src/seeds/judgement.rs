@@ -56,16 +56,13 @@ pub fn judge(claim: &Claim) -> Judgement {
         Evidence::Moments { n, base, arm } => {
             let base = Moments::published(*n, base.mean, base.stddev);
             let arm = Moments::published(*n, arm.mean, arm.stddev);
-            tested(claim.better, base, arm)
+            Judgement::Tested(tested(claim.better, base, arm))
         }
         Evidence::Values { base, arm } => match (Moments::of(base), Moments::of(arm)) {
-            (Some(a), Some(b)) => match tested(claim.better, a, b) {
-                Judgement::Tested(tested) => Judgement::Tested(Tested {
-                    rank_p: Some((mann_whitney(base, arm).p, least_p(base.len(), arm.len()))),
-                    ..tested
-                }),
-                other => other,
-            },
+            (Some(a), Some(b)) => Judgement::Tested(Tested {
+                rank_p: Some((mann_whitney(base, arm).p, least_p(base.len(), arm.len()))),
+                ..tested(claim.better, a, b)
+            }),
             _ => Judgement::Untestable(ratio(mean(base), mean(arm))),
         },
         Evidence::Spreads {
@@ -82,7 +79,7 @@ pub fn judge(claim: &Claim) -> Judgement {
             let with = arm.or(with).unwrap_or(before);
             let base = Moments::published(*n, before, before * base_cv_pct / 100.0);
             let arm = Moments::published(*n, with, with * arm_cv_pct / 100.0);
-            tested(claim.better, base, arm)
+            Judgement::Tested(tested(claim.better, base, arm))
         }
         Evidence::Means { base, arm } => Judgement::Untestable(ratio(*base, *arm)),
         Evidence::Counts { base, arm } => Judgement::Exact(ratio(*base, *arm)),
@@ -97,7 +94,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn tested(better: Better, base: Moments, arm: Moments) -> Judgement {
+fn tested(better: Better, base: Moments, arm: Moments) -> Tested {
     let pct = |difference: f64| 100.0 * difference / base.mean;
     let unpooled = Unpooled::from_moments(base, arm);
     let p = |test: Option<furlong_lab::model::result::TTest>| test.map_or(f64::NAN, |test| test.p);
@@ -110,7 +107,7 @@ fn tested(better: Better, base: Moments, arm: Moments) -> Judgement {
     };
     let n = base.n.min(arm.n);
     let decided = rule.decide(ci95_pct.map(|end| end / 100.0), n);
-    Judgement::Tested(Tested {
+    Tested {
         n,
         effect_pct: pct(unpooled.difference),
         ci95_pct,
@@ -118,7 +115,7 @@ fn tested(better: Better, base: Moments, arm: Moments) -> Judgement {
         student_p: p(Pooled::from_moments(base, arm).test()),
         rank_p: None,
         verdict: (n >= BLOCKS_MIN).then_some(decided),
-    })
+    }
 }
 
 /// Conclusions from all of a document's figures together, a sentence each.
