@@ -7,6 +7,7 @@ use furlong_spec::vmspace::trace::{Answer, What};
 
 use super::means::CALLS;
 use super::system_call::what;
+use super::ticks;
 
 /// The flags equivalent to `vfork`: the child shares the space, and the parent waits for it.
 const VFORK: u64 = 0x4100;
@@ -34,7 +35,7 @@ impl Lines {
     pub(super) fn line(&mut self, number: u64, line: &str) -> Option<Done> {
         let (task, rest) = line.split_once(' ')?;
         let (time, rest) = rest.trim_start().split_once(' ')?;
-        let (task, at_us) = (task.parse().ok()?, microseconds(time)?);
+        let (task, at_us) = (task.parse().ok()?, ticks(time, 6)?);
         if rest.starts_with("+++ ") {
             self.unfinished.remove(&task);
             return Some(Done {
@@ -72,14 +73,6 @@ impl Lines {
             what: what?,
         })
     }
-}
-
-/// Parses `seconds.microseconds`.
-fn microseconds(time: &str) -> Option<u64> {
-    let (seconds, part) = time.split_once('.')?;
-    let seconds: u64 = seconds.parse().ok()?;
-    let part: u64 = part.parse().ok().filter(|_| part.len() == 6)?;
-    seconds.checked_mul(1_000_000)?.checked_add(part)
 }
 
 /// A call with its result.

@@ -23,3 +23,14 @@ mod tape;
 pub use means::{Means, Unable, choose};
 pub use tape::Recorded;
 use tape::Tape;
+
+/// Parses a time in seconds with this many decimals, as a number of units of the last one.
+fn ticks(time: &str, decimals: u32) -> Option<u64> {
+    let (seconds, part) = time.split_once('.')?;
+    let seconds: u64 = seconds.parse().ok()?;
+    let part: u64 = part
+        .parse()
+        .ok()
+        .filter(|_| part.len() == decimals as usize)?;
+    seconds.checked_mul(10_u64.pow(decimals))?.checked_add(part)
+}

@@ -1,5 +1,7 @@
 //! Parser of `perf script`: samples of tracepoints, and records of perf's own.
 
+use super::ticks;
+
 /// A line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample<'a> {
@@ -52,7 +54,7 @@ impl<'a> Sample<'a> {
         let (ids, rest) = line.trim_start().split_once(char::is_whitespace)?;
         let task = ids.split_once('/')?.1.parse().ok()?;
         let (time, rest) = rest.trim_start().split_once(": ")?;
-        let at_ns = nanoseconds(time.trim())?;
+        let at_ns = ticks(time.trim(), 9)?;
         let rest = rest.trim_start();
         let what = match rest.strip_prefix("PERF_RECORD_") {
             Some(record) => record_of(record)?,
@@ -63,14 +65,6 @@ impl<'a> Sample<'a> {
         };
         Some(Self { task, at_ns, what })
     }
-}
-
-/// Parses `seconds.nanoseconds`.
-fn nanoseconds(time: &str) -> Option<u64> {
-    let (seconds, part) = time.split_once('.')?;
-    let seconds: u64 = seconds.parse().ok()?;
-    let part: u64 = part.parse().ok().filter(|_| part.len() == 9)?;
-    seconds.checked_mul(1_000_000_000)?.checked_add(part)
 }
 
 fn hex(word: &str) -> Option<u64> {
