@@ -39,7 +39,7 @@ pub fn unknown(kind: &str, name: &str, known: &[&str]) -> Error {
 }
 
 /// Returns the thing of a name, or the error that lists the known names.
-pub(crate) fn named<'a, T>(
+pub fn named<'a, T>(
     kind: &str,
     name: &str,
     all: &'a [T],

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::replay::{Choice, Input, Outcome, page, replay};
+use crate::replay::{Input, Outcome, page, replay};
 use furlong_lab::error::{Error, Exit};
 use furlong_lab::options::Settings;
 use furlong_lab::options::Talk;
@@ -54,10 +54,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         json.check()?;
     }
     let input = Input::read(&args.trace)?;
-    let choice = Choice {
-        subjects: args.subjects.clone(),
-    };
-    let outcome = replay(&input, &choice)?;
+    let outcome = replay(&input, &args.subjects)?;
     if !input.ends_with_a_line() {
         let name = &input.name;
         voice.warn(&format!(

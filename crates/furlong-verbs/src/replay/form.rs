@@ -5,40 +5,30 @@ use super::input::Input;
 use super::outcome::Outcome;
 use super::{malloc, phys, vmspace};
 use furlong_lab::error::Error;
-use furlong_lab::nearest;
+use furlong_lab::nearest::named;
 
-/// The user's choice besides the trace.
-#[derive(Clone, Debug, Default)]
-pub struct Choice {
-    /// Names of subjects; if empty, the form's own.
-    pub subjects: Vec<String>,
-}
-
-impl Choice {
-    /// Selects the named subjects from all of a form, in the order given.
-    ///
-    /// # Errors
-    /// A name that is not a subject.
-    pub(super) fn of<S: Copy>(
-        &self,
-        all: &[S],
-        name: impl Fn(S) -> &'static str,
-        is_default: impl Fn(S) -> bool,
-    ) -> Result<Vec<S>, Error> {
-        if self.subjects.is_empty() {
-            return Ok(all.iter().copied().filter(|s| is_default(*s)).collect());
-        }
-        let mut chosen: Vec<S> = Vec::new();
-        for wanted in &self.subjects {
-            let found = all.iter().copied().find(|s| name(*s) == wanted);
-            let names: Vec<&str> = all.iter().map(|s| name(*s)).collect();
-            let subject = found.ok_or_else(|| nearest::unknown("subject", wanted, &names))?;
-            if !chosen.iter().any(|s| name(*s) == wanted) {
-                chosen.push(subject);
-            }
-        }
-        Ok(chosen)
+/// Selects the named subjects from all of a form, in the order given. Without names, the form's own
+/// are selected.
+///
+/// # Errors
+/// A name that is not a subject.
+pub(super) fn chosen<S>(
+    names: &[String],
+    all: &'static [S],
+    name: fn(&S) -> &'static str,
+    is_default: fn(&S) -> bool,
+) -> Result<Vec<&'static S>, Error> {
+    if names.is_empty() {
+        return Ok(all.iter().filter(|one| is_default(one)).collect());
     }
+    let mut chosen: Vec<&S> = vec![];
+    for wanted in names {
+        let subject = named("subject", wanted, all, |one| name(one))?;
+        if !chosen.iter().any(|one| name(one) == wanted) {
+            chosen.push(subject);
+        }
+    }
+    Ok(chosen)
 }
 
 /// A form of trace.
@@ -48,7 +38,7 @@ pub(super) struct Form {
     /// True if an input is of this form, valid or not.
     pub(super) is_one: fn(&Input) -> bool,
     /// Runs it on the selected subjects.
-    pub(super) replay: fn(&Input, &Choice) -> Result<Outcome, Error>,
+    pub(super) replay: fn(&Input, &[String]) -> Result<Outcome, Error>,
 }
 
 /// All forms.
@@ -64,9 +54,9 @@ const FORMS: [Form; 4] = [
 /// # Errors
 /// The form is unknown, the trace has nothing to run, or a subject is not known. A trace that is
 /// wrong from some line on is run up to there, and the outcome reports the fault.
-pub fn replay(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
+pub fn replay(input: &Input, subjects: &[String]) -> Result<Outcome, Error> {
     match FORMS.iter().find(|form| (form.is_one)(input)) {
-        Some(form) => (form.replay)(input, choice),
+        Some(form) => (form.replay)(input, subjects),
         None => Err(unknown(input)),
     }
 }

@@ -19,7 +19,7 @@ mod page;
 mod phys;
 mod vmspace;
 
-pub use form::{Choice, replay};
+pub use form::replay;
 pub use input::Input;
 pub(crate) use malloc::HEADING as MALLOC_HEADING;
 pub use outcome::{Differing, Judge, Kind, Outcome, SubjectOutcome};

@@ -11,7 +11,7 @@ use std::path::Path;
 
 pub(crate) use self::trace::HEADING;
 use self::trace::{Script, parse, unpacked};
-use super::form::{Choice, Form};
+use super::form::{Form, chosen};
 use super::input::Input;
 use super::outcome::{Count, Judge, Outcome, SCHEMA, SubjectOutcome};
 use furlong_experiments::malloc_suite::{Named, SUBJECTS};
@@ -24,8 +24,8 @@ pub(super) const RECORDING: Form = Form {
     replay,
 };
 
-fn replay(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
-    let subjects = choice.of(&SUBJECTS, |subject| subject.name, |_| true)?;
+fn replay(input: &Input, subjects: &[String]) -> Result<Outcome, Error> {
+    let subjects = chosen(subjects, &SUBJECTS, |subject| subject.name, |_| true)?;
     let (text, cut) = unpacked(&input.bytes, input.is_packed());
     let (script, fault) = parse(&text);
     let cut = cut.map(|error| format!("is incomplete: {}", cause(&error)));

@@ -10,7 +10,7 @@ use furlong_spec::phys_map::{self, Form as MapForm, MemoryMap, Recording};
 
 use self::arm::{ARMS, Arm};
 use self::script::Script;
-use super::form::{Choice, Form};
+use super::form::{self, Form};
 use super::input::Input;
 use super::outcome::{Judge, Outcome, SCHEMA};
 use furlong_lab::error::Error;
@@ -37,8 +37,8 @@ fn is_map(input: &Input) -> bool {
     !input.bytes.contains(&0) && MapForm::of(&text).is_some()
 }
 
-fn replay_recording(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
-    let arms = chosen(choice)?;
+fn replay_recording(input: &Input, subjects: &[String]) -> Result<Outcome, Error> {
+    let arms = chosen(subjects)?;
     let (recording, fault) = Recording::parse_sound_part(&input.name, &input.bytes);
     if let (Some(fault), true) = (&fault, recording.operations.is_empty()) {
         return Err(Error::usage(fault.to_string()));
@@ -54,8 +54,8 @@ fn replay_recording(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
     ))
 }
 
-fn replay_map(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
-    let arms = chosen(choice)?;
+fn replay_map(input: &Input, subjects: &[String]) -> Result<Outcome, Error> {
+    let arms = chosen(subjects)?;
     let (map, form) = map_of(input)?;
     let script = Script::of_map(&map.segments(PAGE_SHIFT));
     if script.is_empty() {
@@ -75,9 +75,8 @@ fn map_of(input: &Input) -> Result<(MemoryMap, String), Error> {
     Ok((map, format!("memory map{form}")))
 }
 
-fn chosen(choice: &Choice) -> Result<Vec<&'static Arm>, Error> {
-    let all: Vec<&Arm> = ARMS.iter().collect();
-    choice.of(&all, |arm| arm.name, |arm| arm.is_default)
+fn chosen(subjects: &[String]) -> Result<Vec<&'static Arm>, Error> {
+    form::chosen(subjects, &ARMS, |arm| arm.name, |arm| arm.is_default)
 }
 
 fn run(

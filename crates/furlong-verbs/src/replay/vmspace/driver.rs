@@ -15,38 +15,15 @@ use furlong_experiments::vmspace_index::SharedSpace;
 /// Timed replays: the minimum of each class counts, because the others were interrupted.
 const TIMES: usize = 3;
 
-/// An arm.
-pub(super) struct Arm {
-    /// Its name in the experiment.
-    pub(super) name: &'static str,
-    run: fn(&Script) -> SubjectOutcome,
-}
+/// Runs a script on an arm.
+type Run = fn(&Script) -> SubjectOutcome;
 
-/// All arms, in the mode that the traces were recorded in.
-pub(super) const ARMS: [Arm; 3] = [
-    Arm {
-        name: "rbtree",
-        run: run::<Space<u32, Custom<Rbtree, Linux>>>,
-    },
-    Arm {
-        name: "maple",
-        run: run::<SharedSpace<Standard, Linux>>,
-    },
-    Arm {
-        name: "maple-mut",
-        run: run::<Space<u32, Custom<Maple, Linux>>>,
-    },
+/// All arms by their names in the experiment, in the mode that the traces were recorded in.
+pub(super) const ARMS: [(&str, Run); 3] = [
+    ("rbtree", run::<Space<u32, Custom<Rbtree, Linux>>>),
+    ("maple", run::<SharedSpace<Standard, Linux>>),
+    ("maple-mut", run::<Space<u32, Custom<Maple, Linux>>>),
 ];
-
-impl Arm {
-    /// Runs a script.
-    pub(super) fn run(&self, script: &Script) -> SubjectOutcome {
-        SubjectOutcome {
-            name: self.name.to_owned(),
-            ..(self.run)(script)
-        }
-    }
-}
 
 fn run<S: AddressSpace>(script: &Script) -> SubjectOutcome {
     let report = replay::<S>(script, &mut Unwatched);

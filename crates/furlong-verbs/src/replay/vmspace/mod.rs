@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 
 use furlong_spec::vmspace::trace::{HEADING, Script, Step, Trace, parse};
 
-use self::driver::{ARMS, Arm};
-use super::form::{Choice, Form};
+use self::driver::ARMS;
+use super::form::{Form, chosen};
 use super::input::Input;
-use super::outcome::{Judge, Outcome, SCHEMA};
+use super::outcome::{Judge, Outcome, SCHEMA, SubjectOutcome};
 use furlong_lab::error::Error;
 
 /// Traces `*.vmtrace`, compressed or not.
@@ -20,9 +20,8 @@ pub(super) const RECORDING: Form = Form {
     replay: replay_recording,
 };
 
-fn replay_recording(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
-    let all: Vec<&Arm> = ARMS.iter().collect();
-    let arms = choice.of(&all, |arm| arm.name, |_| true)?;
+fn replay_recording(input: &Input, subjects: &[String]) -> Result<Outcome, Error> {
+    let arms = chosen(subjects, &ARMS, |(name, _)| name, |_| true)?;
     let Trace { events, error } = parse(&input.name, input.bytes.as_slice());
     let fault = error.map(|error| error.to_string());
     if events.is_empty() {
@@ -30,6 +29,10 @@ fn replay_recording(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
         return Err(Error::usage(why));
     }
     let script = Script::new(&events);
+    let subjects = arms.iter().map(|(name, run)| SubjectOutcome {
+        name: (*name).to_owned(),
+        ..run(&script)
+    });
     Ok(Outcome {
         schema: SCHEMA,
         trace: input.name.clone(),
@@ -37,7 +40,7 @@ fn replay_recording(input: &Input, choice: &Choice) -> Result<Outcome, Error> {
         described: described(&script),
         judge: Judge::Kernel,
         fault,
-        subjects: arms.iter().map(|arm| arm.run(&script)).collect(),
+        subjects: subjects.collect(),
     })
 }
 
