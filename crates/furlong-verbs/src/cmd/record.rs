@@ -10,7 +10,7 @@ use std::sync::Arc;
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
-use crate::recorder::vm::{Means, Recorded, choose};
+use crate::recorder::vm::{Means, choose};
 use crate::recorder::{Program, malloc};
 use furlong_lab::error::{Error, Exit, cause};
 use furlong_lab::options::Settings;
@@ -108,12 +108,7 @@ fn allocations(args: &MallocArgs) -> Result<ExitCode, Error> {
     recorded
         .write(&about, BufWriter::new(file))
         .map_err(|error| cannot_write(&name, &error))?;
-    if !status.success() {
-        voice.warn(&format!("the command has failed: {}", ended(status)));
-    }
-    for missed in &recorded.missed {
-        voice.warn(missed);
-    }
+    warn(voice, status, &recorded.missed);
     if recorded.calls == 0 {
         let program = program.name();
         return Err(Error::failed(format!(
@@ -158,11 +153,20 @@ fn vm(args: &VmArgs) -> Result<ExitCode, Error> {
     let (name, file) = created(&path)?;
     outlive_interrupts()?;
     let recorded = means.record(&program)?;
-    let about = about(&program, means, &recorded);
+    let mut about = vec![program.line(), format!("recorded with {means}")];
+    about.extend(means.lacks().map(str::to_owned));
+    about.extend(recorded.missed.iter().cloned());
     recorded
         .write(&about, BufWriter::new(file))
         .map_err(|error| cannot_write(&name, &error))?;
-    say(&recorded, means, &path, voice);
+    warn(voice, recorded.status, &recorded.missed);
+    if let Some(lacks) = means.lacks() {
+        voice.note(&format!("{means}: {lacks}"));
+    }
+    let events = recorded.events.len();
+    voice.note(&format!(
+        "{events} events recorded with {means}: furlong replay {name}"
+    ));
     if recorded.events.is_empty() {
         let program = program.name();
         return Err(Error::failed(format!(
@@ -185,34 +189,16 @@ fn means(wanted: Option<Means>, voice: Voice) -> Result<Means, Error> {
     Ok(means)
 }
 
-/// Description lines of the trace.
-fn about(program: &Program, means: Means, recorded: &Recorded) -> Vec<String> {
-    let mut about = vec![program.line(), format!("recorded with {means}")];
-    about.extend(means.lacks().map(str::to_owned));
-    about.extend(recorded.missed.iter().cloned());
-    about
-}
-
-/// Reports the result.
-fn say(recorded: &Recorded, means: Means, path: &Path, voice: Voice) {
-    if let Some(status) = recorded.status.filter(|status| !status.success()) {
-        voice.warn(&format!("the command has failed: {}", ended(status)));
+/// Warns of a command that has failed, and of everything that was missed.
+fn warn(voice: Voice, status: ExitStatus, missed: &[String]) {
+    if !status.success() {
+        let ended = match status.code() {
+            Some(code) => format!("exit code {code}"),
+            None => status.to_string(),
+        };
+        voice.warn(&format!("the command has failed: {ended}"));
     }
-    for missed in &recorded.missed {
+    for missed in missed {
         voice.warn(missed);
-    }
-    if let Some(lacks) = means.lacks() {
-        voice.note(&format!("{means}: {lacks}"));
-    }
-    let (events, name) = (recorded.events.len(), plain(&path.display().to_string()));
-    voice.note(&format!(
-        "{events} events recorded with {means}: furlong replay {name}"
-    ));
-}
-
-fn ended(status: ExitStatus) -> String {
-    match status.code() {
-        Some(code) => format!("exit code {code}"),
-        None => status.to_string(),
     }
 }

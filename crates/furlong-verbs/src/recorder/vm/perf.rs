@@ -86,7 +86,7 @@ pub(super) fn record(program: &Program) -> Result<Recorded, Error> {
         )));
     }
     Ok(Recorded {
-        status: Some(status),
+        status,
         missed: witness.missed(),
         events: witness.tape.events(),
     })

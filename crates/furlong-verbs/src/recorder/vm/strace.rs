@@ -80,7 +80,7 @@ pub(super) fn record(program: &Program) -> Result<Recorded, Error> {
         .wait()
         .map_err(|error| failed("cannot be waited for", error))?;
     Ok(Recorded {
-        status: Some(status),
+        status,
         missed: witness.missed(),
         events: witness.tape.events(),
     })

@@ -28,8 +28,8 @@ pub(super) struct Tape(Vec<Happening>);
 pub struct Recorded {
     /// Its events.
     pub events: Vec<Event>,
-    /// Its exit status, if known.
-    pub status: Option<ExitStatus>,
+    /// Its exit status.
+    pub status: ExitStatus,
     /// Missing events, a line each.
     pub missed: Vec<String>,
 }
