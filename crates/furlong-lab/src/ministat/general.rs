@@ -30,7 +30,7 @@ pub fn general(value: f64, digits: usize) -> String {
 }
 
 /// The number without zeros at the end of its fraction, and without a point at the end.
-fn trimmed(number: &str) -> &str {
+pub(crate) fn trimmed(number: &str) -> &str {
     if number.contains('.') {
         number.trim_end_matches('0').trim_end_matches('.')
     } else {

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 
 use super::text::shorten;
+use crate::ministat::general::trimmed;
 
 /// Units of one family, each with its size in terms of the first, ascending.
 type Family = &'static [(&'static str, f64)];
@@ -310,14 +311,6 @@ pub fn chosen_percent(value: f64) -> String {
         return "n/a".to_owned();
     }
     format!("{} %", trimmed(&fixed(value, 4)))
-}
-
-/// The number without the zeros that end a fraction.
-pub(crate) fn trimmed(text: &str) -> &str {
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => text,
-    }
 }
 
 /// A coefficient of variation for a column under `%`: two digits, so that the points line up.

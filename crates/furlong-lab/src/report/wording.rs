@@ -1,9 +1,10 @@
 //! The sentences of a report: one place decides how a verdict is worded.
 
 use super::quantity::{
-    self, chosen_percent, count, counted, effect_decimals, fixed, percent, signed, trimmed,
+    self, chosen_percent, count, counted, effect_decimals, fixed, percent, signed,
 };
 use super::text::plain;
+use crate::ministat::general::trimmed;
 use crate::model::result::{
     Better, ByNode, Comparison, Control, Kind, Metric, NodeEffect, Verdict, WorkloadResult,
 };

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::document::{Claim, Document, Evidence};
 use furlong_lab::model::result::{Better, Verdict};
-use furlong_stats::describe::Moments;
+use furlong_stats::describe::{Moments, mean};
 use furlong_stats::distribution::f_sf;
 use furlong_stats::holm::adjust;
 use furlong_stats::rank::{least_p, mann_whitney};
@@ -88,10 +88,6 @@ pub fn judge(claim: &Claim) -> Judgement {
             operations,
         } => Judgement::Once(1e9 * seconds / operations),
     }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 fn tested(better: Better, base: Moments, arm: Moments) -> Tested {
