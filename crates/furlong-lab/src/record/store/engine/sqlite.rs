@@ -40,12 +40,8 @@ impl Sqlite {
         connection.busy_timeout(BUSY).map_err(wrong)?;
         let version = check(path, &connection)?;
         keep_a_log(&connection).map_err(wrong)?;
-        connection
-            .pragma_update(None, "synchronous", "full")
-            .map_err(wrong)?;
-        connection
-            .pragma_update(None, "foreign_keys", true)
-            .map_err(wrong)?;
+        let pragmas = "PRAGMA synchronous = full; PRAGMA foreign_keys = on;";
+        connection.execute_batch(pragmas).map_err(wrong)?;
         // A reader does not wait for a writer if there is nothing to migrate.
         if version < schema::VERSION {
             schema::migrate(&mut connection).map_err(wrong)?;
