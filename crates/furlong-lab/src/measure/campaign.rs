@@ -60,13 +60,11 @@ impl End {
     }
 }
 
-/// Returns an outcome with every metric that it must have, or the reason why there is none.
-fn taken(
-    outcome: Result<Outcome, SampleError>,
-    metrics: &[String],
-) -> Result<Result<Outcome, String>, End> {
-    match outcome {
-        Ok(outcome) => Ok(complete(outcome, metrics)),
+/// The result of a process, or the reason why it gave none. An interruption and a fatal error end
+/// the campaign.
+fn taken<T>(given: Result<T, SampleError>) -> Result<Result<T, String>, End> {
+    match given {
+        Ok(value) => Ok(Ok(value)),
         Err(SampleError::Failed(why)) => Ok(Err(why)),
         Err(SampleError::Interrupted) => Err(End::Interrupted),
         Err(SampleError::Fatal(why)) => Err(End::Fatal(why)),
@@ -155,14 +153,12 @@ impl<'a> Campaign<'a> {
                 })
             }
         };
-        match found {
+        match taken(found)? {
             Ok(operations) => {
                 self.ledger.freeze(place, operations);
                 Ok(Some(operations))
             }
-            Err(SampleError::Interrupted) => Err(End::Interrupted),
-            Err(SampleError::Fatal(why)) => Err(End::Fatal(why)),
-            Err(SampleError::Failed(why)) => {
+            Err(why) => {
                 self.give_up(place, &format!("the baseline `{baseline}` failed: {why}"));
                 Ok(None)
             }
@@ -320,7 +316,8 @@ impl<'a> Campaign<'a> {
                 padding: run.drawn.padding + shortfall(entry, arm),
                 timeout: self.patience(run.scheduled, exact),
             };
-            let sample = match taken(self.sampler.sample(&job), metrics)? {
+            let outcome = taken(self.sampler.sample(&job))?;
+            let sample = match outcome.and_then(|outcome| complete(outcome, metrics)) {
                 Ok(outcome) => Sample::taken(runner, metrics, &outcome),
                 Err(why) => {
                     self.say_missed(run.place, runner, &why);

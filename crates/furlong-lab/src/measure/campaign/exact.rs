@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Campaign, End, shortfall, taken};
+use super::{Campaign, End, complete, shortfall, taken};
 use crate::measure::sampler::{Job, Sampler};
 use crate::model::Outcome;
 use crate::model::result::Kind;
@@ -174,7 +174,8 @@ impl Campaign<'_> {
                 padding: padding + shortfall(entry, arm),
                 timeout: schedule.long_patience(),
             };
-            match taken(sampler.sample(&job), wanted)? {
+            let outcome = taken(sampler.sample(&job))?;
+            match outcome.and_then(|outcome| complete(outcome, wanted)) {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(why) => return Ok(Count::Failed(why)),
             }
