@@ -24,7 +24,7 @@ use crate::talk::{self, Voice};
 /// Reports could not be written. Everything else is shown and written.
 pub fn publish(result: &ResultFile, targets: &Targets, details: bool) -> Result<(), Error> {
     let of = |colour| Style {
-        time_unit: targets.time_unit,
+        time_unit: targets.exports.time_unit,
         ..style(colour)
     };
     let form = if details {

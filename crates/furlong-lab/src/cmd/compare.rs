@@ -9,7 +9,6 @@ mod values;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
@@ -17,7 +16,6 @@ use super::enough::Enough;
 use crate::error::Error;
 use crate::fleet::{On, Where, submit};
 use crate::measure::campaign::End;
-use crate::measure::commands::comparison::Timed;
 use crate::measure::commands::parameter::Parameter;
 use crate::measure::commands::pattern::Printed;
 use crate::measure::instructions::metrics_of_commands;
@@ -30,9 +28,10 @@ use crate::model::result::Better;
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::model::{Counters, MetricPlan, Profile, Workload};
 use crate::nearest::named;
-use crate::options::{Exports, FailOn, Marks, Options, RESUME, Settings, Showing};
+use crate::options::{FailOn, Marks, Options, RESUME, Settings, Showing};
 use crate::options::{percent, seconds};
 use crate::record::comparison::{COMPARE, name_of};
+use crate::report::Exports;
 use crate::session::{Session, new_seed};
 use crate::talk::Voice;
 use amount::{Amount, Usual};
@@ -191,7 +190,7 @@ Examples:
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let mut options = args.showing.options(&settings, &args.fail_on);
-    options.targets = args.exports.with(options.targets);
+    options.targets.exports = args.exports.clone();
     options.targets.check()?;
     args.prepare_terminal(&mut options)?;
     let voice = options.voice;
@@ -225,12 +224,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         }
     };
     let ready = ready.ok_or_else(|| Error::failed("the stored run was not checked"))?;
-    let comparison = Rc::clone(&ready.comparison);
-    let ended = session.measure(&mut Timed(ready.comparison), ready.passes, &interrupt);
-    for failure in comparison.leave() {
-        voice.warn(&failure);
-    }
-    ended
+    ready.work(voice, |sampler, passes| {
+        session.measure(sampler, passes, &interrupt)
+    })
 }
 
 /// Calls `work` with a sampler and passes for the commands of a schedule, then cleans up.
@@ -243,13 +239,7 @@ pub(crate) fn at_work(
     interrupt: &Interrupt,
     work: impl FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> End,
 ) -> Result<End, Error> {
-    let ready = Ready::new(schedule, interrupt)?;
-    let comparison = Rc::clone(&ready.comparison);
-    let end = work(&mut Timed(ready.comparison), ready.passes);
-    for failure in comparison.leave() {
-        Voice::Normal.warn(&failure);
-    }
-    Ok(end)
+    Ok(Ready::new(schedule, interrupt)?.work(Voice::Normal, work))
 }
 
 /// Returns the longest time that the comparison takes, if its commands have no number of runs.

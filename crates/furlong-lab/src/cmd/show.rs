@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use crate::archive::{find, open_database};
 use crate::error::{Error, Exit};
-use crate::options::{Exports, Options, Settings, Showing};
+use crate::options::{Options, Settings, Showing};
 use crate::publish;
 use crate::record::judged::judged;
 use crate::record::store::Status;
+use crate::report::{Exports, Targets};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,9 +41,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let options = Options {
         // Reports by default are for new runs. Showing an old run must not overwrite a newer one's.
-        targets: args
-            .exports
-            .with(args.showing.reports.targets(&Settings::default())),
+        targets: Targets {
+            exports: args.exports.clone(),
+            ..args.showing.reports.targets(&Settings::default())
+        },
         page: false,
         ..args.showing.options(&settings, &[])
     };

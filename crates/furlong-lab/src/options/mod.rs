@@ -1,6 +1,5 @@
 //! Options that several verbs share, as plain values with the user's defaults applied.
 
-mod exports;
 pub mod settings;
 
 use std::path::PathBuf;
@@ -14,7 +13,6 @@ use crate::record::place::data_dir;
 use crate::record::store::Location;
 use crate::report::Targets;
 use crate::talk::Voice;
-pub use exports::Exports;
 pub use settings::Settings;
 
 /// Options of an invocation, except those of the measuring.

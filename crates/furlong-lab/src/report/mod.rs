@@ -26,8 +26,8 @@ pub mod text;
 mod told;
 pub mod wording;
 
-pub use export::timings::{RowOrder, has_times};
+pub use export::timings::RowOrder;
 pub use export::{csv, json, junit, markdown};
 pub use finite::finite;
 pub use quantity::TimeUnit;
-pub use targets::{Target, Targets};
+pub use targets::{Exports, Target, Targets};

@@ -27,16 +27,51 @@ pub struct Targets {
     pub html: Option<PathBuf>,
     /// `--junit`.
     pub junit: Option<PathBuf>,
-    /// `--export-json`.
+    /// Exports of the times of commands.
+    pub exports: Exports,
+}
+
+/// Exports of the times of commands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+#[command(next_help_heading = "Exports in hyperfine's formats")]
+pub struct Exports {
+    /// Write the times of each command as JSON, as hyperfine does; `-` is standard output
+    #[arg(long, value_name = "FILE")]
     pub export_json: Option<PathBuf>,
-    /// `--export-csv`.
+    /// Write a row of seconds per command as CSV, as hyperfine does; `-` is standard output
+    #[arg(long, value_name = "FILE")]
     pub export_csv: Option<PathBuf>,
-    /// `--export-markdown`.
+    /// Write a table of times as Markdown, as hyperfine does; `-` is standard output
+    #[arg(long, value_name = "FILE")]
     pub export_markdown: Option<PathBuf>,
-    /// Order of its rows.
+    /// Order of the rows of --export-markdown: auto and command keep that of the commands
+    #[arg(long, value_name = "ORDER", default_value = "auto")]
     pub sort: RowOrder,
-    /// Unit of its times, and of those on the terminal.
+    /// Unit of times on the terminal and in --export-markdown [default: one that fits]
+    #[arg(short = 'u', long, value_name = "UNIT")]
     pub time_unit: Option<TimeUnit>,
+}
+
+impl Exports {
+    /// Refuses a run without times of commands.
+    ///
+    /// # Errors
+    ///
+    /// An export was requested, and there is nothing to export.
+    pub fn check(&self, result: &ResultFile) -> Result<(), Error> {
+        let all = [
+            ("--export-json", &self.export_json),
+            ("--export-csv", &self.export_csv),
+            ("--export-markdown", &self.export_markdown),
+        ];
+        match all.iter().find(|(_, path)| path.is_some()) {
+            Some((option, _)) if !timings::has_times(result) => Err(Error::usage(format!(
+                "{option}: run {} has no times of commands: --json writes any run",
+                result.run.id
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A file named by an option; `-` is standard output.
@@ -78,7 +113,7 @@ impl Target<'_> {
 }
 
 /// Makes a report of a result.
-type Render = fn(&ResultFile, &Targets) -> String;
+type Render = fn(&ResultFile, &Exports) -> String;
 
 impl Targets {
     /// Every requested report, with its option and its renderer.
@@ -93,15 +128,17 @@ impl Targets {
             ("--md", &self.markdown, |file, _| markdown::render(file)),
             ("--html", &self.html, |file, _| html::render(file)),
             ("--junit", &self.junit, |file, _| junit::render(file)),
-            ("--export-json", &self.export_json, |file, _| {
+            ("--export-json", &self.exports.export_json, |file, _| {
                 timings::json(file)
             }),
-            ("--export-csv", &self.export_csv, |file, _| {
+            ("--export-csv", &self.exports.export_csv, |file, _| {
                 timings::csv(file)
             }),
-            ("--export-markdown", &self.export_markdown, |file, of| {
-                timings::markdown(file, of.sort, of.time_unit)
-            }),
+            (
+                "--export-markdown",
+                &self.exports.export_markdown,
+                |file, of| timings::markdown(file, of.sort, of.time_unit),
+            ),
         ]
         .into_iter()
         .filter_map(|(option, path, render)| {
@@ -140,8 +177,9 @@ impl Targets {
     /// # Errors
     /// All targets that could not be written.
     pub fn write(&self, file: &ResultFile) -> Result<(), Error> {
-        let put =
-            |(target, render): (Target<'_>, Render)| target.put(render(file, self).as_bytes());
+        let put = |(target, render): (Target<'_>, Render)| {
+            target.put(render(file, &self.exports).as_bytes())
+        };
         let failed: Vec<Error> = self.each().filter_map(|one| put(one).err()).collect();
         let lines: Vec<&str> = failed.iter().map(|error| error.message.as_str()).collect();
         match lines.is_empty() {

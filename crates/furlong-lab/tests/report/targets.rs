@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use furlong_lab::report::{Targets, json};
+use furlong_lab::report::{Exports, Targets, json};
 use tempfile::TempDir;
 
 use crate::odd;
@@ -59,10 +59,12 @@ fn every_form_is_written_and_nothing_else_is_left() {
         markdown: path("a.md"),
         html: path("a.html"),
         junit: path("a.xml"),
-        export_json: path("b.json"),
-        export_csv: path("b.csv"),
-        export_markdown: path("b.md"),
-        ..Targets::default()
+        exports: Exports {
+            export_json: path("b.json"),
+            export_csv: path("b.csv"),
+            export_markdown: path("b.md"),
+            ..Exports::default()
+        },
     };
     targets.check().unwrap();
     assert!(

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, cause};
 use crate::measure::commands::comparison::{
-    CommandArm, CommandComparison, CommandWorkload, Failures, Rules,
+    CommandArm, CommandComparison, CommandWorkload, Failures, Rules, Timed,
 };
 use crate::measure::commands::parameter::{Parameter, Setting, combinations, fill, label, takes};
 use crate::measure::commands::pattern::{Pattern, Printed};
@@ -20,9 +20,10 @@ use crate::measure::interrupt::Interrupt;
 use crate::measure::launch::command::{self, Command, Commands, Shell, in_shell};
 use crate::measure::launch::launcher::Output;
 use crate::measure::launch::pmu::{self, Event};
-use crate::measure::sampler::Pass;
+use crate::measure::sampler::{Pass, Sampler};
 use crate::model::schedule::Schedule;
 use crate::model::{Counters, MetricPlan};
+use crate::talk::Voice;
 
 /// Name of the only workload, if there is no sweep over several commands.
 const WORKLOAD: &str = "commands";
@@ -293,8 +294,8 @@ pub(super) fn counted(counters: Counters) -> Result<(Vec<String>, Vec<String>), 
 
 /// Everything that runs the commands of a schedule.
 pub(super) struct Ready {
-    pub(super) comparison: Rc<CommandComparison>,
-    pub(super) passes: Vec<Pass<'static>>,
+    comparison: Rc<CommandComparison>,
+    passes: Vec<Pass<'static>>,
     /// A note for the user about the way they are run.
     pub(super) note: Option<String>,
 }
@@ -341,5 +342,18 @@ impl Ready {
             passes,
             note,
         })
+    }
+
+    /// Lets `work` run the commands, and cleans up after the last of them.
+    pub(super) fn work<T>(
+        self,
+        voice: Voice,
+        work: impl FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> T,
+    ) -> T {
+        let done = work(&mut Timed(Rc::clone(&self.comparison)), self.passes);
+        for failure in self.comparison.leave() {
+            voice.warn(&failure);
+        }
+        done
     }
 }
