@@ -23,10 +23,15 @@ end() {
 }
 trap end EXIT
 
+# The build of the tests, whose features any other selection of packages would change.
+built() {
+  cargo test --quiet --workspace --test cli --example report --example serve_fixture --no-run
+}
+
 # A store with real runs, a history with a step and runs whose every name is hostile, as a site.
 site() {
   local furlong=target/debug/furlong store=$made/runs.db n
-  cargo build --quiet --workspace --bin furlong --example serve_fixture
+  built
   target/debug/examples/serve_fixture "$store" many hostile experiments/*/results/*.json
   for n in 1 2; do
     "$furlong" run tree-order --profile smoke --db "$store" --tag "smoke-$n" --note "Smoke run $n" \
@@ -47,8 +52,7 @@ if [ "${1:-}" = site ]; then
 fi
 pages=("${1:-}")
 if [ "$#" -eq 0 ]; then
-  # With all features that the tests have built them with.
-  cargo build --quiet --workspace --bin furlong --example report
+  built
   target/debug/examples/report "$made" rich compare everything hostile many-arms all-null empty
   target/debug/furlong \
     run iova-gap tree-order malloc-gate --profile smoke --db none --quiet --html "$made/real.html" >"$made/real.txt"
