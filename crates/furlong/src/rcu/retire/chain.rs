@@ -33,11 +33,6 @@ impl Chain {
         Self { first, last: None }
     }
 
-    /// Gives up the ownership of the heads, without touching them.
-    pub(super) fn into_first(self) -> Option<NonNull<RcuHead>> {
-        self.first
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
@@ -91,8 +86,8 @@ impl Chain {
     ///
     /// # Safety
     ///
-    /// The chain's owner links it elsewhere, or gives it away with `into_first`, before any other
-    /// use of it.
+    /// The chain's owner links it elsewhere, or drops it because another owns the heads now, before
+    /// any other use of it.
     pub(super) unsafe fn point_last_at(&mut self, next: Option<NonNull<RcuHead>>) {
         if let Some(last) = self.find_last() {
             // SAFETY: the head is this chain's (I4).

@@ -41,12 +41,11 @@ impl Inbox {
                 Ordering::Release,
                 Ordering::Relaxed,
             ) {
-                Ok(_) => break,
+                // The inbox owns the heads now; a dropped chain leaves its own alone.
+                Ok(_) => return,
                 Err(now) => top = now,
             }
         }
-        // The inbox owns the heads now.
-        let _ = chain.into_first();
     }
 
     /// True if the inbox is empty.
