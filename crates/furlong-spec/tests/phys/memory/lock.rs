@@ -101,3 +101,37 @@ fn a_refused_plug_and_one_that_makes_way_call_nobody_under_the_lock() {
     assert_eq!((done, calls.under_lock), ([false; 3], 0));
     assert_eq!(CALLS.get(), before, "and none is made");
 }
+
+#[test]
+fn nobody_is_called_under_the_lock_however_many_frames_are_isolated() {
+    const FAR: u64 = 1 << 20;
+    const HELD: u64 = 200;
+    let table = Table::with_config(Watched::default(), Domain::new());
+    let mut segments = table.lock();
+    segments.grow_on_heap();
+    segments.plug(frames(0, 64)).expect("there is memory");
+    segments.start().expect("there is memory");
+    drop(segments);
+    let range = frames(FAR, FAR + (HELD << 12));
+    table.lock().plug(range).expect("there is memory");
+    let [_, user] = CALLS.get();
+    // Each isolation is in a section of its own, and keeps memory for its removal.
+    let (held, calls) = counted(|| {
+        let isolate = |section: u64| {
+            let (start, beside) = (FAR + (section << 12) + 100, 2 * FAR + (section << 13));
+            let isolated = table.lock().isolate(frames(start, start + 10));
+            let plugged = table.lock().plug(frames(beside, beside + 70));
+            plugged.expect("there is memory");
+            isolated.expect("there is memory")
+        };
+        (0..HELD).map(isolate).collect::<Vec<_>>()
+    });
+    assert_eq!(calls.under_lock, 0, "{calls:?}");
+    let ((), calls) = counted(|| {
+        for isolated in held {
+            table.lock().abort(isolated).expect("it is isolated");
+        }
+    });
+    assert_eq!((calls.under_lock, CALLS.get()[1]), (0, user), "{calls:?}");
+    table.lock().check().expect("no invariant is broken");
+}

@@ -115,3 +115,13 @@ fn a_hole_in_the_middle_is_found_no_more() {
     a_hole_is_found_no_more::<Direct>();
     a_hole_is_found_no_more::<Flat>();
 }
+
+#[test]
+fn every_frame_is_found_among_more_segments_than_16_bits_can_count() {
+    // One frame in two, so that each block of the index has more segments than fit into its word.
+    const SEGMENTS: u64 = (1 << 16) + 200;
+    let segments: Vec<_> = (0..SEGMENTS).map(|at| (2 * at, 2 * at + 1)).collect();
+    let table = started::<Direct>(&segments);
+    let starts = segments.iter().map(|(start, _)| *start);
+    assert!(found(&table, 2 * SEGMENTS).into_iter().eq(starts));
+}
