@@ -133,3 +133,31 @@ impl Chain {
         self.last
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Chain, NonNull, RcuHead};
+
+    unsafe fn nothing(_: NonNull<RcuHead>) {}
+
+    #[test]
+    fn the_last_head_is_known_without_a_walk_until_the_chain_is_empty() {
+        let heads = [const { RcuHead::new() }; 3];
+        let at = |number: usize| NonNull::from(&heads[number]);
+        let mut chain = Chain::EMPTY;
+        assert!(chain.is_empty());
+        for number in 0..3 {
+            // SAFETY: the head is in no other chain, and outlives this one.
+            unsafe { chain.push(at(number), nothing) };
+            assert!(!chain.is_empty());
+            let ends = (chain.first, chain.last);
+            assert_eq!(ends, (Some(at(number)), Some(at(0))));
+        }
+        for number in (0..3).rev() {
+            assert_eq!(chain.last, Some(at(0)));
+            assert_eq!(chain.pop(), Some(at(number)));
+        }
+        assert!(chain.is_empty());
+        assert_eq!((chain.first, chain.last), (None, None));
+    }
+}
