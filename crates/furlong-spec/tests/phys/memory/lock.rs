@@ -43,14 +43,20 @@ impl Drop for Page {
 
 type Table = SegmentTable<Page, Custom<Direct, Watched>, 4>;
 
-#[test]
-fn plug_and_unplug_call_neither_the_heap_nor_the_caller_under_the_lock() {
+/// A table that was started with 64 frames.
+fn table() -> Table {
     let table = Table::with_config(Watched::default(), Domain::new());
     let mut segments = table.lock();
     segments.grow_on_heap();
     segments.plug(frames(0, 64)).expect("there is memory");
     segments.start().expect("there is memory");
     drop(segments);
+    table
+}
+
+#[test]
+fn plug_and_unplug_call_neither_the_heap_nor_the_caller_under_the_lock() {
+    let table = table();
     let [_, user] = CALLS.get();
     // Near frames, in sections, in pages. Few frames, many frames, and enough holes for chunks of
     // segments.
@@ -83,12 +89,7 @@ fn plug_and_unplug_call_neither_the_heap_nor_the_caller_under_the_lock() {
 
 #[test]
 fn a_refused_plug_and_one_that_makes_way_call_nobody_under_the_lock() {
-    let table = Table::with_config(Watched::default(), Domain::new());
-    let mut segments = table.lock();
-    segments.grow_on_heap();
-    segments.plug(frames(0, 64)).expect("there is memory");
-    segments.start().expect("there is memory");
-    drop(segments);
+    let table = table();
     let before = CALLS.get();
     let plug = |range| table.lock().plug(range).is_ok();
     let (done, calls) = counted(|| {
@@ -106,12 +107,7 @@ fn a_refused_plug_and_one_that_makes_way_call_nobody_under_the_lock() {
 fn nobody_is_called_under_the_lock_however_many_frames_are_isolated() {
     const FAR: u64 = 1 << 20;
     const HELD: u64 = 200;
-    let table = Table::with_config(Watched::default(), Domain::new());
-    let mut segments = table.lock();
-    segments.grow_on_heap();
-    segments.plug(frames(0, 64)).expect("there is memory");
-    segments.start().expect("there is memory");
-    drop(segments);
+    let table = table();
     let range = frames(FAR, FAR + (HELD << 12));
     table.lock().plug(range).expect("there is memory");
     let [_, user] = CALLS.get();
