@@ -3,7 +3,7 @@
 use super::{Page, frames, lent};
 use crate::addr::{Address, Extent, Pfn, PhysAddr};
 use crate::check::Check;
-use crate::phys::{Descriptor, MakeError, PlugError, SegmentTable, Standard, UnplugError};
+use crate::phys::{Descriptor, MakeError, Plug, PlugError, SegmentTable, Standard, UnplugError};
 
 /// A descriptor of one byte.
 struct Small(u8);
@@ -74,6 +74,37 @@ fn frames_that_hold_bookkeeping_are_not_unplugged() {
     assert_eq!(refused, Err(UnplugError::Bookkeeping(frames(0, avail))));
     segments.unplug(frames(39_000, 40_000)).unwrap();
     segments.check().unwrap();
+}
+
+#[test]
+fn frames_that_only_the_hosting_ones_could_give_are_not_available() {
+    let range = frames(0, 40_000);
+    let table = SegmentTable::<Page>::new();
+    let mut segments = table.lock();
+    segments.start().unwrap();
+    let need = segments.hosted_bytes(range).unwrap();
+    let plug = Plug::new(range).avail(Pfn::new(3), Pfn::new(7));
+    segments.plug_hosted(plug, lent(need)).unwrap();
+    assert_eq!(segments.managed(), 0);
+    segments.check().unwrap();
+}
+
+#[test]
+fn what_descriptors_made_late_unlink_comes_back_when_readers_have_left() {
+    const FAR: u64 = 1 << 18;
+    let table = SegmentTable::<Page>::new();
+    // Its first section is not whole, so that its cell is its own, and is replaced.
+    hosted(&table, frames(FAR + 100, FAR + 40_000));
+    let reader = table.rcu().register().unwrap();
+    let guard = reader.enter();
+    let before = table.lock().core.deferred.len();
+    assert_eq!(table.lock().make(Pfn::new(FAR + 200)), Ok(true));
+    assert!(table.lock().core.deferred.len() > before);
+    drop(guard);
+    for _ in 0..3 {
+        table.lock().sweep();
+    }
+    assert_eq!(table.lock().core.deferred.len(), 0);
 }
 
 #[test]

@@ -276,6 +276,9 @@ fn a_table_without_any_memory_is_full_when_its_entries_are() {
     assert_eq!(table.lock().plug(frames(90, 91)), Err(PlugError::Full(4)));
     assert_eq!(table.lock().unplug(frames(2, 3)), Err(UnplugError::Full(4)));
     assert_eq!(table.lock().start(), Err(StartError::NoMemory));
+    // With some memory, but too little for more entries, it is memory that is missing.
+    table.lock().donate(lent(256));
+    assert_eq!(table.lock().plug(frames(90, 91)), Err(PlugError::NoMemory));
     table.lock().check().unwrap();
 }
 

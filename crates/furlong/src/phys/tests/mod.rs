@@ -124,4 +124,5 @@ fn every_frame_is_found_among_more_segments_than_16_bits_can_count() {
     let table = started::<Direct>(&segments);
     let starts = segments.iter().map(|(start, _)| *start);
     assert!(found(&table, 2 * SEGMENTS).into_iter().eq(starts));
+    table.lock().check().unwrap();
 }
