@@ -411,6 +411,19 @@ mod tests {
     }
 
     #[test]
+    fn a_small_piece_that_comes_back_is_the_next_of_its_size() {
+        let mut pool = Pool::new();
+        grow(&mut pool, 1 << 16);
+        for size in (8..=264).step_by(8) {
+            let layout = Layout::from_size_align(size, 8).unwrap();
+            let piece = pool.take(layout).unwrap();
+            // SAFETY: it came from this pool, and is not used any more.
+            unsafe { pool.put(piece, layout) };
+            assert_eq!(pool.take(layout), Some(piece), "{size}");
+        }
+    }
+
+    #[test]
     fn pieces_do_not_overlap_and_all_comes_back() {
         let mut pool = Pool::new();
         grow(&mut pool, 1 << 19);

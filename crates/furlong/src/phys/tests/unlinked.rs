@@ -9,7 +9,7 @@ use crate::check::Check;
 use crate::phys::index::direct::Root;
 use crate::phys::index::lookup::{Arm, Found};
 use crate::phys::storage::slab::Slabs;
-use crate::phys::{Custom, Direct, SegmentTable};
+use crate::phys::{Custom, Direct, Frames, SegmentTable};
 
 type Table = SegmentTable<Page, Custom<Direct>, 4>;
 
@@ -169,6 +169,23 @@ fn all_that_one_change_unlinked_comes_back_together() {
         table.lock().sweep();
     }
     assert_eq!(table.lock().core.deferred.len(), 0);
+}
+
+#[test]
+fn descriptors_that_are_made_late_take_as_much_wherever_their_frames_are() {
+    let bytes = |start| Slabs::<Page>::footprint_late(Frames::between(start, start + 40_000));
+    assert_eq!(bytes(FAR), bytes(0));
+}
+
+#[test]
+#[should_panic(expected = "a part of the share")]
+fn a_share_has_no_part_beyond_its_frames() {
+    let table = table(&[(0, 64)]);
+    let segments = table.lock();
+    let snapshot = segments.snapshot();
+    let index = snapshot.order.last().unwrap();
+    let share = snapshot.all.get(index).share().unwrap();
+    share.part(Frames::between(0, 65));
 }
 
 #[test]
