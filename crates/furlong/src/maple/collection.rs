@@ -1,5 +1,4 @@
 //! The operations and traits of `std`'s maps that a map of ranges can have.
-#![forbid(unsafe_code)]
 
 use super::{
     Config, Displaced, Entry, EraseError, Iter, IterMut, Maple, NoMemory, Split, Standard, Unique,

@@ -1,5 +1,4 @@
 //! The one configuration parameter of a tree.
-#![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
 

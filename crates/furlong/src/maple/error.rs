@@ -1,5 +1,4 @@
 //! The errors of changes. After each of them nothing has changed.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 

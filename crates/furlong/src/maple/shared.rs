@@ -1,5 +1,4 @@
 //! The shared tree: readers hold a guard, writers the caller's lock.
-#![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
 

@@ -1,6 +1,5 @@
 //! Each invariant broken once: the check names it. Interfaces for other systems, and the reuse of
 //! nodes.
-#![forbid(unsafe_code)]
 
 use super::memory::pool::Pool;
 use super::memory::reservation::bound_in_place;

@@ -1,5 +1,4 @@
 //! Augmentation: the data that a node keeps about the subtrees below it.
-#![forbid(unsafe_code)]
 
 use core::fmt::Debug;
 

@@ -1,5 +1,4 @@
 //! `check()`: verifies every invariant and returns the broken one.
-#![forbid(unsafe_code)]
 
 use crate::error::messages;
 

@@ -1,5 +1,4 @@
 //! Configuration of a tree.
-#![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
 

@@ -1,5 +1,4 @@
 //! Work counters: exact, and free when they are off.
-#![forbid(unsafe_code)]
 
 use core::cell::Cell;
 

@@ -1,5 +1,4 @@
 //! Iteration in order, from both ends.
-#![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
 

@@ -1,5 +1,4 @@
 //! Searches by key, and the steps from a node to its neighbours.
-#![forbid(unsafe_code)]
 
 use core::hint::select_unpredictable;
 

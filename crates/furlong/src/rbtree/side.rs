@@ -1,5 +1,4 @@
 //! Left and right, so that each case of the algorithm is written once.
-#![forbid(unsafe_code)]
 
 use core::ops::Not;
 

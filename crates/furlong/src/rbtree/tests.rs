@@ -1,5 +1,4 @@
 //! Tests beyond the specification: broken trees, and a caller's mistakes.
-#![forbid(unsafe_code)]
 
 use super::storage::nodes::INTERNAL;
 use super::{

@@ -1,5 +1,4 @@
 //! The tree: a root and the nodes.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 

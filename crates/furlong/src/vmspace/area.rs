@@ -1,5 +1,4 @@
 //! Areas: ranges of pages with the same mapping.
-#![forbid(unsafe_code)]
 
 use super::{Flags, Pages, Prot};
 use crate::addr::{Extent, VirtAddr};

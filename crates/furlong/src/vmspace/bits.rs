@@ -1,5 +1,4 @@
 //! Protections, flags, and kinds of access.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 use core::ops::{BitOr, BitOrAssign};

@@ -1,5 +1,4 @@
 //! The one configuration parameter of a space.
-#![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
 

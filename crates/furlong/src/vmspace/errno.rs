@@ -1,5 +1,4 @@
 //! Linux's error numbers.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 

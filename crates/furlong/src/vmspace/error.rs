@@ -1,5 +1,4 @@
 //! The errors, one type for each operation, with the error numbers that Linux returns.
-#![forbid(unsafe_code)]
 
 use core::error::Error;
 use core::fmt;

@@ -1,5 +1,4 @@
 //! The numbers of Linux's system calls on x86-64, and their conversion to requests.
-#![forbid(unsafe_code)]
 
 use super::{At, Flags, Layout, MapError, Prot, Request};
 use crate::addr::VirtAddr;

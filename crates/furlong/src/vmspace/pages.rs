@@ -1,5 +1,4 @@
 //! Ranges of whole pages, by page number. Every 64-bit address belongs to a page, even the last.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 

@@ -4,10 +4,13 @@
 use super::lexer::{Line, has_word, words};
 use super::tree::{File, Finding, Tree};
 
-/// Lists every file that may have `unsafe`, each with its reason. All others forbid it.
+/// Lists every file that may have `unsafe`, each with its reason. All others forbid it, or lie in a
+/// module that denies it.
 const UNSAFE_FILES: &str = "crates/furlong/tests/tidy/unsafe.txt";
 
 const FORBID: &str = "#![forbid(unsafe_code)]";
+/// As strict as the other: the files that lift it must be on the list.
+const DENY: &str = "#![deny(unsafe_code)]";
 
 /// Files without the attribute that keeps `unsafe` out, and list entries that are out of date.
 pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
@@ -22,10 +25,7 @@ pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
             None => found.push(list.finding(at + 1, "has no reason")),
         }
     }
-    let forbidding: Vec<&File> = tree
-        .ending(".rs")
-        .filter(|file| begins_with_forbid(file))
-        .collect();
+    let keeping_out: Vec<&File> = tree.ending(".rs").filter(|file| keeps_out(file)).collect();
     for file in tree.ending(".rs") {
         let uses = file
             .lines()
@@ -46,9 +46,9 @@ pub(crate) fn forbidden(tree: &Tree) -> Vec<Finding> {
                 .any(|file| file == path || is_parent(file, path));
             is_included || is_parent(&file.path, path)
         });
-        if parent && uses {
+        if uses {
             found.push(file.finding(1, "unsafe outside the listed files"));
-        } else if !parent && !is_forbidden(file, &forbidding) {
+        } else if !parent && !is_kept_out(file, &keeping_out) {
             let need = format!("must begin with {FORBID}, as a module around it may");
             found.push(file.finding(1, format!("{need}, or be on the list")));
         }
@@ -93,25 +93,25 @@ fn is_parent(file: &str, path: &str) -> bool {
     folder.ends_with('/') && path != file && path.starts_with(&folder)
 }
 
-/// True if the attribute is in the file or in a module around it. A program or a library has its
+/// True if an attribute is in the file or in a module around it. A program or a library has its
 /// own, whatever lies beside it.
-fn is_forbidden(file: &File, forbidding: &[&File]) -> bool {
+fn is_kept_out(file: &File, keeping_out: &[&File]) -> bool {
     let is_root = ["/main.rs", "/lib.rs"]
         .iter()
         .any(|name| file.path.ends_with(name));
-    let mut around = forbidding.iter();
-    begins_with_forbid(file) || !is_root && around.any(|other| is_parent(&other.path, &file.path))
+    let mut around = keeping_out.iter();
+    keeps_out(file) || !is_root && around.any(|other| is_parent(&other.path, &file.path))
 }
 
-/// True if the attribute is among those at the head of the file.
-fn begins_with_forbid(file: &File) -> bool {
+/// True if one of the two attributes is among those at the head of the file.
+fn keeps_out(file: &File) -> bool {
     let code = file
         .lines()
         .iter()
         .map(|line| line.code.trim())
         .filter(|code| !code.is_empty());
     code.take_while(|code| code.starts_with("#!["))
-        .any(|code| code == FORBID)
+        .any(|code| code == FORBID || code == DENY)
 }
 
 /// `unsafe` blocks and implementations without a `SAFETY` comment.

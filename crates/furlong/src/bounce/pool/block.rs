@@ -1,4 +1,5 @@
 //! A block: contiguous memory, cut into areas and slots.
+#![expect(unsafe_code, reason = "from a slot's number to its memory")]
 
 use core::ptr::NonNull;
 

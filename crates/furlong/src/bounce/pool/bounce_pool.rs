@@ -1,5 +1,4 @@
 //! The pool: its blocks, its waiters, and its statistics.
-#![forbid(unsafe_code)]
 
 use core::mem::MaybeUninit;
 

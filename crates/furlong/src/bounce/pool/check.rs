@@ -1,5 +1,4 @@
 //! `check()`: walks every invariant of a pool and names the broken one.
-#![forbid(unsafe_code)]
 
 use crate::error::messages;
 

@@ -1,4 +1,5 @@
 //! Mappings without an owner after a restore: claimed again, or reported as leaks.
+#![expect(unsafe_code, reason = "a predecessor's mappings are trusted")]
 
 use crate::addr::Iova;
 use crate::bounce::{

@@ -1,5 +1,4 @@
 //! Further blocks: obtained on demand, and given back when they stay empty.
-#![forbid(unsafe_code)]
 
 use super::plan;
 use crate::addr::Iova;

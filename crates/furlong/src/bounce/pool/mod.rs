@@ -4,6 +4,8 @@
 //! - `block`: contiguous memory, cut into areas; `growth`, `transient`: further blocks.
 //! - `state`, `claim`: a pool saved and restored; its mappings claimed again.
 //! - `check`: the invariants.
+#![deny(unsafe_code)]
+
 pub(super) mod block;
 pub(super) mod bounce_pool;
 pub(super) mod check;

@@ -1,5 +1,4 @@
 //! The command line: `slots[,areas][,force|noforce]`.
-#![forbid(unsafe_code)]
 
 use crate::error::messages;
 

@@ -1,5 +1,4 @@
 //! The size of a pool, and the limits of its growth.
-#![forbid(unsafe_code)]
 
 use crate::error::messages;
 use crate::forms::setters;

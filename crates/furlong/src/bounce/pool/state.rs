@@ -1,5 +1,4 @@
 //! A pool as data: saved, and restored over the same memory.
-#![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 

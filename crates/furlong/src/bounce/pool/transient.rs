@@ -1,5 +1,4 @@
 //! Transient blocks: memory for one mapping, obtained when no area has room.
-#![forbid(unsafe_code)]
 
 use crate::addr::{Address, Iova};
 use crate::bounce::{Backing, Entry, Row, SLOT, Store};

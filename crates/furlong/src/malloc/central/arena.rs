@@ -1,6 +1,5 @@
 //! Arenas: 4 MiB of address space, cut into 64 units; runs of units; and the words that say which
 //! blocks are free.
-#![forbid(unsafe_code)]
 
 use crate::sync::atomic::AtomicU64;
 

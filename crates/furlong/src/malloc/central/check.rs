@@ -1,7 +1,6 @@
 //! Walks over the whole allocator under all latches: the invariants, and the memory in use.
 //! Statistics are exact, and cost nothing until they are requested, since nothing is counted
 //! before.
-#![forbid(unsafe_code)]
 
 use crate::error::messages;
 

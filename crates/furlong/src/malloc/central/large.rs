@@ -1,6 +1,5 @@
 //! Objects above the size classes: large ones in units of an arena, huge ones with mappings of
 //! their own.
-#![forbid(unsafe_code)]
 
 use crate::forms::copies;
 use crate::malloc::{

@@ -1,4 +1,5 @@
 //! Lookup from any address to the record of its unit, in two steps and without a branch.
+#![expect(unsafe_code, reason = "a record is reached by its address")]
 
 use core::ptr;
 

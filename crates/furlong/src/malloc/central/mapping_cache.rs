@@ -1,5 +1,4 @@
 //! Mappings of freed huge objects, kept for reuse: their pages need not be zeroed and mapped again.
-#![forbid(unsafe_code)]
 
 use crate::malloc::Word;
 use crate::sync::record;

@@ -12,6 +12,7 @@
 //! - `large`: objects above the size classes; `mapping_cache`: the mappings of freed ones.
 //! - `seal`: the words behind blocks that reveal overruns.
 //! - `check`: walks over everything, for the invariants and for the memory in use.
+#![deny(unsafe_code)]
 
 pub(crate) mod arena;
 pub(crate) mod check;

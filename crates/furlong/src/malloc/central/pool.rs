@@ -1,5 +1,4 @@
 //! The state that all heaps share: arenas, their free units, and the list of heaps.
-#![forbid(unsafe_code)]
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::record;

@@ -10,7 +10,6 @@
 //! meanwhile; an arena that goes as a whole has left the pool first. Only threads that free do this
 //! work, never one that allocates. They do one step at a time, or more if they free memory faster
 //! than that.
-#![forbid(unsafe_code)]
 
 use crate::malloc::{
     Arena, Bits, Central, Config, PageSource, Pool, Span, System, ThreadHeap, UNIT,

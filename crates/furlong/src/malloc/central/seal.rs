@@ -1,7 +1,6 @@
 //! The end of a block's contents. With `SCRUB` the last word of a block, its seal, encodes it. All
 //! bytes between the contents and the seal are zero, so a write there is found when the block is
 //! freed, if not before.
-#![forbid(unsafe_code)]
 
 use crate::malloc::{
     Central, Config, Hardening, Misuse, SEAL, clear, is_zero, put_word, stop, word_at,

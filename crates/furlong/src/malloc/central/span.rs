@@ -1,5 +1,4 @@
 //! The record of a unit: its owner, its division into blocks, and its free blocks.
-#![forbid(unsafe_code)]
 
 use crate::sync::atomic::AtomicU64;
 use crate::sync::record;

@@ -9,7 +9,6 @@
 //! latches, so it takes none; its heap records this. There is one danger: a fork handler that needs
 //! a lock whose holder waits for a latch. So a process calls these functions as close to the fork
 //! as possible, which means that they are the first handlers to be registered.
-#![forbid(unsafe_code)]
 
 use crate::malloc::{
     Class, Config, CurrentHeap, Exchange, Heap, Latch, Map, Misuse, PageSource, Policy, Pool, Span,

@@ -3,7 +3,6 @@
 //! No latch is held during system calls or the first touch of a page, so other threads go on
 //! allocating. A thread that finds no room maps an arena and tries again. Two threads that do so at
 //! once map two arenas.
-#![forbid(unsafe_code)]
 
 use crate::sync::atomic::Ordering;
 

@@ -8,7 +8,6 @@
 //! - `exchange`: stores whose caller supplies the upper part of an entry that is cut in two.
 //! - `update_gaps`: the largest gaps after a change. `refusal`: conversions of errors.
 //! - `displaced`, `removed`: entries handed back, without readers and beside them.
-#![forbid(unsafe_code)]
 
 pub(super) mod cut;
 pub(super) mod displaced;

@@ -1,5 +1,4 @@
 //! Nodes obtained before the lock is taken.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 

@@ -1,5 +1,4 @@
 //! Sizes: slots of a leaf, children of an inner node, levels of a tree.
-#![forbid(unsafe_code)]
 
 use core::fmt::Debug;
 

@@ -1,5 +1,4 @@
 //! An inner node: children, the pivots between them, and the largest gap below each.
-#![forbid(unsafe_code)]
 
 use super::leaf::rank;
 use super::link::Link;

@@ -1,5 +1,4 @@
 //! A leaf: extents and their entries, in order, without slots for gaps.
-#![forbid(unsafe_code)]
 
 use core::ptr::{self, NonNull};
 

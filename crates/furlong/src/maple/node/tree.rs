@@ -1,5 +1,4 @@
 //! The state that readers and the writer share: the root, and the descent from it.
-#![forbid(unsafe_code)]
 
 use super::link::Link;
 use crate::forms::copies;

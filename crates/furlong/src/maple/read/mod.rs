@@ -2,7 +2,6 @@
 //!
 //! - `view`: a tree as its readers see it; `cursor`: a place that stays valid across changes.
 //! - `iter`: entries in order; `beside`: the entries around an index; `gaps`: free places.
-#![forbid(unsafe_code)]
 
 mod beside;
 pub(super) mod cursor;

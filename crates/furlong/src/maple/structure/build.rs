@@ -1,5 +1,4 @@
 //! New nodes, filled from left to right.
-#![forbid(unsafe_code)]
 
 use crate::maple::{Geometry, Inner, Item, Leaf, Node, Pool, Ptr, Slot, Source, Tree};
 

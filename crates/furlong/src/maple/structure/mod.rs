@@ -5,7 +5,6 @@
 //! - `build`: new nodes, filled from left to right.
 //! - `unlink_subtree`: removal of replaced nodes and of all nodes below them.
 //! - `bulk`, `duplicate`: whole trees from sorted entries and from another tree.
-#![forbid(unsafe_code)]
 
 mod build;
 pub(super) mod bulk;

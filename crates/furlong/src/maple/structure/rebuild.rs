@@ -5,7 +5,6 @@
 //! leaves replace the children from the left one to the right one. The levels above repeat this
 //! while the two paths differ, and then as long as more than one child changes. One store then
 //! shows all of it to readers.
-#![forbid(unsafe_code)]
 
 use super::build::{Inners, Items, Leaves, Shares};
 use crate::maple::{

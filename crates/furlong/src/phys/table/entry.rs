@@ -1,5 +1,6 @@
 //! Entries: the bookkeeping of segments. The first `N` are in an array, the others in chunks that
 //! never move, so that readers may follow an index at any time.
+#![expect(unsafe_code, reason = "chunks of entries never move")]
 
 use core::alloc::Layout;
 use core::ptr::{NonNull, null_mut};

@@ -1,5 +1,4 @@
 //! The writer's access to the data under the lock, with a way to drop the lock for a while.
-#![forbid(unsafe_code)]
 
 use core::ops::{Deref, DerefMut};
 

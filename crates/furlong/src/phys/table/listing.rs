@@ -1,5 +1,4 @@
 //! A table as text: a line for each segment and for each part of it.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 

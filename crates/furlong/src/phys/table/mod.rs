@@ -5,6 +5,8 @@
 //! - `hold`, `writer`: access under the lock. `view`: access of readers.
 //! - `state`: a table as data, saved and restored; `listing`: a table as text.
 //! - `check`: the invariants.
+#![deny(unsafe_code)]
+
 pub(super) mod check;
 pub(super) mod entry;
 mod hold;

@@ -1,6 +1,5 @@
 //! The segments in the order of their frames: a balanced tree for searches, and a list for the
 //! neighbours.
-#![forbid(unsafe_code)]
 
 use crate::phys::{All, Avl, HIGH, LOW};
 use crate::sync::atomic::{AtomicU32, Ordering};

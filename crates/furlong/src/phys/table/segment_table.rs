@@ -1,5 +1,4 @@
 //! The table: the data that readers share, and the rest under a lock.
-#![forbid(unsafe_code)]
 
 use super::entry::Entries;
 use crate::forms::debug_as;

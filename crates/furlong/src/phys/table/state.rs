@@ -1,5 +1,4 @@
 //! A table as data: saved and restored elsewhere, with its handles.
-#![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,5 @@
 //! Views for lookups: a reader's view beside a writer, and the writer's own.
+#![expect(unsafe_code, reason = "lends descriptors to readers")]
 
 use core::marker::PhantomData;
 

@@ -1,5 +1,4 @@
 //! The writer's side: the guard of the lock, with queries and simple changes.
-#![forbid(unsafe_code)]
 
 use core::mem::MaybeUninit;
 

@@ -3,7 +3,6 @@
 //! - `insert`, `remove`: rebalancing; `walk`: the walk after it; `work`: the steps that they share.
 //! - `ranks`: rank differences; `propagation`: the seam of the recomputation, and its three arms.
 //! - `recover`: repair after a panic of user code.
-#![forbid(unsafe_code)]
 
 mod insert;
 pub(super) mod propagation;

@@ -2,7 +2,6 @@
 //!
 //! With an item of two words and halves of two words each, a node is 60 bytes. A node is aligned to
 //! 64 bytes, so that every step of a search or of a walk touches exactly one cache line.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 use core::hint::select_unpredictable;

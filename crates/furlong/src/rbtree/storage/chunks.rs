@@ -1,5 +1,4 @@
 //! Nodes in chunks: an array that grows and never moves a node.
-#![forbid(unsafe_code)]
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

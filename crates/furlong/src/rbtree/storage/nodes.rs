@@ -1,5 +1,4 @@
 //! The link trait: the interface between the algorithm and the storage of nodes.
-#![forbid(unsafe_code)]
 
 use core::fmt::Debug;
 use core::hint::select_unpredictable;

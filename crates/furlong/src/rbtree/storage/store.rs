@@ -1,5 +1,4 @@
 //! Arrays of nodes, fixed or growable.
-#![forbid(unsafe_code)]
 
 use core::ops::DerefMut;
 

@@ -5,7 +5,6 @@
 //! - `maple_index`: a B-tree of areas; `ranges`: its interface to the tree of ranges.
 //! - `ranges_owned`, `slab`: with one owner, and its records in one array.
 //! - `ranges_shared`: beside readers.
-#![forbid(unsafe_code)]
 
 pub(super) mod contract;
 pub(super) mod gaps;

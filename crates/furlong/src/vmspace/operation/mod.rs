@@ -5,7 +5,6 @@
 //! - `change`: protection and advice. `brk`: the heap. `fault`: the growth of stacks. `fork`:
 //!   copies.
 //! - `mode`: the seam of operations that fail in the middle.
-#![forbid(unsafe_code)]
 
 pub(super) mod brk;
 pub(super) mod change;

@@ -1,5 +1,4 @@
 //! The space: its areas and their look-up.
-#![forbid(unsafe_code)]
 
 use core::fmt;
 

@@ -1,5 +1,4 @@
 //! `check()`: walks every invariant of a space and names the one that is broken.
-#![forbid(unsafe_code)]
 
 use crate::error::messages;
 

@@ -1,5 +1,4 @@
 //! The seam `hold`: the owner of a space's state other than its areas.
-#![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};

@@ -1,5 +1,4 @@
 //! The bounds of a space, its search windows, and its limits.
-#![forbid(unsafe_code)]
 
 use crate::addr::{Address, Extent, VirtAddr};
 use crate::vmspace::{LayoutError, Pages};

@@ -1,5 +1,4 @@
 //! A space as data: saved, and restored elsewhere.
-#![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
 

@@ -1,5 +1,4 @@
 //! Panics in the user's code: closures, values and their drops.
-#![forbid(unsafe_code)]
 
 use core::mem;
 

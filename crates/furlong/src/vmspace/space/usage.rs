@@ -1,5 +1,4 @@
 //! Counts of mapped pages.
-#![forbid(unsafe_code)]
 
 use crate::vmspace::Prot;
 
