@@ -1,19 +1,11 @@
 //! rCore's bitmap-allocator: words of bits in a tree with sixteen branches a node. ArceOS uses it
 //! for its pages.
 
-use std::fmt;
-
 use bitmap_allocator::{BitAlloc as _, BitAlloc4K};
 use furlong_experiments::bounce::SlotAllocator;
 
 /// One bit a slot, 1 if it is free. A run is the number of its first slot.
 pub struct Bitmap(BitAlloc4K);
-
-impl fmt::Debug for Bitmap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bitmap").finish_non_exhaustive()
-    }
-}
 
 impl SlotAllocator for Bitmap {
     type Run = usize;

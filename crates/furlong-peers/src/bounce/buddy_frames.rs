@@ -1,19 +1,11 @@
 //! rCore's buddy_system_allocator as an allocator of frames: a `BTreeSet` of free blocks for each
 //! power of two.
 
-use std::fmt;
-
 use buddy_system_allocator::FrameAllocator;
 use furlong_experiments::bounce::SlotAllocator;
 
 /// Blocks of up to 2^11 slots. A run is the number of its first slot; its size is a power of two.
 pub struct BuddyFrames(FrameAllocator<12>);
-
-impl fmt::Debug for BuddyFrames {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BuddyFrames").finish_non_exhaustive()
-    }
-}
 
 impl SlotAllocator for BuddyFrames {
     type Run = usize;

@@ -6,8 +6,8 @@
 )]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::mem;
 use std::ptr::NonNull;
-use std::{fmt, mem};
 
 use buddy_system_allocator::Heap;
 use furlong::bounce::SLOT;
@@ -25,12 +25,6 @@ pub struct BuddyHeap {
 
 // SAFETY: heap and memory have one owner, and are used only through it.
 unsafe impl Send for BuddyHeap {}
-
-impl fmt::Debug for BuddyHeap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.heap.fmt(f)
-    }
-}
 
 /// The layout of a number of consecutive slots.
 fn layout(slots: usize) -> Layout {

@@ -1,18 +1,10 @@
 //! Sebastian Aaltonen's offset allocator in Rust: bins of gaps, one bit each, constant time.
 
-use std::fmt;
-
 use furlong_experiments::bounce::SlotAllocator;
 use offset_allocator::{Allocation, Allocator};
 
 /// Offsets are numbers of slots. A run is an allocation.
 pub struct Offsets(Allocator);
-
-impl fmt::Debug for Offsets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Offsets").finish_non_exhaustive()
-    }
-}
 
 impl SlotAllocator for Offsets {
     type Run = Allocation;

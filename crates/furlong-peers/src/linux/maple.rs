@@ -1,7 +1,5 @@
 //! Linux's maple tree as an index of areas.
 
-use std::fmt;
-
 use furlong_experiments::vmspace_index::{AreaIndex, SharedIndex, Span};
 use furlong_lab::model::Failure;
 
@@ -18,12 +16,6 @@ pub type SharedAreas = Areas<true>;
 
 /// One owner, without a lock.
 pub type OwnedAreas = Areas<false>;
-
-impl<const IS_SHARED: bool> fmt::Debug for Areas<IS_SHARED> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Areas").finish_non_exhaustive()
-    }
-}
 
 /// The message of an impossible failure: the caller has checked.
 const THERE: &str = "the library is there";

@@ -1,7 +1,5 @@
 //! Linux's red-black tree as an ordered structure.
 
-use std::fmt;
-
 use furlong_experiments::ordered::{Keyed, Ordered};
 use furlong_lab::model::Failure;
 use furlong_spec::tree::page;
@@ -14,14 +12,6 @@ pub(super) struct Nodes<const HAS_SUMMARIES: bool> {
     linux: &'static Library,
     raw: &'static RawNodes,
     count: usize,
-}
-
-impl<const HAS_SUMMARIES: bool> fmt::Debug for Nodes<HAS_SUMMARIES> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Nodes")
-            .field("count", &self.count)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<const HAS_SUMMARIES: bool> Drop for Nodes<HAS_SUMMARIES> {

@@ -1,7 +1,6 @@
 //! brie-tree: a B+ tree of integer keys. Its cursor moves to the first key from a bound on, so a
 //! segment's key is its last frame.
 
-use std::fmt;
 use std::ops::{Bound, Range};
 
 use brie_tree::BTree;
@@ -10,14 +9,7 @@ use furlong_experiments::phys_lookup::SegmentIndex;
 use furlong_lab::model::Failure;
 
 /// Segments by their last frame: first frame and number.
-#[derive(Clone)]
 pub struct Brie(BTree<NonMaxU64, (u64, usize)>);
-
-impl fmt::Debug for Brie {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.0.iter()).finish()
-    }
-}
 
 #[inline(always)]
 fn key(frame: u64) -> NonMaxU64 {

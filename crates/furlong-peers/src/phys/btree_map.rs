@@ -8,7 +8,6 @@ use furlong_experiments::phys_lookup::SegmentIndex;
 use furlong_lab::model::Failure;
 
 /// Segments by their first frame: end and number.
-#[derive(Clone, Debug)]
 pub struct ByStart(BTreeMap<u64, (u64, usize)>);
 
 impl SegmentIndex for ByStart {

@@ -19,7 +19,6 @@ use vm_memory::{
 const PAGE_BITS: u32 = 12;
 
 /// A region of guest memory.
-#[derive(Debug)]
 struct Region {
     start: GuestAddress,
     len: GuestUsize,
@@ -45,7 +44,6 @@ impl GuestMemoryRegion for Region {
 impl GuestMemoryRegionBytes for Region {}
 
 /// Its collection of regions.
-#[derive(Debug)]
 pub struct Regions(GuestRegionCollection<Region>);
 
 impl SegmentIndex for Regions {

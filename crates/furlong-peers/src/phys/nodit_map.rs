@@ -8,7 +8,6 @@ use nodit::interval::ii;
 use nodit::{Interval, NoditMap};
 
 /// A map of inclusive intervals.
-#[derive(Clone, Debug)]
 pub struct Intervals(NoditMap<u64, Interval<u64>, usize>);
 
 impl SegmentIndex for Intervals {

@@ -8,7 +8,6 @@ use furlong_lab::model::Failure;
 use rangemap::RangeMap;
 
 /// A map of half-open ranges.
-#[derive(Clone, Debug)]
 pub struct Ranges(RangeMap<u64, usize>);
 
 impl SegmentIndex for Ranges {

@@ -1,7 +1,5 @@
 //! brie-tree: a B+ tree of integer keys.
 
-use std::fmt;
-
 use brie_tree::BTree;
 use brie_tree::nonmax::NonMaxU64;
 use furlong_experiments::ordered::{Ordered, node_of};
@@ -11,12 +9,6 @@ use furlong_spec::tree::page;
 /// A map from a page's last address to its start.
 #[derive(Clone)]
 pub struct Brie(BTree<NonMaxU64, u64>);
-
-impl fmt::Debug for Brie {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.0.iter()).finish()
-    }
-}
 
 #[inline(always)]
 fn key(last: u64) -> NonMaxU64 {

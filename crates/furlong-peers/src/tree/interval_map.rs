@@ -9,7 +9,7 @@ use furlong_spec::tree::page;
 use iset::IntervalMap;
 
 /// A map of half-open intervals.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Overlaps(IntervalMap<u64, ()>);
 
 #[inline(always)]

@@ -5,7 +5,7 @@
     reason = "an intrusive tree names structs by their address"
 )]
 
-use std::{fmt, ptr};
+use std::ptr;
 
 use furlong_experiments::ordered::{Keyed, Ordered, node_of};
 use furlong_lab::model::Failure;
@@ -38,13 +38,6 @@ pub struct ByNode {
     /// In ascending order. A vector, because moving it does not move the nodes that the tree points
     /// to.
     nodes: Vec<Node>,
-}
-
-impl fmt::Debug for ByNode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let extents = self.tree.iter().map(|node| (node.start, node.last));
-        f.debug_list().entries(extents).finish()
-    }
 }
 
 impl ByNode {

@@ -3,7 +3,6 @@
 //! Its cursor moves to the first key from a bound on, so an area's key is its last address: one
 //! search then finds the area of an address.
 
-use std::fmt;
 use std::ops::Bound;
 
 use brie_tree::BTree;
@@ -13,12 +12,6 @@ use furlong_experiments::vmspace_index::{AreaIndex, Span};
 /// Areas by their last address: first address and number.
 #[derive(Clone)]
 pub struct ByLast(BTree<NonMaxU64, (u64, u32)>);
-
-impl fmt::Debug for ByLast {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.0.iter()).finish()
-    }
-}
 
 fn key(address: u64) -> NonMaxU64 {
     NonMaxU64::new(address).expect("the last address of all is in no area")

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use furlong_experiments::vmspace_index::{AreaIndex, Span};
 
 /// Areas by their first address: last address and number.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct ByStart(BTreeMap<u64, (u64, u32)>);
 
 impl AreaIndex for ByStart {

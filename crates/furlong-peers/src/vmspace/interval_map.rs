@@ -5,7 +5,7 @@ use furlong_experiments::vmspace_index::{AreaIndex, Span};
 use iset::IntervalMap;
 
 /// A map of half-open intervals.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Overlaps(IntervalMap<u64, u32>);
 
 impl AreaIndex for Overlaps {

@@ -7,7 +7,7 @@ use nodit::{Interval, NoditMap};
 use super::range_map::highest_between;
 
 /// A map of inclusive intervals.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Intervals(NoditMap<u64, Interval<u64>, u32>);
 
 fn span(interval: &Interval<u64>) -> Span {

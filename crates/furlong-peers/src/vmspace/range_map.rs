@@ -9,7 +9,7 @@ use furlong_experiments::vmspace_index::{AreaIndex, Span};
 use rangemap::RangeInclusiveMap;
 
 /// A map of inclusive ranges.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Ranges(RangeInclusiveMap<u64, u32>);
 
 impl AreaIndex for Ranges {
