@@ -41,11 +41,12 @@ pub trait AddressAllocator: Sized {
     /// Handle that releases a reservation.
     type Grant;
 
-    /// Makes an allocator over the bytes of `space`, which are whole pages, with nothing reserved.
+    /// Makes an allocator over the bytes of `space`, with nothing reserved. It may count in
+    /// granules of `granule` bytes: the space and all requests consist of whole ones.
     ///
     /// # Errors
     /// The allocator cannot be made.
-    fn new(space: Extent<Iova>) -> Result<Self, Failure>;
+    fn new(space: Extent<Iova>, granule: u64) -> Result<Self, Failure>;
 
     /// Reserves exactly these extents, which do not overlap, before anything is timed. Nothing is
     /// reserved before. Returns their grants in the same order.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use furlong::addr::{Address, Extent, Iova};
 use furlong_spec::Random;
 
-use super::allocator::{AddressAllocator, Ask};
+use super::allocator::{AddressAllocator, Ask, PAGE};
 use super::workload::Shape;
 use crate::batches::in_batches;
 use furlong_lab::hash::digest;
@@ -72,7 +72,7 @@ struct Driver<A: AddressAllocator> {
 impl<A: AddressAllocator> Driver<A> {
     fn new(shape: Shape, seed: u64) -> Result<Self, Failure> {
         let mut random = Random::new(seed);
-        let mut subject = A::new(shape.space())?;
+        let mut subject = A::new(shape.space(), PAGE)?;
         let mut live = shape.layout(&mut random);
         random.shuffle(&mut live);
         let grants: Vec<_> = subject.fill(&live)?.into_iter().map(Some).collect();

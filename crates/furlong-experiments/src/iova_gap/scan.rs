@@ -193,7 +193,7 @@ impl<K: Counters> Scan<K> {
 impl<K: Counters + 'static> AddressAllocator for Scan<K> {
     type Grant = u64;
 
-    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
+    fn new(space: Extent<Iova>, _: u64) -> Result<Self, Failure> {
         Ok(Self {
             extents: BTreeMap::new(),
             space,

@@ -8,7 +8,7 @@ use furlong::iova::{Config, Grant, Highest, Lowest, Random, Request, VecSpace};
 use furlong::rbtree::Tally;
 use furlong_spec::Random as Generator;
 
-use super::allocator::{AddressAllocator, Ask, PAGE, Place};
+use super::allocator::{AddressAllocator, Ask, Place};
 use crate::said;
 use furlong_lab::model::Failure;
 
@@ -19,8 +19,8 @@ pub struct Summary<C: Config>(VecSpace<C>);
 impl<C: Config<Counters: 'static>> AddressAllocator for Summary<C> {
     type Grant = Grant;
 
-    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
-        let space = VecSpace::with_config(space, PAGE, Vec::new());
+    fn new(space: Extent<Iova>, granule: u64) -> Result<Self, Failure> {
+        let space = VecSpace::with_config(space, granule, Vec::new());
         space.map(Self).map_err(said)
     }
 

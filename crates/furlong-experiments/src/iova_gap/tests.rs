@@ -71,7 +71,7 @@ fn any_ask(first: u64, random: &mut Random) -> Ask {
 fn agrees_with_a_list<A: AddressAllocator>(first: u64, seed: u64) {
     let random = &mut Random::new(seed);
     let space = Extent::from_len(Iova::new(first), PAGES * PAGE).unwrap();
-    let mut subject = A::new(space).unwrap();
+    let mut subject = A::new(space, PAGE).unwrap();
     let mut list = List {
         first,
         taken: vec![false; PAGES as usize],
@@ -133,7 +133,7 @@ fn the_space_agrees_with_a_list_of_pages() {
 #[test]
 fn the_scan_draws_every_place_about_as_often() {
     let space = Extent::from_len(Iova::new(0), 16 * PAGE).unwrap();
-    let mut scan = Scan::<Off>::new(space).unwrap();
+    let mut scan = Scan::<Off>::new(space, PAGE).unwrap();
     let extent = |first, len| Extent::from_len(Iova::new(first * PAGE), len * PAGE).unwrap();
     scan.fill(&[extent(9, 1), extent(3, 2)]).unwrap();
     // Two pages fit at 0, 1; 5, 6, 7; 10 to 14.
@@ -184,8 +184,8 @@ struct Wrong(Scan<Off>);
 impl AddressAllocator for Wrong {
     type Grant = u64;
 
-    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
-        Scan::new(space).map(Self)
+    fn new(space: Extent<Iova>, granule: u64) -> Result<Self, Failure> {
+        Scan::new(space, granule).map(Self)
     }
 
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<u64>, Failure> {

@@ -4,16 +4,14 @@
 //! of granules at a multiple of itself. It has no window and no lowest place, and a gap that
 //! crosses such a multiple counts as two. It cannot list its reserved blocks.
 
-use std::fmt;
 use std::ops::Range;
 
 use buddy_system_allocator::FrameAllocator;
 use furlong::addr::{Address, Extent, Iova};
-use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};
+use furlong_experiments::iova_gap::{AddressAllocator, Ask};
 use furlong_lab::model::Failure;
-use furlong_spec::iova::Geometry;
 
-use super::extents::not_filled;
+use super::extents::{granules, not_filled};
 use super::{Align, Offers, Peer};
 
 /// rCore's allocator, in granules.
@@ -24,13 +22,6 @@ pub struct Buddy {
     taken: usize,
     /// The extents reserved when it was filled, since it cannot list them.
     filled: Vec<Extent<Iova>>,
-}
-
-impl fmt::Debug for Buddy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut buddy = f.debug_struct("Buddy");
-        buddy.field("taken", &self.taken).finish_non_exhaustive()
-    }
 }
 
 /// The blocks of a range, each a power of two at a multiple of itself.
@@ -44,28 +35,19 @@ fn blocks(range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-impl Buddy {
-    /// `None` if the end of the space does not fit in 64 bits.
-    fn with_granule(space: Extent<Iova>, granule: u64) -> Option<Self> {
-        let shift = granule.trailing_zeros();
-        let end = (space.last().raw() >> shift).checked_add(1)?;
+impl AddressAllocator for Buddy {
+    type Grant = Range<usize>;
+
+    fn new(space: Extent<Iova>, granule: u64) -> Result<Self, Failure> {
+        let (all, shift) = granules(space, granule)?;
         let mut theirs = FrameAllocator::new();
-        theirs.add_frame((space.start().raw() >> shift) as usize, end as usize);
-        Some(Self {
+        theirs.add_frame(all.start as usize, all.end as usize);
+        Ok(Self {
             theirs,
             shift,
             taken: 0,
             filled: Vec::new(),
         })
-    }
-}
-
-impl AddressAllocator for Buddy {
-    type Grant = Range<usize>;
-
-    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
-        let theirs = Self::with_granule(space, PAGE);
-        theirs.ok_or_else(|| Failure("it cannot represent the last address of 64 bits".to_owned()))
     }
 
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Range<usize>>, Failure> {
@@ -125,8 +107,4 @@ impl Peer for Buddy {
         reserve_at: true,
         ..Offers::ANY_PLACE
     };
-
-    fn over(geometry: Geometry) -> Option<Self> {
-        Self::with_granule(geometry.extent(), geometry.granule)
-    }
 }

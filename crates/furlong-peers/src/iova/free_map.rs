@@ -16,14 +16,12 @@ use std::ops::Bound;
 use furlong::addr::{Address, Extent, Iova};
 use furlong_experiments::iova_gap::{self, AddressAllocator, Ask};
 use furlong_lab::model::Failure;
-use furlong_spec::iova::Geometry;
 
 use super::extents::extent;
 use super::starts::{Starts, highest_in, lowest_in};
 use super::{Offers, Peer};
 
 /// A map from the last byte of each gap to the number of bytes before it in the gap.
-#[derive(Clone, Debug)]
 pub struct FreeMap {
     gaps: BTreeMap<u64, u64>,
     first: u64,
@@ -32,7 +30,7 @@ pub struct FreeMap {
 }
 
 /// A place that was cut out of a gap, as far as no key has changed yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Cut {
     start: u64,
     gap_last: u64,
@@ -169,7 +167,7 @@ impl FreeMap {
 impl AddressAllocator for FreeMap {
     type Grant = Extent<Iova>;
 
-    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
+    fn new(space: Extent<Iova>, _: u64) -> Result<Self, Failure> {
         let (first, last) = (space.start().raw(), space.last().raw());
         Ok(Self {
             gaps: BTreeMap::from([(last, last - first)]),
@@ -229,8 +227,4 @@ impl AddressAllocator for FreeMap {
 
 impl Peer for FreeMap {
     const OFFERS: Offers = Offers::OF_A_MAP;
-
-    fn over(geometry: Geometry) -> Option<Self> {
-        Self::new(geometry.extent()).ok()
-    }
 }

@@ -5,20 +5,18 @@
 //! sizes, and only bins without gaps that are too small are searched.
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};
+use furlong_experiments::iova_gap::{AddressAllocator, Ask};
 use furlong_lab::model::Failure;
-use furlong_spec::iova::Geometry;
 use offset_allocator::{Allocation, Allocator};
 
-use super::extents::{lay, not_filled};
+use super::extents::lay;
 use super::{Offers, Peer};
 
 /// The most gaps and extents together: those of the largest workload, and a few more. Arrays for
-/// all of them are allocated at the start.
+/// all of them are allocated at the start. A small space needs fewer.
 const NODES_MAX: u32 = (1 << 18) + 64;
 
 /// Aaltonen's allocator, in granules; it supports fewer than 2^32 of them.
-#[derive(Debug)]
 pub struct OffsetAllocator {
     theirs: Allocator,
     first: u64,
@@ -29,20 +27,6 @@ pub struct OffsetAllocator {
 }
 
 impl OffsetAllocator {
-    fn with_granule(space: Extent<Iova>, granule: u64, nodes: u32) -> Option<Self> {
-        let shift = granule.trailing_zeros();
-        let (first, last) = (space.start().raw(), space.last().raw());
-        let granules = ((last - first) >> shift).checked_add(1)?;
-        let granules = u32::try_from(granules).ok()?;
-        Some(Self {
-            theirs: Allocator::with_max_allocs(granules, nodes),
-            first,
-            shift,
-            granules,
-            filled: Vec::new(),
-        })
-    }
-
     #[inline]
     fn start(&self, allocation: Allocation) -> u64 {
         self.first + (u64::from(allocation.offset) << self.shift)
@@ -57,9 +41,19 @@ impl OffsetAllocator {
 impl AddressAllocator for OffsetAllocator {
     type Grant = Allocation;
 
-    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
-        let theirs = Self::with_granule(space, PAGE, NODES_MAX);
-        theirs.ok_or_else(|| Failure("it cannot represent 2^32 pages".to_owned()))
+    fn new(space: Extent<Iova>, granule: u64) -> Result<Self, Failure> {
+        let (first, shift) = (space.start().raw(), granule.trailing_zeros());
+        let granules = ((space.last().raw() - first) >> shift).checked_add(1);
+        let granules = granules.and_then(|granules| u32::try_from(granules).ok());
+        let too_many = || Failure("it cannot represent 2^32 granules".to_owned());
+        let granules = granules.ok_or_else(too_many)?;
+        Ok(Self {
+            theirs: Allocator::with_max_allocs(granules, NODES_MAX.min(granules.max(4096))),
+            first,
+            shift,
+            granules,
+            filled: Vec::new(),
+        })
     }
 
     /// Reserves gaps and extents in ascending order, since it chooses the place. Then it releases
@@ -68,8 +62,7 @@ impl AddressAllocator for OffsetAllocator {
         let laid = lay(extents, self.first, |start, bytes| {
             let grant = self.allocate(bytes);
             grant.filter(|grant| self.start(*grant) == start)
-        });
-        let laid = laid.ok_or_else(not_filled)?;
+        })?;
         for gap in laid.gaps {
             self.theirs.free(gap);
         }
@@ -103,8 +96,4 @@ impl AddressAllocator for OffsetAllocator {
 
 impl Peer for OffsetAllocator {
     const OFFERS: Offers = Offers::ANY_PLACE;
-
-    fn over(geometry: Geometry) -> Option<Self> {
-        Self::with_granule(geometry.extent(), geometry.granule, 4096)
-    }
 }

@@ -5,16 +5,12 @@ use std::mem::discriminant;
 use furlong::addr::{Extent, Iova};
 use furlong::iova::Request;
 use furlong_experiments::iova_gap::AddressAllocator;
-use furlong_spec::iova::{Geometry, Operation, Place};
+use furlong_spec::iova::{Operation, Place};
 
 /// An allocator of addresses that offers some of the specification's operations.
 pub trait Peer: AddressAllocator {
     /// The operations that it offers.
     const OFFERS: Offers;
-
-    /// An allocator over the bytes of a space in granules, with nothing reserved; `None` if it does
-    /// not support the space.
-    fn over(geometry: Geometry) -> Option<Self>;
 
     /// Releases a grant; `false` if it is not reserved.
     fn try_release(&mut self, grant: Self::Grant) -> bool {

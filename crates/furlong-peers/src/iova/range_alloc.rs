@@ -5,40 +5,28 @@
 
 use std::ops::Range;
 
-use furlong::addr::{Address, Extent, Iova};
-use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};
+use furlong::addr::{Extent, Iova};
+use furlong_experiments::iova_gap::{AddressAllocator, Ask};
 use furlong_lab::model::Failure;
-use furlong_spec::iova::{Geometry, Place};
+use furlong_spec::iova::Place;
 use range_alloc::RangeAllocator;
 
-use super::extents::{extent, lay, not_filled};
+use super::extents::{extent, granules, lay};
 use super::{Align, Offers, Peer};
 
 /// gfx-rs's allocator, in granules: in bytes a range could not reach the end of 64 bits.
-#[derive(Debug)]
 pub struct RangeAlloc {
     theirs: RangeAllocator<u64>,
     shift: u32,
 }
 
-impl RangeAlloc {
-    /// `None` if the end of the space does not fit in 64 bits.
-    fn with_granule(space: Extent<Iova>, granule: u64) -> Option<Self> {
-        let shift = granule.trailing_zeros();
-        let end = (space.last().raw() >> shift).checked_add(1)?;
-        Some(Self {
-            theirs: RangeAllocator::new(space.start().raw() >> shift..end),
-            shift,
-        })
-    }
-}
-
 impl AddressAllocator for RangeAlloc {
     type Grant = Range<u64>;
 
-    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
-        let theirs = Self::with_granule(space, PAGE);
-        theirs.ok_or_else(|| Failure("it cannot represent the last address of 64 bits".to_owned()))
+    fn new(space: Extent<Iova>, granule: u64) -> Result<Self, Failure> {
+        let (all, shift) = granules(space, granule)?;
+        let theirs = RangeAllocator::new(all);
+        Ok(Self { theirs, shift })
     }
 
     /// Reserves gaps and extents in ascending order, since it chooses the place. Then it releases
@@ -48,8 +36,7 @@ impl AddressAllocator for RangeAlloc {
         let laid = lay(extents, first, |start, bytes| {
             let range = self.theirs.allocate_range(bytes >> self.shift).ok();
             range.filter(|range| range.start << self.shift == start)
-        });
-        let laid = laid.ok_or_else(not_filled)?;
+        })?;
         for gap in laid.gaps {
             self.theirs.free_range(gap);
         }
@@ -92,8 +79,4 @@ impl Peer for RangeAlloc {
         reserved: true,
         ..Offers::ANY_PLACE
     };
-
-    fn over(geometry: Geometry) -> Option<Self> {
-        Self::with_granule(geometry.extent(), geometry.granule)
-    }
 }

@@ -9,17 +9,15 @@
 use std::ops::Range;
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_experiments::iova_gap::{self, AddressAllocator, Ask, PAGE};
+use furlong_experiments::iova_gap::{self, AddressAllocator, Ask};
 use furlong_lab::model::Failure;
-use furlong_spec::iova::Geometry;
 use rangemap::RangeSet;
 
-use super::extents::extent;
+use super::extents::{extent, granules};
 use super::starts::{Starts, highest_in, lowest_in};
 use super::{Offers, Peer};
 
 /// The set of taken granules.
-#[derive(Clone, Debug)]
 pub struct RangeMap {
     taken: RangeSet<u64>,
     space: Range<u64>,
@@ -28,18 +26,6 @@ pub struct RangeMap {
 }
 
 impl RangeMap {
-    /// `None` if the end of the space does not fit in 64 bits.
-    fn with_granule(space: Extent<Iova>, granule: u64) -> Option<Self> {
-        let shift = granule.trailing_zeros();
-        let end = (space.last().raw() >> shift).checked_add(1)?;
-        Some(Self {
-            taken: RangeSet::new(),
-            space: space.start().raw() >> shift..end,
-            shift,
-            starts: Starts::default(),
-        })
-    }
-
     /// The window of `ask` in granules, limited to the space.
     #[inline]
     fn window(&self, ask: &Ask) -> Option<Range<u64>> {
@@ -117,9 +103,14 @@ impl RangeMap {
 impl AddressAllocator for RangeMap {
     type Grant = Range<u64>;
 
-    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
-        let ours = Self::with_granule(space, PAGE);
-        ours.ok_or_else(|| Failure("it cannot represent the last address of 64 bits".to_owned()))
+    fn new(space: Extent<Iova>, granule: u64) -> Result<Self, Failure> {
+        let (space, shift) = granules(space, granule)?;
+        Ok(Self {
+            taken: RangeSet::new(),
+            space,
+            shift,
+            starts: Starts::default(),
+        })
     }
 
     fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Range<u64>> {
@@ -160,8 +151,4 @@ impl AddressAllocator for RangeMap {
 
 impl Peer for RangeMap {
     const OFFERS: Offers = Offers::OF_A_MAP;
-
-    fn over(geometry: Geometry) -> Option<Self> {
-        Self::with_granule(geometry.extent(), geometry.granule)
-    }
 }

@@ -21,7 +21,7 @@ pub(super) fn highest_in(first: u64, last: u64, ask: &Ask) -> Option<u64> {
 
 /// The lowest place in each gap that has any, and the number of places up to and including that
 /// gap.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Starts {
     upto: Vec<(u64, u64)>,
     all: u64,

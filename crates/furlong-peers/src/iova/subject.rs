@@ -24,7 +24,7 @@ impl<P: Peer> PeerSubject<P> {
     #[must_use]
     pub fn new(geometry: Geometry) -> Option<Self> {
         Some(Self {
-            peer: P::over(geometry)?,
+            peer: P::new(geometry.extent(), geometry.granule).ok()?,
             geometry,
             grants: Vec::new(),
         })

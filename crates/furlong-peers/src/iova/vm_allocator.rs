@@ -7,7 +7,7 @@
 use furlong::addr::{Address, Extent, Iova};
 use furlong_experiments::iova_gap::{self, AddressAllocator, Ask};
 use furlong_lab::model::Failure;
-use furlong_spec::iova::{Geometry, Place};
+use furlong_spec::iova::Place;
 use serde::Deserialize;
 use vm_allocator::{AllocPolicy, RangeInclusive};
 
@@ -15,7 +15,6 @@ use super::extents::extent;
 use super::{Align, Offers, Peer};
 
 /// rust-vmm's allocator.
-#[derive(Clone, Debug)]
 pub struct VmAllocator(vm_allocator::AddressAllocator);
 
 /// A node of its tree in serialised form, which is the only way to read its contents.
@@ -62,7 +61,7 @@ fn collect(node: Option<&Node>, ranges: &mut Vec<(Extent<Iova>, bool)>) -> Resul
 impl AddressAllocator for VmAllocator {
     type Grant = RangeInclusive;
 
-    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
+    fn new(space: Extent<Iova>, _: u64) -> Result<Self, Failure> {
         let size = space
             .len()
             .ok_or_else(|| Failure("it cannot represent the whole 64-bit space".into()))?;
@@ -109,10 +108,6 @@ impl Peer for VmAllocator {
         mistakes: true,
         ..Offers::ANY_PLACE
     };
-
-    fn over(geometry: Geometry) -> Option<Self> {
-        Self::new(geometry.extent()).ok()
-    }
 
     fn try_release(&mut self, grant: RangeInclusive) -> bool {
         self.0.free(&grant).is_ok()

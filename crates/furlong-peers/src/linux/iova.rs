@@ -5,14 +5,11 @@
 //! rarely the highest. It counts in pages, here from the first page of the space. If the lowest
 //! place is requested, the space is turned upside down.
 
-use std::fmt;
-
 use furlong::addr::{Address, Extent, Iova};
 use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};
 use furlong_experiments::iova_magazine::{SharedAllocator, cpu};
 use furlong_experiments::traffic::Buffer;
 use furlong_lab::model::Failure;
-use furlong_spec::iova::Geometry;
 
 use super::library::{Library, RawDomain, RawPages, library};
 use crate::iova::{Offers, Peer};
@@ -44,14 +41,7 @@ impl Drop for Domain {
     }
 }
 
-impl fmt::Debug for Domain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.list()).finish()
-    }
-}
-
 /// A domain's tree without magazines. If the space is turned, Linux's upper end is the lower end.
-#[derive(Debug)]
 pub struct Paged<const IS_TURNED: bool> {
     domain: Domain,
     /// The first byte of the space, and the shift from bytes to pages.
@@ -70,28 +60,7 @@ pub type Turned = Paged<true>;
 #[derive(Clone, Copy)]
 pub struct Reached(&'static RawPages);
 
-impl fmt::Debug for Reached {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Reached")
-    }
-}
-
 impl<const IS_TURNED: bool> Paged<IS_TURNED> {
-    fn with_granule(space: Extent<Iova>, granule: u64) -> Result<Self, Failure> {
-        let (start, shift) = (space.start().raw(), granule.trailing_zeros());
-        let last = (space.last().raw() - start) >> shift;
-        // Page numbers above the last one mark the end of the search.
-        if last >= u64::MAX - 1 {
-            return Err(Failure("it cannot have so many pages".to_owned()));
-        }
-        Ok(Self {
-            domain: Domain::new(0, last, false)?,
-            start,
-            shift,
-            last,
-        })
-    }
-
     /// Converts pages from Linux's count to ours, or back.
     fn turned(&self, first: u64, last: u64) -> (u64, u64) {
         match IS_TURNED {
@@ -120,8 +89,19 @@ impl<const IS_TURNED: bool> Paged<IS_TURNED> {
 impl<const IS_TURNED: bool> AddressAllocator for Paged<IS_TURNED> {
     type Grant = Reached;
 
-    fn new(space: Extent<Iova>) -> Result<Self, Failure> {
-        Self::with_granule(space, PAGE)
+    fn new(space: Extent<Iova>, granule: u64) -> Result<Self, Failure> {
+        let (start, shift) = (space.start().raw(), granule.trailing_zeros());
+        let last = (space.last().raw() - start) >> shift;
+        // Page numbers above the last one mark the end of the search.
+        if last >= u64::MAX - 1 {
+            return Err(Failure("it cannot have so many pages".to_owned()));
+        }
+        Ok(Self {
+            domain: Domain::new(0, last, false)?,
+            start,
+            shift,
+            last,
+        })
     }
 
     fn reserve_at(&mut self, extent: Extent<Iova>) -> Option<Reached> {
@@ -174,22 +154,17 @@ impl<const IS_TURNED: bool> Peer for Paged<IS_TURNED> {
         reserved: true,
         ..Offers::ANY_PLACE
     };
-
-    fn over(geometry: Geometry) -> Option<Self> {
-        Self::with_granule(geometry.extent(), geometry.granule).ok()
-    }
 }
 
 /// A domain that CPUs share, with or without magazines for the sizes for which Linux has them. As
 /// in Linux nobody owns its first page, so 0 is not a valid grant.
-#[derive(Debug)]
 pub(super) struct SharedDomain<const HAS_MAGAZINES: bool> {
     domain: Domain,
     last: u64,
 }
 
 /// Reserved pages, and their node in the tree if they come from it directly.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct SharedGrant {
     first: u64,
     pages: u64,

@@ -175,7 +175,7 @@ fn vm_allocator_loses_what_begins_at_1_when_it_is_released() {
     let wrong = finding::<VmAllocator>(space, &alphabet, &sequence);
     assert!(is_refused(&wrong.found));
 
-    let mut peer = VmAllocator::over(space).unwrap();
+    let mut peer = VmAllocator::new(space.extent(), space.granule).unwrap();
     let first = peer.reserve_at(extent(space, 0, 2)).unwrap();
     assert!(!peer.try_release(first));
     assert_eq!(peer.ranges(), Ok(vec![]), "neither allocated nor free");
@@ -243,7 +243,8 @@ fn offset_allocator_refuses_17_where_17_are_free() {
 
 #[test]
 fn offset_allocator_grants_nothing_at_the_place_of_the_next() {
-    let mut peer = OffsetAllocator::over(bytes(0, 4)).unwrap();
+    let space = bytes(0, 4);
+    let mut peer = OffsetAllocator::new(space.extent(), space.granule).unwrap();
     let any = |size| Ask {
         size,
         align: 1,
