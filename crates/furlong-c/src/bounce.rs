@@ -26,7 +26,6 @@ use crate::handle::{self, Home, Housed, boxed, footprint, place};
 ///
 /// Mapping a buffer copies it into the pool. The device works on the copy, and its output is copied
 /// back. The rest of a run of slots around the mapping is zeroed first.
-#[derive(Debug)]
 pub struct Bounce {
     pub(crate) pool: Pool,
     home: Home,

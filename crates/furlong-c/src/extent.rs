@@ -7,7 +7,6 @@ use crate::errno::Errno;
 
 /// A range that is not empty, given by its first and its last index, so that it may reach the end
 /// of the space.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Extent {
     /// The first index.

@@ -15,7 +15,7 @@ use crate::errno::Errno;
 pub(crate) type Given = &'static mut [MaybeUninit<u8>];
 
 /// The place of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) enum Home {
     /// On the heap.
     Heap,

@@ -24,7 +24,6 @@ use crate::handle::{self, Home, Housed, boxed, footprint, place};
 ///
 /// It reserves whole granules. A range is released by its addresses: C may copy a grant, so each
 /// release is looked up, in O(log n), and checked.
-#[derive(Debug)]
 pub struct Iova {
     pub(crate) space: Space<Standard, Nodes>,
     home: Home,

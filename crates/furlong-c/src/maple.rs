@@ -27,11 +27,9 @@ use crate::handle::boxed;
 /// bits. The map dereferences no pointer, and frees nothing that an entry points to. Neighbours are
 /// never merged. A range that is stored into the middle of another one leaves two parts with the
 /// same entry.
-#[derive(Debug)]
 pub struct Maple(pub(crate) Map);
 
 /// An entry and its range.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MapleEntry {
     /// The first index.

@@ -27,7 +27,6 @@ use crate::handle::{self, Home, Housed, footprint, on_heap, place};
 /// Lookups use a reader and take no lock.
 ///
 /// A segment is identified by any of its frames.
-#[derive(Debug)]
 pub struct Phys {
     pub(crate) table: Table,
     home: Home,

@@ -34,7 +34,6 @@ use crate::handle::boxed;
 /// The value of an area is 64 bits, such as an index or an address, which the space does not
 /// interpret. Neighbours merge if their values, protections and flags are equal and their offsets
 /// continue.
-#[derive(Debug)]
 pub struct Vmspace(Space<Word>);
 
 /// Makes an empty space. layout may be NULL: Linux on x86-64, see furlong_vmspace_layout.

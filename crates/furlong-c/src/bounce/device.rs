@@ -15,7 +15,6 @@ use crate::handle::{self, Home, Housed, boxed, footprint, place};
 
 /// The reach of a device, and its constraints on buffers. Initialise it with furlong_bounce_limits,
 /// then change single fields.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BounceLimits {
     /// The last address that the device can put on the bus.
@@ -49,7 +48,6 @@ impl BounceLimits {
 }
 
 /// A device that maps through a pool.
-#[derive(Debug)]
 pub struct BounceDevice {
     pub(crate) device: Device,
     home: Home,

@@ -6,10 +6,8 @@ use furlong::addr::{Iova, PhysAddr};
 use furlong::bounce::{Backing, HeapMemory, Memory, RegionMemory, Wanted};
 
 /// The heap, or a region that the caller supplied.
-#[derive(Debug)]
 pub(crate) struct BounceMemory(Source);
 
-#[derive(Debug)]
 enum Source {
     Heap(HeapMemory),
     Region(RegionMemory),

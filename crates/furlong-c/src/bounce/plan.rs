@@ -18,7 +18,6 @@ pub const FURLONG_BOUNCE_GROW_INLINE: u32 = 2;
 
 /// The size of a pool, and its growth. Initialise it with furlong_bounce_plan, then change single
 /// fields.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BouncePlan {
     /// Slots of the first block, of 2 KiB each.
@@ -48,7 +47,6 @@ pub struct BouncePlan {
 }
 
 /// The CPU number from a C program.
-#[derive(Clone, Copy, Debug)]
 pub struct CallersCpu(Option<extern "C" fn() -> usize>);
 
 impl Cpu for CallersCpu {

@@ -14,10 +14,8 @@ use crate::handle::{self, Given};
 pub(crate) type SpaceNode = furlong::iova::SpaceNode<Standard>;
 
 /// The nodes of a space.
-#[derive(Debug)]
 pub(crate) struct Nodes(Kept);
 
-#[derive(Debug)]
 enum Kept {
     Heap(Vec<SpaceNode>),
     Given(&'static mut [SpaceNode]),

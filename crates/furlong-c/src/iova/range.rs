@@ -25,7 +25,6 @@ const _: () = {
 };
 
 /// A reserved range.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct IovaOwned {
     /// The first address.

@@ -24,7 +24,6 @@ pub const FURLONG_IOVA_BEST: u32 = 3;
 pub const FURLONG_IOVA_RANDOM: u32 = 4;
 
 /// A request for a range. Initialise it with furlong_iova_request, then change single fields.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct IovaRequest {
     /// The size of the data in bytes, at least 1.
@@ -58,7 +57,6 @@ pub struct IovaRequest {
 }
 
 /// A reserved range and its data.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct IovaGrant {
     /// The first address, at the start of a granule.

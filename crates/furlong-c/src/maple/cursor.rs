@@ -16,7 +16,6 @@ use crate::extent::extent;
 /// All zero, it is at index 0 with nothing found. To begin elsewhere, set start and last. If
 /// nothing is found it stays in place, and a call in the other direction begins with the range
 /// itself.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MapleCursor {
     /// The first index of the range.

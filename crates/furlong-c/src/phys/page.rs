@@ -13,7 +13,6 @@ use crate::answer::{Given, answer};
 ///
 /// The caller may use the words, which are 0 at first. Readers share them, so C must change them by
 /// atomic operations or under its own lock.
-#[derive(Debug)]
 #[repr(C)]
 pub struct PhysPage {
     /// The number of the frame; read-only.

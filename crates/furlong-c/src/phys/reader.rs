@@ -17,7 +17,6 @@ use crate::errno::Errno;
 use crate::handle::{self, Home, Housed, boxed, footprint, place};
 
 /// A context that looks up frames, such as a thread or a CPU. A table has up to 64 readers.
-#[derive(Debug)]
 pub struct PhysReader {
     /// The guard between enter and leave. Declared before `reader`, so it is dropped first.
     guard: Option<Guard<'static>>,

@@ -13,7 +13,6 @@ use crate::errno::Errno;
 use crate::extent::{Extent, extent};
 
 /// The state of a segment at one moment.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PhysSegment {
     /// Its first frame.

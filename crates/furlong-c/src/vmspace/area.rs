@@ -59,7 +59,6 @@ pub(super) fn flags(bits: u32, allowed: Flags) -> Result<Flags, Errno> {
 }
 
 /// A mapped range.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct VmspaceArea {
     /// The first address.

@@ -17,7 +17,6 @@ pub const FURLONG_VMSPACE_UNMAPPED: u32 = 0;
 pub const FURLONG_VMSPACE_MERGED: u32 = 1;
 
 /// An item that a call has freed.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct VmspaceFreed {
     /// The first address of the range.

@@ -16,7 +16,6 @@ pub const FURLONG_VMSPACE_BOTTOM_UP: u32 = 1;
 
 /// The bounds and the limits of a space. Initialise it with furlong_vmspace_layout, then change
 /// single fields.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct VmspaceLayout {
     /// The page size in bytes: a power of two, at least 2.

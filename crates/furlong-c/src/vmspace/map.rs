@@ -50,7 +50,6 @@ const OWN_FLAGS: Flags = Flags::DONT_COPY
     .or(Flags::CALLER);
 
 /// A request for a mapping. Initialise it with furlong_vmspace_request, then change single fields.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct VmspaceRequest {
     /// The fixed address or, without a flag for that, a hint. 0 is no hint.

@@ -9,7 +9,6 @@ use furlong::vmspace::Value;
 ///
 /// A fork replaces them in the child, whose areas are already there by then: only so can it fail
 /// for memory before the caller has made the first value.
-#[derive(Debug)]
 pub(crate) struct Word(AtomicU64);
 
 impl Word {
