@@ -193,7 +193,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     }
 
     /// The tree under its lock, counted as a visit.
-    fn root(&self) -> LockGuard<'_, C::Lock, Root<C>> {
+    pub(super) fn root(&self) -> LockGuard<'_, C::Lock, Root<C>> {
         let mut root = self.tree.0.lock();
         root.counters.count(Event::TreeVisit, 1);
         root
@@ -201,7 +201,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
 
     /// Calls `change` under the tree's lock once as many nodes are free as `nodes` says. Memory for
     /// more is obtained without the lock; if there is none, `given` is returned.
-    fn with_nodes<A, T>(
+    pub(super) fn with_nodes<A, T>(
         &self,
         given: A,
         nodes: impl Fn(&ChunkSpace<C::Space>, &A) -> usize,

@@ -209,26 +209,14 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         self.with_room(reserve, ReserveError::NoMemory)
     }
 
-    /// Calls `reserve` under the tree's lock once a free node is available. Memory for more nodes
-    /// is obtained without the lock.
+    /// Calls `reserve` under the tree's lock once a free node is available.
     fn with_room<T, E>(
         &self,
-        mut reserve: impl FnMut(&mut ChunkSpace<C::Space>) -> Result<T, E>,
+        reserve: impl FnOnce(&mut ChunkSpace<C::Space>) -> Result<T, E>,
         no_memory: E,
     ) -> Result<T, E> {
-        loop {
-            let table = {
-                let mut root = self.tree.0.lock();
-                root.counters.count(Event::TreeVisit, 1);
-                if root.space.room() > 0 {
-                    return reserve(&mut root.space);
-                }
-                root.space.table()
-            };
-            if self.grow(table, 1).is_err() {
-                return Err(no_memory);
-            }
-        }
+        let reserved = self.with_nodes((), |_, ()| 1, |space, ()| reserve(space));
+        reserved.unwrap_or(Err(no_memory))
     }
 }
 
