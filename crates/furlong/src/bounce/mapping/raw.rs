@@ -7,7 +7,7 @@ use super::reserve::Ask;
 use super::spot::Spot;
 use crate::addr::{Address, Iova, PhysAddr};
 use crate::bounce::{
-    Block, Config, Device, Direction, Entry, Kind, MapError, Memory, Misuse, OnDrop, Pool, SLOT,
+    Block, Config, Device, Direction, Entry, Kind, MapError, Memory, Misuse, OnDrop, Pool,
     SyncError, Zeroing,
 };
 use crate::sync::atomic::Ordering;
@@ -73,15 +73,7 @@ impl<'a, C: Config> Found<'a, C> {
     /// The mapping of the run at `slot` of a block whose slot 0 has device address `base`.
     #[inline(always)]
     fn new(block: &'a Block<C>, slot: usize, base: u64, owner: Owner, entry: Entry) -> Self {
-        let spot = Spot {
-            block: Some(block),
-            slot: slot as u32,
-            slots: entry.slots,
-            generation: 0,
-            offset: entry.offset,
-            len: entry.len,
-            at: Iova::new(base + slot as u64 * SLOT + u64::from(entry.offset)),
-        };
+        let spot = Spot::new(block, slot, base, &entry);
         Self { spot, entry, owner }
     }
 
@@ -390,16 +382,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
         let transients = self.transients.0.lock();
         let (index, transient) = transients.at(at).ok_or(Misuse::NotMapped(at))?;
+        let spot = Spot::of_transient(index, transient);
         let entry = transient.entry;
-        let spot = Spot {
-            block: None,
-            slot: index as u32,
-            slots: entry.slots,
-            generation: transient.generation,
-            offset: entry.offset,
-            len: entry.len,
-            at: transient.start(),
-        };
         let owner = Owner::NOBODY;
         Ok(Found { spot, entry, owner })
     }

@@ -229,7 +229,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let place = ManuallyDrop::new(place);
         let entry = ask.entry(device, need);
         place.block.book.open(place.slot, &entry);
-        Spot::new(place.block, place.slot, place.base, need)
+        Spot::new(place.block, place.slot, place.base, &entry)
     }
 
     /// Handles a pool in which no area had room.
@@ -322,7 +322,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
             entry: ask.entry(device, need),
             ended: false,
         };
-        let at = transient.start();
+        let spot = Spot::of_transient(0, &transient);
         let put = self.transients.0.lock().put(transient);
         let (index, generation) = match put {
             Ok(put) => put,
@@ -333,14 +333,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
         };
         // Relaxed: a CPU that gets the address sees everything before the address was handed over.
         self.transient_count.fetch_add(1, Ordering::Relaxed);
+        let slot = index as u32;
         Some(Spot {
-            block: None,
-            slot: index as u32,
-            slots: need.slots,
+            slot,
             generation,
-            offset: need.offset,
-            len: need.len,
-            at,
+            ..spot
         })
     }
 

@@ -1,7 +1,7 @@
 //! A run of slots that is taken, and its memory.
 
 use crate::addr::{Address, Extent, Iova};
-use crate::bounce::{Backing, Block, Config, Memory, Need, Pool, Run, SLOT, Zeroing};
+use crate::bounce::{Backing, Block, Config, Entry, Memory, Pool, Run, SLOT, Transient, Zeroing};
 
 /// A run of slots that is taken: the owner of the spot owns the run. It is made when the run is
 /// taken, and consumed when the run is freed.
@@ -23,15 +23,28 @@ pub(crate) struct Spot<'a, C: Config> {
 impl<'a, C: Config> Spot<'a, C> {
     /// The run at `slot` of a block whose slot 0 has device address `base`.
     #[inline]
-    pub(crate) fn new(block: &'a Block<C>, slot: usize, base: u64, need: &Need) -> Self {
+    pub(crate) fn new(block: &'a Block<C>, slot: usize, base: u64, entry: &Entry) -> Self {
         Self {
             block: Some(block),
             slot: slot as u32,
-            slots: need.slots,
+            slots: entry.slots,
             generation: 0,
-            offset: need.offset,
-            len: need.len,
-            at: Iova::new(base + slot as u64 * SLOT + u64::from(need.offset)),
+            offset: entry.offset,
+            len: entry.len,
+            at: Iova::new(base + slot as u64 * SLOT + u64::from(entry.offset)),
+        }
+    }
+
+    /// The run of a transient block, by the block's number.
+    pub(crate) fn of_transient(number: usize, transient: &Transient) -> Self {
+        Self {
+            block: None,
+            slot: number as u32,
+            slots: transient.entry.slots,
+            generation: transient.generation,
+            offset: transient.entry.offset,
+            len: transient.entry.len,
+            at: transient.start(),
         }
     }
 

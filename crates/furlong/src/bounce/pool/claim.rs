@@ -78,8 +78,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
     pub fn unclaimed(&self, mut leaked: impl FnMut(Leak)) -> usize {
         let mut count = 0;
         for (index, slot, entry) in self.mappings() {
-            let block = self.blocks.get(index);
-            if let Some(leak) = block.and_then(|block| block.leak(slot, &entry)) {
+            let base = self.blocks.get(index).and_then(Block::base);
+            let at = |base| base + ((slot as u64) << SLOT_SHIFT) + u64::from(entry.offset);
+            if let Some(leak) = base.and_then(|base| Leak::of(&entry, Iova::new(at(base)))) {
                 count += 1;
                 leaked(leak);
             }
@@ -96,17 +97,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// The first transient leak from this number on.
     fn transient_leak(&self, from: usize) -> Option<(usize, Leak)> {
         let transients = self.transients.0.lock();
-        let mut leaks = transients
-            .iter()
-            .filter(|(at, one)| *at >= from && one.entry.kind.is_unclaimed());
-        let (at, one) = leaks.next()?;
-        let leak = Leak {
-            device: one.entry.device,
-            at: one.start(),
-            len: one.entry.len as usize,
-            slots: one.entry.slots,
-        };
-        Some((at, leak))
+        let mut rest = transients.iter().filter(|(at, _)| *at >= from);
+        rest.find_map(|(at, one)| Some((at, Leak::of(&one.entry, one.start())?)))
     }
 
     /// Ends every unclaimed mapping, without a copy, and passes each to `released`. Returns their
@@ -130,19 +122,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 }
 
-impl Kind {
-    pub(super) fn is_unclaimed(self) -> bool {
-        matches!(self, Self::UnclaimedRaw | Self::UnclaimedAllocated)
-    }
-}
-
-impl<C: Config> Block<C> {
-    /// The mapping as a leak, if it is unclaimed.
-    pub(crate) fn leak(&self, slot: usize, entry: &Entry) -> Option<Leak> {
-        let at = self.base()? + ((slot as u64) << SLOT_SHIFT) + u64::from(entry.offset);
-        entry.kind.is_unclaimed().then_some(Leak {
+impl Leak {
+    /// The mapping whose data begin at `at`, if it is unclaimed.
+    fn of(entry: &Entry, at: Iova) -> Option<Self> {
+        let is_unclaimed = matches!(entry.kind, Kind::UnclaimedRaw | Kind::UnclaimedAllocated);
+        is_unclaimed.then_some(Self {
             device: entry.device,
-            at: Iova::new(at),
+            at,
             len: entry.len as usize,
             slots: entry.slots,
         })
