@@ -102,14 +102,14 @@ impl Tier for Batched {
 pub trait Hardening: Sealed + 'static {
     /// Check at each free that the pointer is a block's start and that the block is in use. A free
     /// block carries a secret mark in its first word.
-    const CHECK: bool;
+    const CHECK: bool = false;
     /// Overwrite freed blocks with zeros and check them again before reuse. Each block then ends
     /// with a word that says where its contents end.
-    const SCRUB: bool;
+    const SCRUB: bool = false;
     /// Hand out blocks in random order, and reuse freed ones late.
-    const SHUFFLE: bool;
+    const SHUFFLE: bool = false;
     /// Make the ends of arenas inaccessible.
-    const GUARD: bool;
+    const GUARD: bool = false;
 }
 
 /// No checks.
@@ -118,12 +118,7 @@ pub struct NoHardening;
 
 impl Sealed for NoHardening {}
 
-impl Hardening for NoHardening {
-    const CHECK: bool = false;
-    const SCRUB: bool = false;
-    const SHUFFLE: bool = false;
-    const GUARD: bool = false;
-}
+impl Hardening for NoHardening {}
 
 /// Checks that are nearly free: double, interior and foreign frees stop the program.
 #[derive(Clone, Copy, Debug, Default)]
@@ -133,9 +128,6 @@ impl Sealed for Checked {}
 
 impl Hardening for Checked {
     const CHECK: bool = true;
-    const SCRUB: bool = false;
-    const SHUFFLE: bool = false;
-    const GUARD: bool = false;
 }
 
 /// All checks: freed memory is zeroed, delayed, and checked before reuse; placement is random; both
