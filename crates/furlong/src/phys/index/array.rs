@@ -154,8 +154,6 @@ impl<S: Strategy, const M: usize> Arm for Array<S, M> {
     type Private<D> = Pieces<D, M>;
     type Reader<'a, D: 'a> = &'a [Piece<D>];
 
-    fn shared<D>() {}
-
     fn private<D>() -> Pieces<D, M> {
         Pieces {
             pieces: [Piece::NONE; M],

@@ -88,8 +88,6 @@ impl Arm for Branchless {
     type Private<D> = Sorted<D>;
     type Reader<'a, D: 'a> = &'a Sorted<D>;
 
-    fn shared<D>() {}
-
     fn private<D>() -> Sorted<D> {
         Sorted {
             starts: Vec::new(),

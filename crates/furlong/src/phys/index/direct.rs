@@ -92,10 +92,6 @@ impl Arm for Direct {
     type Private<D> = Private<D>;
     type Reader<'a, D: 'a> = &'a Root<D>;
 
-    fn shared<D>() -> Root<D> {
-        Root::new()
-    }
-
     fn private<D>() -> Private<D> {
         Private::new()
     }

@@ -31,8 +31,6 @@ impl Arm for Flat {
     type Private<D> = Table<D>;
     type Reader<'a, D: 'a> = &'a Table<D>;
 
-    fn shared<D>() {}
-
     fn private<D>() -> Table<D> {
         Table {
             pages: RawArray::new(),

@@ -81,15 +81,13 @@ mod arm {
 
     /// The operations of an arm.
     pub trait Arm: Sized {
-        /// The part that readers use beside a writer.
-        type Shared<D>;
+        /// The part that readers use beside a writer; empty by default.
+        type Shared<D>: Default;
         /// The writer's part.
         type Private<D>;
         /// The data of a lookup.
         type Reader<'a, D: 'a>: Copy;
 
-        /// An empty readers' part.
-        fn shared<D>() -> Self::Shared<D>;
         /// An empty writer's part.
         fn private<D>() -> Self::Private<D>;
 

@@ -90,8 +90,6 @@ impl Arm for Tree {
     type Private<D> = Pieces<D>;
     type Reader<'a, D: 'a> = &'a Pieces<D>;
 
-    fn shared<D>() {}
-
     fn private<D>() -> Pieces<D> {
         Pieces {
             tree: RbTree::new(VecArena::from_iter([])),

@@ -173,7 +173,7 @@ impl<D, C: Config, const N: usize> SegmentTable<D, C, N> {
     pub fn with_config(lock: C::Lock, rcu: C::Rcu) -> Self {
         Self {
             entries: Entries::new(),
-            shared: C::Lookup::shared(),
+            shared: <C::Lookup as Arm>::Shared::default(),
             rcu,
             core: Lock::new(lock, Core::new(C::Lookup::private())),
         }

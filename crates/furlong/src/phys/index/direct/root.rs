@@ -5,6 +5,7 @@ use super::geometry::{BLOCKS, LOW_FRAMES, block_of};
 use super::leaf::{Block, Leaf};
 use super::runs::Spares;
 use super::wide::{Top, Wide};
+use crate::forms::default_is_new;
 use crate::phys::{
     BLOCK_FRAMES, Deferred, Hidden, Memory, NoMemory, RawArray, SECTION_BITS, SECTION_FRAMES,
 };
@@ -49,6 +50,8 @@ record! {
     }
     pub(crate) const fn new;
 }
+
+default_is_new! { Root<D> where [D] }
 
 /// The writer's data.
 pub struct Private<D> {
