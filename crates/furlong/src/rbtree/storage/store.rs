@@ -76,7 +76,7 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Slots<A> for S {
     }
 }
 
-/// [`Slots`] that can grow.
+/// [`Slots`] that may grow. By default they cannot.
 pub trait Store<A: Augment>: Slots<A> {
     /// Makes room for at least `more` nodes; existing nodes keep their indices.
     ///
@@ -85,13 +85,17 @@ pub trait Store<A: Augment>: Slots<A> {
     ///
     /// # Cost
     /// O(1) amortised; O(n) if memory has to be moved.
-    fn try_reserve(&mut self, more: usize) -> Result<(), NoMemory>;
+    fn try_reserve(&mut self, _more: usize) -> Result<(), NoMemory> {
+        Err(NoMemory)
+    }
 
     /// Appends a node; there must be room.
     ///
     /// # Errors
     /// [`NoMemory`] if there is no room.
-    fn push(&mut self, node: Node<A>) -> Result<(), NoMemory>;
+    fn push(&mut self, _node: Node<A>) -> Result<(), NoMemory> {
+        Err(NoMemory)
+    }
 }
 
 #[cfg(feature = "alloc")]
@@ -112,22 +116,6 @@ impl<A: Augment> Store<A> for Vec<Node<A>> {
 }
 
 #[cfg(feature = "alloc")]
-impl<A: Augment> Store<A> for Box<[Node<A>]> {
-    fn try_reserve(&mut self, _more: usize) -> Result<(), NoMemory> {
-        Err(NoMemory)
-    }
+impl<A: Augment> Store<A> for Box<[Node<A>]> {}
 
-    fn push(&mut self, _node: Node<A>) -> Result<(), NoMemory> {
-        Err(NoMemory)
-    }
-}
-
-impl<A: Augment> Store<A> for &mut [Node<A>] {
-    fn try_reserve(&mut self, _more: usize) -> Result<(), NoMemory> {
-        Err(NoMemory)
-    }
-
-    fn push(&mut self, _node: Node<A>) -> Result<(), NoMemory> {
-        Err(NoMemory)
-    }
-}
+impl<A: Augment> Store<A> for &mut [Node<A>] {}
