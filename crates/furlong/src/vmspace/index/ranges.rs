@@ -13,7 +13,7 @@ pub struct Record<A> {
 }
 
 /// The message if a record in use has no value.
-const IN_USE: &str = "a record in use has a value";
+pub(super) const IN_USE: &str = "a record in use has a value";
 
 /// Converts pages to an extent of the tree.
 #[inline(always)]

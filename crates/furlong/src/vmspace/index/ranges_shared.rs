@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::ranges::{Found, extent, pages};
+use super::ranges::{Found, IN_USE, extent, pages};
 use crate::addr::{Extent, VirtAddr};
 use crate::maple::{Broken, Config, DuplicateError, InsertError, Reservation, Session, View};
 use crate::rcu::{Rcu, RcuBox, RcuHead};
@@ -11,9 +11,6 @@ use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Ranges, Record,
 
 /// A record on the heap.
 pub(crate) type Boxed<A> = RcuBox<Record<A>>;
-
-/// The message if a record in use has no value.
-const IN_USE: &str = "a record in use has a value";
 
 /// Allocates an unused record.
 pub(crate) fn blank_record<A: Value>() -> Result<Boxed<A>, NoMemory> {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::num::NonZeroUsize;
 
-use super::ranges::pages;
+use super::ranges::{IN_USE, pages};
 use crate::addr::{Extent, VirtAddr};
 use crate::error::reserved;
 use crate::vmspace::{Attr, NoMemory, Piece, Record, Value};
@@ -21,9 +21,6 @@ pub(super) struct Slab<A> {
     free: Option<Number>,
     free_count: usize,
 }
-
-/// The message if a record in use has no value.
-const IN_USE: &str = "a record in use has a value";
 
 impl<A: Value> Slab<A> {
     pub(crate) const fn new() -> Self {
