@@ -11,7 +11,6 @@ use crate::sync::{TryLock, const_unless_loom};
 ///
 /// Words that retiring threads write lie in cache lines of their own, apart from those that callers
 /// of `elapsed` and reclaiming threads use.
-#[derive(Debug)]
 pub(super) struct Core {
     pub(super) retired: Retired,
     /// Odd while a grace period runs (I7). Written under the grace period's lock.
@@ -25,7 +24,6 @@ pub(super) struct Core {
 }
 
 /// Words that retiring writes.
-#[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Retired {
     pub(super) inbox: Inbox,
@@ -34,7 +32,6 @@ pub(super) struct Retired {
 }
 
 /// The state of the grace period, used by one caller at a time.
-#[derive(Debug)]
 pub(super) struct GracePeriod {
     /// Objects of the running grace period.
     waiting: Chain,

@@ -13,7 +13,6 @@ pub const PASSES: u32 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticket(u64);
 
-#[derive(Debug)]
 struct Waiter {
     ticket: Ticket,
     need: Need,
@@ -27,7 +26,6 @@ struct Waiter {
 }
 
 /// The waiters. It allocates only when it is made.
-#[derive(Debug)]
 pub(crate) struct Queue {
     /// The first `len` places are taken, in the order of arrival.
     places: Row<Option<Waiter>>,

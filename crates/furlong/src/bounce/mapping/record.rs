@@ -144,7 +144,6 @@ impl Owner {
 
 /// The records of a block, one for each slot; the record of a run's first slot is used. Different
 /// areas have their records in different cache lines.
-#[derive(Debug)]
 pub(crate) struct Book {
     records: Row<Record>,
 }

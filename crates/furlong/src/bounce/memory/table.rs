@@ -4,7 +4,6 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use crate::bounce::{Row, Store};
-use crate::forms::debug_as;
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Values that are added and never removed: a reference to one is valid as long as the table.
@@ -108,5 +107,3 @@ impl<T> Drop for Table<T> {
         }
     }
 }
-
-debug_as! { Table<T> where [T]: Table { .. } }

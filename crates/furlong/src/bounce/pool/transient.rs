@@ -4,7 +4,6 @@ use crate::addr::{Address, Iova};
 use crate::bounce::{Backing, Entry, Row, SLOT, Store};
 
 /// A block for one mapping.
-#[derive(Debug)]
 pub(crate) struct Transient {
     pub(crate) backing: Backing,
     /// Slots before the run.
@@ -24,7 +23,6 @@ impl Transient {
 }
 
 /// All transient blocks. It allocates only when it is made.
-#[derive(Debug)]
 pub(crate) struct Transients {
     places: Row<Option<Transient>>,
     generation: u32,

@@ -8,7 +8,6 @@ use super::magazine::{Magazine, Shelf};
 ///
 /// Together they are at most `limit`. Taking a full one returns an empty one and vice versa, so
 /// neither stack allocates after `try_reserve`.
-#[derive(Debug)]
 pub(super) struct Depot {
     full: Vec<Magazine>,
     empty: Vec<Magazine>,
@@ -16,7 +15,6 @@ pub(super) struct Depot {
 }
 
 /// Result for a CPU with two full magazines.
-#[derive(Debug)]
 pub(super) enum Stowed {
     /// An empty magazine has replaced the older of its two.
     Room,

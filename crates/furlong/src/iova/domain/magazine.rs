@@ -113,7 +113,6 @@ impl Magazine {
 
 /// A CPU's two magazines of one size class. With a single one, a CPU that reserves and frees
 /// alternately at its limit would visit the depot each time.
-#[derive(Debug)]
 pub(super) struct Shelf {
     loaded: Magazine,
     previous: Magazine,

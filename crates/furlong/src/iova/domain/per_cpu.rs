@@ -8,7 +8,6 @@ use crate::iova::quarantine::ring::Ring;
 use crate::iova::quarantine::token::{Parked, Token};
 
 /// Keeps a value in cache lines of its own: two lines, since some processors fetch them in pairs.
-#[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Padded<T>(pub(super) T);
 
@@ -22,7 +21,6 @@ pub(super) enum Sink {
 }
 
 /// A CPU's share: magazines of each size class, and tokens that wait for a flush.
-#[derive(Debug)]
 pub(super) struct PerCpu<K> {
     pub(super) shelves: [Shelf; CLASSES],
     pub(super) ring: Ring,
@@ -91,7 +89,6 @@ impl<K: DomainCounters> PerCpu<K> {
 const BATCH: usize = 32;
 
 /// A few tokens on the stack, on their way from a CPU's lock to the tree's lock.
-#[derive(Debug)]
 pub(super) struct Batch {
     tokens: [Parked; BATCH],
     len: usize,

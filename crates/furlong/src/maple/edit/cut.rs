@@ -4,7 +4,6 @@ use crate::maple::{EraseError, Geometry, Slot, Spot, Word};
 
 /// The replacement of the slots `from..to`. `from` is a slot of the left leaf and `to` one of the
 /// right leaf; both may be the same leaf.
-#[derive(Debug)]
 pub(crate) struct Cut {
     pub(crate) from: usize,
     pub(crate) to: usize,

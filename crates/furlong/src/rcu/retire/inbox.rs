@@ -10,7 +10,6 @@ use crate::sync::const_unless_loom;
 ///
 /// No thread pops a single head, so a head that is pushed again at the same address (ABA) does no
 /// harm.
-#[derive(Debug)]
 pub(crate) struct Inbox {
     /// Owns (I4) the heads from here on.
     top: AtomicPtr<RcuHead>,

@@ -10,7 +10,6 @@ use crate::sync::const_unless_loom;
 ///
 /// Batches are taken through one hand. A barrier switches to the other hand, and waits until the
 /// old one is empty, so reclaim batches taken later do not delay it.
-#[derive(Debug)]
 pub(crate) struct Hands([AtomicUsize; 2]);
 
 impl Hands {
