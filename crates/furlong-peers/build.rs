@@ -16,8 +16,8 @@ struct Library {
     /// Relative to the root.
     includes: &'static [&'static str],
     sources: &'static [&'static str],
-    /// The flags of its own build, except for warnings.
-    flags: &'static [&'static str],
+    /// The flags of its own build, except for warnings; separated by spaces.
+    flags: &'static str,
     /// Further flags, used if the compiler supports them for the target.
     perhaps: &'static [&'static str],
 }
@@ -30,17 +30,9 @@ const LIBRARIES: [Library; 3] = [
         cpp: false,
         includes: &["include", "src"],
         sources: &["src/static.c"],
-        flags: &[
-            "-O3",
-            "-DNDEBUG",
-            "-DMI_BUILD_RELEASE",
-            "-DMI_SHARED_LIB",
-            "-DMI_SHARED_LIB_EXPORT",
-            "-DMI_MALLOC_OVERRIDE",
-            "-fvisibility=hidden",
-            "-ftls-model=initial-exec",
-            "-fno-builtin-malloc",
-        ],
+        flags: "-O3 -DNDEBUG -DMI_BUILD_RELEASE -DMI_SHARED_LIB -DMI_SHARED_LIB_EXPORT \
+            -DMI_MALLOC_OVERRIDE -fvisibility=hidden -ftls-model=initial-exec \
+            -fno-builtin-malloc",
         perhaps: &[],
     },
     // Its target `snmallocshim`: release, with the default of every option.
@@ -51,28 +43,14 @@ const LIBRARIES: [Library; 3] = [
         cpp: true,
         includes: &["."],
         sources: &["snmalloc/override/malloc.cc", "snmalloc/override/new.cc"],
-        flags: &[
-            "-O3",
-            "-DNDEBUG",
-            "-std=gnu++20",
-            "-fno-rtti",
-            "-fvisibility=hidden",
-            "-fomit-frame-pointer",
-            "-ffunction-sections",
-            "-ftls-model=initial-exec",
-            "-DSNMALLOC_EXPORT=__attribute__((visibility(\"default\")))",
-            "-DSNMALLOC_USE_CXX11_THREAD_ATEXIT_DIRECT",
-            "-DSNMALLOC_USE_WAIT_ON_ADDRESS=1",
-            "-DSNMALLOC_CHECK_LOADS=false",
-            "-DSNMALLOC_PAGEID=false",
-            "-DSNMALLOC_NO_REALLOCARRAY",
-            "-DSNMALLOC_NO_REALLOCARR",
-            "-DSNMALLOC_PLATFORM_HAS_GETENTROPY",
-            "-DSNMALLOC_PTHREAD_ATFORK_WORKS",
-            "-DSNMALLOC_HAS_LINUX_RANDOM_H",
-            "-DSNMALLOC_HAS_LINUX_FUTEX_H",
-            "-static-libstdc++",
-        ],
+        flags: "-O3 -DNDEBUG -std=gnu++20 -fno-rtti -fvisibility=hidden -fomit-frame-pointer \
+            -ffunction-sections -ftls-model=initial-exec \
+            -DSNMALLOC_EXPORT=__attribute__((visibility(\"default\"))) \
+            -DSNMALLOC_USE_CXX11_THREAD_ATEXIT_DIRECT -DSNMALLOC_USE_WAIT_ON_ADDRESS=1 \
+            -DSNMALLOC_CHECK_LOADS=false -DSNMALLOC_PAGEID=false \
+            -DSNMALLOC_NO_REALLOCARRAY -DSNMALLOC_NO_REALLOCARR \
+            -DSNMALLOC_PLATFORM_HAS_GETENTROPY -DSNMALLOC_PTHREAD_ATFORK_WORKS \
+            -DSNMALLOC_HAS_LINUX_RANDOM_H -DSNMALLOC_HAS_LINUX_FUTEX_H -static-libstdc++",
         perhaps: &["-mcx16", "-mprfchw"],
     },
     // Its library `rpmallocwrap`: release, with gcc. Its fast floating-point flags are left out. It
@@ -85,19 +63,9 @@ const LIBRARIES: [Library; 3] = [
         cpp: false,
         includes: &[],
         sources: &["rpmalloc.c"],
-        flags: &[
-            "-O3",
-            "-std=c11",
-            "-funit-at-a-time",
-            "-fstrict-aliasing",
-            "-funroll-loops",
-            "-D_GNU_SOURCE=1",
-            "-DRPMALLOC_COMPILE=1",
-            "-DBUILD_RELEASE=1",
-            "-DBUILD_DYNAMIC_LINK=1",
-            "-DENABLE_PRELOAD=1",
-            "-DENABLE_OVERRIDE=1",
-        ],
+        flags: "-O3 -std=c11 -funit-at-a-time -fstrict-aliasing -funroll-loops -D_GNU_SOURCE=1 \
+            -DRPMALLOC_COMPILE=1 -DBUILD_RELEASE=1 -DBUILD_DYNAMIC_LINK=1 \
+            -DENABLE_PRELOAD=1 -DENABLE_OVERRIDE=1",
         perhaps: &[],
     },
 ];
@@ -135,7 +103,9 @@ impl Library {
             build.flag_if_supported(flag);
         }
         let mut compiler = build.get_compiler().to_command();
-        compiler.args(["-shared", "-fPIC"]).args(self.flags);
+        compiler
+            .args(["-shared", "-fPIC"])
+            .args(self.flags.split(' '));
         for include in self.includes {
             compiler.arg("-I").arg(root.join(include));
         }

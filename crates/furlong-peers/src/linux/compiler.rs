@@ -9,49 +9,21 @@ use furlong_lab::error::{Error, cause};
 use super::archive::COMPILED;
 use super::place::OURS;
 
-/// The headers that Linux's files include and that do not come with them. All are replaced by ours.
-pub(super) const HEADERS: [&str; 17] = [
-    "asm/barrier.h",
-    "linux/bitops.h",
-    "linux/compiler.h",
-    "linux/container_of.h",
-    "linux/cpu.h",
-    "linux/dma-mapping.h",
-    "linux/export.h",
-    "linux/kernel.h",
-    "linux/module.h",
-    "linux/rcupdate.h",
-    "linux/slab.h",
-    "linux/smp.h",
-    "linux/spinlock.h",
-    "linux/stddef.h",
-    "linux/types.h",
-    "linux/xarray.h",
-    "trace/events/maple_tree.h",
-];
+/// The headers that Linux's files include and that do not come with them, separated by spaces. All
+/// are replaced by ours.
+pub(super) const HEADERS: &str = "\
+    asm/barrier.h linux/bitops.h linux/compiler.h linux/container_of.h linux/cpu.h \
+    linux/dma-mapping.h linux/export.h linux/kernel.h linux/module.h linux/rcupdate.h \
+    linux/slab.h linux/smp.h linux/spinlock.h linux/stddef.h linux/types.h \
+    linux/xarray.h trace/events/maple_tree.h";
 
 /// The flags of Linux's own build, as far as they make sense in a process: no debugging, and
 /// Linux's assumptions about its compiler. Only our functions are exported, so internal calls are
 /// direct, as in a kernel.
-pub(super) const FLAGS: [&str; 17] = [
-    "-shared",
-    "-fPIC",
-    "-O2",
-    "-std=gnu11",
-    "-fgnu89-inline",
-    "-fno-strict-aliasing",
-    "-fno-common",
-    "-fno-delete-null-pointer-checks",
-    "-fno-strict-overflow",
-    "-fno-stack-protector",
-    "-fno-plt",
-    "-fvisibility=hidden",
-    "-ftls-model=initial-exec",
-    "-pthread",
-    "-w",
-    "-Wl,-z,now",
-    "-Wl,-z,defs",
-];
+pub(super) const FLAGS: &str = "\
+    -shared -fPIC -O2 -std=gnu11 -fgnu89-inline -fno-strict-aliasing -fno-common \
+    -fno-delete-null-pointer-checks -fno-strict-overflow -fno-stack-protector -fno-plt \
+    -fvisibility=hidden -ftls-model=initial-exec -pthread -w -Wl,-z,now -Wl,-z,defs";
 
 /// Compiles Linux's files in the folder `linux` into a library; `work` is a folder for ours.
 ///
@@ -64,7 +36,7 @@ pub(super) fn compile(linux: &Path, work: &Path, library: &Path) -> Result<(), E
     })?;
     let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let mut command = Command::new(&compiler);
-    command.args(FLAGS);
+    command.args(FLAGS.split(' '));
     command.arg("-I").arg(work.join("include"));
     command.arg("-I").arg(linux.join("include"));
     let ours = OURS.iter().map(|(name, _)| *name);
@@ -99,7 +71,7 @@ fn lay(work: &Path) -> io::Result<()> {
         let folder = if name.ends_with(".h") { &include } else { work };
         fs::write(folder.join(name), text)?;
     }
-    for header in HEADERS {
+    for header in HEADERS.split(' ') {
         let path = include.join(header);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(path, "#include <kernel.h>\n")?;

@@ -29,7 +29,10 @@ pub(super) fn dir() -> Option<PathBuf> {
 /// directories.
 pub(super) fn current() -> Option<PathBuf> {
     let ours = OURS.iter().map(|(_, text)| *text);
-    let how = COMPILED.iter().chain(&HEADERS).chain(&FLAGS).copied();
+    let how = [HEADERS, FLAGS]
+        .into_iter()
+        .flat_map(|words| words.split(' '));
+    let how = COMPILED.into_iter().chain(how);
     let all: Vec<&str> = ours.chain(how).collect();
     let name = format!("{:016x}", fnv1a(all.concat().as_bytes()));
     dir().map(|dir| dir.join(name))
