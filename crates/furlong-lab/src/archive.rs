@@ -8,7 +8,7 @@ use crate::peers;
 use crate::record::build;
 use crate::record::class::{is_here, this_machine};
 use crate::record::place;
-use crate::record::store::{Brief, Location, Saved, Status, Store};
+use crate::record::store::{Listed, Location, Saved, Status, Store};
 use crate::talk::quoted;
 
 /// Opens the store and begins the run in it. Returns the store, or none if it cannot be used, and
@@ -123,7 +123,7 @@ const PINNED: &str = "pinned";
 /// Prefix of a tag; the name means the latest run with that tag.
 const TAG: &str = "tag:";
 
-/// Finds the one run whose name has this prefix or that a special name refers to.
+/// Returns the full name of the one run that a prefix of its name or a special name refers to.
 ///
 /// # Shapes
 ///
@@ -132,33 +132,29 @@ const TAG: &str = "tag:";
 /// # Errors
 ///
 /// There is none, or there are several.
-pub fn find(store: &Store, name: &str, class: Option<&str>) -> Result<Brief, Error> {
-    let id = match name.strip_prefix(TAG) {
+pub fn find(store: &Store, name: &str, class: Option<&str>) -> Result<String, Error> {
+    let found = match name.strip_prefix(TAG) {
         Some(tag) => {
-            let found = store.tagged(tag, 1)?.into_iter().next();
+            let tagged = store.tagged(tag, 1)?.into_iter().next();
             let missing = || format!("no run has the tag `{tag}`: `furlong history` lists them");
-            Some(found.ok_or_else(|| Error::usage(missing()))?.id)
+            tagged.map(|run| run.id).ok_or_else(missing)
         }
         None if name == LATEST => {
             let (machine, latest) = here(store, class)?;
-            let missing = || {
-                let (path, host) = (store.location(), name_of(&machine));
-                format!("{path} has no run of {host} yet: `furlong run` makes one")
-            };
-            Some(latest.ok_or_else(|| Error::usage(missing()))?)
+            let (path, host) = (store.location(), name_of(&machine));
+            latest
+                .ok_or_else(|| format!("{path} has no run of {host} yet: `furlong run` makes one"))
         }
         None if name == PINNED => {
             let (machine, _) = here(store, class)?;
-            let found = store.pinned(&machine.id)?;
-            let missing = || {
-                let host = name_of(&machine);
-                format!("no run of {host} is pinned: `furlong mark RUN --pin` pins one")
-            };
-            Some(found.ok_or_else(|| Error::usage(missing()))?)
+            let host = name_of(&machine);
+            let missing =
+                || format!("no run of {host} is pinned: `furlong mark RUN --pin` pins one");
+            store.pinned(&machine.id)?.ok_or_else(missing)
         }
-        None => None,
+        None => return beginning(store, name),
     };
-    beginning(store, id.as_deref().unwrap_or(name))
+    found.map_err(Error::usage)
 }
 
 /// Returns the name of a machine's class or of its host.
@@ -186,42 +182,35 @@ pub(crate) fn here(store: &Store, class: Option<&str>) -> Result<(Machine, Optio
         return Ok((own.machine, Some(own.id)));
     }
     // The latest of the class, or one that is older than those.
-    let latest = store.listed(Some(&wanted.id), 1)?.into_iter().next();
+    let latest = store.listed(&wanted.id, 1)?.into_iter().next();
     Ok((wanted, latest.map(|run| run.id)))
 }
 
-/// Finds the one run whose name has this prefix.
-fn beginning(store: &Store, prefix: &str) -> Result<Brief, Error> {
-    let mut found = store.runs(prefix)?;
-    let listed = |runs: &[Brief]| {
+/// Returns the full name of the one run whose name has this prefix.
+fn beginning(store: &Store, prefix: &str) -> Result<String, Error> {
+    let found = store.runs(prefix)?;
+    let is_meant = |run: &&Listed| found.len() == 1 || run.id == prefix;
+    if let Some(run) = found.iter().find(is_meant) {
+        return Ok(run.id.clone());
+    }
+    let told = |runs: &[Listed]| {
         let latest = runs.iter().take(5);
         let lines = latest.map(|run| format!("{} of {}", run.id, run.started));
         lines.collect::<Vec<_>>().join(", ")
     };
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => {
-            let all = store.runs("")?;
-            let there = if all.is_empty() {
-                "none yet".to_owned()
-            } else {
-                listed(&all)
-            };
-            let path = store.location();
-            Err(Error::usage(format!(
-                "no run begins with `{prefix}` in {path}; the latest are: {there}"
-            )))
-        }
-        _ => {
-            let exact = found.iter().position(|run| run.id == prefix);
-            exact.map(|place| found.swap_remove(place)).ok_or_else(|| {
-                Error::usage(format!(
-                    "several runs begin with `{prefix}`: {}; type more of the name",
-                    listed(&found)
-                ))
-            })
-        }
+    if !found.is_empty() {
+        let runs = told(&found);
+        return Err(Error::usage(format!(
+            "several runs begin with `{prefix}`: {runs}; type more of the name"
+        )));
     }
+    let (path, mut latest) = (store.location(), told(&store.latest_runs(5)?));
+    if latest.is_empty() {
+        "none yet".clone_into(&mut latest);
+    }
+    Err(Error::usage(format!(
+        "no run begins with `{prefix}` in {path}; the latest are: {latest}"
+    )))
 }
 
 /// Refuses to resume a run on another machine or with another executable.

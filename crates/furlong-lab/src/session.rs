@@ -16,7 +16,7 @@ use crate::measure::progress::Progress;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::model::Schedule;
 use crate::model::result::{ResultFile, Run};
-use crate::options::{Options, Words, default_database};
+use crate::options::{Marks, Options, default_database};
 use crate::peers;
 use crate::publish;
 use crate::record::build;
@@ -26,7 +26,7 @@ use crate::record::ledger::Ledger;
 use crate::record::machine::{CpuTime, Files};
 use crate::record::store::{Status, redacted};
 use crate::record::{STEAL_MAX_PCT, disturbing_load, stolen_pct};
-use crate::talk::{self, Voice, quoted};
+use crate::talk::{self, quoted};
 use chance::new_id;
 pub use chance::new_seed;
 pub(crate) use crowded::crowded;
@@ -34,9 +34,12 @@ use furlong_stats::stopping::Stopped;
 
 /// A running invocation.
 pub struct Session<'a> {
-    schedule: Schedule,
-    ledger: Ledger,
-    options: Options<'a>,
+    /// Everything that the run does.
+    pub(crate) schedule: Schedule,
+    /// The results, which are written to it as they are measured.
+    pub(crate) ledger: Ledger,
+    /// Options of the invocation.
+    pub(crate) options: Options<'a>,
     began: Option<CpuTime>,
 }
 
@@ -48,7 +51,7 @@ impl<'a> Session<'a> {
     /// The system has no random numbers for the name.
     pub fn begin(
         schedule: Schedule,
-        words: Words,
+        words: Marks,
         options: Options<'a>,
     ) -> Result<Session<'a>, Error> {
         let run = new_run(&schedule, words)?;
@@ -95,26 +98,20 @@ impl<'a> Session<'a> {
         fits: impl FnOnce(&Schedule) -> Result<(), Error>,
     ) -> Result<Session<'a>, Error> {
         let mut store = archive::open_database(options.database, options.settings)?;
-        let brief = archive::find(&store, id, options.settings.machine_class.as_deref())?;
-        let saved = store.load(&brief.id)?;
+        let id = archive::find(&store, id, options.settings.machine_class.as_deref())?;
+        let saved = store.load(&id)?;
         archive::same_conditions(&saved)?;
-        let schedule = store.schedule(&brief.id)?;
+        let schedule = store.schedule(&id)?;
         fits(&schedule)?;
-        store.claim(&brief.id)?;
+        store.claim(&id)?;
         let planned = schedule.workloads().map(|one| one.blocks as usize);
         let planned: usize = planned.sum();
         let finished = blocks(&saved.result);
-        let id = &brief.id;
         options.voice.note(&format!(
             "run {id} continues: {finished} of {planned} blocks are done"
         ));
         let ledger = Ledger::new(saved.result, Some(store), options.voice);
         Ok(Session::of(schedule, ledger, options))
-    }
-
-    /// Returns the schedule.
-    pub fn schedule(&self) -> &Schedule {
-        &self.schedule
     }
 
     /// Measures the rest of the schedule, shows the result and returns the exit code.
@@ -194,16 +191,6 @@ impl<'a> Session<'a> {
     /// Ends the session before anything is measured here, because other processes measure.
     pub(crate) fn leave(mut self) {
         self.ledger.close(Status::Interrupted, None);
-    }
-
-    /// Returns the amount of messages.
-    pub(crate) fn voice(&self) -> Voice {
-        self.options.voice
-    }
-
-    /// Returns the ledger, to which results are written as they are measured.
-    pub(crate) fn ledger(&mut self) -> &mut Ledger {
-        &mut self.ledger
     }
 
     /// Returns the directory of the parts, if a fleet measures.
@@ -317,8 +304,7 @@ impl<'a> Session<'a> {
 /// # Errors
 ///
 /// The system has no random numbers for the name.
-pub(crate) fn new_run(schedule: &Schedule, words: Words) -> Result<Run, Error> {
-    let Words { tag, note, class } = words;
+pub(crate) fn new_run(schedule: &Schedule, words: Marks) -> Result<Run, Error> {
     Ok(Run {
         id: new_id()?,
         started: Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
@@ -326,10 +312,10 @@ pub(crate) fn new_run(schedule: &Schedule, words: Words) -> Result<Run, Error> {
         profile: schedule.profile.name().to_owned(),
         seed: schedule.seed,
         version: build::version(),
-        tag,
-        note,
+        tag: words.tag,
+        note: words.note,
         revision: None,
-        machine: this_machine(class.as_deref()),
+        machine: this_machine(words.machine_class.as_deref()),
         warnings: vec![],
     })
 }

@@ -133,7 +133,7 @@ impl Evidence {
     /// without one.
     pub fn decided(mut self, level: f64, family: usize) -> Comparison {
         let Some(effect) = self.effect else {
-            self.comparison.reason = Some(self.reason(Verdict::Inconclusive));
+            self.comparison.reason = Some(self.reason());
             return self.comparison;
         };
         if self.constant {
@@ -144,7 +144,7 @@ impl Evidence {
             let stands = verdict != Verdict::Inconclusive;
             let fact =
                 "no value varies: the values are compared as numbers, without a test".to_owned();
-            self.comparison.reason = Some(if stands { fact } else { self.reason(verdict) });
+            self.comparison.reason = Some(if stands { fact } else { self.reason() });
             return self.comparison;
         }
         let interval = effect.interval(level);
@@ -157,7 +157,7 @@ impl Evidence {
         if self.comparison.verdict == Verdict::Inconclusive {
             let alone = self.rule.decide(effect.interval(1.0 - ALPHA), effect.n);
             self.comparison.reason = Some(if alone == Verdict::Inconclusive {
-                self.reason(Verdict::Inconclusive)
+                self.reason()
             } else if family > 1 {
                 format!("decided on its own, but not after the correction for {family} comparisons")
             } else {
@@ -170,12 +170,7 @@ impl Evidence {
     }
 
     /// The reason why there is no verdict.
-    fn reason(&self, verdict: Verdict) -> String {
-        debug_assert_eq!(
-            verdict,
-            Verdict::Inconclusive,
-            "only a missing verdict needs a reason"
-        );
+    fn reason(&self) -> String {
         match self.rule.control {
             _ if self.comparison.n < BLOCKS_MIN => {
                 format!(

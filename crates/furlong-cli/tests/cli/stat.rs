@@ -330,7 +330,7 @@ fn json_holds_what_the_text_says() {
     let written = fs::read_to_string(folder.path("out.json"));
     assert_eq!(written.unwrap(), found);
     let talk = refused(&["--json", "no/such/place", "old"], 2);
-    says(&talk, &["no/such/place: cannot be written: No such file"]);
+    says(&talk, &["--json no/such/place: there is no folder"]);
 }
 
 #[test]

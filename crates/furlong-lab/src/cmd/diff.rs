@@ -67,8 +67,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let class = args.machine_class.as_ref();
     let class = class.or(settings.machine_class.as_ref());
     let load = |name: &str| -> Result<Saved, Error> {
-        let brief = find(&store, name, class.map(String::as_str))?;
-        Ok(store.load(&brief.id)?)
+        let id = find(&store, name, class.map(String::as_str))?;
+        Ok(store.load(&id)?)
     };
     let (before, after) = (load(&args.before)?.result, load(&args.after)?.result);
     if before.run.id == after.run.id {

@@ -17,9 +17,6 @@ use crate::record::machine::Files;
 use crate::report::{Target, json};
 use crate::talk;
 
-/// The `schema` of the JSON form.
-const SCHEMA: &str = "furlong.doctor/1";
-
 /// Time over which stolen time is observed if nothing is measured.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -64,8 +61,8 @@ pub struct Args {
 
 /// Contents of the file of `--json`.
 #[derive(Serialize)]
+#[serde(tag = "schema", rename = "furlong.doctor/1")]
 struct Findings<'a> {
-    schema: &'static str,
     machine: &'a Machine,
     findings: &'a [Finding],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +113,6 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         return Ok(exit.into());
     };
     let report = Findings {
-        schema: SCHEMA,
         machine: &machine,
         findings: &findings,
         floor,

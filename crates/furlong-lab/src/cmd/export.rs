@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         }
         false => {
             let found = args.runs.iter().map(|name| find(&store, name, class));
-            found.map(|run| Ok(run?.id)).collect::<Result<_, Error>>()?
+            found.collect::<Result<_, Error>>()?
         }
     };
     let voice = args.talk.voice(&settings);

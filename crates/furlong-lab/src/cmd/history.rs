@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     publish::check_pages(&args.pages)?;
     let store = open_database(&args.database, &settings)?;
     let history = args.history(&store, settings.machine_class.as_deref())?;
-    publish::sheet(&page(&history), &history.figures(), &args.pages)?;
+    publish::sheet(&page(&history), &history, &args.pages)?;
     Ok(Exit::Done.into())
 }
 
@@ -88,7 +88,7 @@ impl Args {
             }
         }
         let runs = match self.experiments.is_empty() {
-            true => store.listed(Some(&machine.id), LISTED.min(self.last)),
+            true => store.listed(&machine.id, LISTED.min(self.last)),
             false => Ok(vec![]),
         };
         let mut history = History {
@@ -152,13 +152,13 @@ fn fits(filed: &str, name: &str) -> bool {
 fn machine(store: &Store, named: Option<&str>, class: Option<&str>) -> Result<Machine, Error> {
     let all = store.machines()?;
     let list = || {
-        let listed = all.iter().map(|one| {
-            let (machine, runs) = (told(&one.machine), one.runs);
-            format!("{machine} ({}, {runs} runs)", one.machine.id)
+        let listed = all.iter().map(|(machine, runs)| {
+            let (name, id) = (told(machine), &machine.id);
+            format!("{name} ({id}, {runs} runs)")
         });
         listed.collect::<Vec<_>>().join("; ")
     };
-    let Some(latest) = all.first() else {
+    let Some((latest, _)) = all.first() else {
         return Err(Error::usage(format!(
             "{} has no run yet: `furlong run` makes one",
             store.location()
@@ -166,25 +166,23 @@ fn machine(store: &Store, named: Option<&str>, class: Option<&str>) -> Result<Ma
     };
     let Some(name) = named else {
         let (here, _) = here(store, class)?;
-        if let Some(found) = all.iter().find(|one| one.machine.id == here.id) {
-            return Ok(found.machine.clone());
+        if let Some((found, _)) = all.iter().find(|(machine, _)| machine.id == here.id) {
+            return Ok(found.clone());
         }
-        let shown = told(&latest.machine);
+        let shown = told(latest);
         Voice::Normal.note(&format!(
             "this store has no run of this machine: showing {shown}; choose with --machine one \
              of: {}",
             list()
         ));
-        return Ok(latest.machine.clone());
+        return Ok(latest.clone());
     };
-    let mut fitting = all.iter().filter(|one| {
-        let Machine {
-            class, host, id, ..
-        } = &one.machine;
-        class.as_ref().unwrap_or(host) == name || (!name.is_empty() && id.starts_with(name))
+    let mut fitting = all.iter().map(|(machine, _)| machine).filter(|machine| {
+        let own = machine.class.as_ref().unwrap_or(&machine.host);
+        own == name || (!name.is_empty() && machine.id.starts_with(name))
     });
     match (fitting.next(), fitting.next()) {
-        (Some(found), None) => Ok(found.machine.clone()),
+        (Some(found), None) => Ok(found.clone()),
         (None, _) => Err(Error::usage(format!(
             "machine `{name}` has no runs here; these have: {}",
             list()

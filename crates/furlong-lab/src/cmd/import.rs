@@ -80,8 +80,7 @@ fn read(path: &Path) -> Result<ResultFile, Error> {
 /// Adds a result to the store; false if it was there already.
 fn import(store: &mut Store, result: &ResultFile) -> Result<bool, Error> {
     let id = &result.run.id;
-    let there = store.runs(id)?;
-    if there.iter().any(|run| run.id == *id) {
+    if store.is_there(id)? {
         let saved = store.load(id)?;
         let same = judged(&saved.result, saved.margin_pct).run.started == result.run.started;
         return match same {

@@ -47,7 +47,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let mut store = open_database(&args.database, &settings)?;
-    let id = find(&store, &args.run, settings.machine_class.as_deref())?.id;
+    let id = find(&store, &args.run, settings.machine_class.as_deref())?;
     store.mark(&id, args.tag.as_deref(), args.note.as_deref())?;
     if args.pin {
         store.pin(&id)?;

@@ -56,10 +56,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let mut store = open_database(&args.database, &settings)?;
-    let machines = store.machines()?;
     let mut going = vec![];
-    for machine in &machines {
-        let listed = store.listed(Some(&machine.machine.id), u32::MAX);
+    for (machine, _) in store.machines()? {
+        let listed = store.listed(&machine.id, u32::MAX);
         going.extend(args.fitting(listed?)?);
     }
     let voice = args.talk.voice(&settings);

@@ -118,9 +118,9 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
         }
     };
     let interrupt = Interrupt::listen()?;
-    let schedule = session.schedule();
+    let schedule = &session.schedule;
     let passes = counters::passes(schedule.counters, schedule.profile, &interrupt)?;
-    let mut processes = Processes::of_this(session.schedule().profile, interrupt.clone())?;
+    let mut processes = Processes::of_this(schedule.profile, interrupt.clone())?;
     session.measure(&mut processes, passes, &interrupt)
 }
 

@@ -50,17 +50,18 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     };
     options.targets.check()?;
     let store = open_database(options.database, &settings)?;
-    let brief = match &args.run {
+    let id = match &args.run {
         Some(prefix) => find(&store, prefix, settings.machine_class.as_deref())?,
-        None => store.runs("")?.into_iter().next().ok_or_else(|| {
+        None => {
             let path = store.location();
-            Error::usage(format!("{path} has no run yet: `furlong run` makes one"))
-        })?,
+            let none = || Error::usage(format!("{path} has no run yet: `furlong run` makes one"));
+            let latest = store.latest_runs(1)?.into_iter().next();
+            latest.ok_or_else(none)?.id
+        }
     };
-    let saved = store.load(&brief.id)?;
+    let saved = store.load(&id)?;
     if saved.status != Status::Finished {
-        let text = incomplete(&brief.id, saved.status);
-        options.voice.warn(&text);
+        options.voice.warn(&incomplete(&id, saved.status));
     }
     let result = judged(&saved.result, saved.margin_pct);
     args.exports.check(&result)?;

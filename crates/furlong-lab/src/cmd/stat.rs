@@ -1,8 +1,8 @@
 //! `furlong stat`: comparison of files of numbers; accepts ministat's options and has more.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ArgAction::SetTrue;
@@ -10,13 +10,14 @@ use clap::ArgAction::SetTrue;
 use crate::error::{Error, cause};
 use crate::ministat::classic::{self, Classic};
 use crate::ministat::comparison::Test;
-use crate::ministat::fault::{shown, unusable};
+use crate::ministat::fault::shown;
 use crate::ministat::input::{Reading, Set};
 use crate::ministat::options;
 use crate::ministat::picture::{Picture, SYMBOLS};
 use crate::ministat::report::Report;
 use crate::ministat::source::{self, Source};
 use crate::nearest::nearest;
+use crate::report::{Target, json};
 
 /// Default width of the picture.
 const WIDTH: usize = 74;
@@ -96,7 +97,7 @@ pub struct Args {
     /// Write the summary and the tests as JSON (`furlong.stat/1`) to this file; `-` is standard
     /// output.
     #[arg(long, value_name = "FILE", conflicts_with = "ministat")]
-    pub json: Option<OsString>,
+    pub json: Option<PathBuf>,
 }
 
 /// Executes the verb, with data on standard output and errors on standard error.
@@ -128,15 +129,19 @@ fn perform(args: &Args, out: &mut impl Write) -> Result<(), Error> {
     if args.test == Test::Paired {
         check_pairs(&sets)?;
     }
-    let report = Report::new(&sets, level, tests.then_some(args.test))?;
-    match &args.json {
-        Some(file) if file == "-" => written(write_json(&report, out)),
-        Some(file) => {
-            save_json(&report, file)?;
-            written(report.write(&sets, picture.as_ref(), out))
-        }
-        None => written(report.write(&sets, picture.as_ref(), out)),
+    let option = "--json";
+    let target = args.json.as_deref().map(|path| Target { option, path });
+    if let Some(target) = target {
+        target.check()?;
     }
+    let report = Report::new(&sets, level, tests.then_some(args.test))?;
+    if let Some(target) = target {
+        target.put(json::figures(&report).as_bytes())?;
+        if target.is_stdout() {
+            return Ok(());
+        }
+    }
+    written(report.write(&sets, picture.as_ref(), out))
 }
 
 /// Returns the sets with the baseline first.
@@ -180,17 +185,6 @@ fn check_pairs(sets: &[Set]) -> Result<(), Error> {
             other.values.len()
         ))),
     }
-}
-
-fn write_json(report: &Report, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, report)?;
-    writeln!(out)?;
-    out.flush()
-}
-
-fn save_json(report: &Report, name: &OsStr) -> Result<(), Error> {
-    let saved = File::create(name).and_then(|f| write_json(report, &mut BufWriter::new(f)));
-    saved.map_err(|error| unusable(name, format!("cannot be written: {}", cause(&error))))
 }
 
 /// Returns the requested picture. A bad width is refused even if there is no picture.

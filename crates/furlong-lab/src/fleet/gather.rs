@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::Dir;
 use super::order::Order;
-use super::part::{Flaw, Part};
+use super::part::Part;
 use super::step::Step;
 use crate::measure::campaign::End;
 use crate::model::result::Machine;
@@ -34,7 +34,7 @@ pub(super) struct Gather<'a> {
 struct Known {
     /// Length and time of the file, by which a changed file is recognized.
     stamp: (u64, Option<SystemTime>),
-    standing: Result<Option<End>, Flaw>,
+    standing: Result<Option<End>, String>,
 }
 
 impl<'a> Gather<'a> {
@@ -114,7 +114,7 @@ impl<'a> Gather<'a> {
             Ok(Some(End::Fatal(why) | End::WrongAnswer(why))) => Some(why.clone()),
             Ok(Some(End::Interrupted)) => Some("stopped".to_owned()),
             Ok(Some(End::Finished) | None) => None,
-            Err(flaw) => Some(format!("{} {}", self.dir.part(step).display(), flaw.0)),
+            Err(flaw) => Some(format!("{} {flaw}", self.dir.part(step).display())),
         }
     }
 

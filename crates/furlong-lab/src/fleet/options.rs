@@ -14,7 +14,7 @@ use crate::error::{Error, Exit};
 use crate::measure::campaign::End;
 use crate::measure::interrupt::Interrupt;
 use crate::model::Schedule;
-use crate::options::{Options, RESUME, Words};
+use crate::options::{Marks, Options, RESUME};
 use crate::record::build;
 use crate::record::store::Location;
 use crate::session::{Session, new_run};
@@ -78,14 +78,14 @@ impl Where {
 pub fn submit(
     place: &Where,
     schedule: Schedule,
-    words: Words,
+    words: Marks,
     options: Options<'_>,
 ) -> Result<ExitCode, Error> {
     if let Some(why) = obstacle(&schedule) {
         return Err(Error::usage(why));
     }
     slurm::check(&place.slurm)?;
-    let class = words.class.clone();
+    let class = words.machine_class.clone();
     let mut run = new_run(&schedule, words)?;
     let path = place.dir.clone();
     let dir = Dir::make(&path.unwrap_or_else(|| format!("furlong-{}", run.id).into()))?;

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use super::Dir;
 use super::order::Order;
-use super::slurm_parse::{ACCOUNT_FORMAT, QUEUE_FORMAT, Task, account, complaint, latest, queue};
+use super::slurm_parse::{ACCOUNT_FORMAT, QUEUE_FORMAT, Task, complaint, tasks};
 use super::step::Step;
 use crate::error::{Error, cause};
 use crate::talk::quoted;
@@ -90,7 +90,7 @@ impl Slurm {
         squeue.args(["--noheader", "--states=all", "--array", &names]);
         squeue.arg(format!("--format={QUEUE_FORMAT}"));
         let said = answer(squeue)?;
-        Ok(latest(queue(&said, &self.prepare, &self.blocks)))
+        Ok(tasks(&said, &self.prepare, &self.blocks))
     }
 
     /// Returns the same from the accounting, which has tasks that ended long ago; empty if there is
@@ -101,7 +101,7 @@ impl Slurm {
         sacct.args(["-X", "--noheader", "--parsable2", &names]);
         sacct.arg(format!("--format={ACCOUNT_FORMAT}"));
         let said = answer(sacct).unwrap_or_default();
-        latest(account(&said, &self.prepare, &self.blocks))
+        tasks(&said, &self.prepare, &self.blocks)
     }
 
     /// Cancels the run's tasks that have not ended.

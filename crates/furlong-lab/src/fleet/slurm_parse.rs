@@ -46,47 +46,38 @@ impl Task {
     }
 }
 
-/// Parses the output of `squeue`. Lines that do not belong to the run are left out.
+/// Parses the output of `squeue` or `sacct`, which differ in their columns. Returns each task of the
+/// run once: the one that was submitted last.
 ///
 /// # Shapes
 ///
 /// `prepare` and `blocks` are the names of the run's jobs.
-pub fn queue(text: &str, prepare: &str, blocks: &str) -> Vec<Task> {
+pub fn tasks(text: &str, prepare: &str, blocks: &str) -> Vec<Task> {
     let task = |line: &str| {
         let columns: Vec<&str> = line.split('|').collect();
-        let [name, job, index, state, node, reason] = columns[..] else {
-            return None;
+        let (name, (job, index), state, node, reason) = match columns[..] {
+            [name, job, index, state, node, reason] => (name, (job, index), state, node, reason),
+            [name, id, state, node] => {
+                let place = id.split_once('_').unwrap_or((id, ""));
+                (name, place, state, node, "")
+            }
+            _ => return None,
         };
         Some(Task {
             step: step(name, index, prepare, blocks)?,
             job: job.parse().ok()?,
-            state: state.to_owned(),
+            // `CANCELLED by 0` also names the user.
+            state: state.split(' ').next()?.to_owned(),
             node: some(node),
             reason: some(reason),
         })
     };
-    text.lines().filter_map(task).collect()
-}
-
-/// Parses the output of `sacct`.
-pub fn account(text: &str, prepare: &str, blocks: &str) -> Vec<Task> {
-    let task = |line: &str| {
-        let columns: Vec<&str> = line.split('|').collect();
-        let [name, id, state, node] = columns[..] else {
-            return None;
-        };
-        let (job, index) = id.split_once('_').unwrap_or((id, ""));
-        // `CANCELLED by 0` also names the user.
-        let state = state.split(' ').next()?;
-        Some(Task {
-            step: step(name, index, prepare, blocks)?,
-            job: job.parse().ok()?,
-            state: state.to_owned(),
-            node: some(node),
-            reason: None,
-        })
-    };
-    text.lines().filter_map(task).collect()
+    let mut tasks: Vec<Task> = text.lines().filter_map(task).collect();
+    tasks.sort_by_key(|task| (task.step, task.job));
+    tasks.reverse();
+    tasks.dedup_by_key(|task| task.step);
+    tasks.reverse();
+    tasks
 }
 
 fn step(name: &str, index: &str, prepare: &str, blocks: &str) -> Option<Step> {
@@ -102,15 +93,6 @@ fn some(column: &str) -> Option<String> {
     let column = column.trim();
     let nothing = ["", "None", "None assigned", "(null)", "n/a", "N/A"];
     (!nothing.contains(&column)).then(|| column.to_owned())
-}
-
-/// Returns each task once: the one that was submitted last.
-pub fn latest(mut tasks: Vec<Task>) -> Vec<Task> {
-    tasks.sort_by_key(|task| (task.step, task.job));
-    tasks.reverse();
-    tasks.dedup_by_key(|task| task.step);
-    tasks.reverse();
-    tasks
 }
 
 /// Returns the most informative line of the error messages of a program of Slurm.
@@ -136,7 +118,7 @@ pub fn complaint(stderr: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Task, account, complaint, latest, queue};
+    use super::{Task, complaint, tasks};
     use crate::fleet::step::Step;
 
     /// As Slurm 22.05 prints it.
@@ -163,7 +145,7 @@ a line of another kind
 
     #[test]
     fn the_queue_is_read_and_a_task_that_was_submitted_again_counts_once() {
-        let tasks = latest(queue(QUEUE, "furlong-ab-prepare", "furlong-ab"));
+        let found = tasks(QUEUE, "furlong-ab-prepare", "furlong-ab");
         let limit = Some("JobArrayTaskLimit");
         let never = Some("DependencyNeverSatisfied");
         let wanted = [
@@ -172,8 +154,8 @@ a line of another kind
             task(Step::Block(4), 3, "PENDING", None, limit),
             task(Step::Block(5), 3, "PENDING", None, never),
         ];
-        assert_eq!(tasks, wanted);
-        let active: Vec<bool> = tasks.iter().map(Task::is_active).collect();
+        assert_eq!(found, wanted);
+        let active: Vec<bool> = found.iter().map(Task::is_active).collect();
         assert_eq!(active, [false, true, true, false]);
     }
 
@@ -186,7 +168,7 @@ a line of another kind
             task(Step::Block(3), 8, "CANCELLED", None, None),
             task(Step::Block(4), 8, "NODE_FAIL", Some("n2"), None),
         ];
-        let found = account(text, "furlong-ab-prepare", "furlong-ab");
+        let found = tasks(text, "furlong-ab-prepare", "furlong-ab");
         assert_eq!(found, wanted);
         assert!(found.iter().all(|task| !task.is_active()));
     }

@@ -109,19 +109,18 @@ pub(super) fn watch(
         gather: Gather::new(dir, order),
         slurm: Slurm::new(order),
         tasks: vec![],
-        voice: session.voice(),
+        voice: session.options.voice,
         told: false,
         wake,
-        progress: Progress::new(session.voice(), &order.schedule),
+        progress: Progress::new(session.options.voice, &order.schedule),
     };
-    let end = watch.until_the_end(dir, session.ledger(), patience, interrupt);
+    let end = watch.until_the_end(dir, &mut session.ledger, patience, interrupt);
     watch.progress.finish();
-    let ledger = session.ledger();
     for stray in watch.gather.strays() {
         let text = format!("{stray} is not a part of this run: it is left out");
         watch.voice.warn(&text);
     }
-    settle(dir, &watch.gather, ledger);
+    settle(dir, &watch.gather, &mut session.ledger);
     session.conclude(&end, interrupt)
 }
 

@@ -147,7 +147,7 @@ fn tell_preparation(
     }
     let path = dir.part(Step::Prepare);
     let found = Part::read(&path, order, Step::Prepare);
-    let found = found.map_err(|flaw| Error::failed(format!("{} {}", path.display(), flaw.0)))?;
+    let found = found.map_err(|flaw| Error::failed(format!("{} {flaw}", path.display())))?;
     let Some(part) = found.filter(Part::is_whole) else {
         return Err(Error::failed(format!(
             "{step} needs the preparation, which is not complete: {} is incomplete",
@@ -166,7 +166,7 @@ fn desk(dir: &Dir, order: &Order, step: Step, ledger: &mut Ledger) -> Option<Des
             Ok(aside) => format!("it is kept as {}", aside.display()),
             Err(error) => format!("it cannot be moved aside: {}", cause(&error)),
         };
-        talk::say(&format!("warning: {} {}: {aside}", path.display(), flaw.0));
+        talk::say(&format!("warning: {} {flaw}: {aside}", path.display()));
         None
     });
     let mut part = part.unwrap_or_else(|| Part::new(&order.run.id, step));

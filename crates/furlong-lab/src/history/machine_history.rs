@@ -2,14 +2,17 @@
 
 use serde::Serialize;
 
+use super::figures::Place;
 use super::series::Series;
 use crate::model::result::Machine;
 use crate::record::store::Listed;
 
-/// The stored measurements of a machine.
-#[derive(Clone, Debug, PartialEq)]
+/// The stored measurements of a machine; for programs, `furlong.history/1`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "schema", rename = "furlong.history/1")]
 pub struct History {
     /// The machine.
+    #[serde(with = "Place")]
     pub machine: Machine,
     /// Its runs, the latest first; none if experiments were selected by name.
     pub runs: Vec<Listed>,

@@ -10,7 +10,7 @@
 //! - `series.rs`: from stored runs to series and their steps; `machine_history.rs`: all of a
 //!   machine's; `page.rs`: their page.
 //! - `difference.rs`: two runs; `difference_page.rs`: their page.
-//! - `figures.rs`: both, for programs.
+//! - `figures.rs`: the same for programs.
 //! - `agreement.rs`: consistency of a result from another machine.
 
 pub mod agreement;

@@ -16,14 +16,10 @@ use crate::model::result::{Student, Summary, TTest, VarianceTest};
 use furlong_stats::outliers::outliers;
 use furlong_stats::{Moments, describe};
 
-/// The `schema` of the JSON form.
-pub const SCHEMA: &str = "furlong.stat/1";
-
 /// The output of `furlong stat` as data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "schema", rename = "furlong.stat/1")]
 pub struct Report {
-    /// Always [`SCHEMA`].
-    pub schema: &'static str,
     /// Confidence of every interval, in per cent.
     pub confidence_pct: f64,
     /// The files, the base first.
@@ -88,7 +84,6 @@ impl Report {
             compare_all(&sides, confidence_pct / 100.0, test)
         });
         Ok(Self {
-            schema: SCHEMA,
             confidence_pct,
             sets: described,
             comparisons,

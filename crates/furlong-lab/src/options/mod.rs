@@ -148,27 +148,16 @@ pub struct Marks {
     pub machine_class: Option<String>,
 }
 
-/// Words of a new run.
-#[derive(Clone, Debug, Default)]
-pub struct Words {
-    /// Name to find the run by.
-    pub tag: Option<String>,
-    /// Remark.
-    pub note: Option<String>,
-    /// Class of the machine.
-    pub class: Option<String>,
-}
-
 impl Marks {
-    /// Returns the words, from the options or the settings.
-    pub fn words(&self, settings: &Settings) -> Words {
+    /// Returns the words of a new run, from the options or the settings.
+    pub fn words(&self, settings: &Settings) -> Marks {
         let first = |given: &Option<String>, default: &Option<String>| {
             given.clone().or_else(|| default.clone())
         };
-        Words {
+        Marks {
             tag: first(&self.tag, &settings.tag),
             note: first(&self.note, &settings.note),
-            class: first(&self.machine_class, &settings.machine_class),
+            machine_class: first(&self.machine_class, &settings.machine_class),
         }
     }
 }

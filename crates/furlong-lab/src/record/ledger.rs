@@ -11,9 +11,7 @@ use super::line::Line;
 use super::measured::Block;
 use super::store::{Fault, Status, Store};
 use crate::model::MetricPlan;
-use crate::model::result::{
-    CONTROL, Control, ExperimentResult, Kind, Machine, ResultFile, WorkloadResult,
-};
+use crate::model::result::{CONTROL, Control, Kind, Machine, ResultFile, WorkloadResult};
 use crate::model::schedule::{Schedule, ScheduledWorkload};
 use crate::talk::Voice;
 
@@ -112,14 +110,8 @@ impl Ledger {
 
     /// Records a fact about a workload.
     pub fn note(&mut self, place: Place, name: &str, value: serde_json::Value) {
-        self.tell(|| Line::Note {
-            place,
-            name: name.to_owned(),
-            value: value.clone(),
-        });
-        let workload = self.workload_mut(place);
-        workload.params.insert(name.to_owned(), value);
-        self.keep_workload(place);
+        let name = name.to_owned();
+        self.enter(&Line::Note { place, name, value });
     }
 
     /// Returns the names of the metrics of one kind, in their order.
@@ -146,60 +138,26 @@ impl Ledger {
 
     /// Adds the metrics of a further pass, unless they are there already.
     pub fn add_metrics(&mut self, experiment: usize, metrics: &[MetricPlan]) {
-        self.tell(|| Line::Metrics {
+        let metrics = metrics.to_vec();
+        self.enter(&Line::Metrics {
             experiment,
-            metrics: metrics.to_vec(),
-        });
-        let entry = &mut self.result.experiments[experiment];
-        for plan in metrics {
-            if !entry.metrics.contains_key(&plan.name) {
-                entry.metric_order.push(plan.name.clone());
-                entry.metrics.insert(plan.name.clone(), plan.metric(false));
-            }
-        }
-        self.keep(|store, result| {
-            store.put_metrics(&result.run.id, &result.experiments[experiment])
+            metrics,
         });
     }
 
     /// Records the counts of a workload.
     pub fn set_exact(&mut self, place: Place, values: &ExactValues) {
-        self.tell(|| Line::Exact {
-            place,
-            values: values.clone(),
-        });
-        for arm in &mut self.workload_mut(place).arms {
-            for (metric, value) in values.get(&arm.name).into_iter().flatten() {
-                arm.samples.insert(metric.clone(), vec![*value]);
-            }
-        }
-        self.keep(|store, result| {
-            let (experiment, workload) = names(result, place);
-            store.put_exact(&result.run.id, &experiment, workload, values)
-        });
+        let values = values.clone();
+        self.enter(&Line::Exact { place, values });
     }
 
     /// Makes a metric that differs between processes a sampled one, on every workload.
     pub fn demote(&mut self, experiment: usize, metric: &str, why: String) {
-        self.tell(|| Line::Demotion {
+        let metric = metric.to_owned();
+        self.enter(&Line::Demotion {
             experiment,
-            metric: metric.to_owned(),
-            why: why.clone(),
-        });
-        let entry = &mut self.result.experiments[experiment];
-        if let Some(declared) = entry.metrics.get_mut(metric) {
-            declared.kind = Kind::Sampled;
-        }
-        for workload in &mut entry.workloads {
-            for arm in &mut workload.arms {
-                arm.samples.remove(metric);
-            }
-            let control = Control::default();
-            workload.control.insert(metric.to_owned(), control);
-        }
-        self.result.run.warnings.push(why);
-        self.keep(|store, result| {
-            store.put_demotion(&result.run, &result.experiments[experiment], metric)
+            metric,
+            why,
         });
     }
 
@@ -210,16 +168,8 @@ impl Ledger {
 
     /// Adds a finished block.
     pub fn add_block(&mut self, place: Place, block: &Block) {
-        self.tell(|| Line::Block {
-            place,
-            block: block.clone(),
-        });
-        let sampled = self.metrics(place, Kind::Sampled);
-        push(self.workload_mut(place), &sampled, block);
-        self.keep(|store, result| {
-            let (experiment, workload) = names(result, place);
-            store.put_block(&result.run.id, &experiment, workload, block)
-        });
+        let block = block.clone();
+        self.enter(&Line::Block { place, block });
     }
 
     /// Returns the arm (or the control) that failed in each of the last `blocks` blocks.
@@ -244,15 +194,7 @@ impl Ledger {
 
     /// Records a warning about a workload.
     pub fn warn(&mut self, place: Place, text: String) {
-        self.tell(|| Line::Warning {
-            place,
-            text: text.clone(),
-        });
-        let warnings = &mut self.workload_mut(place).warnings;
-        if !warnings.contains(&text) {
-            warnings.push(text);
-        }
-        self.keep_workload(place);
+        self.enter(&Line::Warning { place, text });
     }
 
     /// Records a warning about the run as a whole.
@@ -282,18 +224,65 @@ impl Ledger {
         &mut self.result.experiments[place.experiment].workloads[place.workload]
     }
 
-    fn tell(&mut self, line: impl FnOnce() -> Line) {
+    /// Makes one change: tells it to the receiver, then makes it in the result and in the store.
+    pub(super) fn enter(&mut self, line: &Line) {
         if let Some(listener) = &mut self.listener {
-            listener(line());
+            listener(line.clone());
         }
-    }
-
-    fn keep_workload(&mut self, place: Place) {
-        self.keep(|store, result| {
-            let experiment: &ExperimentResult = &result.experiments[place.experiment];
-            let workload = &experiment.workloads[place.workload];
-            store.put_workload(&result.run.id, &experiment.filed_as(), workload)
-        });
+        match line {
+            Line::Metrics {
+                experiment,
+                metrics,
+            } => {
+                let entry = &mut self.result.experiments[*experiment];
+                for plan in metrics {
+                    if !entry.metrics.contains_key(&plan.name) {
+                        entry.metric_order.push(plan.name.clone());
+                        entry.metrics.insert(plan.name.clone(), plan.metric(false));
+                    }
+                }
+            }
+            Line::Exact { place, values } => {
+                for arm in &mut self.workload_mut(*place).arms {
+                    for (metric, value) in values.get(&arm.name).into_iter().flatten() {
+                        arm.samples.insert(metric.clone(), vec![*value]);
+                    }
+                }
+            }
+            Line::Demotion {
+                experiment,
+                metric,
+                why,
+            } => {
+                let entry = &mut self.result.experiments[*experiment];
+                if let Some(declared) = entry.metrics.get_mut(metric) {
+                    declared.kind = Kind::Sampled;
+                }
+                for workload in &mut entry.workloads {
+                    for arm in &mut workload.arms {
+                        arm.samples.remove(metric);
+                    }
+                    let control = Control::default();
+                    workload.control.insert(metric.clone(), control);
+                }
+                self.result.run.warnings.push(why.clone());
+            }
+            Line::Note { place, name, value } => {
+                let params = &mut self.workload_mut(*place).params;
+                params.insert(name.clone(), value.clone());
+            }
+            Line::Warning { place, text } => {
+                let warnings = &mut self.workload_mut(*place).warnings;
+                if !warnings.contains(text) {
+                    warnings.push(text.clone());
+                }
+            }
+            Line::Block { place, block } => {
+                let sampled = self.metrics(*place, Kind::Sampled);
+                push(self.workload_mut(*place), &sampled, block);
+            }
+        }
+        self.keep(|store, result| store.put(result, line));
     }
 
     /// Writes to the store, if there is one, and drops it if it fails.
@@ -307,13 +296,6 @@ impl Ledger {
             self.lost = true;
         }
     }
-}
-
-/// Returns the names under which the store files a workload.
-fn names(result: &ResultFile, place: Place) -> (String, &str) {
-    let experiment = &result.experiments[place.experiment];
-    let workload = &experiment.workloads[place.workload].name;
-    (experiment.filed_as(), workload)
 }
 
 /// Adds a block to a result: one value per arm and sampled metric, `None` if the arm failed. An arm

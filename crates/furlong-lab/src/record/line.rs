@@ -80,42 +80,30 @@ impl Line {
     /// Replays the line to a ledger, unless the ledger has it.
     pub fn tell(&self, ledger: &mut Ledger) {
         debug_assert!(self.fits(ledger.result()), "a line of another schedule");
-        match self {
-            Self::Metrics {
-                experiment,
-                metrics,
-            } => ledger.add_metrics(*experiment, metrics),
+        let is_new = match self {
+            Self::Metrics { .. } => true,
             Self::Exact { place, values } => {
-                let values = still_exact(ledger, *place, values);
+                let place = *place;
+                let values = still_exact(ledger, place, values);
                 if !values.is_empty() {
-                    ledger.set_exact(*place, &values);
+                    ledger.enter(&Self::Exact { place, values });
                 }
+                false
             }
             Self::Demotion {
-                experiment,
-                metric,
-                why,
+                experiment, metric, ..
             } => {
                 let declared = ledger.result().experiments[*experiment].metrics.get(metric);
-                if declared.is_some_and(|metric| metric.kind == Kind::Exact) {
-                    ledger.demote(*experiment, metric, why.clone());
-                }
+                declared.is_some_and(|metric| metric.kind == Kind::Exact)
             }
             Self::Note { place, name, value } => {
-                if ledger.workload(*place).params.get(name) != Some(value) {
-                    ledger.note(*place, name, value.clone());
-                }
+                ledger.workload(*place).params.get(name) != Some(value)
             }
-            Self::Warning { place, text } => {
-                if !ledger.workload(*place).warnings.contains(text) {
-                    ledger.warn(*place, text.clone());
-                }
-            }
-            Self::Block { place, block } => {
-                if !ledger.has_block(*place, block.number) {
-                    ledger.add_block(*place, block);
-                }
-            }
+            Self::Warning { place, text } => !ledger.workload(*place).warnings.contains(text),
+            Self::Block { place, block } => !ledger.has_block(*place, block.number),
+        };
+        if is_new {
+            ledger.enter(self);
         }
     }
 }

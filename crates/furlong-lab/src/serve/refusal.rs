@@ -49,11 +49,6 @@ impl Refusal {
         }
     }
 
-    /// True if a later retry may succeed.
-    pub(super) fn is_passing(&self) -> bool {
-        self.status() == StatusCode::SERVICE_UNAVAILABLE
-    }
-
     fn title(&self) -> &'static str {
         match self {
             Refusal::Parameter(_) => "This address is not valid",

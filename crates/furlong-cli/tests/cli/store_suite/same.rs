@@ -1,5 +1,6 @@
 //! The common behaviour of all engines.
 
+use furlong_lab::record::line::Line;
 use furlong_lab::record::store::{Status, Store};
 
 use super::fixture::{PLACE, begun, blank, block, schedule};
@@ -62,12 +63,14 @@ fn a_block_is_stored_once() {
     on_each(|location| {
         let ledger = begun(location, "abcd");
         let mut store = Store::open(location).unwrap();
-        store.put_block("abcd", "race", "plain", &block(1)).unwrap();
+        let line = |block| Line::Block {
+            place: PLACE,
+            block,
+        };
+        store.put(ledger.result(), &line(block(1))).unwrap();
         let mut again = block(1);
         again.samples.truncate(1);
-        store
-            .put_block("abcd", "race", "plain", &again)
-            .unwrap_err();
+        store.put(ledger.result(), &line(again)).unwrap_err();
         let saved = store.load("abcd").unwrap().result;
         assert_eq!(saved.experiments[0].workloads[0].blocks, [1]);
         assert_eq!(saved.experiments[0].workloads[0].order[0].len(), 3);
@@ -178,14 +181,14 @@ fn what_is_marked_pinned_and_removed_is_so() {
         assert_eq!(tagged.len(), 1);
         assert_eq!(tagged[0].note.as_deref(), Some("it's shipped"));
         assert!(!tagged[0].pinned && tagged[0].began_ms == 1_767_225_600_000);
-        assert_eq!(store.machines().unwrap()[0].runs, 2);
+        assert_eq!(store.machines().unwrap()[0].1, 2);
         let past = store.past("m", "race", 10).unwrap();
         assert_eq!(past.len(), 2);
         assert_eq!(past[0].result.experiments[0].workloads[0].blocks, [1]);
         store.remove(&["efgh"]).unwrap();
         store.compact().unwrap();
         assert_eq!(store.pinned("m").unwrap(), None);
-        assert_eq!(store.listed(Some("m"), 10).unwrap().len(), 1);
+        assert_eq!(store.listed("m", 10).unwrap().len(), 1);
         assert_eq!(store.experiments_of("m").unwrap(), ["race"]);
     });
 }

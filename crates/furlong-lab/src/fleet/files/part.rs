@@ -49,10 +49,6 @@ pub struct Stint {
     pub end: Option<End>,
 }
 
-/// Reason why a part cannot be used: the rest of a sentence that begins with its path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flaw(pub String);
-
 impl Part {
     /// Returns a part without stints.
     pub fn new(run: &str, step: Step) -> Self {
@@ -68,35 +64,35 @@ impl Part {
     ///
     /// # Errors
     ///
-    /// The reason why the file cannot be used.
-    pub fn read(path: &Path, order: &Order, step: Step) -> Result<Option<Self>, Flaw> {
+    /// The reason why the file cannot be used: the rest of a sentence that begins with its path.
+    pub fn read(path: &Path, order: &Order, step: Step) -> Result<Option<Self>, String> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Flaw(format!("cannot be read ({})", cause(&error)))),
+            Err(error) => return Err(format!("cannot be read ({})", cause(&error))),
         };
         if bytes.is_empty() {
-            return Err(Flaw("is empty".to_owned()));
+            return Err("is empty".to_owned());
         }
         let part: Self = serde_json::from_slice(&bytes).map_err(|error| {
-            Flaw(if error.is_eof() {
+            if error.is_eof() {
                 "is cut off".to_owned()
             } else {
                 format!("is damaged ({error})")
-            })
+            }
         })?;
         part.check(order, step).map(|()| Some(part))
     }
 
-    fn check(&self, order: &Order, step: Step) -> Result<(), Flaw> {
+    fn check(&self, order: &Order, step: Step) -> Result<(), String> {
         if self.schema != SCHEMA {
-            return Err(Flaw(format!("is `{}`, not {SCHEMA}", self.schema)));
+            return Err(format!("is `{}`, not {SCHEMA}", self.schema));
         }
         if self.run != order.run.id {
-            return Err(Flaw(format!("is of run {}", self.run)));
+            return Err(format!("is of run {}", self.run));
         }
         if self.step != step {
-            return Err(Flaw(format!("is a copy of the part of {}", self.step)));
+            return Err(format!("is a copy of the part of {}", self.step));
         }
         let blank = order.schedule.blank(order.run.clone());
         let belongs = |line: &Line| {
@@ -110,9 +106,7 @@ impl Part {
         if self.lines().all(|(_, line)| belongs(line)) {
             Ok(())
         } else {
-            Err(Flaw(format!(
-                "contains samples that do not belong to {step}"
-            )))
+            Err(format!("contains samples that do not belong to {step}"))
         }
     }
 

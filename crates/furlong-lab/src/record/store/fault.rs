@@ -12,7 +12,7 @@ use crate::error::Error;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     text: String,
-    kind: Kind,
+    pub(super) kind: Kind,
 }
 
 /// A fault's meaning to the caller.
@@ -53,17 +53,9 @@ impl Fault {
         Fault { text, kind }
     }
 
-    pub(super) fn is_unwritable(&self) -> bool {
-        self.kind == Kind::Unwritable
-    }
-
     /// True if the only problem is a lost connection.
     pub(crate) fn is_lost(&self) -> bool {
         self.kind == Kind::Lost
-    }
-
-    pub(super) fn is_twice(&self) -> bool {
-        self.kind == Kind::Twice
     }
 
     pub(super) fn odd(place: &dyn fmt::Display, what: &Odd) -> Fault {

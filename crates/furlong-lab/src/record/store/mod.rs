@@ -18,7 +18,7 @@
 //! - `engine`: the interface of both engines, the engines, and the tables.
 //! - `write.rs`: writes of a run.
 //! - `queries`: reads of one run, of many, and of the history.
-//! - `keep.rs`: changes to stored runs; `work.rs`: the work of a store.
+//! - `keep.rs`: changes to stored runs.
 //! - `owner.rs`: the process that measures a run.
 //! - `fault.rs`: faults of a database.
 
@@ -28,29 +28,27 @@ mod keep;
 mod location;
 mod owner;
 mod queries;
-mod work;
 mod write;
 
+use std::cell::RefCell;
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use engine::sqlite::Sqlite;
 use engine::{Access, Engine, Odd, Row, Value};
 pub use fault::Fault;
 pub use location::{Location, is_url, redacted};
 pub use queries::lists::{Cursor, Filter, Place};
-pub use queries::past::{Listed, MachineRuns};
-pub use queries::read::{Brief, Saved};
+pub use queries::past::Listed;
+pub use queries::read::Saved;
 use rusqlite::types::{FromSql, FromSqlResult, ValueRef};
 use serde::Serialize;
-use work::Log;
-pub use work::Work;
 
 /// An open database.
 pub struct Store {
     engine: Box<dyn Engine>,
     location: Location,
-    log: Log,
+    work: RefCell<Work>,
 }
 
 impl fmt::Debug for Store {
@@ -59,6 +57,18 @@ impl fmt::Debug for Store {
             .field("location", &self.location.to_string())
             .finish_non_exhaustive()
     }
+}
+
+/// Statements that were executed; a page shows them, so that its cost can be compared with theirs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Number of statements.
+    pub statements: u32,
+    /// Time in the database, up to the last row of each.
+    pub time: Duration,
+    /// The statements with their values.
+    #[cfg(test)]
+    asked: Vec<(String, Vec<Value>)>,
 }
 
 /// Status of a run.
@@ -129,7 +139,7 @@ impl Store {
         Store {
             engine,
             location: location.clone(),
-            log: Log::default(),
+            work: RefCell::default(),
         }
     }
 
@@ -146,7 +156,7 @@ impl Store {
 
     /// Returns the statements executed since the last call.
     pub fn take_work(&self) -> Work {
-        self.log.take()
+        self.work.take()
     }
 
     /// Returns its location.
@@ -163,9 +173,13 @@ impl Store {
     ) -> Result<Vec<T>, Fault> {
         let begun = Instant::now();
         let rows = self.engine.run(sql, values);
-        self.log.note(sql, values, begun.elapsed());
-        let rows = rows?;
-        let taken: Result<Vec<T>, Odd> = rows.iter().map(read).collect();
+        let mut work = self.work.borrow_mut();
+        work.statements += 1;
+        work.time += begun.elapsed();
+        #[cfg(test)]
+        work.asked.push((sql.to_owned(), values.to_vec()));
+        drop(work);
+        let taken: Result<Vec<T>, Odd> = rows?.iter().map(read).collect();
         taken.map_err(|odd| self.engine.odd(&odd))
     }
 

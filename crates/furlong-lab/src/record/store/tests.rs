@@ -4,12 +4,31 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::{Location, Status, Store};
+use super::engine::Value;
+use super::{Location, Status, Store, Work};
 use crate::record::ledger::Ledger;
 use crate::talk::Voice;
 use fixture::{PLACE, begun, blank, block, schedule};
 
 mod fixture;
+
+impl Store {
+    /// Returns SQLite's query plan of each statement.
+    pub(crate) fn plans(&self, work: &Work) -> Vec<(String, Vec<String>)> {
+        let plan = |(sql, values): &(String, Vec<Value>)| {
+            let asked = format!("EXPLAIN QUERY PLAN {sql}");
+            let rows = self.engine.run(&asked, values).unwrap();
+            let lines = rows.iter().map(|row| row.get::<String>(3).unwrap());
+            (sql.clone(), lines.collect())
+        };
+        work.asked.iter().map(plan).collect()
+    }
+
+    /// Executes a statement that belongs to no page.
+    pub(crate) fn ask(&self, sql: &str) {
+        self.rows(sql, &[], |_| Ok(())).unwrap();
+    }
+}
 
 fn file(path: &Path) -> Location {
     Location::File(path.to_owned())
@@ -26,7 +45,7 @@ fn a_full_disk_is_told_once_and_the_run_goes_on() {
         .get(0)
         .unwrap();
     let limit = format!("PRAGMA max_page_count = {pages}");
-    store.engine.batch(&limit).unwrap();
+    store.engine.run(&limit, &[]).unwrap();
     let mut ledger = Ledger::new(result, Some(store), Voice::Quiet);
     for number in 1..=300 {
         ledger.add_block(PLACE, &block(number));

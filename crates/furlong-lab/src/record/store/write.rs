@@ -4,10 +4,12 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::engine::{Access, Engine, Odd, Value, values};
+use super::fault::Kind;
 use super::{Fault, Status, Store, owner};
 use crate::model::Schedule;
-use crate::model::result::{ExperimentResult, ResultFile, Run, WorkloadResult};
-use crate::record::ledger::ExactValues;
+use crate::model::result::{ExperimentResult, ResultFile, Run};
+use crate::record::ledger::{ExactValues, Place};
+use crate::record::line::Line;
 use crate::record::measured::{Block, Sample};
 
 impl Store {
@@ -66,92 +68,42 @@ impl Store {
         }
     }
 
-    /// Stores an experiment's metrics.
+    /// Stores a line of a run's ledger, which its result has already: all of it or nothing.
     ///
     /// # Errors
     ///
-    /// A fault of the database; nothing has changed.
-    pub fn put_metrics(&mut self, run: &str, experiment: &ExperimentResult) -> Result<(), Fault> {
-        self.write(|store| update_metrics(store, run, experiment))
-    }
-
-    /// Stores that a metric is sampled from now on.
-    ///
-    /// # Errors
-    ///
-    /// A fault of the database; nothing has changed.
-    pub fn put_demotion(
-        &mut self,
-        run: &Run,
-        experiment: &ExperimentResult,
-        metric: &str,
-    ) -> Result<(), Fault> {
-        self.write(|store| {
-            update_metrics(store, &run.id, experiment)?;
-            let sql = "DELETE FROM exact_values WHERE metric = ?1 AND workload IN (
-                SELECT workloads.id FROM workloads
-                JOIN experiments ON experiments.id = workloads.experiment
-                WHERE experiments.run = ?2 AND experiments.name = ?3)";
-            store.run(sql, &values![metric, &run.id, experiment.filed_as()])?;
-            let sql = "UPDATE runs SET warnings = ?2 WHERE id = ?1";
-            store.run(sql, &values![&run.id, json(&run.warnings)])?;
-            Ok(())
-        })
-    }
-
-    /// Stores a workload's frozen batch and its warnings.
-    ///
-    /// # Errors
-    ///
-    /// A fault of the database; nothing has changed.
-    pub fn put_workload(
-        &mut self,
-        run: &str,
-        experiment: &str,
-        workload: &WorkloadResult,
-    ) -> Result<(), Fault> {
-        self.write(|store| {
-            let id = workload_id(store, run, experiment, &workload.name)?;
-            let sql = "UPDATE workloads SET params = ?2, warnings = ?3 WHERE id = ?1";
-            let (params, warnings) = (json(&workload.params), json(&workload.warnings));
-            store.run(sql, &values![id, params, warnings])?;
-            Ok(())
-        })
-    }
-
-    /// Stores the counts of a workload.
-    ///
-    /// # Errors
-    ///
-    /// A fault of the database; nothing has changed.
-    pub fn put_exact(
-        &mut self,
-        run: &str,
-        experiment: &str,
-        workload: &str,
-        values: &ExactValues,
-    ) -> Result<(), Fault> {
-        self.write(|store| {
-            let id = workload_id(store, run, experiment, workload)?;
-            insert_exact(store, id, values)
-        })
-    }
-
-    /// Stores a finished block: all of it or nothing.
-    ///
-    /// # Errors
-    ///
-    /// A fault of the database, or the block exists already; nothing has changed.
-    pub fn put_block(
-        &mut self,
-        run: &str,
-        experiment: &str,
-        workload: &str,
-        block: &Block,
-    ) -> Result<(), Fault> {
-        self.write(|store| {
-            let id = workload_id(store, run, experiment, workload)?;
-            insert_block(store, id, block)
+    /// A fault of the database, or the line is a block that exists already; nothing has changed.
+    pub fn put(&mut self, result: &ResultFile, line: &Line) -> Result<(), Fault> {
+        self.write(|store| match line {
+            Line::Metrics { experiment, .. } => update_metrics(store, result, *experiment),
+            Line::Exact { place, values } => {
+                insert_exact(store, workload_id(store, result, *place)?, values)
+            }
+            Line::Demotion {
+                experiment, metric, ..
+            } => {
+                update_metrics(store, result, *experiment)?;
+                let (run, name) = (&result.run, result.experiments[*experiment].filed_as());
+                let sql = "DELETE FROM exact_values WHERE metric = ?1 AND workload IN (
+                    SELECT workloads.id FROM workloads
+                    JOIN experiments ON experiments.id = workloads.experiment
+                    WHERE experiments.run = ?2 AND experiments.name = ?3)";
+                store.run(sql, &values![metric, &run.id, name])?;
+                let sql = "UPDATE runs SET warnings = ?2 WHERE id = ?1";
+                store
+                    .run(sql, &values![&run.id, json(&run.warnings)])
+                    .map(drop)
+            }
+            Line::Note { place, .. } | Line::Warning { place, .. } => {
+                let id = workload_id(store, result, *place)?;
+                let workload = &result.experiments[place.experiment].workloads[place.workload];
+                let sql = "UPDATE workloads SET params = ?2, warnings = ?3 WHERE id = ?1";
+                let (params, warnings) = (json(&workload.params), json(&workload.warnings));
+                store.run(sql, &values![id, params, warnings]).map(drop)
+            }
+            Line::Block { place, block } => {
+                insert_block(store, workload_id(store, result, *place)?, block)
+            }
         })
     }
 
@@ -193,7 +145,7 @@ impl Store {
                 Ok(answer) => engine.commit().map(|()| answer).inspect_err(|fault| {
                     committing |= fault.is_lost();
                 }),
-                Err(fault) if committing && fault.is_twice() => {
+                Err(fault) if committing && fault.kind == Kind::Twice => {
                     engine.rollback();
                     return Ok(T::default());
                 }
@@ -315,16 +267,14 @@ pub(super) fn insert_experiment(
     Ok(ids)
 }
 
-fn update_metrics(
-    store: &dyn Engine,
-    run: &str,
-    experiment: &ExperimentResult,
-) -> Result<(), Fault> {
+fn update_metrics(store: &dyn Engine, result: &ResultFile, experiment: usize) -> Result<(), Fault> {
+    let experiment = &result.experiments[experiment];
     let sql = "UPDATE experiments SET metrics = ?3, metric_order = ?4 WHERE run = ?1 AND name = ?2";
     let (metrics, order) = (json(&experiment.metrics), json(&experiment.metric_order));
-    let name = experiment.filed_as();
-    store.run(sql, &values![run, name, metrics, order])?;
-    Ok(())
+    let (run, name) = (&result.run.id, experiment.filed_as());
+    store
+        .run(sql, &values![run, name, metrics, order])
+        .map(drop)
 }
 
 /// Inserts or replaces the counts of a workload.
@@ -384,16 +334,14 @@ fn insert_sample(
     Ok(())
 }
 
-fn workload_id(
-    store: &dyn Engine,
-    run: &str,
-    experiment: &str,
-    workload: &str,
-) -> Result<i64, Fault> {
+fn workload_id(store: &dyn Engine, result: &ResultFile, place: Place) -> Result<i64, Fault> {
+    let experiment = &result.experiments[place.experiment];
+    let workload = &experiment.workloads[place.workload].name;
     let sql = "SELECT workloads.id FROM workloads
         JOIN experiments ON experiments.id = workloads.experiment
         WHERE experiments.run = ?1 AND experiments.name = ?2 AND workloads.name = ?3";
-    number(store, sql, &values![run, experiment, workload])
+    let (run, name) = (&result.run.id, experiment.filed_as());
+    number(store, sql, &values![run, name, workload])
 }
 
 /// Executes a statement that returns one number.

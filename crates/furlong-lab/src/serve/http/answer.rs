@@ -73,7 +73,8 @@ impl Answer {
         if let Refusal::Method = refusal {
             answer.set(header::ALLOW, "GET, HEAD");
         }
-        if refusal.is_passing() {
+        // A later attempt may succeed.
+        if answer.status == StatusCode::SERVICE_UNAVAILABLE {
             answer.set(header::RETRY_AFTER, RETRY_S);
         }
         answer

@@ -61,10 +61,6 @@ pub(in crate::record::store) trait Engine: Send {
 
     /// Returns the fault of an invalid value, with the name of this database.
     fn odd(&self, what: &Odd) -> Fault;
-
-    /// Executes several statements without values, for tests.
-    #[cfg(test)]
-    fn batch(&self, sql: &str) -> Result<(), Fault>;
 }
 
 /// Purpose of a transaction.

@@ -209,11 +209,6 @@ impl Engine for Postgres {
     fn odd(&self, what: &Odd) -> Fault {
         Fault::odd(&self.shown, what)
     }
-
-    #[cfg(test)]
-    fn batch(&self, sql: &str) -> Result<(), Fault> {
-        self.batch_now(sql)
-    }
 }
 
 /// Rewrites placeholders: `?1` is `$1` here.

@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use super::schema;
 use super::{Access, Engine, Odd, Row, Value};
 use crate::record::store::Fault;
+use crate::record::store::fault::Kind;
 
 /// Time to wait for another furlong that is writing.
 const BUSY: Duration = Duration::from_secs(5);
@@ -65,9 +66,9 @@ impl Sqlite {
         let opened = Connection::open_with_flags(path, flags)
             .map_err(|error| Fault::of(path, &error))
             .and_then(|connection| Sqlite::take(path, connection));
-        opened.or_else(|fault| match fault.is_unwritable() {
-            true => Sqlite::open_frozen(path).map_err(|_| fault),
-            false => Err(fault),
+        opened.or_else(|fault| match fault.kind {
+            Kind::Unwritable => Sqlite::open_frozen(path).map_err(|_| fault),
+            _ => Err(fault),
         })
     }
 
@@ -138,12 +139,6 @@ impl Engine for Sqlite {
 
     fn odd(&self, what: &Odd) -> Fault {
         Fault::odd(&self.path.display(), what)
-    }
-
-    #[cfg(test)]
-    fn batch(&self, sql: &str) -> Result<(), Fault> {
-        let done = self.connection.execute_batch(sql);
-        done.map_err(|error| Fault::of(&self.path, &error))
     }
 }
 

@@ -194,24 +194,19 @@ impl Store {
 
     /// Loads the experiments of a choice, each with the name of its run.
     fn experiments(&self, choice: &Choice) -> Result<Vec<(String, ExperimentResult)>, Fault> {
-        let found = self.headings(choice)?;
         let mut loose = self.loose(choice)?;
         self.add_arms(choice, &mut loose)?;
         self.add_exact(choice, &mut loose)?;
         self.add_blocks(choice, &mut loose)?;
         let mut together = vec![];
-        for Found {
-            id,
-            run,
-            mut experiment,
-        } in found
-        {
+        for mut found in self.headings(choice)? {
+            let experiment = &mut found.experiment;
             let mut sampled = experiment.metric_order.clone();
             sampled.retain(|name| {
                 let metric = experiment.metrics.get(name);
                 metric.is_some_and(|metric| metric.kind == Kind::Sampled)
             });
-            for one in loose.iter_mut().filter(|one| one.experiment == id) {
+            for one in loose.iter_mut().filter(|one| one.experiment == found.id) {
                 let mut workload = one.workload.clone();
                 let blank = |metric: &String| (metric.clone(), Control::default());
                 if workload.arms.len() > 1 {
@@ -222,7 +217,7 @@ impl Store {
                 }
                 experiment.workloads.push(workload);
             }
-            together.push((run, experiment));
+            together.push((found.run, found.experiment));
         }
         Ok(together)
     }

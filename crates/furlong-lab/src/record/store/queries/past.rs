@@ -36,45 +36,28 @@ pub struct Listed {
     pub experiments: Vec<String>,
 }
 
-/// A machine that has runs in the store.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MachineRuns {
-    /// The machine, as of its latest run.
-    pub machine: Machine,
-    /// Number of runs.
-    pub runs: u32,
-}
-
 impl Store {
-    /// Returns every machine with runs, the one with the latest run first.
+    /// Returns every machine with runs, as of its latest one, and their number; the machine with the
+    /// latest run comes first.
     ///
     /// # Errors
     ///
     /// A fault of the database.
-    pub fn machines(&self) -> Result<Vec<MachineRuns>, Fault> {
+    pub fn machines(&self) -> Result<Vec<(Machine, u32)>, Fault> {
         let sql = "SELECT runs.machine, counts.runs FROM runs JOIN (
                 SELECT machine_id, max(rowid) AS latest, count(*) AS runs FROM runs
                 GROUP BY machine_id) AS counts ON counts.latest = runs.rowid
             ORDER BY runs.began DESC, runs.rowid DESC";
-        self.rows(sql, &[], |row| {
-            Ok(MachineRuns {
-                machine: row.parsed(0)?,
-                runs: row.get(1)?,
-            })
-        })
+        self.rows(sql, &[], |row| Ok((row.parsed(0)?, row.get(1)?)))
     }
 
-    /// Returns the runs, the latest first; only those of one machine if one is named.
+    /// Returns the runs of a machine, the latest first.
     ///
     /// # Errors
     ///
     /// A fault of the database.
-    pub fn listed(&self, machine: Option<&str>, count: u32) -> Result<Vec<Listed>, Fault> {
-        self.listed_where(
-            "?1 = '' OR machine_id = ?1",
-            machine.unwrap_or_default(),
-            count,
-        )
+    pub fn listed(&self, machine: &str, count: u32) -> Result<Vec<Listed>, Fault> {
+        self.listed_where("machine_id = ?1", machine, count)
     }
 
     /// Returns the runs with a tag, the latest first.
@@ -84,6 +67,15 @@ impl Store {
     /// A fault of the database.
     pub fn tagged(&self, tag: &str, count: u32) -> Result<Vec<Listed>, Fault> {
         self.listed_where("tag = ?1", tag, count)
+    }
+
+    /// Returns the runs whose names begin with `prefix`, the latest first.
+    ///
+    /// # Errors
+    ///
+    /// A fault of the database.
+    pub fn runs(&self, prefix: &str) -> Result<Vec<Listed>, Fault> {
+        self.listed_where("substr(id, 1, length(?1)) = ?1", prefix, u32::MAX)
     }
 
     fn listed_where(&self, rule: &str, key: &str, count: u32) -> Result<Vec<Listed>, Fault> {

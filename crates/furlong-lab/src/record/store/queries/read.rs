@@ -19,35 +19,7 @@ pub struct Saved {
     pub binary: String,
 }
 
-/// Summary of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Brief {
-    /// Name.
-    pub id: String,
-    /// Start.
-    pub started: String,
-    /// Status.
-    pub status: Status,
-}
-
 impl Store {
-    /// Returns the runs whose names begin with `prefix`, the latest first.
-    ///
-    /// # Errors
-    ///
-    /// A fault of the database.
-    pub fn runs(&self, prefix: &str) -> Result<Vec<Brief>, Fault> {
-        let sql = "SELECT id, started, status FROM runs WHERE substr(id, 1, length(?1)) = ?1
-            ORDER BY began DESC, rowid DESC";
-        self.rows(sql, &values![prefix], |row| {
-            Ok(Brief {
-                id: row.get(0)?,
-                started: row.get(1)?,
-                status: row.get(2)?,
-            })
-        })
-    }
-
     /// True if there is a run of exactly this name.
     ///
     /// # Errors

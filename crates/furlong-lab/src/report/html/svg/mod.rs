@@ -125,6 +125,16 @@ pub(super) fn dots(class: &str, places: impl IntoIterator<Item = (f64, f64)>) ->
     html! { @if !d.is_empty() { (path(class, &d)) } }
 }
 
+/// A line through places.
+pub(super) fn trend(places: impl IntoIterator<Item = (f64, f64)>) -> Markup {
+    let mut d = String::new();
+    for (x, y) in places {
+        let command = if d.is_empty() { 'M' } else { 'L' };
+        let _ = write!(d, "{command}{},{}", px(x), px(y));
+    }
+    html! { @if !d.is_empty() { (path("trend", &d)) } }
+}
+
 /// A text.
 pub(super) fn label(class: &str, x: f64, y: f64, text: &str) -> Markup {
     let class = (!class.is_empty()).then_some(class);

@@ -3,12 +3,10 @@
 //! Every arm has a panel with the distances from its own median. All panels share both axes: a
 //! disturbance of the machine is at the same place in each.
 
-use std::fmt::Write as _;
-
 use maud::{Markup, html};
 
 use super::scale::Scale;
-use super::{Track, WIDTH, axis, dots, figure, label, line, path, px, segment, tracks};
+use super::{Track, WIDTH, axis, dots, figure, label, line, path, segment, tracks, trend};
 use crate::model::result::WorkloadResult;
 use crate::report::outline::{self, Named};
 use crate::report::quantity::Scale as Unit;
@@ -141,7 +139,7 @@ impl Panel<'_> {
         html! {
             g class=(self.track.colour) {
                 (label("", LEFT, plot - 4.0, &self.track.name))
-                @if let Some(d) = self.trend(xs, ys, plot) { (path("trend", &d)) }
+                (trend(self.medians(xs, ys, plot)))
                 (dots(self.track.dots, placed))
                 @for (x, _) in self.points.iter().filter(|(_, d)| d.is_none()) {
                     (missing(xs.at(*x), plot + PLOT - 3.0))
@@ -150,18 +148,16 @@ impl Panel<'_> {
         }
     }
 
-    /// The running median.
-    fn trend(&self, xs: &Scale, ys: &Scale, plot: f64) -> Option<String> {
+    /// The moving median of the distances.
+    fn medians(&self, xs: &Scale, ys: &Scale, plot: f64) -> Vec<(f64, f64)> {
         let there = self.points.iter().filter_map(|(x, d)| Some((*x, (*d)?)));
         let there: Vec<(f64, f64)> = there.collect();
-        let mut path = String::new();
-        for window in there.windows(TREND_OVER) {
-            let middle = outline::median(&window.iter().map(|(_, d)| *d).collect::<Vec<_>>())?;
-            let command = if path.is_empty() { 'M' } else { 'L' };
-            let (x, y) = (xs.at(window[TREND_OVER / 2].0), plot + ys.at(middle));
-            let _ = write!(path, "{command}{},{}", px(x), px(y));
-        }
-        (!path.is_empty()).then_some(path)
+        let median = |window: &[(f64, f64)]| {
+            let distances: Vec<f64> = window.iter().map(|(_, d)| *d).collect();
+            let median = outline::median(&distances)?;
+            Some((xs.at(window[TREND_OVER / 2].0), plot + ys.at(median)))
+        };
+        there.windows(TREND_OVER).filter_map(median).collect()
     }
 }
 

@@ -1,11 +1,9 @@
 //! Small lines of ratios from run to run, on one scale that contains 1.
 
-use std::fmt::Write as _;
-
 use maud::{Markup, html};
 
 use super::scale::Scale;
-use super::{colour, dots, line, path, px};
+use super::{colour, dots, line, px, trend};
 
 /// Width and height.
 const SIZE: (f64, f64) = (160.0, 28.0);
@@ -36,7 +34,7 @@ pub(crate) fn draw(about: &str, lines: &[(usize, Vec<f64>)]) -> Option<Markup> {
             @for (arm, values) in lines {
                 @let places = of(values);
                 g class=(colour(*arm)) {
-                    (path("trend", &joined(&places)))
+                    (trend(places.iter().copied()))
                     (dots("dots", places.last().copied()))
                 }
             }
@@ -46,15 +44,6 @@ pub(crate) fn draw(about: &str, lines: &[(usize, Vec<f64>)]) -> Option<Markup> {
 
 fn at(place: usize) -> f64 {
     f64::from(u32::try_from(place).unwrap_or(u32::MAX))
-}
-
-fn joined(places: &[(f64, f64)]) -> String {
-    let mut d = String::new();
-    for (x, y) in places {
-        let command = if d.is_empty() { 'M' } else { 'L' };
-        let _ = write!(d, "{command}{},{}", px(*x), px(*y));
-    }
-    d
 }
 
 #[cfg(test)]
