@@ -1,7 +1,5 @@
 //! Faults of maps and recordings, and their messages.
 
-use std::io;
-
 use super::PHYS_BITS;
 use crate::fault::{Located, faults};
 
@@ -12,15 +10,6 @@ faults! {
     /// A fault of a file.
     #[derive(Debug)]
     pub enum Fault {
-        /// The file cannot be opened or read.
-        Open(error: io::Error) => "cannot be read: {error}";
-        /// The file is a directory.
-        Directory => "is a directory; name a file";
-        /// The file is larger than any map.
-        Large {
-            /// The maximum size in bytes.
-            limit: u64,
-        } => "has more than {limit} bytes; none has so many";
         /// The file contains a NUL byte, so it is not text.
         Binary => "holds a NUL byte; name a text file";
         /// The file has nothing but blanks and comments.

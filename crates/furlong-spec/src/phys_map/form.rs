@@ -1,11 +1,10 @@
 //! Detection of a file's form, and the readers of all forms.
 
 use std::fmt;
-use std::path::Path;
 
 use super::fault::{Fault, MapError};
 use super::map::MemoryMap;
-use super::text::{bytes_of, lines, text_of};
+use super::text::{lines, text_of};
 use super::{iomem, native};
 
 /// The forms of memory maps.
@@ -59,20 +58,10 @@ impl fmt::Display for Form {
     }
 }
 
-/// Reads the map in a file of any form.
-///
-/// # Errors
-/// The first fault, with the file and, if there is one, the line.
-pub fn read(path: &Path) -> Result<MemoryMap, MapError> {
-    let name = path.display().to_string();
-    let bytes = bytes_of(path).map_err(|fault| MapError::whole(fault).named(&name))?;
-    parse(&name, &bytes)
-}
-
 /// Reads the map in the bytes of a file of any form. `name` is the file's name in errors.
 ///
 /// # Errors
-/// As for [`read`].
+/// The first fault, with the file and, if there is one, the line.
 pub fn parse(name: &str, bytes: &[u8]) -> Result<MemoryMap, MapError> {
     let map = || {
         let text = text_of(bytes)?;
@@ -91,7 +80,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<MemoryMap, MapError> {
 /// Reads the map in the bytes of a file of a known form.
 ///
 /// # Errors
-/// As for [`read`].
+/// As for [`parse`].
 pub fn parse_as(form: Form, name: &str, bytes: &[u8]) -> Result<MemoryMap, MapError> {
     let map = text_of(bytes).and_then(|text| form.parts().1(&text));
     map.map_err(|error| error.named(name))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use furlong::addr::{Address, Extent, Pfn, PhysAddr};
+use furlong::addr::{Address, Extent, PhysAddr};
 use furlong::check::Check;
 
 use super::fault::Fault;
@@ -127,7 +127,7 @@ impl MemoryMap {
         allocatable
             .filter_map(|entry| {
                 Some(Segment {
-                    frames: entry.frames_inside(page_shift)?,
+                    frames: frames_inside(&entry.extent, page_shift)?,
                     kind: entry.kind,
                     node: entry.node,
                 })
@@ -137,12 +137,6 @@ impl MemoryMap {
 }
 
 impl Entry {
-    /// The frames that lie wholly within the entry; `None` if there are none.
-    #[must_use]
-    pub fn frames_inside(&self, page_shift: u32) -> Option<Extent<Pfn>> {
-        frames_inside(&self.extent, page_shift)
-    }
-
     /// True if `next` begins at the end of this entry and has the same kind and node.
     fn continues(&self, next: &Entry) -> bool {
         let alike = (self.kind, self.node) == (next.kind, next.node);

@@ -30,7 +30,7 @@ mod segment;
 mod text;
 
 pub use fault::{Fault, MapError};
-pub use form::{Form, parse, parse_as, read};
+pub use form::{Form, parse, parse_as};
 pub use kind::Kind;
 pub use map::{Broken, Entry, MemoryMap};
 pub use real::{REAL_MAPS, RealMap};

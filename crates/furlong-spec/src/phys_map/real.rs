@@ -3,7 +3,6 @@
 use super::fault::MapError;
 use super::form::parse;
 use super::map::MemoryMap;
-use super::text::provenance;
 
 /// A map with its provenance.
 #[derive(Clone, Copy, Debug)]
@@ -52,14 +51,5 @@ impl RealMap {
     /// None for the maps of [`REAL_MAPS`]; a test reads them all.
     pub fn map(&self) -> Result<MemoryMap, MapError> {
         parse(self.file, self.text.as_bytes())
-    }
-
-    /// The provenance under a key: `machine`, `source`, `date`, `nodes` or `unknown`.
-    #[must_use]
-    pub fn says(&self, key: &str) -> Option<&'static str> {
-        let said = provenance(self.text).into_iter();
-        said.filter(|(name, _)| *name == key)
-            .map(|(_, value)| value)
-            .next()
     }
 }

@@ -13,14 +13,13 @@
 //! requests and not their outcomes.
 
 use std::fmt;
-use std::path::Path;
 
 use furlong::addr::{Address, Extent, Pfn};
 
 use super::fault::{Fault, MapError};
 use super::native::{node_from, node_name};
 use super::number::number;
-use super::text::{bytes_of, lines, text_of};
+use super::text::{lines, text_of};
 use crate::fault::shortened;
 
 /// The first line.
@@ -67,20 +66,10 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads the recording in a file.
-    ///
-    /// # Errors
-    /// The first fault, with the file and, if there is one, the line.
-    pub fn read(path: &Path) -> Result<Recording, MapError> {
-        let name = path.display().to_string();
-        let bytes = bytes_of(path).map_err(|fault| MapError::whole(fault).named(&name))?;
-        Recording::parse(&name, &bytes)
-    }
-
     /// Reads the recording in the bytes of a file. `name` is the file's name in errors.
     ///
     /// # Errors
-    /// As for [`Recording::read`].
+    /// The first fault, with the file and, if there is one, the line.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Recording, MapError> {
         match Recording::parse_sound_part(name, bytes) {
             (recording, None) => Ok(recording),

@@ -1,29 +1,8 @@
 //! Conversion of bytes to lines, for all sources that are text.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 
 use super::fault::{Fault, MapError};
-
-/// The maximum size in bytes. Maps have some hundred lines, recordings some thousand.
-pub(super) const BYTES_MAX: u64 = 1 << 26;
-
-/// The bytes of a file, at most [`BYTES_MAX`].
-pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, Fault> {
-    let file = File::open(path).map_err(Fault::Open)?;
-    if file.metadata().is_ok_and(|data| data.is_dir()) {
-        return Err(Fault::Directory);
-    }
-    let mut bytes = Vec::new();
-    let read = file.take(BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(Fault::Open)?;
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(Fault::Large { limit: BYTES_MAX });
-    }
-    Ok(bytes)
-}
 
 /// The text of a file. Invalid UTF-8 is replaced.
 pub(super) fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, MapError> {
