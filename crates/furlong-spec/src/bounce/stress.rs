@@ -1,32 +1,24 @@
 //! Random maps, syncs and unmaps on several threads. A write into another thread's run is detected.
 #![forbid(unsafe_code)]
 
-use core::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use furlong::bounce::{
     Area, Both, Custom, Device, Growth, HeapMemory, Limits, Mapped, Order, Plan, Pool, ZeroPads,
 };
 use furlong::check::Check;
 use furlong::sync::SpinLock;
 
+use crate::counts::counts;
 use crate::{Random, ThreadCpu};
 
-/// The counts of a stress run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stressed {
-    /// Mappings that were made, checked and unmapped.
-    pub mapped: u64,
-    /// Maps that failed for lack of room.
-    pub refused: u64,
-    /// Blocks of the pool at the end.
-    pub blocks: usize,
-}
-
-impl fmt::Display for Stressed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mapped, refused, blocks) = (self.mapped, self.refused, self.blocks);
-        write!(f, "{mapped} mapped, {refused} refused, {blocks} blocks")
+counts! {
+    /// The counts of a stress run.
+    pub struct Stressed {
+        /// Mappings that were made, checked and unmapped.
+        mapped: "mapped",
+        /// Maps that failed for lack of room.
+        refused: "refused",
+        /// Blocks of the pool at the end.
+        blocks: "blocks",
     }
 }
 
@@ -86,18 +78,19 @@ pub fn stress<O: Order, A: Area>(threads: usize, maps: u64, seed: u64) -> Stress
         Device::new(2, Limits::new().quota(400)),
     ];
     let devices = devices.map(|device| device.expect("good limits"));
-    let refused = AtomicUsize::new(0);
-    let mapped = AtomicUsize::new(0);
+    let mut stressed = Stressed::default();
     std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let (pool, devices, refused, mapped) = (&pool, &devices, &refused, &mapped);
+        let (pool, devices) = (&pool, &devices);
+        let start = |thread| {
             scope.spawn(move || {
                 ThreadCpu::set(thread);
                 let mut random = Random::new(seed.wrapping_mul(64) + thread as u64);
-                let (done, failed) = work(pool, devices, &mut random, maps / threads as u64);
-                mapped.fetch_add(done, Ordering::SeqCst);
-                refused.fetch_add(failed, Ordering::SeqCst);
-            });
+                work(pool, devices, &mut random, maps / threads as u64)
+            })
+        };
+        let working: Vec<_> = (0..threads).map(start).collect();
+        for one in working {
+            stressed += one.join().expect("no thread changes another's bytes");
         }
     });
     pool.check()
@@ -109,26 +102,21 @@ pub fn stress<O: Order, A: Area>(threads: usize, maps: u64, seed: u64) -> Stress
     );
     assert_eq!((pool.transient_blocks(), pool.waiters()), (0, 0));
     assert_eq!(devices[2].used(), Some(0));
-    let (mapped, refused) = (mapped.into_inner() as u64, refused.into_inner() as u64);
-    Stressed {
-        mapped,
-        refused,
-        blocks: pool.blocks(),
-    }
+    stressed.blocks = pool.blocks() as u64;
+    stressed
 }
 
-/// The work of one thread: batches of up to 40 mappings, unmapped in any order. Returns the numbers
-/// of mappings made and refused.
+/// The work of one thread: batches of up to 40 mappings, unmapped in any order.
 fn work<O: Order, A: Area>(
     pool: &Pool<HeapMemory, Config<O, A>>,
     devices: &[Device; 3],
     random: &mut Random,
     maps: u64,
-) -> (usize, usize) {
-    let (mut done, mut failed) = (0, 0);
+) -> Stressed {
+    let mut done = Stressed::default();
     let mut expected = Vec::new();
     let mut buffers: Vec<Vec<u8>> = vec![Vec::new(); 40];
-    while ((done + failed) as u64) < maps {
+    while done.mapped + done.refused < maps {
         let mut held: Vec<Held<'_, O, A>> = Vec::new();
         for buffer in &mut buffers {
             let name = random.next();
@@ -137,19 +125,19 @@ fn work<O: Order, A: Area>(
             let device = &devices[random.index(3)];
             match pool.map(device, Both(buffer)) {
                 Ok(mapped) => held.push((name, mapped)),
-                Err(_) => failed += 1,
+                Err(_) => done.refused += 1,
             }
             if random.below(3) > 0 && !held.is_empty() {
                 let one = held.swap_remove(random.index(held.len()));
                 verify(one, &mut expected);
-                done += 1;
+                done.mapped += 1;
             }
         }
-        done += held.len();
+        done.mapped += held.len() as u64;
         held.into_iter().for_each(|one| verify(one, &mut expected));
         if random.below(16) == 0 {
             let _ = pool.tend();
         }
     }
-    (done, failed)
+    done
 }
