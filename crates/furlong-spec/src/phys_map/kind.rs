@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::coverage::kind;
+
 /// The kind of a range, in ascending order of restriction. If two entries of a map overlap, the
 /// greater kind applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,27 +45,11 @@ impl Kind {
         Kind::Unusable,
     ];
 
-    /// Name of the kind in the project's own maps.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Usable => "usable",
-            Kind::Plugged => "plugged",
-            Kind::SoftReserved => "soft-reserved",
-            Kind::Persistent => "persistent",
-            Kind::Acpi => "acpi",
-            Kind::Nvs => "nvs",
-            Kind::Unknown => "unknown",
-            Kind::Device => "device",
-            Kind::Reserved => "reserved",
-            Kind::Unusable => "unusable",
-        }
-    }
-
     /// The kind with this name in the project's own maps.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+        let mut kinds = Kind::ALL.into_iter();
+        kinds.find(|kind| kind.to_string() == name)
     }
 
     /// True if a page allocator may use the range, so that it becomes a segment.
@@ -92,9 +78,10 @@ impl Kind {
     }
 }
 
+/// The name in the project's own maps: that of the variant, such as `soft-reserved`.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(&kind(self))
     }
 }
 
@@ -106,8 +93,9 @@ mod tests {
     fn the_list_of_kinds_is_in_their_order_and_each_has_its_own_name() {
         assert!(Kind::ALL.is_sorted());
         for kind in Kind::ALL {
-            assert_eq!(Kind::from_name(kind.name()), Some(kind));
+            assert_eq!(Kind::from_name(&kind.to_string()), Some(kind));
         }
+        assert_eq!(Kind::SoftReserved.to_string(), "soft-reserved");
         assert_eq!(Kind::from_name("Usable"), None);
     }
 }
