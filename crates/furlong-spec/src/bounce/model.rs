@@ -332,8 +332,4 @@ impl Subject for Model {
         }
         Outcome::Done
     }
-
-    fn check(&self) -> Result<(), String> {
-        Ok(())
-    }
 }

@@ -306,10 +306,6 @@ impl Subject for Model {
             Operation::FreeIn(range) => self.free_in(*range),
         }
     }
-
-    fn check(&self) -> Result<(), String> {
-        Ok(())
-    }
 }
 
 impl Judge for Model {
