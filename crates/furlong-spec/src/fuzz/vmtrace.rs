@@ -25,10 +25,9 @@ pub fn vmtrace(bytes: &[u8]) -> Held {
     let script = Script::new(&events);
     let tree = replay::<Space<u32, Custom<Rbtree, Linux>>>(&script, &mut Unwatched);
     let maple = replay::<Space<u32, Custom<Maple, Linux>>>(&script, &mut Unwatched);
-    let (tree, maple) = (tree.to_string(), maple.to_string());
     match tree == maple {
         true => Ok(()),
-        false => Err(format!("rbtree: {tree}\nmaple: {maple}")),
+        false => Err(format!("rbtree: {tree:?}\nmaple: {maple:?}")),
     }
 }
 

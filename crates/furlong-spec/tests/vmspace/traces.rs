@@ -31,7 +31,7 @@ fn replayed<S: AddressSpace>(script: &Script) -> Report {
 /// Replays the whole build. Every result must equal the kernel's.
 fn answers_as_the_kernel<C: Config<Index<u32>: Default>>(script: &Script) {
     let report = replayed::<Space<u32, C>>(script);
-    assert!(report.mismatches.is_empty(), "{report}");
+    assert!(report.mismatches.is_empty(), "{:?}", report.by_kind());
     let expected = [
         (Class::New, 823),
         (Class::End, 904),
@@ -65,10 +65,10 @@ fn the_cut_is_the_beginning_and_is_answered_too() {
     assert_eq!(cut.len(), 24_000);
     let script = Script::new(&cut);
     let report = replayed::<Space<u32>>(&script);
-    assert!(report.mismatches.is_empty(), "{report}");
+    assert!(report.mismatches.is_empty(), "{:?}", report.by_kind());
     assert!(
         report.carried_out[&Class::Fork] > 0 && script.spaces > 30,
-        "{report}"
+        "{report:?}"
     );
     let whole = whole("kernbench-lib.vmtrace.zst");
     assert!(whole.starts_with(&cut));
@@ -77,7 +77,7 @@ fn the_cut_is_the_beginning_and_is_answered_too() {
 /// Replays a recording in the mode that matches the kernel. Every result must equal the kernel's.
 fn answers_all<C: Config<Index<u32>: Default>>(script: &Script) -> Report {
     let report = replayed::<Space<u32, C>>(script);
-    assert!(report.mismatches.is_empty(), "{report}");
+    assert!(report.mismatches.is_empty(), "{:?}", report.by_kind());
     report
 }
 
@@ -102,10 +102,10 @@ fn runtimes_that_move_mappings_and_hint_at_places_are_answered_as_the_kernel_did
         (Class::Brk, 40),
         (Class::Fault, 14_000),
     ] {
-        assert!(report.carried_out[&class] >= least, "{report}");
+        assert!(report.carried_out[&class] >= least, "{report:?}");
     }
     // Every place that the kernel chose is the one that the space would choose.
-    assert_eq!(report.choices.0, report.choices.1, "{report}");
+    assert_eq!(report.choices.0, report.choices.1, "{report:?}");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn where_the_kernel_has_changed_something_before_it_refused_only_its_mode_agrees
     let report = replayed::<Space<u32, Custom<Maple>>>(&script);
     let kinds: Vec<_> = report.by_kind().into_keys().collect();
     let written = (Class::Fault, FaultError::Access.to_string());
-    assert_eq!(kinds, [written], "{report}");
+    assert_eq!(kinds, [written], "{report:?}");
 }
 
 /// A space with one fault.
@@ -348,7 +348,7 @@ fn a_packed_trace_that_was_cut_off_gives_what_can_be_unpacked() {
         assert!(part < 100 || !trace.events.is_empty(), "{part}: {error}");
         // The events that were read can be replayed.
         let report = replayed::<Space<u32>>(&Script::new(&trace.events));
-        assert!(report.mismatches.is_empty(), "{report}");
+        assert!(report.mismatches.is_empty(), "{:?}", report.by_kind());
     }
     let mut flipped = packed;
     let middle = flipped.len() / 2;

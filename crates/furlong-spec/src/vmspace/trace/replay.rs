@@ -8,19 +8,19 @@ use furlong::vmspace::{Access, At, Errno, Remap, RemapFlags, Request};
 use super::script::is_chosen;
 use super::{AddressSpace, Answer, Kind, Mismatch, Report, Script, Step, Stepped};
 
-/// All classes, in order.
-const CLASSES: [Class; 11] = [
-    Class::New,
-    Class::End,
-    Class::Fork,
-    Class::Image,
-    Class::Map,
-    Class::MapFixed,
-    Class::Unmap,
-    Class::Protect,
-    Class::Remap,
-    Class::Brk,
-    Class::Fault,
+/// All classes with their names, in order.
+const CLASSES: [(Class, &str); 11] = [
+    (Class::New, "new"),
+    (Class::End, "end"),
+    (Class::Fork, "fork"),
+    (Class::Image, "image"),
+    (Class::Map, "map"),
+    (Class::MapFixed, "map-fixed"),
+    (Class::Unmap, "unmap"),
+    (Class::Protect, "protect"),
+    (Class::Remap, "remap"),
+    (Class::Brk, "brk"),
+    (Class::Fault, "fault"),
 ];
 
 /// The class of an operation, for measurements by class.
@@ -54,19 +54,7 @@ impl Class {
     /// Name of the class.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::End => "end",
-            Self::Fork => "fork",
-            Self::Image => "image",
-            Self::Map => "map",
-            Self::MapFixed => "map-fixed",
-            Self::Unmap => "unmap",
-            Self::Protect => "protect",
-            Self::Remap => "remap",
-            Self::Brk => "brk",
-            Self::Fault => "fault",
-        }
+        CLASSES[self as usize].1
     }
 }
 
@@ -123,7 +111,7 @@ pub fn replay_keeping<S: AddressSpace>(
         carried_out,
         ..
     } = stage;
-    let counts = CLASSES.into_iter().zip(carried_out);
+    let counts = CLASSES.into_iter().map(|(class, _)| class).zip(carried_out);
     report.carried_out = counts.filter(|(_, count)| *count > 0).collect();
     (report, spaces)
 }

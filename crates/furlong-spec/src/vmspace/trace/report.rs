@@ -101,13 +101,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// The number of differing results in a class.
-    #[must_use]
-    pub fn differing(&self, class: Class) -> usize {
-        let of_class = |mismatch: &&Mismatch| mismatch.class == class;
-        self.mismatches.iter().filter(of_class).count()
-    }
-
     /// The differing results by class and kind, each with its lines.
     #[must_use]
     pub fn by_kind(&self) -> BTreeMap<(Class, String), Vec<u32>> {
@@ -117,26 +110,5 @@ impl Report {
             kinds.entry(kind).or_default().push(mismatch.line);
         }
         kinds
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (class, count) in &self.carried_out {
-            let differing = self.differing(*class);
-            writeln!(f, "{class}: {count} carried out, {differing} differ")?;
-        }
-        let (asked, same) = self.choices;
-        writeln!(
-            f,
-            "places: {asked} chosen by the kernel, {same} of them the subject's own choice"
-        )?;
-        for ((class, kind), lines) in self.by_kind() {
-            let first: Vec<String> = lines.iter().take(5).map(ToString::to_string).collect();
-            let more = if lines.len() > first.len() { " .." } else { "" };
-            let first = first.join(" ");
-            writeln!(f, "{class}: {} x {kind}: lines {first}{more}", lines.len())?;
-        }
-        Ok(())
     }
 }
