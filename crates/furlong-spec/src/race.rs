@@ -9,6 +9,8 @@ use core::ops::{AddAssign, RangeInclusive};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::thread::{self, ScopedJoinHandle};
 
+use furlong::vmspace::Value;
+
 /// Runs `readers` beside `writer`, each in a thread. The flag tells a reader to stop because
 /// another thread has failed, and the writer because all readers have ended. Returns the readers'
 /// sum and the writer's result.
@@ -96,6 +98,38 @@ impl Span {
     pub(crate) fn after(&self, before: u64) -> RangeInclusive<u64> {
         fence(Ordering::SeqCst);
         before..=self.begun()
+    }
+}
+
+/// A number in a box of its own and inverted next to it, so that a reader detects a value that is
+/// torn or dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Twin(Box<u64>, u64);
+
+impl Twin {
+    /// A value with both copies intact.
+    pub(crate) fn new(number: u64) -> Self {
+        Self(Box::new(number), !number)
+    }
+
+    /// The number, if both copies agree.
+    pub(crate) fn number(&self) -> Option<u64> {
+        let number = *core::hint::black_box(&*self.0);
+        (number == !self.1).then_some(number)
+    }
+}
+
+impl Value for Twin {
+    fn merges(&self, next: &Self) -> bool {
+        self.1 == next.1
+    }
+}
+
+impl Drop for Twin {
+    fn drop(&mut self) {
+        // Visible to a reader that still uses the dropped value.
+        *self.0 = 0;
+        self.1 = 0;
     }
 }
 

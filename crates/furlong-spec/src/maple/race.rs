@@ -5,7 +5,7 @@
 //! it. The number found must be one that the index had, or was to get, between the two readings.
 #![forbid(unsafe_code)]
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 use furlong::addr::VirtAddr;
 use furlong::check::Check;
@@ -16,46 +16,10 @@ use furlong::sync::SpinLock;
 use super::tree::{ends, extent};
 use crate::Random;
 use crate::counts::counts;
-use crate::race::race;
+use crate::race::{Twin, race};
 
 type Nodes<const LEAF: usize, const INNER: usize> = Custom<Fan<LEAF, INNER, 32>, Heap>;
-type Map<'r, C> = RcuMaple<VirtAddr, RcuBox<Area>, &'r Domain, SpinLock, C>;
-
-/// An entry that holds its number twice, and a mark that it is live.
-#[derive(Debug)]
-struct Area {
-    number: u32,
-    inverse: u32,
-    alive: AtomicU32,
-}
-
-const ALIVE: u32 = 0x600d_600d;
-
-impl Area {
-    fn new(number: u32) -> Self {
-        Self {
-            number,
-            inverse: !number,
-            alive: AtomicU32::new(ALIVE),
-        }
-    }
-
-    fn is_whole(&self) -> bool {
-        self.inverse == !self.number && self.alive.load(Ordering::SeqCst) == ALIVE
-    }
-}
-
-impl Clone for Area {
-    fn clone(&self) -> Self {
-        Self::new(self.number)
-    }
-}
-
-impl Drop for Area {
-    fn drop(&mut self) {
-        self.alive.store(0, Ordering::SeqCst);
-    }
-}
+type Map<'r, C> = RcuMaple<VirtAddr, RcuBox<Twin>, &'r Domain, SpinLock, C>;
 
 /// The writer's announcement for an index. `turn` is twice the number of ended changes, plus one
 /// during a change. `numbers` are the index's numbers (0 for none) after an even and after an odd
@@ -63,18 +27,18 @@ impl Drop for Area {
 #[derive(Default)]
 struct Said {
     turn: AtomicU64,
-    numbers: [AtomicU32; 2],
+    numbers: [AtomicU64; 2],
 }
 
 /// A consistent reading of an announcement.
 #[derive(Clone, Copy)]
 struct Heard {
     turn: u64,
-    numbers: [u32; 2],
+    numbers: [u64; 2],
 }
 
 impl Said {
-    fn announce(&self, number: u32) {
+    fn announce(&self, number: u64) {
         let turn = self.turn.load(Ordering::SeqCst);
         self.numbers[(turn / 2 + 1) as usize % 2].store(number, Ordering::SeqCst);
         self.turn.store(turn + 1, Ordering::SeqCst);
@@ -102,7 +66,7 @@ impl Heard {
     }
 
     /// True if the index had this number or was about to get it.
-    fn has(self, number: u32) -> bool {
+    fn has(self, number: u64) -> bool {
         self.counts()
             .any(|count| self.numbers[count as usize % 2] == number)
     }
@@ -206,7 +170,7 @@ fn read<C: furlong::maple::Config>(
 
 /// Looks up one index, and compares the result with the readings before and after it.
 fn judge<C: furlong::maple::Config>(
-    view: View<'_, VirtAddr, RcuBox<Area>, C>,
+    view: View<'_, VirtAddr, RcuBox<Twin>, C>,
     index: usize,
     before: Heard,
     hear: impl FnOnce() -> Heard,
@@ -214,12 +178,10 @@ fn judge<C: furlong::maple::Config>(
 ) -> Result<(), String> {
     let index = VirtAddr::new(index as u64);
     let found = view.get(index);
-    if let Some((at, area)) = found
-        && !(at.contains(index) && area.is_whole())
-    {
-        return Err(format!("{index:?}: {at:?} is torn or was freed"));
-    }
-    let number = found.map_or(0, |(_, area)| area.number);
+    let number = found.map_or(Some(0), |(at, twin)| {
+        twin.number().filter(|_| at.contains(index))
+    });
+    let number = number.ok_or_else(|| format!("{index:?}: {found:?} is torn or was freed"))?;
     // Orders the look-up before the second reading.
     fence(Ordering::SeqCst);
     let after = hear();
@@ -260,7 +222,7 @@ fn write<C: furlong::maple::Config>(
     changes
 }
 
-type Writer<'s, 'm, 'r, C> = &'s mut Session<'m, VirtAddr, RcuBox<Area>, &'r Domain, SpinLock, C>;
+type Writer<'s, 'm, 'r, C> = &'s mut Session<'m, VirtAddr, RcuBox<Twin>, &'r Domain, SpinLock, C>;
 
 /// Makes one announced change at an index: a store, an erasure or a resize.
 fn change<C: furlong::maple::Config>(
@@ -271,7 +233,7 @@ fn change<C: furlong::maple::Config>(
 ) {
     let longest = if random.below(64) == 0 { 200 } else { 6 };
     let last = (start + random.below(longest)).min(said.len() as u64 - 1);
-    let number = 1 + random.below(1 << 30) as u32;
+    let number = 1 + random.below(1 << 30);
     let index = VirtAddr::new(start);
     let there = session.view().get(index).map(|(at, _)| ends(at));
     match (random.below(8), there) {
@@ -280,7 +242,7 @@ fn change<C: furlong::maple::Config>(
             (start, last),
             |_| number,
             || {
-                let area = RcuBox::new(Area::new(number));
+                let area = RcuBox::new(Twin::new(number));
                 drop(session.store(extent(start, last), area).expect(MEMORY));
             },
         ),
@@ -315,10 +277,11 @@ fn resize<C: furlong::maple::Config>(
     random: &mut Random,
 ) {
     let view = session.view();
-    let Some((at, area)) = view.get(VirtAddr::new(index)) else {
+    let Some((at, twin)) = view.get(VirtAddr::new(index)) else {
         return;
     };
-    let (number, (start, last)) = (area.number, ends(at));
+    let number = twin.number().expect("nobody else changes it");
+    let (start, last) = ends(at);
     let next = view.find(VirtAddr::new(last + 1));
     let free = next.map_or(said.len() as u64, |(next, _)| ends(next).0) - 1;
     let to = (
@@ -339,7 +302,7 @@ fn resize<C: furlong::maple::Config>(
 fn announced(
     said: &[Said],
     (start, last): (u64, u64),
-    number: impl Fn(u64) -> u32,
+    number: impl Fn(u64) -> u64,
     change: impl FnOnce(),
 ) {
     let said = &said[start as usize..=last as usize];

@@ -9,7 +9,6 @@
 mod history;
 mod page;
 mod reader;
-mod twin;
 mod writer;
 
 use core::fmt;
@@ -24,11 +23,10 @@ use furlong::sync::SpinLock;
 use furlong::vmspace::{Custom, Direction, Layout, Maple, Shared, SharedConfig, Standard};
 
 use crate::Random;
-use crate::race::race;
+use crate::race::{Twin, race};
 use history::History;
 use reader::Looker;
 pub use reader::Looks;
-use twin::Twin;
 pub use writer::Changes;
 use writer::Writer;
 

@@ -11,9 +11,9 @@ use furlong::vmspace::{Access, Area, SharedConfig};
 use super::Raced;
 use super::history::{Gone, History};
 use super::page::{PAGES, Word, address};
-use super::twin::Twin;
 use crate::Random;
 use crate::counts::counts;
+use crate::race::Twin;
 
 /// The maximum number of looks in one read section.
 const BATCH: u64 = 48;

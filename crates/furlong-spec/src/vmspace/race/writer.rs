@@ -13,10 +13,10 @@ use furlong::vmspace::{
 
 use super::history::{History, TOUCHED, Touched};
 use super::page::{PAGE, PAGES, Word, address, words};
-use super::twin::Twin;
 use super::{LAYOUT, Raced};
 use crate::Random;
 use crate::counts::counts;
+use crate::race::Twin;
 
 counts! {
     /// The counts of the writer's changes.
