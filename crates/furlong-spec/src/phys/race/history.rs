@@ -5,6 +5,7 @@
 
 use core::hash::{Hash, Hasher};
 use core::ops::Range;
+use std::hash::DefaultHasher;
 use std::thread;
 
 use furlong::phys::SegmentId;
@@ -49,29 +50,11 @@ impl Known {
     }
 }
 
-/// A handle as one number, which is not 0: its two halves, one in the high and one in the low bits.
+/// A handle as one number, which is not 0. Two handles share one only by an unlikely chance.
 pub(super) fn number(id: SegmentId) -> u64 {
-    struct Both(u64);
-
-    impl Hasher for Both {
-        fn finish(&self) -> u64 {
-            self.0
-        }
-
-        fn write(&mut self, bytes: &[u8]) {
-            for byte in bytes {
-                self.0 = self.0 << 8 | u64::from(*byte);
-            }
-        }
-
-        fn write_u32(&mut self, half: u32) {
-            self.0 = self.0 << 32 | u64::from(half);
-        }
-    }
-
-    let mut both = Both(0);
-    id.hash(&mut both);
-    both.finish()
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish().max(1)
 }
 
 /// The state of a stretch at one time.
