@@ -30,7 +30,7 @@ pub struct Entry {
 ///
 /// let listing = "00000000-0009fbff : System RAM\n0009fc00-000fffff : Reserved\n";
 /// let map = parse("iomem", listing.as_bytes()).unwrap();
-/// assert_eq!(map.bytes_of(Kind::Usable), 0x9fc00);
+/// assert_eq!(map.entries()[0].kind, Kind::Usable);
 /// assert_eq!(map.segments(12)[0].frames.len(), Some(0x9f));
 /// assert_eq!(parse("copy", map.to_string().as_bytes()).unwrap(), map);
 /// ```
@@ -100,23 +100,6 @@ impl MemoryMap {
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
-    }
-
-    /// The entry that contains an address.
-    #[must_use]
-    pub fn find(&self, address: PhysAddr) -> Option<&Entry> {
-        let after = self
-            .entries
-            .partition_point(|entry| entry.extent.start() <= address);
-        let entry = self.entries.get(after.checked_sub(1)?)?;
-        entry.extent.contains(address).then_some(entry)
-    }
-
-    /// The number of bytes of a kind.
-    #[must_use]
-    pub fn bytes_of(&self, kind: Kind) -> u64 {
-        let of_kind = self.entries.iter().filter(|entry| entry.kind == kind);
-        of_kind.filter_map(|entry| entry.extent.len()).sum()
     }
 
     /// The segments for a table: the whole frames of all allocatable entries, in ascending order,
