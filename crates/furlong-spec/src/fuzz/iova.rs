@@ -1,6 +1,6 @@
 //! Spaces of device addresses.
 
-use furlong::iova::{Boundary, Counts, Custom, Runs, Standard};
+use furlong::iova::{Boundary, Config, Counts, Custom, Runs, Standard};
 use furlong::rbtree::{Checked, Deferred, Eager};
 
 use super::Held;
@@ -15,43 +15,18 @@ use crate::{Bytes, Choices, Subject, judge};
 pub fn iova(bytes: &[u8]) -> Held {
     let mut choices = Bytes::new(bytes);
     let space = geometry(&mut choices);
-    let looks = |orders| Model::new(space, Promise::Looks(orders));
     match choices.below(7) {
-        0 => agree(space, choices, SpaceSubject::<Standard>::new, looks(0)),
-        1 => agree(
-            space,
-            choices,
-            SpaceSubject::<Custom<u64, Eager>>::new,
-            looks(0),
-        ),
-        2 => agree(
-            space,
-            choices,
-            SpaceSubject::<Custom<u64, Deferred>>::new,
-            looks(0),
-        ),
-        3 => agree(
-            space,
-            choices,
-            SpaceSubject::<Custom<Runs<4>, Checked>>::new,
-            looks(4),
-        ),
-        4 => agree(
-            space,
-            choices,
-            SpaceSubject::<Custom<Counts<4>, Checked>>::new,
-            looks(0),
-        ),
-        5 => agree(
-            space,
-            choices,
-            SpaceSubject::<Custom<Boundary<2>, Checked>>::new,
-            Model::new(space, Promise::Bounded(2)),
-        ),
+        0 => arm::<Standard>(space, Promise::Looks(0), choices),
+        1 => arm::<Custom<u64, Eager>>(space, Promise::Looks(0), choices),
+        2 => arm::<Custom<u64, Deferred>>(space, Promise::Looks(0), choices),
+        3 => arm::<Custom<Runs<4>, Checked>>(space, Promise::Looks(4), choices),
+        4 => arm::<Custom<Counts<4>, Checked>>(space, Promise::Looks(0), choices),
+        5 => arm::<Custom<Boundary<2>, Checked>>(space, Promise::Bounded(2), choices),
         _ => {
             let room = choices.index(9);
-            let build = |space| SpaceSubject::<Standard, _>::with_room(space, room);
-            agree(space, choices, build, looks(0).with_room(room))
+            let subject = SpaceSubject::<Standard, _>::with_room(space, room);
+            let model = Model::new(space, Promise::Looks(0)).with_room(room);
+            agree(space, choices, subject, model)
         }
     }
 }
@@ -71,18 +46,18 @@ pub(super) fn geometry(choices: &mut impl Choices) -> Geometry {
     }
 }
 
-fn agree<S>(
-    space: Geometry,
-    mut choices: Bytes<'_>,
-    build: impl FnOnce(Geometry) -> S,
-    mut model: Model,
-) -> Held
+fn arm<C: Config>(space: Geometry, promise: Promise, choices: Bytes<'_>) -> Held {
+    let subject = SpaceSubject::<C>::new(space);
+    agree(space, choices, subject, Model::new(space, promise))
+}
+
+fn agree<S>(space: Geometry, mut choices: Bytes<'_>, mut subject: S, mut model: Model) -> Held
 where
     S: Subject<Operation = Operation, Outcome = Outcome>,
 {
     let mix = choices.pick(&[Mix::Growing, Mix::Steady, Mix::Shrinking]);
     let stream = chosen(space, mix, choices);
     let stream = stream.flat_map(|operation| [operation, Operation::Reserved]);
-    let judged = judge(&mut model, &mut build(space), stream);
+    let judged = judge(&mut model, &mut subject, stream);
     judged.map_err(|error| format!("{space:?}: {error}"))
 }
