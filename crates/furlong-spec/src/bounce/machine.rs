@@ -190,18 +190,16 @@ impl Machine {
     /// True if `what` has to fail now. Counts down the planned failures.
     fn refuses(&self, what: Refusal) -> bool {
         let mut blocks = self.blocks();
-        let mut of_it = blocks.refusals.iter_mut().filter(|(of, _)| *of == what);
-        let Some((_, after)) = of_it.next() else {
+        let next = blocks.refusals.iter().position(|(of, _)| *of == what);
+        let Some(next) = next else {
             return false;
         };
+        let (_, after) = &mut blocks.refusals[next];
         let now = *after == 0;
-        *after = after.saturating_sub(1);
         if now {
-            let at = blocks
-                .refusals
-                .iter()
-                .position(|refusal| *refusal == (what, 0));
-            at.map(|at| blocks.refusals.remove(at));
+            blocks.refusals.remove(next);
+        } else {
+            *after -= 1;
         }
         now
     }

@@ -101,28 +101,13 @@ impl Slots {
 
     /// Pairs of a block and a distance from the CPU's own area, in search order.
     fn path(&self) -> Vec<(usize, usize)> {
-        let mut path = Vec::new();
-        let widest = self
-            .blocks
-            .iter()
-            .map(|block| block.areas)
-            .max()
-            .unwrap_or(0);
-        match self.path {
-            Path::PoolFirst => {
-                for (index, block) in self.blocks.iter().enumerate() {
-                    path.extend((0..block.areas).map(|step| (index, step)));
-                }
-            }
-            Path::AreaFirst => {
-                for step in 0..widest {
-                    for (index, block) in self.blocks.iter().enumerate() {
-                        if step < block.areas {
-                            path.push((index, step));
-                        }
-                    }
-                }
-            }
+        let blocks = self.blocks.iter().enumerate();
+        let steps =
+            blocks.flat_map(|(index, block)| (0..block.areas).map(move |step| (index, step)));
+        let mut path: Vec<_> = steps.collect();
+        if self.path == Path::AreaFirst {
+            // Steps of one distance stay in the order of their blocks.
+            path.sort_by_key(|(_, step)| *step);
         }
         path
     }
@@ -314,34 +299,21 @@ impl Slots {
     ///
     /// Returns a function from each old location to the new one.
     pub(super) fn save_restore(&mut self) -> impl Fn(Home) -> Home + use<> {
-        let mut places = Vec::new();
-        let mut kept = Vec::new();
-        for mut block in self.blocks.drain(..) {
-            places.push(kept.len());
-            if block.base.is_some() {
-                block.idle = 0;
-                kept.push(block);
-            }
-        }
-        self.blocks = kept;
-        let mut transients = vec![None; self.transients.len()];
-        let mut next = 0;
-        let mut moved = Vec::new();
-        for (from, block) in self.transients.drain(..).enumerate() {
-            if block.is_some() {
-                moved.push((from, next));
-                transients[next] = block;
-                next += 1;
-            }
-        }
-        self.transients = transients;
+        let awake: Vec<bool> = self
+            .blocks
+            .iter()
+            .map(|block| block.base.is_some())
+            .collect();
+        let used: Vec<bool> = self.transients.iter().map(Option::is_some).collect();
+        self.blocks.retain(|block| block.base.is_some());
+        self.blocks.iter_mut().for_each(|block| block.idle = 0);
+        // Used ones come first, in their order.
+        self.transients.sort_by_key(Option::is_none);
         self.wants_growth = false;
+        let before = |all: &[bool], index: usize| all[..index].iter().filter(|is| **is).count();
         move |home| match home {
-            Home::Block(index) => Home::Block(places[index]),
-            Home::Transient(from) => {
-                let to = moved.iter().find(|(old, _)| *old == from);
-                Home::Transient(to.expect("it was moved").1)
-            }
+            Home::Block(index) => Home::Block(before(&awake, index)),
+            Home::Transient(index) => Home::Transient(before(&used, index)),
         }
     }
 }
