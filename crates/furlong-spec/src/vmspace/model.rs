@@ -197,16 +197,18 @@ impl Model {
     pub(super) fn put(&mut self, run: Run, page: Page) -> Vec<Gone> {
         let gone = self.take_out(run.clone());
         let area = self.fresh();
-        for (offset, at) in run.clone().enumerate() {
-            self.pages[at] = Some(Page {
-                area,
-                offset: page.offset.wrapping_add(offset as u64),
-                ..page
-            });
-        }
+        self.lay(run.clone(), Page { area, ..page });
         self.join(run.end);
         self.join(run.start);
         gone
+    }
+
+    /// Maps a free run into an area. `page` describes its first page.
+    pub(super) fn lay(&mut self, run: Run, page: Page) {
+        for (more, at) in run.enumerate() {
+            let offset = page.offset.wrapping_add(more as u64);
+            self.pages[at] = Some(Page { offset, ..page });
+        }
     }
 
     pub(super) fn extent(&self, run: &Run) -> Extent<VirtAddr> {

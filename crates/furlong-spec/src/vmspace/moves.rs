@@ -61,11 +61,8 @@ impl Model {
         let is_room = room.len() as i128 == new - old && self.mapped(room.clone()) == 0;
         if first + old == end && old > 0 && is_room {
             let page = self.page(area.end - 1);
-            self.pages[room.clone()].fill(Some(page));
-            for (more, at) in room.clone().enumerate() {
-                let offset = page.offset.wrapping_add(more as u64 + 1);
-                self.pages[at] = Some(Page { offset, ..page });
-            }
+            let offset = page.offset.wrapping_add(1);
+            self.lay(room.clone(), Page { offset, ..page });
             self.join(room.end);
             return Ok(first);
         }
@@ -255,10 +252,7 @@ impl Model {
             offset: old as u64,
             object: 0,
         };
-        for (more, at) in run.clone().enumerate() {
-            let offset = page.offset + more as u64;
-            self.pages[at] = Some(Page { offset, ..page });
-        }
+        self.lay(run.clone(), page);
         if old > i128::from(self.heap.0 / self.world.page) {
             self.join(run.start);
         }
@@ -311,10 +305,8 @@ impl Model {
         if !self.fits(run.len() as i128, 0) {
             return Err(FaultError::TooManyPages);
         }
-        for (less, at) in run.rev().enumerate() {
-            let offset = stack.offset.wrapping_sub(less as u64 + 1);
-            self.pages[at] = Some(Page { offset, ..stack });
-        }
+        let offset = stack.offset.wrapping_sub(run.len() as u64);
+        self.lay(run, Page { offset, ..stack });
         Ok(())
     }
 }
