@@ -34,16 +34,6 @@ impl Pages {
     fn book(&self) -> MutexGuard<'_, Book> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Unmaps everything. The memory must not be used any more.
-    pub(super) fn unmap_all(&self) {
-        let mut book = self.book();
-        while let Some((start, len)) = book.mapped.pop_first() {
-            book.left += len;
-            // SAFETY: it is mapped, and the allocator that used it is gone.
-            unsafe { Linux.unmap(at(start), len) };
-        }
-    }
 }
 
 fn at(start: usize) -> NonNull<u8> {
@@ -178,6 +168,9 @@ unsafe impl PageSource for Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        self.unmap_all();
+        while let Some((start, len)) = self.book().mapped.pop_first() {
+            // SAFETY: it is mapped, and the allocator that used it is gone.
+            unsafe { Linux.unmap(at(start), len) };
+        }
     }
 }
