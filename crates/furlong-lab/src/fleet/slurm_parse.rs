@@ -46,8 +46,8 @@ impl Task {
     }
 }
 
-/// Parses the output of `squeue` or `sacct`, which differ in their columns. Returns each task of the
-/// run once: the one that was submitted last.
+/// Parses the output of `squeue` or `sacct`, which differ in their columns. Returns each task of
+/// the run once: the one that was submitted last.
 ///
 /// # Shapes
 ///

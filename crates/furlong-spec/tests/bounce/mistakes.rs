@@ -6,7 +6,7 @@ use std::sync::Arc;
 use furlong::addr::{Address, Iova};
 use furlong::bounce::{
     AreaFirst, Both, Device, FromDevice, GrowError, Growth, Limits, LimitsError, LockFree,
-    MapError, Parameter, ParameterError, Plan, PlanError, Pool, PoolError, SEGMENT, SLOT,
+    MapError, Mode, Parameter, ParameterError, Plan, PlanError, Pool, PoolError, SEGMENT, SLOT,
     SyncError, ToDevice, ZeroNothing, ZeroPads, ZeroUnmapped, Zeroing,
 };
 use furlong::check::Check;
@@ -98,9 +98,20 @@ fn a_sync_outside_the_mapping_copies_nothing() {
     assert_eq!(mapped.original(), [6; 3000]);
     mapped.sync_for_cpu(1..2).unwrap();
     assert_eq!(mapped.original()[..3], [6, 5, 6]);
+    mapped.sync_for_device(2..4).unwrap();
+    assert_eq!(pool.memory().read_bus(start.raw(), 5), [5, 5, 6, 6, 5]);
     mapped.discard();
     assert_eq!((bytes[0], bytes[1]), (6, 5));
     is_untouched(&pool);
+}
+
+#[test]
+fn a_mode_says_which_buffers_are_bounced() {
+    let disk = device(Limits::new().reach(Iova::new(0xffff)));
+    let bounced = |mode: Mode| [0xfff0, 0x10000].map(|at| mode.bounces(&disk, Iova::new(at), 16));
+    assert_eq!(bounced(Mode::Auto), [false, true]);
+    assert_eq!(bounced(Mode::Force), [true, true]);
+    assert_eq!(bounced(Mode::NoForce), [false, false]);
 }
 
 #[test]

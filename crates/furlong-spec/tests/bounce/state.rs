@@ -126,8 +126,15 @@ fn is_like_a_new_one<A: Area>() {
     assert_eq!((used.used_slots(), used.waiters()), (0, 0));
     assert_eq!(used.unclaimed(|leak| panic!("{leak:?}")), 0);
     used.check().expect("no invariant is broken");
+    assert!((1..=512).contains(&used.high_water()));
     used.reset_high_water();
-    assert_eq!(used.high_water(), new.high_water());
+    assert_eq!((used.high_water(), new.high_water()), (0, 0));
+    let slots = [5, 3].map(|slots| map(&used, &any, 0, slots * SLOT as usize).unwrap());
+    for at in slots {
+        unmap(&used, &any, at).unwrap();
+    }
+    assert_eq!(used.high_water(), 8);
+    used.reset_high_water();
     // It behaves as a new pool does.
     for _ in 0..60 {
         let len = 1 + random.index(9000);
@@ -154,6 +161,9 @@ fn what_a_guard_left_behind_is_memory_without_an_original() {
     let at = guard.address();
     core::mem::forget(guard);
     assert_eq!(unmap(&old, &any, at), Err(Misuse::Guarded));
+    // SAFETY: it has no original.
+    let claimed = unsafe { old.claim(&any, at) };
+    assert_eq!(claimed.map(|_| ()), Err(Misuse::Guarded));
     let state = old.into_state().unwrap();
     assert_eq!(
         Kind::from_number(state.mappings[0].kind),

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use furlong::addr::Iova;
 use furlong::bounce::{
-    Area, AreaFirst, Both, Device, GrowError, Growth, Limits, LockFree, Locked, MapError, OneCpu,
-    Plan, Pool, PoolError, RegionMemory, SLOT, ToDevice,
+    Area, AreaFirst, Both, Device, GrowError, Growth, HeapMemory, Limits, LockFree, Locked,
+    MapError, OneCpu, Plan, Pool, PoolError, RegionMemory, SLOT, ToDevice,
 };
 use furlong::check::Check;
 use furlong_spec::bounce::{Addresses, Machine, TestCpu, Tried};
@@ -70,10 +70,51 @@ fn a_region_is_lent_once_and_comes_back_with_its_pool() {
     let large = Plan::new(1024, 1);
     let pool = Pool::new(&region, OneCpu, &large).expect("it is halved");
     assert_eq!(pool.slots(), 512);
-    let near = Plan::new(512, 1).reach(Iova::new((1 << 24) + 4095));
     drop(pool);
-    let beyond = Pool::new(&region, OneCpu, &near);
-    assert_eq!(beyond.map(|_| ()).map_err(|none| none.cause), Err(none));
+    let last = (1 << 24) + 512 * SLOT - 1;
+    let reaching = |reach| {
+        let plan = Plan::new(512, 1).block_slots(512, 512).reach(reach);
+        Pool::new(&region, OneCpu, &plan).map_err(|none| none.cause)
+    };
+    assert!(reaching(Iova::new(last)).is_ok());
+    assert_eq!(reaching(Iova::new(last - 1)).map(|_| ()), Err(none));
+}
+
+#[test]
+fn a_pool_over_a_region_is_restored_there() {
+    // The second region stands for the first one after a restart.
+    let region = || RegionMemory::new(set_aside(512 * SLOT as usize), Iova::new(1 << 24));
+    let plan = Plan::new(512, 1);
+    let pool = Pool::new(region(), OneCpu, &plan).expect("there is room");
+    let state = pool.into_state().expect("nothing is mapped");
+    let pool = Pool::restore(&state, region(), OneCpu, &plan).expect("it is at the same address");
+    let at = pool
+        .map(&any(), ToDevice(&[1]))
+        .map(|mapped| mapped.address());
+    assert_eq!(at, Ok(Iova::new(1 << 24)));
+}
+
+#[test]
+fn blocks_of_the_heap_go_back_with_their_pool() {
+    let ((), held) = heap::held_by(|| {
+        let plan = Plan::new(512, 1).growth(Growth::Inline).blocks(3);
+        let pool = Pool::new(HeapMemory::new(), OneCpu, &plan).expect("there is memory");
+        pool.grow().expect("there is memory");
+    });
+    assert_eq!(held, 0);
+}
+
+#[test]
+fn tables_of_a_pool_that_cannot_grow_are_for_one_block() {
+    let bytes = |growth, blocks| {
+        let plan = Plan::new(512, 1).block_slots(512, 512);
+        let plan = plan.growth(growth).blocks(blocks);
+        Pool::<RegionMemory>::table_bytes(&plan).expect("a good plan")
+    };
+    let [fixed, grown] = [Growth::Never, Growth::Inline].map(|growth| bytes(growth, 2));
+    assert!(fixed < grown && grown < 2 * fixed, "{fixed} and {grown}");
+    let [one, alone] = [Growth::Never, Growth::Inline].map(|growth| bytes(growth, 1));
+    assert_eq!(one, alone);
 }
 
 /// Checks that pools of every plan have full room with the promised number of table bytes. With a

@@ -219,8 +219,30 @@ pub(crate) fn longest(limits: &Limits, segment: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::Need;
-    use crate::addr::Iova;
-    use crate::bounce::Limits;
+    use crate::addr::{Iova, PhysAddr};
+    use crate::bounce::{Device, Limits, SLOT};
+
+    #[test]
+    fn the_one_slot_that_keeps_an_address_is_found_if_the_segment_has_it() {
+        // Address bits of 128 and of 256 slots are kept, so a segment has one such slot or none.
+        for (kept, slots) in [(18, 128), (19, 256)] {
+            for at in 0..slots {
+                let limits = Limits::new().min_align_mask((1 << kept) - 1);
+                let original = Some(PhysAddr::new(at * SLOT));
+                let need = Need::new(&limits, original, 100, 4096, 128).unwrap();
+                let start = need.place(u128::MAX, 0);
+                assert_eq!(start, (at < 128).then_some(at as u32), "{at} of {slots}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_reaches_a_range_up_to_its_last_byte_and_not_one_further() {
+        let device = Device::new(1, Limits::new().reach(Iova::new(9999))).unwrap();
+        assert!(device.reaches(Iova::new(9000), 1000) && device.reaches(Iova::new(9999), 0));
+        assert!(!device.reaches(Iova::new(9000), 1001));
+        assert!(!device.reaches(Iova::new(u64::MAX), 2));
+    }
 
     #[test]
     fn a_block_is_reached_up_to_its_last_byte_and_not_one_further() {

@@ -37,8 +37,8 @@ pub struct Listed {
 }
 
 impl Store {
-    /// Returns every machine with runs, as of its latest one, and their number; the machine with the
-    /// latest run comes first.
+    /// Returns every machine with runs, as of its latest one, and their number; the machine with
+    /// the latest run comes first.
     ///
     /// # Errors
     ///
