@@ -89,6 +89,19 @@ fn memory_that_stays_shared_is_leaked_on_purpose_and_counted() {
 }
 
 #[test]
+fn a_plan_whose_further_blocks_have_no_shape_makes_no_pool() {
+    for (slots, least) in [(512, 0), (0, 512), (130, 130)] {
+        let plan = growing().block_slots(slots, least);
+        let pool = Tested::with_config(machine(), TestCpu::default(), &plan);
+        let refused = pool.map(|_| ()).map_err(|none| none.cause);
+        assert!(
+            matches!(refused, Err(PoolError::Plan(_))),
+            "{slots}, {least}"
+        );
+    }
+}
+
+#[test]
 fn a_pool_without_heap_at_any_call_refuses_and_leaks_nothing() {
     let machine = machine();
     for failing in 0.. {

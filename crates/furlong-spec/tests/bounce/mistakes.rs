@@ -107,6 +107,7 @@ fn a_sync_outside_the_mapping_copies_nothing() {
 
 #[test]
 fn a_mode_says_which_buffers_are_bounced() {
+    assert!(device(Limits::new()).reaches(Iova::new(u64::MAX), 1));
     let disk = device(Limits::new().reach(Iova::new(0xffff)));
     let bounced = |mode: Mode| [0xfff0, 0x10000].map(|at| mode.bounces(&disk, Iova::new(at), 16));
     assert_eq!(bounced(Mode::Auto), [false, true]);
@@ -277,6 +278,7 @@ fn parameters_are_read_as_a_command_line_has_them() {
     assert_eq!(error("many"), ParameterError::Part(0));
     assert_eq!(error("512,-4"), ParameterError::Part(1));
     assert_eq!(error("512,4,forced"), ParameterError::Part(2));
+    assert_eq!(error("512,4,8"), ParameterError::Part(2));
     assert_eq!(error("force,512"), ParameterError::Part(1));
     assert_eq!(error("512,4,force,1"), ParameterError::Part(3));
     assert_eq!(error("99999999999"), ParameterError::TooLarge(0));

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use furlong::addr::{Address, Iova, PhysAddr};
 use furlong::bounce::{
-    Area, AreaFirst, Back, Device, Direction, Growth, Kind, Limits, LockFree, Locked, MapError,
-    Misuse, Plan, Pool, RestoreError, SLOT, State, ToDevice,
+    Area, AreaFirst, Back, Device, Direction, Event, Growth, Kind, Limits, LockFree, Locked,
+    MapError, Misuse, Plan, Pool, RestoreError, SEGMENT, SLOT, State, ToDevice,
 };
 use furlong::check::Check;
 use furlong_spec::Random;
-use furlong_spec::bounce::{Addresses, Machine, RAM, TestCpu, Tried};
+use furlong_spec::bounce::{Addresses, Machine, RAM, Refusal, TestCpu, Tried};
 
 type Of<A> = Pool<Arc<Machine>, Tried<AreaFirst, A>>;
 type Tested = Of<LockFree>;
@@ -64,6 +64,48 @@ fn busy(machine: &Arc<Machine>) -> (State, Iova, Iova) {
     let text = serde_json::to_string(&pool.into_state().unwrap()).unwrap();
     let state: State = serde_json::from_str(&text).unwrap();
     (state, kept, lost)
+}
+
+#[test]
+fn a_mapping_keeps_address_bits_above_those_of_its_area() {
+    let machine = machine();
+    let pool: Tested = pool(&machine);
+    let kept = (1 << 20) - 1;
+    let disk = Device::new(1, Limits::new().min_align_mask(kept)).expect("good limits");
+    // Each place is in another area of the pool, which has four of 256 KiB.
+    for at in [0, 1 << 18, 2 << 18, 3 << 18] {
+        let mapped = map(&pool, &disk, at, 100).unwrap();
+        assert_eq!(mapped.raw() & kept, (RAM + at) & kept);
+    }
+}
+
+#[test]
+fn slots_that_were_looked_at_and_transient_blocks_are_counted() {
+    let machine = machine();
+    let pool: Tested = pool(&machine);
+    let nic = device(2);
+    let counted = |event| pool.counters().count_of(event);
+    map(&pool, &nic, 0, 1).unwrap();
+    assert_eq!(counted(Event::SlotProbed), SEGMENT as u64);
+    while pool.transient_blocks() == 0 {
+        map(&pool, &nic, 0, SEGMENT * SLOT as usize).unwrap();
+    }
+    assert_eq!(counted(Event::Transient), 1);
+}
+
+#[test]
+fn a_transient_block_that_stays_shared_is_leaked_by_its_slots() {
+    let machine = machine();
+    let pool: Tested = pool(&machine);
+    let nic = device(2);
+    let all = || map(&pool, &nic, 0, SEGMENT * SLOT as usize).unwrap();
+    let mut last = all();
+    while pool.transient_blocks() == 0 {
+        last = all();
+    }
+    machine.refuse(Refusal::Unshare, 0);
+    unmap(&pool, &nic, last).unwrap();
+    assert_eq!((pool.transient_blocks(), pool.leaked()), (0, SEGMENT));
 }
 
 #[test]
