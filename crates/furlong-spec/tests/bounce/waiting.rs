@@ -88,6 +88,20 @@ fn those_who_wait_are_served_in_order() {
 }
 
 #[test]
+fn a_run_that_comes_free_in_any_area_wakes_who_waits() {
+    let (pool, any) = (pool(&Plan::new(4, 4)), device(1, Limits::new()));
+    for freed in 0..4 {
+        let mapped = |_| pool.map(&any, ToDevice(&[0])).unwrap();
+        let mut held: Vec<_> = (0..4).map(mapped).collect();
+        let mut waiter = Waiter::new(&pool, &any, &[1]);
+        assert!(waiter.poll().is_pending());
+        drop(held.swap_remove(freed));
+        assert_eq!(waiter.rang(), 1);
+        drop(waiter.map());
+    }
+}
+
+#[test]
 fn whoever_gives_up_passes_his_turn_on() {
     let (pool, any) = (pool(&Plan::new(1, 1)), device(1, Limits::new()));
     let held = pool.map(&any, ToDevice(&[0])).unwrap();
