@@ -47,7 +47,7 @@ impl Task {
 }
 
 /// Parses the output of `squeue` or `sacct`, which differ in their columns. Returns each task of
-/// the run once: the one that was submitted last.
+/// the run once: the one that was submitted last. Other lines are left out.
 ///
 /// # Shapes
 ///

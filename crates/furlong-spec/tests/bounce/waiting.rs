@@ -88,6 +88,25 @@ fn those_who_wait_are_served_in_order() {
 }
 
 #[test]
+fn a_woken_waiter_that_finds_nothing_keeps_its_place() {
+    let (pool, any) = (pool(&Plan::new(1, 1)), device(1, Limits::new()));
+    let held = pool.map(&any, ToDevice(&[0])).unwrap();
+    let mut first = Waiter::new(&pool, &any, &[1]);
+    assert!(first.poll().is_pending());
+    drop(held);
+    assert_eq!(first.rang(), 1);
+    // The slot is taken before its turn.
+    let taken = Waiter::new(&pool, &any, &[2]).map();
+    assert!(first.poll().is_pending());
+    let mut third = Waiter::new(&pool, &any, &[3]);
+    assert!(third.poll().is_pending());
+    drop(taken);
+    assert_eq!((first.rang(), third.rang()), (2, 0));
+    drop(first.map());
+    drop(third.map());
+}
+
+#[test]
 fn a_run_that_comes_free_in_any_area_wakes_who_waits() {
     let (pool, any) = (pool(&Plan::new(4, 4)), device(1, Limits::new()));
     for freed in 0..4 {

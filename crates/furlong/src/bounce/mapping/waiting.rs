@@ -21,6 +21,9 @@ use crate::sync::atomic::Ordering;
 /// run fits. A new waiter joins the end. A plain [`map`](Pool::map) does not queue: it takes free
 /// slots at once.
 ///
+/// Nothing is reserved for a woken waiter. A map, or another waiter, may take the slots before it
+/// tries again. It then keeps its place in the queue, and waits on.
+///
 /// Dropping it gives up its place, and its turn passes to the next one. If it is forgotten, it
 /// keeps its place in the queue for good, and now and then a turn.
 #[must_use = "nothing is mapped before it is polled"]
