@@ -75,7 +75,7 @@ fn the_tour_asks_one_question_of_each_system_and_quotes_the_readme() {
     says(
         &stdout,
         &[
-            "README: 1.0 to 1.9 times as fast",
+            "README: 0.75 to 1.9 times as fast",
             "furlong compare 'A' 'B'",
         ],
     );
