@@ -10,7 +10,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use furlong::bounce::{
-    AreaFirst, Device, Limits, LockFree, MapError, Mapped, PASSES, Plan, Pool, ToDevice, Waiting,
+    AreaFirst, Device, Growth, Limits, LockFree, MapError, Mapped, PASSES, Plan, Pool, ToDevice,
+    Waiting,
 };
 use furlong_spec::bounce::{Addresses, Machine, Refusal, TestCpu, Tried};
 
@@ -283,4 +284,45 @@ fn who_could_never_be_served_does_not_wait() {
     let full = MapError::Full { wanted: 9, free: 0 };
     assert!(matches!(waiter.poll(), Poll::Ready(Err(error)) if error == full));
     assert_eq!((short.waiters(), wide.waiters()), (0, 1));
+}
+
+#[test]
+fn who_is_served_at_once_needs_no_place_in_the_queue() {
+    let (pool, any) = (pool(&Plan::new(1, 1).waiters(0)), device(1, Limits::new()));
+    let held = Waiter::new(&pool, &any, &[1]).map();
+    let many = Waiter::new(&pool, &any, &[2]).poll();
+    assert!(matches!(
+        many,
+        Poll::Ready(Err(MapError::TooManyWaiters(0)))
+    ));
+    drop(held);
+    drop(Waiter::new(&pool, &any, &[3]).map());
+}
+
+#[test]
+fn who_fits_only_into_a_further_block_waits_if_there_may_be_one() {
+    let any = device(1, Limits::new());
+    // Areas of one slot, and of two in further blocks.
+    let plan = Plan::new(4, 4).block_slots(8, 8);
+    let asks = |plan: &Plan, slots: usize| {
+        let pool = pool(plan);
+        let bytes = vec![0; slots * 2048];
+        match Waiter::new(&pool, &any, &bytes).poll() {
+            Poll::Pending => Ok(()),
+            Poll::Ready(done) => Err(done.map(|_| ()).expect_err("no area has so much")),
+        }
+    };
+    let full = |wanted| Err(MapError::Full { wanted, free: 4 });
+    let grows = plan.growth(Growth::Deferred);
+    assert_eq!(asks(&grows.blocks(2), 2), Ok(()));
+    assert_eq!(asks(&grows.blocks(2), 3), full(3));
+    assert_eq!(asks(&grows.blocks(1), 2), full(2));
+    assert_eq!(asks(&plan.blocks(2), 2), full(2));
+
+    let pool = pool(&grows.blocks(2));
+    let mut waiter = Waiter::new(&pool, &any, &[0; 4096]);
+    assert!(waiter.poll().is_pending());
+    assert_eq!(pool.tend().grown, 8);
+    assert_eq!(waiter.rang(), 1);
+    drop(waiter.map());
 }

@@ -220,7 +220,23 @@ impl Taken {
 
 #[cfg(test)]
 mod tests {
-    use super::{Search, Shape};
+    use super::{Search, Shape, Taken};
+
+    #[test]
+    fn a_flag_beside_a_slot_changes_neither() {
+        for slot in [0, 1, 127, u32::MAX as usize] {
+            for rolled_back in [false, true] {
+                let taken = Taken::some(slot).rolled_back_if(rolled_back);
+                assert_eq!(taken.slot(), Some(slot));
+                assert_eq!(taken.rolled_back(), rolled_back);
+                let behind = taken.behind(1 << 20);
+                assert_eq!(behind.slot(), Some(slot + (1 << 20)));
+                assert_eq!(behind.rolled_back(), rolled_back);
+                let none = Taken::none().rolled_back_if(rolled_back);
+                assert_eq!((none.slot(), none.rolled_back()), (None, rolled_back));
+            }
+        }
+    }
 
     #[test]
     fn whoever_shares_an_area_begins_as_far_from_others_as_there_is_room() {

@@ -250,7 +250,7 @@ debug_as! { Row<T> where [T: fmt::Debug]: |it| [it.iter()] }
 
 #[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests {
-    use super::{Row, Store};
+    use super::{LINE, Row, Store};
     use core::mem::MaybeUninit;
     use std::rc::Rc;
     use std::sync::Mutex;
@@ -281,6 +281,21 @@ mod tests {
         store.rewind(mark);
         assert_eq!(store.mark(), mark);
         assert!(mark <= Row::<u8>::footprint(3) + Row::<u64>::footprint(20));
+    }
+
+    #[test]
+    fn a_row_in_lines_of_its_own_takes_its_footprint_if_its_store_is_aligned_worst() {
+        let taken = (0..LINE).map(|before| {
+            let store = given(4 * LINE);
+            let _before = store.try_row(before, |_| Some(0_u8)).unwrap();
+            let mark = store.mark();
+            let row = store.try_lines(1, |_| Some(7_u8)).unwrap();
+            assert!(row.as_ptr().addr().is_multiple_of(LINE));
+            store.mark() - mark
+        });
+        assert_eq!(taken.max(), Some(Row::<u8>::footprint_in_lines(1)));
+        let longer = Row::<u64>::footprint_in_lines(10) - Row::<u64>::footprint_in_lines(3);
+        assert_eq!(longer, 7 * 8);
     }
 
     #[test]

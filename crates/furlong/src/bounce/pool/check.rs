@@ -147,6 +147,12 @@ mod tests {
         assert!(pool.blocks.get(0).unwrap().take_at(5, 1));
         assert_eq!(pool.check(), Err(BrokenPool::Lost(0, 5)));
         mend(&pool);
+        // Also right behind a mapping.
+        note(&pool, 4, 2, 4096);
+        assert!(pool.blocks.get(0).unwrap().take_at(6, 1));
+        assert_eq!(pool.check(), Err(BrokenPool::Lost(0, 6)));
+        pool.blocks.get(0).unwrap().book.close(4);
+        mend(&pool);
     }
 
     #[test]

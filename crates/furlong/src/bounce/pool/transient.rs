@@ -110,3 +110,51 @@ impl Transients {
         places.filter_map(|(at, place)| Some((at, place.as_ref()?)))
     }
 }
+
+#[cfg(all(test, feature = "alloc", not(loom)))]
+mod tests {
+    use super::{Transient, Transients};
+    use crate::addr::Iova;
+    use crate::bounce::mapping::direction::Direction;
+    use crate::bounce::mapping::record::{Entry, Kind};
+    use crate::bounce::{Backing, SLOT, Store};
+    use core::ptr::NonNull;
+
+    fn transient(at: u64) -> Transient {
+        Transient {
+            backing: Backing {
+                start: NonNull::dangling(),
+                device: Iova::new(at),
+                len: SLOT as usize,
+            },
+            before: 0,
+            generation: 0,
+            entry: Entry {
+                device: 1,
+                slots: 1,
+                offset: 0,
+                len: 9,
+                original: 0,
+                direction: Direction::Both,
+                kind: Kind::Allocated,
+            },
+            ended: false,
+        }
+    }
+
+    #[test]
+    fn a_block_is_ended_and_taken_once_and_only_in_its_generation() {
+        let mut all = Transients::try_new(1, &Store::heap()).unwrap();
+        let put = |all: &mut Transients| all.put(transient(1 << 20)).ok().unwrap();
+        let (at, first) = put(&mut all);
+        assert!(all.take(at, first).is_some() && all.take(at, first).is_none());
+        let (at, second) = put(&mut all);
+        assert!(all.put(transient(1 << 30)).is_err());
+        assert!(!all.end(at, first) && all.take(at, first).is_none());
+        assert!(all.at(Iova::new(1 << 20)).is_some());
+        assert!(all.end(at, second) && !all.end(at, second));
+        assert!(all.at(Iova::new(1 << 20)).is_none());
+        assert!(all.take(at, second).is_some());
+        assert_eq!((all.gone(), all.iter().count()), (2, 0));
+    }
+}
