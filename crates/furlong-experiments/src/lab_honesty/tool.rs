@@ -12,8 +12,9 @@ use crate::said;
 use crate::workload::process::finished;
 use furlong_lab::measure::launch::launcher::{Launcher, Task};
 use furlong_lab::model::Failure;
-use furlong_lab::model::result::{ResultFile, Verdict, WorkloadResult};
+use furlong_lab::model::result::{Verdict, WorkloadResult};
 use furlong_lab::record::build;
+use furlong_lab::report::json;
 use furlong_stats::{student, welch};
 
 /// A tool that compares two commands.
@@ -70,7 +71,8 @@ impl Hyperfine {
         command.arg("--export-json").arg(file.path()).args(commands);
         finished(&mut command)?;
         let text = fs::read_to_string(file.path()).map_err(said)?;
-        let exported: Exported = serde_json::from_str(&text).map_err(said)?;
+        let exported: serde_json::Value = text.parse().map_err(said)?;
+        let exported: Exported = serde_json::from_value(exported).map_err(said)?;
         let times: Vec<Vec<f64>> = exported.results.into_iter().map(|one| one.times).collect();
         times
             .try_into()
@@ -166,7 +168,7 @@ impl Furlong {
         command.args(commands);
         finished(&mut command)?;
         let text = fs::read_to_string(file.path()).map_err(said)?;
-        let result: ResultFile = serde_json::from_str(&text).map_err(said)?;
+        let result = json::read(&text).map_err(said)?;
         let mut workloads = result.experiments.into_iter().flat_map(|one| one.workloads);
         workloads
             .next()

@@ -65,23 +65,34 @@ pub(crate) fn at_once<W: Send>(
         }
         (begin, Instant::now())
     };
-    let spans: Vec<(Instant, Instant)> = thread::scope(|scope| {
-        let work = &work;
-        let threads = workers.iter_mut().enumerate();
-        let threads = threads.map(|(number, worker)| scope.spawn(move || work(number, worker)));
-        let threads: Vec<_> = threads.collect();
+    let work = &work;
+    let mut jobs = Vec::<Job<'_>>::with_capacity(all);
+    for (number, worker) in workers.iter_mut().enumerate() {
+        jobs.push(Box::new(move || work(number, worker)));
+    }
+    let span = span(jobs);
+    match failure.into_inner() {
+        Some(why) => Err(why),
+        None => span.ok_or_else(|| Failure("there is no CPU".to_owned())),
+    }
+}
+
+/// Work of a thread, which returns its start and its end.
+type Job<'a> = Box<dyn FnOnce() -> (Instant, Instant) + Send + 'a>;
+
+/// Runs every job on a thread of its own. Returns the time from the first start to the last end;
+/// `None` without a job.
+fn span(jobs: Vec<Job<'_>>) -> Option<Duration> {
+    let spans: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = jobs.into_iter().map(|job| scope.spawn(job)).collect();
         let ended = threads.into_iter().map(thread::ScopedJoinHandle::join);
         ended
             .map(|span| span.expect("a worker does not panic"))
             .collect()
     });
-    if let Some(why) = failure.into_inner() {
-        return Err(why);
-    }
-    let begin = spans.iter().map(|(begin, _)| *begin).min();
-    let end = spans.iter().map(|(_, end)| *end).max();
-    let span = begin.zip(end).map(|(begin, end)| end - begin);
-    span.ok_or_else(|| Failure("there is no CPU".to_owned()))
+    let begin = spans.iter().map(|(begin, _)| *begin).min()?;
+    let end = spans.iter().map(|(_, end)| *end).max()?;
+    Some(end - begin)
 }
 
 fn wait_for(ready: &AtomicUsize, all: usize) {

@@ -12,6 +12,7 @@ use crate::model::result::ResultFile;
 use crate::options::{Database, Settings, Talk};
 use crate::record::judged::judged;
 use crate::record::store::Store;
+use crate::report::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,7 +69,7 @@ fn read(path: &Path) -> Result<ResultFile, Error> {
     if text.trim().is_empty() {
         return Err(Error::usage(format!("{name} is empty: {WRITTEN}")));
     }
-    let result: ResultFile = serde_json::from_str(&text).map_err(|error| {
+    let result = json::read(&text).map_err(|error| {
         Error::usage(format!(
             "{name} is not a result of furlong ({error}): {WRITTEN}"
         ))

@@ -11,6 +11,7 @@ use furlong_lab::model::result::{Kind, ResultFile, Run, Verdict, WorkloadResult}
 use furlong_lab::record::judged::judged;
 use furlong_lab::record::machine::Files;
 use furlong_lab::record::store::{Fault, Store};
+use furlong_lab::report::json;
 
 /// Maximum number of runs of an experiment to search, the latest first.
 const RUNS: u32 = 20;
@@ -117,9 +118,7 @@ impl Records {
         let root = experiments.parent().unwrap_or(Path::new(""));
         for path in files(experiments) {
             let read = fs::read_to_string(&path).map_err(|error| error.to_string());
-            let parsed = read.and_then(|text| {
-                serde_json::from_str::<ResultFile>(&text).map_err(|error| error.to_string())
-            });
+            let parsed = read.and_then(|text| json::read(&text).map_err(|error| error.to_string()));
             match parsed {
                 Ok(result) => found.push(Record {
                     place: path

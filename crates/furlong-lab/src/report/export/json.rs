@@ -32,3 +32,11 @@ pub fn render(file: &ResultFile) -> String {
     text.push('\n');
     text
 }
+
+/// Reads a result that [`render`] wrote. Whoever only calls it need not compile it again.
+///
+/// # Errors
+/// The text is no result.
+pub fn read(text: &str) -> serde_json::Result<ResultFile> {
+    serde_json::from_str(text)
+}

@@ -1,5 +1,6 @@
 //! The replay of a script.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use furlong::addr::{Address, VirtAddr};
@@ -111,9 +112,17 @@ pub fn replay_keeping<S: AddressSpace>(
         carried_out,
         ..
     } = stage;
-    let counts = CLASSES.into_iter().map(|(class, _)| class).zip(carried_out);
-    report.carried_out = counts.filter(|(_, count)| *count > 0).collect();
+    report.carried_out = by_class(carried_out);
     (report, spaces)
+}
+
+/// The classes that occurred, with their counts.
+fn by_class(counts: [u64; CLASSES.len()]) -> BTreeMap<Class, u64> {
+    let classes = CLASSES.into_iter().map(|(class, _)| class);
+    classes
+        .zip(counts)
+        .filter(|(_, count)| *count > 0)
+        .collect()
 }
 
 struct Stage<'a, S, W> {

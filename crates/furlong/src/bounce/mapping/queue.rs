@@ -112,7 +112,7 @@ impl Queue {
     pub(super) fn choose(
         &mut self,
         device: Option<u32>,
-        fits: impl Fn(&Need) -> bool,
+        fits: &dyn Fn(&Need) -> bool,
     ) -> Option<Waker> {
         for waiter in self.waiters() {
             if Some(waiter.device) == device {

@@ -72,7 +72,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     #[inline(never)]
     pub(crate) fn notify(&self, device: Option<u32>) {
         let fits = |need: &Need| self.blocks.iter().any(|(_, block)| block.fits(need));
-        let chosen = self.queue.0.lock().choose(device, fits);
+        let chosen = self.queue.0.lock().choose(device, &fits);
         if let Some(waker) = chosen {
             waker.wake();
         }
@@ -81,7 +81,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// Wakes the first waiter, as there is a place for a transient block. The waiter's attempt
     /// shows if there is memory for one.
     pub(super) fn notify_of_place(&self) {
-        let chosen = self.queue.0.lock().choose(None, |_| true);
+        let chosen = self.queue.0.lock().choose(None, &|_| true);
         if let Some(waker) = chosen {
             waker.wake();
         }

@@ -144,18 +144,16 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         let least_last = from.checked_add(reach)?;
         let is_enough = |found: &Found| self.is_enough(found, least_last, need);
         let Some(mut at) = self.space.tree.root() else {
-            let edges = [self.near, !self.near].map(|side| self.bound(side));
-            return self
-                .found(Some(edges[0]), Some(edges[1]), None)
-                .filter(is_enough);
+            let (near, far) = (self.bound(self.near), self.bound(!self.near));
+            return self.found(Some(near), Some(far), None).filter(is_enough);
         };
         let (mut before, mut turn, mut later) = (Turn::NONE, Turn::NONE, Turn::NONE);
         let goes_near = loop {
             self.space.tree.counters().visit();
             let front = self.front(at);
             let goes_near = front > least_last;
-            let [holds_near, holds_far] =
-                [self.near, !self.near].map(|side| self.may_hold(at, side, need));
+            let holds_near = self.may_hold(at, self.near, need);
+            let holds_far = self.may_hold(at, !self.near, need);
             let has_more = turn.has(Turn::OWN | Turn::FAR);
             later = Turn::select(goes_near & has_more, turn, later);
             turn = Turn::select(goes_near, Turn::new(at, holds_far), turn);
@@ -336,7 +334,7 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         while self.may_hold(at, self.near, need) {
             let below = self.child_that_holds(at, self.near);
             self.visit(steps);
-            let inside = Side::BOTH.map(|side| self.may_hold(below, side, need));
+            let inside = Side::each(|side| self.may_hold(below, side, need));
             if inside == [false; 2] {
                 return Ok(self.in_front_of(at));
             }

@@ -311,7 +311,7 @@ impl<'a, C: Config, S: Storage<C>> Sampler<'a, C, S> {
         loop {
             self.search.space().tree.counters().visit();
             let [below, above] =
-                Side::BOTH.map(|side| self.search.space().tree.nodes().child(at, side));
+                Side::each(|side| self.search.space().tree.nodes().child(at, side));
             let on_left = self.of_half(at, Side::Left);
             if left.0 < on_left {
                 let child = below?;

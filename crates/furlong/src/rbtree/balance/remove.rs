@@ -39,7 +39,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             return Err(NotLinked);
         }
         self.head.is_interrupted = true;
-        let [left, right] = Side::BOTH.map(|side| self.nodes.child(old, side));
+        let [left, right] = Side::each(|side| self.nodes.child(old, side));
         if let (Some(left), Some(right)) = (left, right) {
             if self.nodes.child(right, Side::Left).is_none() {
                 self.replace_by_child(old, left, right);

@@ -104,7 +104,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         side: Side,
         half: Half<N::Augment>,
     ) -> Summary<N::Augment> {
-        let [left, right] = Side::BOTH.map(|side| self.nodes.half(at, side));
+        let [left, right] = Side::each(|side| self.nodes.half(at, side));
         self.nodes.set_half(at, side, half, INTERNAL);
         // Selected, not branched; see `walk.rs`.
         let is_left = side == Side::Left;

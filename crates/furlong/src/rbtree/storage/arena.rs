@@ -98,7 +98,7 @@ impl<A: Augment> Node<A> {
 
     /// A node in no tree.
     pub fn of(item: A::Item) -> Self {
-        let halves = Side::BOTH.map(|side| A::empty(&item, side));
+        let halves = Side::each(|side| A::empty(&item, side));
         Self::with_halves(item, halves)
     }
 
