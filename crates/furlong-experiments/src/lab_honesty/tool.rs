@@ -71,6 +71,7 @@ impl Hyperfine {
         command.arg("--export-json").arg(file.path()).args(commands);
         finished(&mut command)?;
         let text = fs::read_to_string(file.path()).map_err(said)?;
+        // By way of a value: a parser of text would be compiled here, with optimisation.
         let exported: serde_json::Value = text.parse().map_err(said)?;
         let exported: Exported = serde_json::from_value(exported).map_err(said)?;
         let times: Vec<Vec<f64>> = exported.results.into_iter().map(|one| one.times).collect();

@@ -77,7 +77,8 @@ pub(crate) fn at_once<W: Send>(
     }
 }
 
-/// Work of a thread, which returns its start and its end.
+/// Work of a thread, which returns its start and its end. Boxed, so that the code that starts
+/// threads is compiled once, and not for every workload.
 type Job<'a> = Box<dyn FnOnce() -> (Instant, Instant) + Send + 'a>;
 
 /// Runs every job on a thread of its own. Returns the time from the first start to the last end;

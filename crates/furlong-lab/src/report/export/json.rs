@@ -33,7 +33,8 @@ pub fn render(file: &ResultFile) -> String {
     text
 }
 
-/// Reads a result that [`render`] wrote. Whoever only calls it need not compile it again.
+/// Reads a result that [`render`] wrote. It is not generic, so a crate that calls it does not
+/// compile the parser again.
 ///
 /// # Errors
 /// The text is no result.

@@ -116,7 +116,7 @@ pub fn replay_keeping<S: AddressSpace>(
     (report, spaces)
 }
 
-/// The classes that occurred, with their counts.
+/// The classes that occurred, with their counts. It is compiled once, the replay for each subject.
 fn by_class(counts: [u64; CLASSES.len()]) -> BTreeMap<Class, u64> {
     let classes = CLASSES.into_iter().map(|(class, _)| class);
     classes

@@ -257,6 +257,22 @@ impl Book {
 }
 
 #[cfg(all(test, feature = "alloc", not(loom)))]
+impl Entry {
+    /// A mapping of device 1 without an original, for tests.
+    pub(crate) fn without_original(slots: u32, len: u32) -> Self {
+        Self {
+            device: 1,
+            slots,
+            offset: 0,
+            len,
+            original: 0,
+            direction: Direction::Both,
+            kind: Kind::Allocated,
+        }
+    }
+}
+
+#[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests {
     use super::{Book, Direction, Entry, Kind, Owner, Store};
 

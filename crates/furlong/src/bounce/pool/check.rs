@@ -94,9 +94,7 @@ fn check_slots<C: Config>(index: usize, block: &Block<C>) -> Result<(), BrokenPo
 #[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests {
     use super::BrokenPool;
-    use crate::bounce::mapping::direction::Direction;
-    use crate::bounce::mapping::record::{Entry, Kind};
-    use crate::bounce::{HeapMemory, OneCpu, Plan, Pool, SLOT};
+    use crate::bounce::{Entry, HeapMemory, OneCpu, Plan, Pool, SLOT};
     use crate::check::Check;
 
     fn pool() -> Pool<HeapMemory> {
@@ -110,16 +108,7 @@ mod tests {
     fn note(pool: &Pool<HeapMemory>, slot: usize, slots: u32, len: u32) {
         let block = pool.blocks.get(0).unwrap();
         (slot..slot + slots as usize).for_each(|slot| assert!(block.take_at(slot, 1)));
-        let entry = Entry {
-            device: 1,
-            slots,
-            offset: 0,
-            len,
-            original: 0,
-            direction: Direction::Both,
-            kind: Kind::Allocated,
-        };
-        block.book.open(slot, &entry);
+        block.book.open(slot, &Entry::without_original(slots, len));
     }
 
     /// Frees every slot of the first block, so that its memory is freed with the pool.

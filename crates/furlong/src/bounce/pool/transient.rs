@@ -113,10 +113,8 @@ impl Transients {
 
 #[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests {
-    use super::{Transient, Transients};
+    use super::{Entry, Transient, Transients};
     use crate::addr::Iova;
-    use crate::bounce::mapping::direction::Direction;
-    use crate::bounce::mapping::record::{Entry, Kind};
     use crate::bounce::{Backing, SLOT, Store};
     use core::ptr::NonNull;
 
@@ -129,15 +127,7 @@ mod tests {
             },
             before: 0,
             generation: 0,
-            entry: Entry {
-                device: 1,
-                slots: 1,
-                offset: 0,
-                len: 9,
-                original: 0,
-                direction: Direction::Both,
-                kind: Kind::Allocated,
-            },
+            entry: Entry::without_original(1, 9),
             ended: false,
         }
     }
