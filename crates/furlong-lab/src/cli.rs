@@ -34,7 +34,7 @@ Exit codes:
 #[command(name = "furlong", version = VERSION.as_str(), disable_help_subcommand = true)]
 #[command(arg_required_else_help = true, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli<X: Subcommand> {
-    /// Add other people's implementations as further arms
+    /// Also run other people's implementations (arms), where experiments have them
     #[arg(long, global = true, display_order = 1000)]
     pub peers: bool,
     /// Verb to execute.

@@ -47,8 +47,10 @@ fn verb<X: Subcommand>(mut arguments: impl Iterator<Item = String>) -> Option<St
     arguments.find(|one| verbs.find_subcommand(one).is_some())
 }
 
-/// Messages of number parsers, with their translations for a person.
-const PLAIN: [(&str, &str); 3] = [
+/// Words of the parser and of numbers, with their translations for a person.
+const PLAIN: [(&str, &str); 5] = [
+    ("unrecognized subcommand", "unknown verb"),
+    ("similar subcommand", "similar verb"),
     ("invalid digit found in string", "give a whole number"),
     (
         "cannot parse integer from empty string",
@@ -122,7 +124,7 @@ mod tests {
         );
         let said = refused(&["rum"]);
         assert!(
-            said.starts_with("unrecognized subcommand 'rum'; "),
+            said.starts_with("unknown verb 'rum'; a similar verb exists: 'run'; "),
             "{said}"
         );
         assert!(

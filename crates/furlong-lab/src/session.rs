@@ -241,7 +241,7 @@ impl<'a> Session<'a> {
             End::Finished => {
                 let missing = missing(&self.schedule, self.ledger.result());
                 if missing > 0 {
-                    let text = format!("{missing} samples failed or were given up: see above");
+                    let text = format!("samples missing: {missing}, for the reasons above");
                     return Err(Error::failed(text));
                 }
                 Ok(self.condition(result).into())
@@ -369,16 +369,23 @@ fn missing(schedule: &Schedule, result: &ResultFile) -> usize {
             .zip(&experiment.workloads)
             .map(move |(scheduled, workload)| {
                 let able = workload.arms.iter().filter(|arm| arm.na.is_none());
-                let nulls =
-                    |values: &Vec<Option<f64>>| values.iter().filter(|v| v.is_none()).count();
-                let failed: usize = able
-                    .clone()
-                    .flat_map(|arm| arm.samples.values())
-                    .map(nulls)
-                    .sum();
+                let measured = 0..workload.blocks.len();
+                let failed = able.flat_map(|arm| {
+                    measured.clone().filter(|block| {
+                        let lacks = |values: &Vec<Option<f64>>| values.get(*block) == Some(&None);
+                        arm.samples.values().any(lacks)
+                    })
+                });
+                let failed = failed.count();
                 let primary = experiment.wanted(None, workload);
                 let control = primary.and_then(|(primary, _)| workload.control.get(primary));
-                let control = control.map_or(0, |control| nulls(&control.samples));
+                let control = control.map_or(0, |control| {
+                    control
+                        .samples
+                        .iter()
+                        .filter(|value| value.is_none())
+                        .count()
+                });
                 let planned = match Stopped::of(workload) {
                     Some(_) => workload.blocks.len(),
                     None => scheduled.blocks as usize,

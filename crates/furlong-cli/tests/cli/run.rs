@@ -242,13 +242,7 @@ fn a_sample_without_end_fails_and_so_does_the_run() {
     let home = Home::new();
     let run = words("run tree-order --profile smoke --timeout 0.000001");
     let (_, stderr) = home.ends(1, &run);
-    says(
-        &stderr,
-        &[
-            "took more than 0.000001 s",
-            "samples failed or were given up",
-        ],
-    );
+    says(&stderr, &["took more than 0.000001 s", "samples missing: "]);
 }
 
 #[test]

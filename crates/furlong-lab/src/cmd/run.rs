@@ -75,7 +75,8 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     #[arg(conflicts_with = RESUME)]
     pub timeout: Option<f64>,
-    /// Use the number of operations of the document that an experiment comes from
+    /// Do as many operations as the document that an experiment comes from, instead of as many as
+    /// its plan's time allows
     #[arg(long, conflicts_with = RESUME)]
     pub seed_sizes: bool,
     /// Resume a run that was interrupted or killed; a prefix of its name is enough

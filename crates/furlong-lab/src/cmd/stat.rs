@@ -36,7 +36,8 @@ Examples:
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Files of numbers, up to seven; the others are compared with the first.
+    /// Files of numbers, up to seven; the others are compared with the first [default: standard
+    /// input].
     #[arg(value_name = "FILE")]
     pub files: Vec<OsString>,
 

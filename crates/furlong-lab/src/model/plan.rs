@@ -19,7 +19,7 @@ pub enum Profile {
     Tour,
     /// The workloads marked quick, ten blocks.
     Quick,
-    /// Everything, at the seeds' sizes.
+    /// Every workload, with the blocks that its plan asks for.
     Full,
 }
 

@@ -117,8 +117,7 @@ impl Showing {
 /// Destinations of a page besides the terminal.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Pages {
-    /// Write the figures as JSON (`furlong.history/1`, `furlong.diff/1`, `furlong.seeds/1`); `-` is
-    /// standard output
+    /// Write the figures as JSON, whose field `schema` names its form; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write the page as Markdown; `-` is standard output

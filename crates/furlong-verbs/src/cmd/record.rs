@@ -55,7 +55,7 @@ pub struct MallocArgs {
     #[command(flatten)]
     pub talk: Talk,
     /// The command, and its arguments
-    #[arg(value_name = "COMMAND", required = true, last = true)]
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub command: Vec<OsString>,
 }
 
@@ -79,7 +79,7 @@ pub struct VmArgs {
     #[command(flatten)]
     pub talk: Talk,
     /// The command, and its arguments
-    #[arg(value_name = "COMMAND", required = true, last = true)]
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub command: Vec<OsString>,
 }
 

@@ -71,7 +71,7 @@ fn unknown(input: &Input) -> Error {
         .count();
     let known = || {
         let known: Vec<&str> = FORMS.iter().map(|form| form.described).collect();
-        known.join(", or ")
+        known.join("; ")
     };
     Error::usage(if input.is_packed() && input.beginning(1).is_empty() {
         format!(
@@ -80,13 +80,13 @@ fn unknown(input: &Input) -> Error {
         )
     } else if input.is_packed() {
         let known = known();
-        format!("{name}: the unpacked data is not a known trace: {known}")
+        format!("{name}: the unpacked data is not a known trace; known are: {known}")
     } else if input.bytes.iter().all(u8::is_ascii_whitespace) {
         format!("{name}: is empty")
     } else if input.bytes.contains(&0) {
         format!("{name}: line {line}: holds a NUL byte; name a text file")
     } else {
         let known = known();
-        format!("{name}: is not a known trace: {known}")
+        format!("{name}: is not a known trace; known are: {known}")
     })
 }

@@ -69,7 +69,7 @@ fn a_repeated_name_may_have_commas_and_the_rest_have_their_own() {
         ["x n=1", "x n=2"]
     );
     let line = place.fails(2, &["true", "-n", "a", "-n", "b"]);
-    says(&line, &["--command-name has 2 of 1 names"]);
+    says(&line, &["--command-name has 2 names for 1 commands"]);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_shell_is_named_with_or_without_an_equals_sign() {
     }
     // Its first command is not taken for a shell.
     let line = place.fails(2, &["--shell", "echo a", "echo b"]);
-    says(&line, &["`echo a` is not a shell"]);
+    says(&line, &["`echo a` is not the name of a shell"]);
 }
 
 #[test]

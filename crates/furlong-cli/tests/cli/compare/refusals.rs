@@ -22,7 +22,10 @@ fn bad_input_is_one_line_and_nothing_is_run_or_stored() {
         (&[log, "a | b", "--shell=none"], "needs a shell (|)"),
         (&[log, log, "--shell=no-such-shell"], "`no-such-shell`"),
         (&[log, log, "--names", "a,a"], "`a` is given twice"),
-        (&[log, log, "--names", "a"], "--names has 1 of 2 names"),
+        (
+            &[log, log, "--names", "a"],
+            "--names has 1 names for 2 commands",
+        ),
         (
             &[log, log, "--names", "a,control"],
             "is the name of the control",

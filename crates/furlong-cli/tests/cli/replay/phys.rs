@@ -136,7 +136,7 @@ fn what_is_no_trace_is_refused_in_a_line() {
         "t: line 2: holds a NUL byte; name a text file"
     );
     let unknown = refused(b"12\n13\n");
-    assert!(unknown.starts_with("t: is not a known trace: a recording of plugs"));
+    assert!(unknown.starts_with("t: is not a known trace; known are: a recording of plugs"));
     says(&unknown, &["/proc/iomem", "furlong.map/1"]);
     let newer = refused(b"furlong.plugs/2\nplug 0 1 0\n");
     assert_eq!(

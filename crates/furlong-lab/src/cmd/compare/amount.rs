@@ -30,8 +30,8 @@ const RUNS_MAX: u32 = 1_000_000;
 #[derive(Debug, clap::Args)]
 pub struct Amount {
     /// Runs of each command, or their maximum; a verdict needs 6 [default: until the verdict is
-    /// certain, for at most 30 s or 6 runs; with --early at most 30, with --until at most 1000; a
-    /// single command 10 times and for 3 s]
+    /// certain, or 30 s have passed and each has had 6; with --early at most 30, with --until at
+    /// most 1000; a single command 10 times or more, for at least 3 s]
     #[arg(short = 'r', long, visible_alias = "runs", value_name = "N", value_parser = runs)]
     #[arg(conflicts_with_all = ["min_runs", "max_runs", RESUME])]
     pub blocks: Option<u32>,
@@ -69,7 +69,7 @@ impl Amount {
         let (min, max) = (self.min_runs.unwrap_or(1), self.max_runs);
         if let Some(max) = max.filter(|max| min > *max) {
             return Err(Error::usage(format!(
-                "--min-runs {min} is more than --max-runs {max}"
+                "--min-runs {min} is more than --max-runs {max}: lower it or raise --max-runs"
             )));
         }
         let by_rule = enough.customary_blocks();

@@ -79,7 +79,7 @@ impl Names {
         let commands = swept.len();
         let wrong = |option: &str, names: usize| {
             Err(Error::usage(format!(
-                "{option} has {names} of {commands} names: give one name per command"
+                "{option} has {names} names for {commands} commands: give one name per command"
             )))
         };
         let names: Vec<Option<String>> = match &self.command_name[..] {

@@ -30,7 +30,7 @@ pub(super) fn shell(text: &str) -> Result<Shell, String> {
             Ok(Shell::Always(text.to_owned()))
         }
         _ => Err(format!(
-            "`{text}` is not a shell: give one, such as --shell=bash, or --shell=none"
+            "`{text}` is not the name of a shell: give one, such as --shell=bash, or --shell=none"
         )),
     }
 }
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(shell("none"), Ok(Shell::Never));
         for command in ["echo a", "true | cat", "", "/bin/true"] {
             let said = shell(command).expect_err("a command");
-            assert!(said.contains("is not a shell"), "{said}");
+            assert!(said.contains("is not the name of a shell"), "{said}");
         }
     }
 

@@ -40,12 +40,11 @@ impl Outputs {
     }
 
     /// Finds the figures that the last command printed, by metric. It searches standard output,
-    /// then, for a pattern without a match, the end of standard error. A figure that is not found
-    /// is left out.
+    /// then, for a pattern without a match, the end of standard error.
     ///
     /// # Errors
     ///
-    /// A match that is not a number.
+    /// A pattern without a match, or with one that is not a number.
     pub(super) fn find(
         &self,
         patterns: &[Pattern],
@@ -58,7 +57,8 @@ impl Outputs {
                 None => pattern.find(&finished.error_tail)?,
                 found => found,
             };
-            figures.extend(found.map(|value| (pattern.metric.name.clone(), value)));
+            let value = found.ok_or_else(|| pattern.without_match())?;
+            figures.insert(pattern.metric.name.clone(), value);
         }
         Ok(figures)
     }

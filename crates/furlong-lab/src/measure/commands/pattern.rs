@@ -61,6 +61,11 @@ impl Pattern {
         })
     }
 
+    /// Returns the failure of a command whose output does not have the figure.
+    pub(super) fn without_match(&self) -> String {
+        format!("its output has no match of --metric `{}`", self.regex)
+    }
+
     /// Returns the number of the last match; `None` if nothing matches.
     ///
     /// # Errors
