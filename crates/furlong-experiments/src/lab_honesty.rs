@@ -9,7 +9,6 @@ mod tool;
 
 use std::time::Instant;
 
-use super::said;
 use drift::Drift;
 use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
 use poop::Poop;
@@ -72,11 +71,12 @@ fn operation_of<T: Tool>(request: &Request) -> (&'static str, Operation<T>) {
 /// Makes comparisons with a tool and returns their mean.
 fn run<T: Tool>(request: &Request) -> Result<Outcome, Failure> {
     let param = |name: &str| request.workload.params.get(name).copied().unwrap_or(0);
-    let programs = Programs::write(param("loops"), param("slower_permille")).map_err(said)?;
+    let programs =
+        Programs::write(param("loops"), param("slower_permille")).map_err(Failure::of)?;
     let mut tool = T::new(param("runs"))?;
     let (metric, operation) = operation_of::<T>(request);
     let drift = (param("drift") > 0).then(|| Drift::begin(request.seed));
-    let drift = drift.transpose().map_err(said)?;
+    let drift = drift.transpose().map_err(Failure::of)?;
     let began = Instant::now();
     let mut sum = 0.0;
     for _ in 0..request.operations {

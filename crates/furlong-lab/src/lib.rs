@@ -15,6 +15,7 @@
 //!   ministat
 //! - `measure/`: from a schedule to samples; `record/`: the samples kept, and the store
 //! - `model/`: plans, experiments, schedules and results as plain values
+//! - `agreement.rs`: assertions for the tests of experiments
 //! - `error.rs`: exit codes; `talk.rs`: the terminal; `nearest.rs`: mistyped names;
 //!   `shell_words.rs`: command lines; `hash.rs`
 //!
@@ -30,6 +31,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+pub mod agreement;
 pub mod archive;
 pub mod cli;
 pub mod cmd;

@@ -7,7 +7,7 @@ mod beside;
 use beside::{experiment, raced};
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::Request;
-use furlong_experiments::bounce::SlotAllocator;
+use furlong_experiments_devices::bounce::SlotAllocator;
 use furlong_peers::bounce::{Bitmap, BuddyFrames, BuddyHeap, EXPERIMENT, Offsets, arms};
 use furlong_peers::iova::Bluntly;
 use furlong_spec::iova::{Geometry, Granted, Operation, Outcome, Place};

@@ -6,7 +6,7 @@ mod beside;
 
 use beside::{experiment, raced};
 use furlong::iova::Reserved;
-use furlong_experiments::ordered::{ByKey, Ordered};
+use furlong_experiments_devices::ordered::{ByKey, Ordered};
 use furlong_peers::tree::{Brie, ByNode, EXPERIMENT, Overlaps, arms};
 use furlong_spec::Subject as _;
 use furlong_spec::tree::{Mix, Model, Operation, Outcome, operations, pages};

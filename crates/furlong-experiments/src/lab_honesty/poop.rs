@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::programs::{NOTHING, Programs};
 use super::tool::{Answer, Tool, answers};
-use crate::workload::process::finished;
+use crate::process::finished;
 use furlong_lab::model::Failure;
 
 /// Signs that poop prints before a significant difference: slower, faster.

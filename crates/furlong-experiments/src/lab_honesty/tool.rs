@@ -8,8 +8,7 @@ use serde::Deserialize;
 use tempfile::NamedTempFile;
 
 use super::programs::{NOTHING, Programs, SHELL};
-use crate::said;
-use crate::workload::process::finished;
+use crate::process::finished;
 use furlong_lab::measure::launch::launcher::{Launcher, Task};
 use furlong_lab::model::Failure;
 use furlong_lab::model::result::{Verdict, WorkloadResult};
@@ -65,15 +64,15 @@ impl Hyperfine {
     }
 
     fn times<const N: usize>(&self, commands: [String; N]) -> Result<[Vec<f64>; N], Failure> {
-        let file = NamedTempFile::new().map_err(said)?;
+        let file = NamedTempFile::new().map_err(Failure::of)?;
         let mut command = Command::new("hyperfine");
         command.args(["-N", "--style", "none", "--runs", &self.runs.to_string()]);
         command.arg("--export-json").arg(file.path()).args(commands);
         finished(&mut command)?;
-        let text = fs::read_to_string(file.path()).map_err(said)?;
+        let text = fs::read_to_string(file.path()).map_err(Failure::of)?;
         // By way of a value: a parser of text would be compiled here, with optimisation.
-        let exported: serde_json::Value = text.parse().map_err(said)?;
-        let exported: Exported = serde_json::from_value(exported).map_err(said)?;
+        let exported: serde_json::Value = text.parse().map_err(Failure::of)?;
+        let exported: Exported = serde_json::from_value(exported).map_err(Failure::of)?;
         let times: Vec<Vec<f64>> = exported.results.into_iter().map(|one| one.times).collect();
         times
             .try_into()
@@ -113,7 +112,7 @@ const POOP_PCT: f64 = 1.0;
 impl BlockOrder {
     /// Times of successive runs of a program, in seconds.
     fn times(&self, task: &Task) -> Result<Vec<f64>, Failure> {
-        let run = |_| self.launcher.run(task, None).map_err(said);
+        let run = |_| self.launcher.run(task, None).map_err(Failure::of);
         let wall = |_| Ok(run(())?.usage.wall_s);
         (0..self.runs).map(wall).collect()
     }
@@ -123,7 +122,7 @@ impl Tool for BlockOrder {
     fn new(runs: u64) -> Result<Self, Failure> {
         Ok(Self {
             runs,
-            launcher: Launcher::new().map_err(said)?,
+            launcher: Launcher::new().map_err(Failure::of)?,
         })
     }
 
@@ -161,15 +160,15 @@ const MARGIN_PCT: &str = "0.5";
 impl Furlong {
     /// Compares two commands and returns the comparison's only workload.
     fn compared(&self, commands: &[String; 2]) -> Result<WorkloadResult, Failure> {
-        let file = NamedTempFile::new().map_err(said)?;
-        let mut command = Command::new(build::executable().map_err(said)?);
+        let file = NamedTempFile::new().map_err(Failure::of)?;
+        let mut command = Command::new(build::executable().map_err(Failure::of)?);
         command.args(["compare", "--quiet", "--db", "none", "--html", "none"]);
         command.args(["--blocks", &self.runs.to_string(), "--margin", MARGIN_PCT]);
         command.args(["--names", "a,b", "--json"]).arg(file.path());
         command.args(commands);
         finished(&mut command)?;
-        let text = fs::read_to_string(file.path()).map_err(said)?;
-        let result = json::read(&text).map_err(said)?;
+        let text = fs::read_to_string(file.path()).map_err(Failure::of)?;
+        let result = json::read(&text).map_err(Failure::of)?;
         let mut workloads = result.experiments.into_iter().flat_map(|one| one.workloads);
         workloads
             .next()

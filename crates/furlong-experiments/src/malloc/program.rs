@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::environment::{environment, variables};
-use crate::said;
 use furlong_lab::error::cause;
 use furlong_lab::measure::launch::callgrind::{Callgrind, Count};
 use furlong_lab::measure::launch::finished::{Ending, Finished, Usage};
@@ -90,7 +89,7 @@ impl Program {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).map_err(lost)?;
         try_program(&path).map_err(lost)?;
         Ok(Self {
-            launcher: Launcher::new().map_err(said)?,
+            launcher: Launcher::new().map_err(Failure::of)?,
             home,
             path,
         })
@@ -104,7 +103,7 @@ impl Program {
         let mut task = self.task(work);
         task.environment = environment(variables(work.preload, &work.settings));
         let mut counters = Counters::open(events).map_err(Failure)?;
-        let finished = self.launcher.run(&task, None).map_err(said)?;
+        let finished = self.launcher.run(&task, None).map_err(Failure::of)?;
         let counts = counters.read().map_err(Failure)?;
         let mut done = self.done(work, &finished)?;
         let values = counts
@@ -123,10 +122,10 @@ impl Program {
             caches: true,
             within: Some(TIMED.to_owned()),
             variables: variables(work.preload, &work.settings),
-            ..Callgrind::new().map_err(said)?
+            ..Callgrind::new().map_err(Failure::of)?
         };
         let count = callgrind.count(&self.launcher, &self.task(work), None);
-        let count = count.map_err(said)?;
+        let count = count.map_err(Failure::of)?;
         Ok((self.done(work, &count.finished)?, count))
     }
 
@@ -151,7 +150,7 @@ impl Program {
             let last = last.unwrap_or_else(|| "it printed nothing".to_owned());
             return Err(Failure(format!("{}: {last}", finished.ending)));
         }
-        let line = fs::read_to_string(self.said()).map_err(said)?;
+        let line = fs::read_to_string(self.said()).map_err(Failure::of)?;
         let (line, served) = line.trim().split_once(" malloc=").unwrap_or_default();
         if !same_file(Path::new(served), work.preload) {
             let wanted = work.preload.display();

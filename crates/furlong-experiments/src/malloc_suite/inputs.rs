@@ -5,8 +5,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::said;
-use crate::workload::process::finished;
+use crate::process::finished;
 use furlong_lab::model::Failure;
 
 /// Work for Python.
@@ -65,7 +64,7 @@ pub(super) fn c(functions: u64) -> String {
 pub(super) fn repository(git: &Path, home: &Path, commits: u64) -> Result<(), Failure> {
     let place = home.join("repository");
     let stream = home.join("stream");
-    fs::write(&stream, history(commits)).map_err(said)?;
+    fs::write(&stream, history(commits)).map_err(Failure::of)?;
     let git = |arguments: &[&str], input: Stdio| {
         let mut command = Command::new(git);
         command
@@ -80,7 +79,7 @@ pub(super) fn repository(git: &Path, home: &Path, commits: u64) -> Result<(), Fa
         &["init", "--quiet", "--initial-branch=main", &path],
         Stdio::null(),
     )?;
-    let stream = File::open(&stream).map_err(said)?;
+    let stream = File::open(&stream).map_err(Failure::of)?;
     git(&["-C", &path, "fast-import", "--quiet"], stream.into()).map(drop)
 }
 

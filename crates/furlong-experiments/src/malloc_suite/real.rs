@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use super::{inputs, redis};
 use crate::malloc::{Library, environment, file, variables};
-use crate::said;
 use furlong_lab::hash::fnv1a;
 use furlong_lab::measure::launch::command::find;
 use furlong_lab::measure::launch::finished::{Ending, Finished, Usage};
@@ -78,8 +77,8 @@ impl Real {
     pub(super) fn run(self, library: &Library, request: &Request) -> Result<Outcome, Failure> {
         let library = file(library)?;
         let work = request.workload.number("work", 0..=u64::MAX)?;
-        let home = tempfile::tempdir().map_err(said)?;
-        let launcher = Launcher::new().map_err(said)?;
+        let home = tempfile::tempdir().map_err(Failure::of)?;
+        let launcher = Launcher::new().map_err(Failure::of)?;
         let (mut cpu_s, mut wall_s, mut rss_kib, mut digest) = (0.0, 0.0, 0, 0);
         let runs = request.operations.div_ceil(OPERATIONS).max(1);
         let call = (self != Self::Redis).then(|| self.call(home.path(), work));
@@ -107,7 +106,7 @@ impl Real {
         let program = installed(self.needs()[0].0)?;
         let write = |name: &str, text: &str| {
             let path = home.join(name);
-            fs::write(&path, text).map_err(said).map(|()| path)
+            fs::write(&path, text).map_err(Failure::of).map(|()| path)
         };
         let mut call = Call {
             program,
@@ -176,7 +175,7 @@ pub(super) fn installed(name: &str) -> Result<PathBuf, Failure> {
     if own.is_file() {
         return Ok(own);
     }
-    find(name).map_err(said)
+    find(name).map_err(Failure::of)
 }
 
 /// A task with a library preloaded.
@@ -199,7 +198,7 @@ fn once(
     let output = home.join("said");
     let finished = launcher.run(&task(call, library, output.clone()), None);
     let usage = succeeded(call.program.display(), finished)?;
-    let text = fs::read(&output).map_err(said)?;
+    let text = fs::read(&output).map_err(Failure::of)?;
     if text.is_empty() {
         return Err(Failure(format!(
             "{} printed nothing",
@@ -214,7 +213,7 @@ pub(super) fn succeeded(
     program: impl Display,
     finished: Result<Finished, impl Display>,
 ) -> Result<Usage, Failure> {
-    let finished = finished.map_err(said)?;
+    let finished = finished.map_err(Failure::of)?;
     if finished.ending == Ending::Exited(0) {
         return Ok(finished.usage);
     }

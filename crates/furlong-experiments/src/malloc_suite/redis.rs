@@ -7,8 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::real::{Call, installed, succeeded, task};
-use crate::said;
-use crate::workload::process::finished;
+use crate::process::finished;
 use furlong_lab::measure::launch::finished::Usage;
 use furlong_lab::measure::launch::launcher::Launcher;
 use furlong_lab::model::Failure;
@@ -82,7 +81,7 @@ fn load(socket: &OsString, requests: u64) -> Result<u64, Failure> {
         .args(["-n", &requests.to_string()]);
     quiet(&mut benchmark)?;
     let length = client(socket, &["llen", "mylist"])?;
-    length.trim().parse().map_err(said)
+    length.trim().parse().map_err(Failure::of)
 }
 
 fn client(socket: &OsString, arguments: &[&str]) -> Result<String, Failure> {

@@ -9,7 +9,7 @@ use furlong::rcu::Reader;
 use super::figures::{Index, exact, sampled};
 use super::layout::{Layout, Memory, PAGE_BITS};
 use super::lookup_arm::{LookupArm, Table};
-use super::page::{Page, address, answer, check, said, table};
+use super::page::{Page, address, answer, check, table};
 use super::queries::Queries;
 use super::shape::{Kind, Shape};
 use super::source::Source;
@@ -71,7 +71,7 @@ impl<L: LookupArm, D: Page> Field<L, D> {
         check(&table)?;
         let memory = Memory::new(layout.segments());
         let queries = Queries::new(shape, layout, seed, lookups)?;
-        let reader = table.rcu().register().map_err(said)?;
+        let reader = table.rcu().register().map_err(Failure::of)?;
         let mut answers = Vec::with_capacity(queries.frames.len());
         let mut words = Vec::with_capacity(queries.frames.len());
         L::look(&table, &reader, |view| {
@@ -94,7 +94,7 @@ impl<L: LookupArm, D: Page> Field<L, D> {
 
     /// Runs `batches` timed batches after an untimed warm-up.
     fn time(&self, shape: &Shape, batches: u64) -> Result<Duration, Failure> {
-        let reader = self.table.rcu().register().map_err(said)?;
+        let reader = self.table.rcu().register().map_err(Failure::of)?;
         let batch = (batches, shape.calls);
         self.queries
             .time(&self.answers, batch, |source, batches, calls| {

@@ -10,7 +10,6 @@ use furlong::sync::SpinLock;
 
 use super::layout::{Layout, extent};
 use super::lookup_arm::{LookupArm, Table};
-pub(super) use crate::said;
 use furlong_lab::model::Failure;
 
 /// A descriptor that can verify its frame.
@@ -81,14 +80,14 @@ pub(super) fn table<L: LookupArm, D: Page>(layout: &Layout) -> Result<Table<D, L
     let mut segments = table.get_mut();
     segments.grow_on_heap();
     for frames in &layout.boot {
-        segments.plug(extent(frames)).map_err(said)?;
+        segments.plug(extent(frames)).map_err(Failure::of)?;
     }
-    segments.start().map_err(said)?;
+    segments.start().map_err(Failure::of)?;
     if let Some(chunk) = &layout.chunk {
-        segments.plug(extent(chunk)).map_err(said)?;
+        segments.plug(extent(chunk)).map_err(Failure::of)?;
     }
     for hole in &layout.holes {
-        segments.unplug(extent(hole)).map_err(said)?;
+        segments.unplug(extent(hole)).map_err(Failure::of)?;
     }
     drop(segments);
     Ok(table)
@@ -129,5 +128,5 @@ pub(super) fn answer<L: LookupArm, D: Page>(
 /// # Errors
 /// The broken one.
 pub(super) fn check<L: LookupArm, D: Page>(table: &Table<D, L>) -> Result<(), Failure> {
-    table.lock().check().map_err(said)
+    table.lock().check().map_err(Failure::of)
 }

@@ -12,7 +12,7 @@ use furlong::rcu::Reader;
 use super::figures::{Index, exact, sampled};
 use super::layout::{Layout, Memory, PAGE_BITS, extent};
 use super::lookup_arm::{LookupArm, Table};
-use super::page::{Page, Wide, answer, check, said, table};
+use super::page::{Page, Wide, answer, check, table};
 use super::shape::{Beside, Shape};
 use crate::computing::compute;
 use furlong_lab::hash::digest;
@@ -136,7 +136,7 @@ where
     /// Time of `batches` batches of lookups.
     fn race(&self, batches: u64) -> Result<Duration, Failure> {
         let (began, done) = (AtomicBool::new(false), AtomicBool::new(false));
-        let reader = self.table.rcu().register().map_err(said)?;
+        let reader = self.table.rcu().register().map_err(Failure::of)?;
         let (read, written) = thread::scope(|scope| {
             let writer = scope.spawn(|| self.write(&began, &done));
             while !began.load(Ordering::SeqCst) {
@@ -224,17 +224,21 @@ where
 
     /// Runs one pair: removes frames and plugs them again.
     fn replug(&self, frames: &Range<u64>) -> Result<(), Failure> {
-        let mut isolated = self.table.lock().isolate(extent(frames)).map_err(said)?;
+        let mut isolated = self
+            .table
+            .lock()
+            .isolate(extent(frames))
+            .map_err(Failure::of)?;
         loop {
             isolated = match self.table.lock().remove(isolated) {
                 Ok(()) => break,
                 Err(refused) if refused.cause == UnplugError::Readers => refused.frames,
-                Err(refused) => return Err(said(refused)),
+                Err(refused) => return Err(Failure::of(refused)),
             };
             compute();
         }
         let plugged = self.table.lock().plug(extent(frames));
-        plugged.map(drop).map_err(said)
+        plugged.map(drop).map_err(Failure::of)
     }
 }
 

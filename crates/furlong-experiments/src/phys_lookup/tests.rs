@@ -4,7 +4,7 @@ use furlong_spec::phys_map::REAL_MAPS;
 use serde_json::json;
 
 use super::{experiment, shape::Shape};
-use crate::workload::agreement::{arms_agree, counts_repeat};
+use furlong_lab::agreement::{arms_agree, counts_repeat};
 use furlong_lab::model::{Arm, Failure, Profile, Request, Workload};
 
 fn workload(name: &str) -> Workload {

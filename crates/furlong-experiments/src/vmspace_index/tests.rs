@@ -11,7 +11,7 @@ use super::owned::Owned;
 use super::rcu::RcuIndex;
 use super::tree::Tree;
 use super::{AreaIndex, Span, experiment, run};
-use crate::workload::agreement::{arms_agree, counts_repeat};
+use furlong_lab::agreement::{arms_agree, counts_repeat};
 use furlong_lab::model::{Failure, Outcome, Request};
 
 /// Pages of the tested space.

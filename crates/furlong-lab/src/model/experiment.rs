@@ -63,6 +63,13 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure(pub String);
 
+impl Failure {
+    /// Converts any refusal.
+    pub fn of(refusal: impl Display) -> Self {
+        Self(refusal.to_string())
+    }
+}
+
 impl Workload {
     /// Reads its kind as the experiment's own type.
     ///

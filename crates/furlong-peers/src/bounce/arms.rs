@@ -1,6 +1,6 @@
 //! The peers as arms of `bounce-area`, each under one lock, as an area of the pool is.
 
-use furlong_experiments::bounce::{allocator_limit, run_allocator};
+use furlong_experiments_devices::bounce::{allocator_limit, run_allocator};
 use furlong_lab::model::Arm;
 
 use super::{Bitmap, BuddyFrames, BuddyHeap, Offsets};

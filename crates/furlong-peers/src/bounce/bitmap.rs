@@ -2,7 +2,7 @@
 //! for its pages.
 
 use bitmap_allocator::{BitAlloc as _, BitAlloc4K};
-use furlong_experiments::bounce::SlotAllocator;
+use furlong_experiments_devices::bounce::SlotAllocator;
 
 /// One bit a slot, 1 if it is free. A run is the number of its first slot.
 pub struct Bitmap(BitAlloc4K);

@@ -2,7 +2,7 @@
 //! power of two.
 
 use buddy_system_allocator::FrameAllocator;
-use furlong_experiments::bounce::SlotAllocator;
+use furlong_experiments_devices::bounce::SlotAllocator;
 
 /// Blocks of up to 2^11 slots. A run is the number of its first slot; its size is a power of two.
 pub struct BuddyFrames(FrameAllocator<12>);

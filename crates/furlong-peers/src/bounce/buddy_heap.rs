@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 
 use buddy_system_allocator::Heap;
 use furlong::bounce::SLOT;
-use furlong_experiments::bounce::SlotAllocator;
+use furlong_experiments_devices::bounce::SlotAllocator;
 
 /// A heap over memory of its own. A run is the number of its first slot.
 pub struct BuddyHeap {

@@ -1,6 +1,6 @@
 //! Sebastian Aaltonen's offset allocator in Rust: bins of gaps, one bit each, constant time.
 
-use furlong_experiments::bounce::SlotAllocator;
+use furlong_experiments_devices::bounce::SlotAllocator;
 use offset_allocator::{Allocation, Allocator};
 
 /// Offsets are numbers of slots. A run is an allocation.

@@ -1,6 +1,6 @@
 //! The peers as arms of `iova-gap`, and the workloads that each cannot run.
 
-use furlong_experiments::iova_gap::{Kind, run};
+use furlong_experiments_devices::iova_gap::{Kind, run};
 use furlong_lab::model::{Arm, Workload};
 
 use super::{Buddy, FreeMap, OffsetAllocator, RangeAlloc, RangeMap, VmAllocator};

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use buddy_system_allocator::FrameAllocator;
 use furlong::addr::{Address, Extent, Iova};
-use furlong_experiments::iova_gap::{AddressAllocator, Ask};
+use furlong_experiments_devices::iova_gap::{AddressAllocator, Ask};
 use furlong_lab::model::Failure;
 
 use super::extents::{granules, not_filled};

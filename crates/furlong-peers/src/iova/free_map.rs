@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_experiments::iova_gap::{self, AddressAllocator, Ask};
+use furlong_experiments_devices::iova_gap::{self, AddressAllocator, Ask};
 use furlong_lab::model::Failure;
 
 use super::extents::extent;

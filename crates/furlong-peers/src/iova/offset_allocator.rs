@@ -5,7 +5,7 @@
 //! sizes, and only bins without gaps that are too small are searched.
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_experiments::iova_gap::{AddressAllocator, Ask};
+use furlong_experiments_devices::iova_gap::{AddressAllocator, Ask};
 use furlong_lab::model::Failure;
 use offset_allocator::{Allocation, Allocator};
 

@@ -4,7 +4,7 @@ use std::mem::discriminant;
 
 use furlong::addr::{Extent, Iova};
 use furlong::iova::Request;
-use furlong_experiments::iova_gap::AddressAllocator;
+use furlong_experiments_devices::iova_gap::AddressAllocator;
 use furlong_spec::iova::{Operation, Place};
 
 /// An allocator of addresses that offers some of the specification's operations.

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use furlong::addr::{Extent, Iova};
-use furlong_experiments::iova_gap::{AddressAllocator, Ask};
+use furlong_experiments_devices::iova_gap::{AddressAllocator, Ask};
 use furlong_lab::model::Failure;
 use furlong_spec::iova::Place;
 use range_alloc::RangeAllocator;

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_experiments::iova_gap::{self, AddressAllocator, Ask};
+use furlong_experiments_devices::iova_gap::{self, AddressAllocator, Ask};
 use furlong_lab::model::Failure;
 use rangemap::RangeSet;
 

@@ -1,7 +1,7 @@
 //! The places for a request in a gap, and a count of all places, so that one can be drawn at
 //! random.
 
-use furlong_experiments::iova_gap::Ask;
+use furlong_experiments_devices::iova_gap::Ask;
 use furlong_spec::Random;
 
 /// The lowest place between two bytes.

@@ -4,12 +4,12 @@ use std::fmt;
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{Kind, ReleaseError, Request, ReserveAtError, ReserveError};
-use furlong_experiments::iova_gap::{self, Ask};
+use furlong_experiments_devices::iova_gap::{self, Ask};
 use furlong_spec::iova::{Geometry, Granted, Model, Operation, Outcome, Place, Promise};
 use furlong_spec::{Judge, Subject};
 
 use super::Peer;
-use furlong_experiments::iova_gap::joined;
+use furlong_experiments_devices::iova_gap::joined;
 
 /// A peer, and the grants that it has made. Refusals are translated to the specification's, but
 /// their reasons mean nothing: peers give other reasons, or none.

@@ -5,7 +5,7 @@
 //! allocator for each.
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_experiments::iova_gap::{self, AddressAllocator, Ask};
+use furlong_experiments_devices::iova_gap::{self, AddressAllocator, Ask};
 use furlong_lab::model::Failure;
 use furlong_spec::iova::Place;
 use serde::Deserialize;

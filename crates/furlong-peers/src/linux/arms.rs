@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use furlong_experiments::iova_gap::{self, Kind};
-use furlong_experiments::iova_magazine;
-use furlong_experiments::ordered::{self, Keyed};
 use furlong_experiments::vmspace_index::{
     self, AreaIndex as _, has_readers, on_index, run_readers,
 };
+use furlong_experiments_devices::iova_gap::{self, Kind};
+use furlong_experiments_devices::iova_magazine;
+use furlong_experiments_devices::ordered::{self, Keyed};
 use furlong_lab::model::{Arm, Failure, Outcome, Request, Workload};
 
 use super::iova::{SharedDomain, Straight, Turned};

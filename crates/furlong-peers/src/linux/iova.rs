@@ -6,9 +6,9 @@
 //! place is requested, the space is turned upside down.
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong_experiments::iova_gap::{AddressAllocator, Ask, PAGE};
-use furlong_experiments::iova_magazine::{SharedAllocator, cpu};
-use furlong_experiments::traffic::Buffer;
+use furlong_experiments_devices::iova_gap::{AddressAllocator, Ask, PAGE};
+use furlong_experiments_devices::iova_magazine::{SharedAllocator, cpu};
+use furlong_experiments_devices::traffic::Buffer;
 use furlong_lab::model::Failure;
 
 use super::library::{Library, RawDomain, RawPages, library};

@@ -1,6 +1,6 @@
 //! Linux's red-black tree as an ordered structure.
 
-use furlong_experiments::ordered::{Keyed, Ordered};
+use furlong_experiments_devices::ordered::{Keyed, Ordered};
 use furlong_lab::model::Failure;
 use furlong_spec::tree::page;
 

@@ -1,6 +1,6 @@
 //! The peers as arms of `tree-order`.
 
-use furlong_experiments::ordered;
+use furlong_experiments_devices::ordered;
 use furlong_lab::model::Arm;
 
 use super::{Brie, ByNode, Overlaps};

@@ -2,7 +2,7 @@
 
 use brie_tree::BTree;
 use brie_tree::nonmax::NonMaxU64;
-use furlong_experiments::ordered::{Ordered, node_of};
+use furlong_experiments_devices::ordered::{Ordered, node_of};
 use furlong_lab::model::Failure;
 use furlong_spec::tree::page;
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use furlong_experiments::ordered::{Ordered, node_of};
+use furlong_experiments_devices::ordered::{Ordered, node_of};
 use furlong_lab::model::Failure;
 use furlong_spec::tree::page;
 use iset::IntervalMap;

@@ -7,7 +7,7 @@
 
 use std::ptr;
 
-use furlong_experiments::ordered::{Keyed, Ordered, node_of};
+use furlong_experiments_devices::ordered::{Keyed, Ordered, node_of};
 use furlong_lab::model::Failure;
 use furlong_spec::Random;
 use furlong_spec::tree::{page, pages};

@@ -6,7 +6,7 @@
 
 use furlong::addr::{Extent, Iova};
 use furlong::iova::{Request, ReserveAtError};
-use furlong_experiments::iova_gap::{self, AddressAllocator, Ask};
+use furlong_experiments_devices::iova_gap::{self, AddressAllocator, Ask};
 use furlong_peers::iova::{FreeMap, OffsetAllocator, Peer, RangeAlloc, RangeMap, VmAllocator};
 use furlong_spec::iova::{Geometry, Granted, Operation, Outcome, Place};
 use offset_allocator::Allocator;

@@ -49,6 +49,7 @@ const LAB: Layered = Layered {
         ("talk", &["error"]),
         ("shell_words", &[]),
         ("model", &[]),
+        ("agreement", &["model"]),
     ],
     above: &[
         ("record", &[]),
@@ -92,8 +93,18 @@ const CRATES: &[(&str, &[&str])] = &[
     ("furlong-bench", &["furlong-stats"]),
     ("furlong-lab", &["furlong-stats", "furlong-bench"]),
     (
+        "furlong-experiments-devices",
+        &["furlong", "furlong-spec", "furlong-lab"],
+    ),
+    (
         "furlong-experiments",
-        &["furlong", "furlong-spec", "furlong-stats", "furlong-lab"],
+        &[
+            "furlong",
+            "furlong-spec",
+            "furlong-stats",
+            "furlong-lab",
+            "furlong-experiments-devices",
+        ],
     ),
     (
         "furlong-verbs",
@@ -123,6 +134,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "furlong-stats",
             "furlong-lab",
             "furlong-experiments",
+            "furlong-experiments-devices",
             "furlong-verbs",
         ],
     ),

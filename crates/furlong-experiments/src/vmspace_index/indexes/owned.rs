@@ -5,7 +5,6 @@ use furlong::check::Check;
 use furlong::maple::{Config, Maple};
 use furlong_spec::maple::Metered;
 
-use crate::said;
 use crate::vmspace_index::index::{AreaIndex, Span};
 use crate::vmspace_index::work::{Counted, Work};
 use furlong_lab::model::Failure;
@@ -85,6 +84,6 @@ impl<C: Config<Counters: Counted>> AreaIndex for Owned<C> {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        self.0.check().map_err(said)
+        self.0.check().map_err(Failure::of)
     }
 }

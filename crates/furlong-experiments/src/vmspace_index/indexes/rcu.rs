@@ -9,7 +9,6 @@ use furlong::rcu::{Domain, Guard, Rcu, Reader};
 use furlong::sync::SpinLock;
 use furlong_spec::maple::Metered;
 
-use crate::said;
 use crate::vmspace_index::index::{AreaIndex, Span};
 use crate::vmspace_index::owned::{MEMORY, extent, mixed, start};
 use crate::vmspace_index::work::{Counted, Work};
@@ -208,6 +207,6 @@ impl<C: Config<Counters: Counted>> AreaIndex for RcuIndex<C> {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        self.0.check().map_err(said)
+        self.0.check().map_err(Failure::of)
     }
 }

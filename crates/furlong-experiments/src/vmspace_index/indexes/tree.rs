@@ -3,7 +3,6 @@
 use furlong::rbtree::Counters;
 use furlong::vmspace::{Attr, Entry, Flags, Index, Pages, Prot, TreeIndex};
 
-use crate::said;
 use crate::vmspace_index::index::{AreaIndex, Span};
 use crate::vmspace_index::work::{Counted, Work};
 use furlong_lab::model::Failure;
@@ -94,6 +93,6 @@ impl<K: Counters + Counted> AreaIndex for Tree<K> {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        self.0.check().map_err(said)
+        self.0.check().map_err(Failure::of)
     }
 }

@@ -1,4 +1,5 @@
 //! Tools that are run to their end.
+#![forbid(unsafe_code)]
 
 use std::process::Command;
 

@@ -8,7 +8,6 @@ use furlong::iova::Gaps;
 use furlong::rbtree::{Config, NodeId, RbTree, Tally, VecArena};
 use furlong_spec::tree::{page, pages};
 
-use crate::said;
 use furlong_lab::model::Failure;
 
 /// An ordered structure over the nodes `0..n`: one page each, one page apart, in ascending order.
@@ -116,7 +115,7 @@ impl<C: Config<Counters: Clone + 'static>> Ordered for Tree<C> {
     }
 
     fn nodes(&self) -> Result<Vec<u32>, Failure> {
-        self.0.check().map_err(said)?;
+        self.0.check().map_err(Failure::of)?;
         Ok(self.0.iter().map(|id| id.index() as u32).collect())
     }
 

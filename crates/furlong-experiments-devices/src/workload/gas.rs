@@ -16,7 +16,6 @@ use furlong::rbtree::Tally;
 use furlong_spec::Random;
 
 use crate::batches::in_batches;
-use crate::said;
 use crate::traffic::Buffer;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request, Workload};
@@ -100,7 +99,7 @@ impl<C: Config<Counters: 'static>> Driver<C> {
         let all = Extent::from_last(Iova::new(0), Iova::new(LAST));
         let all = all.expect("it begins at 0");
         let space = VecSpace::with_config(all, PAGE, Vec::new());
-        let mut space = space.map_err(said)?;
+        let mut space = space.map_err(Failure::of)?;
         space.prepare(2 * half).map_err(|_| no_memory())?;
         let mut driver = Self {
             random: Random::new(seed),
@@ -169,7 +168,7 @@ impl<C: Config<Counters: 'static>> Driver<C> {
 
     /// Compares the space with the expected extents, then returns a digest of all answers.
     fn finish(self) -> Result<u64, Failure> {
-        self.space.check().map_err(said)?;
+        self.space.check().map_err(Failure::of)?;
         let mut live: Vec<_> = self.grants.iter().flatten().map(Grant::extent).collect();
         live.sort_unstable_by_key(Extent::start);
         let is_guarded =

@@ -8,7 +8,6 @@ use furlong::check::Check;
 
 use crate::bounce::Arm;
 use crate::iova_magazine::ThreadCpu;
-use crate::said;
 use furlong_lab::model::Failure;
 
 /// Blocks of the grown pool.
@@ -30,12 +29,13 @@ fn pool<M: Memory, C: Config<Cpu = ThreadCpu>>(
     areas: usize,
 ) -> Result<Pool<M, C>, Failure> {
     let parameter = format!("{BLOCK_SLOTS},{areas},force");
-    let parameter: Parameter = parameter.parse().map_err(said)?;
+    let parameter: Parameter = parameter.parse().map_err(Failure::of)?;
     debug_assert!(parameter.mode == Mode::Force, "nothing goes round the pool");
     let plan = parameter.plan(1).growth(Growth::Inline).blocks(BLOCKS);
-    let pool = Pool::with_config(memory, ThreadCpu, &plan).map_err(|none| said(none.cause))?;
+    let pool =
+        Pool::with_config(memory, ThreadCpu, &plan).map_err(|none| Failure::of(none.cause))?;
     for _ in 1..BLOCKS {
-        pool.grow().map_err(said)?;
+        pool.grow().map_err(Failure::of)?;
     }
     Ok(pool)
 }
@@ -54,7 +54,7 @@ impl<M: Memory + Default, O: Order, A: Area, K: Counters> Pooled<M, O, A, K> {
     pub(in crate::bounce) fn new(areas: usize) -> Result<Self, Failure> {
         Ok(Self {
             pool: pool(M::default(), areas)?,
-            device: Device::new(1, Limits::new()).map_err(said)?,
+            device: Device::new(1, Limits::new()).map_err(Failure::of)?,
         })
     }
 }
@@ -64,7 +64,7 @@ impl<M: Memory + Default, O: Order, A: Area, K: Counters> Pooled<M, O, A, K> {
 /// # Errors
 /// An invariant is broken, or a slot is missing.
 pub(in crate::bounce) fn drained<M: Memory, C: Config>(pool: &Pool<M, C>) -> Result<(), Failure> {
-    pool.check().map_err(said)?;
+    pool.check().map_err(Failure::of)?;
     let (free, slots) = (pool.free_slots(), pool.slots());
     if free != slots || slots != BLOCKS * BLOCK_SLOTS {
         return Err(Failure(format!(

@@ -13,7 +13,6 @@ use rustix::fs::{MemfdFlags, fstatvfs, memfd_create, statfs};
 
 use crate::bounce::buffer::{Buffer, PAGE};
 use crate::bounce::shape::MediumKind;
-use crate::said;
 use furlong_lab::error::cause;
 use furlong_lab::model::Failure;
 use furlong_lab::record::place::data_dir;
@@ -63,7 +62,7 @@ fn in_ram(len: u64) -> Result<Medium, Failure> {
         Ok(file) => return Ok(Medium::plain(file)),
         Err(why) => why,
     };
-    let memory = memfd_create("furlong", MemfdFlags::CLOEXEC).map_err(said)?;
+    let memory = memfd_create("furlong", MemfdFlags::CLOEXEC).map_err(Failure::of)?;
     let note = format!(
         "the ram device is a memfd of this process, without O_DIRECT ({RAM}: {})",
         cause(&why)

@@ -12,7 +12,6 @@ use furlong::iova::{
 use rustix::thread::sched_getcpu;
 
 use super::shared::{FOLLOWS, SharedAllocator, cpu};
-use crate::said;
 use crate::traffic::Buffer;
 use furlong_lab::model::Failure;
 
@@ -38,7 +37,7 @@ impl<K: DomainCounters + Send + 'static> SharedAllocator for Magazines<K> {
 
     fn new(space: Extent<Iova>, granule: u64, cpus: usize) -> Result<Self, Failure> {
         let space = VecSpace::new(space, granule, Vec::new());
-        let space = space.map_err(said)?;
+        let space = space.map_err(Failure::of)?;
         let domain = Domain::with_config(space, NoTlb, ThreadCpu, cpus);
         let no_memory = |_| Failure("there is no memory for the domain".to_owned());
         domain.map(Self).map_err(no_memory)
@@ -69,9 +68,9 @@ impl<K: DomainCounters + Send + 'static> SharedAllocator for Magazines<K> {
     }
 
     fn finish(self) -> Result<Vec<Extent<Iova>>, Failure> {
-        self.0.check().map_err(said)?;
+        self.0.check().map_err(Failure::of)?;
         let space = self.0.into_space();
-        space.check().map_err(said)?;
+        space.check().map_err(Failure::of)?;
         Ok(space.reserved().map(|owned| owned.extent).collect())
     }
 }

@@ -8,8 +8,8 @@ use super::YieldingLock;
 use super::mapper::Mapper;
 use super::shape::{Kind, Shape};
 use super::slots::Slots;
-use crate::workload::agreement::{arms_agree, counts_repeat};
 use crate::{bounce_area, bounce_order};
+use furlong_lab::agreement::{arms_agree, counts_repeat};
 use furlong_lab::model::{Arm, Experiment, Failure, Profile, Request, Workload};
 
 fn experiments() -> [Experiment; 2] {

@@ -8,7 +8,6 @@ use furlong::iova::{Grant, Highest, Request, VecSpace};
 use furlong::sync::Lock;
 
 use super::shared::SharedAllocator;
-use crate::said;
 use crate::traffic::Buffer;
 use furlong_lab::model::Failure;
 
@@ -25,7 +24,7 @@ impl SharedAllocator for LockedTree {
 
     fn new(space: Extent<Iova>, granule: u64, _cpus: usize) -> Result<Self, Failure> {
         let space = VecSpace::new(space, granule, Vec::new());
-        let space = space.map_err(said)?;
+        let space = space.map_err(Failure::of)?;
         let root = Root { space, visits: 0 };
         Ok(Self(Lock::new(Mutex::default(), root)))
     }
@@ -57,7 +56,7 @@ impl SharedAllocator for LockedTree {
 
     fn finish(self) -> Result<Vec<Extent<Iova>>, Failure> {
         let space = self.0.into_inner().space;
-        space.check().map_err(said)?;
+        space.check().map_err(Failure::of)?;
         Ok(space.reserved().map(|owned| owned.extent).collect())
     }
 }

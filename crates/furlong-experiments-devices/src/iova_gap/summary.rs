@@ -9,7 +9,6 @@ use furlong::rbtree::Tally;
 use furlong_spec::Random as Generator;
 
 use super::allocator::{AddressAllocator, Ask, Place};
-use crate::said;
 use furlong_lab::model::Failure;
 
 /// furlong's space in any configuration; visits are counted if its counters count.
@@ -21,13 +20,13 @@ impl<C: Config<Counters: 'static>> AddressAllocator for Summary<C> {
 
     fn new(space: Extent<Iova>, granule: u64) -> Result<Self, Failure> {
         let space = VecSpace::with_config(space, granule, Vec::new());
-        space.map(Self).map_err(said)
+        space.map(Self).map_err(Failure::of)
     }
 
     fn fill(&mut self, extents: &[Extent<Iova>]) -> Result<Vec<Grant>, Failure> {
         let grants = extents.iter().map(|extent| self.0.reserve_at(*extent));
         let grants: Result<Vec<Grant>, _> = grants.collect();
-        grants.map_err(said)
+        grants.map_err(Failure::of)
     }
 
     #[inline(always)]
@@ -54,7 +53,7 @@ impl<C: Config<Counters: 'static>> AddressAllocator for Summary<C> {
 
     fn reserved(&self) -> Result<Vec<Extent<Iova>>, Failure> {
         let checked = self.0.check();
-        checked.map_err(said)?;
+        checked.map_err(Failure::of)?;
         Ok(self.0.reserved().map(|owned| owned.extent).collect())
     }
 

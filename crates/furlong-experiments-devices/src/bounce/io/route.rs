@@ -7,7 +7,6 @@ use super::originals::Originals;
 use super::part::Way;
 use crate::bounce::pool::Pooled;
 use crate::bounce::test_memory::{Place, TestMemory};
-use crate::said;
 use furlong_lab::model::Failure;
 
 /// A route to the device.
@@ -79,6 +78,6 @@ impl<O: Order, A: Area, K: Counters> Route for Bounced<O, A, K> {
         let direction = direction(way);
         // SAFETY: as in `open`; nothing is synced.
         let unmapped = unsafe { self.pool.unmap_raw(&self.device, end, direction, Back::All) };
-        unmapped.map_err(said)
+        unmapped.map_err(Failure::of)
     }
 }

@@ -6,7 +6,7 @@ use furlong::iova::{Counts, Custom, Runs, Standard};
 use furlong::rbtree::Off;
 use furlong_spec::Random;
 
-use crate::workload::agreement::{arms_agree, counts_repeat};
+use furlong_lab::agreement::{arms_agree, counts_repeat};
 
 use super::{AddressAllocator, Ask, PAGE, Place, Scan, Summary, experiment, run};
 use furlong_lab::model::Failure;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use furlong_lab::model::{Experiment, Outcome, Workload};
+use crate::model::{Experiment, Outcome, Workload};
 
 /// The outcomes of the arms that can run a workload, by its name.
-pub(crate) type Samples = BTreeMap<String, Vec<Outcome>>;
+pub type Samples = BTreeMap<String, Vec<Outcome>>;
 
 /// Samples the chosen workloads on every arm that can run them.
 fn samples(
@@ -26,7 +26,7 @@ fn samples(
 }
 
 /// Asserts that all arms give the same answers to every workload. Returns the samples.
-pub(crate) fn arms_agree(experiment: &Experiment, operations: u64) -> Samples {
+pub fn arms_agree(experiment: &Experiment, operations: u64) -> Samples {
     let samples = samples(experiment, |_| true, operations, false);
     for (load, outcomes) in &samples {
         assert!(outcomes.len() >= 2, "{load}");
@@ -40,7 +40,7 @@ pub(crate) fn arms_agree(experiment: &Experiment, operations: u64) -> Samples {
 
 /// Asserts that the exact samples of the chosen workloads are the same every time, but for the
 /// elapsed time, which is no count. Returns the samples.
-pub(crate) fn counts_repeat(
+pub fn counts_repeat(
     experiment: &Experiment,
     chosen: fn(&Workload) -> bool,
     operations: u64,

@@ -10,7 +10,6 @@ use crate::bounce::mapper::Mapper;
 use crate::bounce::pool::{self, Pooled};
 use crate::bounce::test_memory::TestMemory;
 
-use crate::said;
 use furlong_lab::model::Failure;
 
 /// Address of an original, aligned to a page as buffers of block devices are.
@@ -66,7 +65,7 @@ impl<O: Order, A: Area, K: Counters> Mapper for Slots<O, A, K> {
         let both = Direction::Both;
         // SAFETY: this pool's memory neither reads nor writes an original, and nothing is synced.
         let unmapped = unsafe { self.pool.unmap_raw(&self.device, at, both, Back::All) };
-        unmapped.map_err(said)
+        unmapped.map_err(Failure::of)
     }
 
     #[inline(always)]

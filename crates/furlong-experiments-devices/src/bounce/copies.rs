@@ -12,7 +12,6 @@ use super::pool::{self, Pooled};
 use super::shape::Shape;
 use super::test_memory::TestMemory;
 use crate::iova_magazine::become_cpu;
-use crate::said;
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
 
@@ -110,7 +109,7 @@ impl<O: Order, A: Area, K: Counters> Bench<O, A, K> {
         let mut buffer = Buffer::new(len, 3);
         let expected = buffer.slice().to_vec();
         let mapped = self.pool.map(&self.device, Both(buffer.slice()));
-        let mut mapped = mapped.map_err(said)?;
+        let mut mapped = mapped.map_err(Failure::of)?;
         mapped.original_mut().fill(0xff);
         drop(mapped);
         match buffer.slice() == expected {
@@ -125,7 +124,7 @@ impl<O: Order, A: Area, K: Counters> Bench<O, A, K> {
         let begin = Instant::now();
         for _ in 0..pairs {
             let mapped = self.pool.map(&self.device, Both(buffer.slice()));
-            let mapped = mapped.map_err(said)?;
+            let mapped = mapped.map_err(Failure::of)?;
             // A driver writes this into a descriptor.
             black_box(mapped.address());
             drop(mapped);
