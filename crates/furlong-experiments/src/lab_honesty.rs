@@ -7,13 +7,13 @@ mod programs;
 pub mod table;
 mod tool;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use drift::Drift;
-use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request};
+use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request, Workload};
 use poop::Poop;
 use programs::Programs;
-use tool::{BlockOrder, Furlong, Hyperfine, Tool};
+use tool::{Amount, BlockOrder, Furlong, Hyperfine, Tool};
 
 const PLAN: &str = include_str!("../experiments/lab-honesty/plan.toml");
 
@@ -26,6 +26,9 @@ const FOUND_SLOWER: &str = "found_slower_pct";
 /// Run time of a program that does nothing, as the tool reports it, in microseconds.
 const SPAWN_TO_EXIT: &str = "spawn_to_exit_us";
 
+/// Parameter of a workload: the tool stops at a verdict, or after this many milliseconds.
+const LIMIT_MS: &str = "limit_ms";
+
 /// Duration of a comparison, in seconds.
 const COMPARISON: &str = "comparison_s";
 
@@ -34,17 +37,27 @@ const COMPARISON: &str = "comparison_s";
 pub fn experiment() -> Experiment {
     let arms = vec![
         Arm {
-            na: |_| Hyperfine::missing(),
+            na: |workload| own_stop(workload).or_else(Hyperfine::missing),
             ..Arm::new("hyperfine", run::<Hyperfine>)
         },
         Arm {
-            na: |_| Poop::missing(),
+            na: |workload| own_stop(workload).or_else(Poop::missing),
             ..Arm::new("poop", run::<Poop>)
         },
-        Arm::new("block-order", run::<BlockOrder>),
+        Arm {
+            na: own_stop,
+            ..Arm::new("block-order", run::<BlockOrder>)
+        },
         Arm::new("furlong", run::<Furlong>),
     ];
     Experiment::compiled_in(PLAN, arms)
+}
+
+/// The reason if a workload lets the tool decide when to stop, which only furlong does by a
+/// verdict; otherwise `None`.
+fn own_stop(workload: &Workload) -> Option<String> {
+    let is_asked = workload.params.contains_key(LIMIT_MS);
+    is_asked.then(|| "it does not stop at a verdict".to_owned())
 }
 
 /// One operation of a sample.
@@ -73,7 +86,10 @@ fn run<T: Tool>(request: &Request) -> Result<Outcome, Failure> {
     let param = |name: &str| request.workload.params.get(name).copied().unwrap_or(0);
     let programs =
         Programs::write(param("loops"), param("slower_permille")).map_err(Failure::of)?;
-    let mut tool = T::new(param("runs"))?;
+    let mut tool = T::new(match request.workload.params.get(LIMIT_MS) {
+        Some(limit) => Amount::UntilVerdict(Duration::from_millis(*limit)),
+        None => Amount::Runs(param("runs")),
+    })?;
     let (metric, operation) = operation_of::<T>(request);
     let drift = (param("drift") > 0).then(|| Drift::begin(request.seed));
     let drift = drift.transpose().map_err(Failure::of)?;

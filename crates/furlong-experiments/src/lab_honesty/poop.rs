@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use super::programs::{NOTHING, Programs};
-use super::tool::{Answer, Tool, answers};
+use super::tool::{Amount, Answer, Tool, answers};
 use crate::process::finished;
 use furlong_lab::model::Failure;
 
@@ -96,9 +96,9 @@ impl Wall {
 }
 
 impl Tool for Poop {
-    fn new(runs: u64) -> Result<Self, Failure> {
+    fn new(amount: Amount) -> Result<Self, Failure> {
         Ok(Self {
-            runs,
+            runs: amount.runs()?,
             duration_ms: None,
         })
     }

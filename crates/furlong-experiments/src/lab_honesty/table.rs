@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{CALLED_DIFFERENT, COMPARISON, FOUND_SLOWER, SPAWN_TO_EXIT};
+use super::{CALLED_DIFFERENT, COMPARISON, FOUND_SLOWER, LIMIT_MS, SPAWN_TO_EXIT};
 use furlong_lab::model::result::{ArmResult, ResultFile, WorkloadResult};
 use furlong_lab::record::ledger::OPERATIONS;
 use furlong_stats::share;
@@ -14,15 +14,21 @@ const OURS: &str = "furlong";
 /// Minimum comparisons for a share.
 const COMPARISONS_MIN: u64 = 400;
 
+/// Minimum comparisons that end at a verdict, with each of the programs.
+const VERDICTS_MIN: u64 = 200;
+
 /// Promised maximum share of furlong's false alarms on a program and itself; the nominal share is 5
 /// %.
-const DIFFERENT_MAX: f64 = 0.075;
+const DIFFERENT_MAX: f64 = 0.06;
+
+/// Promised maximum share of wrong verdicts on a program and itself.
+const WRONG_MAX: f64 = 0.01;
 
 /// Minimum comparisons with the slower program.
 const SLOWER_COMPARISONS_MIN: u64 = 50;
 
 /// Promised minimum share of them in which the slower program is found.
-const FOUND_MIN: f64 = 0.80;
+const FOUND_MIN: f64 = 0.90;
 
 /// Promised maximum difference of a start under furlong and under hyperfine, per cent.
 const START_PCT: f64 = 15.0;
@@ -200,21 +206,23 @@ fn promises(workload: &WorkloadResult, same: &[Count], slower: &[Count]) -> Vec<
     let name = &workload.name;
     let mut all = vec![];
     let ours = |counts: &[Count]| counts.iter().find(|one| one.tool == OURS).cloned();
+    let (least, most) = match workload.params.contains_key(LIMIT_MS) {
+        true => (VERDICTS_MIN, WRONG_MAX),
+        false => (COMPARISONS_MIN, DIFFERENT_MAX),
+    };
     if let Some(ours) = ours(same) {
         let fewest = same.iter().map(|one| one.comparisons).min().unwrap_or(0);
         all.push(Promise {
-            text: format!(
-                "{name}: at least {COMPARISONS_MIN} comparisons with each tool: {fewest} and more"
-            ),
-            holds: fewest >= COMPARISONS_MIN,
+            text: format!("{name}: at least {least} comparisons with each tool: {fewest} and more"),
+            holds: fewest >= least,
         });
         all.push(Promise {
             text: format!(
                 "{name}: {OURS} calls a program different from itself in at most {} %: {:.1} %",
-                100.0 * DIFFERENT_MAX,
+                100.0 * most,
                 100.0 * ours.share()
             ),
-            holds: ours.share() <= DIFFERENT_MAX,
+            holds: ours.share() <= most,
         });
         let others = same.iter().filter(|one| one.tool != OURS);
         all.extend(others.filter(|_| has_drift(workload)).map(|other| Promise {
@@ -254,7 +262,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::{CALLED_DIFFERENT, COMPARISON, FOUND_SLOWER};
+    use super::super::{CALLED_DIFFERENT, COMPARISON, FOUND_SLOWER, LIMIT_MS};
     use super::Table;
     use furlong_lab::model::result::{ArmResult, Control, WorkloadResult};
 
@@ -335,8 +343,28 @@ mod tests {
             .map(|one| one.text.as_str())
             .collect();
         assert_eq!(broken.len(), 3, "{broken:?}");
-        assert!(broken[0].contains("at most 7.5 %: 8.0 %"), "{broken:?}");
+        assert!(broken[0].contains("at most 6 %: 8.0 %"), "{broken:?}");
         assert!(broken[1].contains("many times as many"), "{broken:?}");
         assert!(broken[2].contains("in 474 of 600"), "{broken:?}");
+    }
+
+    #[test]
+    fn a_wrong_verdict_is_rarer_than_a_difference() {
+        let mut until = workload(CALLED_DIFFERENT, &[("furlong", 1.0)], 1.0);
+        until.params.insert(LIMIT_MS.to_owned(), json!(6000));
+        let holds = |until| {
+            let table = Table::of_workloads(&[until]);
+            table
+                .promises
+                .iter()
+                .map(|one| one.holds)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(holds(until.clone()), [true, true]);
+        until.params.remove(LIMIT_MS);
+        assert_eq!(holds(until), [true, true]);
+        let mut until = workload(CALLED_DIFFERENT, &[("furlong", 2.0)], 1.0);
+        until.params.insert(LIMIT_MS.to_owned(), json!(6000));
+        assert_eq!(holds(until), [true, false]);
     }
 }

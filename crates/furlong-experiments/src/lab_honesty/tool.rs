@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde::Deserialize;
 use tempfile::NamedTempFile;
@@ -18,14 +19,36 @@ use furlong_stats::{student, welch};
 
 /// A tool that compares two commands.
 pub(super) trait Tool: Sized {
-    /// Makes the tool, with `runs` runs of each command.
-    fn new(runs: u64) -> Result<Self, Failure>;
+    /// Makes the tool.
+    fn new(amount: Amount) -> Result<Self, Failure>;
 
     /// Compares two programs.
     fn compare(&mut self, programs: &Programs) -> Result<Answer, Failure>;
 
     /// Mean time of a program that does nothing, as the tool reports it, in microseconds.
     fn spawn_to_exit_us(&mut self) -> Result<f64, Failure>;
+}
+
+/// The amount of measuring in a comparison.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Amount {
+    /// Runs of each command.
+    Runs(u64),
+    /// As much as a verdict takes, within this time.
+    UntilVerdict(Duration),
+}
+
+impl Amount {
+    /// Returns the number of runs.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) fn runs(self) -> Result<u64, Failure> {
+        match self {
+            Self::Runs(runs) => Ok(runs),
+            Self::UntilVerdict(_) => Err(Failure("this tool needs a number of runs".to_owned())),
+        }
+    }
 }
 
 /// A tool's answer about two programs.
@@ -81,7 +104,8 @@ impl Hyperfine {
 }
 
 impl Tool for Hyperfine {
-    fn new(runs: u64) -> Result<Self, Failure> {
+    fn new(amount: Amount) -> Result<Self, Failure> {
+        let runs = amount.runs()?;
         Ok(Self { runs })
     }
 
@@ -119,9 +143,9 @@ impl BlockOrder {
 }
 
 impl Tool for BlockOrder {
-    fn new(runs: u64) -> Result<Self, Failure> {
+    fn new(amount: Amount) -> Result<Self, Failure> {
         Ok(Self {
-            runs,
+            runs: amount.runs()?,
             launcher: Launcher::new().map_err(Failure::of)?,
         })
     }
@@ -148,7 +172,7 @@ impl Tool for BlockOrder {
 
 /// `furlong compare`.
 pub(super) struct Furlong {
-    runs: u64,
+    amount: Amount,
 }
 
 /// The metric that a comparison is judged by.
@@ -163,7 +187,14 @@ impl Furlong {
         let file = NamedTempFile::new().map_err(Failure::of)?;
         let mut command = Command::new(build::executable().map_err(Failure::of)?);
         command.args(["compare", "--quiet", "--db", "none", "--html", "none"]);
-        command.args(["--blocks", &self.runs.to_string(), "--margin", MARGIN_PCT]);
+        match self.amount {
+            Amount::Runs(runs) => {
+                command.args(["--blocks", &runs.to_string(), "--margin", MARGIN_PCT]);
+            }
+            Amount::UntilVerdict(limit) => {
+                command.args(["--max-time", &limit.as_secs_f64().to_string()]);
+            }
+        }
         command.args(["--names", "a,b", "--json"]).arg(file.path());
         command.args(commands);
         finished(&mut command)?;
@@ -177,8 +208,8 @@ impl Furlong {
 }
 
 impl Tool for Furlong {
-    fn new(runs: u64) -> Result<Self, Failure> {
-        Ok(Self { runs })
+    fn new(amount: Amount) -> Result<Self, Failure> {
+        Ok(Self { amount })
     }
 
     fn compare(&mut self, programs: &Programs) -> Result<Answer, Failure> {
@@ -186,8 +217,14 @@ impl Tool for Furlong {
         let wall = all.find(|one| one.metric == WALL);
         let wall = wall.ok_or_else(|| Failure("furlong compared no wall time".to_owned()))?;
         let interval = wall.ci95_pct;
+        let is_apart = interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
         Ok(Answer {
-            different: interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0),
+            different: match self.amount {
+                Amount::Runs(_) => is_apart,
+                Amount::UntilVerdict(_) => {
+                    matches!(wall.verdict, Verdict::Keep | Verdict::Revert)
+                }
+            },
             slower: wall.verdict == Verdict::Revert,
         })
     }
