@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn a_wrong_verdict_is_rarer_than_a_difference() {
         let mut until = workload(CALLED_DIFFERENT, &[("furlong", 1.0)], 1.0);
-        until.params.insert(LIMIT_MS.to_owned(), json!(6000));
+        until.params.insert(LIMIT_MS.to_owned(), json!(4000));
         let holds = |until| {
             let table = Table::of_workloads(&[until]);
             table
@@ -364,7 +364,7 @@ mod tests {
         until.params.remove(LIMIT_MS);
         assert_eq!(holds(until), [true, true]);
         let mut until = workload(CALLED_DIFFERENT, &[("furlong", 2.0)], 1.0);
-        until.params.insert(LIMIT_MS.to_owned(), json!(6000));
+        until.params.insert(LIMIT_MS.to_owned(), json!(4000));
         assert_eq!(holds(until), [true, false]);
     }
 }
