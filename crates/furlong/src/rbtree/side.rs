@@ -16,13 +16,6 @@ impl Side {
     /// Both sides, for loops.
     pub const BOTH: [Self; 2] = [Self::Left, Self::Right];
 
-    /// The values of `f` for both sides. `array::map` would compile five further functions for each
-    /// use.
-    #[inline(always)]
-    pub(crate) fn each<T>(mut f: impl FnMut(Self) -> T) -> [T; 2] {
-        [f(Self::Left), f(Self::Right)]
-    }
-
     /// `Right` if `right`, without a branch.
     #[inline(always)]
     #[must_use]

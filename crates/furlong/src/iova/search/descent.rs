@@ -334,8 +334,9 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
         while self.may_hold(at, self.near, need) {
             let below = self.child_that_holds(at, self.near);
             self.visit(steps);
-            let inside = Side::each(|side| self.may_hold(below, side, need));
-            if inside == [false; 2] {
+            let in_left = self.may_hold(below, Side::Left, need);
+            let in_right = self.may_hold(below, Side::Right, need);
+            if !in_left && !in_right {
                 return Ok(self.in_front_of(at));
             }
             at = below;

@@ -310,8 +310,8 @@ impl<'a, C: Config, S: Storage<C>> Sampler<'a, C, S> {
         let mut at = root?;
         loop {
             self.search.space().tree.counters().visit();
-            let [below, above] =
-                Side::each(|side| self.search.space().tree.nodes().child(at, side));
+            let nodes = self.search.space().tree.nodes();
+            let (below, above) = (nodes.child(at, Side::Left), nodes.child(at, Side::Right));
             let on_left = self.of_half(at, Side::Left);
             if left.0 < on_left {
                 let child = below?;

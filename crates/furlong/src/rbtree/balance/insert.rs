@@ -46,7 +46,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     #[inline(always)]
     pub(crate) fn link(&mut self, place: Place<N::Ref>, new: N::Ref) {
         let item = self.nodes.item(new, INTERNAL);
-        let [left, right] = Side::each(|side| N::Augment::empty(item, side));
+        let left = N::Augment::empty(item, Side::Left);
+        let right = N::Augment::empty(item, Side::Right);
         let summary = N::Augment::join(item, &left, &right);
         self.nodes.set_half(new, Side::Left, left, INTERNAL);
         self.nodes.set_half(new, Side::Right, right, INTERNAL);

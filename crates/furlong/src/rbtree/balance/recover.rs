@@ -52,11 +52,11 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     #[cold]
     pub(crate) fn fresh_summary(&self, at: N::Ref) -> Summary<N::Augment> {
         let item = self.nodes.item(at, INTERNAL);
-        let [left, right] = Side::each(|side| match self.nodes.child(at, side) {
+        let half = |side| match self.nodes.child(at, side) {
             Some(child) => N::Augment::half(item, side, &self.fresh_summary(child)),
             None => N::Augment::empty(item, side),
-        });
-        N::Augment::join(item, &left, &right)
+        };
+        N::Augment::join(item, &half(Side::Left), &half(Side::Right))
     }
 }
 

@@ -39,7 +39,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             return Err(NotLinked);
         }
         self.head.is_interrupted = true;
-        let [left, right] = Side::each(|side| self.nodes.child(old, side));
+        let left = self.nodes.child(old, Side::Left);
+        let right = self.nodes.child(old, Side::Right);
         if let (Some(left), Some(right)) = (left, right) {
             if self.nodes.child(right, Side::Left).is_none() {
                 self.replace_by_child(old, left, right);

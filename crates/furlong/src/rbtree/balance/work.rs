@@ -104,7 +104,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         side: Side,
         half: Half<N::Augment>,
     ) -> Summary<N::Augment> {
-        let [left, right] = Side::each(|side| self.nodes.half(at, side));
+        let left = self.nodes.half(at, Side::Left);
+        let right = self.nodes.half(at, Side::Right);
         self.nodes.set_half(at, side, half, INTERNAL);
         // Selected, not branched; see `walk.rs`.
         let is_left = side == Side::Left;

@@ -98,7 +98,7 @@ impl<A: Augment> Node<A> {
 
     /// A node in no tree.
     pub fn of(item: A::Item) -> Self {
-        let halves = Side::each(|side| A::empty(&item, side));
+        let halves = [A::empty(&item, Side::Left), A::empty(&item, Side::Right)];
         Self::with_halves(item, halves)
     }
 

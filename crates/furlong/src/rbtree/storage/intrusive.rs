@@ -324,7 +324,7 @@ impl<A: Linked> Nodes for Intrusive<A> {
 
     #[inline(always)]
     fn set_half(&mut self, at: Self::Ref, side: Side, half: Half<A>, _: Internal) {
-        let mut halves = Side::each(|side| self.half(at, side));
+        let mut halves = [self.half(at, Side::Left), self.half(at, Side::Right)];
         halves[side.index()] = half;
         Self::links(at).halves.set(Some(halves));
     }

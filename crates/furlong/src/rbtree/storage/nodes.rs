@@ -115,7 +115,8 @@ pub trait Nodes: Sealed {
     /// The summary of the node's subtree, computed from the node's own data.
     #[inline(always)]
     fn summary(&self, at: Self::Ref) -> Summary<Self::Augment> {
-        let [left, right] = Side::each(|side| self.half(at, side));
+        let left = self.half(at, Side::Left);
+        let right = self.half(at, Side::Right);
         Self::Augment::join(self.item(at, INTERNAL), &left, &right)
     }
 
