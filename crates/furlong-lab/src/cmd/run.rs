@@ -12,6 +12,7 @@ use crate::measure::process::Processes;
 use crate::measure::progress::expected_s;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::measure::select::Selection;
+use crate::model::schedule::{Batch, ScheduledWorkload};
 use crate::model::{Counters, Experiment, Profile, Schedule, TOUR_S};
 use crate::nearest::named;
 use crate::options::{FailOn, Marks, RESUME, Settings, Showing, percent, seconds};
@@ -204,7 +205,8 @@ impl Args {
     }
 }
 
-/// Returns what a run is going to do, and about how long that takes.
+/// Returns what a run is going to do, and how long that takes. The time of a number of operations
+/// that a plan gives is not known beforehand.
 fn outlook(schedule: &Schedule) -> String {
     let experiments = &schedule.experiments;
     let workloads = schedule.workloads().count() as u64;
@@ -217,7 +219,14 @@ fn outlook(schedule: &Schedule) -> String {
     let workloads = counted(workloads, "workload");
     match schedule.profile {
         Profile::Tour => format!("the tour: a question to each of {experiments}, at most {time}"),
-        profile => format!("{profile}: {workloads} of {experiments}, about {time}"),
+        profile => {
+            let by_number = |one: &ScheduledWorkload| matches!(one.batch, Batch::Operations(_));
+            let about = match schedule.workloads().any(by_number) {
+                true => "at least",
+                false => "about",
+            };
+            format!("{profile}: {workloads} of {experiments}, {about} {time}")
+        }
     }
 }
 

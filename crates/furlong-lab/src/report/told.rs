@@ -2,8 +2,9 @@
 
 use super::quantity::{effect_decimals, fixed};
 use super::text::{plain, shorten};
-use super::wording::{blocks, factor, interval, is_time, margin, times};
+use super::wording::{FACTOR_FROM, blocks, factor, interval, is_time, margin, times};
 use crate::model::result::{Better, Comparison, Metric, Verdict};
+use furlong_stats::comparison::FROM_ZERO;
 
 /// The word of a verdict on two commands.
 pub(super) fn told(metric: &Metric, c: &Comparison) -> &'static str {
@@ -40,9 +41,29 @@ pub(super) fn called(metric: &str) -> String {
     words.to_owned()
 }
 
-/// A change in words, without its interval: `3.0 % more`, `2.1 times as much`.
-pub(super) fn amount(metric: &Metric, c: &Comparison) -> String {
-    amount_and_interval(metric, c).0
+/// A change of one metric among others, without its interval: `3.0 % more`, `2.1 times as much`.
+/// Nothing is faster by it: that is said of the time that was compared.
+pub(super) fn amount(c: &Comparison) -> String {
+    let ratio = 1.0 + c.effect_pct / 100.0;
+    match c.reason.as_deref() {
+        Some(FROM_ZERO) => percent_and_interval(c).0,
+        _ if ratio >= FACTOR_FROM => format!("{} times as much", times(ratio)),
+        _ if ratio > 0.0 && 1.0 / ratio >= FACTOR_FROM => {
+            format!("1/{} as much", times(1.0 / ratio))
+        }
+        _ => percent_and_interval(c).0,
+    }
+}
+
+/// A change as a percentage, and its interval: `3.0 % more`, `[2.9, 3.1]`.
+fn percent_and_interval(c: &Comparison) -> (String, Option<String>) {
+    let found = deciding(c);
+    let decimals = effect_decimals(c.effect_pct, found);
+    let size = fixed(c.effect_pct.abs(), decimals);
+    let down = c.effect_pct < 0.0;
+    let (word, sign) = if down { ("less", -1.0) } else { ("more", 1.0) };
+    let interval = found.map(|ci| interval(ci, decimals, sign));
+    (format!("{size} % {word}"), interval)
 }
 
 /// A change in words, and its interval in the same terms: `3.0 % more`, `[2.9, 3.1]`.
@@ -68,11 +89,7 @@ fn amount_and_interval(metric: &Metric, c: &Comparison) -> (String, Option<Strin
         let times = if size.starts_with("1/") { "" } else { " times" };
         return (format!("{size}{times} {word}"), interval);
     }
-    let decimals = effect_decimals(c.effect_pct, found);
-    let size = fixed(c.effect_pct.abs(), decimals);
-    let (word, sign) = if down { ("less", -1.0) } else { ("more", 1.0) };
-    let interval = found.map(|ci| interval(ci, decimals, sign));
-    (format!("{size} % {word}"), interval)
+    percent_and_interval(c)
 }
 
 /// The sentence about two commands, which begins with its word.

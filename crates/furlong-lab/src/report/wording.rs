@@ -76,7 +76,7 @@ pub(crate) fn better(metric: &Metric) -> &'static str {
 
 /// From this factor on a change is also given as a factor: near -100 %, percentages hide how much
 /// is still to gain. A half and the double are clear as percentages.
-const FACTOR_FROM: f64 = 2.05;
+pub(super) const FACTOR_FROM: f64 = 2.05;
 
 /// A large change as a ratio: `21 times as fast`. `None` if a percentage is clear enough, or if the
 /// change is not relative to the baseline.

@@ -209,10 +209,10 @@ impl Page {
         // Counts first: they are exact.
         let all = outline::secondary(e, w, Kind::Exact).into_iter();
         let all = all.chain(outline::secondary(e, w, Kind::Sampled));
-        let changed = all.filter_map(|(name, metric)| {
+        let changed = all.filter_map(|(name, _)| {
             let c = outline::comparison(w, &main.arm, name)?;
             let clear = matches!(c.verdict, Verdict::Keep | Verdict::Revert);
-            clear.then(|| format!("{} {}", told::called(name), told::amount(metric, c)))
+            clear.then(|| format!("{} {}", told::called(name), told::amount(c)))
         });
         let changed: Vec<String> = changed.collect();
         // One line has room for some of them.

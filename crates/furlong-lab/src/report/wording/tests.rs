@@ -6,6 +6,8 @@ use super::{effect, outlook, sentence, signed_effect};
 use crate::model::result::{
     Better, Comparison, Control, Direction, Kind, Metric, Verdict, WorkloadResult,
 };
+use crate::report::told::amount;
+use furlong_stats::comparison::FROM_ZERO;
 
 fn metric(unit: &str, better: Better) -> Metric {
     Metric {
@@ -210,4 +212,24 @@ fn a_wider_interval_for_several_claims_is_named_with_its_level() {
     c.level = Some(0.975);
     let text = say(&metric("ns", Better::Lower), &c);
     assert!(text.contains("adjusted [25.2, 27.0] at 97.5 %"), "{text}");
+}
+
+#[test]
+fn another_metric_has_as_much_and_is_not_as_fast() {
+    let amount = |effect_pct, ci| {
+        let mut c = compared(effect_pct, ci, Verdict::Revert);
+        let told = amount(&c);
+        c.scale = Some("difference".to_owned());
+        assert_eq!(amount(&c), told, "a ratio of means is a ratio, too");
+        c.reason = Some(FROM_ZERO.to_owned());
+        assert!(
+            amount(&c).contains(" % "),
+            "a baseline of zero has no ratio"
+        );
+        told
+    };
+    assert_eq!(amount(14.0, [12.0, 16.0]), "14.0 % more");
+    assert_eq!(amount(-29.0, [-31.0, -27.0]), "29.0 % less");
+    assert_eq!(amount(503.0, [490.0, 520.0]), "6.03 times as much");
+    assert_eq!(amount(-92.5, [-93.0, -92.0]), "1/13.3 as much");
 }
