@@ -140,6 +140,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("furlong-preload", &["furlong"]),
     ("furlong-adapters", &["furlong", "furlong-spec"]),
+    ("furlong-malloc", &["furlong"]),
     ("furlong-c", &["furlong"]),
 ];
 

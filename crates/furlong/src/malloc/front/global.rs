@@ -3,7 +3,7 @@
 use core::alloc::{GlobalAlloc, Layout};
 
 use crate::forms::copies;
-use crate::malloc::{Config, Malloc};
+use crate::malloc::{Config, Hardening, Malloc};
 
 /// An allocator in a static, as the global allocator of a Rust program.
 ///
@@ -60,9 +60,14 @@ unsafe impl<C: Config> GlobalAlloc for Global<C> {
     }
 
     #[inline(always)]
-    unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.free(block) };
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if C::Hardening::CHECK {
+            // SAFETY: the caller's promise.
+            unsafe { self.0.free_sized(block, layout.size()) };
+        } else {
+            // SAFETY: as above.
+            unsafe { self.0.free(block) };
+        }
     }
 
     #[inline]

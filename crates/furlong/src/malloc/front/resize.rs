@@ -10,14 +10,37 @@ impl<C: Config> Malloc<C> {
     ///
     /// # Safety
     /// As for [`free`](Self::free); not null.
+    #[inline(always)]
     pub unsafe fn free_sized(&'static self, block: *mut u8, size: usize) {
+        if C::Hardening::SCRUB || !self.is_own_with_room(block, size) {
+            // SAFETY: the caller's promise.
+            unsafe { self.check_size(block, size) };
+        }
+        // SAFETY: as above.
+        unsafe { self.free(block) };
+    }
+
+    /// True if a block is of the caller's own spans, and of a class of at least this size: of a
+    /// pointer into other memory, `free` says what is wrong.
+    #[inline(always)]
+    fn is_own_with_room(&'static self, block: *mut u8, size: usize) -> bool {
+        let _pin = C::Current::pin();
+        let span = self.central.map.span_at(block.expose_provenance());
+        span.owner.is(C::Current::get()) && size <= span.class().size()
+    }
+
+    /// Stops the program if a block does not have the requested size.
+    ///
+    /// # Safety
+    /// As for [`usable_size`](Self::usable_size).
+    #[cold]
+    #[inline(never)]
+    unsafe fn check_size(&'static self, block: *mut u8, size: usize) {
         // SAFETY: the caller's promise.
         let have = unsafe { self.usable_size(block) };
         if have < size || C::Hardening::SCRUB && have != size {
             stop(&self.central.source, Misuse::WrongSize, block.addr());
         }
-        // SAFETY: as above.
-        unsafe { self.free(block) };
     }
 
     /// The number of bytes that a block really has.
