@@ -12,7 +12,7 @@ use super::programs::{NOTHING, Programs, SHELL};
 use crate::process::finished;
 use furlong_lab::measure::launch::launcher::{Launcher, Task};
 use furlong_lab::model::Failure;
-use furlong_lab::model::result::{Verdict, WorkloadResult};
+use furlong_lab::model::result::{Direction, Verdict, WorkloadResult};
 use furlong_lab::record::build;
 use furlong_lab::report::json;
 use furlong_stats::{student, welch};
@@ -225,7 +225,8 @@ impl Tool for Furlong {
                     matches!(wall.verdict, Verdict::Keep | Verdict::Revert)
                 }
             },
-            slower: wall.verdict == Verdict::Revert,
+            // Its sentence begins with "slower" as soon as the direction is known.
+            slower: wall.direction == Some(Direction::Worse),
         })
     }
 
