@@ -1,6 +1,6 @@
-//! The experiments on the five systems of `furlong`, built on the lab's public interface: those on
-//! physical memory, address spaces and allocators, and on the lab itself. The experiments on device
-//! addresses and bounce buffers are in `furlong-experiments-devices`.
+//! The experiments on physical memory, address spaces, allocators and the lab itself, built on the
+//! lab's public interface; and the list of all experiments, with those on device addresses and
+//! bounce buffers from `furlong-experiments-devices`.
 //!
 //! # Files
 //! - a file or folder for each experiment, by its name

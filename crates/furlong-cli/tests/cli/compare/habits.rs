@@ -69,7 +69,7 @@ fn a_repeated_name_may_have_commas_and_the_rest_have_their_own() {
         ["x n=1", "x n=2"]
     );
     let line = place.fails(2, &["true", "-n", "a", "-n", "b"]);
-    says(&line, &["--command-name has 2 names for 1 commands"]);
+    says(&line, &["--command-name has 2 names for 1 command"]);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn bad_input_is_one_line_and_nothing_is_run_or_stored() {
         (&[log, log, "--names", "a,a"], "`a` is given twice"),
         (
             &[log, log, "--names", "a"],
-            "--names has 1 names for 2 commands",
+            "--names has 1 name for 2 commands",
         ),
         (
             &[log, log, "--names", "a,control"],

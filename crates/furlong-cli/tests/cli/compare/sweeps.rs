@@ -147,7 +147,7 @@ fn a_sweep_that_makes_no_sense_is_one_line() {
         ),
         (
             &[with, "-L", "n", "1,2", "--names", "a"],
-            "--names has 1 names for 2 commands",
+            "--names has 1 name for 2 commands",
         ),
         (
             &[log, log, log, "-p", "a", "-p", "b"],

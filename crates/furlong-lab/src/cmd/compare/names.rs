@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::measure::commands::parameter::{fill, label};
 use crate::model::result::CONTROL;
 use crate::options::RESUME;
+use crate::report::quantity::counted;
 
 /// Maximum length of a name that is made from a command, in characters.
 const NAME_CHARS_MAX: usize = 40;
@@ -79,7 +80,9 @@ impl Names {
         let commands = swept.len();
         let wrong = |option: &str, names: usize| {
             Err(Error::usage(format!(
-                "{option} has {names} names for {commands} commands: give one name per command"
+                "{option} has {} for {}: give one name per command",
+                counted(names as u64, "name"),
+                counted(commands as u64, "command")
             )))
         };
         let names: Vec<Option<String>> = match &self.command_name[..] {
