@@ -255,13 +255,14 @@ mod tests {
     use std::rc::Rc;
     use std::sync::Mutex;
 
-    /// A store in memory that is never freed. It stays reachable, so that leak checkers do not
-    /// report it.
+    /// A store in memory that is never freed and begins with a line. It stays reachable, so that
+    /// leak checkers do not report it.
     fn given(len: usize) -> Store {
         static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-        let memory: &'static mut [_] = Box::leak(vec![MaybeUninit::uninit(); len].into());
+        let memory: &'static mut [_] = Box::leak(vec![MaybeUninit::uninit(); len + LINE].into());
         KEPT.lock().unwrap().push(memory.as_ptr().addr());
-        Store::given(memory)
+        let first = memory.as_ptr().align_offset(LINE);
+        Store::given(&mut memory[first..first + len])
     }
 
     #[test]
