@@ -59,12 +59,8 @@ where
 }
 
 fn owned<C: Config<Counters = Tally>>(size: (u64, usize), seed: u64) -> Result<Work, String> {
-    streams(
-        Tree::<Arc<u32>, C>::new(),
-        |tree| work(tree.0.counters()),
-        size,
-        seed,
-    )
+    let tree = Tree::<Arc<u32>, C>::new();
+    streams(tree, |tree| work(tree.0.counters()), size, seed)
 }
 
 fn shared<C: Config<Counters = Tally>>(size: (u64, usize), seed: u64) -> Result<Work, String> {

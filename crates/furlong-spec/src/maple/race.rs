@@ -124,13 +124,7 @@ impl Race {
         map.check().map_err(|broken| broken.to_string())?;
         let mut session = map.lock();
         for (index, said) in said.iter().enumerate() {
-            judge(
-                session.view(),
-                index,
-                said.hear(),
-                || said.hear(),
-                &mut finish,
-            )?;
+            judge(session.view(), index, said, &mut finish)?;
         }
         drop(session.erase_range(extent(0, u64::MAX)));
         Ok(finish)
@@ -160,8 +154,7 @@ fn read<C: furlong::maple::Config>(
                     (near as usize).min(said.len() - 1)
                 }
             };
-            let before = said[index].hear();
-            judge(view, index, before, || said[index].hear(), &mut finish)?;
+            judge(view, index, &said[index], &mut finish)?;
             done += 1;
         }
     }
@@ -172,11 +165,11 @@ fn read<C: furlong::maple::Config>(
 fn judge<C: furlong::maple::Config>(
     view: View<'_, VirtAddr, RcuBox<Twin>, C>,
     index: usize,
-    before: Heard,
-    hear: impl FnOnce() -> Heard,
+    said: &Said,
     finish: &mut Finish,
 ) -> Result<(), String> {
     let index = VirtAddr::new(index as u64);
+    let before = said.hear();
     let found = view.get(index);
     let number = found.map_or(Some(0), |(at, twin)| {
         twin.number().filter(|_| at.contains(index))
@@ -184,7 +177,7 @@ fn judge<C: furlong::maple::Config>(
     let number = number.ok_or_else(|| format!("{index:?}: {found:?} is torn or was freed"))?;
     // Orders the look-up before the second reading.
     fence(Ordering::SeqCst);
-    let after = hear();
+    let after = said.hear();
     if *after.counts().start() > *before.counts().end() + 1 {
         finish.unjudged += 1;
         return Ok(());
@@ -237,31 +230,19 @@ fn change<C: furlong::maple::Config>(
     let index = VirtAddr::new(start);
     let there = session.view().get(index).map(|(at, _)| ends(at));
     match (random.below(8), there) {
-        (0..4, _) => announced(
-            said,
-            (start, last),
-            |_| number,
-            || {
-                let area = RcuBox::new(Twin::new(number));
-                drop(session.store(extent(start, last), area).expect(MEMORY));
-            },
-        ),
-        (4, _) => announced(
-            said,
-            (start, last),
-            |_| 0,
-            || {
-                drop(session.erase_range(extent(start, last)).expect(MEMORY));
-            },
-        ),
-        (5 | 6, Some(at)) => announced(
-            said,
-            at,
-            |_| 0,
-            || {
-                drop(session.erase(index).expect(MEMORY));
-            },
-        ),
+        (0..4, _) => {
+            let area = RcuBox::new(Twin::new(number));
+            let store = || drop(session.store(extent(start, last), area).expect(MEMORY));
+            announced(said, (start, last), |_| number, store);
+        }
+        (4, _) => {
+            let erase = || drop(session.erase_range(extent(start, last)).expect(MEMORY));
+            announced(said, (start, last), |_| 0, erase);
+        }
+        (5 | 6, Some(at)) => {
+            let erase = || drop(session.erase(index).expect(MEMORY));
+            announced(said, at, |_| 0, erase);
+        }
         (_, Some(_)) => resize(session, said, start, random),
         (_, None) => {}
     }

@@ -3,14 +3,12 @@
 
 use furlong::addr::VirtAddr;
 use furlong::check::Check;
-use furlong::maple::{
-    Config, EraseError, InsertError, RcuMaple, ResizeError, Retire, StoreError, View,
-};
+use furlong::maple::{Config, RcuMaple, Retire, View};
 use furlong::rcu::{Domain, Rcu, RcuBox};
 use furlong::sync::SpinLock;
 
-use super::operation::{Operation, Outcome, Refusal};
-use super::tree::{Value, answer, ends, extent, occupied};
+use super::operation::{Operation, Outcome};
+use super::tree::{Value, answer, displaced, ends, extent, inserted, resized};
 use crate::Subject;
 
 impl Value for RcuBox<u32> {
@@ -50,41 +48,24 @@ impl<E: Value + Retire, C: Config> SharedTree<E, C> {
 
     /// Carries out an operation that takes the lock; `None` for other operations.
     pub fn change(&mut self, operation: &Operation) -> Option<Outcome> {
-        const NO_MEMORY: Outcome = Outcome::Refused(Refusal::NoMemory);
         let mut session = self.map.lock();
         Some(match *operation {
             Operation::Insert(start, last, value) => {
-                match session.insert(extent(start, last), E::of(value)) {
-                    Ok(()) => Outcome::Pieces(vec![]),
-                    Err(InsertError::Occupied { conflict, .. }) => occupied(conflict),
-                    Err(InsertError::NoMemory { .. }) => NO_MEMORY,
-                }
+                inserted(&session.insert(extent(start, last), E::of(value)))
             }
             Operation::Store(start, last, value) => {
-                match session.store(extent(start, last), E::of(value)) {
-                    Ok(removed) => pieces(removed.map(|(at, entry)| (ends(at), entry.number()))),
-                    Err(StoreError::NoMemory { .. } | StoreError::NoSplit { .. }) => NO_MEMORY,
-                }
+                let stored = session.store(extent(start, last), E::of(value));
+                displaced(stored, |entry| entry.number())
             }
-            Operation::Erase(index) => match session.erase(VirtAddr::new(index)) {
-                Ok(found) => pieces(
-                    found
-                        .into_iter()
-                        .map(|(at, entry)| (ends(at), entry.number())),
-                ),
-                Err(_) => NO_MEMORY,
-            },
-            Operation::EraseRange(start, last) => match session.erase_range(extent(start, last)) {
-                Ok(removed) => pieces(removed.map(|(at, entry)| (ends(at), entry.number()))),
-                Err(EraseError::NoMemory | EraseError::NoSplit) => NO_MEMORY,
-            },
+            Operation::Erase(index) => {
+                displaced(session.erase(VirtAddr::new(index)), |entry| entry.number())
+            }
+            Operation::EraseRange(start, last) => {
+                let erased = session.erase_range(extent(start, last));
+                displaced(erased, |entry| entry.number())
+            }
             Operation::Resize(index, start, last) => {
-                match session.resize(VirtAddr::new(index), extent(start, last)) {
-                    Ok(()) => Outcome::Pieces(vec![]),
-                    Err(ResizeError::Vacant) => Outcome::Refused(Refusal::Vacant),
-                    Err(ResizeError::Occupied(conflict)) => occupied(conflict),
-                    Err(ResizeError::NoMemory) => NO_MEMORY,
-                }
+                resized(session.resize(VirtAddr::new(index), extent(start, last)))
             }
             Operation::LowestGap(size, lo, hi) => {
                 Outcome::Room(session.lowest_gap(size, extent(lo, hi)).map(ends))
@@ -96,14 +77,6 @@ impl<E: Value + Retire, C: Config> SharedTree<E, C> {
             _ => return None,
         })
     }
-}
-
-fn pieces(removed: impl Iterator<Item = ((u64, u64), u32)>) -> Outcome {
-    Outcome::Pieces(
-        removed
-            .map(|((start, last), value)| (start, last, value))
-            .collect(),
-    )
 }
 
 impl<E: Value + Retire, C: Config> Default for SharedTree<E, C> {

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use furlong::addr::{Address, Extent, VirtAddr};
 use furlong::check::Check;
-use furlong::maple::{
-    Config, Entry, EraseError, InsertError, Maple, Place, ResizeError, Split, StoreError, View,
-};
+use furlong::maple::{Config, InsertError, Maple, Place, ResizeError, Split, View};
 
 use super::operation::{Operation, Outcome, Piece, Refusal};
 use crate::Subject;
@@ -77,76 +75,48 @@ pub(super) fn ends(extent: Extent<VirtAddr>) -> (u64, u64) {
     (extent.start().raw(), extent.last().raw())
 }
 
-pub(super) fn lent<E: Value>((at, entry): (Extent<VirtAddr>, E::Ref<'_>)) -> Piece {
+fn lent<E: Value>((at, entry): (Extent<VirtAddr>, E::Ref<'_>)) -> Piece {
     let (start, last) = ends(at);
     (start, last, E::lent(entry))
 }
 
-pub(super) fn owned<E: Value>((at, entry): (Extent<VirtAddr>, E)) -> Piece {
-    let (start, last) = ends(at);
-    (start, last, entry.number())
-}
-
-pub(super) fn occupied(conflict: Extent<VirtAddr>) -> Outcome {
+fn occupied(conflict: Extent<VirtAddr>) -> Outcome {
     let (start, last) = ends(conflict);
     Outcome::Refused(Refusal::Occupied(start, last))
 }
 
-pub(super) fn placed<E: Value>(place: Place<VirtAddr, <E as Entry>::Ref<'_>>) -> Outcome {
-    match place {
-        Place::Entry(at, entry) => Outcome::Pieces(vec![lent::<E>((at, entry))]),
-        Place::Gap(at) => Outcome::Gap(ends(at).0, ends(at).1),
+const NO_MEMORY: Outcome = Outcome::Refused(Refusal::NoMemory);
+
+/// The outcome of an insertion.
+pub(super) fn inserted<E>(inserted: &Result<(), InsertError<VirtAddr, E>>) -> Outcome {
+    match inserted {
+        Ok(()) => Outcome::Pieces(vec![]),
+        Err(InsertError::Occupied { conflict, .. }) => occupied(*conflict),
+        Err(InsertError::NoMemory { .. }) => NO_MEMORY,
     }
 }
 
-impl<E: Value, C: Config> Tree<E, C> {
-    fn change(&mut self, operation: &Operation) -> Outcome {
-        const NO_MEMORY: Outcome = Outcome::Refused(Refusal::NoMemory);
-        match *operation {
-            Operation::Insert(start, last, value) => {
-                match self.0.insert(extent(start, last), E::of(value)) {
-                    Ok(()) => Outcome::Pieces(vec![]),
-                    Err(InsertError::Occupied { conflict, .. }) => occupied(conflict),
-                    Err(InsertError::NoMemory { .. }) => NO_MEMORY,
-                }
-            }
-            Operation::Store(start, last, value) => {
-                match self.0.store(extent(start, last), E::of(value)) {
-                    Ok(displaced) => Outcome::Pieces(displaced.map(owned).collect()),
-                    Err(StoreError::NoMemory { .. } | StoreError::NoSplit { .. }) => NO_MEMORY,
-                }
-            }
-            Operation::Erase(index) => match self.0.erase(VirtAddr::new(index)) {
-                Ok(found) => Outcome::Pieces(found.into_iter().map(owned).collect()),
-                Err(_) => NO_MEMORY,
-            },
-            Operation::EraseRange(start, last) => match self.0.erase_range(extent(start, last)) {
-                Ok(displaced) => Outcome::Pieces(displaced.map(owned).collect()),
-                Err(EraseError::NoMemory | EraseError::NoSplit) => NO_MEMORY,
-            },
-            Operation::Resize(index, start, last) => {
-                match self.0.resize(VirtAddr::new(index), extent(start, last)) {
-                    Ok(()) => Outcome::Pieces(vec![]),
-                    Err(ResizeError::Vacant) => Outcome::Refused(Refusal::Vacant),
-                    Err(ResizeError::Occupied(conflict)) => occupied(conflict),
-                    Err(ResizeError::NoMemory) => NO_MEMORY,
-                }
-            }
-            _ => self.room(operation),
-        }
-    }
+/// The outcome of a change that displaces entries and is refused only for lack of memory.
+pub(super) fn displaced<T, E>(
+    displaced: Result<impl IntoIterator<Item = (Extent<VirtAddr>, T)>, E>,
+    number: impl Fn(&T) -> u32,
+) -> Outcome {
+    let piece = |(at, entry)| {
+        let (start, last) = ends(at);
+        (start, last, number(&entry))
+    };
+    displaced.map_or(NO_MEMORY, |all| {
+        Outcome::Pieces(all.into_iter().map(piece).collect())
+    })
+}
 
-    fn room(&self, operation: &Operation) -> Outcome {
-        match *operation {
-            Operation::LowestGap(size, lo, hi) => {
-                Outcome::Room(self.0.lowest_gap(size, extent(lo, hi)).map(ends))
-            }
-            Operation::HighestGap(size, lo, hi) => {
-                Outcome::Room(self.0.highest_gap(size, extent(lo, hi)).map(ends))
-            }
-            Operation::LargestGap => Outcome::Length(self.0.largest_gap()),
-            _ => answer(self.0.view(), operation),
-        }
+/// The outcome of a change of an entry's extent.
+pub(super) fn resized(resized: Result<(), ResizeError<VirtAddr>>) -> Outcome {
+    match resized {
+        Ok(()) => Outcome::Pieces(vec![]),
+        Err(ResizeError::Vacant) => Outcome::Refused(Refusal::Vacant),
+        Err(ResizeError::Occupied(conflict)) => occupied(conflict),
+        Err(ResizeError::NoMemory) => NO_MEMORY,
     }
 }
 
@@ -158,11 +128,17 @@ pub(super) fn answer<E: Value, C: Config>(
     let pieces = |found: Option<_>| Outcome::Pieces(found.into_iter().map(lent::<E>).collect());
     match *operation {
         Operation::Walk(index) => {
-            let place = placed::<E>(view.walk(VirtAddr::new(index)));
-            let loaded = pieces(view.get(VirtAddr::new(index)));
-            match place {
-                Outcome::Gap(..) if loaded == Outcome::Pieces(vec![]) => place,
-                _ => loaded,
+            let loaded = view.get(VirtAddr::new(index)).map(lent::<E>);
+            match view.walk(VirtAddr::new(index)) {
+                Place::Gap(at) => {
+                    assert_eq!(loaded, None, "a walk found a gap");
+                    Outcome::Gap(ends(at).0, ends(at).1)
+                }
+                Place::Entry(at, entry) => {
+                    let piece = lent::<E>((at, entry));
+                    assert_eq!(loaded, Some(piece), "a walk found another entry");
+                    Outcome::Pieces(vec![piece])
+                }
             }
         }
         Operation::Find(index) => pieces(view.find(VirtAddr::new(index))),
@@ -184,7 +160,30 @@ impl<E: Value, C: Config> Subject for Tree<E, C> {
     type Outcome = Outcome;
 
     fn apply(&mut self, operation: &Operation) -> Outcome {
-        self.change(operation)
+        match *operation {
+            Operation::Insert(start, last, value) => {
+                inserted(&self.0.insert(extent(start, last), E::of(value)))
+            }
+            Operation::Store(start, last, value) => {
+                let stored = self.0.store(extent(start, last), E::of(value));
+                displaced(stored, E::number)
+            }
+            Operation::Erase(index) => displaced(self.0.erase(VirtAddr::new(index)), E::number),
+            Operation::EraseRange(start, last) => {
+                displaced(self.0.erase_range(extent(start, last)), E::number)
+            }
+            Operation::Resize(index, start, last) => {
+                resized(self.0.resize(VirtAddr::new(index), extent(start, last)))
+            }
+            Operation::LowestGap(size, lo, hi) => {
+                Outcome::Room(self.0.lowest_gap(size, extent(lo, hi)).map(ends))
+            }
+            Operation::HighestGap(size, lo, hi) => {
+                Outcome::Room(self.0.highest_gap(size, extent(lo, hi)).map(ends))
+            }
+            Operation::LargestGap => Outcome::Length(self.0.largest_gap()),
+            _ => answer(self.0.view(), operation),
+        }
     }
 
     fn check(&self) -> Result<(), String> {
