@@ -163,14 +163,14 @@ impl Block {
     }
 
     /// The usable size, in bytes.
-    pub(super) fn usable(&self, giver: &impl Giver) -> usize {
+    pub(super) fn usable(&self, giver: &(impl Giver + ?Sized)) -> usize {
         // SAFETY: a live block from this source.
         unsafe { giver.usable(self.start) }
     }
 
     /// Allocates a block. The flag is false if a block that has to be zero is not.
     pub(super) fn allocate(
-        giver: &impl Giver,
+        giver: &(impl Giver + ?Sized),
         (size, align): (usize, usize),
         zeroed: bool,
         key: u64,
@@ -189,7 +189,11 @@ impl Block {
 
     /// Resizes the block, which may move. The flag is true if the contents are unchanged. Returns
     /// the old block if memory is short.
-    pub(super) fn resize(self, giver: &impl Giver, size: usize) -> Result<(Self, bool), Self> {
+    pub(super) fn resize(
+        self,
+        giver: &(impl Giver + ?Sized),
+        size: usize,
+    ) -> Result<(Self, bool), Self> {
         // SAFETY: a live block from this source, aligned to 16.
         let Some(start) = (unsafe { giver.resize(self.start, size) }) else {
             return Err(self);
@@ -200,7 +204,7 @@ impl Block {
     }
 
     /// Frees the block. Returns true if its contents were unchanged.
-    pub(super) fn free(self, giver: &impl Giver, sized: bool) -> bool {
+    pub(super) fn free(self, giver: &(impl Giver + ?Sized), sized: bool) -> bool {
         let intact = self.is_intact();
         // SAFETY: a live block from this source, of this size; it is not used any more.
         unsafe { giver.take(self.start, sized.then_some(self.size)) };

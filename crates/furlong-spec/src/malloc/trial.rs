@@ -46,18 +46,10 @@ const fn of(name: &'static str, run: Run) -> Trial {
 fn streams<H: Hardening, G: Gate, T: Tier, const IS_SHORT: bool>(
     seeds: Range<u64>,
 ) -> Result<Coverage, String> {
-    let limit = if IS_SHORT { SHORT } else { usize::MAX };
     let mut all = Coverage::default();
     for seed in seeds {
-        let run = || {
-            one(
-                Model::new(PLACES, IS_SHORT),
-                Allocator::<H, G, T>::new(PLACES, limit),
-                seed,
-            )
-        };
         let done = std::thread::scope(|scope| {
-            let done = scope.spawn(run).join();
+            let done = scope.spawn(|| one::<H, G, T>(IS_SHORT, seed)).join();
             done.unwrap_or_else(|panic| Err(said(&*panic)))
         });
         all += done.map_err(|what| format!("seed {seed}: {what}"))?;
@@ -65,12 +57,10 @@ fn streams<H: Hardening, G: Gate, T: Tier, const IS_SHORT: bool>(
     Ok(all)
 }
 
-fn one<H: Hardening, G: Gate, T: Tier>(
-    model: Model,
-    allocator: Allocator<H, G, T>,
-    seed: u64,
-) -> Result<Coverage, String> {
-    let mut model = model.sealed(H::SCRUB);
+fn one<H: Hardening, G: Gate, T: Tier>(is_short: bool, seed: u64) -> Result<Coverage, String> {
+    let limit = if is_short { SHORT } else { usize::MAX };
+    let allocator = Allocator::<H, G, T>::new(PLACES, limit);
+    let mut model = Model::new(PLACES, is_short).sealed(H::SCRUB);
     let (mut coverage, mut watch) = (Coverage::default(), Watch::new());
     let mut watched = Through::new(allocator, |operation, outcome| {
         coverage.note(operation.name(), watch.note(operation, &outcome));

@@ -4,7 +4,7 @@
 
 use furlong::malloc::{Batched, Hardening, Inlined, Malloc, Zone};
 
-use super::block::Block;
+use super::block::{Block, Giver};
 use super::parts::{Owned, Parts};
 use super::stream::{align, size};
 use crate::Random;
@@ -36,13 +36,19 @@ counts! {
 }
 
 /// A zone, or the allocator itself, and the program's blocks from it.
-struct Holder<H: Hardening> {
-    malloc: &'static Malloc<Parted<H>>,
-    zone: Option<Zone<Parted<H>>>,
+struct Holder {
+    giver: Box<dyn Giver>,
     blocks: Vec<Block>,
 }
 
-impl<H: Hardening> Holder<H> {
+impl Holder {
+    fn new(giver: impl Giver + 'static) -> Self {
+        Self {
+            giver: Box::new(giver),
+            blocks: Vec::new(),
+        }
+    }
+
     /// Runs one operation on a random block. The error names the fault.
     fn step(&mut self, random: &mut Random, done: &mut Zoned) -> Result<(), &'static str> {
         done.operations += 1;
@@ -52,18 +58,11 @@ impl<H: Hardening> Holder<H> {
         }
         let block = self.blocks.swap_remove(random.index(self.blocks.len()));
         if random.below(5) > 0 {
-            let intact = match &self.zone {
-                Some(zone) => block.free(zone, false),
-                None => block.free(&self.malloc, false),
-            };
+            let intact = block.free(&*self.giver, false);
             return intact.then_some(()).ok_or("a block was overwritten");
         }
         let wanted = size(random).max(1);
-        let resized = match &self.zone {
-            Some(zone) => block.resize(zone, wanted),
-            None => block.resize(&self.malloc, wanted),
-        };
-        match resized {
+        match block.resize(&*self.giver, wanted) {
             Ok((block, true)) => self.blocks.push(block),
             Ok(_) => return Err("a resize lost what was there"),
             Err(block) => {
@@ -77,11 +76,7 @@ impl<H: Hardening> Holder<H> {
     fn allocate(&mut self, random: &mut Random, done: &mut Zoned) -> Result<(), &'static str> {
         let (zeroed, key) = (random.below(8) == 0, random.next());
         let request = (size(random), align(random));
-        let made = match &self.zone {
-            Some(zone) => Block::allocate(zone, request, zeroed, key),
-            None => Block::allocate(&self.malloc, request, zeroed, key),
-        };
-        match made {
+        match Block::allocate(&*self.giver, request, zeroed, key) {
             Some((block, true)) => self.blocks.push(block),
             Some(_) => return Err("a block is not zero"),
             None => done.refused += 1,
@@ -91,7 +86,7 @@ impl<H: Hardening> Holder<H> {
 
     /// The sum of the usable sizes, in bytes; `None` if a block was changed.
     fn count(&self) -> Option<usize> {
-        let usable = |block: &Block| block.is_intact().then(|| block.usable(&self.malloc));
+        let usable = |block: &Block| block.is_intact().then(|| block.usable(&*self.giver));
         self.blocks.iter().map(usable).sum()
     }
 }
@@ -99,7 +94,7 @@ impl<H: Hardening> Holder<H> {
 /// Checks that the memory in use is that of the holders, and that no invariant is broken.
 fn count<H: Hardening>(
     malloc: &'static Malloc<Parted<H>>,
-    holders: &[Holder<H>],
+    holders: &[Holder],
 ) -> Result<(), String> {
     malloc.check().map_err(|broken| broken.to_string())?;
     let now = malloc.statistics();
@@ -123,21 +118,13 @@ fn run<H: Hardening>(operations: u64, limit: usize, seed: u64) -> Result<Zoned, 
     let malloc = owned.get();
     let mut random = Random::new(seed);
     let mut done = Zoned::default();
-    let mut holders = vec![Holder {
-        malloc,
-        zone: None,
-        blocks: Vec::new(),
-    }];
+    let mut holders = vec![Holder::new(malloc)];
     while done.operations < operations {
         let at = random.index(ZONES + 1);
         if at >= holders.len() {
             if let Some(zone) = Zone::new(malloc) {
                 done.zones += 1;
-                holders.push(Holder {
-                    malloc,
-                    zone: Some(zone),
-                    blocks: Vec::new(),
-                });
+                holders.push(Holder::new(zone));
             }
         } else if at > 0 && random.below(700) == 0 {
             done.dropped += holders.swap_remove(at).blocks.len() as u64;
