@@ -204,6 +204,18 @@ impl Machine {
         now
     }
 
+    fn convert(&self, backing: &Backing, what: Refusal, to: bool) -> Result<(), NotConverted> {
+        if self.refuses(what) {
+            return Err(NotConverted);
+        }
+        let mut blocks = self.blocks();
+        let same = |owned: &&mut Owned| owned.device == backing.device.raw();
+        let owned = blocks.owned.iter_mut().find(same).expect("it is of here");
+        assert_ne!(owned.shared, to, "it was converted twice");
+        owned.shared = to;
+        Ok(())
+    }
+
     /// Checks that the guard bytes around a block are unchanged, and frees it.
     fn release(owned: &Owned) {
         for at in [0, MARGIN + owned.len] {
@@ -303,20 +315,6 @@ unsafe impl Memory for Machine {
 
     fn wants_tending(&self) {
         self.tendings.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-impl Machine {
-    fn convert(&self, backing: &Backing, what: Refusal, to: bool) -> Result<(), NotConverted> {
-        if self.refuses(what) {
-            return Err(NotConverted);
-        }
-        let mut blocks = self.blocks();
-        let same = |owned: &&mut Owned| owned.device == backing.device.raw();
-        let owned = blocks.owned.iter_mut().find(same).expect("it is of here");
-        assert_ne!(owned.shared, to, "it was converted twice");
-        owned.shared = to;
-        Ok(())
     }
 }
 

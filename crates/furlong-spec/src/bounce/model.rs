@@ -7,7 +7,7 @@ use furlong::bounce::{Back, Direction, MapError, Misuse, SLOT, SyncError};
 use super::machine::RAM;
 use super::operation::{Operation, Outcome, Side};
 use super::rules::Rules;
-use super::slots::{Block, Home, Slots};
+use super::slots::{Home, Slots};
 use super::world::{Path, World, digest};
 use crate::Subject;
 
@@ -229,13 +229,11 @@ impl Model {
     }
 
     fn slots(&self) -> [usize; 3] {
-        let blocks = &self.memory.blocks;
-        let awake = blocks.iter().filter(|block| block.base.is_some());
         let transient = |mapping: &&Mapping| matches!(mapping.home, Home::Transient(_));
         let transients = self.mappings.iter().filter(transient);
         [
-            awake.map(|block| block.slots.len()).sum(),
-            blocks.iter().map(Block::free).sum(),
+            self.memory.awake().map(|block| block.slots.len()).sum(),
+            self.memory.free(),
             transients.map(|mapping| mapping.slots).sum(),
         ]
     }
@@ -247,6 +245,72 @@ impl Model {
             return Outcome::Done;
         }
         unmapped(self.unmap_at(mapping.at, mapping.device, mapping.direction, back))
+    }
+
+    /// Carries out an operation; `None` if it is for a mapping and there is none.
+    fn attempt(&mut self, operation: &Operation) -> Option<Outcome> {
+        let count = self.mappings.len();
+        let of = |index: usize| index.checked_rem(count);
+        Some(match *operation {
+            Operation::OnCpu(cpu) => {
+                self.memory.cpu = cpu;
+                Outcome::Done
+            }
+            Operation::Map {
+                device,
+                original,
+                len,
+                direction,
+            } => mapped(self.map(device, Some(RAM + original), len, direction)),
+            Operation::Allocate { device, len } => {
+                mapped(self.map(device, None, len, Direction::Both))
+            }
+            Operation::Unmap(index, back) => self.unmap(of(index)?, back),
+            Operation::UnmapWrongly {
+                mapping,
+                delta,
+                device,
+                direction,
+            } => {
+                let at = self.mappings[of(mapping)?].at + delta;
+                unmapped(self.unmap_at(at, device, direction, Back::All))
+            }
+            Operation::UnmapAgain => {
+                let ended = self.ended?;
+                unmapped(self.unmap_at(ended.at, ended.device, ended.direction, Back::All))
+            }
+            Operation::Sync {
+                mapping,
+                delta,
+                len,
+                side,
+            } => {
+                let synced = self.sync(of(mapping)?, delta, len, side);
+                synced.map_or_else(Outcome::NotSynced, |()| Outcome::Done)
+            }
+            Operation::DeviceWrites(index, byte) => {
+                let mapping = self.mappings[of(index)?];
+                self.bytes_of(&mapping).fill(byte);
+                Outcome::Done
+            }
+            Operation::CpuWrites(at, len, byte) => {
+                self.ram[at as usize..at as usize + len].fill(byte);
+                Outcome::Done
+            }
+            Operation::Grow => {
+                let grown = self.memory.grow(u64::MAX, 1);
+                grown.map_or_else(Outcome::NotGrown, Outcome::Grown)
+            }
+            Operation::Tend => Outcome::Tended(self.memory.tend()),
+            Operation::SaveRestore => {
+                let moved = self.memory.save_restore();
+                let homes = self.mappings.iter_mut().map(|mapping| &mut mapping.home);
+                homes.for_each(|home| *home = moved(*home));
+                Outcome::Done
+            }
+            Operation::Free => Outcome::Free(self.slots()),
+            Operation::Bytes => Outcome::Bytes(self.digest()),
+        })
     }
 }
 
@@ -263,73 +327,6 @@ impl Subject for Model {
     type Outcome = Outcome;
 
     fn apply(&mut self, operation: &Operation) -> Outcome {
-        let count = self.mappings.len();
-        let of = |index: usize| (count > 0).then(|| index % count);
-        match *operation {
-            Operation::OnCpu(cpu) => self.memory.cpu = cpu,
-            Operation::Map {
-                device,
-                original,
-                len,
-                direction,
-            } => return mapped(self.map(device, Some(RAM + original), len, direction)),
-            Operation::Allocate { device, len } => {
-                return mapped(self.map(device, None, len, Direction::Both));
-            }
-            Operation::Unmap(index, back) => {
-                return of(index).map_or(Outcome::NoMapping, |index| self.unmap(index, back));
-            }
-            Operation::UnmapWrongly {
-                mapping,
-                delta,
-                device,
-                direction,
-            } => {
-                let of = of(mapping).map(|index| self.mappings[index].at + delta);
-                return of.map_or(Outcome::NoMapping, |at| {
-                    unmapped(self.unmap_at(at, device, direction, Back::All))
-                });
-            }
-            Operation::UnmapAgain => {
-                return self.ended.map_or(Outcome::NoMapping, |ended| {
-                    let (device, direction) = (ended.device, ended.direction);
-                    unmapped(self.unmap_at(ended.at, device, direction, Back::All))
-                });
-            }
-            Operation::Sync {
-                mapping,
-                delta,
-                len,
-                side,
-            } => {
-                return of(mapping).map_or(Outcome::NoMapping, |index| {
-                    let synced = self.sync(index, delta, len, side);
-                    synced.map_or_else(Outcome::NotSynced, |()| Outcome::Done)
-                });
-            }
-            Operation::DeviceWrites(index, byte) => {
-                let Some(index) = of(index) else {
-                    return Outcome::NoMapping;
-                };
-                let mapping = self.mappings[index];
-                self.bytes_of(&mapping).fill(byte);
-            }
-            Operation::CpuWrites(at, len, byte) => {
-                self.ram[at as usize..at as usize + len].fill(byte);
-            }
-            Operation::Grow => {
-                let grown = self.memory.grow(u64::MAX, 1);
-                return grown.map_or_else(Outcome::NotGrown, Outcome::Grown);
-            }
-            Operation::Tend => return Outcome::Tended(self.memory.tend()),
-            Operation::SaveRestore => {
-                let moved = self.memory.save_restore();
-                let homes = self.mappings.iter_mut().map(|mapping| &mut mapping.home);
-                homes.for_each(|home| *home = moved(*home));
-            }
-            Operation::Free => return Outcome::Free(self.slots()),
-            Operation::Bytes => return Outcome::Bytes(self.digest()),
-        }
-        Outcome::Done
+        self.attempt(operation).unwrap_or(Outcome::NoMapping)
     }
 }

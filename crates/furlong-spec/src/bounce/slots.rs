@@ -30,12 +30,8 @@ impl Block {
         }
     }
 
-    pub(super) fn free(&self) -> usize {
-        let awake = self.base.is_some();
-        self.slots
-            .iter()
-            .filter(|slot| awake && slot.is_none())
-            .count()
+    fn free(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.is_none()).count()
     }
 
     pub(super) fn holds(&self, at: u64) -> bool {
@@ -93,10 +89,19 @@ impl Slots {
         slots
     }
 
+    /// The blocks that have memory, without transient blocks.
+    pub(super) fn awake(&self) -> impl Iterator<Item = &Block> {
+        self.blocks.iter().filter(|block| block.base.is_some())
+    }
+
     /// All blocks that have memory, transient blocks last.
     pub(super) fn all(&self) -> impl Iterator<Item = &Block> {
-        let awake = self.blocks.iter().filter(|block| block.base.is_some());
-        awake.chain(self.transients.iter().flatten())
+        self.awake().chain(self.transients.iter().flatten())
+    }
+
+    /// The number of free slots, without those of transient blocks.
+    pub(super) fn free(&self) -> usize {
+        self.awake().map(Block::free).sum()
     }
 
     /// Pairs of a block and a distance from the CPU's own area, in search order.
@@ -169,7 +174,7 @@ impl Slots {
         match self.blocks.iter().find(reached) {
             Some(_) => Err(MapError::Full {
                 wanted: rules.slots as u32,
-                free: self.blocks.iter().map(Block::free).sum(),
+                free: self.free(),
             }),
             None => Err(MapError::Unreachable(limits.reach)),
         }
@@ -198,13 +203,6 @@ impl Slots {
         }
     }
 
-    fn awake(&self) -> usize {
-        self.blocks
-            .iter()
-            .filter(|block| block.base.is_some())
-            .count()
-    }
-
     pub(super) fn grow(&mut self, reach: u64, slots: usize) -> Result<usize, GrowError> {
         let plan = self.world.plan;
         if plan.growth == Growth::Never {
@@ -225,7 +223,7 @@ impl Slots {
 
     fn add_block(&mut self, slots: usize, min: usize, reach: u64) -> Result<usize, GrowError> {
         let plan = self.world.plan;
-        if self.awake() >= plan.blocks {
+        if self.awake().count() >= plan.blocks {
             return Err(GrowError::Limit(plan.blocks));
         }
         let reach = reach.min(plan.reach.raw());
@@ -266,14 +264,8 @@ impl Slots {
             return tended;
         }
         let patience = self.world.plan.patience.max(1);
-        let awake = |block: &&Block| block.base.is_some();
-        let slots: usize = self
-            .blocks
-            .iter()
-            .filter(awake)
-            .map(|block| block.slots.len())
-            .sum();
-        let free: usize = self.blocks.iter().map(Block::free).sum();
+        let slots: usize = self.awake().map(|block| block.slots.len()).sum();
+        let free = self.free();
         let mut gone = None;
         for index in (1..self.blocks.len()).rev() {
             let block = &mut self.blocks[index];

@@ -116,6 +116,69 @@ impl<O: Order, A: Area, Z: Zeroing> PoolSubject<Tried<O, A, Z>> {
         assert_eq!(pool.unclaimed(|_| {}), 0);
         self.pool = Some(pool);
     }
+
+    /// Carries out an operation; `None` if it is for a mapping and there is none.
+    fn attempt(&mut self, operation: &Operation) -> Option<Outcome> {
+        let count = self.live.len();
+        let of = |index: usize| index.checked_rem(count);
+        Some(match *operation {
+            Operation::OnCpu(cpu) => {
+                self.cpu.set(cpu);
+                Outcome::Done
+            }
+            Operation::Map {
+                device,
+                original,
+                len,
+                direction,
+            } => self.map(device, original, len, direction),
+            Operation::Allocate { device, len } => {
+                let allocated = self.pool().allocate_raw(&self.devices[device], len);
+                let at = allocated.map(|(at, _)| at);
+                self.keep(at, device, len, Direction::Both, None)
+            }
+            Operation::Unmap(index, back) => self.unmap(of(index)?, back),
+            Operation::UnmapWrongly {
+                mapping,
+                delta,
+                device,
+                direction,
+            } => {
+                let at = self.live[of(mapping)?].at.checked_add(delta);
+                self.unmap_at(at.expect("it is small"), device, direction, Back::All)
+            }
+            Operation::UnmapAgain => {
+                let ended = self.ended?;
+                self.unmap_at(ended.at, ended.device, ended.direction, Back::All)
+            }
+            Operation::Sync {
+                mapping,
+                delta,
+                len,
+                side,
+            } => self.sync(of(mapping)?, delta, len, side),
+            Operation::DeviceWrites(index, byte) => {
+                let live = self.live[of(index)?];
+                self.machine.write_bus(live.at.raw(), &vec![byte; live.len]);
+                Outcome::Done
+            }
+            Operation::CpuWrites(at, len, byte) => {
+                self.machine.write_ram(RAM + at, &vec![byte; len]);
+                Outcome::Done
+            }
+            Operation::Grow => {
+                let grown = self.pool().grow();
+                grown.map_or_else(Outcome::NotGrown, Outcome::Grown)
+            }
+            Operation::Tend => Outcome::Tended(self.pool().tend()),
+            Operation::SaveRestore => {
+                self.save_restore();
+                Outcome::Done
+            }
+            Operation::Free => Outcome::Free(self.slots()),
+            Operation::Bytes => Outcome::Bytes(self.digest()),
+        })
+    }
 }
 
 impl<C: Config> PoolSubject<C> {
@@ -225,73 +288,7 @@ impl<O: Order, A: Area, Z: Zeroing> Subject for PoolSubject<Tried<O, A, Z>> {
     type Outcome = Outcome;
 
     fn apply(&mut self, operation: &Operation) -> Outcome {
-        let count = self.live.len();
-        let of = |index: usize| (count > 0).then(|| index % count);
-        match *operation {
-            Operation::OnCpu(cpu) => self.cpu.set(cpu),
-            Operation::Map {
-                device,
-                original,
-                len,
-                direction,
-            } => return self.map(device, original, len, direction),
-            Operation::Allocate { device, len } => {
-                let allocated = self.pool().allocate_raw(&self.devices[device], len);
-                let at = allocated.map(|(at, _)| at);
-                return self.keep(at, device, len, Direction::Both, None);
-            }
-            Operation::Unmap(index, back) => {
-                return of(index).map_or(Outcome::NoMapping, |index| self.unmap(index, back));
-            }
-            Operation::UnmapWrongly {
-                mapping,
-                delta,
-                device,
-                direction,
-            } => {
-                let Some(index) = of(mapping) else {
-                    return Outcome::NoMapping;
-                };
-                let at = self.live[index].at.checked_add(delta);
-                let at = at.expect("it is small");
-                return self.unmap_at(at, device, direction, Back::All);
-            }
-            Operation::UnmapAgain => {
-                let Some(ended) = self.ended else {
-                    return Outcome::NoMapping;
-                };
-                return self.unmap_at(ended.at, ended.device, ended.direction, Back::All);
-            }
-            Operation::Sync {
-                mapping,
-                delta,
-                len,
-                side,
-            } => {
-                let index = of(mapping);
-                let sync = |index| self.sync(index, delta, len, side);
-                return index.map_or(Outcome::NoMapping, sync);
-            }
-            Operation::DeviceWrites(index, byte) => {
-                let Some(index) = of(index) else {
-                    return Outcome::NoMapping;
-                };
-                let live = self.live[index];
-                self.machine.write_bus(live.at.raw(), &vec![byte; live.len]);
-            }
-            Operation::CpuWrites(at, len, byte) => {
-                self.machine.write_ram(RAM + at, &vec![byte; len]);
-            }
-            Operation::Grow => {
-                let grown = self.pool().grow();
-                return grown.map_or_else(Outcome::NotGrown, Outcome::Grown);
-            }
-            Operation::Tend => return Outcome::Tended(self.pool().tend()),
-            Operation::SaveRestore => self.save_restore(),
-            Operation::Free => return Outcome::Free(self.slots()),
-            Operation::Bytes => return Outcome::Bytes(self.digest()),
-        }
-        Outcome::Done
+        self.attempt(operation).unwrap_or(Outcome::NoMapping)
     }
 
     fn check(&self) -> Result<(), String> {
