@@ -144,14 +144,15 @@ impl Model {
         number
     }
 
-    /// Reserves `granted`.
-    pub(super) fn take(&mut self, granted: Granted, kind: Kind) {
+    /// Reserves `granted`, and returns it.
+    pub(super) fn take(&mut self, granted: Granted, kind: Kind) -> Granted {
         let granules = self.granules(granted.extent);
         let (first, end) = granules.expect("grants are whole granules");
         let number = self.own(&(first as usize..end as usize), kind);
         if kind == Kind::Granted {
             self.grants.push((number, granted));
         }
+        granted
     }
 
     /// The number of extents.
@@ -169,8 +170,7 @@ impl Model {
             Ok(_) if self.is_full() => Outcome::Refused(ReserveError::NoMemory),
             Ok((places, is_cut)) => {
                 let granted = self.granted(request, self.choose(&places, place), is_cut);
-                self.take(granted, Kind::Granted);
-                Outcome::Granted(granted)
+                Outcome::Granted(self.take(granted, Kind::Granted))
             }
         }
     }
@@ -193,9 +193,7 @@ impl Model {
         if self.is_full() {
             return Err(ReserveAtError::NoMemory);
         }
-        let data = extent;
-        self.take(Granted { extent, data }, Kind::Granted);
-        Ok(Granted { extent, data })
+        Ok(self.take(Granted::whole(extent), Kind::Granted))
     }
 
     /// Removes a grant from the list.
@@ -225,17 +223,13 @@ impl Model {
         }
     }
 
-    fn release(&mut self, grant: usize) -> Outcome {
-        let Some((number, granted)) = self.pick(grant) else {
-            return Outcome::NoGrant;
+    fn release(&mut self, grant: usize) -> Option<Outcome> {
+        let (number, granted) = self.pick(grant)?;
+        let Some(run) = self.run_of(number, &granted) else {
+            return Some(Outcome::Stale(granted.extent));
         };
-        match self.run_of(number, &granted) {
-            Some(run) => {
-                self.owners[run].fill(None);
-                Outcome::Released
-            }
-            None => Outcome::Stale(granted.extent),
-        }
+        self.owners[run].fill(None);
+        Some(Outcome::Released)
     }
 
     /// The extent that equals `extent`.
@@ -281,13 +275,16 @@ impl Subject for Model {
                 let granted = self.claim(*extent);
                 granted.map_or_else(Outcome::NotClaimed, Outcome::Granted)
             }
-            Operation::Disown(grant) => self.disown(*grant),
-            Operation::Release(grant) => self.release(*grant),
+            Operation::Disown(grant) => self.disown(*grant).unwrap_or(Outcome::NoGrant),
+            Operation::Release(grant) => self.release(*grant).unwrap_or(Outcome::NoGrant),
             Operation::ReleaseAt(extent) => {
                 let kind = self.release_at(*extent);
                 kind.map_or_else(Outcome::NotReleased, Outcome::ReleasedAt)
             }
-            Operation::ReleasePart(grant, part) => self.release_part(*grant, *part),
+            Operation::ReleasePart(grant, part) => {
+                let released = self.release_part(*grant, *part);
+                released.unwrap_or(Outcome::NoGrant)
+            }
             Operation::ReleaseRange(range) => {
                 let pieces = self.release_range(*range);
                 pieces.unwrap_or_else(Outcome::RangeRefused)

@@ -73,6 +73,14 @@ pub struct Granted {
     pub data: Extent<Iova>,
 }
 
+impl Granted {
+    /// A grant that is data as a whole.
+    pub(super) fn whole(extent: Extent<Iova>) -> Self {
+        let data = extent;
+        Self { extent, data }
+    }
+}
+
 /// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {

@@ -30,8 +30,7 @@ impl Model {
         let extents: Vec<_> = parts.iter().map(|part| self.extent(part)).collect();
         let has_room = self.live() + parts.len() <= self.room || parts.is_empty();
         for extent in extents.iter().filter(|_| has_room) {
-            let (extent, data) = (*extent, *extent);
-            self.take(Granted { extent, data }, kind);
+            self.take(Granted::whole(*extent), kind);
         }
         has_room.then_some(extents)
     }
@@ -54,15 +53,6 @@ impl Model {
         granted.map(Outcome::Parts).ok_or(RangeError::NoMemory)
     }
 
-    /// Frees `part` of the extent `run`. The rest below and above it become separate extents of
-    /// `kind`.
-    fn cut(&mut self, run: &Run, part: &Run, kind: Kind) {
-        self.owners[part.clone()].fill(None);
-        for rest in [run.start..part.start, part.end..run.end] {
-            self.own(&rest, kind);
-        }
-    }
-
     /// True if no node is left for the second extent that cutting `part` out of `run` makes.
     fn lacks_node(&self, run: &Run, part: &Run) -> bool {
         run.start < part.start && part.end < run.end && self.is_full()
@@ -83,22 +73,22 @@ impl Model {
         let mut pieces = Vec::new();
         for (run, part) in cuts {
             pieces.push((self.extent(&part), self.kind(&run)));
-            self.cut(&run, &part, Kind::Unclaimed);
+            self.owners[part.clone()].fill(None);
+            // The rest below and above it become separate extents.
+            for rest in [run.start..part.start, part.end..run.end] {
+                self.own(&rest, Kind::Unclaimed);
+            }
         }
         Ok(Outcome::Pieces(pieces))
     }
 
-    pub(super) fn release_part(&mut self, grant: usize, part: Extent<Iova>) -> Outcome {
-        let Some((number, granted)) = self.pick(grant) else {
-            return Outcome::NoGrant;
-        };
-        match self.kept(number, &granted, part) {
-            Ok((below, above)) => Outcome::Kept(below, above),
-            Err(cause) => {
-                self.grants.push((number, granted));
-                Outcome::PartNotReleased(cause)
-            }
+    pub(super) fn release_part(&mut self, grant: usize, part: Extent<Iova>) -> Option<Outcome> {
+        let (number, granted) = self.pick(grant)?;
+        let kept = self.kept(number, &granted, part);
+        if kept.is_err() {
+            self.grants.push((number, granted));
         }
+        Some(kept.unwrap_or_else(Outcome::PartNotReleased))
     }
 
     /// Releases `part` of a grant. The rest below and above it stay granted.
@@ -107,7 +97,7 @@ impl Model {
         number: u64,
         granted: &Granted,
         part: Extent<Iova>,
-    ) -> Result<(Option<Granted>, Option<Granted>), PartError> {
+    ) -> Result<Outcome, PartError> {
         let run = self.run_of(number, granted).ok_or(PartError::Stale)?;
         let (first, end) = self.granules(part).ok_or(PartError::Ragged)?;
         if first < run.start as i128 || (run.end as i128) < end {
@@ -121,11 +111,10 @@ impl Model {
         let mut keep = |rest: Run| {
             let extent = (!rest.is_empty()).then(|| self.extent(&rest))?;
             let data = granted.data.intersection(&extent).unwrap_or(extent);
-            self.take(Granted { extent, data }, Kind::Granted);
-            Some(Granted { extent, data })
+            Some(self.take(Granted { extent, data }, Kind::Granted))
         };
         let below = keep(run.start..part.start);
-        Ok((below, keep(part.end..run.end)))
+        Ok(Outcome::Kept(below, keep(part.end..run.end)))
     }
 
     pub(super) fn claim(&mut self, extent: Extent<Iova>) -> Result<Granted, ClaimError> {
@@ -137,25 +126,17 @@ impl Model {
         match self.kind(&run) {
             Kind::Granted => Err(ClaimError::Granted),
             Kind::Fixed => Err(ClaimError::Fixed),
-            Kind::Unclaimed => {
-                let data = extent;
-                self.take(Granted { extent, data }, Kind::Granted);
-                Ok(Granted { extent, data })
-            }
+            Kind::Unclaimed => Ok(self.take(Granted::whole(extent), Kind::Granted)),
         }
     }
 
-    pub(super) fn disown(&mut self, grant: usize) -> Outcome {
-        let Some((number, granted)) = self.pick(grant) else {
-            return Outcome::NoGrant;
+    pub(super) fn disown(&mut self, grant: usize) -> Option<Outcome> {
+        let (number, granted) = self.pick(grant)?;
+        let Some(run) = self.run_of(number, &granted) else {
+            return Some(Outcome::Stale(granted.extent));
         };
-        match self.run_of(number, &granted) {
-            Some(run) => {
-                self.own(&run, Kind::Unclaimed);
-                Outcome::Disowned(granted.extent)
-            }
-            None => Outcome::Stale(granted.extent),
-        }
+        self.own(&run, Kind::Unclaimed);
+        Some(Outcome::Disowned(granted.extent))
     }
 
     /// Adds the granules of `to` below and above the space.
@@ -204,10 +185,7 @@ impl Model {
     /// The extents that overlap `range`.
     pub(super) fn reserved_in(&self, range: Extent<Iova>) -> Outcome {
         let extents = self.runs(false).map(|run| self.listed(&run));
-        Outcome::Reserved(
-            extents
-                .filter(|(extent, _)| extent.overlaps(&range))
-                .collect(),
-        )
+        let inside = extents.filter(|(extent, _)| extent.overlaps(&range));
+        Outcome::Reserved(inside.collect())
     }
 }

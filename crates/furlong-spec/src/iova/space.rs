@@ -123,32 +123,26 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
         Some(self.grants.swap_remove(number))
     }
 
-    fn release(&mut self, grant: usize) -> Outcome {
-        let Some(grant) = self.pick(grant) else {
-            return Outcome::NoGrant;
-        };
-        match self.space.release(grant) {
+    fn release(&mut self, grant: usize) -> Option<Outcome> {
+        let grant = self.pick(grant)?;
+        Some(match self.space.release(grant) {
             Ok(()) => Outcome::Released,
             Err(stale) => Outcome::Stale(stale.0.extent()),
-        }
+        })
     }
 
-    fn disown(&mut self, grant: usize) -> Outcome {
-        let Some(grant) = self.pick(grant) else {
-            return Outcome::NoGrant;
-        };
-        match self.space.disown(grant) {
+    fn disown(&mut self, grant: usize) -> Option<Outcome> {
+        let grant = self.pick(grant)?;
+        Some(match self.space.disown(grant) {
             Ok(extent) => Outcome::Disowned(extent),
             Err(stale) => Outcome::Stale(stale.0.extent()),
-        }
+        })
     }
 
-    fn release_part(&mut self, grant: usize, part: Extent<Iova>) -> Outcome {
-        let Some(grant) = self.pick(grant) else {
-            return Outcome::NoGrant;
-        };
+    fn release_part(&mut self, grant: usize, part: Extent<Iova>) -> Option<Outcome> {
+        let grant = self.pick(grant)?;
         let index = grant.index();
-        match self.space.release_part(grant, part) {
+        Some(match self.space.release_part(grant, part) {
             Ok(kept) => {
                 let lowest = kept.below.as_ref().or(kept.above.as_ref());
                 assert!(lowest.is_none_or(|grant| grant.index() == index));
@@ -159,7 +153,7 @@ impl<C: Config, S: Storage<C>> SpaceSubject<C, S> {
                 self.grants.push(refused.grant);
                 Outcome::PartNotReleased(refused.cause)
             }
-        }
+        })
     }
 
     fn fixed(&mut self, region: Extent<Iova>) -> Outcome {
@@ -315,13 +309,16 @@ impl<C: Config, S: Storage<C>> Subject for SpaceSubject<C, S> {
                 let grant = self.space.claim(*extent);
                 self.granted(grant, Outcome::NotClaimed)
             }
-            Operation::Disown(grant) => self.disown(*grant),
-            Operation::Release(grant) => self.release(*grant),
+            Operation::Disown(grant) => self.disown(*grant).unwrap_or(Outcome::NoGrant),
+            Operation::Release(grant) => self.release(*grant).unwrap_or(Outcome::NoGrant),
             Operation::ReleaseAt(extent) => {
                 let kind = self.space.release_at(*extent);
                 kind.map_or_else(Outcome::NotReleased, Outcome::ReleasedAt)
             }
-            Operation::ReleasePart(grant, part) => self.release_part(*grant, *part),
+            Operation::ReleasePart(grant, part) => {
+                let released = self.release_part(*grant, *part);
+                released.unwrap_or(Outcome::NoGrant)
+            }
             Operation::ReleaseRange(range) => self.release_range(*range),
             Operation::ReleaseUnclaimed => self.release_unclaimed(),
             Operation::Extend(to) => {
