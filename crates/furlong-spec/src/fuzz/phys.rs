@@ -74,13 +74,8 @@ fn space(
 
 fn of<L: Lookup>(room: Option<usize>, spaces: &[(u64, u64)], mut choices: Bytes<'_>) -> Held {
     let (place, model) = space(spaces, &mut choices, room);
-    agree(
-        TableSubject::<L>::new(),
-        model,
-        Mix::default(),
-        place,
-        choices,
-    )
+    let subject = TableSubject::<L>::new();
+    agree(subject, model, Mix::default(), place, choices)
 }
 
 fn agree<L: Lookup>(

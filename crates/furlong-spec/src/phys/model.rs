@@ -12,7 +12,6 @@ use core::ops::Range;
 use furlong::phys::FRAME_BITS;
 
 use self::frame::{Frame, inside, len, meet};
-use self::hosted::Host;
 use self::scarce::Memory;
 use super::operation::{HELD, Name, Operation, Outcome, Refusal, Shown};
 use crate::Subject;
@@ -27,8 +26,8 @@ pub struct Model {
     named: usize,
     started: bool,
     held: [Option<Range<u64>>; HELD],
-    /// Hosted ranges, those removed included.
-    hosts: Vec<Host>,
+    /// The hosting frames of each hosted range, those removed included.
+    hosts: Vec<Range<u64>>,
     /// The maximum number of pieces of the arm; `None` if there is no limit.
     room: Option<usize>,
     memory: Memory,

@@ -10,7 +10,7 @@ use furlong::phys::{
 
 use super::{Mix, Model, Operation, Outcome, TableSubject, mixed_operations, operations};
 use crate::coverage::kind;
-use crate::trial::Gaps;
+use crate::trial::{Gaps, Run};
 use crate::{Coverage, Through, Trial, judge};
 
 /// First frame and number of frames of a stream: a single frame; a few across blocks; within a
@@ -116,7 +116,6 @@ const SELDOM: Cells = &[("make", "NoMemory")];
 
 const ANY: Gaps = |seen, least| gaps(seen, least, &[ALWAYS]);
 const SORTED: Gaps = |seen, least| gaps(seen, least, &[ALWAYS, HIGH]);
-const LIMITED: Gaps = |seen, least| gaps(seen, least, &[ALWAYS, HIGH, FULL]);
 
 /// All arms, and a table without a heap.
 pub const TRIALS: [Trial; 9] = [
@@ -129,23 +128,24 @@ pub const TRIALS: [Trial; 9] = [
     Trial::new("array-branchless", sorted::<Branchless>, SORTED),
     Trial::new("rbtree", sorted::<Tree>, SORTED),
     Trial::new("flat", |seeds| of::<Flat>(None, LOW, seeds), ANY),
-    Trial::new(
+    small(
         "array of 6, binary search",
         limited::<Array<BinarySearch, 6>, 6>,
-        LIMITED,
     ),
-    Trial::new(
-        "array of 6, linear",
-        limited::<Array<Linear, 6>, 6>,
-        LIMITED,
-    ),
-    Trial::new(
+    small("array of 6, linear", limited::<Array<Linear, 6>, 6>),
+    small(
         "array of 6, large ones first",
         limited::<Array<BigFirst, 6>, 6>,
-        LIMITED,
     ),
-    Trial::new("array of 1", limited::<Array<Contiguous, 4>, 1>, LIMITED),
+    small("array of 1", limited::<Array<Contiguous, 4>, 1>),
 ];
+
+/// An arm with a limit on the number of segments.
+const fn small(name: &'static str, run: Run) -> Trial {
+    Trial::new(name, run, |seen, least| {
+        gaps(seen, least, &[ALWAYS, HIGH, FULL])
+    })
+}
 
 /// The cells that did not occur `least` times, and those that must not occur. Those of `SELDOM` may
 /// occur and need not.

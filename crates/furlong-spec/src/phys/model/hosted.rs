@@ -12,13 +12,6 @@ const SECTION: u64 = 4096;
 /// Bytes in a page.
 const PAGE: u64 = 4096;
 
-/// A hosted range.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Host {
-    /// The frames that hold the bookkeeping.
-    frames: Range<u64>,
-}
-
 /// Upper bound of the bookkeeping of `frames` in bytes: descriptors, 0.01 % of the range, 160 KiB,
 /// and words for the path to them if they are the highest frames.
 fn bytes_max(frames: &Range<u64>) -> u64 {
@@ -62,7 +55,7 @@ impl Model {
             frame.made = false;
             frame.host = Some(host);
         });
-        self.hosts.push(Host { frames: hosting });
+        self.hosts.push(hosting);
         Ok(Outcome::Number(Some(pages)))
     }
 
@@ -84,14 +77,14 @@ impl Model {
     /// True if the frame holds bookkeeping.
     pub(super) fn hosts_something(&self, frame: u64) -> bool {
         let host = self.frame(frame).host.map(|host| &self.hosts[host]);
-        host.is_some_and(|host| host.frames.contains(&frame))
+        host.is_some_and(|hosting| hosting.contains(&frame))
     }
 
     /// The hosting frames that prevent the removal of `frames`; `None` if `frames` are all that is
     /// left of their hosted range.
     pub(super) fn hosting_in(&self, frames: &Range<u64>) -> Option<Range<u64>> {
         let host = self.frame(frames.start).host?;
-        let hosting = &self.hosts[host].frames;
+        let hosting = &self.hosts[host];
         let goes = self.is_left(host, frames) || meet(frames, hosting).is_empty();
         (!goes).then(|| hosting.clone())
     }
@@ -100,7 +93,7 @@ impl Model {
     /// them.
     pub(super) fn goes_with(&self, frames: &Range<u64>) -> Option<Range<u64>> {
         let host = self.frame(frames.start).host?;
-        let hosting = &self.hosts[host].frames;
+        let hosting = &self.hosts[host];
         self.is_left(host, frames).then(|| hosting.clone())
     }
 

@@ -4,7 +4,7 @@ use core::ops::Range;
 use core::sync::atomic::Ordering;
 
 use furlong::addr::{Address, Pfn};
-use furlong::phys::{Isolated, Lookup, Node, Plug, UnplugError};
+use furlong::phys::{Isolated, Lookup, Node, Plug, SetError, Stale, UnplugError};
 
 use super::super::operation::{Operation, Outcome, Refusal};
 use super::refusals::{make_refusal, start_refusal};
@@ -148,27 +148,24 @@ impl<L: Lookup> TableSubject<L> {
 
     pub(super) fn set(&mut self, operation: &Operation) -> Answer {
         let mut segments = self.table.get().lock();
-        let done = match operation {
+        let stale = |Stale(id)| SetError::Stale(id);
+        let set = match operation {
             Operation::SetAvail(name, avail) => {
                 let (start, end) = (Pfn::new(avail.start), Pfn::new(avail.end));
-                let set = segments.set_avail(self.id(*name)?, start, end);
-                set.map_err(|error| self.set_refusal(error))
+                segments.set_avail(self.id(*name)?, start, end)
             }
-            Operation::SetHint(name, hint) => {
-                let set = segments.set_start_hint(self.id(*name)?, *hint);
-                set.map_err(|error| self.set_refusal(error))
-            }
+            Operation::SetHint(name, hint) => segments.set_start_hint(self.id(*name)?, *hint),
             Operation::SetUser(name, user) => {
-                let set = segments.set_user(self.id(*name)?, *user);
-                set.map_err(|error| self.stale(error))
+                segments.set_user(self.id(*name)?, *user).map_err(stale)
             }
             Operation::SetNode(name, node) => {
                 let set = segments.set_node(self.id(*name)?, Node(*node));
-                set.map_err(|error| self.stale(error))
+                set.map_err(stale)
             }
             _ => unreachable!("all others are elsewhere"),
         };
-        done.map(|()| Outcome::Done)
+        set.map_err(|error| self.set_refusal(error))?;
+        Ok(Outcome::Done)
     }
 }
 

@@ -1,12 +1,10 @@
 //! The library's refusals, with names in place of handles.
 
 use furlong::addr::Address;
-use furlong::phys::{
-    Lookup, MakeError, PlugError, SetError, Stale, StartError, StealError, UnplugError,
-};
+use furlong::phys::{Lookup, MakeError, PlugError, SetError, StartError, StealError, UnplugError};
 
 use super::super::operation::Refusal;
-use super::TableSubject;
+use super::{TableSubject, range};
 
 impl<L: Lookup> TableSubject<L> {
     pub(super) fn plug_refusal(&self, error: PlugError) -> Refusal {
@@ -26,12 +24,8 @@ impl<L: Lookup> TableSubject<L> {
             UnplugError::Unknown(frame) => Refusal::Unknown(frame.raw()),
             UnplugError::Crosses(id) => Refusal::Crosses(self.name(id)),
             UnplugError::LastSegment => Refusal::LastSegment,
-            UnplugError::Isolated(frames) => {
-                Refusal::Isolated(frames.start().raw()..frames.last().raw() + 1)
-            }
-            UnplugError::Bookkeeping(frames) => {
-                Refusal::Bookkeeping(frames.start().raw()..frames.last().raw() + 1)
-            }
+            UnplugError::Isolated(frames) => Refusal::Isolated(range(frames)),
+            UnplugError::Bookkeeping(frames) => Refusal::Bookkeeping(range(frames)),
             UnplugError::NotStarted => Refusal::NotStarted,
             UnplugError::Pinned(frame) => Refusal::Pinned(frame.raw()),
             UnplugError::Full(room) => Refusal::Full(room),
@@ -56,10 +50,6 @@ impl<L: Lookup> TableSubject<L> {
             SetError::Avail => Refusal::Avail,
             SetError::Hint(hint) => Refusal::Hint(hint),
         }
-    }
-
-    pub(super) fn stale(&self, Stale(id): Stale) -> Refusal {
-        Refusal::Stale(self.name(id))
     }
 }
 
