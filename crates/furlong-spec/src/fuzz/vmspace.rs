@@ -8,7 +8,7 @@ use crate::vmspace::{Mix, Model, Operation, Outcome, SharedSubject, SpaceSubject
 use crate::{Bytes, Choices, Subject, compare};
 
 /// Three slots a leaf and three children a node.
-type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
+type Tiny = Maple<maple::Custom<Fan<3, 3, 32>, Heap>>;
 
 /// False: the mode undoes the steps before a failure.
 const ATOMIC: bool = false;
@@ -24,21 +24,9 @@ pub fn vmspace(bytes: &[u8]) -> Held {
     match choices.below(6) {
         0 => agree(SpaceSubject::<Custom<Rbtree, Atomic>>::new, ATOMIC, choices),
         1 => agree(SpaceSubject::<Custom<Rbtree, Linux>>::new, LINUX, choices),
-        2 => agree(
-            SpaceSubject::<Custom<Maple<Tiny>, Atomic>>::new,
-            ATOMIC,
-            choices,
-        ),
-        3 => agree(
-            SpaceSubject::<Custom<Maple<Tiny>, Linux>>::new,
-            LINUX,
-            choices,
-        ),
-        4 => agree(
-            SharedSubject::<Custom<Maple<Tiny>, Linux>>::new,
-            LINUX,
-            choices,
-        ),
+        2 => agree(SpaceSubject::<Custom<Tiny, Atomic>>::new, ATOMIC, choices),
+        3 => agree(SpaceSubject::<Custom<Tiny, Linux>>::new, LINUX, choices),
+        4 => agree(SharedSubject::<Custom<Tiny, Linux>>::new, LINUX, choices),
         _ => agree(SpaceSubject::<Custom<Maple, Linux>>::new, LINUX, choices),
     }
 }

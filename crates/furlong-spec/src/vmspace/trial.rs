@@ -20,7 +20,7 @@ const STREAM: usize = 300;
 
 /// Three slots a leaf and three children a node: few areas cause splits, merges and spanning
 /// stores.
-type Tiny = maple::Custom<Fan<3, 3, 32>, Heap>;
+type Tiny = Maple<maple::Custom<Fan<3, 3, 32>, Heap>>;
 
 /// All arms in both modes, some with tiny nodes or with lock-free look-ups.
 pub const TRIALS: [Trial; 7] = [
@@ -30,17 +30,13 @@ pub const TRIALS: [Trial; 7] = [
     of("maple, linux", space::<Custom<Maple, Linux>, LINUX>),
     of(
         "maple with tiny nodes, atomic",
-        space::<Custom<Maple<Tiny>, Atomic>, ATOMIC>,
+        space::<Custom<Tiny, Atomic>, ATOMIC>,
     ),
     of("maple without a lock, atomic", |seeds| {
         streams(SharedSubject::<Custom<Maple, Atomic>>::new, ATOMIC, seeds)
     }),
     of("maple without a lock and with tiny nodes, linux", |seeds| {
-        streams(
-            SharedSubject::<Custom<Maple<Tiny>, Linux>>::new,
-            LINUX,
-            seeds,
-        )
+        streams(SharedSubject::<Custom<Tiny, Linux>>::new, LINUX, seeds)
     }),
 ];
 

@@ -103,30 +103,24 @@ impl<C: SharedConfig> Looker<'_, C> {
             let before = self.history.0.span.before();
             let glimpse = self.space.look(guard, address(page));
             let during = self.history.0.span.after(before);
-            let Some(glimpse) = glimpse else {
-                looks.push(Look {
-                    page,
-                    found: Word::NONE,
-                    during,
-                    current: None,
-                });
-                continue;
-            };
-            let found = self.word(&glimpse.area())?;
-            let asked = self.history.0.span.before();
-            let is_current = glimpse.is_current();
-            let current = Some(Current {
-                is_current,
-                asked: self.history.0.span.after(asked),
-                since: self.history.0.span.after(before),
-            });
-            held.push((glimpse, found));
-            looks.push(Look {
+            let mut look = Look {
                 page,
-                found,
+                found: Word::NONE,
                 during,
-                current,
-            });
+                current: None,
+            };
+            if let Some(glimpse) = glimpse {
+                look.found = self.word(&glimpse.area())?;
+                let asked = self.history.0.span.before();
+                let is_current = glimpse.is_current();
+                look.current = Some(Current {
+                    is_current,
+                    asked: self.history.0.span.after(asked),
+                    since: self.history.0.span.after(before),
+                });
+                held.push((glimpse, look.found));
+            }
+            looks.push(look);
         }
         if self.random.below(64) == 0 {
             thread::yield_now();
@@ -151,13 +145,12 @@ impl<C: SharedConfig> Looker<'_, C> {
         let page = self.random.index(PAGES);
         let before = self.history.0.span.before();
         let space = self.space.lock();
-        let found = match space.find(address(page)) {
-            Some(area) => self.word(&area)?,
+        let area = space.find(address(page));
+        let found = match &area {
+            Some(area) => self.word(area)?,
             None => Word::NONE,
         };
-        let allows = space
-            .find(address(page))
-            .is_some_and(|area| area.prot.allows(Access::Read));
+        let allows = area.is_some_and(|area| area.prot.allows(Access::Read));
         drop(space);
         let mut during = self.history.0.span.after(before);
         let mut one = Looks {
@@ -191,14 +184,11 @@ impl Look {
                 one.raced = u64::from(self.during.start() != self.during.end());
                 let is_outdated = |current: &Current| !current.is_current;
                 one.outdated = u64::from(self.current.as_ref().is_some_and(is_outdated));
-                Ok(one)
             }
-            Ok(false) => Err(self.explain(history)),
-            Err(Gone) => {
-                one.unjudged = 1;
-                Ok(one)
-            }
+            Ok(false) => return Err(self.explain(history)),
+            Err(Gone) => one.unjudged = 1,
         }
+        Ok(one)
     }
 
     fn is_right(&self, history: &History) -> Result<bool, Gone> {
@@ -214,12 +204,7 @@ impl Look {
                 return Ok(true);
             }
         }
-        let begun = *during.start() + 1..=*during.end();
-        let mut is_touched = false;
-        for version in begun {
-            is_touched |= history.touches(version, self.page)?;
-        }
-        if !is_touched {
+        if !self.is_touched(history, during)? {
             return Ok(false);
         }
         let Some((first, last)) = self.found.extent() else {
@@ -249,7 +234,12 @@ impl Look {
         if current.is_current {
             return self.is_true(history, &current.asked);
         }
-        for version in *current.since.start() + 1..=*current.since.end() {
+        self.is_touched(history, &current.since)
+    }
+
+    /// True if a change that began during the span touches the page.
+    fn is_touched(&self, history: &History, during: &RangeInclusive<u64>) -> Result<bool, Gone> {
+        for version in *during.start() + 1..=*during.end() {
             if history.touches(version, self.page)? {
                 return Ok(true);
             }

@@ -67,14 +67,9 @@ pub(super) fn event(number: u32, line: &str) -> Result<Event, Fault> {
     let mut fields = Fields(line.split(' '));
     let at_us = fields.decimal("time")?;
     let letter = fields.word("operation")?;
-    let unknown = Fault::Unknown {
-        word: shortened(letter),
-    };
-    if !matches!(
-        letter,
-        "x" | "i" | "m" | "u" | "p" | "b" | "r" | "f" | "c" | "e"
-    ) {
-        return Err(unknown);
+    if letter.len() != 1 || !"ximupbrfce".contains(letter) {
+        let word = shortened(letter);
+        return Err(Fault::Unknown { word });
     }
     let first = fields.decimal("process")?;
     let what = match letter {
@@ -113,7 +108,7 @@ pub(super) fn event(number: u32, line: &str) -> Result<Event, Fault> {
             flags: fields.hex("flags")?,
         },
         "e" => What::Exit { task: first },
-        _ => return Err(unknown),
+        _ => unreachable!("the letter is one of these"),
     };
     // The ID of the ending task comes first, then its process.
     let pid = match what {
