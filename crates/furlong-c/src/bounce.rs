@@ -9,7 +9,7 @@ mod pool;
 use alloc::boxed::Box;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
-use core::ptr::{self, NonNull};
+use core::ptr;
 
 use furlong::addr;
 use furlong::bounce::RegionMemory;
@@ -20,7 +20,7 @@ use self::plan::BouncePlan;
 use self::pool::Pool;
 use crate::answer::{Given, answer, answer_in, put};
 use crate::errno::Errno;
-use crate::handle::{self, Home, Housed, boxed, footprint, place};
+use crate::handle::{self, Home, boxed, footprint, place};
 
 /// A pool of bounce memory, shared by many CPUs and devices.
 ///
@@ -29,12 +29,6 @@ use crate::handle::{self, Home, Housed, boxed, footprint, place};
 pub struct Bounce {
     pub(crate) pool: Pool,
     home: Home,
-}
-
-impl Housed for Bounce {
-    fn home(&self) -> Home {
-        self.home
-    }
 }
 
 /// Makes a pool from a plan, with memory from the heap. The device address of a byte is its address
@@ -119,10 +113,8 @@ pub unsafe extern "C" fn furlong_bounce_create_in(
 /// bounce came from furlong_bounce_create or furlong_bounce_create_in and has not been destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_bounce_destroy(bounce: *mut Bounce) {
-    if let Some(bounce) = NonNull::new(bounce) {
-        // SAFETY: the caller vouches for it.
-        unsafe { handle::end(bounce) };
-    }
+    // SAFETY: the caller vouches for it.
+    unsafe { handle::end(bounce, |bounce| bounce.home) };
 }
 
 /// Obtains one more block, if the plan lets the pool grow. The number of its slots is written to

@@ -23,12 +23,6 @@ pub(crate) enum Home {
     Given,
 }
 
-/// An object that stores its place.
-pub(crate) trait Housed {
-    /// Its place.
-    fn home(&self) -> Home;
-}
-
 /// Allocates memory for an object on the heap.
 pub(crate) fn on_heap<T>() -> Result<Box<MaybeUninit<T>>, Errno> {
     const { assert!(size_of::<T>() > 0, "what has no size has no address") };
@@ -44,15 +38,18 @@ pub(crate) fn boxed<T>(value: T) -> Result<Box<T>, Errno> {
     Ok(Box::write(on_heap()?, value))
 }
 
-/// Drops an object, and frees its memory if that came from the heap.
+/// Drops an object, and frees its memory if that came from the heap. `home` reads its place. Does
+/// nothing for null.
 ///
 /// # Safety
 /// It came from `Box::into_raw` if its place is the heap. It has not been dropped, and nobody uses
 /// it any more.
-pub(crate) unsafe fn end<T: Housed>(object: NonNull<T>) {
+pub(crate) unsafe fn end<T>(object: *mut T, home: impl FnOnce(&T) -> Home) {
+    let Some(object) = NonNull::new(object) else {
+        return;
+    };
     // SAFETY: the caller vouches that it is alive.
-    let home = unsafe { object.as_ref() }.home();
-    match home {
+    match home(unsafe { object.as_ref() }) {
         // SAFETY: it came from a box, as the caller vouches, and becomes a box again only here.
         Home::Heap => drop(unsafe { Box::from_raw(object.as_ptr()) }),
         // SAFETY: it is alive, and nobody uses it any more.

@@ -6,7 +6,7 @@ pub mod request;
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
-use core::ptr::{self, NonNull};
+use core::ptr;
 
 use alloc::boxed::Box;
 
@@ -18,7 +18,7 @@ use self::nodes::{Nodes, SpaceNode};
 use crate::answer::{Given, answer, answer_in};
 use crate::errno::Errno;
 use crate::extent::extent;
-use crate::handle::{self, Home, Housed, boxed, footprint, place};
+use crate::handle::{self, Home, boxed, footprint, place};
 
 /// A device's address space, with its reserved ranges.
 ///
@@ -27,12 +27,6 @@ use crate::handle::{self, Home, Housed, boxed, footprint, place};
 pub struct Iova {
     pub(crate) space: Space<Standard, Nodes>,
     home: Home,
-}
-
-impl Housed for Iova {
-    fn home(&self) -> Home {
-        self.home
-    }
 }
 
 /// Makes a space on the heap, of the addresses from start to last, with nothing reserved, in
@@ -103,10 +97,8 @@ pub unsafe extern "C" fn furlong_iova_create_in(
 /// iova came from furlong_iova_create or furlong_iova_create_in and has not been destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_iova_destroy(iova: *mut Iova) {
-    if let Some(iova) = NonNull::new(iova) {
-        // SAFETY: the caller vouches for it.
-        unsafe { handle::end(iova) };
-    }
+    // SAFETY: the caller vouches for it.
+    unsafe { handle::end(iova, |iova| iova.home) };
 }
 
 /// Obtains memory for so many reservations, which then allocate nothing.

@@ -10,14 +10,14 @@ pub mod unplug;
 use alloc::boxed::Box;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
-use core::ptr::{self, NonNull};
+use core::ptr;
 
 use furlong::check::Check;
 
 use self::table::{Locked, Table};
 use crate::answer::{Given, answer, answer_in};
 use crate::errno::Errno;
-use crate::handle::{self, Home, Housed, footprint, on_heap, place};
+use crate::handle::{self, Home, footprint, on_heap, place};
 
 /// Segments of physical memory in frames of 4 KiB. After the start of the table, each frame has a
 /// descriptor of 64 bytes.
@@ -30,12 +30,6 @@ use crate::handle::{self, Home, Housed, footprint, on_heap, place};
 pub struct Phys {
     pub(crate) table: Table,
     home: Home,
-}
-
-impl Housed for Phys {
-    fn home(&self) -> Home {
-        self.home
-    }
 }
 
 impl Phys {
@@ -109,10 +103,8 @@ pub unsafe extern "C" fn furlong_phys_create_in(
 /// readers have been destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_phys_destroy(phys: *mut Phys) {
-    if let Some(phys) = NonNull::new(phys) {
-        // SAFETY: the caller vouches for it.
-        unsafe { handle::end(phys) };
-    }
+    // SAFETY: the caller vouches for it.
+    unsafe { handle::end(phys, |phys| phys.home) };
 }
 
 /// Gives the table memory for later use: a static array, or frames outside of all segments.

@@ -11,7 +11,7 @@ use furlong::bounce::{Device, Limits};
 use super::Bounce;
 use crate::answer::{Given, answer, answer_in};
 use crate::errno::Errno;
-use crate::handle::{self, Home, Housed, boxed, footprint, place};
+use crate::handle::{self, Home, boxed, footprint, place};
 
 /// The reach of a device, and its constraints on buffers. Initialise it with furlong_bounce_limits,
 /// then change single fields.
@@ -51,12 +51,6 @@ impl BounceLimits {
 pub struct BounceDevice {
     pub(crate) device: Device,
     home: Home,
-}
-
-impl Housed for BounceDevice {
-    fn home(&self) -> Home {
-        self.home
-    }
 }
 
 /// Initialises limits to no limits.
@@ -154,7 +148,7 @@ pub unsafe extern "C" fn furlong_bounce_device_destroy(
             return Err(Errno::BUSY);
         }
         // SAFETY: the caller vouches for it.
-        unsafe { handle::end(device) };
+        unsafe { handle::end(device.as_ptr(), |device| device.home) };
         Ok(())
     })
 }

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
-use core::ptr::{self, NonNull};
+use core::ptr;
 
 use furlong::addr::{Pfn, PhysAddr};
 use furlong::phys::{Standard, View};
@@ -14,7 +14,7 @@ use super::page::PhysPage;
 use super::table::Table;
 use crate::answer::{Given, answer, answer_in, put};
 use crate::errno::Errno;
-use crate::handle::{self, Home, Housed, boxed, footprint, place};
+use crate::handle::{self, Home, boxed, footprint, place};
 
 /// A context that looks up frames, such as a thread or a CPU. A table has up to 64 readers.
 pub struct PhysReader {
@@ -25,12 +25,6 @@ pub struct PhysReader {
     reader: Reader<'static>,
     table: &'static Table,
     home: Home,
-}
-
-impl Housed for PhysReader {
-    fn home(&self) -> Home {
-        self.home
-    }
 }
 
 impl PhysReader {
@@ -121,10 +115,8 @@ pub unsafe extern "C" fn furlong_phys_reader_create_in(
 /// destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furlong_phys_reader_destroy(reader: *mut PhysReader) {
-    if let Some(reader) = NonNull::new(reader) {
-        // SAFETY: the caller vouches for it.
-        unsafe { handle::end(reader) };
-    }
+    // SAFETY: the caller vouches for it.
+    unsafe { handle::end(reader, |reader| reader.home) };
 }
 
 /// Enters: all finds of the reader stay valid until it has left as often as it has entered.

@@ -131,21 +131,12 @@ fn unmapped(range: &Unmapped<Word>, value: u64) -> VmspaceFreed {
 
 /// Hands the areas of a child that was not finished to the caller.
 pub(super) fn take_back(take: VmspaceTake, context: *mut c_void, area: Area<'_, Word>) {
-    let Area {
-        extent,
-        prot,
-        flags,
-        offset,
-        value,
-        ..
-    } = area;
-    let value = Some(value.clone());
     let range = Unmapped {
-        extent,
-        prot,
-        flags,
-        offset,
-        value,
+        extent: area.extent,
+        prot: area.prot,
+        flags: area.flags,
+        offset: area.offset,
+        value: Some(area.value.clone()),
     };
     Report::new(take, context).take(Freed::Unmapped(range));
 }
