@@ -28,17 +28,12 @@ pub fn read(text: &str) -> Result<Equivalents, String> {
         let (Some(file), Some(function), Some(change)) = (part(), part(), part()) else {
             return Err(wrong("must be: file | function | old -> new | reason"));
         };
-        if list
-            .insert(
-                Name {
-                    file,
-                    function,
-                    change,
-                },
-                reason.trim().to_string(),
-            )
-            .is_some()
-        {
+        let name = Name {
+            file,
+            function,
+            change,
+        };
+        if list.insert(name, reason.trim().to_string()).is_some() {
             return Err(wrong("is listed already"));
         }
     }

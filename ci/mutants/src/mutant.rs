@@ -40,11 +40,9 @@ pub fn all(file: &str, source: &str, functions: &[Function]) -> Vec<Vec<Mutant>>
     for function in functions {
         for site in &function.sites {
             let of = |new: &String| {
-                let old = &source[site.range.clone()];
-                let old = if site.range == function.body {
-                    "the whole body"
-                } else {
-                    old
+                let old = match site.range == function.body {
+                    true => "the whole body",
+                    false => &source[site.range.clone()],
                 };
                 let mut name = Name {
                     file: file.to_string(),

@@ -126,15 +126,16 @@ pub fn other_end(range: &syn::ExprRange, source: &str) -> Vec<String> {
     vec![format!("{start}{dots}{end}")]
 }
 
+/// The last segment of a path, such as the name of a trait in an `impl`.
+pub fn last(path: &syn::Path) -> String {
+    let last = path.segments.last();
+    last.map(|segment| segment.ident.to_string())
+        .unwrap_or_default()
+}
+
 /// The neighbours of a named constant; a weaker ordering.
 fn constant(path: &syn::Path, text: &str) -> Vec<String> {
-    let Some(last) = path
-        .segments
-        .last()
-        .map(|segment| segment.ident.to_string())
-    else {
-        return vec![];
-    };
+    let last = last(path);
     if ORDERINGS.contains(&last.as_str()) {
         return vec!["::core::sync::atomic::Ordering::Relaxed".into()];
     }
@@ -158,10 +159,7 @@ pub fn whole_body(output: &ReturnType) -> Vec<String> {
     let Type::Path(path) = &**of else {
         return vec![];
     };
-    let Some(last) = path.path.segments.last() else {
-        return vec![];
-    };
-    let values: &[&str] = match last.ident.to_string().as_str() {
+    let values: &[&str] = match last(&path.path).as_str() {
         "bool" => &["true", "false"],
         "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" | "isize" => &["0", "1"],
         "f64" => &["0.0", "1.0"],

@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Block, Expr, Signature, Stmt, Token};
 
-use crate::operators;
+use crate::operators::{self, last};
 
 /// A function with its places.
 #[derive(Debug, PartialEq)]
@@ -153,14 +153,6 @@ fn is_test(attributes: &[Attribute]) -> bool {
             || attribute.path().is_ident("cfg")
                 && (tokens == "test" || tokens == "loom" || tokens.starts_with("all (test"))
     })
-}
-
-/// The last segment of a path, such as the name of a trait in an `impl`.
-fn last(path: &syn::Path) -> String {
-    path.segments
-        .last()
-        .map(|segment| segment.ident.to_string())
-        .unwrap_or_default()
 }
 
 impl<'ast> Visit<'ast> for Finder<'_> {
