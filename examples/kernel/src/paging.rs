@@ -83,21 +83,10 @@ impl Table {
 
 /// The permissions of a page as bits of an entry.
 fn rights(prot: Prot) -> u64 {
-    let writable = if prot.contains(Prot::WRITE) {
-        WRITABLE
-    } else {
-        0
-    };
-    let no_execute = if prot.contains(Prot::EXEC) {
-        0
-    } else {
-        NO_EXECUTE
-    };
-    let present = if prot.known() == Prot::NONE {
-        0
-    } else {
-        PRESENT
-    };
+    let when = |is_so: bool, bit: u64| if is_so { bit } else { 0 };
+    let present = when(prot.known() != Prot::NONE, PRESENT);
+    let writable = when(prot.contains(Prot::WRITE), WRITABLE);
+    let no_execute = when(!prot.contains(Prot::EXEC), NO_EXECUTE);
     present | writable | no_execute
 }
 
