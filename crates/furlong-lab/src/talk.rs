@@ -72,3 +72,20 @@ pub(crate) fn quoted(argument: &str) -> String {
     }
     format!("'{}'", argument.replace('\'', r"'\''"))
 }
+
+/// Ascending numbers with each run of neighbours as one text, such as `1-3`.
+#[must_use]
+pub fn spans(numbers: impl IntoIterator<Item = u32>) -> Vec<String> {
+    let mut spans: Vec<(u32, u32)> = vec![];
+    for number in numbers {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => spans.push((number, number)),
+        }
+    }
+    let span = |(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    spans.iter().map(span).collect()
+}

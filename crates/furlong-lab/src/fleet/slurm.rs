@@ -9,7 +9,7 @@ use super::order::Order;
 use super::slurm_parse::{ACCOUNT_FORMAT, QUEUE_FORMAT, Task, complaint, tasks};
 use super::step::Step;
 use crate::error::{Error, cause};
-use crate::talk::quoted;
+use crate::talk::{quoted, spans};
 
 /// Slurm, for the tasks of one run.
 #[derive(Clone, Debug)]
@@ -169,18 +169,7 @@ fn absent(error: &io::Error) -> String {
 
 /// Formats numbers for a Slurm array: `1-3,5`.
 fn array(numbers: impl Iterator<Item = u32>) -> String {
-    let mut spans: Vec<(u32, u32)> = vec![];
-    for number in numbers {
-        match spans.last_mut() {
-            Some((_, last)) if *last + 1 == number => *last = number,
-            _ => spans.push((number, number)),
-        }
-    }
-    let spans = spans.iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    });
-    spans.collect::<Vec<_>>().join(",")
+    spans(numbers).join(",")
 }
 
 #[cfg(test)]

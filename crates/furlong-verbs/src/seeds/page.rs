@@ -8,6 +8,7 @@ use super::measured::{Figure, Measured, Records};
 use furlong_lab::report::quantity::{Scale, change, chosen_percent};
 use furlong_lab::report::sheet::{Effect, Grid, Pair, Sheet};
 use furlong_lab::report::wording::word;
+use furlong_lab::talk::spans;
 
 /// All documents on one page.
 #[must_use]
@@ -113,18 +114,7 @@ fn pair(claim: &Claim, judgement: &Judgement, found: Option<&Measured>) -> Optio
 
 /// Formats lines as "33-34, 37".
 fn lines(lines: &[u32]) -> String {
-    let mut parts: Vec<(u32, u32)> = vec![];
-    for line in lines {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == *line => *last = *line,
-            _ => parts.push((*line, *line)),
-        }
-    }
-    let part = |(first, last): &(u32, u32)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    };
-    parts.iter().map(part).collect::<Vec<_>>().join(", ")
+    spans(lines.iter().copied()).join(", ")
 }
 
 /// The document's claim; if it only lists its runs, the list.
