@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use furlong_lab::report::json;
+
 /// Result of a replay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
@@ -121,7 +123,6 @@ impl Outcome {
     /// The result as JSON.
     #[must_use]
     pub fn json(&self) -> String {
-        let text = serde_json::to_string_pretty(self);
-        text.expect("its names are texts and its numbers finite") + "\n"
+        json::figures(self)
     }
 }

@@ -27,10 +27,7 @@ pub fn figures(figures: &impl Serialize) -> String {
 /// result therefore gives the same bytes. Numbers that are not finite become null, or are left out
 /// with a warning if the format requires a number.
 pub fn render(file: &ResultFile) -> String {
-    let mut text = serde_json::to_string_pretty(&finite(file))
-        .expect("every map of a result has text keys and every number is finite");
-    text.push('\n');
-    text
+    figures(&finite(file))
 }
 
 /// Reads a result that [`render`] wrote. It is not generic, so a crate that calls it does not

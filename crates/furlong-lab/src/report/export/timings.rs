@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::csv::written;
+use super::json::figures;
 use crate::model::command_fact::{CommandFact, PARAMETERS};
 use crate::model::result::{ArmResult, ResultFile, WorkloadResult};
 use crate::report::finite::finite;
@@ -122,8 +123,7 @@ pub fn json(file: &ResultFile) -> String {
         results: Vec<Timing>,
     }
     let results = timings(file);
-    let text = serde_json::to_string_pretty(&All { results });
-    text.expect("every key is text and every number is finite") + "\n"
+    figures(&All { results })
 }
 
 /// The times as `--export-csv` writes them: a row per command, and a column per parameter.
