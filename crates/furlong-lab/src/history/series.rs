@@ -10,11 +10,11 @@ use crate::model::result::{ExperimentResult, Kind, Metric, Run, WorkloadResult};
 use crate::model::schedule::{ENOUGH_RUNS, MAX_TIME_S, MIN_BLOCKS};
 use crate::record::ledger::OPERATIONS;
 use crate::record::store::Saved;
+use crate::report::outline::median;
 use furlong_stats::blocks::{Blocks, present};
 use furlong_stats::change::changes;
 use furlong_stats::control::historic;
 use furlong_stats::describe::mean;
-use furlong_stats::outliers::quantile_sorted;
 use furlong_stats::paired::Paired;
 use furlong_stats::stopping::{STOPPED, STOPPING};
 use furlong_stats::verdict::Scale;
@@ -260,9 +260,7 @@ pub(super) fn samples<'a>(
 
 /// The median of an arm's values.
 pub(super) fn level(workload: &WorkloadResult, arm: &str, metric: &str) -> Option<f64> {
-    let mut values = present(samples(workload, arm, metric)?);
-    values.sort_by(f64::total_cmp);
-    (!values.is_empty()).then(|| quantile_sorted(&values, 0.5))
+    median(&present(samples(workload, arm, metric)?))
 }
 
 /// The log ratios of an arm to the baseline in the same blocks; `None` if there are no ratios.
