@@ -30,23 +30,13 @@ pub(super) enum Step {
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut change = |verb: &str, frames: &Extent<Pfn>| {
+            let Range { start, end } = range(frames);
+            write!(f, "{verb} {start:#x} {end:#x}")
+        };
         match self {
-            Step::Plug { frames, .. } => {
-                write!(
-                    f,
-                    "plug {:#x} {:#x}",
-                    range(frames).start,
-                    range(frames).end
-                )
-            }
-            Step::Unplug { frames, .. } => {
-                write!(
-                    f,
-                    "unplug {:#x} {:#x}",
-                    range(frames).start,
-                    range(frames).end
-                )
-            }
+            Step::Plug { frames, .. } => change("plug", frames),
+            Step::Unplug { frames, .. } => change("unplug", frames),
             Step::Start => f.write_str("start"),
             Step::Look(looks) => write!(f, "{} lookups", looks.len()),
         }
