@@ -77,10 +77,9 @@ fn by_subject(outcome: &Outcome, able: Option<&SubjectOutcome>) -> Vec<Column> {
         columns.extend(counts.map(|(at, count)| counted(outcome, count.name, at)));
     }
     let mut wrong = Column::numbers("wrong");
-    outcome
-        .subjects
-        .iter()
-        .for_each(|subject| wrong.push(wrongs(subject)));
+    for subject in &outcome.subjects {
+        wrong.push(wrongs(subject));
+    }
     columns.push(wrong);
     columns
 }
@@ -105,10 +104,9 @@ fn by_kind(outcome: &Outcome, able: &SubjectOutcome) -> Vec<Column> {
             let time = kind.time_ns_per_op.map(|ns| format!("{ns:.1}"));
             column.push(time.unwrap_or_default());
         }
-        subject
-            .counts
-            .iter()
-            .for_each(|count| column.push(exact(count)));
+        for count in &subject.counts {
+            column.push(exact(count));
+        }
         column.push(wrongs(subject));
         column
     }));

@@ -29,15 +29,8 @@ fn perf_record(output: &Path) -> Command {
     let calls = CALLS.iter().flat_map(|name| of_call(name));
     let events: Vec<String> = calls.chain(EVENTS.map(str::to_owned)).collect();
     let mut command = Command::new("perf");
-    command.args([
-        "record",
-        "-q",
-        "-d",
-        "-m",
-        BUFFER_PAGES,
-        "-e",
-        &events.join(","),
-    ]);
+    command.args(["record", "-q", "-d", "-m", BUFFER_PAGES]);
+    command.arg("-e").arg(events.join(","));
     command.arg("-o").arg(output).arg("--");
     command
 }
