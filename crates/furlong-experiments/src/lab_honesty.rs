@@ -98,18 +98,12 @@ fn run<T: Tool>(request: &Request) -> Result<Outcome, Failure> {
     for _ in 0..request.operations {
         sum += operation(&mut tool, &programs)?;
     }
-    let elapsed_s = began.elapsed().as_secs_f64();
+    let elapsed = began.elapsed();
     drop(drift);
-    let operations = request.operations as f64;
-    Ok(Outcome {
-        metrics: [
-            (metric.to_owned(), sum / operations),
-            (COMPARISON.to_owned(), elapsed_s / operations),
-        ]
-        .into(),
-        operations: request.operations,
-        elapsed_s,
-        // The tool's answers vary, so arms can agree only on the question.
-        digest: request.seed,
-    })
+    let per_op = |total: f64| total / request.operations as f64;
+    let seconds = elapsed.as_secs_f64();
+    let metrics = [(metric, per_op(sum)), (COMPARISON, per_op(seconds))];
+    // The tool's answers vary, so arms can agree only on the question.
+    let digest = request.seed;
+    Ok(Outcome::new(request.operations, elapsed, digest, metrics))
 }
