@@ -32,7 +32,7 @@ pub(super) struct Medium {
 }
 
 /// The reason if no such device can be made, otherwise `None`.
-pub(super) fn why_not(kind: MediumKind) -> Option<String> {
+pub(in crate::bounce) fn why_not(kind: MediumKind) -> Option<String> {
     match kind {
         // Memory is always available.
         MediumKind::Ram => None,

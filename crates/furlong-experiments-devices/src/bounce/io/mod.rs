@@ -28,17 +28,13 @@ use furlong_lab::model::{Failure, Outcome, Request};
 use furlong_lab::talk::say;
 use job::Job;
 use medium::Medium;
+pub(super) use medium::why_not;
 use originals::Originals;
 use part::Part;
 use route::{Bounced, Route, Straight};
 
 /// Bytes in a mebibyte.
 const MIB: f64 = 1_048_576.0;
-
-/// The reason if no device can be made here, otherwise `None`.
-pub(super) fn why_not(medium: MediumKind) -> Option<String> {
-    medium::why_not(medium)
-}
 
 /// Runs one sample: an operation is a block that is read or written.
 ///
