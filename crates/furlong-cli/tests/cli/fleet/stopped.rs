@@ -102,6 +102,11 @@ fn a_killed_head_and_a_requeued_task_cost_nothing() {
     head.wait().unwrap();
     let task = on(&cluster.running(), "n1").to_owned();
     cluster.slurm("scontrol", &["requeue", &task]);
+    cluster.wait_until("the end of what is requeued", |cluster| {
+        let listed = cluster.slurm("squeue", &["-h", "-r", "-o", "%F_%K %T"]);
+        let completing = format!("{task} COMPLETING");
+        listed.lines().all(|line| line != completing)
+    });
     let fleet = only_fleet(&cluster.home.path(""));
     let collect = format!("collect {}", fleet.display());
     let (_, said) = cluster.ends(1, &words(&collect));
