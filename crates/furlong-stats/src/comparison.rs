@@ -129,9 +129,10 @@ impl Evidence {
         self.effect.map_or(1.0, |effect| self.rule.best_p(&effect))
     }
 
-    /// Decides at a level such as 0.95. `family` is the number of comparisons in the adjustment, 1
-    /// without one.
-    pub fn decided(mut self, level: f64, family: usize) -> Comparison {
+    /// Decides at a level such as 0.95. With a second level, such as 0.99, a difference is only
+    /// claimed if the interval at that level excludes no difference too. `family` is the number of
+    /// comparisons in the adjustment, 1 without one.
+    pub fn decided(mut self, level: f64, chance: Option<f64>, family: usize) -> Comparison {
         let Some(effect) = self.effect else {
             self.comparison.reason = Some(self.reason());
             return self.comparison;
@@ -153,6 +154,16 @@ impl Evidence {
         if family > 1 || level != 1.0 - ALPHA {
             self.comparison.ci_adj_pct = Some(self.pct(interval));
             self.comparison.level = Some(level);
+        }
+        let is_change = matches!(self.comparison.verdict, Verdict::Keep | Verdict::Revert);
+        let spans = |level| {
+            let [low, high] = effect.interval(level);
+            low <= 0.0 && high >= 0.0
+        };
+        if is_change && chance.is_some_and(spans) {
+            self.comparison.verdict = Verdict::Inconclusive;
+            self.comparison.reason = Some(CHANCE.to_owned());
+            return self.comparison;
         }
         if self.comparison.verdict == Verdict::Inconclusive {
             let alone = self.rule.decide(effect.interval(1.0 - ALPHA), effect.n);
@@ -188,6 +199,9 @@ impl Evidence {
 
 /// The reason in a comparison whose size alone is open.
 pub const CROSSES: &str = "the interval crosses the margin";
+
+/// The reason in a comparison whose interval lies beyond the margin, in a run that may end early.
+pub const CHANCE: &str = "at 99 %, which early stopping needs, no difference is still possible";
 
 /// The reason in a comparison with a baseline of zero.
 pub const FROM_ZERO: &str = "the baseline is zero: per cent of the mean of all values";

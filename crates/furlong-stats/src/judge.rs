@@ -116,7 +116,11 @@ fn judge_one(
             pending.extend(compare(workload, Place { arm, ..place }, (name, metric)));
         }
     }
-    workload.comparisons = decide(pending, Stopping::alpha(workload));
+    workload.comparisons = decide(
+        pending,
+        Stopping::alpha(workload),
+        Stopping::chance(workload),
+    );
     warnings::forget(&mut workload.warnings);
     for warning in warnings::of(workload, known) {
         if !workload.warnings.contains(&warning) {
@@ -217,8 +221,9 @@ fn compare(
 }
 
 /// Gives every comparison its verdict, at the level that results from `alpha` by Holm's method. The
-/// primary metric's family is all arms; that of secondary metrics is all those of one arm.
-fn decide(pending: Vec<Pending>, alpha: f64) -> Vec<Comparison> {
+/// primary metric's family is all arms; that of secondary metrics is all those of one arm. `chance`
+/// is the error of [`Stopping::chance`], divided among a family likewise.
+fn decide(pending: Vec<Pending>, alpha: f64, chance: Option<f64>) -> Vec<Comparison> {
     let mut families: BTreeMap<Option<String>, Vec<(usize, f64)>> = BTreeMap::new();
     for (i, one) in pending.iter().enumerate() {
         if let Pending::Sampled { evidence, primary } = one
@@ -242,7 +247,9 @@ fn decide(pending: Vec<Pending>, alpha: f64) -> Vec<Comparison> {
         .map(|(one, (level, family))| match one {
             Pending::Done(comparison) => *comparison,
             Pending::Sampled { evidence, .. } => {
-                let mut comparison = evidence.decided(level, family);
+                let share = (1.0 - level) / alpha;
+                let chance = chance.map(|chance| 1.0 - chance * share);
+                let mut comparison = evidence.decided(level, chance, family);
                 contradict(&mut comparison);
                 comparison
             }

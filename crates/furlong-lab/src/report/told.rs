@@ -4,7 +4,7 @@ use super::quantity::{effect_decimals, fixed};
 use super::text::{plain, shorten};
 use super::wording::{FACTOR_FROM, blocks, factor, interval, is_time, margin, times};
 use crate::model::result::{Better, Comparison, Metric, Verdict};
-use furlong_stats::comparison::FROM_ZERO;
+use furlong_stats::comparison::{CHANCE, FROM_ZERO};
 
 /// The word of a verdict on two commands.
 pub(super) fn told(metric: &Metric, c: &Comparison) -> &'static str {
@@ -92,6 +92,15 @@ fn amount_and_interval(metric: &Metric, c: &Comparison) -> (String, Option<Strin
     percent_and_interval(c)
 }
 
+/// The rest of a sentence whose direction is certain and whose verdict is open.
+pub(super) fn open(c: &Comparison) -> String {
+    if c.reason.as_deref() == Some(CHANCE) {
+        return CHANCE.to_owned();
+    }
+    let margin = margin(c);
+    format!("whether by more than the margin of {margin} is open")
+}
+
 /// The sentence about two commands, which begins with its word.
 pub(super) fn answer(metric: &Metric, c: &Comparison, [baseline, arm]: [&str; 2]) -> String {
     let word = told(metric, c);
@@ -111,7 +120,7 @@ pub(super) fn answer(metric: &Metric, c: &Comparison, [baseline, arm]: [&str; 2]
         Verdict::Keep | Verdict::Revert => String::new(),
         Verdict::Equivalent => format!("; all of it within the margin of {margin}"),
         Verdict::Inconclusive if word == "cannot tell" => format!("; margin {margin}"),
-        Verdict::Inconclusive => format!("; whether by more than the margin of {margin} is open"),
+        Verdict::Inconclusive => format!("; {}", open(c)),
     };
     format!("{word}: {change}{interval}{close}; {}", blocks(c.n as u64))
 }

@@ -4,11 +4,12 @@ use super::quantity::{
     self, chosen_percent, count, counted, effect_decimals, fixed, percent, signed,
 };
 use super::text::plain;
+use super::told::open;
 use crate::ministat::general::trimmed;
 use crate::model::result::{
     Better, ByNode, Comparison, Control, Kind, Metric, NodeEffect, Verdict, WorkloadResult,
 };
-use furlong_stats::comparison::{CROSSES, FROM_ZERO};
+use furlong_stats::comparison::{CHANCE, CROSSES, FROM_ZERO};
 
 /// Cap of the estimate of the blocks needed.
 pub(super) const BLOCKS_CAP: u32 = 10_000;
@@ -184,10 +185,10 @@ pub(super) fn open_size(metric: &Metric, c: &Comparison) -> Option<String> {
     let enough = |decimals: &usize| signed(near, *decimals).starts_with('+');
     let decimals = (decimals..4).find(enough).unwrap_or(4);
     Some(format!(
-        "{word}{worth}, by {} to {} %; whether by more than the margin of {} is open",
+        "{word}{worth}, by {} to {} %; {}",
         fixed(near, decimals),
         fixed(far, decimals),
-        margin(c)
+        open(c)
     ))
 }
 
@@ -195,6 +196,7 @@ fn sampled(metric: &Metric, c: &Comparison, control: Option<&Control>) -> String
     let mut parts = vec![];
     let found = effect(metric, c);
     let (open, adjusted) = (open_size(metric, c), adjusted(c));
+    let is_told = |reason: &&String| [CROSSES, CHANCE].contains(&reason.as_str());
     match c.verdict {
         Verdict::Equivalent => parts.push(format!("within ±{} of each other: {found}", margin(c))),
         // The sentence contains the interval, unless there are two.
@@ -220,7 +222,7 @@ fn sampled(metric: &Metric, c: &Comparison, control: Option<&Control>) -> String
         text.push_str("; differences over the baseline's mean, since not all values are positive");
     }
     let reason = c.reason.as_ref();
-    if let Some(reason) = reason.filter(|reason| open.is_none() || *reason != CROSSES) {
+    if let Some(reason) = reason.filter(|reason| open.is_none() || !is_told(reason)) {
         text.push_str("; ");
         text.push_str(plain(reason).trim_end_matches('.'));
     }

@@ -166,7 +166,7 @@ pub(crate) fn judge(w: &mut WorkloadResult, name: &str, metric: &Metric, margin_
         let control = w.control.get(name).filter(|_| baseline == 0);
         let blocks = Blocks::of(a, control.map(|control| control.samples.as_slice()), b);
         let found = Evidence::of(&question, &blocks, Check::Passed, Stopping::Planned);
-        let found = found.map(|found| found.decided(0.975, 2));
+        let found = found.map(|found| found.decided(0.975, None, 2));
         w.comparisons.extend(found);
     }
     if let (Some(control), Some(a)) = (w.control.get_mut(name), w.arms[0].samples.get(name)) {

@@ -1,8 +1,8 @@
-//! Interim looks with a bound on the total error: bounds by Lan and DeMets in O'Brien and Fleming's
-//! form.
+//! Interim looks with a bound on the total error, by Lan and DeMets.
 //!
 //! Ten looks at 5 % each would find something in far more than 5 % of runs without an effect. Here,
-//! the first looks may spend almost none of the error, and the last nearly all.
+//! each look may spend a part of the error. By O'Brien and Fleming's form the first looks spend
+//! almost none, and the last nearly all.
 
 use crate::distribution::{normal_sf, normal_upper};
 
@@ -16,6 +16,8 @@ const REACH: f64 = 8.5;
 #[derive(Clone, Debug)]
 pub struct Sequential {
     alpha: f64,
+    /// The error that may have been spent, of all of it, at a share of the information.
+    may_spend: fn(f64, f64) -> f64,
     spent: f64,
     information: f64,
     going_on: Option<Density>,
@@ -62,19 +64,35 @@ fn normal_density(x: f64, variance: f64) -> f64 {
 }
 
 impl Sequential {
-    /// A plan with error probability `alpha` (0.05) for both sides together.
+    /// A plan with error probability `alpha` (0.05) for both sides together, spent by O'Brien and
+    /// Fleming's form.
     pub fn new(alpha: f64) -> Self {
+        let late =
+            |alpha: f64, share: f64| 4.0 * normal_sf(normal_upper(alpha / 4.0) / share.sqrt());
+        Self::spending(alpha, late)
+    }
+
+    /// The same, spent with the square of the information: the first looks may spend more.
+    ///
+    /// # Source
+    /// Kim and DeMets, Biometrika 1987.
+    pub fn squared(alpha: f64) -> Self {
+        Self::spending(alpha, |alpha, share| alpha * share * share)
+    }
+
+    fn spending(alpha: f64, may_spend: fn(f64, f64) -> f64) -> Self {
         Self {
             alpha,
+            may_spend,
             spent: 0.0,
             information: 0.0,
             going_on: None,
         }
     }
 
-    /// The error that may have been spent at this share of the information.
-    fn may_spend(&self, information: f64) -> f64 {
-        4.0 * normal_sf(normal_upper(self.alpha / 4.0) / information.sqrt())
+    /// The error of all looks together.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
     }
 
     /// The bound of the next look: stop if `|z|` is above it. The plan continues as if the look did
@@ -91,7 +109,7 @@ impl Sequential {
         let spend_to = if last {
             self.alpha
         } else {
-            self.may_spend(information)
+            (self.may_spend)(self.alpha, information)
         };
         let spend = spend_to - self.spent;
         let more = information - self.information;
@@ -139,7 +157,10 @@ mod tests {
     use crate::random::Random;
 
     fn bounds(looks: u32) -> Vec<f64> {
-        let mut plan = Sequential::new(0.05);
+        bounds_of(Sequential::new(0.05), looks)
+    }
+
+    fn bounds_of(mut plan: Sequential, looks: u32) -> Vec<f64> {
         let share = |look: u32| f64::from(look) / f64::from(looks);
         (1..=looks)
             .map(|look| plan.look(share(look), look == looks).unwrap())
@@ -189,7 +210,26 @@ mod tests {
 
     #[test]
     fn looking_five_times_errs_in_five_per_cent() {
-        let bounds = bounds(5);
+        for plan in [Sequential::new(0.05), Sequential::squared(0.05)] {
+            let share = errs(&bounds_of(plan, 5));
+            assert!((share - 0.05).abs() < 0.005, "{share}");
+        }
+    }
+
+    #[test]
+    fn a_squared_plan_spends_early_what_the_usual_one_saves_for_the_end() {
+        let [early, late] = [0, 4].map(|look| {
+            let usual = bounds(5)[look];
+            bounds_of(Sequential::squared(0.05), 5)[look] - usual
+        });
+        assert!(early < -1.0 && late > 0.05, "{early} {late}");
+        // The first look spends 1/25 of the error.
+        let first = bounds_of(Sequential::squared(0.05), 5)[0];
+        assert!((level(first) - 0.998).abs() < 1e-9);
+    }
+
+    /// The share of runs without an effect that stop at one of five looks.
+    fn errs(bounds: &[f64]) -> f64 {
         let mut random = Random::new(1);
         let runs = 20_000;
         let mut stopped = 0;
@@ -200,8 +240,7 @@ mod tests {
                 (sum / f64::from(look).sqrt()).abs() > bounds[look as usize - 1]
             }));
         }
-        let share = f64::from(stopped) / f64::from(runs);
-        assert!((share - 0.05).abs() < 0.005, "{share}");
+        f64::from(stopped) / f64::from(runs)
     }
 
     #[test]

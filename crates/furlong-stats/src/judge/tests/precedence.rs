@@ -1,10 +1,10 @@
 //! Precedence of margins, floors and rules.
 
 use super::{Case, around, only, rising, simple, warned};
-use crate::comparison::FROM_ZERO;
+use crate::comparison::{CHANCE, FROM_ZERO};
 use crate::judge::judge;
 use crate::stopping::{STOPPING, Stopping};
-use crate::value::{Comparison, Verdict};
+use crate::value::{Comparison, Direction, Verdict};
 
 #[test]
 fn a_margin_is_the_one_asked_for_else_the_workloads_else_the_metrics_else_one_per_cent() {
@@ -105,4 +105,30 @@ fn a_value_that_one_rule_calls_far_out_is_warned_of() {
         "{:?}",
         workload.warnings
     );
+}
+
+#[test]
+fn with_early_looks_a_difference_needs_99_per_cent_and_its_direction_95() {
+    let blocks = 20;
+    let judged = |errors: f64, rule: Stopping| {
+        // Noise of 0.1 in the logarithm, and a mean that many of its standard errors from zero.
+        let mean = errors * 0.1 / (blocks as f64 - 1.0).sqrt();
+        let noise = |i: usize| if i.is_multiple_of(2) { 0.1 } else { -0.1 };
+        let arm = (0..blocks).map(|i| Some(100.0 * f64::exp(noise(i) - mean)));
+        let even = vec![Some(100.0); blocks];
+        let mut case = Case::timed(&[even.clone(), even, arm.collect()]);
+        let rule = serde_json::to_value(rule).unwrap();
+        case.workload.params.insert(STOPPING.to_owned(), rule);
+        only(&case.judged()).clone()
+    };
+    let (planned, looks) = (blocks as u32, 10);
+    let early = Stopping::Early { planned, looks };
+    let narrow = judged(2.8, early);
+    assert_eq!(narrow.verdict, Verdict::Inconclusive);
+    assert_eq!(narrow.direction, Some(Direction::Better));
+    assert_eq!(narrow.reason.as_deref(), Some(CHANCE));
+    assert!(narrow.ci_adj_pct.unwrap()[1] < -1.0);
+    assert_eq!(judged(2.8, Stopping::Planned).verdict, Verdict::Keep);
+    assert_eq!(judged(3.6, early).verdict, Verdict::Keep);
+    assert_eq!(judged(-3.6, early).verdict, Verdict::Revert);
 }
