@@ -83,10 +83,11 @@ impl Measure for u64 {
 
     #[inline(always)]
     fn of(start: u64, len: u64) -> Self {
-        let len = len.min(LONGEST);
-        let power = 1 << (len | 1).ilog2();
-        let past = start.wrapping_neg() & (power - 1);
-        len << 1 | u64::from(len >= past + power)
+        let (before, end) = (start.wrapping_sub(1), start.wrapping_add(len));
+        // From one to two multiples of the power lie between them, end included: two hold a block.
+        let has_block = (before ^ end) >> (len | 1).ilog2() & 1 == 0;
+        let beyond_longest = (len as i64 >> 63) as u64;
+        len << 1 | u64::from(has_block) | beyond_longest
     }
 
     #[inline(always)]
