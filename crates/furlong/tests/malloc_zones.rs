@@ -14,6 +14,7 @@ allocators::allocators! {
     Left, LeftThread, LEFT: Checked, Inlined, Batched;
     Forked, ForkedThread, FORKED: Checked, Inlined, Batched;
     Ended, EndedThread, ENDED: Secure, Inlined, Batched;
+    Full, FullThread, FULL: Checked, Inlined, Batched;
     Counted, CountedThread, COUNTED: Checked, Inlined, Batched;
     Raw, RawThread, RAW: Checked, Inlined, Batched;
 }
@@ -141,6 +142,35 @@ fn zones_that_come_and_go_need_no_more_than_one() {
         drop([(); 3].map(|()| Zone::new(&ENDED)));
         assert_eq!(ENDED.statistics().zones, 3);
     }
+}
+
+#[test]
+fn a_zone_drops_its_full_spans_and_those_that_were_full() {
+    // Another heap's spans stay.
+    let kept: Vec<*mut u8> = (0..2000).map(|_| FULL.allocate(1000)).collect();
+    let before = FULL.statistics().used_blocks;
+    for every in [1, 2, 700, usize::MAX] {
+        let zone = Zone::new(&FULL).expect("there is memory");
+        let blocks: Vec<_> = (0..5000)
+            .map(|at| {
+                zone.allocate([1000, 48, 3000][at % 3], 16)
+                    .expect("there is memory")
+            })
+            .collect();
+        for block in blocks.into_iter().step_by(every) {
+            // SAFETY: it came from this zone, and is no longer used.
+            unsafe { zone.free(block) };
+        }
+        FULL.check().expect("nothing is broken");
+        drop(zone);
+        assert_eq!(FULL.statistics().used_blocks, before, "{every}");
+        FULL.check().expect("nothing is broken");
+    }
+    for block in kept {
+        // SAFETY: it is live, and no longer used.
+        unsafe { FULL.free(block) };
+    }
+    assert_eq!(FULL.statistics().used_blocks, 0);
 }
 
 /// Counts its live instances.

@@ -138,7 +138,7 @@ use central::large::{LargeObjects, SIZE_MAX};
 use central::map::Map;
 use central::pool::Pool;
 use central::seal::Seals;
-use central::span::{MAKING, Span, Use, unit_of};
+use central::span::{FULL, LISTED, MAKING, Span, Use, unit_of};
 use central::state::Central;
 use class::{CLASSES, Class, FINE_MAX, GRAIN, MEDIUM_MAX, SMALL_MAX, UNIT, UNIT_SHIFT};
 use config::{SEAL, with_seal};

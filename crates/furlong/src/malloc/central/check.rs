@@ -7,7 +7,7 @@ use crate::error::messages;
 use crate::sync::atomic::Ordering;
 
 use crate::malloc::{
-    Arena, CLASSES, Central, Class, Config, Heap, MAKING, Span, UNIT, UNITS, Use, unit_of,
+    Arena, CLASSES, Central, Class, Config, Heap, LISTED, MAKING, Span, UNIT, UNITS, Use, unit_of,
 };
 
 use super::arena::ARENA;
@@ -143,7 +143,7 @@ impl<C: Config> HeldAll<C> {
         if span.listed.get() == MAKING {
             return Ok(());
         }
-        let listed = span.listed.get() == 1;
+        let listed = span.listed.get() == LISTED;
         let owned = span.owner.get().is_some();
         hold(
             owned && listed != span.is_exhausted(),
@@ -155,7 +155,7 @@ impl<C: Config> HeldAll<C> {
         let (mut prev, mut unit) = (0, heap.first(class).get());
         while unit != 0 {
             let span = self.0.map.span(unit);
-            let right = span.owner.is(heap) && span.class() == class && span.listed.get() == 1;
+            let right = span.owner.is(heap) && span.class() == class && span.listed.get() == LISTED;
             hold(
                 right && span.prev.get() == prev,
                 BrokenMalloc::List(span.base()),

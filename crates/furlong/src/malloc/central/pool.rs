@@ -49,8 +49,8 @@ record! {
         pub(crate) heaps: Link<Heap> = Link::none(),
         /// The first of the heaps whose latches are held, while all are held for a fork.
         pub(crate) held: Link<Heap> = Link::none(),
-        /// The number of ended heaps that have not been taken over; may be read at any time.
-        pub(crate) ended: Word = Word::new(0),
+        /// The ended heaps that have not been taken over; may be read at any time.
+        pub(crate) ended: Link<Heap> = Link::none(),
         /// Former heaps of zones, for reuse.
         spare: Link<Heap> = Link::none(),
         /// The mark in free blocks; 0 until the pool is first used.
@@ -144,20 +144,6 @@ impl Pool {
         arena.order.set(usize::MAX);
     }
 
-    /// The first arena whose number is at least `order`. `after`, if there is one, had a lower
-    /// number.
-    pub(crate) fn arena_from(
-        &'static self,
-        order: usize,
-        after: Option<&'static Arena>,
-    ) -> Option<&'static Arena> {
-        // It may be unmapped by now, or be in the list again at its end.
-        let still = after.filter(|arena| arena.order.get() < order);
-        let first = still.or(self.first.get());
-        core::iter::successors(first, |arena| arena.next.get())
-            .find(|arena| arena.order.get() >= order)
-    }
-
     /// Changes the set of an arena's free units.
     pub(crate) fn set_free(&self, arena: &Arena, free: u64) {
         let is_whole = |free| usize::from(free == arena.whole.get());
@@ -235,13 +221,13 @@ impl Pool {
     /// The heap of a dropped zone, for a new one.
     pub(crate) fn take_spare(&'static self) -> Option<&'static Heap> {
         let heap = self.spare.get()?;
-        self.spare.set(heap.spare.get());
+        self.spare.set(heap.next_vacant.get());
         Some(heap)
     }
 
     /// Keeps the heap of a dropped zone for the next zone.
     pub(crate) fn add_spare(&'static self, heap: &'static Heap) {
-        heap.spare.set(self.spare.get());
+        heap.next_vacant.set(self.spare.get());
         self.spare.set(Some(heap));
     }
 }

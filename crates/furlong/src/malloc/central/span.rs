@@ -23,9 +23,13 @@ pub(crate) enum Use {
     Guard,
 }
 
-/// A value of `listed`: the span is not in its list yet; its maker will add it under the heap's
-/// latch.
+/// A value of `listed`: the span is in its heap's list, which has all spans with blocks left to
+/// give.
+pub(crate) const LISTED: u8 = 1;
+/// The span is not in its list yet; its maker will add it under the heap's latch.
 pub(crate) const MAKING: u8 = 2;
+/// The span has no blocks left to give, and is in the list of such spans, which only a zone has.
+pub(crate) const FULL: u8 = 3;
 
 record! {
     /// The record of a unit, in a cache line of its own; all zeros if the unit has none.
@@ -50,7 +54,7 @@ record! {
         pub(crate) carved: Short = Short::new(0),
         /// The number of bits set in its words: its free blocks that no heap keeps.
         pub(crate) free: Short = Short::new(0),
-        /// 1 if it is in its heap's list, which has all spans with blocks left to give.
+        /// The list that it is in: [`LISTED`], [`MAKING`] or [`FULL`]; 0 in none.
         pub(crate) listed: Byte = Byte::new(0),
         /// The set of its non-zero words. For large and huge objects the length; for later units
         /// the number of the first unit.

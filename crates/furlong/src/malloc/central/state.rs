@@ -11,8 +11,8 @@
 //! as possible, which means that they are the first handlers to be registered.
 
 use crate::malloc::{
-    Class, Config, CurrentHeap, Exchange, Heap, Latch, Map, Misuse, PageSource, Policy, Pool, Span,
-    State, ThreadHeap, Use, Word, stop, unit_of,
+    Class, Config, CurrentHeap, Exchange, Heap, Latch, Link, Map, Misuse, PageSource, Policy, Pool,
+    Span, State, ThreadHeap, Use, stop, unit_of,
 };
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -146,7 +146,8 @@ impl<C: Config> Central<C> {
     /// Ends the heaps of all other threads.
     fn end_others(&'static self) {
         let own = C::Current::get();
-        let mut ended = 0;
+        // Another thread may have been taking a heap over: its links are all set anew.
+        self.pool.ended.set(None);
         for heap in self.pool.heaps() {
             // A zone stays with its holder, also in the new process.
             let of_thread = heap.zone.get() == 0 && heap.state() == State::Running;
@@ -157,10 +158,11 @@ impl<C: Config> Central<C> {
                 // Relaxed: as in after_fork_in_child.
                 heap.cache.posting.store(0, Ordering::Relaxed);
                 heap.set_state(State::Ended);
-                ended += 1;
+            }
+            if heap.state() == State::Ended {
+                self.note_ended(heap);
             }
         }
-        self.pool.ended.set(self.pool.ended.get() + ended);
     }
 
     /// Reports that memory is short.
@@ -243,11 +245,7 @@ impl<C: Config> Exchange for Central<C> {
         self.with_pool(|_| run())
     }
 
-    fn all_heaps(&'static self) -> impl Iterator<Item = &'static Heap> {
-        self.pool.heaps()
-    }
-
-    fn ended(&'static self) -> &'static Word {
+    fn ended(&'static self) -> &'static Link<Heap> {
         &self.pool.ended
     }
 

@@ -282,37 +282,3 @@ fn what_a_refused_request_has_mapped_is_given_back() {
         }
     }
 }
-
-/// A walk over arenas goes on where it was, or from the first if that arena has left.
-#[test]
-fn a_walk_over_arenas_skips_none_that_stays() {
-    with_new(able(), |malloc: Tested| {
-        let pool = &malloc.central.pool;
-        let objects: Vec<usize> = (0..12).map(|_| allocate(malloc, MIB)).collect();
-        let arenas: Vec<_> = pool.arenas().collect();
-        assert_eq!(arenas.len(), 3);
-        let next = |order, after: Option<usize>| {
-            let after = after.map(|at| arenas[at]);
-            pool.arena_from(order, after).map(|arena| arena.order.get())
-        };
-        for (order, after, expected) in [
-            (0, None, Some(0)),
-            (1, Some(0), Some(1)),
-            (2, Some(0), Some(2)),
-            (2, Some(1), Some(2)),
-            (3, Some(2), None),
-            // It has left, and is in the list again.
-            (1, Some(2), Some(1)),
-        ] {
-            assert_eq!(next(order, after), expected, "{order} {after:?}");
-        }
-        objects[4..8]
-            .iter()
-            .for_each(|object| free(malloc, *object));
-        malloc.trim();
-        assert_eq!(next(2, Some(1)), Some(2));
-        assert_eq!(arenas[1].order.get(), usize::MAX);
-        objects[..4].iter().for_each(|object| free(malloc, *object));
-        objects[8..].iter().for_each(|object| free(malloc, *object));
-    });
-}

@@ -19,7 +19,7 @@
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::fence;
 
-use crate::malloc::{Class, Heap, Latch, Span, State, Word};
+use crate::malloc::{Class, Heap, Latch, Link, Span, State};
 
 /// The number of ended heaps to search for a span before the pool is used.
 const LOOKS: usize = 8;
@@ -48,11 +48,9 @@ pub(crate) trait Exchange: Sized + 'static {
     /// Runs a closure under the pool's latch.
     fn under_pool<T>(&'static self, run: impl FnOnce() -> T) -> T;
 
-    /// All heaps.
-    fn all_heaps(&'static self) -> impl Iterator<Item = &'static Heap>;
-
-    /// The number of ended heaps that have not been taken over; written under the pool's latch.
-    fn ended(&'static self) -> &'static Word;
+    /// The ended heaps that have not been taken over, the last one first; written under the pool's
+    /// latch.
+    fn ended(&'static self) -> &'static Link<Heap>;
 
     /// The first span of a class in a heap that has blocks left to give.
     fn first_span(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span>;
@@ -181,25 +179,24 @@ pub(crate) trait Exchange: Sized + 'static {
         HeldHeap { of: self, heap }
     }
 
-    /// An ended heap, which belongs to the caller from now on.
+    /// The heap that ended last, which belongs to the caller from now on.
     fn take_over(&'static self) -> Option<&'static Heap> {
-        if self.ended().get() == 0 {
-            return None;
-        }
-        let free =
-            |heap: &&'static Heap| heap.state() == State::Ended && self.try_lock(&heap.latch);
-        for heap in self.all_heaps().filter(free) {
-            let ended = heap.state() == State::Ended;
-            if ended {
-                heap.set_state(State::Running);
-                self.under_pool(|| self.ended().set(self.ended().get() - 1));
-            }
-            self.unlock_heap(heap);
-            if ended {
-                return Some(heap);
-            }
-        }
-        None
+        self.ended().get()?;
+        let heap = self.under_pool(|| {
+            let heap = self.ended().get()?;
+            self.ended().set(heap.next_vacant.get());
+            Some(heap)
+        })?;
+        // Others may be taking its spans or its remote frees.
+        let _held = self.hold_heap(heap);
+        heap.set_state(State::Running);
+        Some(heap)
+    }
+
+    /// Puts an ended heap in the list, under the pool's latch.
+    fn note_ended(&'static self, heap: &'static Heap) {
+        heap.next_vacant.set(self.ended().get());
+        self.ended().set(Some(heap));
     }
 
     /// Ends a heap, after `give_back` has returned its thread's blocks. Only the caller uses the
@@ -208,17 +205,18 @@ pub(crate) trait Exchange: Sized + 'static {
         let _held = self.hold_heap(heap);
         heap.set_state(State::Ended);
         give_back();
-        self.under_pool(|| self.ended().set(self.ended().get() + 1));
+        self.under_pool(|| self.note_ended(heap));
     }
 
     /// Takes over spans of a class with blocks left to give from ended heaps. The heap's own latch
     /// is held. A zone takes none: all its spans are freed at once.
     fn take_ended_spans(&'static self, heap: &'static Heap, class: Class) -> Option<&'static Span> {
-        if self.ended().get() == 0 || heap.zone.get() == 1 {
+        if heap.zone.get() == 1 {
             return None;
         }
-        let ended = |other: &&Heap| other.state() == State::Ended;
-        for other in self.all_heaps().filter(ended).take(LOOKS) {
+        // The list may change meanwhile: then the walk ends elsewhere, among heaps too.
+        let first = self.ended().get();
+        for other in core::iter::successors(first, |heap| heap.next_vacant.get()).take(LOOKS) {
             if self.first_span(other, class).is_none() || !self.try_lock(&other.latch) {
                 continue;
             }

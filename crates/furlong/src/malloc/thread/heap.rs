@@ -42,8 +42,8 @@ pub struct Heap {
     pub(crate) next: Link<Self>,
     /// 1 if it belongs to a zone and not to a thread: see [`Zone`](crate::malloc::Zone).
     pub(crate) zone: Byte,
-    /// The next in the list of former heaps of zones.
-    pub(crate) spare: Link<Self>,
+    /// The next in the list of ended heaps, or in that of former heaps of zones.
+    pub(crate) next_vacant: Link<Self>,
     /// The first span of each class with blocks left to give, by unit; 0 is none.
     spans: [Half; LISTS],
     pub(crate) queue: Line,
@@ -86,7 +86,7 @@ impl Heap {
                 state: AtomicU8::new(state as u8),
                 next: Link::none(),
                 zone: Byte::new(0),
-                spare: Link::none(),
+                next_vacant: Link::none(),
                 #[cfg(not(loom))]
                 spans: [const { Half::new(0) }; LISTS],
                 #[cfg(loom)]
@@ -107,6 +107,12 @@ impl Heap {
     /// True if a thread or a zone uses the heap.
     pub(crate) fn is_running(&self) -> bool {
         self.state.load(Ordering::SeqCst) == State::Running as u8
+    }
+
+    /// The unit of the first span of a zone that has no blocks left to give. No class is 0.
+    #[cfg(not(loom))]
+    pub(crate) fn full(&self) -> &Half {
+        &self.spans[0]
     }
 
     /// The unit of the first span of a class that has blocks left to give.

@@ -62,7 +62,7 @@ impl<C: Config> ThreadHeap<C> {
                 self.take_from(span, count, |block| filling.put(block));
             }
             if span.is_exhausted() {
-                self.unlist(span);
+                self.unlist_full(span);
             }
         }
         drop(held);

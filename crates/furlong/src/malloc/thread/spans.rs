@@ -3,28 +3,49 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    Arena, CLASSES, Class, Config, Hardening, MAKING, Misuse, Span, ThreadHeap, UNIT, Use, clear,
-    stop, unit_of,
+    CLASSES, Class, Config, FULL, Half, Hardening, LISTED, MAKING, Misuse, Span, ThreadHeap, UNIT,
+    Use, clear, stop, unit_of,
 };
 
 impl<C: Config> ThreadHeap<C> {
     /// Puts a span in front of the heap's list.
     pub(crate) fn list(self, span: &Span) {
-        let first = self.heap.first(span.class());
+        self.put_in(span, LISTED);
+    }
+
+    /// Removes a span without blocks left to give from the list. A zone keeps it in another list:
+    /// it drops all its spans at once.
+    pub(crate) fn unlist_full(self, span: &Span) {
+        self.unlist(span);
+        if self.heap.zone.get() == 1 {
+            self.put_in(span, FULL);
+        }
+    }
+
+    /// The first span of the list that a span is in.
+    fn first_of(self, span: &Span) -> &'static Half {
+        match span.listed.get() {
+            FULL => self.heap.full(),
+            _ => self.heap.first(span.class()),
+        }
+    }
+
+    fn put_in(self, span: &Span, list: u8) {
+        span.listed.set(list);
+        let first = self.first_of(span);
         span.prev.set(0);
         span.next.set(first.get());
         if first.get() != 0 {
             self.central.map.span(first.get()).prev.set(span.unit.get());
         }
         first.set(span.unit.get());
-        span.listed.set(1);
     }
 
-    /// Removes a span from the heap's list.
+    /// Removes a span from the list that it is in.
     pub(crate) fn unlist(self, span: &Span) {
         let (prev, next) = (span.prev.get(), span.next.get());
         match prev {
-            0 => self.heap.first(span.class()).set(next),
+            0 => self.first_of(span).set(next),
             _ => self.central.map.span(prev).next.set(next),
         }
         if next != 0 {
@@ -115,6 +136,9 @@ impl<C: Config> ThreadHeap<C> {
         span.summary.set(span.summary.get() | 1 << word);
         #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
         span.free.set(span.free.get() + bits.count_ones() as u16);
+        if span.listed.get() == FULL {
+            self.unlist(span);
+        }
         if span.listed.get() == 0 {
             self.list(span);
         }
@@ -155,28 +179,13 @@ impl<C: Config> ThreadHeap<C> {
         }
     }
 
-    /// All spans that the heap owns. Only the heap's user adds or removes any.
-    pub(crate) fn all_spans(self) -> impl Iterator<Item = &'static Span> {
-        // An arena may be unmapped once all its units are free, and others come and go meanwhile.
-        let from = |order, after| {
-            self.central.with_pool(|pool| {
-                let arena = pool.arena_from(order, after)?;
-                Some((
-                    arena,
-                    arena.order.get(),
-                    arena.base.get(),
-                    !arena.free.get(),
-                ))
-            })
-        };
-        let next = move |(arena, order, ..): &(&'static Arena, usize, usize, u64)| {
-            from(order + 1, Some(*arena))
-        };
-        let arenas = core::iter::successors(from(0, None), next);
-        let units = |used: u64| (0..64).filter(move |at| used >> at & 1 == 1);
-        let spans = arenas.flat_map(move |(_, _, base, used)| {
-            units(used).map(move |at| self.central.map.span_at(base + at as usize * UNIT))
-        });
-        spans.filter(move |span| span.is(Use::Blocks) && span.owner.is(self.heap))
+    /// Retires all spans of a zone, even with blocks in use.
+    pub(crate) fn retire_all(self) {
+        let lists = (1..CLASSES).map(|class| self.heap.first(Class::numbered(class)));
+        for first in lists.chain([self.heap.full()]) {
+            while first.get() != 0 {
+                self.retire(self.central.map.span(first.get()));
+            }
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Zones: heaps that belong to a purpose and not to a thread, whose blocks are all freed at once.
 //!
 //! A zone has a heap like a thread's. During a call that heap is the caller's current one, so the
-//! same gates and slow paths serve it. Only `take_ended_spans` treats zones differently, because it
-//! would give a zone the blocks of other heaps.
+//! same gates and slow paths serve it. Two of them treat zones differently. `take_ended_spans`
+//! would give a zone the blocks of other heaps. And a zone also lists the spans that have no blocks
+//! left to give, to find them when it is dropped.
 
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -26,7 +27,7 @@ use crate::malloc::{
 ///
 /// # Cost
 /// An allocation costs as much as a thread's, plus two changes of the current heap. Dropping a zone
-/// is O(units in use) of the whole allocator, whatever the number of the zone's blocks.
+/// is O(its spans and large objects), whatever the number of its blocks and of other memory.
 ///
 /// # Example
 #[cfg_attr(feature = "std", doc = "```")]
@@ -247,12 +248,7 @@ impl<C: Config> Drop for Zone<C> {
         central.collect(heap);
         heap.cache.bins.forget();
         heap.cache.forget_waiting();
-        for span in own.all_spans() {
-            if span.listed.get() == 0 {
-                own.list(span);
-            }
-            own.retire(span);
-        }
+        own.retire_all();
         drop(held);
         if C::Hardening::SCRUB {
             central.purge_down_to(0);

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use crate::malloc::central::span::Use;
 use crate::malloc::thread::exchange::Exchange;
-use crate::malloc::{Class, Heap, Latch, Link, Span, State, Word};
+use crate::malloc::{Class, Heap, Latch, Link, Span, State};
 
 /// Blocks of a word.
 const HALF: u64 = 0b11;
@@ -36,7 +36,7 @@ pub struct World {
     heaps: Vec<&'static Heap>,
     places: Vec<&'static Place>,
     pool: Latch,
-    ended: Word,
+    ended: Link<Heap>,
     /// The first of all heaps, as in the pool.
     first: Link<Heap>,
 }
@@ -74,7 +74,7 @@ impl World {
             heaps,
             places,
             pool: Latch::new(),
-            ended: Word::new(0),
+            ended: Link::none(),
             first,
         }))
     }
@@ -118,7 +118,7 @@ impl World {
 
     /// True if a walk over all heaps comes to a heap.
     pub fn lists(&'static self, heap: usize) -> bool {
-        self.all_heaps()
+        core::iter::successors(self.first.get(), |heap| heap.next.get())
             .any(|other| core::ptr::eq(self.heaps[heap], other))
     }
 
@@ -222,11 +222,7 @@ impl Exchange for World {
         done
     }
 
-    fn all_heaps(&'static self) -> impl Iterator<Item = &'static Heap> {
-        core::iter::successors(self.first.get(), |heap| heap.next.get())
-    }
-
-    fn ended(&'static self) -> &'static Word {
+    fn ended(&'static self) -> &'static Link<Heap> {
         &self.ended
     }
 
