@@ -200,6 +200,35 @@ fn a_block_of_another_heap_that_is_freed_twice_is_named_at_once() {
     }
 }
 
+/// The first block opens its word; all others of the word take the short path.
+#[test]
+fn a_wrong_pointer_after_others_of_the_same_word_of_another_heap_is_named_at_once() {
+    for (place, misuse) in [
+        (3 * 64, Misuse::DoubleFree),
+        (3 * 64 + 16, Misuse::NotABlock),
+        (20 * 64 + 1, Misuse::NotABlock),
+        (31 * 64, Misuse::NotABlock),
+        (63 * 64, Misuse::NotABlock),
+    ] {
+        with_new(Source::keeping(), move |malloc: Tested<NoHardening>| {
+            let block = allocate(malloc, 64);
+            assert_eq!(malloc.central.map.span_at(block).carved.get(), 31);
+            let other = move || {
+                free(malloc, allocate(malloc, 64));
+                (0..10).for_each(|at| free(malloc, block + at * 64));
+                let outgoing = &OfThread::get().cache.outgoing;
+                let bits = || outgoing.each().map(|(_, place)| place.bits.get()).collect();
+                assert_eq!((outgoing.bytes.get(), bits()), (640, vec![0x3ff]));
+                let said = stopped(|| free_again(malloc, block + place));
+                assert_eq!(bits(), [0x3ff]);
+                said
+            };
+            let said = thread::spawn(other).join().expect("it was caught");
+            assert_eq!(said, Some((misuse, block + place)));
+        });
+    }
+}
+
 /// One of several heaps keeps the block; the others have never seen it.
 #[test]
 fn a_block_that_a_heap_keeps_is_not_freed_again_by_any_thread() {

@@ -6,10 +6,13 @@
 //! next.
 #![forbid(unsafe_code)]
 
-use crate::malloc::{Bits, Link, Span, UNITS, Word};
+use crate::malloc::{Bits, Link, Span, UNIT, UNITS, Word};
 use crate::sync::record;
 
 const PLACES: usize = 2 * UNITS;
+
+/// The most bytes of remote frees that a heap holds back.
+pub(crate) const OUTGOING_BYTES_MAX: usize = 256 << 10;
 
 record! {
     /// Blocks of one word of one span; empty without a span.
@@ -23,9 +26,28 @@ record! {
 }
 
 record! {
+    /// The word of the last send: what is needed to add another block of it. Blocks that are freed
+    /// in the order of their allocation mostly are of the same word. Without a word, `len` is 0.
+    #[derive(Debug)]
+    struct Open {
+        /// Its place among all.
+        place: Word = Word::new(0),
+        /// The start of its unit and its magic number.
+        base: Word = Word::new(0),
+        magic: Word = Word::new(0),
+        /// Its first block, and the number of its blocks that have been handed out.
+        first: Word = Word::new(0),
+        len: Word = Word::new(0),
+        size: Word = Word::new(0),
+    }
+    const fn none;
+}
+
+record! {
     /// The remote frees that a heap has not posted yet.
     #[derive(Debug)]
     pub(crate) struct Outgoing {
+        open: Open = Open::none(),
         places: [Place; PLACES] = [const { Place::none() }; PLACES],
         /// The total size of these blocks.
         pub(crate) bytes: Word = Word::new(0),
@@ -38,7 +60,52 @@ impl Outgoing {
     /// The place for the blocks of a word of a span.
     #[inline]
     pub(crate) fn place(&self, span: &Span, word: usize) -> &Place {
-        &self.places[(span.unit.get() as usize * 2 + word % 2) % PLACES]
+        &self.places[Self::index(span, word)]
+    }
+
+    #[inline]
+    fn index(span: &Span, word: usize) -> usize {
+        (span.unit.get() as usize * 2 + word % 2) % PLACES
+    }
+
+    /// Notes the word of a send, for [`next`](Self::next). Medium blocks have no magic number.
+    pub(crate) fn open(&self, span: &Span, word: usize) {
+        let (open, first) = (&self.open, word * 64);
+        open.place.set(Self::index(span, word));
+        open.base.set(span.base());
+        open.magic.set(span.magic.get() as usize);
+        open.first.set(first);
+        open.size.set(span.class().size());
+        let out = usize::from(span.carved.get()).saturating_sub(first).min(64);
+        open.len.set(if span.magic.get() == 0 { 0 } else { out });
+    }
+
+    /// The step that adds a block, if it is of the same word as the last one sent. `None` also if
+    /// the block is in it already, or if the heap would then hold back too many bytes.
+    #[inline(always)]
+    pub(crate) fn next(&self, address: usize) -> Option<Step<'_>> {
+        let open = &self.open;
+        let offset = address.wrapping_sub(open.base.get());
+        if offset >= UNIT {
+            return None;
+        }
+        let product = (offset as u64).wrapping_mul(open.magic.get() as u64);
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+        let begins = (product as u32 as usize) < open.magic.get();
+        let at = ((product >> 32) as usize).wrapping_sub(open.first.get());
+        let bytes = self.bytes.get() + open.size.get();
+        if !begins || at >= open.len.get() || bytes >= OUTGOING_BYTES_MAX {
+            return None;
+        }
+        let place = &self.places[open.place.get() % PLACES];
+        let bits = place.bits.get() | 1 << at;
+        let step = Step {
+            place,
+            bits,
+            of: self,
+            bytes,
+        };
+        (bits != place.bits.get()).then_some(step)
     }
 
     /// All places with blocks.
@@ -54,9 +121,32 @@ impl Outgoing {
         here && place.bits.get() >> (block % 64) & 1 == 1
     }
 
+    /// No word is open any more: all places are about to be posted.
+    pub(crate) fn close(&self) {
+        self.open.len.set(0);
+    }
+
     /// Drops everything.
     pub(crate) fn forget(&self) {
+        self.close();
         self.places.iter().for_each(|place| place.span.set(None));
         self.bytes.set(0);
+    }
+}
+
+/// A block that may be added to the open word.
+pub(crate) struct Step<'a> {
+    place: &'a Place,
+    bits: u64,
+    of: &'a Outgoing,
+    bytes: usize,
+}
+
+impl Step<'_> {
+    /// Adds it.
+    #[inline(always)]
+    pub(crate) fn take(self) {
+        self.place.bits.set(self.bits);
+        self.of.bytes.set(self.bytes);
     }
 }

@@ -98,14 +98,12 @@ impl<C: Config> ThreadHeap<C> {
         (held, new.or_else(|| central.first_span(heap, class)))
     }
 
-    /// Frees a block of a span, in the caller's heap, which may be a placeholder. Stops the program
-    /// if no block in use begins there.
+    /// Frees a block of a span, by the caller's heap or, if it has none any more, without one.
+    /// Stops the program if no block in use begins there.
     #[inline(always)]
     pub(crate) fn free(central: &'static Central<C>, span: &'static Span, address: usize) {
         let block = central.block_in(span, address);
         let class = span.class();
-        let own = Self::of_caller(central);
-        let running = own.heap.is_running();
         if C::Hardening::CHECK {
             // SAFETY: the start of a block.
             let marked = unsafe { begins_with(address, central.pool.mark.get()) };
@@ -119,9 +117,11 @@ impl<C: Config> ThreadHeap<C> {
             // SAFETY: as above.
             unsafe { set_first_word(address, central.pool.mark.get()) };
         }
-        if !running {
-            Self::send_word(central, span, block / 64, 1 << (block % 64));
-        } else if !span.owner.is(own.heap) {
+        // A thread that only frees gets a heap as well: with one it sends many blocks at once.
+        let Some(own) = Self::bind(central) else {
+            return Self::send_word(central, span, block / 64, 1 << (block % 64));
+        };
+        if !span.owner.is(own.heap) {
             own.send(span, block);
         } else if C::Hardening::SHUFFLE {
             own.keep_late(class, address);

@@ -11,6 +11,7 @@ use crate::sync::atomic::Ordering;
 
 use super::bins::{STACKS, STACKS_ALIGN};
 use super::free_batch::FreeBatch;
+use super::outgoing::OUTGOING_BYTES_MAX;
 
 // As the docs of Malloc say.
 const _: () = assert!(size_of::<Heap>() + STACKS <= 320 << 10);
@@ -20,9 +21,6 @@ const LOOKS: usize = 16;
 
 /// With no more bytes than this in total, the clock is not read.
 const LITTLE: usize = 4 << 20;
-
-/// The most bytes of remote frees that a heap holds back.
-const OUTGOING_BYTES_MAX: usize = 256 << 10;
 
 /// A heap with the memory below it. It is the heap of the caller, of a zone, or of a thread that
 /// has just ended; only the caller uses it.
@@ -152,6 +150,7 @@ impl<C: Config> ThreadHeap<C> {
                 Self::send_word(self.central, before, old, bits);
             }
         }
+        outgoing.open(span, word);
         let bytes = outgoing.bytes.get() + span.class().size();
         outgoing.bytes.set(bytes);
         if bytes >= OUTGOING_BYTES_MAX {
@@ -192,6 +191,7 @@ impl<C: Config> ThreadHeap<C> {
             return;
         }
         outgoing.bytes.set(0);
+        outgoing.close();
         for (span, place) in outgoing.each() {
             place.span.set(None);
             Self::send_word(self.central, span, place.word.get(), place.bits.get());
