@@ -21,7 +21,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     let mut text = Text::new();
     // Text cuts off what does not fit, and never fails.
     let _ = writeln!(text, "furlong malloc: {info}");
-    text.print();
+    text.print(2);
     // SAFETY: no contract.
     unsafe { libc::abort() }
 }

@@ -1,7 +1,9 @@
 //! `malloc_trim`, the `mallinfo` family, and other reports about an allocator.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 use core::fmt::Write;
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use furlong::malloc::Statistics;
 
@@ -68,10 +70,10 @@ impl Text {
         }
     }
 
-    /// Writes it to standard error.
-    pub(crate) fn print(&self) {
+    /// Writes it to an open file.
+    pub(crate) fn print(&self, file: c_int) {
         // SAFETY: a buffer of this length.
-        unsafe { libc::write(2, self.bytes.as_ptr().cast(), self.len) };
+        unsafe { libc::write(file, self.bytes.as_ptr().cast(), self.len) };
     }
 }
 
@@ -88,6 +90,11 @@ impl Write for Text {
 
 fn as_text(now: &Statistics, fields: [&str; 3]) -> Text {
     let mut text = Text::new();
+    write_to(&mut text, now, fields);
+    text
+}
+
+fn write_to(text: &mut Text, now: &Statistics, fields: [&str; 3]) {
     let rows = [
         ("used_bytes", now.used_bytes),
         ("used_blocks", now.used_blocks),
@@ -102,12 +109,63 @@ fn as_text(now: &Statistics, fields: [&str; 3]) -> Text {
         // Text cuts off what does not fit, and never fails.
         let _ = writeln!(text, "{}{name}{}{value}{}", fields[0], fields[1], fields[2]);
     }
-    text
 }
 
 /// `malloc_stats`: prints the numbers on standard error.
 pub fn malloc_stats<K: Kind>() {
-    as_text(&K::allocator().statistics(), ["", " ", ""]).print();
+    as_text(&K::allocator().statistics(), ["", " ", ""]).print(2);
+}
+
+/// Standard error as it was when the library was loaded: a descriptor of its own, since many
+/// programs close theirs before the end. -1 without one.
+static ERRORS: AtomicI32 = AtomicI32::new(-1);
+
+/// The device and the number of that file.
+static FILE: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+/// The device and the number of an open file.
+fn file_of(descriptor: c_int) -> Option<[u64; 2]> {
+    let mut found = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: room for the result.
+    let failed = unsafe { libc::fstat(descriptor, found.as_mut_ptr()) } != 0;
+    // SAFETY: filled if the call succeeded.
+    let file = (!failed).then(|| unsafe { found.assume_init() })?;
+    Some([file.st_dev, file.st_ino])
+}
+
+/// Keeps standard error open for [`at_exit`], at a number that no program counts on.
+pub(crate) fn keep_errors() {
+    const HIGH: c_int = 200;
+    // SAFETY: no contract.
+    let kept = unsafe { libc::fcntl(2, libc::F_DUPFD_CLOEXEC, HIGH) };
+    if let Some([device, number]) = file_of(kept) {
+        FILE[0].store(device, Ordering::SeqCst);
+        FILE[1].store(number, Ordering::SeqCst);
+        ERRORS.store(kept, Ordering::SeqCst);
+    }
+}
+
+/// Prints the numbers of a process that ends, below its number and name.
+pub(crate) fn at_exit<K: Kind>() {
+    let kept = ERRORS.load(Ordering::SeqCst);
+    // A program that closes all descriptors may use the number for a file of its own.
+    let file = [
+        FILE[0].load(Ordering::SeqCst),
+        FILE[1].load(Ordering::SeqCst),
+    ];
+    if file_of(kept) != Some(file) {
+        return;
+    }
+    let mut name = [0; 17];
+    // SAFETY: room for a name of 16 bytes with its end.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+    // SAFETY: no contract.
+    let number = unsafe { libc::getpid() };
+    let mut text = Text::new();
+    let _ = writeln!(text, "process {number} {}", name.to_str().unwrap_or("?"));
+    write_to(&mut text, &K::allocator().statistics(), ["", " ", ""]);
+    text.print(kept);
 }
 
 /// `malloc_info`: prints the numbers as XML.

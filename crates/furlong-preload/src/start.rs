@@ -38,6 +38,7 @@ pub extern "C" fn loaded<K: Kind>() {
         K::allocator().follow(&profile);
     }
     if variable(c"FURLONG_MALLOC_STATISTICS").map(CStr::to_bytes) == Some(b"1") {
+        report::keep_errors();
         // SAFETY: a function that is never unloaded; if out of memory, nothing is reported.
         unsafe { libc::atexit(process_ends::<K>) };
     }
@@ -84,9 +85,8 @@ pub unsafe fn register_atfork<K: Kind>(
     }
 }
 
-/// Prints the statistics, unless the program has closed its standard error.
 extern "C" fn process_ends<K: Kind>() {
-    report::malloc_stats::<K>();
+    report::at_exit::<K>();
 }
 
 extern "C" fn prepare<K: Kind>() {

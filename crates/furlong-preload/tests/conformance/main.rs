@@ -309,3 +309,39 @@ fn statistics_are_printed_at_exit_on_request() {
         assert!(output.status.success());
     }
 }
+
+/// `sort` closes its standard error before it ends, and a shell's child is another process.
+#[test]
+fn statistics_name_their_process_and_appear_if_its_standard_error_is_closed() {
+    let script = "echo $$; sort /dev/null; exec 2>&-; exec ls /dev/null";
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .env("LD_PRELOAD", library("furlong_malloc"))
+        .env("FURLONG_MALLOC_STATISTICS", "1")
+        .output()
+        .expect("there is a shell");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let processes = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("process "));
+    let processes: Vec<(&str, &str)> = processes.filter_map(|line| line.split_once(' ')).collect();
+    let names: Vec<&str> = processes.iter().map(|(_, name)| *name).collect();
+    // The shell becomes `ls`, which has no standard error at all.
+    assert_eq!(names, ["sort"], "{said}");
+    let shell = String::from_utf8_lossy(&output.stdout).into_owned();
+    let number: u32 = shell
+        .lines()
+        .next()
+        .and_then(|line| line.parse().ok())
+        .expect("its own");
+    assert!(
+        processes[0]
+            .0
+            .parse::<u32>()
+            .is_ok_and(|child| child != number)
+    );
+    assert!(
+        said.lines().any(|line| line.starts_with("used_bytes ")),
+        "{said}"
+    );
+}
