@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::Program;
-use crate::cmd::{collect, compare, completions, diff, doctor, export, history, import, list, man};
+use crate::cmd::{
+    ab, collect, compare, completions, diff, doctor, export, history, import, list, man,
+};
 use crate::cmd::{mark, prune, run, sample, serve, show, stat, task};
 use crate::error::Error;
 use crate::peers;
@@ -51,6 +53,8 @@ pub enum Verb<X: Subcommand> {
     Run(Box<run::Args>),
     /// Compare any commands, by the same method as experiments
     Compare(Box<compare::Args>),
+    /// Compare two revisions of a git repository
+    Ab(Box<ab::Args>),
     /// Merge the parts of a run that a fleet measures
     Collect(collect::Args),
     /// Show a stored run again
@@ -103,6 +107,7 @@ impl<X: Subcommand> Cli<X> {
             Verb::List(args) => list::run(&args, experiments),
             Verb::Run(args) => run::run(&args, experiments),
             Verb::Compare(args) => compare::run(&args),
+            Verb::Ab(args) => ab::run(&args),
             Verb::Collect(args) => collect::run(&args),
             Verb::Show(args) => show::run(&args),
             Verb::History(args) => history::run(&args),

@@ -14,7 +14,7 @@ use furlong_lab::model::result::ResultFile;
 use rustix::process::Signal;
 
 /// Programs of the examples that are made in the home, and found on the path.
-const PROGRAMS: &str = "server-old server-new a.out b.out io jq gojq xz zstd make gzip";
+const PROGRAMS: &str = "server-old server-new a.out b.out io jq gojq xz zstd make gzip cargo tool";
 
 /// Committed records for a history.
 const RECORDS: [&str; 2] = [
@@ -45,6 +45,14 @@ fn furnished() -> Home {
     for file in ["big.txt", "big", "before.txt", "after.txt", "data.json"] {
         home.write(file, &numbers);
     }
+    fs::create_dir_all(home.path("target/release")).unwrap();
+    fs::copy(home.path("tool"), home.path("target/release/tool")).unwrap();
+    home.write("Cargo.toml", "");
+    home.git("init --quiet --initial-branch main");
+    home.git("add tool target big.txt Cargo.toml");
+    home.git("commit --quiet --message all");
+    home.git("tag v1.2");
+    home.git("tag v1.3");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     fs::copy(root.join("traces/phys/laptop.map"), home.path("laptop.map")).unwrap();
     let before = home.smoke(&["--tag", "before"]);

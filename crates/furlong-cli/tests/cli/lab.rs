@@ -55,11 +55,19 @@ impl Home {
             .current_dir(&self.0)
             .env("HOME", self.0.path())
             .env("XDG_DATA_HOME", self.path("data"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
             .env("COLUMNS", "100")
             .env_remove("FURLONG_DB")
             .env_remove("NO_COLOR")
             .stdin(Stdio::null());
         command
+    }
+
+    /// Calls git, with an author.
+    pub(crate) fn git(&self, line: &str) {
+        let mut git = self.command("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"]);
+        ended(0, &git.args(line.split(' ')).output().unwrap());
     }
 
     /// The command in this home; what it prints is captured even of a child.

@@ -1,6 +1,7 @@
 //! The command from a user's view. One program holds all tests: it is linked once.
 #![forbid(unsafe_code)]
 
+mod ab;
 mod adversity;
 mod callgrind;
 mod compare;

@@ -45,13 +45,34 @@ use values::Ignored;
 /// Fact about a workload whose commands may fail.
 const IGNORE_FAILURE: &str = "ignore_failure";
 
-/// Commands to compare, the amount of measuring, and the destinations of the result.
+/// Commands to compare, and how.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Commands; the first is the baseline of the others, and a single one is only timed
     #[arg(value_name = "COMMAND", conflicts_with = RESUME)]
     pub commands: Vec<String>,
+    /// All other options.
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// Commands that are compared, and what is known about them beforehand.
+#[derive(Debug, Default)]
+pub(super) struct Sides {
+    pub(super) commands: Vec<String>,
+    /// The folder in which each runs; none for furlong's own.
+    pub(super) folders: Vec<PathBuf>,
+    /// Names of the comparison and of its commands, unless the user gives others.
+    pub(super) comparison: Option<String>,
+    pub(super) names: Vec<String>,
+    /// Further facts for the record.
+    pub(super) facts: BTreeMap<String, Value>,
+}
+
+/// The amount of measuring, and the destinations of the result.
+#[derive(Debug, clap::Args)]
+pub struct How {
     /// Names of the commands.
     #[command(flatten)]
     pub names: Names,
@@ -188,20 +209,29 @@ Examples:
 ///
 /// Bad input, before anything is measured; afterwards a failed command or another failure.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    let sides = Sides {
+        commands: args.commands.clone(),
+        ..Sides::default()
+    };
+    compare(&sides, &args.how)
+}
+
+/// Compares two sides, or resumes a comparison.
+pub(super) fn compare(sides: &Sides, how: &How) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
-    let mut options = args.showing.options(&settings, &args.fail_on);
-    options.targets.exports = args.exports.clone();
+    let mut options = how.showing.options(&settings, &how.fail_on);
+    options.targets.exports = how.exports.clone();
     options.targets.check()?;
-    args.prepare_terminal(&mut options)?;
+    how.prepare_terminal(&mut options)?;
     let voice = options.voice;
-    args.place.check()?;
-    if args.place.on == On::Slurm {
-        let schedule = args.schedule(&settings)?;
+    how.place.check()?;
+    if how.place.on == On::Slurm {
+        let schedule = how.schedule(sides, &settings)?;
         Subject::of(&schedule)?.patterns()?;
-        return submit(&args.place, schedule, args.marks.words(&settings), options);
+        return submit(&how.place, schedule, how.marks.words(&settings), options);
     }
     let interrupt = Interrupt::listen()?;
-    let (session, ready) = match &args.resume {
+    let (session, ready) = match &how.resume {
         Some(id) => {
             let mut made = None;
             let session = Session::resume(id, options, |schedule| {
@@ -211,7 +241,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             (session, made)
         }
         None => {
-            let schedule = args.schedule(&settings)?;
+            let schedule = how.schedule(sides, &settings)?;
             let ready = Ready::new(&schedule, &interrupt)?;
             if let Some(note) = &ready.note {
                 voice.note(note);
@@ -219,7 +249,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             if let Some(limit) = limit(&schedule) {
                 voice.note(&limit);
             }
-            let words = args.marks.words(&settings);
+            let words = how.marks.words(&settings);
             (Session::begin(schedule, words, options)?, Some(ready))
         }
     };
@@ -259,7 +289,15 @@ fn limit(schedule: &Schedule) -> Option<String> {
     ))
 }
 
-impl Args {
+impl How {
+    /// The amount of messages before the comparison.
+    pub(super) fn voice(&self) -> Voice {
+        match self.showing.talk.quiet {
+            true => Voice::Quiet,
+            false => Voice::Normal,
+        }
+    }
+
     /// Leaves the terminal to the commands if they print there.
     fn prepare_terminal(&self, options: &mut Options<'_>) -> Result<(), Error> {
         if !self.outputs().contains(&Output::Inherit) {
@@ -283,12 +321,12 @@ impl Args {
         }
     }
 
-    fn schedule(&self, settings: &Settings) -> Result<Schedule, Error> {
+    fn schedule(&self, sides: &Sides, settings: &Settings) -> Result<Schedule, Error> {
         let counters = self.counters.or(settings.counters).unwrap_or_default();
-        let subject = self.subject(counters)?;
+        let subject = self.subject(sides, counters)?;
         let filled = subject.filled()?;
         let names = match filled.first() {
-            Some(first) => self.names.arms(first)?,
+            Some(first) => self.names.arms(first, &sides.names)?,
             None => vec![],
         };
         let usual = match (&names[..], self.place.on) {
@@ -300,16 +338,17 @@ impl Args {
         let metrics = self.metrics(&subject, counters)?;
         let workloads = filled.iter().map(|one| {
             let mut scheduled = self.scheduled(one, &names, blocks);
+            scheduled.facts.extend(sides.facts.clone());
             self.enough.note(&mut scheduled, rule);
             self.amount.note(&mut scheduled, settings, usual);
             scheduled
         });
-        let comparison = self.name.clone();
+        let comparison = self.name.as_ref().or(sides.comparison.as_ref()).cloned();
         let comparison = comparison.unwrap_or_else(|| name_of(&subject.commands));
         let entry = ScheduledExperiment {
             name: COMPARE.to_owned(),
             comparison: Some(comparison),
-            question: question(&subject.commands, &names, &metrics),
+            question: names::question(&subject.commands, &names, &metrics),
             metrics,
             workloads: workloads.collect(),
             arms: names.iter().map(|name| name.text.clone()).collect(),
@@ -344,7 +383,7 @@ impl Args {
         Ok(metrics)
     }
 
-    fn subject(&self, counters: Counters) -> Result<Subject, Error> {
+    fn subject(&self, sides: &Sides, counters: Counters) -> Result<Subject, Error> {
         let (counted, missing) = counted(counters)?;
         for note in &missing {
             Voice::Normal.warn(note);
@@ -352,7 +391,8 @@ impl Args {
         let reference = self.names.reference.iter();
         let ignored = self.ignore_failure.as_ref();
         Ok(Subject {
-            commands: reference.chain(&self.commands).cloned().collect(),
+            commands: reference.chain(&sides.commands).cloned().collect(),
+            folders: sides.folders.clone(),
             reference: self.names.reference.is_some(),
             shell: match self.no_shell {
                 true => Shell::Never,
@@ -451,28 +491,4 @@ impl Args {
             facts,
         }
     }
-}
-
-/// Returns the question of a comparison.
-fn question(commands: &[String], names: &[Name], metrics: &[MetricPlan]) -> String {
-    let names: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
-    let listed = match (commands, &names[..]) {
-        ([one], [name]) => {
-            return format!("How long does {} take?", names::told(name, one));
-        }
-        (commands, names) if names.len() > commands.len() => {
-            let last = commands.last().map_or("", String::as_str);
-            format!("`{last}`: {}", names.join(" or "))
-        }
-        (commands, names) => {
-            let pairs = names.iter().zip(commands);
-            let told = pairs.map(|(name, command)| names::told(name, command));
-            told.collect::<Vec<_>>().join(" or ")
-        }
-    };
-    let is_time = metrics
-        .first()
-        .is_some_and(|metric| metric.name == "wall_s");
-    let word = if is_time { "faster" } else { "better" };
-    format!("Which is {word}: {listed}?")
 }

@@ -3,6 +3,7 @@
 use super::subject::Filled;
 use crate::error::Error;
 use crate::measure::commands::parameter::{fill, label};
+use crate::model::MetricPlan;
 use crate::model::result::CONTROL;
 use crate::options::RESUME;
 use crate::report::quantity::counted;
@@ -37,9 +38,12 @@ pub(super) struct Name {
 
 impl Names {
     /// Returns the names of a workload's arms, without duplicates: the given ones, else those that
-    /// the commands suggest.
-    pub(super) fn arms(&self, filled: &Filled) -> Result<Vec<Name>, Error> {
-        let given = self.given(filled)?;
+    /// the commands suggest. `usual` are names for all arms, if the user gives none.
+    pub(super) fn arms(&self, filled: &Filled, usual: &[String]) -> Result<Vec<Name>, Error> {
+        let mut given = self.given(filled)?;
+        if given.iter().all(Option::is_none) && given.len() == usual.len() {
+            given = usual.iter().cloned().map(Some).collect();
+        }
         let mut arms: Vec<Name> = vec![];
         for (place, text) in given.iter().flatten().enumerate() {
             let wrong = |why: &str| Err(Error::usage(format!("name {} {why}", place + 1)));
@@ -149,4 +153,28 @@ fn one_line(command: &str) -> String {
     }
     let start: String = line.chars().take(NAME_CHARS_MAX - 1).collect();
     format!("{}…", start.trim_end())
+}
+
+/// Returns the question of a comparison.
+pub(super) fn question(commands: &[String], names: &[Name], metrics: &[MetricPlan]) -> String {
+    let names: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
+    let listed = match (commands, &names[..]) {
+        ([one], [name]) => {
+            return format!("How long does {} take?", told(name, one));
+        }
+        (commands, names) if names.len() > commands.len() => {
+            let last = commands.last().map_or("", String::as_str);
+            format!("`{last}`: {}", names.join(" or "))
+        }
+        (commands, names) => {
+            let pairs = names.iter().zip(commands);
+            let told = pairs.map(|(name, command)| told(name, command));
+            told.collect::<Vec<_>>().join(" or ")
+        }
+    };
+    let is_time = metrics
+        .first()
+        .is_some_and(|metric| metric.name == "wall_s");
+    let word = if is_time { "faster" } else { "better" };
+    format!("Which is {word}: {listed}?")
 }

@@ -33,6 +33,9 @@ const WORKLOAD: &str = "commands";
 pub(super) struct Subject {
     /// Commands, the reference first, if there is one.
     pub(super) commands: Vec<String>,
+    /// The folder in which each command runs: none, or as many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) folders: Vec<PathBuf>,
     /// True if the first command is a reference: it does not take part in a sweep.
     #[serde(default)]
     pub(super) reference: bool,
@@ -81,6 +84,8 @@ pub(super) struct FilledArm {
     pub(super) setting: Setting,
     /// Command to run.
     pub(super) command: String,
+    /// Folder in which it runs.
+    pub(super) folder: Option<PathBuf>,
     /// Command to run before each run.
     pub(super) prepare: Option<String>,
     /// Command to run after each run.
@@ -115,6 +120,7 @@ impl Subject {
             suggested,
             setting: setting.clone(),
             command: fill(&self.commands[place], setting),
+            folder: self.folders.get(place).cloned(),
             prepare: of_command(&self.prepare, place).map(|text| fill(text, setting)),
             conclude: of_command(&self.conclude, place).map(|text| fill(text, setting)),
             output: of_command(&self.outputs, place)
@@ -241,8 +247,8 @@ impl Subject {
     ) -> Result<(Vec<CommandWorkload>, Option<String>), Error> {
         let filled = self.filled()?;
         let arms = filled.iter().flat_map(|one| &one.arms);
-        let texts: Vec<String> = arms.map(|arm| arm.command.clone()).collect();
-        let commands = Commands::new(&texts, &self.shell)?;
+        let texts = arms.map(|arm| (arm.command.as_str(), arm.folder.as_deref()));
+        let commands = Commands::new(&texts.collect::<Vec<_>>(), &self.shell)?;
         let mut list = commands.list.into_iter();
         let names = schedule.experiments.iter().flat_map(|entry| &entry.arms);
         let names: Vec<&String> = names.collect();
@@ -256,7 +262,8 @@ impl Subject {
             };
             for ((arm, name), command) in one.arms.iter().zip(&names).zip(list.by_ref()) {
                 let step = |text: &Option<String>| {
-                    let step = text.as_deref().map(|text| in_shell("sh", text));
+                    let folder = arm.folder.as_deref();
+                    let step = text.as_deref().map(|text| in_shell("sh", text, folder));
                     step.transpose()
                 };
                 workload.arms.push(CommandArm {
@@ -280,7 +287,7 @@ impl Subject {
             let filled = text.map(|text| fill(text, &arm.setting));
             texts.extend(filled.filter(|text| !texts.contains(text)));
         }
-        let steps = texts.iter().map(|text| in_shell("sh", text));
+        let steps = texts.iter().map(|text| in_shell("sh", text, None));
         steps.collect()
     }
 }

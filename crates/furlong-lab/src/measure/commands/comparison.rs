@@ -148,11 +148,14 @@ impl CommandComparison {
     /// together.
     fn padded(&self, command: &Command, stack_bytes: usize) -> Task {
         let padding = stack_bytes.saturating_sub(command.stack_bytes());
+        // The launcher opens it, in the command's folder.
+        let input = std::path::absolute(&self.rules.input);
         Task {
             program: command.program.clone(),
             arguments: command.arguments.clone(),
+            folder: command.folder.clone(),
             environment: padded_environment(padding),
-            input: self.rules.input.clone(),
+            input: input.unwrap_or_else(|_| self.rules.input.clone()),
             output: Output::Discard,
             limit: self.rules.limit,
             layout: Layout::Random,

@@ -37,6 +37,8 @@ pub struct Command {
     pub program: PathBuf,
     /// Its arguments, its own name first.
     pub arguments: Vec<OsString>,
+    /// Folder in which it runs, if not furlong's own.
+    pub folder: Option<PathBuf>,
 }
 
 impl Command {
@@ -62,23 +64,23 @@ fn refuse<T>(message: String) -> Result<T, Error> {
 }
 
 impl Commands {
-    /// Prepares commands.
+    /// Prepares commands, each with the folder in which it runs if that is not furlong's own.
     ///
     /// # Errors
     ///
     /// The first command that cannot be run, with the reason.
-    pub fn new(texts: &[String], shell: &Shell) -> Result<Self, Error> {
-        let lines: Vec<Line> = texts.iter().map(|text| split(text)).collect();
-        if let Some(empty) = texts.iter().position(|text| text.trim().is_empty()) {
+    pub fn new(texts: &[(&str, Option<&Path>)], shell: &Shell) -> Result<Self, Error> {
+        let lines: Vec<Line> = texts.iter().map(|(text, _)| split(text)).collect();
+        if let Some(empty) = texts.iter().position(|(text, _)| text.trim().is_empty()) {
             return refuse(format!("command {} is empty: give it a program", empty + 1));
         }
         if let Shell::Always(shell) = shell {
             return Self::through(shell, texts, None);
         }
         let mut list = vec![];
-        for (text, line) in texts.iter().zip(lines) {
+        for ((text, folder), line) in texts.iter().zip(lines) {
             match line {
-                Line::Words(words) => list.push(direct(&words)),
+                Line::Words(words) => list.push(direct(&words, *folder)),
                 Line::NeedsShell(what) if *shell == Shell::Never => {
                     return refuse(format!(
                         "command `{text}` needs a shell ({}): leave out --shell=none, or quote it",
@@ -109,10 +111,14 @@ impl Commands {
     }
 
     /// Prepares all commands for one shell.
-    fn through(shell: &str, texts: &[String], note: Option<String>) -> Result<Self, Error> {
+    fn through(
+        shell: &str,
+        texts: &[(&str, Option<&Path>)],
+        note: Option<String>,
+    ) -> Result<Self, Error> {
         let list = texts
             .iter()
-            .map(|text| in_shell(shell, text))
+            .map(|(text, folder)| in_shell(shell, text, *folder))
             .collect::<Result<_, _>>()?;
         Ok(Self { list, note })
     }
@@ -123,21 +129,33 @@ impl Commands {
 /// # Errors
 ///
 /// There is no such shell.
-pub fn in_shell(shell: &str, text: &str) -> Result<Command, Error> {
+pub fn in_shell(shell: &str, text: &str, folder: Option<&Path>) -> Result<Command, Error> {
     let Line::Words(mut words) = split(shell) else {
         return refuse(format!("`{shell}` is not a shell: give its name"));
     };
     words.extend(["-c", text].map(str::to_owned));
-    direct(&words)
+    Ok(Command {
+        folder: folder.map(Path::to_owned),
+        ..direct(&words, None)?
+    })
 }
 
 /// Prepares a command that needs no shell.
-fn direct(words: &[String]) -> Result<Command, Error> {
+fn direct(words: &[String], folder: Option<&Path>) -> Result<Command, Error> {
     let name = words.first().map_or("", String::as_str);
     let arguments = words.iter().map(OsString::from).collect();
+    // A path is relative to the folder; a mere name is searched as everywhere.
+    let within = folder
+        .filter(|_| name.contains('/'))
+        .map(|folder| folder.join(name));
+    let program = match within {
+        Some(program) => find(&program.to_string_lossy())?,
+        None => find(name)?,
+    };
     Ok(Command {
-        program: find(name)?,
+        program,
         arguments,
+        folder: folder.map(Path::to_owned),
     })
 }
 
@@ -327,7 +345,7 @@ mod tests {
     use crate::error::Error;
 
     fn commands(texts: &[&str], shell: &Shell) -> Result<Commands, Error> {
-        let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
+        let texts: Vec<_> = texts.iter().map(|text| (*text, None)).collect();
         Commands::new(&texts, shell)
     }
 
@@ -361,7 +379,7 @@ mod tests {
     fn a_shell_can_be_chosen_and_forbidden() {
         let sh = Shell::Always("/bin/sh".to_owned());
         let ready = commands(&["true", "exit 3"], &sh).unwrap();
-        assert_eq!(ready.list[1], in_shell("/bin/sh", "exit 3").unwrap());
+        assert_eq!(ready.list[1], in_shell("/bin/sh", "exit 3", None).unwrap());
         let refused = message(&["true", "ls *"], &Shell::Never);
         assert_eq!(
             refused,
@@ -408,6 +426,7 @@ mod tests {
         let command = |program: &str, arguments: &[&str]| Command {
             program: program.into(),
             arguments: arguments.iter().map(Into::into).collect(),
+            folder: None,
         };
         // 5 bytes for the path, 2 and 4 for the arguments, 16 for their addresses.
         assert_eq!(command("/b/a", &["a", "xyz"]).stack_bytes(), 27);

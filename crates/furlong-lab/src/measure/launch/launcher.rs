@@ -37,6 +37,8 @@ pub struct Task {
     pub program: PathBuf,
     /// Its arguments, its own name first.
     pub arguments: Vec<OsString>,
+    /// Folder in which it runs, if not furlong's own.
+    pub folder: Option<PathBuf>,
     /// All of its environment.
     pub environment: Vec<(OsString, OsString)>,
     /// File that is its standard input.
@@ -60,6 +62,7 @@ impl Task {
         Self {
             arguments: std::iter::once(name).chain(rest).collect(),
             program,
+            folder: None,
             environment: env::vars_os().collect(),
             input: "/dev/null".into(),
             output: Output::Discard,
@@ -278,6 +281,9 @@ impl Launcher {
             .stdin(record_end)
             .stdout(output)
             .stderr(errors_to);
+        if let Some(folder) = &task.folder {
+            command.current_dir(folder);
+        }
         let child = command.spawn();
         // `command` holds the other ends of the pipes; they must not stay open here.
         drop(command);

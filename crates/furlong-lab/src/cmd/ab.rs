@@ -1,0 +1,305 @@
+//! `furlong ab`: two revisions of a git repository, each built in a checkout of its own, and
+//! compared as two commands.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use serde_json::json;
+
+use super::compare::{How, Sides, compare};
+use crate::error::{Error, cause};
+use crate::hash::fnv1a;
+use crate::record::comparison::name_of;
+use crate::record::place::{cache_dir, private_dir};
+use crate::talk::{Voice, quoted};
+
+/// Checkouts that a repository keeps in the cache.
+const KEPT: usize = 8;
+
+/// Lines of a failed build that are shown.
+const LOG_LINES: usize = 20;
+
+/// Fact about a workload: the commit of each side.
+const REVISIONS: &str = "revisions";
+
+/// Two revisions, the way to build them, and the command to run.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Baseline: a branch, a tag or a commit
+    pub base: String,
+    /// Revision to judge
+    #[arg(default_value = "HEAD")]
+    pub head: String,
+    /// Build each revision by this (sh, in its checkout) [default: cargo build --release, if there
+    /// is a Cargo.toml]
+    #[arg(long, value_name = "COMMAND")]
+    pub build: Option<String>,
+    /// Command to run in each checkout
+    #[arg(last = true, value_name = "COMMAND", required = true)]
+    pub command: Vec<String>,
+    /// Options of `compare`.
+    #[command(flatten)]
+    pub how: How,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  furlong ab main -- ./target/release/tool big.txt
+  furlong ab v1.2 v1.3 --build 'make -j2' -- ./tool big.txt
+  furlong ab main HEAD --counters auto --fail-on revert -- ./target/release/tool big.txt
+
+Each revision is built once, in a checkout in the cache. Changes that are not committed are not in
+it. Both run in their checkouts, in blocks of random order, as two commands of `furlong compare`.";
+
+/// Builds both revisions and compares them.
+///
+/// # Errors
+///
+/// An unknown revision, a build that fails, and those of `compare`.
+pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    if args.how.resume.is_some() {
+        let why = "a comparison of revisions is resumed by furlong compare --resume ID";
+        return Err(Error::usage(why));
+    }
+    let repository = Repository::here()?;
+    let revisions = [&args.base, &args.head].map(|name| repository.revision(name));
+    let [base, head] = revisions;
+    let [base, head] = [base?, head?];
+    let voice = args.how.voice();
+    if base.tree == head.tree {
+        voice.note("both revisions have the same files: this shows the noise");
+    } else if args.head == "HEAD" && repository.is_changed() {
+        voice.note("changes that are not committed are not measured");
+    }
+    let build = args.build.as_deref();
+    let folders = vec![
+        repository.built(&base, build, voice)?,
+        repository.built(&head, build, voice)?,
+    ];
+    repository.forget(&folders);
+    let words: Vec<String> = args.command.iter().map(|word| quoted(word)).collect();
+    let command = match &args.command[..] {
+        // A command line in quotes may need a shell.
+        [line] => line.clone(),
+        _ => words.join(" "),
+    };
+    let names = match base.name == head.name {
+        true => vec![],
+        false => vec![base.name.clone(), head.name.clone()],
+    };
+    let commits = BTreeMap::from([("base", &base.commit), ("head", &head.commit)]);
+    let commands = vec![command.clone(), command];
+    let sides = Sides {
+        comparison: Some(format!("ab {}", name_of(&commands[..1]))),
+        commands,
+        folders,
+        names,
+        facts: BTreeMap::from([(REVISIONS.to_owned(), json!(commits))]),
+    };
+    compare(&sides, &args.how)
+}
+
+/// A revision of a repository.
+#[derive(Debug)]
+struct Revision {
+    /// As the user wrote it.
+    name: String,
+    commit: String,
+    tree: String,
+}
+
+/// The repository around the current directory.
+#[derive(Debug)]
+struct Repository {
+    top: PathBuf,
+    /// The folder of its checkouts.
+    cache: PathBuf,
+}
+
+/// Returns what git prints, without the end of the line.
+fn git(folder: &Path, arguments: &[&str]) -> Result<String, Error> {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Error::failed(format!("git cannot be started: {}", cause(&error))))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.trim().trim_start_matches("fatal: ");
+        return Err(Error::failed(format!("git {}: {said}", arguments[0])));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.trim_end_matches('\n').to_owned())
+}
+
+impl Repository {
+    fn here() -> Result<Self, Error> {
+        let top = git(Path::new("."), &["rev-parse", "--show-toplevel"]);
+        let top = top.map_err(|error| {
+            let why = "ab compares revisions of a git repository: call it inside one";
+            Error::usage(format!("{why} ({error})"))
+        })?;
+        let cache = cache_dir()
+            .ok_or_else(|| Error::usage("there is no cache directory: set XDG_CACHE_HOME"))?;
+        let id = format!("{:016x}", fnv1a(top.as_bytes()));
+        Ok(Self {
+            cache: cache.join("ab").join(id),
+            top: top.into(),
+        })
+    }
+
+    fn revision(&self, name: &str) -> Result<Revision, Error> {
+        let id = |kind: &str| {
+            let asked = format!("{name}^{{{kind}}}");
+            git(
+                &self.top,
+                &[
+                    "rev-parse",
+                    "--verify",
+                    "--quiet",
+                    "--end-of-options",
+                    &asked,
+                ],
+            )
+        };
+        let unknown = |_| {
+            Error::usage(format!(
+                "there is no revision `{name}` here: see git branch -a"
+            ))
+        };
+        Ok(Revision {
+            name: name.to_owned(),
+            commit: id("commit").map_err(unknown)?,
+            tree: id("tree").map_err(unknown)?,
+        })
+    }
+
+    /// True if files differ from the last commit.
+    fn is_changed(&self) -> bool {
+        let status = git(
+            &self.top,
+            &["status", "--porcelain", "--untracked-files=no"],
+        );
+        status.is_ok_and(|files| !files.is_empty())
+    }
+
+    /// Returns the checkout of a revision, built. One that was built before is used again.
+    fn built(
+        &self,
+        revision: &Revision,
+        build: Option<&str>,
+        voice: Voice,
+    ) -> Result<PathBuf, Error> {
+        let failed = |what: &str, error: &std::io::Error| {
+            let cache = self.cache.display();
+            Error::failed(format!("{what} in {cache} failed: {}", cause(error)))
+        };
+        private_dir(&self.cache).map_err(|error| failed("a directory", &error))?;
+        // Names of one length: the path of a program is on its stack.
+        let by = format!("{:08x}", fnv1a(build.unwrap_or_default().as_bytes()) >> 32);
+        let name = format!("{}-{by}", &revision.tree[..16]);
+        let [folder, mark, log, lock] =
+            ["", ".built", ".log", ".lock"].map(|end| self.cache.join(format!("{name}{end}")));
+        let lock = File::create(lock).map_err(|error| failed("a lock", &error))?;
+        // Another call may build the same revision.
+        lock.lock().map_err(|error| failed("a lock", &error))?;
+        if !folder.is_dir() {
+            let _ = fs::remove_file(&mark);
+            let place = folder.to_string_lossy();
+            // A checkout that was deleted by hand is still known to git.
+            git(&self.top, &["worktree", "prune"])?;
+            git(
+                &self.top,
+                &["worktree", "add", "--detach", &place, &revision.commit],
+            )?;
+            if folder.join(".gitmodules").is_file() {
+                git(&folder, &["submodule", "update", "--init", "--recursive"])?;
+            }
+        }
+        if !mark.is_file() {
+            let command = match build {
+                Some(command) => command,
+                None if folder.join("Cargo.toml").is_file() => "cargo build --release",
+                None => {
+                    let why = "has no Cargo.toml: say with --build how it is built (or `true`)";
+                    return Err(Error::usage(format!("{} {why}", revision.name)));
+                }
+            };
+            let commit = &revision.commit[..12];
+            voice.note(&format!("building {} ({commit}): {command}", revision.name));
+            make(&folder, command, &log, &revision.name)?;
+        }
+        // Also the time of the last use.
+        File::create(&mark).map_err(|error| failed("a mark", &error))?;
+        Ok(folder)
+    }
+
+    /// Removes the checkouts that were not used for the longest time.
+    fn forget(&self, used: &[PathBuf]) {
+        let Ok(entries) = fs::read_dir(&self.cache) else {
+            return;
+        };
+        let marks = entries.flatten().map(|entry| entry.path());
+        let marks = marks.filter(|path| path.extension().is_some_and(|end| end == "built"));
+        let mut marks: Vec<(std::time::SystemTime, PathBuf)> = marks
+            .filter_map(|mark| Some((fs::metadata(&mark).ok()?.modified().ok()?, mark)))
+            .collect();
+        marks.sort();
+        let spare = marks.len().saturating_sub(KEPT);
+        for (_, mark) in &marks[..spare] {
+            let folder = mark.with_extension("");
+            if used.contains(&folder) {
+                continue;
+            }
+            // What cannot be removed stays for the next time.
+            let place = folder.to_string_lossy();
+            if git(&self.top, &["worktree", "remove", "--force", &place]).is_ok() {
+                for end in ["built", "log", "lock"] {
+                    let _ = fs::remove_file(mark.with_extension(end));
+                }
+            }
+        }
+    }
+}
+
+/// Builds a checkout. What the build prints is in a file, whose end an error shows.
+fn make(folder: &Path, command: &str, log: &Path, name: &str) -> Result<(), Error> {
+    let cannot = |error: std::io::Error| {
+        Error::failed(format!(
+            "{} cannot be written: {}",
+            log.display(),
+            cause(&error)
+        ))
+    };
+    let out = File::create(log).map_err(cannot)?;
+    let errors = out.try_clone().map_err(cannot)?;
+    let status = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(folder)
+        // Both builds would write to one place.
+        .env_remove("CARGO_TARGET_DIR")
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(errors)
+        .status()
+        .map_err(|error| Error::failed(format!("sh cannot be started: {}", cause(&error))))?;
+    if status.success() {
+        return Ok(());
+    }
+    let mut said = vec![];
+    let read = OpenOptions::new().read(true).open(log);
+    let _ = read.and_then(|mut log| log.read_to_end(&mut said));
+    let said = String::from_utf8_lossy(&said);
+    let lines: Vec<&str> = said.lines().collect();
+    let end = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
+    Err(Error::failed(format!(
+        "{name} cannot be built ({command}, {status}); all of it is in {}:\n{end}",
+        log.display()
+    )))
+}
