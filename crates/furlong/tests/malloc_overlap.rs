@@ -270,9 +270,8 @@ fn blocks_freed_by_other_threads_come_back() {
             (0, 0),
             "round {round}: {after:?}"
         );
-        assert!(
-            after.heaps_ended >= 4 && after.heaps_running <= 2,
-            "{after:?}"
-        );
+        // The thread that frees what is left has taken one of them over.
+        let heaps = after.heaps_ended + after.heaps_running;
+        assert!(heaps >= 4 && after.heaps_running <= 2, "{after:?}");
     }
 }
