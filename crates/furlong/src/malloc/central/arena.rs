@@ -5,6 +5,8 @@ use crate::sync::atomic::AtomicU64;
 
 use crate::malloc::{Bits, Byte, Half, Link, UNIT, UNIT_SHIFT, Word};
 
+use super::fit::Branch;
+
 /// Units of an arena.
 pub(crate) const UNITS: usize = 64;
 /// Bytes of an arena, and its alignment.
@@ -31,8 +33,7 @@ pub(crate) struct Arena {
     /// The next arena in order of creation.
     pub(crate) next: Link<Self>,
     pub(crate) prev: Link<Self>,
-    /// Its number in that order, which is never reused.
-    pub(crate) order: Word,
+    pub(crate) branch: Branch,
     /// The next arena in the order in which they became dirty.
     pub(crate) next_dirty: Link<Self>,
     pub(crate) queued: Byte,
@@ -100,6 +101,23 @@ pub(crate) fn find(set: u64, len: usize, align: usize) -> Option<u32> {
     (starts != 0).then(|| starts.trailing_zeros())
 }
 
+/// The length of the longest run of a set.
+pub(crate) fn longest(set: u64) -> usize {
+    // The units from which runs of 1, 2, 4, 8, 16 and 32 units are in the set.
+    let mut starts = [set; 6];
+    for at in 1..6 {
+        starts[at] = starts[at - 1] & starts[at - 1] >> (1 << (at - 1));
+    }
+    let (mut len, mut from) = (0, u64::MAX);
+    for at in (0..6).rev() {
+        let more = from & starts[at].checked_shr(len).unwrap_or(0);
+        if more != 0 {
+            (len, from) = (len + (1 << at), more);
+        }
+    }
+    len as usize + usize::from(set == u64::MAX)
+}
+
 /// The maximal runs of a set, in ascending order.
 pub(crate) fn runs(mut set: u64) -> impl Iterator<Item = (u32, usize)> {
     core::iter::from_fn(move || {
@@ -112,7 +130,7 @@ pub(crate) fn runs(mut set: u64) -> impl Iterator<Item = (u32, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RUN_MAX, find, run, runs};
+    use super::{RUN_MAX, find, longest, run, runs};
 
     /// As `find`, by trying every unit.
     fn slowly(set: u64, len: usize, align: usize) -> Option<u32> {
@@ -163,6 +181,8 @@ mod tests {
                 sum |= bits;
             }
             assert_eq!(sum, set);
+            let all = runs(set).map(|(_, len)| len);
+            assert_eq!(longest(set), all.max().unwrap_or(0), "{set:x}");
         }
         assert_eq!(run(60, 4), 0xf << 60);
     }

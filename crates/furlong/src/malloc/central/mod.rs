@@ -6,7 +6,7 @@
 //! - `state`: [`Central`](state::Central), its latches, and support for `fork`.
 //! - `pool`: the arenas, the list of heaps, and all counts.
 //! - `arena`: an arena, and runs of its units; `units`: taking and giving units, and arenas that
-//!   come and go.
+//!   come and go; `fit`: the first arena with room.
 //! - `map`: the lookup of a record by address; `span`: the record of a unit.
 //! - `purge`: memory that returns to the system.
 //! - `large`: objects above the size classes; `mapping_cache`: the mappings of freed ones.
@@ -16,6 +16,7 @@
 
 pub(crate) mod arena;
 pub(crate) mod check;
+mod fit;
 pub(crate) mod large;
 pub(crate) mod map;
 mod mapping_cache;

@@ -6,6 +6,7 @@ use crate::sync::record;
 use crate::malloc::{Arena, Bits, Byte, Half, Heap, Latch, Link, UNIT, Word};
 
 use super::arena::{find, run};
+use super::fit::Fit;
 use super::mapping_cache::MappingCache;
 
 record! {
@@ -17,8 +18,7 @@ record! {
         pub(crate) latch: Latch = Latch::new(),
         first: Link<Arena> = Link::none(),
         last: Link<Arena> = Link::none(),
-        /// No arena before it has a free unit; without it none has one.
-        pub(crate) hint: Link<Arena> = Link::none(),
+        pub(crate) fit: Fit = Fit::new(),
         pub(crate) dirty_first: Link<Arena> = Link::none(),
         pub(crate) dirty_last: Link<Arena> = Link::none(),
         /// Units in use.
@@ -27,9 +27,8 @@ record! {
         pub(crate) dirty: Word = Word::new(0),
         /// Units on their way to the system.
         pub(crate) leaving: Word = Word::new(0),
-        /// The number of arenas without a used unit; and the number for the next arena.
+        /// The number of arenas without a used unit.
         pub(crate) empty: Word = Word::new(0),
-        arenas: Word = Word::new(0),
         /// The number of callers without a heap that are posting.
         pub(crate) posting: AtomicUsize = AtomicUsize::new(0),
         /// Work to be done when no latch is held; may be read at any time.
@@ -109,10 +108,9 @@ impl Pool {
 
     /// Appends a mapped arena to the list.
     pub(crate) fn append(&'static self, arena: &'static Arena) {
-        arena.order.set(self.arenas.get());
-        self.arenas.set(self.arenas.get() + 1);
         arena.next.set(None);
         arena.prev.set(self.last.get());
+        self.fit.append(arena, self.last.get());
         match self.last.get() {
             Some(last) => last.next.set(Some(arena)),
             None => self.first.set(Some(arena)),
@@ -121,9 +119,6 @@ impl Pool {
         let guards = arena.whole.get().count_zeros() as usize;
         self.live.set(self.live.get() + guards);
         self.set_free(arena, arena.whole.get());
-        if self.hint.get().is_none() {
-            self.hint.set(Some(arena));
-        }
     }
 
     /// Removes an arena that has no used unit and is in no queue: it belongs to the caller.
@@ -131,9 +126,6 @@ impl Pool {
         let (prev, next) = (arena.prev.get(), arena.next.get());
         prev.map_or(&self.first, |prev| &prev.next).set(next);
         next.map_or(&self.last, |next| &next.prev).set(prev);
-        if self.hint.is(arena) {
-            self.hint.set(next);
-        }
         let guards = arena.whole.get().count_zeros() as usize;
         self.live.set(self.live.get() - guards);
         let dirty = arena.dirty.get().count_ones() as usize;
@@ -141,44 +133,36 @@ impl Pool {
         arena.dirty.set(0);
         arena.idle.set(0);
         self.set_free(arena, 0);
-        arena.order.set(usize::MAX);
+        self.fit.remove(arena);
     }
 
     /// Changes the set of an arena's free units.
-    pub(crate) fn set_free(&self, arena: &Arena, free: u64) {
+    pub(crate) fn set_free(&'static self, arena: &'static Arena, free: u64) {
         let is_whole = |free| usize::from(free == arena.whole.get());
         let (before, after) = (is_whole(arena.free.get()), is_whole(free));
         self.empty.set(self.empty.get() + after - before);
         arena.free.set(free);
+        self.fit.changed(arena);
     }
 
-    /// Records that an arena may have free units.
-    pub(crate) fn note_free(&'static self, arena: &'static Arena) {
-        let hint = self.hint.get();
-        if hint.is_none_or(|hint| arena.order.get() < hint.order.get()) {
-            self.hint.set(Some(arena));
-        }
-    }
-
-    /// Finds a run in an existing arena; in each, dirty units come first.
+    /// Finds a run in the first arena that has one; in it, dirty units come first.
+    ///
+    /// # Cost
+    /// O(log arenas). With an alignment only two arenas are looked at: the first with a run as
+    /// long, and the first with one that is long enough wherever it begins.
     fn take_here(&'static self, len: usize, align: usize) -> Option<(&'static Arena, u32)> {
-        let mut arena = self.hint.get();
-        while let Some(here) = arena {
-            let free = here.free.get();
-            if free == 0 && self.hint.is(here) {
-                self.hint.set(here.next.get());
-            }
-            let dirty = free & here.dirty.get();
-            if let Some(at) = find(dirty, len, align).or_else(|| find(free, len, align)) {
-                return Some((here, at));
-            }
-            arena = here.next.get();
-        }
-        None
+        let take = |len_of_run: usize| {
+            let arena = self.fit.first(len_of_run)?;
+            let free = arena.free.get();
+            let dirty = free & arena.dirty.get();
+            let at = find(dirty, len, align).or_else(|| find(free, len, align))?;
+            Some((arena, at))
+        };
+        take(len).or_else(|| take(len + align - 1))
     }
 
     /// Marks a free run as used; returns `true` if it is all zeros.
-    pub(crate) fn use_run(&self, arena: &Arena, at: u32, len: usize) -> bool {
+    pub(crate) fn use_run(&'static self, arena: &'static Arena, at: u32, len: usize) -> bool {
         let bits = run(at, len);
         let dirty = arena.dirty.get() & bits;
         self.set_free(arena, arena.free.get() & !bits);
@@ -198,7 +182,6 @@ impl Pool {
         arena.dirty.set(arena.dirty.get() | bits);
         self.live.set(self.live.get() - len);
         self.dirty.set(self.dirty.get() + len);
-        self.note_free(arena);
         self.queue(arena);
     }
 

@@ -91,7 +91,6 @@ impl Pool {
         self.leaving
             .set(self.leaving.get() - units.count_ones() as usize);
         self.set_free(arena, arena.free.get() | units);
-        self.note_free(arena);
         if dirty != 0 {
             arena.dirty.set(arena.dirty.get() | dirty);
             self.dirty

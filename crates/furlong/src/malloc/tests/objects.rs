@@ -3,7 +3,7 @@
 
 use core::ptr;
 
-use super::super::central::arena::ARENA;
+use super::super::central::arena::{ARENA, Arena, longest};
 use super::super::central::large::{LARGE_MAX, SIZE_MAX};
 use super::super::class::UNIT;
 use super::source::{Call, Source};
@@ -233,32 +233,74 @@ fn kept_mappings_are_given_back_for_what_needs_their_memory() {
     });
 }
 
+/// Objects of one to 32 units come and go, and arenas with them.
 #[test]
-fn full_arenas_are_not_searched_again() {
+fn the_first_arena_with_room_is_found_for_every_length() {
     with_new(able(), |malloc: Tested| {
         let pool = &malloc.central.pool;
-        let hint = || pool.hint.get().map(|arena| arena.order.get());
-        assert_eq!(hint(), None);
-        let objects: Vec<usize> = (0..9).map(|_| allocate(malloc, MIB)).collect();
-        assert_eq!(hint(), Some(2));
-        free(malloc, objects[5]);
-        assert_eq!(hint(), Some(1));
-        free(malloc, objects[8]);
-        assert_eq!(hint(), Some(1));
-        free(malloc, objects[0]);
-        assert_eq!(hint(), Some(0));
-        assert_eq!(
-            allocate(malloc, MIB),
-            objects[0],
-            "the first arena comes first"
-        );
-        for object in [0, 1, 2, 3, 4, 6, 7].map(|at| objects[at]) {
+        let is_right = || {
+            for len in 1..=64 {
+                let has = |arena: &&'static Arena| longest(arena.free.get()) >= len;
+                let found = pool.fit.first(len).map(|arena| arena.base.get());
+                assert_eq!(found, pool.arenas().find(has).map(|arena| arena.base.get()));
+            }
+        };
+        is_right();
+        let (mut objects, mut x) = (Vec::new(), 0x2545_f491_u32);
+        let mut most = 0;
+        for step in 0..4000 {
+            x ^= x << 13;
+            x ^= x >> 17;
+            x ^= x << 5;
+            // It grows, falls to nothing, and grows again.
+            let grows = x % 8 < if step % 2000 < 1000 { 5 } else { 2 };
+            if grows {
+                objects.push(super::allocate(malloc, (1 + x as usize / 8 % 32) * UNIT));
+            } else if !objects.is_empty() {
+                free(malloc, objects.swap_remove(x as usize / 8 % objects.len()));
+            }
+            if step % 100 == 0 {
+                malloc.trim();
+                malloc.check().expect("nothing is broken");
+            }
+            most = most.max(pool.arenas().count());
+            is_right();
+        }
+        assert!(most > 20, "{most}");
+        objects.into_iter().for_each(|object| free(malloc, object));
+        malloc.trim();
+        assert_eq!(malloc.statistics().arena_bytes, 0);
+        is_right();
+    });
+}
+
+#[test]
+fn an_aligned_object_gets_a_new_arena_if_none_holds_it_wherever_its_run_begins() {
+    with_new(able(), |malloc: Tested| {
+        let objects: Vec<usize> = (0..8).map(|_| allocate(malloc, MIB)).collect();
+        let arenas = || malloc.statistics().arena_bytes / ARENA;
+        let aligned = |len| {
+            let block = malloc.allocate_aligned(len, 2 * MIB);
+            block.expose_provenance()
+        };
+        for object in [1, 2, 5].map(|at| objects[at]) {
             free(malloc, object);
         }
-        malloc.trim();
-        assert_eq!((hint(), malloc.statistics().arena_bytes), (None, 0));
-        free(malloc, allocate(malloc, MIB));
-        assert_eq!(hint(), Some(3), "numbers are not used again");
+        let here = aligned(MIB);
+        assert_eq!(
+            (here, arenas()),
+            (objects[2], 2),
+            "the run begins before it"
+        );
+        let there = aligned(MIB);
+        assert_eq!((there % (2 * MIB), arenas()), (0, 3));
+        for object in [here, there]
+            .into_iter()
+            .chain([0, 3, 4, 6, 7].map(|at| objects[at]))
+        {
+            free(malloc, object);
+        }
+        malloc.check().expect("nothing is broken");
     });
 }
 
