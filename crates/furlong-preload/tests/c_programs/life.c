@@ -89,7 +89,8 @@ static void interrupt(void) {
 }
 
 int main(void) {
-  sigset_t before, after;
+  /* The system fills only a part of them. */
+  sigset_t before = {0}, after = {0};
   struct sigaction fault;
   atexit(at_exit);
   sigprocmask(SIG_BLOCK, NULL, &before);
