@@ -160,7 +160,7 @@ impl<C: Config> Malloc<C> {
             let span = self.central.map.span_at(address);
             let heap = C::Current::get();
             if !span.owner.is(heap) {
-                return self.free_elsewhere(address, span);
+                return self.free_slow(address, span);
             }
             if C::Hardening::CHECK {
                 if is_inside(span, address) {
@@ -205,33 +205,12 @@ impl<C: Config> Malloc<C> {
         ThreadHeap::new(central, heap).keep_late(class, address);
     }
 
-    /// Frees what is not a block of the caller's heap: most often one of the word of which another
-    /// heap's block was freed before.
-    #[inline(never)]
-    fn free_elsewhere(&'static self, address: usize, span: &'static Span) {
-        let heap = C::Current::get();
-        let step = heap.cache.outgoing.next(address);
-        let Some(step) = step.filter(|_| !C::Hardening::SCRUB) else {
-            return self.free_slow(address, span);
-        };
-        if C::Hardening::CHECK {
-            let mark = heap.cache.mark.get();
-            // SAFETY: the start of a block, which its holder gives up.
-            if unsafe { begins_with(address, mark) } {
-                return self.free_slow(address, span);
-            }
-            // SAFETY: as above.
-            unsafe { set_first_word(address, mark) };
-        }
-        step.take();
-    }
-
-    /// Frees everything that the gate does not: other remote blocks, blocks for full stacks,
-    /// objects of their own units, and invalid pointers.
+    /// Frees everything that the gate does not: remote blocks, blocks for full stacks, objects of
+    /// their own units, and invalid pointers.
     #[cold]
     #[inline(never)]
     fn free_slow(&'static self, address: usize, span: &'static Span) {
-        if address == 0 {
+        if self.send_next(address) || address == 0 {
             return;
         }
         let span = self.central.map.first_of(span);
@@ -240,6 +219,32 @@ impl<C: Config> Malloc<C> {
         } else {
             LargeObjects(&self.central).free(address);
         }
+    }
+
+    /// Frees a block of the word of which another heap's block was freed last. `false` if it is
+    /// none, or if it may be free already.
+    #[inline(always)]
+    fn send_next(&'static self, address: usize) -> bool {
+        let heap = C::Current::get();
+        let Some(step) = heap
+            .cache
+            .outgoing
+            .next(address)
+            .filter(|_| !C::Hardening::SCRUB)
+        else {
+            return false;
+        };
+        if C::Hardening::CHECK {
+            let mark = heap.cache.mark.get();
+            // SAFETY: the start of a block, which its holder gives up.
+            if unsafe { begins_with(address, mark) } {
+                return false;
+            }
+            // SAFETY: as above.
+            unsafe { set_first_word(address, mark) };
+        }
+        step.take();
+        true
     }
 
     /// As [`allocate`](Self::allocate), at a multiple of `align`. Null also if `align` is not a
