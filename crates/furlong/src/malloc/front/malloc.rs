@@ -226,12 +226,11 @@ impl<C: Config> Malloc<C> {
     #[inline(always)]
     fn send_next(&'static self, address: usize) -> bool {
         let heap = C::Current::get();
-        let Some(step) = heap
-            .cache
-            .outgoing
-            .next(address)
-            .filter(|_| !C::Hardening::SCRUB)
-        else {
+        // A sealed block is checked and cleared first.
+        if C::Hardening::SCRUB {
+            return false;
+        }
+        let Some(step) = heap.cache.outgoing.next(address) else {
             return false;
         };
         if C::Hardening::CHECK {

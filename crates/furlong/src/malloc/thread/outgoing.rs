@@ -6,7 +6,7 @@
 //! next.
 #![forbid(unsafe_code)]
 
-use crate::malloc::{Bits, Link, Span, UNIT, UNITS, Word};
+use crate::malloc::{Bits, Class, Half, Link, Span, UNITS, Word};
 use crate::sync::record;
 
 const PLACES: usize = 2 * UNITS;
@@ -34,7 +34,7 @@ record! {
         place: Word = Word::new(0),
         /// The start of its unit and its magic number.
         base: Word = Word::new(0),
-        magic: Word = Word::new(0),
+        magic: Half = Half::new(0),
         /// Its first block, and the number of its blocks that have been handed out.
         first: Word = Word::new(0),
         len: Word = Word::new(0),
@@ -68,16 +68,17 @@ impl Outgoing {
         (span.unit.get() as usize * 2 + word % 2) % PLACES
     }
 
-    /// Notes the word of a send, for [`next`](Self::next). Medium blocks have no magic number.
+    /// Notes the word of a send, for [`next`](Self::next). It finds none of medium blocks, which
+    /// have no magic number.
     pub(crate) fn open(&self, span: &Span, word: usize) {
         let (open, first) = (&self.open, word * 64);
         open.place.set(Self::index(span, word));
         open.base.set(span.base());
-        open.magic.set(span.magic.get() as usize);
+        open.magic.set(span.magic.get());
         open.first.set(first);
         open.size.set(span.class().size());
         let out = usize::from(span.carved.get()).saturating_sub(first).min(64);
-        open.len.set(if span.magic.get() == 0 { 0 } else { out });
+        open.len.set(out);
     }
 
     /// The step that adds a block, if it is of the same word as the last one sent. `None` also if
@@ -86,15 +87,9 @@ impl Outgoing {
     pub(crate) fn next(&self, address: usize) -> Option<Step<'_>> {
         let open = &self.open;
         let offset = address.wrapping_sub(open.base.get());
-        if offset >= UNIT {
-            return None;
-        }
-        let product = (offset as u64).wrapping_mul(open.magic.get() as u64);
-        #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
-        let begins = (product as u32 as usize) < open.magic.get();
-        let at = ((product >> 32) as usize).wrapping_sub(open.first.get());
+        let at = Class::block_by(open.magic.get(), offset)?.wrapping_sub(open.first.get());
         let bytes = self.bytes.get() + open.size.get();
-        if !begins || at >= open.len.get() || bytes >= OUTGOING_BYTES_MAX {
+        if at >= open.len.get() || bytes >= OUTGOING_BYTES_MAX {
             return None;
         }
         let place = &self.places[open.place.get() % PLACES];
