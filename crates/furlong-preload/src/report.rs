@@ -133,11 +133,13 @@ fn file_of(descriptor: c_int) -> Option<[u64; 2]> {
     Some([file.st_dev, file.st_ino])
 }
 
-/// Keeps standard error open for [`at_exit`], at a number that no program counts on.
+/// Keeps standard error open for [`at_exit`], at a number that no program counts on; if the process
+/// may not have as many files, at its own.
 pub(crate) fn keep_errors() {
     const HIGH: c_int = 200;
     // SAFETY: no contract.
-    let kept = unsafe { libc::fcntl(2, libc::F_DUPFD_CLOEXEC, HIGH) };
+    let high = unsafe { libc::fcntl(2, libc::F_DUPFD_CLOEXEC, HIGH) };
+    let kept = if high < 0 { 2 } else { high };
     if let Some([device, number]) = file_of(kept) {
         FILE[0].store(device, Ordering::SeqCst);
         FILE[1].store(number, Ordering::SeqCst);

@@ -313,14 +313,19 @@ fn statistics_are_printed_at_exit_on_request() {
 /// `sort` closes its standard error before it ends, and a shell's child is another process.
 #[test]
 fn statistics_name_their_process_and_appear_if_its_standard_error_is_closed() {
-    let script = "echo $$; sort /dev/null; exec 2>&-; exec ls /dev/null";
-    let output = Command::new("sh")
-        .args(["-c", script])
-        .env("LD_PRELOAD", library("furlong_malloc"))
-        .env("FURLONG_MALLOC_STATISTICS", "1")
-        .output()
-        .expect("there is a shell");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let run = |script: &str| {
+        let output = Command::new("sh")
+            .args(["-c", script])
+            .arg(env::current_exe().expect("a test has a path"))
+            .env("LD_PRELOAD", library("furlong_malloc"))
+            .env("FURLONG_MALLOC_STATISTICS", "1")
+            .output()
+            .expect("there is a shell");
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let [_, said] = run("ulimit -n 20; exec \"$0\" --list");
+    assert!(said.starts_with("process "), "with few files: {said}");
+    let [shell, said] = run("echo $$; sort /dev/null; exec 2>&-; exec ls /dev/null");
     let processes = said
         .lines()
         .filter_map(|line| line.strip_prefix("process "));
@@ -328,7 +333,6 @@ fn statistics_name_their_process_and_appear_if_its_standard_error_is_closed() {
     let names: Vec<&str> = processes.iter().map(|(_, name)| *name).collect();
     // The shell becomes `ls`, which has no standard error at all.
     assert_eq!(names, ["sort"], "{said}");
-    let shell = String::from_utf8_lossy(&output.stdout).into_owned();
     let number: u32 = shell
         .lines()
         .next()
