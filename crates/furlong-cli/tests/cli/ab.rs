@@ -176,3 +176,68 @@ fn what_cannot_be_compared_is_refused_with_a_reason() {
     let output = ab.env("GIT_CEILING_DIRECTORIES", "/").output().unwrap();
     says(&ended(2, &output).1, &["call it inside one"]);
 }
+
+#[test]
+fn a_checkout_that_a_killed_call_left_behind_is_made_whole() {
+    let here = Repository::new();
+    let measure = [
+        "HEAD~1",
+        "--build",
+        "test -s work",
+        "--blocks",
+        "2",
+        "--",
+        "./work",
+    ];
+    here.ab(0, &measure);
+    let in_cache = |name: &str| {
+        let mut repositories = fs::read_dir(here.0.path("cache/furlong/ab")).unwrap();
+        repositories.next().unwrap().unwrap().path().join(name)
+    };
+    for name in here.cached() {
+        match name.strip_suffix(".built") {
+            // As if it were killed while it wrote the files, and git its own.
+            Some(folder) => {
+                let lost = in_cache(folder).join("work");
+                fs::remove_file(in_cache(&name)).unwrap();
+                fs::write(lost, "").unwrap();
+            }
+            None => continue,
+        }
+    }
+    here.ab(0, &measure);
+    for name in here.cached() {
+        if let Some(folder) = name.strip_suffix(".built") {
+            fs::remove_file(in_cache(&name)).unwrap();
+            fs::remove_file(in_cache(folder).join(".git")).unwrap();
+            fs::remove_file(in_cache(folder).join("work")).unwrap();
+        }
+    }
+    here.ab(0, &measure);
+}
+
+#[test]
+fn the_eight_checkouts_used_last_are_kept() {
+    let here = Repository::new();
+    for number in 0..9 {
+        here.0.write("input", number.to_string());
+        here.commit("next");
+        here.ab(
+            0,
+            &[
+                "HEAD",
+                "--build",
+                "true",
+                "--blocks",
+                "2",
+                "--",
+                "cat input",
+            ],
+        );
+    }
+    let built = here
+        .cached()
+        .into_iter()
+        .filter(|name| name.ends_with(".built"));
+    assert_eq!(built.count(), 8);
+}

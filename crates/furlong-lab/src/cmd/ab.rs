@@ -66,9 +66,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         return Err(Error::usage(why));
     }
     let repository = Repository::here()?;
-    let revisions = [&args.base, &args.head].map(|name| repository.revision(name));
-    let [base, head] = revisions;
-    let [base, head] = [base?, head?];
+    let base = repository.revision(&args.base)?;
+    let head = repository.revision(&args.head)?;
     let voice = args.how.voice();
     if base.tree == head.tree {
         voice.note("both revisions have the same files: this shows the noise");
@@ -76,16 +75,18 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         voice.note("changes that are not committed are not measured");
     }
     let build = args.build.as_deref();
-    let folders = vec![
-        repository.built(&base, build, voice)?,
-        repository.built(&head, build, voice)?,
-    ];
-    repository.forget(&folders);
-    let words: Vec<String> = args.command.iter().map(|word| quoted(word)).collect();
+    // Both are in use until the end of the comparison.
+    let base_built = repository.built(&base, build, voice)?;
+    let head_built = repository.built(&head, build, voice)?;
+    repository.forget();
+    let folders = vec![base_built.folder.clone(), head_built.folder.clone()];
     let command = match &args.command[..] {
         // A command line in quotes may need a shell.
         [line] => line.clone(),
-        _ => words.join(" "),
+        words => {
+            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            words.join(" ")
+        }
     };
     let names = match base.name == head.name {
         true => vec![],
@@ -110,6 +111,13 @@ struct Revision {
     name: String,
     commit: String,
     tree: String,
+}
+
+/// A checkout that is built. It is not removed before this is dropped.
+#[derive(Debug)]
+struct Built {
+    folder: PathBuf,
+    _in_use: File,
 }
 
 /// The repository around the current directory.
@@ -195,7 +203,7 @@ impl Repository {
         revision: &Revision,
         build: Option<&str>,
         voice: Voice,
-    ) -> Result<PathBuf, Error> {
+    ) -> Result<Built, Error> {
         let failed = |what: &str, error: &std::io::Error| {
             let cache = self.cache.display();
             Error::failed(format!("{what} in {cache} failed: {}", cause(error)))
@@ -207,41 +215,60 @@ impl Repository {
         let [folder, mark, log, lock] =
             ["", ".built", ".log", ".lock"].map(|end| self.cache.join(format!("{name}{end}")));
         let lock = File::create(lock).map_err(|error| failed("a lock", &error))?;
-        // Another call may build the same revision.
-        lock.lock().map_err(|error| failed("a lock", &error))?;
-        if !folder.is_dir() {
-            let _ = fs::remove_file(&mark);
-            let place = folder.to_string_lossy();
-            // A checkout that was deleted by hand is still known to git.
-            git(&self.top, &["worktree", "prune"])?;
-            git(
-                &self.top,
-                &["worktree", "add", "--detach", &place, &revision.commit],
-            )?;
-            if folder.join(".gitmodules").is_file() {
-                git(&folder, &["submodule", "update", "--init", "--recursive"])?;
+        let failed_lock = |error| failed("a lock", &error);
+        loop {
+            // Calls that use a checkout share it; whoever builds it is alone.
+            lock.lock_shared().map_err(failed_lock)?;
+            if mark.is_file() && folder.is_dir() {
+                // The time of the last use.
+                File::create(&mark).map_err(|error| failed("a mark", &error))?;
+                let _in_use = lock;
+                return Ok(Built { folder, _in_use });
             }
+            lock.unlock().map_err(failed_lock)?;
+            lock.lock().map_err(failed_lock)?;
+            if !(mark.is_file() && folder.is_dir()) {
+                // A mark without a checkout would speak for the next one, even if its build fails.
+                let _ = fs::remove_file(&mark);
+                self.check_out(&folder, &revision.commit)?;
+                let command = match build {
+                    Some(command) => command,
+                    None if folder.join("Cargo.toml").is_file() => "cargo build --release",
+                    None => {
+                        let why = "has no Cargo.toml: say with --build how it is built (or `true`)";
+                        return Err(Error::usage(format!("{} {why}", revision.name)));
+                    }
+                };
+                let commit = &revision.commit[..12];
+                voice.note(&format!("building {} ({commit}): {command}", revision.name));
+                make(&folder, command, &log, &revision.name)?;
+                File::create(&mark).map_err(|error| failed("a mark", &error))?;
+            }
+            lock.unlock().map_err(failed_lock)?;
         }
-        if !mark.is_file() {
-            let command = match build {
-                Some(command) => command,
-                None if folder.join("Cargo.toml").is_file() => "cargo build --release",
-                None => {
-                    let why = "has no Cargo.toml: say with --build how it is built (or `true`)";
-                    return Err(Error::usage(format!("{} {why}", revision.name)));
-                }
-            };
-            let commit = &revision.commit[..12];
-            voice.note(&format!("building {} ({commit}): {command}", revision.name));
-            make(&folder, command, &log, &revision.name)?;
-        }
-        // Also the time of the last use.
-        File::create(&mark).map_err(|error| failed("a mark", &error))?;
-        Ok(folder)
     }
 
-    /// Removes the checkouts that were not used for the longest time.
-    fn forget(&self, used: &[PathBuf]) {
+    /// Puts the files of a commit into a folder. What a call that was killed or a failed build left
+    /// there is removed.
+    fn check_out(&self, folder: &Path, commit: &str) -> Result<(), Error> {
+        if let Err(error) = fs::remove_dir_all(folder)
+            && folder.exists()
+        {
+            let (folder, why) = (folder.display(), cause(&error));
+            return Err(Error::failed(format!("{folder} cannot be removed: {why}")));
+        }
+        // A checkout that is gone is still known to git.
+        git(&self.top, &["worktree", "prune"])?;
+        let place = folder.to_string_lossy();
+        git(&self.top, &["worktree", "add", "--detach", &place, commit])?;
+        if folder.join(".gitmodules").is_file() {
+            git(folder, &["submodule", "update", "--init", "--recursive"])?;
+        }
+        Ok(())
+    }
+
+    /// Removes the checkouts that were not used for the longest time, unless they are in use.
+    fn forget(&self) {
         let Ok(entries) = fs::read_dir(&self.cache) else {
             return;
         };
@@ -253,14 +280,17 @@ impl Repository {
         marks.sort();
         let spare = marks.len().saturating_sub(KEPT);
         for (_, mark) in &marks[..spare] {
-            let folder = mark.with_extension("");
-            if used.contains(&folder) {
+            let Ok(lock) = File::open(mark.with_extension("lock")) else {
                 continue;
-            }
-            // What cannot be removed stays for the next time.
+            };
+            // What is in use or cannot be removed stays for the next time. So does the lock:
+            // another call may wait for it.
+            let folder = mark.with_extension("");
             let place = folder.to_string_lossy();
-            if git(&self.top, &["worktree", "remove", "--force", &place]).is_ok() {
-                for end in ["built", "log", "lock"] {
+            if lock.try_lock().is_ok()
+                && git(&self.top, &["worktree", "remove", "--force", &place]).is_ok()
+            {
+                for end in ["built", "log"] {
                     let _ = fs::remove_file(mark.with_extension(end));
                 }
             }
