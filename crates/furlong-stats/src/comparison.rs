@@ -201,7 +201,7 @@ impl Evidence {
 pub const CROSSES: &str = "the interval crosses the margin";
 
 /// The reason in a comparison whose interval lies beyond the margin, in a run that may end early.
-pub const CHANCE: &str = "at 99 %, which early stopping needs, no difference is still possible";
+pub const CHANCE: &str = "at 99.5 %, which early stopping needs, no difference is still possible";
 
 /// The reason in a comparison with a baseline of zero.
 pub const FROM_ZERO: &str = "the baseline is zero: per cent of the mean of all values";

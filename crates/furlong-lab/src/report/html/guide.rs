@@ -33,7 +33,7 @@ pub(super) fn section() -> Markup {
                       interval must lie beyond the margin or within it. If it excludes no change, \
                       the direction is certain even where the size is open. It is widened if \
                       several claims are made at once. In a run that may end early, a change \
-                      needs 99 % confidence against no change too." }
+                      needs 99.5 % confidence against no change too." }
                 dt { "margin" }
                 dd { "The smallest change that matters, chosen before the run." }
                 dt { "picture" }

@@ -108,7 +108,7 @@ fn a_value_that_one_rule_calls_far_out_is_warned_of() {
 }
 
 #[test]
-fn with_early_looks_a_difference_needs_99_per_cent_and_its_direction_95() {
+fn with_early_looks_a_difference_needs_more_certainty_than_its_direction() {
     let blocks = 20;
     let judged = |errors: f64, rule: Stopping| {
         // Noise of 0.1 in the logarithm, and a mean that many of its standard errors from zero.
@@ -129,6 +129,6 @@ fn with_early_looks_a_difference_needs_99_per_cent_and_its_direction_95() {
     assert_eq!(narrow.reason.as_deref(), Some(CHANCE));
     assert!(narrow.ci_adj_pct.unwrap()[1] < -1.0);
     assert_eq!(judged(2.8, Stopping::Planned).verdict, Verdict::Keep);
-    assert_eq!(judged(3.6, early).verdict, Verdict::Keep);
-    assert_eq!(judged(-3.6, early).verdict, Verdict::Revert);
+    assert_eq!(judged(4.2, early).verdict, Verdict::Keep);
+    assert_eq!(judged(-4.2, early).verdict, Verdict::Revert);
 }
