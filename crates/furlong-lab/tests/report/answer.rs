@@ -84,6 +84,28 @@ fn two_commands_take_at_most_ten_lines_and_end_with_the_answer() {
 }
 
 #[test]
+fn the_means_have_the_ratio_of_the_sentence() {
+    // Arithmetic means differ in the first case. In the second a value has no logarithm.
+    for (second, equal) in [([2.0, 2.0], true), ([0.0, 5.0], true), ([0.0, 4.0], false)] {
+        let mut file = changed(0.0, [-0.1, 0.1], Verdict::Equivalent);
+        let w = &mut file.experiments[0].workloads[0];
+        let some = |values: &[f64]| values.iter().copied().map(Some).collect();
+        let primary = w.comparisons[0].metric.clone();
+        w.control.get_mut(&primary).unwrap().samples = some(&[4.0, 1.0]);
+        for (arm, values) in w.arms.iter_mut().zip([[1.0, 4.0], second]) {
+            arm.samples.insert(primary.clone(), some(&values));
+        }
+        let text = at(&file, 80);
+        let means = text.lines().take(2).map(|row| {
+            let (name_and_mean, _) = row.split_once('±').unwrap();
+            name_and_mean.split_whitespace().last().unwrap()
+        });
+        let means: Vec<&str> = means.collect();
+        assert_eq!(means[0] == means[1], equal, "{text}");
+    }
+}
+
+#[test]
 fn the_sentence_says_direction_size_interval_and_what_is_open() {
     for (effect, ci, verdict, wanted) in [
         (

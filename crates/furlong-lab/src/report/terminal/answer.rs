@@ -111,15 +111,7 @@ impl Page {
         let Some((name, metric)) = outline::primary(e, w) else {
             return;
         };
-        // With these means, and the baseline's over both of its runs, the ratio of two figures is
-        // the one in the sentence.
-        let again = |arm: &ArmResult| match outline::baseline(w) == Some(&arm.name) {
-            true => outline::control_values(w, name),
-            false => vec![],
-        };
-        let values = |arm: &ArmResult| [outline::values(arm, name), again(arm)].concat();
-        let means = w.arms.iter().map(|arm| geometric_mean(&values(arm)));
-        let means: Vec<Option<f64>> = means.collect();
+        let means = means(w, name);
         let scale = Scale::of(&metric.unit, means.iter().flatten().copied());
         let value = |arm: &str| {
             let at = w.arms.iter().position(|one| one.name == arm)?;
@@ -177,28 +169,29 @@ impl Page {
 
     /// `sleep 0.1    102.3 ± 0.4 ms  ████████`.
     fn rows(&mut self, w: &WorkloadResult, (name, metric): Named<'_>) {
-        let arms = w.arms.iter();
-        let summaries: Vec<Option<&Summary>> = arms.map(|arm| arm.summary.get(name)).collect();
-        let means = summaries.iter().flatten().map(|s| s.mean);
-        let greatest = means.clone().fold(0.0, f64::max);
-        let scale = Scale::of(&metric.unit, means.clone());
-        let scale = scale.in_time(self.style.time_unit, means);
-        let figures: Vec<String> = summaries.iter().map(|s| figure(*s, &scale)).collect();
+        let summaries = w.arms.iter().map(|arm| arm.summary.get(name));
+        let means = means(w, name);
+        let known = means.iter().flatten().copied();
+        let greatest = known.clone().fold(0.0, f64::max);
+        let scale = Scale::of(&metric.unit, known.clone());
+        let scale = scale.in_time(self.style.time_unit, known);
+        let figures = means.iter().zip(summaries);
+        let figures: Vec<String> = figures.map(|(mean, s)| figure(*mean, s, &scale)).collect();
         let figures_width = figures.iter().map(|f| width(f)).max().unwrap_or(0);
         let names_max = self.style.width.saturating_sub(figures_width + 2);
         let bar_max = names_max.saturating_sub(longest(w) + 2).min(BAR_MAX);
         let names_width = longest(w).min(names_max);
         let names: Vec<&str> = w.arms.iter().map(|arm| arm.name.as_str()).collect();
         let names = told::labels(&names, names_width);
-        for ((arm, summary), figure) in names.iter().zip(summaries).zip(figures) {
+        for ((arm, mean), figure) in names.iter().zip(means).zip(figures) {
             let mut row = format!(
                 "{arm}{}  {}{figure}",
                 " ".repeat(names_width.saturating_sub(width(arm))),
                 " ".repeat(figures_width - width(&figure))
             );
-            if let Some(s) = summary.filter(|_| bar_max >= BAR_MIN && greatest > 0.0) {
+            if let Some(mean) = mean.filter(|_| bar_max >= BAR_MIN && greatest > 0.0) {
                 row.push_str("  ");
-                row.push_str(&bar(s.mean / greatest, bar_max));
+                row.push_str(&bar(mean / greatest, bar_max));
             }
             self.raw(&row);
         }
@@ -232,10 +225,26 @@ impl Page {
     }
 }
 
-/// `None` without values. A value of 0 makes it 0.
-fn geometric_mean(values: &[f64]) -> Option<f64> {
-    let logarithms: f64 = values.iter().map(|value| value.ln()).sum();
-    (!values.is_empty()).then(|| (logarithms / values.len() as f64).exp())
+/// A mean per arm; the baseline's is over both of its runs. They are geometric, as the sentence
+/// compares logarithms: the ratio of two means is the one that it tells. If some value has no
+/// logarithm, they are arithmetic. `None` without values.
+fn means(w: &WorkloadResult, name: &str) -> Vec<Option<f64>> {
+    let again = |arm: &ArmResult| match outline::baseline(w) == Some(&arm.name) {
+        true => outline::control_values(w, name),
+        false => vec![],
+    };
+    let values = |arm: &ArmResult| [outline::values(arm, name), again(arm)].concat();
+    let values: Vec<Vec<f64>> = w.arms.iter().map(values).collect();
+    let have_logarithms = values.iter().flatten().all(|value| *value > 0.0);
+    let mean = |values: &Vec<f64>| {
+        let of = |sum: f64| sum / values.len() as f64;
+        let mean = match have_logarithms {
+            true => of(values.iter().map(|value| value.ln()).sum()).exp(),
+            false => of(values.iter().sum()),
+        };
+        (!values.is_empty()).then_some(mean)
+    };
+    values.iter().map(mean).collect()
 }
 
 /// The arms that no workload could compare, each with its reason.
@@ -264,13 +273,13 @@ fn longest(w: &WorkloadResult) -> usize {
 }
 
 /// `102.3 ± 0.4 ms`.
-fn figure(summary: Option<&Summary>, scale: &Scale) -> String {
-    let Some(s) = summary else {
+fn figure(mean: Option<f64>, summary: Option<&Summary>, scale: &Scale) -> String {
+    let Some(mean) = mean else {
         return "no value".to_owned();
     };
-    let spread = |stddev| format!(" ± {}", scale.number(stddev));
-    let spread = s.stddev.map_or(String::new(), spread);
-    let number = format!("{}{spread}", scale.number(s.mean));
+    let stddev = summary.and_then(|s| s.stddev);
+    let spread = stddev.map_or(String::new(), |s| format!(" ± {}", scale.number(s)));
+    let number = format!("{}{spread}", scale.number(mean));
     format!("{number} {}", scale.symbol()).trim_end().to_owned()
 }
 
