@@ -51,6 +51,20 @@ impl Turn {
     }
 }
 
+/// The way of the first descent.
+struct Path {
+    /// Its last node.
+    at: NodeId,
+    /// It would have gone on to the near side of that node.
+    goes_near: bool,
+    /// The last node from which it went to the far side.
+    before: Turn,
+    /// The last node at which it turned to the near side, and the last such node before it with a
+    /// sufficient gap behind that side.
+    turn: Turn,
+    later: Turn,
+}
+
 /// A space seen from one of its sides, the near one.
 pub(super) struct View<'a, C: Config, S: Storage<C>> {
     pub(crate) space: &'a Space<C, S>,
@@ -143,29 +157,20 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
     pub(crate) fn first(&self, from: u64, need: &Need, reach: u64) -> Option<Found> {
         let least_last = from.checked_add(reach)?;
         let is_enough = |found: &Found| self.is_enough(found, least_last, need);
-        let Some(mut at) = self.space.tree.root() else {
+        let Some(root) = self.space.tree.root() else {
             let (near, far) = (self.bound(self.near), self.bound(!self.near));
             return self.found(Some(near), Some(far), None).filter(is_enough);
         };
-        let (mut before, mut turn, mut later) = (Turn::NONE, Turn::NONE, Turn::NONE);
-        let goes_near = loop {
-            self.space.tree.counters().visit();
-            let front = self.front(at);
-            let goes_near = front > least_last;
-            let holds_near = self.may_hold(at, self.near, need);
-            let holds_far = self.may_hold(at, !self.near, need);
-            let has_more = turn.has(Turn::OWN | Turn::FAR);
-            later = Turn::select(goes_near & has_more, turn, later);
-            turn = Turn::select(goes_near, Turn::new(at, holds_far), turn);
-            if !select_unpredictable(goes_near, holds_near, holds_far) {
-                break goes_near;
-            }
-            before = Turn::select(goes_near, before, Turn::new(at, false));
-            let child = self.child_if(at, goes_near);
-            let len = front.wrapping_sub(self.back_of_all(child)).wrapping_sub(1);
-            let own = goes_near & self.suffices(front, len, need);
-            turn.0 |= u64::from(own) * Turn::OWN;
-            at = child;
+        // Compiled once for each side, so that the direction costs nothing at a level.
+        let Path {
+            at,
+            goes_near,
+            before,
+            turn,
+            later,
+        } = match self.near {
+            Side::Left => self.from(Side::Left).path(root, least_last, need),
+            Side::Right => self.from(Side::Right).path(root, least_last, need),
         };
         // No gap below `at` suffices on the side of `from`; the one beside the subtree may.
         let straddling = if goes_near {
@@ -189,6 +194,45 @@ impl<C: Config, S: Storage<C>> View<'_, C, S> {
             Some(at) if later.has(Turn::OWN) => Some(self.in_front_of(at)),
             Some(at) => Some(self.descend(at, need, &mut 0)),
             None => self.behind_all().filter(is_enough),
+        }
+    }
+
+    /// The same space from a side that the compiler knows.
+    #[inline(always)]
+    fn from(&self, near: Side) -> Self {
+        let space = self.space;
+        Self { space, near }
+    }
+
+    /// The way down towards `least_last`, as far as gaps on its side may suffice.
+    #[inline(always)]
+    fn path(&self, root: NodeId, least_last: u64, need: &Need) -> Path {
+        let mut at = root;
+        let (mut before, mut turn, mut later) = (Turn::NONE, Turn::NONE, Turn::NONE);
+        loop {
+            self.space.tree.counters().visit();
+            let front = self.front(at);
+            let goes_near = front > least_last;
+            let holds_near = self.may_hold(at, self.near, need);
+            let holds_far = self.may_hold(at, !self.near, need);
+            let has_more = turn.has(Turn::OWN | Turn::FAR);
+            later = Turn::select(goes_near & has_more, turn, later);
+            turn = Turn::select(goes_near, Turn::new(at, holds_far), turn);
+            if !select_unpredictable(goes_near, holds_near, holds_far) {
+                return Path {
+                    at,
+                    goes_near,
+                    before,
+                    turn,
+                    later,
+                };
+            }
+            before = Turn::select(goes_near, before, Turn::new(at, false));
+            let child = self.child_if(at, goes_near);
+            let len = front.wrapping_sub(self.back_of_all(child)).wrapping_sub(1);
+            let own = goes_near & self.suffices(front, len, need);
+            turn.0 |= u64::from(own) * Turn::OWN;
+            at = child;
         }
     }
 
