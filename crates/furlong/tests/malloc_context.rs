@@ -102,10 +102,16 @@ unsafe impl PageSource for Noted {
         unsafe { Linux.populate(start, len) };
     }
 
-    unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
+    unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {
         note("guard");
         // SAFETY: the caller's promise.
-        unsafe { Linux.guard(start, len) };
+        unsafe { Linux.guard(start, len) }
+    }
+
+    unsafe fn unguard(&self, start: NonNull<u8>, len: usize) -> bool {
+        note("unguard");
+        // SAFETY: the caller's promise.
+        unsafe { Linux.unguard(start, len) }
     }
 
     /// A purge round is due at each call.
@@ -200,7 +206,7 @@ fn the_system_is_asked_by_pinned_callers_only() {
     let names: Vec<&str> = calls.keys().copied().collect();
     let all = [
         "get", "guard", "map", "now_ms", "populate", "purge", "random", "relocate", "resize",
-        "set", "unmap",
+        "set", "unguard", "unmap",
     ];
     assert_eq!(names, all, "all of them are called");
 }

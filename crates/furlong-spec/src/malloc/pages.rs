@@ -131,10 +131,16 @@ unsafe impl PageSource for Pages {
         done
     }
 
-    unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
+    unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {
         self.book().holder(address(start), len);
         // SAFETY: the caller's promise; the range is recorded as mapped.
-        unsafe { Linux.guard(start, len) };
+        unsafe { Linux.guard(start, len) }
+    }
+
+    unsafe fn unguard(&self, start: NonNull<u8>, len: usize) -> bool {
+        self.book().holder(address(start), len);
+        // SAFETY: as above.
+        unsafe { Linux.unguard(start, len) }
     }
 
     fn caller(&self) -> u32 {

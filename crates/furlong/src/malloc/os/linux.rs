@@ -127,9 +127,14 @@ unsafe impl PageSource for Linux {
         quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_POPULATE_WRITE) });
     }
 
-    unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
-        // SAFETY: pages that nobody will use.
-        quietly(|| unsafe { libc::mprotect(raw(start), len, libc::PROT_NONE) });
+    unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {
+        // SAFETY: pages that nobody uses.
+        quietly(|| unsafe { libc::mprotect(raw(start), len, libc::PROT_NONE) } == 0)
+    }
+
+    unsafe fn unguard(&self, start: NonNull<u8>, len: usize) -> bool {
+        // SAFETY: the caller's pages.
+        quietly(|| unsafe { libc::mprotect(raw(start), len, PROTECTION) } == 0)
     }
 
     fn caller(&self) -> u32 {

@@ -117,15 +117,29 @@ pub unsafe trait PageSource: Sync + 'static {
         let _ = (start, len);
     }
 
-    /// Makes pages inaccessible, if the system can.
+    /// Makes pages inaccessible. `false` if the system cannot; then nothing has changed.
     ///
     /// # Context
     /// As for the `map` of an arena.
     ///
     /// # Safety
-    /// Whole pages from `map`, which nobody will use.
-    unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
+    /// Whole pages from `map`, which nobody will use before they are accessible again.
+    unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {
         let _ = (start, len);
+        false
+    }
+
+    /// Makes pages accessible again that `guard` made inaccessible; they keep their contents.
+    /// `false` if nothing has changed: the system is short of memory, or cannot.
+    ///
+    /// # Context
+    /// As for the `map` of an arena.
+    ///
+    /// # Safety
+    /// Whole pages from `map` that are the caller's.
+    unsafe fn unguard(&self, start: NonNull<u8>, len: usize) -> bool {
+        let _ = (start, len);
+        false
     }
 
     /// The caller's number: not 0, less than 2^30, and different from that of every other caller

@@ -21,9 +21,14 @@ pub(crate) trait System: PageSource {
         unsafe { self.purge(at(start), len) }
     }
 
-    fn guard_at(&self, start: usize, len: usize) {
-        // SAFETY: the records say that it is mapped and that nobody will have it.
-        unsafe { self.guard(at(start), len) };
+    fn guard_at(&self, start: usize, len: usize) -> bool {
+        // SAFETY: the records say that it is mapped and that nobody has it.
+        unsafe { self.guard(at(start), len) }
+    }
+
+    fn unguard_at(&self, start: usize, len: usize) -> bool {
+        // SAFETY: the records say that it is mapped and the caller's.
+        unsafe { self.unguard(at(start), len) }
     }
 
     fn populate_at(&self, start: usize, len: usize) {

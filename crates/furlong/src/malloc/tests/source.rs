@@ -23,6 +23,7 @@ pub(super) enum Call {
     Relocate,
     Populate,
     Guard,
+    Unguard,
     Now,
     Refused,
 }
@@ -37,6 +38,8 @@ pub(super) struct Source {
     pub(super) resizes: AtomicBool,
     pub(super) moves: AtomicBool,
     pub(super) guards: bool,
+    /// False while it makes no guarded page accessible again.
+    pub(super) opens: AtomicBool,
     /// The time, which the test sets, and by how much each look at it adds.
     pub(super) now: AtomicU64,
     pub(super) step_ms: u64,
@@ -44,8 +47,8 @@ pub(super) struct Source {
     pub(super) looks: fn(Call),
     /// Runs in another thread during the next purge.
     pub(super) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    pub(super) calls: [AtomicUsize; 10],
-    pub(super) bytes: [AtomicUsize; 10],
+    pub(super) calls: [AtomicUsize; 11],
+    pub(super) bytes: [AtomicUsize; 11],
 }
 
 impl Default for Source {
@@ -58,6 +61,7 @@ impl Default for Source {
             resizes: AtomicBool::new(false),
             moves: AtomicBool::new(false),
             guards: false,
+            opens: AtomicBool::new(true),
             now: AtomicU64::new(0),
             step_ms: 0,
             looks: |_| (),
@@ -160,12 +164,16 @@ unsafe impl PageSource for Source {
         }
     }
 
-    unsafe fn guard(&self, start: NonNull<u8>, len: usize) {
+    unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {
         self.note(Call::Guard, len);
-        if self.guards {
-            // SAFETY: the caller's promise.
-            unsafe { Linux.guard(start, len) };
-        }
+        // SAFETY: the caller's promise.
+        self.guards && unsafe { Linux.guard(start, len) }
+    }
+
+    unsafe fn unguard(&self, start: NonNull<u8>, len: usize) -> bool {
+        self.note(Call::Unguard, len);
+        // SAFETY: the caller's promise.
+        self.opens.load(Ordering::SeqCst) && unsafe { Linux.unguard(start, len) }
     }
 
     fn now_ms(&self) -> u64 {
