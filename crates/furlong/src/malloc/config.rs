@@ -101,10 +101,10 @@ impl Tier for Batched {
 /// [`PageSource::random`].
 pub trait Hardening: Sealed + 'static {
     /// Check at each free that the pointer is a block's start and that the block is in use. A free
-    /// block carries a secret mark in its first word.
+    /// block carries a secret mark in its first word, unless blocks are scrubbed.
     const CHECK: bool = false;
-    /// Overwrite freed blocks with zeros and check them again before reuse. Each block then ends
-    /// with a word that says where its contents end.
+    /// Overwrite freed blocks with zeros and check them again before reuse. Each block in use then
+    /// ends with a word that says where its contents end.
     const SCRUB: bool = false;
     /// Hand out blocks in random order, and reuse freed ones late.
     const SHUFFLE: bool = false;
@@ -147,10 +147,10 @@ impl Hardening for Secure {
 /// Bytes of a block's seal: see [`Hardening::SCRUB`].
 pub(crate) const SEAL: usize = size_of::<usize>();
 
-/// The size of a request with its seal.
+/// The size of a request with its seal. A request of no bytes has none.
 #[inline(always)]
 pub(crate) fn with_seal<H: Hardening>(size: usize) -> usize {
-    if H::SCRUB {
+    if H::SCRUB && size != 0 {
         size.saturating_add(SEAL)
     } else {
         size

@@ -34,6 +34,7 @@
 //! - **carved**: handed to a heap at least once. Blocks beyond the carved ones were never touched.
 //! - **remote free**: a free by a thread other than the owner's. The block is *sent*, then *posted*
 //!   with others, up to 64 blocks (one word) at a time; the owner *collects* them.
+//! - **empty block**: an address in inaccessible memory, for a request of no bytes.
 //! - **zone**: a heap that belongs to no thread, with all that is allocated from it.
 //! - **ended**: a heap whose thread has exited. A new thread takes over the whole heap; a running
 //!   heap takes over single spans of it.
@@ -134,7 +135,8 @@ pub use thread::{
 
 // Names that several modules below use.
 use central::arena::{Arena, UNITS};
-use central::large::{LargeObjects, SIZE_MAX};
+use central::empty::EmptyBlocks;
+use central::large::{LARGE_MAX, LargeObjects, SIZE_MAX};
 use central::map::Map;
 use central::pool::Pool;
 use central::seal::Seals;

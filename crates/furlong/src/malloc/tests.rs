@@ -4,6 +4,7 @@ mod borders;
 mod broken;
 mod exchange;
 mod forks;
+mod guards;
 mod latches;
 mod ledger;
 mod misuse;

@@ -29,6 +29,9 @@ pub(crate) struct Arena {
     pub(crate) idle: Bits,
     /// Units that are neither free nor in use: their memory is about to go back to the system.
     pub(crate) leaving: Bits,
+    /// Units that are inaccessible until they are taken, under `GUARD`. The bits of a unit in use
+    /// are its holder's.
+    pub(crate) closed: Bits,
     pub(crate) words: Link<Words>,
     /// The next arena in order of creation.
     pub(crate) next: Link<Self>,
@@ -37,6 +40,8 @@ pub(crate) struct Arena {
     /// The next arena in the order in which they became dirty.
     pub(crate) next_dirty: Link<Self>,
     pub(crate) queued: Byte,
+    /// The unit from which runs are looked for first: not the lowest, under `SHUFFLE`.
+    pub(crate) start: Byte,
     /// The last round that visited it.
     pub(crate) round: Half,
 }
@@ -99,6 +104,16 @@ pub(crate) fn find(set: u64, len: usize, align: usize) -> Option<u32> {
         u64::MAX / ((1 << align) - 1)
     };
     (starts != 0).then(|| starts.trailing_zeros())
+}
+
+/// As [`find`], from a unit on; below it, if there is none above.
+pub(crate) fn find_from(start: u8, set: u64, len: usize, align: usize) -> Option<u32> {
+    let above = if start == 0 {
+        0
+    } else {
+        set & u64::MAX << start
+    };
+    find(above, len, align).or_else(|| find(set, len, align))
 }
 
 /// The length of the longest run of a set.

@@ -115,12 +115,14 @@ impl<C: Config> HeldAll<C> {
             }
             if span.is(Use::Blocks) {
                 self.check_span(span)?;
+            } else if span.is(Use::Empty) {
+                self.check_words(span)?;
             }
         }
         Ok(())
     }
 
-    fn check_span(&self, span: &'static Span) -> Result<(), BrokenMalloc> {
+    fn check_words(&self, span: &'static Span) -> Result<(), BrokenMalloc> {
         let broken = BrokenMalloc::Words(span.base());
         let words = self.0.map.words(span).ok_or(broken)?;
         let carved = usize::from(span.carved.get());
@@ -139,7 +141,11 @@ impl<C: Config> HeldAll<C> {
             hold(bits & !inside == 0, broken)?;
             free += bits.count_ones();
         }
-        hold(free == u32::from(span.free.get()), broken)?;
+        hold(free == u32::from(span.free.get()), broken)
+    }
+
+    fn check_span(&self, span: &'static Span) -> Result<(), BrokenMalloc> {
+        self.check_words(span)?;
         if span.listed.get() == MAKING {
             return Ok(());
         }
@@ -201,6 +207,8 @@ impl<C: Config> HeldAll<C> {
                     sum.used_blocks += 1;
                 } else if span.is(Use::Blocks) {
                     self.count_span(span, &mut sum);
+                } else if span.is(Use::Empty) {
+                    sum.used_blocks += usize::from(span.carved.get() - span.free.get());
                 }
             }
         }

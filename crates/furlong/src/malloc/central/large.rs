@@ -3,14 +3,18 @@
 
 use crate::forms::copies;
 use crate::malloc::{
-    Central, Config, Hardening, MEDIUM_MAX, Misuse, PageSource, Seals, Span, System, ThreadHeap,
-    UNIT, UNITS, Use, clear, is_zero, stop, unit_of, with_seal,
+    Central, Config, Hardening, MEDIUM_MAX, Misuse, PageSource, SEAL, Seals, Span, System,
+    ThreadHeap, UNIT, UNITS, Use, clear, is_zero, put_word, stop, unit_of, with_seal,
 };
 
 use super::arena::RUN_MAX;
+use super::seal::BEFORE;
 
 /// The largest size of an object in an arena.
 pub(crate) const LARGE_MAX: usize = RUN_MAX * UNIT;
+
+/// The longest mapping that is kept with `SCRUB`: all of it is overwritten before it is used again.
+const SCRUBBED_MAX: usize = 32 << 20;
 
 /// The largest size of any object.
 pub(crate) const SIZE_MAX: usize = isize::MAX as usize - 4 * LARGE_MAX;
@@ -36,8 +40,7 @@ impl<C: Config> LargeObjects<C> {
             self.map_huge(sealed.max(1), align * UNIT)
         };
         if let (true, Some((base, zero))) = (C::Hardening::SCRUB, taken) {
-            self.seal_units(base, zero, size);
-            return (base, true);
+            return (base, self.seal_units(base, zero, size));
         }
         taken.unwrap_or_else(|| (self.0.refuse_memory(), false))
     }
@@ -103,22 +106,40 @@ impl<C: Config> LargeObjects<C> {
 
     /// Frees a large or huge object.
     pub(crate) fn free(self, address: usize) {
+        let closed = self.scrub(address);
         let huge = self.0.with_pool(|_| {
             let (span, len) = self.object_at(address);
-            Seals(self.0).contents(address, len);
             if span.is(Use::Huge) {
                 self.forget_huge(span, len);
                 return Some(len);
             }
-            self.0.retire_units(address, len / UNIT);
+            if closed {
+                self.0.retire_closed(address, len / UNIT);
+            } else {
+                self.0.retire_units(address, len / UNIT);
+            }
             None
         });
-        match huge {
-            Some(len) => self.keep_or_unmap(address, len),
-            None if C::Hardening::SCRUB => self.0.purge_down_to(0),
-            None => {}
+        if let Some(len) = huge {
+            self.keep_or_unmap(address, len);
         }
         ThreadHeap::of_caller(self.0).maintain_now();
+    }
+
+    /// Checks and overwrites an object that is being freed. Returns `true` if its units are
+    /// inaccessible from now on. No latch is held: it may be long.
+    fn scrub(self, address: usize) -> bool {
+        if !C::Hardening::SCRUB {
+            return false;
+        }
+        let (span, len) = self.object_at(address);
+        let size = Seals(self.0).contents(address, len);
+        if span.is(Use::Huge) {
+            return false;
+        }
+        clear(address, size);
+        put_word(address + len - SEAL, 0);
+        C::Hardening::GUARD && self.0.source.guard_at(address, len)
     }
 
     /// Resizes a large or huge object in place. `false` if nothing has changed.
@@ -192,10 +213,12 @@ impl<C: Config> LargeObjects<C> {
         pool.huge_count.set(pool.huge_count.get() - 1);
     }
 
-    /// Keeps the mapping of a freed huge object, or gives it back to the system.
+    /// Keeps the mapping of a freed huge object, or gives it back to the system. With `GUARD` a
+    /// kept one is inaccessible; its contents go when it is used again.
     fn keep_or_unmap(self, base: usize, len: usize) {
-        let kept = !C::Hardening::SCRUB && self.0.with_pool(|pool| pool.mappings.put(base, len));
-        if !kept {
+        let closes = C::Hardening::GUARD;
+        let keeps = !closes || len <= SCRUBBED_MAX && self.0.source.guard_at(base, len);
+        if !keeps || !self.0.with_pool(|pool| pool.mappings.put(base, len)) {
             self.0.source.unmap_at(base, len);
         }
         self.0.unmap_mappings(|| self.0.dirty_bytes_max());
@@ -203,6 +226,16 @@ impl<C: Config> LargeObjects<C> {
 
     /// Makes a mapping of this length from a kept one. Returns its start and its length.
     fn reuse_mapping(self, len: usize) -> Option<(usize, usize)> {
+        let (base, len) = self.fit_mapping(len)?;
+        if !C::Hardening::GUARD || self.0.source.unguard_at(base, len) {
+            return Some((base, len));
+        }
+        self.0.source.unmap_at(base, len);
+        None
+    }
+
+    /// Takes a kept mapping, and gives it this length or a little more.
+    fn fit_mapping(self, len: usize) -> Option<(usize, usize)> {
         let (base, have) = self.0.with_pool(|pool| pool.mappings.take_for(len))?;
         let fits = have >= len && have - len <= len / 8;
         if fits {
@@ -223,15 +256,21 @@ impl<C: Config> LargeObjects<C> {
         None
     }
 
-    /// Ensures that a new object of its own units is all zeros, and seals it.
-    fn seal_units(self, address: usize, zero: bool, size: usize) {
-        let (_, room) = self.object_at(address);
-        if !zero {
-            clear(address, room);
-        } else if room <= LARGE_MAX && !is_zero(address, room) {
+    /// Ensures that a new object of its own units is all zeros, and seals it. All free units are
+    /// zeros; those that the system has cleared are not read, since each page would be mapped.
+    ///
+    /// Returns `true`: it is all zeros.
+    fn seal_units(self, address: usize, zero: bool, size: usize) -> bool {
+        let (span, room) = self.object_at(address);
+        if span.is(Use::Huge) {
+            if !zero {
+                clear(address, room);
+            }
+        } else if !is_zero(address, if zero { BEFORE } else { room }) {
             stop(&self.0.source, Misuse::WrittenAfterFree, address);
         }
         debug_assert!(room >= UNIT.min(size));
         Seals(self.0).seal(address, room, size);
+        true
     }
 }

@@ -63,6 +63,13 @@ impl Map {
         self.span_at(base_of(unit))
     }
 
+    /// True if there are no records for an address: it is in none of this allocator's arenas, nor
+    /// near one.
+    #[inline(always)]
+    pub(crate) fn is_far(&'static self, address: usize) -> bool {
+        self.roots[(address >> REGION_SHIFT) & (ROOTS - 1)].get() == 0
+    }
+
     /// The region of an address, if there is one.
     fn region(&'static self, address: usize) -> Option<&'static Region> {
         let root = self.roots[(address >> REGION_SHIFT) & (ROOTS - 1)].get();

@@ -5,7 +5,7 @@ use crate::sync::record;
 
 use crate::malloc::{Arena, Bits, Byte, Half, Heap, Latch, Link, UNIT, Word};
 
-use super::arena::{find, run};
+use super::arena::{find_from, run};
 use super::fit::Fit;
 use super::mapping_cache::MappingCache;
 
@@ -41,6 +41,11 @@ record! {
         pub(crate) regretted: Word = Word::new(0),
         /// The time of the last round, or of the first look at the clock; 0 before.
         pub(crate) round_ms: Bits = Bits::new(0),
+        /// The first unit of those with empty blocks left to give; they are linked by `next`.
+        pub(crate) empties: Half = Half::new(0),
+        /// The run that was given back last and is used again late: its arena, and its units.
+        resting: Link<Arena> = Link::none(),
+        resting_units: Bits = Bits::new(0),
         /// Bytes that the system mapped for huge objects.
         pub(crate) huge: Word = Word::new(0),
         pub(crate) huge_count: Word = Word::new(0),
@@ -145,7 +150,8 @@ impl Pool {
         self.fit.changed(arena);
     }
 
-    /// Finds a run in the first arena that has one; in it, dirty units come first.
+    /// Finds a run in the first arena that has one; in it, dirty units come first, and resting
+    /// ones last.
     ///
     /// # Cost
     /// O(log arenas). With an alignment only two arenas are looked at: the first with a run as
@@ -154,8 +160,15 @@ impl Pool {
         let take = |len_of_run: usize| {
             let arena = self.fit.first(len_of_run)?;
             let free = arena.free.get();
-            let dirty = free & arena.dirty.get();
-            let at = find(dirty, len, align).or_else(|| find(free, len, align))?;
+            let rested = match self.resting.is(arena) {
+                true => free & !self.resting_units.get(),
+                false => free,
+            };
+            let dirty = rested & arena.dirty.get();
+            let find = |set: u64| find_from(arena.start.get(), set, len, align);
+            let at = find(dirty)
+                .or_else(|| find(rested))
+                .or_else(|| find(free))?;
             Some((arena, at))
         };
         take(len).or_else(|| take(len + align - 1))
@@ -183,6 +196,12 @@ impl Pool {
         self.live.set(self.live.get() - len);
         self.dirty.set(self.dirty.get() + len);
         self.queue(arena);
+    }
+
+    /// Makes a run rest until another does: in its arena, others are taken first.
+    pub(crate) fn rest(&'static self, arena: &'static Arena, at: u32, len: usize) {
+        self.resting.set(Some(arena));
+        self.resting_units.set(run(at, len));
     }
 
     /// Takes free units, under the pool's latch. Returns their start, and `true` if they are all

@@ -1,14 +1,14 @@
 //! The end of a block's contents. With `SCRUB` the last word of a block, its seal, encodes it. All
 //! bytes between the contents and the seal are zero, so a write there is found when the block is
-//! freed, if not before.
+//! freed, if not before. A free block is all zeros and has no seal, so it needs no mark.
 
 use crate::malloc::{
-    Central, Config, Hardening, Misuse, SEAL, clear, is_zero, put_word, stop, word_at,
+    Central, Config, Hardening, Misuse, SEAL, Use, clear, is_zero, put_word, stop, word_at,
 };
 
 /// The number of bytes checked behind the contents, and of a block before it is handed out.
 const BEHIND: usize = 64;
-const BEFORE: usize = 128;
+pub(crate) const BEFORE: usize = 128;
 
 /// The seal of a block with `unused` unused bytes.
 fn seal_of(secret: usize, address: usize, unused: usize) -> usize {
@@ -59,7 +59,7 @@ impl<C: Config> Seals<C> {
 
     /// The number of bytes of a block's contents.
     ///
-    /// Stops the program if something was written past them.
+    /// Stops the program if something was written past them, or if the block is free.
     #[inline(always)]
     pub(crate) fn contents(&self, address: usize, room: usize) -> usize {
         if !C::Hardening::SCRUB {
@@ -67,17 +67,37 @@ impl<C: Config> Seals<C> {
         }
         match self.intact_contents(address, room) {
             Some(size) => size,
-            None => stop(&self.0.source, Misuse::Overrun, address),
+            None => self.stop_unsealed(address),
         }
+    }
+
+    /// Stops the program: a block has no valid seal.
+    #[cold]
+    #[inline(never)]
+    fn stop_unsealed(&self, address: usize) -> ! {
+        let central = self.0;
+        let is_block = central.map.first_unit(address).is(Use::Blocks);
+        let misuse = if is_block && central.is_free(address) {
+            Misuse::DoubleFree
+        } else {
+            Misuse::Overrun
+        };
+        stop(&central.source, misuse, address)
     }
 
     /// As [`contents`](Self::contents), but `None` if something was written past them.
     #[inline(always)]
     pub(crate) fn intact_contents(&self, address: usize, room: usize) -> Option<usize> {
-        let end = address + room - SEAL;
-        let unused = unused_by(self.0.pool.mark.get(), address, word_at(end))?;
-        let size = (room - SEAL).checked_sub(unused)?;
-        is_unused(address, address + size, end).then_some(size)
+        let size = self.sealed(address, room)?;
+        is_unused(address, address + size, address + room - SEAL).then_some(size)
+    }
+
+    /// The number of bytes of a block's contents, by its seal alone; `None` if it has no valid one.
+    #[inline(always)]
+    pub(crate) fn sealed(&self, address: usize, room: usize) -> Option<usize> {
+        let seal = word_at(address + room - SEAL);
+        let unused = unused_by(self.0.pool.mark.get(), address, seal)?;
+        (room - SEAL).checked_sub(unused)
     }
 
     /// Changes the length of a block's contents in place, if the block is large enough.
@@ -98,14 +118,13 @@ impl<C: Config> Seals<C> {
     /// Stops the program if the block was written to since it was freed.
     #[inline(always)]
     pub(crate) fn inspect(&self, block: usize, room: usize) {
-        let mark = word_at(block);
         // The first branch has a length that the compiler knows.
         let clean = if room >= BEFORE {
-            is_zero(block + SEAL, BEFORE - SEAL)
+            is_zero(block, BEFORE)
         } else {
-            is_zero(block + SEAL, room - SEAL)
+            is_zero(block, room)
         };
-        if !clean || (mark != 0 && mark != self.0.pool.mark.get()) {
+        if !clean {
             stop(&self.0.source, Misuse::WrittenAfterFree, block);
         }
     }

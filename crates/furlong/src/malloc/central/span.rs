@@ -19,6 +19,8 @@ pub(crate) enum Use {
     Large,
     /// The first unit of a huge object.
     Huge,
+    /// Addresses of blocks of no bytes, inaccessible.
+    Empty,
     /// Inaccessible.
     Guard,
 }
@@ -88,6 +90,17 @@ impl Span {
         self.used_for.set(what as u8);
     }
 
+    /// Prepares a record: a span that begins here has blocks of this class, none of them carved.
+    pub(crate) fn cut(&self, base: usize, class: Class) {
+        self.unit.set(unit_of(base));
+        self.class.set(class.number());
+        self.magic.set(class.magic());
+        self.limit.set(class.magic());
+        self.carved.set(0);
+        self.free.set(0);
+        self.summary.set(0);
+    }
+
     pub(crate) fn class(&self) -> Class {
         Class::numbered(usize::from(self.class.get()))
     }
@@ -107,6 +120,16 @@ impl Span {
             magic => Class::block_by(magic, offset)?,
         };
         (number < usize::from(self.carved.get())).then_some(number)
+    }
+
+    /// The number of the block that has the byte at an address of the span.
+    #[inline(always)]
+    pub(crate) fn block_around(&self, address: usize) -> usize {
+        let offset = address.wrapping_sub(self.base());
+        match self.magic.get() {
+            0 => offset / self.class().size(),
+            magic => ((offset as u64 * u64::from(magic)) >> 32) as usize,
+        }
     }
 
     /// The address at which a block begins.

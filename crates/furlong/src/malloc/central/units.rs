@@ -10,8 +10,11 @@ use crate::malloc::{
     Arena, Central, Config, Hardening, Map, PageSource, Span, System, UNIT, UNITS, Use, unit_of,
 };
 
-use super::arena::{ARENA, Words, run};
+use super::arena::{ARENA, Words, run, runs};
 use super::purge::TOO_MUCH;
+
+/// An odd number with about as many bits set as not, to mix others.
+const GOLDEN: usize = 0x9e37_79b9_7f4a_7c15_u64 as usize;
 
 /// The units at both ends of an arena, which are made inaccessible under `GUARD`.
 const ENDS: u64 = 1 << 63 | 1;
@@ -39,14 +42,15 @@ impl<C: Config> Central<C> {
         while taken.is_none() && self.grow().is_some() {
             taken = take();
         }
-        taken.or_else(|| {
+        let taken = taken.or_else(|| {
             // Memory that is kept may be the memory that is missing.
             self.trim();
             take().or_else(|| {
                 self.grow()?;
                 take()
             })
-        })
+        });
+        taken.filter(|(base, _)| self.open_units(*base, len))
     }
 
     /// Maps an arena and adds it to the pool.
@@ -74,21 +78,52 @@ impl<C: Config> Central<C> {
         arena.whole.set(u64::MAX);
         if C::Hardening::GUARD {
             arena.whole.set(!ENDS);
-            self.guard_ends(arena);
+            self.guard_units(arena);
+        }
+        if C::Hardening::SHUFFLE {
+            let mixed = (base >> ARENA.ilog2() ^ self.pool.mark.get()).wrapping_mul(GOLDEN);
+            // About the middle, so that stray accesses on both sides meet units that are closed.
+            arena.start.set(24 + (mixed >> (usize::BITS - 4)) as u8);
         }
         self.with_pool(|pool| pool.append(arena));
         Some(())
     }
 
-    /// Makes the first and last unit of a new arena inaccessible.
-    fn guard_ends(&'static self, arena: &'static Arena) {
+    /// Makes a new arena inaccessible: the first and last unit for good, others until they are
+    /// taken.
+    fn guard_units(&'static self, arena: &'static Arena) {
+        let guarded = self.source.guard_at(arena.base.get(), ARENA);
+        arena.closed.set(if guarded { !ENDS } else { 0 });
         for at in [0, 63] {
             let base = arena.unit_base(at);
             let span = self.map.span_at(base);
             span.unit.set(unit_of(base));
             span.use_for(Use::Guard);
-            self.source.guard_at(base, UNIT);
         }
+    }
+
+    /// Makes units that were just taken accessible. If the system cannot, gives them back; `false`.
+    fn open_units(&'static self, base: usize, len: usize) -> bool {
+        let arena = self.map.arena(unit_of(base));
+        let (true, Some(arena)) = (C::Hardening::GUARD, arena) else {
+            return true;
+        };
+        let closed = arena.closed.get() & run(unit_of(base) % 64, len);
+        let mut opened = 0;
+        for (at, len) in runs(closed) {
+            if self.source.unguard_at(arena.unit_base(at), len * UNIT) {
+                opened |= run(at, len);
+            }
+        }
+        if closed != 0 {
+            self.with_pool(|_| {
+                arena.closed.set(arena.closed.get() & !opened);
+                if opened != closed {
+                    self.retire_units(base, len);
+                }
+            });
+        }
+        opened == closed
     }
 
     /// Unmaps an arena that has left the pool.
@@ -174,7 +209,8 @@ impl<C: Config> Central<C> {
             return None;
         }
         let at = u32::try_from(end).ok()?;
-        let whole = arena.free.get() & run(at, more) == run(at, more);
+        let open = arena.free.get() & !arena.closed.get();
+        let whole = open & run(at, more) == run(at, more);
         whole.then(|| self.pool.use_run(arena, at, more))
     }
 
@@ -188,6 +224,17 @@ impl<C: Config> Central<C> {
         if pool.dirty_bytes() > self.dirty_bytes_max() {
             pool.work.set(pool.work.get() | TOO_MUCH);
         }
+    }
+
+    /// Records that units are inaccessible, and gives them back, to be taken again late. Under the
+    /// pool's latch.
+    pub(crate) fn retire_closed(&'static self, base: usize, units: usize) {
+        if let Some(arena) = self.map.arena(unit_of(base)) {
+            let at = unit_of(base) % 64;
+            arena.closed.set(arena.closed.get() | run(at, units));
+            self.pool.rest(arena, at, units);
+        }
+        self.retire_units(base, units);
     }
 
     /// Gives all units of a span or of a large object back. Under the pool's latch.

@@ -5,9 +5,9 @@ use core::ptr::{self, NonNull};
 
 use crate::forms::debug_as;
 use crate::malloc::{
-    CLASSES, Central, Class, Config, CurrentHeap, FINE_MAX, GRAIN, Gate, Hardening, Heap,
-    LargeObjects, MEDIUM_MAX, Map, PageSource, Policy, Pool, SIZE_MAX, SMALL_MAX, Seals, Span,
-    ThreadHeap, Tier, UNIT, Use, begins_with, clear, pointer, put_word, set_first_word, with_seal,
+    CLASSES, Central, Class, Config, CurrentHeap, EmptyBlocks, FINE_MAX, GRAIN, Gate, Hardening,
+    Heap, LargeObjects, MEDIUM_MAX, Map, PageSource, Policy, Pool, SIZE_MAX, SMALL_MAX, Seals,
+    Span, ThreadHeap, Tier, UNIT, Use, begins_with, clear, pointer, set_first_word, with_seal,
     zero,
 };
 
@@ -84,7 +84,8 @@ impl<C: Config> Malloc<C> {
     }
 
     /// The gate of allocation: a block of at least `size` bytes, at a multiple of 16. Null if out
-    /// of memory or if `size` is above `isize::MAX`.
+    /// of memory or if `size` is above `isize::MAX`. A block of no bytes is inaccessible, if the
+    /// system can [guard](PageSource::guard) pages.
     #[must_use = "the block is leaked if the pointer is dropped"]
     #[inline(always)]
     pub fn allocate(&'static self, size: usize) -> *mut u8 {
@@ -112,8 +113,7 @@ impl<C: Config> Malloc<C> {
             let room = Class::numbered(class).size();
             Seals(&self.central).inspect(block, room);
             Seals(&self.central).seal(block, room, size);
-        }
-        if C::Hardening::CHECK {
+        } else if C::Hardening::CHECK {
             // SAFETY: a free block of the heap, now the caller's.
             unsafe { set_first_word(block, 0) };
         }
@@ -135,6 +135,10 @@ impl<C: Config> Malloc<C> {
     #[cold]
     #[inline(never)]
     fn allocate_slow(&'static self, size: usize) -> *mut u8 {
+        // The blocks of a zone are freed together, so it has none that are empty.
+        if size == 0 && C::Current::get().zone.get() == 0 {
+            return pointer(EmptyBlocks(&self.central).allocate());
+        }
         match Class::of(with_seal::<C::Hardening>(size)) {
             Some(class) => self.allocate_block(class, size),
             None => pointer(LargeObjects(&self.central).allocate(size, 1).0),
@@ -166,13 +170,13 @@ impl<C: Config> Malloc<C> {
                 if is_inside(span, address) {
                     return self.free_slow(address, span);
                 }
+                if C::Hardening::SCRUB {
+                    return self.free_sealed(heap, span, address);
+                }
                 let mark = heap.cache.mark.get();
                 // SAFETY: the start of a block, which its holder gives up.
                 if unsafe { begins_with(address, mark) } {
                     return self.free_slow(address, span);
-                }
-                if C::Hardening::SCRUB {
-                    return self.free_sealed(heap, span, address);
                 }
                 if !self.push(heap, span, address) {
                     return self.free_slow(address, span);
@@ -192,7 +196,7 @@ impl<C: Config> Malloc<C> {
         C::Tier::cached(&self.central.policy, class) && heap.cache.bins.push(class, address)
     }
 
-    /// The gate of freeing a block without a mark of the caller's heap.
+    /// The gate of freeing a block of the caller's heap, if blocks have seals.
     #[inline(always)]
     fn free_sealed(&'static self, heap: &'static Heap, span: &'static Span, address: usize) {
         let (central, class) = (&self.central, span.class());
@@ -201,7 +205,6 @@ impl<C: Config> Malloc<C> {
             return self.free_slow(address, span);
         }
         clear(address, class.size());
-        put_word(address, heap.cache.mark.get());
         ThreadHeap::new(central, heap).keep_late(class, address);
     }
 
@@ -216,6 +219,8 @@ impl<C: Config> Malloc<C> {
         let span = self.central.map.first_of(span);
         if span.is(Use::Blocks) {
             ThreadHeap::free(&self.central, span, address);
+        } else if span.is(Use::Empty) {
+            EmptyBlocks(&self.central).free(span, address);
         } else {
             LargeObjects(&self.central).free(address);
         }
@@ -320,7 +325,7 @@ impl<C: Config> Malloc<C> {
     /// large.
     #[must_use]
     pub fn good_size(&self, size: usize) -> usize {
-        if size > SIZE_MAX {
+        if size == 0 || size > SIZE_MAX {
             return size;
         }
         let sealed = with_seal::<C::Hardening>(size);

@@ -1,8 +1,8 @@
 //! Resizing of blocks, and their usable size.
 
 use crate::malloc::{
-    Config, CurrentHeap, GRAIN, Hardening, LargeObjects, Malloc, Misuse, SIZE_MAX, Seals, UNIT,
-    Use, copy, pointer, stop,
+    Class, Config, CurrentHeap, GRAIN, Hardening, LARGE_MAX, LargeObjects, Malloc, Misuse,
+    SIZE_MAX, Seals, UNIT, Use, copy, pointer, stop, unit_of,
 };
 
 impl<C: Config> Malloc<C> {
@@ -18,6 +18,104 @@ impl<C: Config> Malloc<C> {
         }
         // SAFETY: as above.
         unsafe { self.free(block) };
+    }
+
+    /// As [`free_sized`](Self::free_sized), for a block that was never resized: the size is also
+    /// too small if a smaller block would have been enough.
+    ///
+    /// # Safety
+    /// As for [`free_sized`](Self::free_sized).
+    #[inline(always)]
+    pub unsafe fn free_exact(&'static self, block: *mut u8, size: usize) {
+        if C::Hardening::SCRUB
+            || !self.is_own_with_room(block, size)
+            || Class::of(size) != Some(self.central.map.span_at(block.addr()).class())
+        {
+            // SAFETY: the caller's promise.
+            unsafe { self.check_exact(block, size) };
+        }
+        // SAFETY: as above.
+        unsafe { self.free(block) };
+    }
+
+    /// Stops the program if a block does not have the requested size, or is too large for it.
+    ///
+    /// # Safety
+    /// As for [`usable_size`](Self::usable_size).
+    #[cold]
+    #[inline(never)]
+    unsafe fn check_exact(&'static self, block: *mut u8, size: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.check_size(block, size) };
+        // SAFETY: as above.
+        let have = unsafe { self.usable_size(block) };
+        // A huge object may have a kept mapping that is a little longer.
+        if have <= LARGE_MAX && have != self.good_size(size) && !C::Hardening::SCRUB {
+            stop(&self.central.source, Misuse::WrongSize, block.addr());
+        }
+    }
+
+    /// True if `len` bytes from an address on are within a small block in use, or far from this
+    /// allocator's memory. The quick part of [`check_write`](Self::check_write).
+    #[inline(always)]
+    pub fn may_write(&'static self, start: *const u8, len: usize) -> bool {
+        let address = start.addr();
+        let span = self.central.map.span_at(address);
+        let magic = span.magic.get();
+        if !span.is(Use::Blocks) || magic == 0 {
+            return self.central.map.is_far(address);
+        }
+        let (offset, room) = (address % UNIT, span.class().size());
+        let start = (offset * magic as usize >> 32) * room;
+        let contents = if C::Hardening::SCRUB {
+            let block = address - offset + start;
+            Seals(&self.central).sealed(block, room).unwrap_or(0)
+        } else {
+            room
+        };
+        len <= (start + contents).wrapping_sub(offset)
+    }
+
+    /// Stops the program if `len` bytes from an address on are neither within a block in use nor
+    /// outside this allocator's memory: for a program about to write them.
+    ///
+    /// # Cost
+    /// O(1); no latch.
+    #[inline(always)]
+    pub fn check_write(&'static self, start: *const u8, len: usize) {
+        let address = start.addr();
+        if len > 0 && self.room_at(address).is_some_and(|room| len > room) {
+            stop(&self.central.source, Misuse::Overrun, address);
+        }
+    }
+
+    /// The number of bytes from an address to the end of its block; 0 if it is in no block in use.
+    /// `None` if the memory is not this allocator's, and beyond the first unit of a huge object.
+    #[inline(always)]
+    fn room_at(&'static self, address: usize) -> Option<usize> {
+        let (central, span) = (&self.central, self.central.map.span_at(address));
+        if span.is(Use::Nothing) {
+            let arena = central.map.arena(unit_of(address))?;
+            return (arena.base.get() != 0).then_some(0);
+        }
+        let span = central.map.first_of(span);
+        let (start, room) = if span.is(Use::Blocks) {
+            let block = span.block_around(address);
+            if block >= usize::from(span.carved.get()) {
+                return Some(0);
+            }
+            (span.address_of(block), span.class().size())
+        } else if span.is(Use::Large) || span.is(Use::Huge) {
+            (span.base(), span.summary.get() as usize)
+        } else {
+            return Some(0);
+        };
+        let contents = if C::Hardening::SCRUB {
+            Seals(central).sealed(start, room).unwrap_or(0)
+        } else {
+            room
+        };
+        Some((start + contents).saturating_sub(address))
     }
 
     /// True if a block is of the caller's own spans, and of a class of at least this size: of a
@@ -54,6 +152,9 @@ impl<C: Config> Malloc<C> {
         let room = if span.is(Use::Blocks) {
             self.central.block_in(span, address);
             span.class().size()
+        } else if span.is(Use::Empty) {
+            self.central.block_in(span, address);
+            return 0;
         } else {
             LargeObjects(&self.central).object_at(address).1
         };
@@ -95,7 +196,7 @@ impl<C: Config> Malloc<C> {
             return block;
         }
         // The gate also leaves blocks in later units of their spans to this.
-        let is_object = !self.central.map.first_unit(address).is(Use::Blocks);
+        let is_object = have > 0 && !self.central.map.first_unit(address).is(Use::Blocks);
         if is_object && size <= SIZE_MAX {
             let resized = self.resize_object(address, size, align);
             if resized != 0 {

@@ -94,8 +94,8 @@ fn asked<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
     ] {
         assert!(calls.contains_key(&call), "{call:?} is never made");
     }
-    let kinds = [Call::Guard, Call::Resize].map(|call| calls.contains_key(&call));
-    assert_eq!(kinds, [H::GUARD, !H::SCRUB]);
+    let kinds = [Call::Guard, Call::Unguard, Call::Resize].map(|call| calls.contains_key(&call));
+    assert_eq!(kinds, [H::GUARD, H::GUARD, !H::SCRUB]);
 }
 
 #[test]

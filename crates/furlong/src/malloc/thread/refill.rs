@@ -24,8 +24,7 @@ impl<C: Config> ThreadHeap<C> {
         }
         if C::Hardening::SCRUB {
             Seals(central).inspect(block, class.size());
-        }
-        if C::Hardening::CHECK {
+        } else if C::Hardening::CHECK {
             // SAFETY: a free block, now the caller's; it has at least two words.
             unsafe { set_first_word(block, 0) };
         }
@@ -104,15 +103,14 @@ impl<C: Config> ThreadHeap<C> {
     pub(crate) fn free(central: &'static Central<C>, span: &'static Span, address: usize) {
         let block = central.block_in(span, address);
         let class = span.class();
-        if C::Hardening::CHECK {
+        if C::Hardening::SCRUB {
+            Seals(central).contents(address, class.size());
+            clear(address, class.size());
+        } else if C::Hardening::CHECK {
             // SAFETY: the start of a block.
             let marked = unsafe { begins_with(address, central.pool.mark.get()) };
             if marked && central.is_free(address) {
                 stop(&central.source, Misuse::DoubleFree, address);
-            }
-            if C::Hardening::SCRUB {
-                Seals(central).contents(address, class.size());
-                clear(address, class.size());
             }
             // SAFETY: as above.
             unsafe { set_first_word(address, central.pool.mark.get()) };

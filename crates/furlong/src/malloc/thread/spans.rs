@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    CLASSES, Class, Config, FULL, Half, Hardening, LISTED, MAKING, Misuse, Span, ThreadHeap, UNIT,
-    Use, clear, stop, unit_of,
+    CLASSES, Class, Config, FULL, Half, Hardening, LISTED, MAKING, Misuse, Span, ThreadHeap, Use,
+    clear, stop,
 };
 
 impl<C: Config> ThreadHeap<C> {
@@ -57,24 +57,15 @@ impl<C: Config> ThreadHeap<C> {
     /// Makes a span of free units. It is in no list yet; no latch is held.
     pub(crate) fn new_span(self, class: Class) -> Option<&'static Span> {
         let units = class.units();
-        let (base, zero) = self.central.claim_units(units, 1, |base| {
+        let (base, _) = self.central.claim_units(units, 1, |base| {
             let span = self.central.map.span_at(base);
-            span.unit.set(unit_of(base));
-            span.class.set(class.number());
-            span.magic.set(class.magic());
-            span.limit.set(class.magic());
-            span.carved.set(0);
-            span.free.set(0);
-            span.summary.set(0);
+            span.cut(base, class);
             span.quiet.set(0);
             span.listed.set(MAKING);
             self.central.map.mark_rest(base, units);
             span.use_for(Use::Blocks);
             span.owner.set(Some(self.heap));
         })?;
-        if C::Hardening::SCRUB && !zero {
-            clear(base, units * UNIT);
-        }
         let span = self.central.map.span_at(base);
         self.central.touch_words(span);
         Some(span)
@@ -184,7 +175,12 @@ impl<C: Config> ThreadHeap<C> {
         let lists = (1..CLASSES).map(|class| self.heap.first(Class::numbered(class)));
         for first in lists.chain([self.heap.full()]) {
             while first.get() != 0 {
-                self.retire(self.central.map.span(first.get()));
+                let span = self.central.map.span(first.get());
+                if C::Hardening::SCRUB {
+                    let carved = usize::from(span.carved.get());
+                    clear(span.base(), carved * span.class().size());
+                }
+                self.retire(span);
             }
         }
     }

@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 
 use crate::forms::debug_as;
 use crate::malloc::{
-    Config, CurrentHeap, Exchange, Half, Hardening, Heap, LargeObjects, Malloc, Misuse, Pool, Span,
+    Config, CurrentHeap, Exchange, Half, Heap, LargeObjects, Malloc, Misuse, Pool, Span,
     ThreadHeap, Use, stop,
 };
 
@@ -203,6 +203,8 @@ impl<C: Config> Zone<C> {
         let span = self.record(block);
         let ours = if span.is(Use::Blocks) {
             span.owner.is(self.heap)
+        } else if span.is(Use::Empty) {
+            false
         } else {
             let objects = LargeObjects(&self.malloc.central);
             let (span, _) = objects.object_at(block.as_ptr().addr());
@@ -250,9 +252,6 @@ impl<C: Config> Drop for Zone<C> {
         heap.cache.forget_waiting();
         own.retire_all();
         drop(held);
-        if C::Hardening::SCRUB {
-            central.purge_down_to(0);
-        }
         central.purge_excess();
         central.with_pool(|pool| pool.add_spare(heap));
     }

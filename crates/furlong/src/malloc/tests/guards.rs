@@ -1,0 +1,192 @@
+//! Memory that nobody may touch: blocks of no bytes, units that are free, and what lies behind a
+//! block.
+
+use core::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
+use std::fs;
+
+use super::super::central::arena::ARENA;
+use super::super::central::large::LARGE_MAX;
+use super::super::{Checked, Hardening, Misuse, NoHardening, Secure};
+use super::source::{Call, Source};
+use super::{Sourced as Tested, allocate, free, stopped, with_new};
+use crate::sync::atomic::Ordering;
+
+/// A source that can guard pages.
+fn guarding() -> Source {
+    Source {
+        guards: true,
+        ..Source::keeping()
+    }
+}
+
+/// True if the system lets this process read and write an address.
+fn is_accessible(address: usize) -> bool {
+    let maps = fs::read_to_string("/proc/self/maps").expect("Linux has it");
+    let number = |digits| usize::from_str_radix(digits, 16).expect("an address");
+    maps.lines().any(|line| {
+        let (start, rest) = line.split_once('-').expect("a range");
+        let (end, rest) = rest.split_once(' ').expect("its protection");
+        (number(start)..number(end)).contains(&address) && rest.starts_with("rw")
+    })
+}
+
+/// More than two units have.
+const MANY: usize = 1100;
+
+fn blocks_of_no_bytes<H: Hardening>(malloc: Tested<H>) {
+    let mut blocks: Vec<usize> = (0..MANY).map(|_| allocate(malloc, 0)).collect();
+    for block in &blocks {
+        let place = with_exposed_provenance_mut(*block);
+        // SAFETY: a live block.
+        assert_eq!(unsafe { malloc.usable_size(place) }, 0);
+        assert!(block.is_multiple_of(16));
+    }
+    assert!(!is_accessible(blocks[0]) && !is_accessible(blocks[MANY - 1]));
+    blocks.sort_unstable();
+    blocks.dedup();
+    assert_eq!(blocks.len(), MANY);
+    let now = malloc.statistics();
+    assert_eq!((now.used_blocks, now.used_bytes), (MANY, 0));
+    for (again, misuse) in [(0, Misuse::DoubleFree), (16, Misuse::NotABlock)] {
+        let block = blocks.pop().expect("there are more");
+        free(malloc, block);
+        let said = stopped(|| free(malloc, block + again));
+        assert_eq!(said, Some((misuse, block + again)));
+    }
+    // SAFETY: a live block, which the result replaces.
+    let longer = unsafe { malloc.resize(with_exposed_provenance_mut(blocks[0]), 100, 16) };
+    blocks[0] = longer.expose_provenance();
+    assert!(is_accessible(blocks[0]));
+    malloc.check().expect("nothing is broken");
+    let units = malloc.central.pool.live_bytes();
+    blocks.into_iter().for_each(|block| free(malloc, block));
+    let again: Vec<usize> = (0..MANY).map(|_| allocate(malloc, 0)).collect();
+    assert_eq!(
+        malloc.central.pool.live_bytes(),
+        units,
+        "they are used again"
+    );
+    again.into_iter().for_each(|block| free(malloc, block));
+    assert_eq!(malloc.statistics().used_blocks, 0);
+}
+
+#[test]
+fn blocks_of_no_bytes_are_different_addresses_that_nobody_can_touch() {
+    with_new(guarding(), blocks_of_no_bytes::<NoHardening>);
+    with_new(guarding(), blocks_of_no_bytes::<Checked>);
+    with_new(guarding(), blocks_of_no_bytes::<Secure>);
+}
+
+#[test]
+fn a_free_large_object_and_units_that_were_never_used_are_inaccessible() {
+    with_new(guarding(), |malloc: Tested<Secure>| {
+        for size in [70_000, 500_000, LARGE_MAX - 8, 3 << 20] {
+            let object = allocate(malloc, size);
+            let ends = || [object, object + size - 1].map(is_accessible);
+            assert_eq!(ends(), [true; 2], "{size}");
+            free(malloc, object);
+            assert_eq!(ends(), [false; 2], "{size}");
+        }
+        let block = allocate(malloc, 100);
+        let apart = 1 << 20;
+        assert_eq!(
+            [block - apart, block, block + apart].map(is_accessible),
+            [false, true, false]
+        );
+        assert!(!is_accessible(block / ARENA * ARENA));
+        free(malloc, block);
+        malloc.check().expect("nothing is broken");
+    });
+}
+
+/// Without a system that guards, nothing is closed, and everything is as before.
+#[test]
+fn units_that_the_system_does_not_open_are_given_back() {
+    with_new(guarding(), |malloc: Tested<Secure>| {
+        let first = allocate(malloc, 200_000);
+        malloc.source().opens.store(false, Ordering::SeqCst);
+        assert!(malloc.allocate(300_000).is_null(), "it opens no units");
+        assert!(malloc.source().calls(Call::Refused) > 0);
+        malloc.check().expect("nothing is broken");
+        malloc.source().opens.store(true, Ordering::SeqCst);
+        let second = allocate(malloc, 300_000);
+        free(malloc, first);
+        free(malloc, second);
+        assert_eq!(malloc.statistics().used_blocks, 0);
+    });
+    with_new(Source::keeping(), |malloc: Tested<Secure>| {
+        let object = allocate(malloc, 200_000);
+        free(malloc, object);
+        assert!(is_accessible(object));
+    });
+}
+
+/// The greatest length that may be written at an address, by trying.
+fn room<H: Hardening>(malloc: Tested<H>, address: usize, most: usize) -> usize {
+    let start = with_exposed_provenance(address);
+    (1..=most)
+        .take_while(|len| stopped(|| malloc.check_write(start, *len)).is_none())
+        .count()
+}
+
+fn ends_of_blocks<H: Hardening>(malloc: Tested<H>) {
+    for size in [1, 24, 100, 1000, 4096, 9000, 40_000, 70_000] {
+        let block = allocate(malloc, size);
+        let end = match H::SCRUB {
+            true => size,
+            false => malloc.good_size(size),
+        };
+        let whole = stopped(|| malloc.check_write(with_exposed_provenance(block), end));
+        assert_eq!(whole, None, "{size}");
+        let last = 70.min(end);
+        assert_eq!(room(malloc, block + end - last, 80), last, "{size}");
+        let none = stopped(|| malloc.check_write(with_exposed_provenance(block + end), 0));
+        assert_eq!(none, None, "{size}");
+        free(malloc, block);
+        if H::SCRUB {
+            assert_eq!(room(malloc, block, 1), 0, "{size} is free");
+        }
+    }
+    let huge = allocate(malloc, 5 << 20);
+    assert_eq!(room(malloc, huge + 100, 10), 10);
+    free(malloc, huge);
+    assert_eq!(room(malloc, (&raw const MANY_WORDS).addr(), 80), 80);
+}
+
+/// Memory of the program.
+static MANY_WORDS: [u64; 16] = [0; 16];
+
+#[test]
+fn a_write_may_go_to_the_end_of_its_block_and_no_further() {
+    with_new(Source::keeping(), ends_of_blocks::<NoHardening>);
+    with_new(Source::keeping(), ends_of_blocks::<Checked>);
+    with_new(Source::keeping(), ends_of_blocks::<Secure>);
+}
+
+fn sizes_of_delete<H: Hardening>(malloc: Tested<H>) {
+    for (size, wrong) in [
+        (1, [17, 72]),
+        (72, [48, 90]),
+        (4096, [1, 3000]),
+        (40_000, [20_000, 90_000]),
+        (200_000, [100, 100_000]),
+    ] {
+        for size_of_free in wrong {
+            let block = allocate(malloc, size);
+            let place = with_exposed_provenance_mut(block);
+            // SAFETY: a live block, and a size that must be found wrong.
+            let said = stopped(|| unsafe { malloc.free_exact(place, size_of_free) });
+            assert_eq!(said, Some((Misuse::WrongSize, block)), "{size}");
+            // SAFETY: it is live still.
+            unsafe { malloc.free_exact(place, size) };
+        }
+    }
+    assert_eq!(malloc.statistics().used_blocks, 0);
+}
+
+#[test]
+fn a_block_that_was_never_resized_is_freed_with_its_size_alone() {
+    with_new(Source::keeping(), sizes_of_delete::<NoHardening>);
+    with_new(Source::keeping(), sizes_of_delete::<Checked>);
+    with_new(Source::keeping(), sizes_of_delete::<Secure>);
+}
