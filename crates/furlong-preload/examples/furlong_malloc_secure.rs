@@ -12,3 +12,4 @@ use core::ffi::c_void;
 use furlong_preload::{Batched, Inlined, Secure};
 
 furlong_preload::symbols!(Secure, Inlined, Batched);
+furlong_preload::checked_writes!();

@@ -269,6 +269,18 @@ pub unsafe fn delete<K: Kind>(block: *mut c_void) {
     unsafe { crate::plain::free::<K>(block) };
 }
 
+/// `delete` with the size that was requested: a block of another size stops the program.
+///
+/// # Safety
+/// As for [`delete`].
+#[inline(always)]
+pub unsafe fn delete_sized<K: Kind>(block: *mut c_void, size: usize) {
+    if !block.is_null() {
+        // SAFETY: the caller's promise; a block of `new` is never resized.
+        unsafe { K::allocator().free_exact(block.cast(), size) };
+    }
+}
+
 /// `delete` with one more argument, which is ignored: the records have the size.
 ///
 /// # Safety

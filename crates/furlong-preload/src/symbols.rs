@@ -68,8 +68,9 @@ macro_rules! symbols {
         const _: () = {
             $crate::exported! {
                 cxx::delete: [_ZdlPv, _ZdaPv] (block: *mut c_void) -> ();
+                cxx::delete_sized: [_ZdlPvm, _ZdaPvm] (block: *mut c_void, size: usize) -> ();
                 cxx::delete_with:
-                    [_ZdlPvm, _ZdaPvm, _ZdlPvSt11align_val_t, _ZdaPvSt11align_val_t,
+                    [_ZdlPvSt11align_val_t, _ZdaPvSt11align_val_t,
                      _ZdlPvRKSt9nothrow_t, _ZdaPvRKSt9nothrow_t]
                     (block: *mut c_void, what: usize) -> ();
                 cxx::delete_with_both:
@@ -88,6 +89,20 @@ macro_rules! symbols {
                     (size: usize, align: usize, nothrow: *const c_void);
             }
         };
+    };
+}
+
+/// Exports the functions of the C library that write to blocks, with a check of the block's end.
+///
+/// # Example
+/// See the libraries under `examples/`.
+#[macro_export]
+macro_rules! checked_writes {
+    () => {
+        $crate::exported! {
+            plain::memcpy: [memcpy]
+                (to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void;
+        }
     };
 }
 

@@ -1,6 +1,7 @@
 //! The attacks: each is a mistake or a hostile act of a program, and the program's further run.
 
 use core::ffi::c_void;
+use core::hint::black_box;
 use std::sync::{Barrier, Mutex};
 use std::{process, thread};
 
@@ -34,6 +35,10 @@ pub(crate) struct Victim {
 enum Act {
     /// Writes so many bytes from an offset on.
     Write(isize, usize),
+    /// Copies so many bytes to an offset.
+    Copy(isize, usize),
+    /// Writes a byte to a block of no bytes.
+    WriteNothing,
     /// Writes an address over the first word.
     Link(usize),
     /// Frees the address at an offset.
@@ -56,6 +61,13 @@ impl Act {
                     // SAFETY: none. This is the attack.
                     unsafe { byte.write_volatile(0x41) };
                 }
+            }
+            Self::Copy(offset, len) => copy(block.0.wrapping_offset(offset), len),
+            Self::WriteNothing => {
+                let nothing = malloc(0);
+                // SAFETY: none.
+                unsafe { nothing.write_volatile(0x41) };
+                free(nothing);
             }
             // SAFETY: none. Many allocators keep their links there.
             Self::Link(to) => unsafe { block.0.cast::<usize>().write_volatile(to) },
@@ -106,6 +118,13 @@ fn free(block: *mut u8) {
     unsafe { libc::free(block.cast()) };
 }
 
+/// Copies zeros to an address by the C library's function.
+fn copy(to: *mut u8, len: usize) {
+    let zeros = vec![0_u8; black_box(len)];
+    // SAFETY: none. The bytes are those of another block.
+    unsafe { libc::memcpy(to.cast(), zeros.as_ptr().cast(), zeros.len()) };
+}
+
 /// Frees with a size, if the allocator has such a function.
 fn free_sized(block: *mut u8, size: usize) {
     // SAFETY: a name that ends with a zero.
@@ -123,7 +142,7 @@ fn free_sized(block: *mut u8, size: usize) {
 type Deed = fn(Victim);
 
 /// Each attack with its name.
-pub(crate) const ATTACKS: [(&str, Deed); 11] = [
+pub(crate) const ATTACKS: [(&str, Deed); 15] = [
     ("double free", |victim| {
         victim.free();
         victim.act(Act::Free(0));
@@ -147,6 +166,16 @@ pub(crate) const ATTACKS: [(&str, Deed); 11] = [
     ("overflow by a page", |victim| {
         victim.act(Act::Write(victim.size as isize, 4096));
     }),
+    ("copy past the end", |victim| {
+        victim.act(Act::Copy(0, victim.size + 1));
+    }),
+    ("copy in front", |victim| {
+        victim.act(Act::Copy(-1, victim.size));
+    }),
+    ("stray write", |victim| {
+        victim.act(Act::Write(victim.size as isize + (1 << 20), 1));
+    }),
+    ("write to no bytes", |victim| victim.act(Act::WriteNothing)),
     ("underflow", |victim| victim.act(Act::Write(-8, 8))),
     ("use after free", |victim| {
         victim.free();
