@@ -7,8 +7,8 @@ use crate::forms::debug_as;
 use crate::malloc::{
     CLASSES, Central, Class, Config, CurrentHeap, EmptyBlocks, FINE_MAX, GRAIN, Gate, Hardening,
     Heap, LargeObjects, MEDIUM_MAX, Map, PageSource, Policy, Pool, SIZE_MAX, SMALL_MAX, Seals,
-    Span, ThreadHeap, Tier, UNIT, Use, begins_with, clear, pointer, set_first_word, with_seal,
-    zero,
+    Span, ThreadHeap, Tier, UNIT, Use, begins_with, clear_block, pointer, set_first_word,
+    with_seal, zero,
 };
 
 /// A general-purpose allocator, for a static.
@@ -204,7 +204,7 @@ impl<C: Config> Malloc<C> {
         if intact.is_none() {
             return self.free_slow(address, span);
         }
-        clear(address, class.size());
+        clear_block(address, class.size());
         ThreadHeap::new(central, heap).keep_late(class, address);
     }
 
@@ -213,7 +213,7 @@ impl<C: Config> Malloc<C> {
     #[cold]
     #[inline(never)]
     fn free_slow(&'static self, address: usize, span: &'static Span) {
-        if self.send_next(address) || address == 0 {
+        if self.send_next(address, span) || address == 0 {
             return;
         }
         let span = self.central.map.first_of(span);
@@ -229,16 +229,22 @@ impl<C: Config> Malloc<C> {
     /// Frees a block of the word of which another heap's block was freed last. `false` if it is
     /// none, or if it may be free already.
     #[inline(always)]
-    fn send_next(&'static self, address: usize) -> bool {
+    fn send_next(&'static self, address: usize, span: &'static Span) -> bool {
         let heap = C::Current::get();
-        // A sealed block is checked and cleared first.
-        if C::Hardening::SCRUB {
-            return false;
-        }
         let Some(step) = heap.cache.outgoing.next(address) else {
             return false;
         };
-        if C::Hardening::CHECK {
+        if C::Hardening::SCRUB {
+            // Only small blocks are sent this way, and their spans have one record.
+            let room = span.class().size();
+            if Seals(&self.central)
+                .intact_contents(address, room)
+                .is_none()
+            {
+                return false;
+            }
+            clear_block(address, room);
+        } else if C::Hardening::CHECK {
             let mark = heap.cache.mark.get();
             // SAFETY: the start of a block, which its holder gives up.
             if unsafe { begins_with(address, mark) } {

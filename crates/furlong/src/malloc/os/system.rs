@@ -57,10 +57,23 @@ fn at(start: usize) -> NonNull<u8> {
 
 /// Overwrites with zeros a part of a block that the caller holds, or of units that it has just
 /// taken.
-#[inline]
+#[inline(always)]
 pub(crate) fn clear(base: usize, len: usize) {
     // SAFETY: the records say that they are mapped and the caller's.
     unsafe { zero(base, len) };
+}
+
+/// Overwrites a whole block with zeros. Short ones need no call, since the compiler knows their
+/// lengths.
+#[inline(always)]
+pub(crate) fn clear_block(base: usize, len: usize) {
+    match len {
+        16 => clear(base, 16),
+        32 => clear(base, 32),
+        48 => clear(base, 48),
+        64 => clear(base, 64),
+        _ => clear(base, len),
+    }
 }
 
 /// True if words of a block that the caller holds, or of units that it has just taken, are zero.

@@ -2,7 +2,7 @@
 
 use crate::malloc::{
     Central, Class, Config, Exchange, Hardening, Misuse, Seals, Span, ThreadHeap, begins_with,
-    clear, set_first_word, stop,
+    clear_block, set_first_word, stop,
 };
 
 use super::exchange::HeldHeap;
@@ -66,7 +66,7 @@ impl<C: Config> ThreadHeap<C> {
         }
         drop(held);
         if C::Hardening::SHUFFLE {
-            bins.shuffle(class, |end| self.heap.cache.next_random() % end);
+            bins.shuffle(class, |end| self.heap.cache.random_below(end));
         }
         if first == 0 {
             first = bins.pop(class.index());
@@ -105,7 +105,7 @@ impl<C: Config> ThreadHeap<C> {
         let class = span.class();
         if C::Hardening::SCRUB {
             Seals(central).contents(address, class.size());
-            clear(address, class.size());
+            clear_block(address, class.size());
         } else if C::Hardening::CHECK {
             // SAFETY: the start of a block.
             let marked = unsafe { begins_with(address, central.pool.mark.get()) };
@@ -146,7 +146,7 @@ impl<C: Config> ThreadHeap<C> {
         if bins.push(class.number(), address) {
             return;
         }
-        if !C::Hardening::SHUFFLE && bins.put_aside(class, policy.aside_bytes_max()) {
+        if bins.put_aside(class, policy.aside_bytes_max()) {
             bins.push(class.number(), address);
             return;
         }

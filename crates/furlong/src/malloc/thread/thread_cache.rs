@@ -100,6 +100,13 @@ impl ThreadCache {
             || self.waits().any(|(other, _)| other == address)
     }
 
+    /// A random number below `end`, which is small: nearly uniform, and without a division.
+    #[inline(always)]
+    pub(crate) fn random_below(&self, end: usize) -> usize {
+        const HALF: u32 = usize::BITS / 2;
+        ((self.next_random() >> HALF) * end) >> HALF
+    }
+
     /// A random number derived from the heap's secret.
     #[inline(always)]
     pub(crate) fn next_random(&self) -> usize {
