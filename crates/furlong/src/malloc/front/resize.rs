@@ -73,7 +73,7 @@ impl<C: Config> Malloc<C> {
         } else {
             room
         };
-        len <= (start + contents).wrapping_sub(offset)
+        len <= (start + contents).saturating_sub(offset)
     }
 
     /// Stops the program if `len` bytes from an address on are neither within a block in use nor

@@ -125,7 +125,11 @@ fn units_that_the_system_does_not_open_are_given_back() {
 fn room<H: Hardening>(malloc: Tested<H>, address: usize, most: usize) -> usize {
     let start = with_exposed_provenance(address);
     (1..=most)
-        .take_while(|len| stopped(|| malloc.check_write(start, *len)).is_none())
+        .take_while(|len| {
+            let stops = stopped(|| malloc.check_write(start, *len)).is_some();
+            assert!(!(stops && malloc.may_write(start, *len)), "{len}");
+            !stops
+        })
         .count()
 }
 
@@ -145,6 +149,7 @@ fn ends_of_blocks<H: Hardening>(malloc: Tested<H>) {
         free(malloc, block);
         if H::SCRUB {
             assert_eq!(room(malloc, block, 1), 0, "{size} is free");
+            assert_eq!(room(malloc, block + size - 1, 1), 0, "{size} is free");
         }
     }
     let huge = allocate(malloc, 5 << 20);
