@@ -12,7 +12,8 @@
 # asan (all tests of library, specification and adapters under AddressSanitizer);
 # aarch64 (the same tests on that processor, emulated);
 # memcheck (the allocator's tests under valgrind);
-# attacks (on the preloaded libraries and on other allocators);
+# attacks (on the preloaded libraries and on other allocators; also the programs of mimalloc-bench in
+# the folder ATTACK_PROGRAMS, if it is set);
 # malloc-latency (the worst malloc beside other threads, with real-time priorities);
 # hostile (the hostile caller, with every state; the checks of a commit take a third);
 # peers (the allocators' tests with the one peer in C++);
@@ -126,6 +127,10 @@ rangemap-users() {
 attacks() {
   cargo build --quiet -p furlong-preload --examples
   record malloc-attacks cargo test --quiet -p furlong-preload --test attack_corpus -- --nocapture
+  # Others' programs, if somebody has built them.
+  if [ -n "${ATTACK_PROGRAMS:-}" ]; then
+    record malloc-attack-programs bash ci/attacks.sh "$ATTACK_PROGRAMS"
+  fi
 }
 
 malloc-latency() {

@@ -108,7 +108,8 @@ pub trait Hardening: Sealed + 'static {
     const SCRUB: bool = false;
     /// Hand out blocks in random order, and reuse freed ones late.
     const SHUFFLE: bool = false;
-    /// Make the ends of arenas inaccessible.
+    /// Make the ends of arenas inaccessible, and other units until they are taken. Freed objects
+    /// above the size classes are inaccessible until they are used again.
     const GUARD: bool = false;
 }
 
@@ -130,8 +131,8 @@ impl Hardening for Checked {
     const CHECK: bool = true;
 }
 
-/// All checks: freed memory is zeroed, delayed, and checked before reuse; placement is random; both
-/// ends of arenas are inaccessible.
+/// All checks: freed memory is zeroed, delayed, and checked before reuse; placement is random;
+/// memory that was never used, and freed large objects, are inaccessible.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Secure;
 

@@ -28,7 +28,7 @@ impl<C: Config> Central<C> {
         &'static self,
         len: usize,
         align: usize,
-        note: impl Fn(usize),
+        note: &dyn Fn(usize),
     ) -> Option<(usize, bool)> {
         let take = || {
             self.with_pool(|_| {

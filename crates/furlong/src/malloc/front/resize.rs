@@ -66,7 +66,7 @@ impl<C: Config> Malloc<C> {
             return self.central.map.is_far(address);
         }
         let (offset, room) = (address % UNIT, span.class().size());
-        let start = (offset * magic as usize >> 32) * room;
+        let start = ((offset * magic as usize) >> 32) * room;
         let contents = if C::Hardening::SCRUB {
             let block = address - offset + start;
             Seals(&self.central).sealed(block, room).unwrap_or(0)
