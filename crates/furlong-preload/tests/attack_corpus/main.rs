@@ -149,7 +149,8 @@ fn attacks_end_as_they_should() {
     print_table(&columns);
     let [default, secure] = [0, 1].map(|at| &columns[at].1);
     let ended = [Outcome::Stopped, Outcome::Signal];
-    assert!(percent(default, &[Outcome::Stopped]) >= 40, "default");
+    assert!(percent(default, &[Outcome::Stopped]) >= 38, "default");
+    assert!(percent(default, &ended) >= 45, "default");
     assert!(percent(secure, &ended) >= 80, "secure");
     for cells in [default, secure] {
         assert!(
