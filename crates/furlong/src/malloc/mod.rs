@@ -44,6 +44,8 @@
 //! - **aside**: full chunks of a class, set aside until its stack is empty.
 //! - **mark**: a per-process secret in the first word of free blocks. A free of a block with the
 //!   mark may be a double free; the records confirm it before the program is stopped.
+//! - **seal**: the last word of a block in use, if blocks are scrubbed; free ones are zeros then,
+//!   and have no mark.
 //!
 //! # Invariants
 //! [`Malloc::check`] checks them and names the broken one ([`BrokenMalloc`]).
