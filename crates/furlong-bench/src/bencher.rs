@@ -5,9 +5,9 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use furlong_stats::random::Random;
-use serde::{Deserialize, Serialize};
 
 use crate::hash::digest;
+use crate::protocol::Outcome;
 
 /// A timed stretch is not shorter than this, so that the cost of reading the clock does not count.
 const STRETCH_MIN: Duration = Duration::from_millis(1);
@@ -21,17 +21,6 @@ pub struct Bencher {
     operations: u64,
     seed: u64,
     pub(crate) outcome: Option<Outcome>,
-}
-
-/// A sample's result.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Outcome {
-    /// Operations in the timed stretches.
-    pub operations: u64,
-    /// Seconds in the timed stretches.
-    pub elapsed_s: f64,
-    /// Digest of the answers; 0 if the loop has none.
-    pub digest: u64,
 }
 
 impl Bencher {

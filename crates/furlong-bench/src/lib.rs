@@ -28,6 +28,7 @@
 //! - `bencher.rs`: the loop that is timed
 //! - `run.rs`: blocks, and a process for each sample; `options.rs`: the command line
 //! - `calibrate.rs`: the length of a sample
+//! - `protocol.rs`: requests of a program that measures, such as `furlong ab`
 //! - `report.rs`: the lines on the terminal
 //! - `machine.rs`, `build.rs`, `hash.rs`: properties of machine and binary, for the record
 #![forbid(unsafe_code)]
@@ -38,6 +39,7 @@ pub mod calibrate;
 pub mod hash;
 pub mod machine;
 mod options;
+pub mod protocol;
 mod report;
 mod run;
 

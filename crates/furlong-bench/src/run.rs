@@ -13,23 +13,22 @@ use furlong_stats::value::{
     Better, CONTROL, ExperimentResult, Kind, Metric, ResultFile, Run, SCHEMA, WorkloadResult,
 };
 
-use crate::bencher::{Bencher, Outcome};
+use crate::bencher::Bencher;
 use crate::calibrate::calibrate;
 use crate::hash::fnv1a;
 use crate::machine::Files;
 use crate::options::{HELP, Mode, Options};
+use crate::protocol::{LIST, Outcome, VARIABLE};
 use crate::{Arm, Group, report};
 
 /// The metric.
 const TIME: &str = "time_ns_per_op";
 
-/// The variable that makes this program take a sample: group, benchmark, operations and seed, as
-/// JSON.
-const SAMPLE: &str = "FURLONG_BENCH_SAMPLE";
-
 pub(crate) fn main(groups: &[Group]) -> ExitCode {
-    if let Ok(asked) = env::var(SAMPLE) {
-        return ended(sample(groups, &asked));
+    match env::var(VARIABLE).as_deref() {
+        Ok(LIST) => return ended(check(groups).and_then(|()| names(groups))),
+        Ok(asked) => return ended(sample(groups, asked)),
+        Err(_) => {}
     }
     let options = match Options::parse(env::args().skip(1)) {
         Ok(options) => options,
@@ -101,6 +100,17 @@ fn list(groups: &[&Group]) -> Result<(), String> {
     Ok(())
 }
 
+/// Lists benchmarks for a program that measures them. A name may contain any character.
+fn names(groups: &[Group]) -> Result<(), String> {
+    let pairs = |group: &Group| -> Vec<(String, String)> {
+        let arms = group.arms.iter();
+        arms.map(|arm| (group.name.clone(), arm.name.clone()))
+            .collect()
+    };
+    let pairs: Vec<_> = groups.iter().flat_map(pairs).collect();
+    write(&serde_json::to_string(&pairs).map_err(|error| error.to_string())?)
+}
+
 /// Runs one sample of an arm in this process.
 fn once(group: &Group, arm: &Arm, operations: u64, seed: u64) -> Result<Outcome, String> {
     let mut bencher = Bencher::new(operations, seed);
@@ -137,7 +147,7 @@ fn same_answers(group: &Group, arm: &str, one: u64, other: u64) -> Result<(), St
 /// Takes the sample that a parent process asked for.
 fn sample(groups: &[Group], asked: &str) -> Result<(), String> {
     let asked: (String, String, u64, u64) =
-        serde_json::from_str(asked).map_err(|error| format!("{SAMPLE}: {error}"))?;
+        serde_json::from_str(asked).map_err(|error| format!("{VARIABLE}: {error}"))?;
     let (group, arm, operations, seed) = asked;
     let group = groups
         .iter()
@@ -158,7 +168,7 @@ fn spawn(group: &Group, arm: &Arm, operations: u64, seed: u64) -> Result<Outcome
     let asked = serde_json::to_string(&(&group.name, &arm.name, operations, seed));
     let asked = asked.map_err(|error| error.to_string())?;
     let child = Command::new(program)
-        .env(SAMPLE, asked)
+        .env(VARIABLE, asked)
         .stderr(Stdio::inherit())
         .output();
     let output = child.map_err(|error| format!("a sample cannot be started: {error}"))?;

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 
+use furlong_bench::protocol::{LIST, Outcome, VARIABLE};
 use furlong_bench::{Bench, Random};
 use furlong_stats::value::{ResultFile, Verdict};
 
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
             what_was_measured_is_kept_and_a_bad_path_is_told_at_once,
             runs_each_benchmark_once_in_a_test,
             builds_an_input_once_where_the_benchmark_does,
+            answers_requests_of_a_program_that_measures,
         ] {
             test();
         }
@@ -205,4 +207,25 @@ fn builds_an_input_once_where_the_benchmark_does() {
         .env("BUILT", &log);
     assert!(command.output().unwrap().status.success());
     assert_eq!(fs::read_to_string(log).unwrap(), "built\n");
+}
+
+fn answers_requests_of_a_program_that_measures() {
+    let answer = |name: &str, asked: &str, code: i32| {
+        let mut command = Command::new(env::current_exe().unwrap());
+        let output = command.env(AS, name).env(VARIABLE, asked).output().unwrap();
+        assert_eq!(output.status.code(), Some(code));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let listed: Vec<(String, String)> = serde_json::from_str(&answer("honest", LIST, 0)).unwrap();
+    assert_eq!(listed.len(), 6);
+    assert_eq!(listed[0], ("sum".to_owned(), "once".to_owned()));
+    answer("twin", LIST, 1);
+    let sample = |seed: u64| -> Outcome {
+        let asked = format!(r#"["sum","twice",40,{seed}]"#);
+        serde_json::from_str(&answer("honest", &asked, 0)).unwrap()
+    };
+    assert_eq!(sample(1).operations, 40);
+    assert_eq!(sample(1).digest, sample(1).digest);
+    assert_ne!(sample(1).digest, sample(2).digest);
+    answer("honest", r#"["sum","nothing",40,1]"#, 1);
 }
