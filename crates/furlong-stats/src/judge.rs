@@ -13,7 +13,7 @@ use super::nodes::{Nodes, contradict};
 use super::stopping::Stopping;
 use super::verdict::Check;
 use super::warnings;
-use crate::value::{Comparison, Kind, MARGIN, Metric, WorkloadResult};
+use crate::value::{Comparison, Kind, MARGIN, Metric, Verdict, WorkloadResult};
 
 /// Margin of a metric that declares none, in per cent.
 pub const MARGIN_PCT: f64 = 1.0;
@@ -50,8 +50,9 @@ pub fn judge(
 
 /// Fills summaries, floors, comparisons and warnings from the samples of an experiment's workloads.
 ///
-/// Workloads are separate questions: none changes another's interval. Only their controls are a
-/// family, one per metric, because one of many controls would often fail by chance.
+/// Workloads are separate questions: none changes another's interval, unless they have the
+/// parameter [`FAMILY`](super::stopping::FAMILY). Those are decided together by Holm's method, at the level of one. Controls
+/// are always a family, one per metric, because one of many would often fail by chance.
 ///
 /// Previous values are replaced, except the warnings of the measurement. An arm that cannot run the
 /// workload has no comparisons. The margin is the override, else (for a sampled metric) the
@@ -78,16 +79,39 @@ pub fn judge_together(
     for (name, _) in &known {
         adjust(&mut floors, name);
     }
-    for (workload, floors) in workloads.iter_mut().zip(floors) {
-        judge_one(workload, &known, &floors, margin_override);
+    let mut decided = 0;
+    loop {
+        for (workload, floors) in workloads.iter_mut().zip(&floors) {
+            let open = Stopping::family(workload).saturating_sub(decided);
+            judge_one(workload, &known, floors, (margin_override, open));
+        }
+        // Each verdict leaves more of the error to the others. It stands at a higher error too.
+        let before = std::mem::replace(&mut decided, decided_of_family(workloads, &known));
+        if decided <= before {
+            break;
+        }
     }
+}
+
+/// The number of workloads of a family with a verdict in their primary metric.
+fn decided_of_family(workloads: &[WorkloadResult], known: &[(&str, &Metric)]) -> usize {
+    let is_decided = |workload: &&WorkloadResult| {
+        let primary = workload.primary(known).map(|(name, _)| name);
+        let mut all = workload.comparisons.iter();
+        let is_open = |one: &Comparison| one.verdict == Verdict::Inconclusive;
+        let deciding = |one: &Comparison| Some(one.metric.as_str()) == primary;
+        Stopping::family(workload) > 1
+            && all.clone().any(deciding)
+            && !all.any(|one| deciding(one) && is_open(one))
+    };
+    workloads.iter().filter(is_decided).count()
 }
 
 fn judge_one(
     workload: &mut WorkloadResult,
     known: &[(&str, &Metric)],
     floors: &Floors,
-    margin_override: Option<f64>,
+    (margin_override, open): (Option<f64>, usize),
 ) {
     summarise(workload);
     let primary = workload.primary(known).map(|(name, _)| name.to_owned());
@@ -118,7 +142,7 @@ fn judge_one(
     }
     workload.comparisons = decide(
         pending,
-        Stopping::alpha(workload),
+        Stopping::alpha(workload, open),
         Stopping::chance(workload),
     );
     warnings::forget(&mut workload.warnings);

@@ -2,6 +2,7 @@
 
 mod boundaries;
 mod control;
+mod family;
 mod own_metrics;
 mod precedence;
 mod shares;

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::blocks::Blocks;
 use crate::paired::Paired;
@@ -20,6 +21,10 @@ pub const STOPPING: &str = "stopping";
 
 /// The parameter of a workload with the reason why it has fewer blocks than were allowed.
 pub const STOPPED: &str = "stopped";
+
+/// The parameter of a workload with the number of workloads that are one family: all of them
+/// together err with the probability that one alone has.
+pub const FAMILY: &str = "family";
 
 /// Looks at a workload that may end early, if the rule gives no number.
 pub const LOOKS: u32 = 5;
@@ -120,6 +125,12 @@ impl Stopping {
             .unwrap_or_default()
     }
 
+    /// The stored number of the workload's family, 1 if it is alone.
+    pub fn family(workload: &WorkloadResult) -> usize {
+        let stored = workload.params.get(FAMILY).and_then(Value::as_u64);
+        stored.map_or(1, |family| usize::try_from(family).unwrap_or(usize::MAX))
+    }
+
     /// True if the verdict is checked after this many blocks.
     pub fn looks_at(self, blocks: u32) -> bool {
         match self {
@@ -129,9 +140,11 @@ impl Stopping {
     }
 
     /// Two-sided error for the intervals of a workload: with it, all looks together have at most
-    /// [`ALPHA`].
-    pub fn alpha(workload: &WorkloadResult) -> f64 {
-        Self::error(workload, Sequential::new(ALPHA)).unwrap_or(ALPHA)
+    /// [`ALPHA`], divided by `open`. That is 1, or the number of the workload's family that is not
+    /// decided yet.
+    pub fn alpha(workload: &WorkloadResult, open: usize) -> f64 {
+        let alpha = ALPHA / open.max(1) as f64;
+        Self::error(workload, Sequential::new(alpha)).unwrap_or(alpha)
     }
 
     /// Two-sided error of the interval that must also exclude no difference before a workload with
@@ -257,7 +270,7 @@ mod tests {
     #[test]
     fn the_first_looks_may_err_least_and_the_last_nearly_as_one_that_is_alone() {
         // Bounds of five looks: 4.8769, 3.3570, 2.6803, 2.2898, 2.0310.
-        let alphas = [10, 20, 30, 40, 50].map(|n| Stopping::alpha(&workload(n, None)));
+        let alphas = [10, 20, 30, 40, 50].map(|n| Stopping::alpha(&workload(n, None), 1));
         for (found, wanted) in alphas
             .iter()
             .zip([1.078e-6, 7.879e-4, 0.007355, 0.02203, 0.04226])
@@ -268,10 +281,13 @@ mod tests {
             );
         }
         assert_eq!(
-            Stopping::alpha(&WorkloadResult {
-                params: [].into(),
-                ..workload(9, None)
-            }),
+            Stopping::alpha(
+                &WorkloadResult {
+                    params: [].into(),
+                    ..workload(9, None)
+                },
+                1
+            ),
             0.05
         );
     }
@@ -284,8 +300,8 @@ mod tests {
         for blocks in (10..=50).step_by(5) {
             let mut many = workload(blocks, None);
             many.params.insert(STOPPING.to_owned(), rule(10));
-            let alpha = Stopping::alpha(&many);
-            let few = Stopping::alpha(&workload(blocks, None));
+            let alpha = Stopping::alpha(&many, 1);
+            let few = Stopping::alpha(&workload(blocks, None), 1);
             assert!(alpha < few || blocks == 10, "{blocks}: {alpha} {few}");
             sum += alpha;
         }
@@ -293,14 +309,24 @@ mod tests {
     }
 
     #[test]
+    fn a_family_divides_the_error_of_its_members() {
+        let alone = |blocks| Stopping::alpha(&workload(blocks, None), 1);
+        let among = |blocks| Stopping::alpha(&workload(blocks, None), 20);
+        assert!(among(50) < 0.05 / 20.0 && among(50) > alone(50) / 20.0);
+        assert!(among(10) < alone(10) / 20.0);
+        let planned = WorkloadResult::default();
+        assert_eq!(Stopping::alpha(&planned, 20), 0.05 / 20.0);
+    }
+
+    #[test]
     fn a_time_limit_spends_what_is_left() {
-        let early = Stopping::alpha(&workload(30, Some(Stopped::Verdict)));
-        let late = Stopping::alpha(&workload(30, Some(Stopped::Time)));
+        let early = Stopping::alpha(&workload(30, Some(Stopped::Verdict)), 1);
+        let late = Stopping::alpha(&workload(30, Some(Stopped::Time)), 1);
         assert!(
             early < 0.008 && late > 0.045 && late < 0.05,
             "{early} {late}"
         );
-        let between = Stopping::alpha(&workload(33, Some(Stopped::Time)));
+        let between = Stopping::alpha(&workload(33, Some(Stopped::Time)), 1);
         assert!(between > 0.03 && between < 0.05, "{between}");
     }
 
