@@ -51,8 +51,9 @@ pub fn judge(
 /// Fills summaries, floors, comparisons and warnings from the samples of an experiment's workloads.
 ///
 /// Workloads are separate questions: none changes another's interval, unless they have the
-/// parameter [`FAMILY`](super::stopping::FAMILY). Those are decided together by Holm's method, at the level of one. Controls
-/// are always a family, one per metric, because one of many would often fail by chance.
+/// parameter [`FAMILY`](super::stopping::FAMILY). Those are decided together by Holm's method, at
+/// the level of one. Controls are always a family, one per metric, because one of many would often
+/// fail by chance.
 ///
 /// Previous values are replaced, except the warnings of the measurement. An arm that cannot run the
 /// workload has no comparisons. The margin is the override, else (for a sampled metric) the

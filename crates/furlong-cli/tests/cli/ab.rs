@@ -143,7 +143,7 @@ fn what_cannot_be_compared_is_refused_with_a_reason() {
         &["there is no revision `nonsense`"],
     );
     says(&refused(&["--", "./work"]), &["<BASE>"]);
-    says(&refused(&["HEAD~1"]), &["<COMMAND>"]);
+    says(&refused(&["HEAD~1"]), &["there is no Cargo.toml"]);
     says(
         &refused(&["HEAD~1", "--", "./work"]),
         &["HEAD~1 has no Cargo.toml", "--build"],

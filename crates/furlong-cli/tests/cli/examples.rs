@@ -29,6 +29,18 @@ const NEEDS: [(&str, &str); 3] = [
     ("ls.vmtrace", "strace"),
 ];
 
+/// A cargo that has built a bench program.
+const CARGO: &str = r#"#!/bin/sh
+printf '{"reason":"compiler-artifact","manifest_path":"%s/Cargo.toml",' "$PWD"
+printf '"target":{"kind":["bench"],"name":"sort"},"executable":"%s/bench"}\n' "$HOME"
+"#;
+
+/// The bench program: each sample takes the same time.
+const BENCH: &str = r#"#!/bin/sh
+[ "$FURLONG_BENCH_SAMPLE" = list ] && echo '[["numbers","stable"]]' && exit
+echo '{"operations":100,"elapsed_s":0.1,"digest":0}'
+"#;
+
 /// A home with everything that the examples mention, and with settings for short runs.
 fn furnished() -> Home {
     let home = Home::new();
@@ -40,6 +52,11 @@ fn furnished() -> Home {
             fs::write(&path, "#!/bin/sh\necho 5.5 MB/s\n").unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
+    }
+    for (path, script) in [("bin/cargo", CARGO), ("bench", BENCH)] {
+        home.write(path, script);
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(home.path(path), executable).unwrap();
     }
     let numbers: String = (0..40).map(|n| format!("{}\n", n * 7 % 40)).collect();
     for file in ["big.txt", "big", "before.txt", "after.txt", "data.json"] {

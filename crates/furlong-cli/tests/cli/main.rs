@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod ab;
+mod ab_benchmarks;
 mod adversity;
 mod callgrind;
 mod compare;

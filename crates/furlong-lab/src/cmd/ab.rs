@@ -1,5 +1,7 @@
 //! `furlong ab`: two revisions of a git repository, each built in a checkout of its own, and
-//! compared as two commands.
+//! compared as two commands, or by the benchmarks of `cargo bench`.
+
+mod suite;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -15,6 +17,7 @@ use crate::hash::fnv1a;
 use crate::record::comparison::name_of;
 use crate::record::place::{cache_dir, private_dir};
 use crate::talk::{Voice, quoted};
+use suite::Side;
 
 /// Checkouts that a repository keeps in the cache.
 const KEPT: usize = 8;
@@ -34,12 +37,15 @@ pub struct Args {
     /// Revision to judge
     #[arg(default_value = "HEAD")]
     pub head: String,
-    /// Build each revision by this (sh, in its checkout) [default: cargo build --release, if there
-    /// is a Cargo.toml]
+    /// Build each revision by this (sh, in its checkout) [default: cargo build --release, or cargo
+    /// bench --no-run if there is no COMMAND]
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
-    /// Command to run in each checkout
-    #[arg(last = true, value_name = "COMMAND", required = true)]
+    /// Only benchmarks whose name contains this
+    #[arg(long, value_name = "TEXT", conflicts_with = "command")]
+    pub bench: Vec<String>,
+    /// Command to run in each checkout [default: the benchmarks of cargo bench]
+    #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// Options of `compare`.
     #[command(flatten)]
@@ -48,12 +54,17 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
+  furlong ab main
+  furlong ab v1.2 v1.3 --bench sort --build 'cargo bench --no-run -p parser'
   furlong ab main -- ./target/release/tool big.txt
   furlong ab v1.2 v1.3 --build 'make -j2' -- ./tool big.txt
   furlong ab main HEAD --counters auto --fail-on revert -- ./target/release/tool big.txt
 
 Each revision is built once, in a checkout in the cache. Changes that are not committed are not in
-it. Both run in their checkouts, in blocks of random order, as two commands of `furlong compare`.";
+it. Both run in their checkouts, in blocks of random order, as two commands of `furlong compare`.
+
+Without a command, every benchmark of furlong-bench that both revisions have is compared, for at
+most 10 s each (--max-time). All of them together raise a false alarm in at most 5 % of runs.";
 
 /// Builds both revisions and compares them.
 ///
@@ -74,11 +85,36 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     } else if args.head == "HEAD" && repository.is_changed() {
         voice.note("changes that are not committed are not measured");
     }
-    let build = args.build.as_deref();
+    let build = args.build(&repository)?;
+    let build = build.as_deref();
     // Both are in use until the end of the comparison.
     let base_built = repository.built(&base, build, voice)?;
     let head_built = repository.built(&head, build, voice)?;
     repository.forget();
+    let commits = BTreeMap::from([("base", &base.commit), ("head", &head.commit)]);
+    let facts = BTreeMap::from([(REVISIONS.to_owned(), json!(commits))]);
+    if args.command.is_empty() {
+        let names = match base.name == head.name {
+            // As `compare` names a command that it has twice.
+            true => [base.name.clone(), format!("{} (2)", head.name)],
+            false => [base.name.clone(), head.name.clone()],
+        };
+        let built = [&base_built, &head_built];
+        let logs = built.map(|one| one.folder.with_extension("log"));
+        let side = |at: usize| Side {
+            name: &names[at],
+            folder: &built[at].folder,
+            log: &logs[at],
+        };
+        let sides = Sides {
+            comparison: Some("ab cargo bench".to_owned()),
+            suite: Some(suite::common(&[side(0), side(1)], &args.bench)?),
+            names: names.to_vec(),
+            facts,
+            ..Sides::default()
+        };
+        return compare(&sides, &args.how);
+    }
     let folders = vec![base_built.folder.clone(), head_built.folder.clone()];
     let command = match &args.command[..] {
         // A command line in quotes may need a shell.
@@ -92,16 +128,32 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         true => vec![],
         false => vec![base.name.clone(), head.name.clone()],
     };
-    let commits = BTreeMap::from([("base", &base.commit), ("head", &head.commit)]);
     let commands = vec![command.clone(), command];
     let sides = Sides {
         comparison: Some(format!("ab {}", name_of(&commands[..1]))),
         commands,
         folders,
         names,
-        facts: BTreeMap::from([(REVISIONS.to_owned(), json!(commits))]),
+        facts,
+        ..Sides::default()
     };
     compare(&sides, &args.how)
+}
+
+impl Args {
+    /// Returns the command that builds a revision, if it is not the usual one of a command.
+    fn build(&self, repository: &Repository) -> Result<Option<String>, Error> {
+        if !self.command.is_empty() {
+            return Ok(self.build.clone());
+        }
+        if self.build.is_none() && !repository.top.join("Cargo.toml").is_file() {
+            let why = "there is no Cargo.toml: give a command after --, or say with --build how \
+                       cargo bench is built";
+            return Err(Error::usage(why));
+        }
+        let build = self.build.as_deref().unwrap_or(suite::BUILD);
+        Ok(Some(format!("{build} {}", suite::MESSAGES)))
+    }
 }
 
 /// A revision of a repository.
@@ -326,7 +378,8 @@ fn make(folder: &Path, command: &str, log: &Path, name: &str) -> Result<(), Erro
     let read = OpenOptions::new().read(true).open(log);
     let _ = read.and_then(|mut log| log.read_to_end(&mut said));
     let said = String::from_utf8_lossy(&said);
-    let lines: Vec<&str> = said.lines().collect();
+    let lines = said.lines().filter(|line| !suite::is_message(line));
+    let lines: Vec<&str> = lines.collect();
     let end = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
     Err(Error::failed(format!(
         "{name} cannot be built ({command}, {status}); all of it is in {}:\n{end}",

@@ -1,6 +1,7 @@
 //! `furlong compare`: any commands, from their command lines to a verdict.
 
 mod amount;
+mod benchmarks;
 mod names;
 mod other_names;
 mod subject;
@@ -35,6 +36,7 @@ use crate::report::Exports;
 use crate::session::{Session, new_seed};
 use crate::talk::Voice;
 use amount::{Amount, Usual};
+pub(super) use benchmarks::Suite;
 use furlong_stats::stopping::Stopping;
 use furlong_stats::verdict::BLOCKS_MIN;
 use names::{Name, Names};
@@ -66,6 +68,8 @@ pub(super) struct Sides {
     /// Names of the comparison and of its commands, unless the user gives others.
     pub(super) comparison: Option<String>,
     pub(super) names: Vec<String>,
+    /// Benchmarks instead of commands.
+    pub(super) suite: Option<Suite>,
     /// Further facts for the record.
     pub(super) facts: BTreeMap<String, Value>,
 }
@@ -280,10 +284,9 @@ fn limit(schedule: &Schedule) -> Option<String> {
         return None;
     };
     let least = first.blocks.min(first.min_blocks().max(BLOCKS_MIN as u32));
-    let each = match workloads.len() {
-        1 => String::new(),
-        many => format!(" for each of {many} settings"),
-    };
+    let many = workloads.len();
+    let each = (many > 1).then(|| format!(" for each of {many} workloads"));
+    let each = each.unwrap_or_default();
     Some(format!(
         "at most {limit_s} s or {least} blocks{each}; ends when the verdict is certain"
     ))
@@ -322,6 +325,9 @@ impl How {
     }
 
     fn schedule(&self, sides: &Sides, settings: &Settings) -> Result<Schedule, Error> {
+        if let Some(suite) = &sides.suite {
+            return self.schedule_of(suite, sides, settings);
+        }
         let counters = self.counters.or(settings.counters).unwrap_or_default();
         let subject = self.subject(sides, counters)?;
         let filled = subject.filled()?;

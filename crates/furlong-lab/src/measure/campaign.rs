@@ -19,9 +19,6 @@ use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWork
 use crate::record::ledger::{Ledger, Place};
 use crate::record::measured::{Block, Sample};
 
-/// Operations of the first try of a calibration.
-const FIRST: u64 = 256;
-
 /// Blocks in a row in which an arm may fail before the workload is given up.
 const FAILURES_MAX: usize = 3;
 
@@ -137,7 +134,7 @@ impl<'a> Campaign<'a> {
                 self.progress
                     .now(&format!("{}: calibrating", self.shown(place)));
                 let timeout = self.schedule.long_patience();
-                calibrate(wanted_s, FIRST, |operations| {
+                calibrate(wanted_s, self.sampler.first_operations(), |operations| {
                     let job = Job {
                         experiment: &entry.name,
                         workload: &scheduled.workload,

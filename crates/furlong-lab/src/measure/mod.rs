@@ -15,10 +15,12 @@
 //!   timing; `ending.rs` in it: the end of a workload.
 //! - `launch`: other programs, run and measured.
 //! - `commands`: a user's commands as arms.
+//! - `benchmarks.rs`: benchmarks of `cargo bench` as workloads.
 //! - `counters.rs`: the requested counters; `instructions.rs`: instructions as a metric.
 //! - `interrupt.rs`: Ctrl-C, which ends the block and keeps the record.
 //! - `progress.rs`: the progress bar.
 
+pub mod benchmarks;
 pub mod block_order;
 pub mod campaign;
 pub mod commands;

@@ -105,7 +105,7 @@ impl Processes {
 }
 
 /// Returns the message for a temporary file that cannot be made or read.
-fn no_file(error: &io::Error) -> String {
+pub(super) fn no_file(error: &io::Error) -> String {
     format!("cannot create a temporary file: {}", cause(error))
 }
 
@@ -121,10 +121,7 @@ impl Sampler for Processes {
         let quiet = ("RUST_BACKTRACE".into(), "0".into());
         task.environment.push(quiet);
         let finished = self.watched(|launcher, stop| launcher.run(&task, Some(stop)))?;
-        let finished = finished.map_err(|error| match error {
-            LaunchError::Interrupted => SampleError::Interrupted,
-            error => SampleError::Failed(format!("cannot be run: {error}")),
-        })?;
+        let finished = finished.map_err(missed)?;
         ended(&finished, job)?;
         let outcome = self.outcome(&finished)?;
         if !job.exact {
@@ -140,8 +137,16 @@ impl Sampler for Processes {
     }
 }
 
+/// The reason why there is no sample of a program that could not be run.
+pub(super) fn missed(error: LaunchError) -> SampleError {
+    match error {
+        LaunchError::Interrupted => SampleError::Interrupted,
+        error => SampleError::Failed(format!("cannot be run: {error}")),
+    }
+}
+
 /// Checks that a sample ended by itself and successfully.
-fn ended(finished: &Finished, job: &Job<'_>) -> Result<(), SampleError> {
+pub(super) fn ended(finished: &Finished, job: &Job<'_>) -> Result<(), SampleError> {
     match finished.ending {
         Ending::Exited(0) => Ok(()),
         Ending::Signalled(2) => Err(SampleError::Interrupted),

@@ -48,6 +48,12 @@ pub trait Sampler {
     /// The reason why there is no sample.
     fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError>;
 
+    /// Returns the operations of the first try of a calibration. One operation of an experiment is
+    /// short.
+    fn first_operations(&self) -> u64 {
+        256
+    }
+
     /// Returns findings besides the figures, each a warning for the record. Called after every
     /// block. A finding may be returned again.
     fn notices(&mut self) -> Vec<String> {

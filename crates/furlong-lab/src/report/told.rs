@@ -67,7 +67,7 @@ fn percent_and_interval(c: &Comparison) -> (String, Option<String>) {
 }
 
 /// A change in words, and its interval in the same terms: `3.0 % more`, `[2.9, 3.1]`.
-fn amount_and_interval(metric: &Metric, c: &Comparison) -> (String, Option<String>) {
+pub(super) fn amount_and_interval(metric: &Metric, c: &Comparison) -> (String, Option<String>) {
     let found = deciding(c);
     let down = c.effect_pct < 0.0;
     if factor(metric, c).is_some() {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::benchmarks;
 use crate::error::{Error, cause};
 use crate::measure::commands::comparison::{
     CommandArm, CommandComparison, CommandWorkload, Failures, Rules, Timed,
@@ -299,9 +300,11 @@ pub(super) fn counted(counters: Counters) -> Result<(Vec<String>, Vec<String>), 
     Ok((metrics.collect(), notes))
 }
 
-/// Everything that runs the commands of a schedule.
+/// Everything that runs the commands or benchmarks of a schedule.
 pub(super) struct Ready {
-    comparison: Rc<CommandComparison>,
+    sampler: Box<dyn Sampler>,
+    /// Commands, which are cleaned up at the end.
+    commands: Option<Rc<CommandComparison>>,
     passes: Vec<Pass<'static>>,
     /// A note for the user about the way they are run.
     pub(super) note: Option<String>,
@@ -310,6 +313,14 @@ pub(super) struct Ready {
 impl Ready {
     /// Checks everything that will be needed, before anything is stored or measured.
     pub(super) fn new(schedule: &Schedule, interrupt: &Interrupt) -> Result<Self, Error> {
+        if let Some(benchmarks) = benchmarks::sampler(schedule, interrupt)? {
+            return Ok(Self {
+                sampler: Box::new(benchmarks),
+                commands: None,
+                passes: vec![],
+                note: None,
+            });
+        }
         let subject = Subject::of(schedule)?;
         let (workloads, note) = subject.workloads(schedule)?;
         if let Err(error) = File::open(&subject.input) {
@@ -345,7 +356,8 @@ impl Ready {
             Counters::Auto | Counters::None | Counters::Hw => vec![],
         };
         Ok(Self {
-            comparison,
+            sampler: Box::new(Timed(Rc::clone(&comparison))),
+            commands: Some(comparison),
             passes,
             note,
         })
@@ -353,12 +365,12 @@ impl Ready {
 
     /// Lets `work` run the commands, and cleans up after the last of them.
     pub(super) fn work<T>(
-        self,
+        mut self,
         voice: Voice,
         work: impl FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> T,
     ) -> T {
-        let done = work(&mut Timed(Rc::clone(&self.comparison)), self.passes);
-        for failure in self.comparison.leave() {
+        let done = work(&mut *self.sampler, self.passes);
+        for failure in self.commands.iter().flat_map(|commands| commands.leave()) {
             voice.warn(&failure);
         }
         done

@@ -1,10 +1,11 @@
 //! The short form of a result: the answer, and how to sharpen it.
 //!
 //! A comparison of a few commands is told in at most twelve lines: a row per command, then a
-//! sentence per comparison. Any other result has a line per comparison.
+//! sentence per comparison. A family of workloads has ten lines, and any other result a line per
+//! comparison.
 
 use super::columns::NAME_MAX;
-use super::{Page, Style, paint, single, summary};
+use super::{Page, Style, family, paint, single, summary};
 use crate::model::{Profile, README};
 use serde_json::Value;
 
@@ -37,6 +38,7 @@ pub fn answer(file: &ResultFile, style: &Style) -> String {
     let file = finite(file);
     let mut page = Page::new(style);
     match commands(&file) {
+        _ if let Some(e) = family::of(&file) => family::write(&mut page, e),
         Some((e, w, primary)) => page.commands(e, w, primary),
         None if file.run.profile == Profile::Tour.name() => page.tour(&file),
         None => page.all(&file),

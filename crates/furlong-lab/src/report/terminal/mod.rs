@@ -2,6 +2,7 @@
 
 mod answer;
 pub mod columns;
+mod family;
 mod overview;
 pub(in crate::report) mod paint;
 mod single;

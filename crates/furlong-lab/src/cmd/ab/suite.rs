@@ -1,0 +1,197 @@
+//! The benchmarks of two checkouts: from what cargo printed to those that both have.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::cmd::compare::Suite;
+use crate::error::{Error, cause};
+use crate::measure::benchmarks::{Benchmark, Program, Programs};
+use crate::measure::interrupt::Interrupt;
+use crate::measure::sampler::SampleError;
+
+/// Builds all bench programs of a package or workspace.
+pub(super) const BUILD: &str = "cargo bench --no-run";
+
+/// Makes cargo print the executables that it built.
+pub(super) const MESSAGES: &str = "--message-format=json-render-diagnostics";
+
+/// The harness that can run a single sample.
+const HARNESS: &str = "furlong-bench";
+
+/// A revision whose bench programs are built.
+pub(super) struct Side<'a> {
+    pub(super) name: &'a str,
+    pub(super) folder: &'a Path,
+    /// Output of its build.
+    pub(super) log: &'a Path,
+}
+
+/// Benchmarks by the names of their workloads, each with its program, group and name.
+type Listed = BTreeMap<String, (Program, String, String)>;
+
+/// Returns the benchmarks whose name contains a filter, if there is one. One that a revision lacks
+/// is left out by name.
+///
+/// # Errors
+///
+/// There is nothing to compare, or a program cannot be run.
+pub(super) fn common(sides: &[Side<'_>; 2], filters: &[String]) -> Result<Suite, Error> {
+    let interrupt = Interrupt::default();
+    let runner = Programs::new(interrupt)?;
+    let mut suite = Suite::default();
+    let [mut base, mut head] = [Listed::new(), Listed::new()];
+    let mut foreign = BTreeSet::new();
+    for (side, listed) in sides.iter().zip([&mut base, &mut head]) {
+        for (label, program) in programs(side)? {
+            let names = runner
+                .list(&program)
+                .map_err(|error| cannot(side, &label, error))?;
+            let Some(names) = names else {
+                foreign.insert(label);
+                continue;
+            };
+            for (group, bench) in names {
+                let workload = format!("{label}/{group}/{bench}");
+                let fits = |filter: &String| workload.contains(filter);
+                if filters.is_empty() || filters.iter().any(fits) {
+                    listed.insert(workload, (program.clone(), group, bench));
+                }
+            }
+        }
+    }
+    for (workload, (program, group, bench)) in &base {
+        if let Some((other, ..)) = head.get(workload) {
+            suite.benchmarks.push(Benchmark {
+                workload: workload.clone(),
+                group: group.clone(),
+                bench: bench.clone(),
+                programs: vec![program.clone(), other.clone()],
+            });
+        }
+    }
+    for ((side, own), other) in sides.iter().zip([&base, &head]).zip([&head, &base]) {
+        let alone = own.keys().filter(|name| !other.contains_key(*name));
+        let alone = named(&format!("only in {}", side.name), alone.cloned());
+        suite.left_out.extend(alone);
+    }
+    let harness = format!("programs without {HARNESS}");
+    suite.left_out.extend(named(&harness, foreign));
+    if suite.benchmarks.is_empty() {
+        let mut why = match filters {
+            [] => format!("both revisions have no benchmark of {HARNESS} in common"),
+            _ => format!(
+                "no benchmark that both revisions have contains {}",
+                filters.join(" or ")
+            ),
+        };
+        for left_out in &suite.left_out {
+            why.push_str("; ");
+            why.push_str(left_out);
+        }
+        return Err(Error::usage(format!(
+            "{why}; a command after -- is timed instead"
+        )));
+    }
+    Ok(suite)
+}
+
+/// `only in main: a, b`.
+fn named(what: &str, names: impl IntoIterator<Item = String>) -> Option<String> {
+    let names: Vec<String> = names.into_iter().collect();
+    (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+}
+
+fn cannot(side: &Side<'_>, label: &str, error: SampleError) -> Error {
+    let why = match error {
+        SampleError::Failed(why) | SampleError::Fatal(why) => why,
+        SampleError::Interrupted => "interrupted".to_owned(),
+    };
+    Error::failed(format!("{label} of {} cannot list: {why}", side.name))
+}
+
+/// Returns the bench programs of a build, by name. If packages have targets of one name, the folder
+/// of the package is part of the name.
+fn programs(side: &Side<'_>) -> Result<BTreeMap<String, Program>, Error> {
+    let text = fs::read(side.log).map_err(|error| {
+        let (log, why) = (side.log.display(), cause(&error));
+        Error::failed(format!("{log} cannot be read: {why}"))
+    })?;
+    let text = String::from_utf8_lossy(&text);
+    let lines = text.lines().filter(|line| is_message(line));
+    let found = lines.filter_map(|line| program(&serde_json::from_str(line).ok()?));
+    let found: Vec<(String, Program)> = found.collect();
+    let label = |(target, program): &(String, Program)| {
+        let alike = found.iter().filter(|(other, _)| other == target);
+        let within = program.folder.strip_prefix(side.folder);
+        match within {
+            Ok(within) if alike.count() > 1 => format!("{}/{target}", within.display()),
+            _ => target.clone(),
+        }
+    };
+    let labelled = found.iter().map(|one| (label(one), one.1.clone()));
+    Ok(labelled.collect())
+}
+
+/// True for a line that cargo prints for programs.
+pub(super) fn is_message(line: &str) -> bool {
+    line.starts_with('{') && line.contains("\"reason\":")
+}
+
+/// Returns the bench program of a message with its target's name, if it is about one.
+fn program(message: &Value) -> Option<(String, Program)> {
+    let target = &message["target"];
+    let mut kinds = target["kind"].as_array()?.iter();
+    if !kinds.any(|kind| kind == "bench") {
+        return None;
+    }
+    let manifest = Path::new(message["manifest_path"].as_str()?);
+    let program = Program {
+        file: message["executable"].as_str()?.into(),
+        folder: manifest.parent()?.to_owned(),
+    };
+    Some((target["name"].as_str()?.to_owned(), program))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Side, programs};
+
+    #[test]
+    fn programs_are_found_among_what_a_build_prints() {
+        let message = |dir: &str, kind: &str, name: &str| {
+            serde_json::json!({
+                "reason": "compiler-artifact",
+                "manifest_path": format!("/r/{dir}/Cargo.toml"),
+                "target": { "kind": [kind], "name": name },
+                "executable": format!("/r/target/{dir}-{name}"),
+            })
+            .to_string()
+        };
+        let home = tempfile::tempdir().unwrap();
+        let log = home.path().join("log");
+        let lines = [
+            message("a", "bench", "sort"),
+            "   Compiling a v0.1.0".to_owned(),
+            message("b", "bench", "sort"),
+            message("a", "bench", "map"),
+            message("a", "lib", "a"),
+            r#"{"reason":"build-finished","success":true}"#.to_owned(),
+        ];
+        std::fs::write(&log, lines.join("\n")).unwrap();
+        let side = Side {
+            name: "main",
+            folder: Path::new("/r"),
+            log: &log,
+        };
+        let found = programs(&side).unwrap();
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        assert_eq!(names, ["a/sort", "b/sort", "map"]);
+        assert_eq!(found["b/sort"].file, Path::new("/r/target/b-sort"));
+        assert_eq!(found["b/sort"].folder, Path::new("/r/b"));
+    }
+}

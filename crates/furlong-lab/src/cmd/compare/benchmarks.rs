@@ -1,0 +1,150 @@
+//! Benchmarks of two revisions as the workloads of a comparison.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::amount::Usual;
+use super::{How, Sides};
+use crate::error::Error;
+use crate::fleet::On;
+use crate::measure::benchmarks::{Benchmark, Benchmarks, Programs, metric};
+use crate::measure::interrupt::Interrupt;
+use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
+use crate::model::{Counters, Profile, Workload};
+use crate::options::Settings;
+use crate::record::comparison::COMPARE;
+use crate::session::new_seed;
+use furlong_stats::stopping::{FAMILY, Stopping};
+
+/// Timed seconds of a sample, as those of `cargo bench`.
+const SAMPLE_S: f64 = 0.1;
+
+/// Seconds for a benchmark, if the user gives none: there may be many.
+const ANSWER_S: f64 = 10.0;
+
+/// Data that a resumed comparison of benchmarks needs besides the schedule.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(in crate::cmd) struct Suite {
+    /// Benchmarks that both revisions have.
+    pub(in crate::cmd) benchmarks: Vec<Benchmark>,
+    /// The others, each with the reason.
+    #[serde(default, skip_serializing)]
+    pub(in crate::cmd) left_out: Vec<String>,
+}
+
+/// Returns the sampler of a schedule of benchmarks, or `None` if it has commands.
+pub(super) fn sampler(
+    schedule: &Schedule,
+    interrupt: &Interrupt,
+) -> Result<Option<Benchmarks>, Error> {
+    let Ok(suite) = serde_json::from_value::<Suite>(schedule.subject.clone()) else {
+        return Ok(None);
+    };
+    let arms = schedule.experiments.iter().flat_map(|entry| &entry.arms);
+    let programs = Programs::new(interrupt.clone())?;
+    let files = suite.benchmarks.iter().flat_map(|one| &one.programs);
+    if let Some(gone) = files.map(|one| &one.file).find(|file| !file.is_file()) {
+        let gone = gone.display();
+        return Err(Error::usage(format!(
+            "{gone} is gone: furlong ab builds it again"
+        )));
+    }
+    Ok(Some(Benchmarks::new(
+        programs,
+        arms.cloned().collect(),
+        suite.benchmarks,
+    )))
+}
+
+impl How {
+    /// Returns the schedule of benchmarks: all of them are one family.
+    pub(super) fn schedule_of(
+        &self,
+        suite: &Suite,
+        sides: &Sides,
+        settings: &Settings,
+    ) -> Result<Schedule, Error> {
+        self.check_benchmarks()?;
+        let usual = Usual::Answer;
+        let (blocks, rule) = self.amount.rule(settings, &self.enough, usual)?;
+        let rule = match (rule, self.enough.max_time) {
+            (Stopping::Answer { .. }, None) => Stopping::Answer { limit_s: ANSWER_S },
+            (rule, _) => rule,
+        };
+        let family = json!(suite.benchmarks.len());
+        let workloads = suite.benchmarks.iter().map(|one| {
+            let mut facts = sides.facts.clone();
+            facts.insert(FAMILY.to_owned(), family.clone());
+            let mut scheduled = ScheduledWorkload {
+                workload: Workload {
+                    name: one.workload.clone(),
+                    about: "a benchmark of both revisions".to_owned(),
+                    quick: true,
+                    ..Workload::default()
+                },
+                blocks,
+                batch: Batch::Seconds(SAMPLE_S),
+                na: BTreeMap::new(),
+                facts,
+            };
+            self.enough.note(&mut scheduled, rule);
+            self.amount.note(&mut scheduled, settings, usual);
+            scheduled
+        });
+        let entry = ScheduledExperiment {
+            name: COMPARE.to_owned(),
+            comparison: self.name.as_ref().or(sides.comparison.as_ref()).cloned(),
+            question: format!(
+                "Do the benchmarks of {} take other times?",
+                sides.names.join(" and ")
+            ),
+            metrics: vec![metric()],
+            workloads: workloads.collect(),
+            arms: sides.names.clone(),
+            exact_operations: 1,
+            left_out: suite.left_out.clone(),
+            ..ScheduledExperiment::default()
+        };
+        Ok(Schedule {
+            profile: Profile::Quick,
+            seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
+            margin_pct: self.margin.or(settings.margin),
+            timeout_s: self.timeout.or(settings.timeout),
+            counters: Counters::None,
+            experiments: vec![entry],
+            subject: serde_json::to_value(suite)
+                .map_err(|error| Error::failed(format!("cannot keep the benchmarks: {error}")))?,
+        })
+    }
+
+    /// Refuses options that only commands have.
+    fn check_benchmarks(&self) -> Result<(), Error> {
+        let counts = !matches!(self.counters, None | Some(Counters::Auto | Counters::None));
+        let of_commands = [
+            ("--prepare", !self.prepare.is_empty()),
+            ("--conclude", !self.conclude.is_empty()),
+            ("--setup", self.setup.is_some()),
+            ("--cleanup", self.cleanup.is_some()),
+            ("--parameter-scan", !self.parameter_scan.is_empty()),
+            ("--parameter-list", !self.parameter_list.is_empty()),
+            ("--metric", !self.metric.is_empty()),
+            ("--primary", self.primary.is_some()),
+            ("--same-output", self.same_output),
+            ("--shell", self.shell.is_some() || self.no_shell),
+            ("--output", !self.outputs().is_empty()),
+            ("--ignore-failure", self.ignore_failure.is_some()),
+            ("--warmup", self.amount.warmup > 0),
+            ("--reference", self.names.reference.is_some()),
+            ("--counters", counts),
+            ("--on", self.place.on == On::Slurm),
+        ];
+        match of_commands.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Error::usage(format!(
+                "{option} is for commands, not for benchmarks: give a command after --"
+            ))),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Benchmarks of `cargo bench` as workloads: a sample is one process of a bench program, which
+//! runs one benchmark of furlong-bench.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use furlong_bench::protocol::{LIST, Outcome as Answer, VARIABLE};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+use super::commands::comparison::watched;
+use super::interrupt::Interrupt;
+use super::launch::command::padded_environment;
+use super::launch::finished::{Ending, Finished};
+use super::launch::launcher::{Launcher, Output, Task};
+use super::process::{ended, missed, no_file};
+use super::sampler::{Job, SampleError, Sampler};
+use crate::error::Error;
+use crate::model::result::Kind;
+use crate::model::{MetricPlan, Outcome};
+
+/// Time of one operation.
+const TIME: &str = "time_ns_per_op";
+
+/// The smallest difference that matters, per cent.
+const MARGIN_PCT: f64 = 1.0;
+
+/// Time for the list of a program's benchmarks. Another harness may measure instead of listing.
+const LIST_S: u64 = 60;
+
+/// One benchmark, in the program of each arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Benchmark {
+    /// Name of the workload.
+    pub workload: String,
+    /// Its group.
+    pub group: String,
+    /// Its name in the group.
+    pub bench: String,
+    /// Programs, the baseline's first.
+    pub programs: Vec<Program>,
+}
+
+/// A bench program as `cargo bench` runs it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// The executable.
+    pub file: PathBuf,
+    /// The folder of its package.
+    pub folder: PathBuf,
+}
+
+/// Returns the metric of a benchmark.
+pub fn metric() -> MetricPlan {
+    MetricPlan::new(
+        TIME,
+        "ns",
+        Kind::Sampled,
+        MARGIN_PCT,
+        "time of one operation",
+    )
+}
+
+/// The programs, run one at a time.
+pub struct Programs {
+    interrupt: Interrupt,
+    launcher: Launcher,
+    /// Directory of the file that a program prints to.
+    place: TempDir,
+}
+
+impl Programs {
+    /// Prepares the launcher.
+    ///
+    /// # Errors
+    ///
+    /// There is no place for the launcher or for the output.
+    pub fn new(interrupt: Interrupt) -> Result<Self, Error> {
+        let launcher = Launcher::new().map_err(|error| Error::failed(error.to_string()))?;
+        let place = tempfile::tempdir();
+        Ok(Self {
+            interrupt,
+            launcher,
+            place: place.map_err(|error| Error::failed(no_file(&error)))?,
+        })
+    }
+
+    /// Returns the benchmarks of a program as pairs of group and name, or `None` if its harness is
+    /// not furlong-bench.
+    ///
+    /// # Errors
+    ///
+    /// It was interrupted, or cannot be run.
+    pub fn list(&self, program: &Program) -> Result<Option<Vec<(String, String)>>, SampleError> {
+        // Other harnesses know these arguments and list too, in other words.
+        let mut task = self.task(program, &["--bench", "--list"], 0, LIST);
+        task.limit = Some(Duration::from_secs(LIST_S));
+        let finished = self.finished(&task)?;
+        let is_done = finished.ending == Ending::Exited(0);
+        Ok(self.answer(&finished).ok().filter(|_| is_done))
+    }
+
+    fn task(&self, program: &Program, arguments: &[&str], padding: usize, asked: &str) -> Task {
+        let folder = OsString::from(&program.folder);
+        let further = [
+            (VARIABLE, asked.into()),
+            ("CARGO_MANIFEST_DIR", folder),
+            // The last line of a failed sample is shown. It has to be the message.
+            ("RUST_BACKTRACE", "0".into()),
+        ];
+        let mut environment = padded_environment(padding);
+        environment.retain(|(name, _)| further.iter().all(|(own, _)| name != own));
+        environment.extend(further.map(|(name, value)| (name.into(), value)));
+        Task {
+            folder: Some(program.folder.clone()),
+            environment,
+            output: Output::File(self.said()),
+            ..Task::new(&program.file, arguments)
+        }
+    }
+
+    fn said(&self) -> PathBuf {
+        self.place.path().join("said")
+    }
+
+    fn finished(&self, task: &Task) -> Result<Finished, SampleError> {
+        let done = watched(&self.interrupt, |stop| self.launcher.run(task, Some(stop)));
+        let done = done.map_err(|error| SampleError::Failed(no_file(&error)))?;
+        done.ok_or(SampleError::Interrupted)?.map_err(missed)
+    }
+
+    /// Reads the last line. A benchmark may print before it.
+    fn answer<T: DeserializeOwned>(&self, finished: &Finished) -> Result<T, SampleError> {
+        let text = fs::read(self.said());
+        let text = text.map_err(|error| SampleError::Failed(no_file(&error)))?;
+        let text = String::from_utf8_lossy(&text);
+        let line = text.lines().last().unwrap_or_default();
+        serde_json::from_str(line).map_err(|_| {
+            let start: String = line.chars().take(60).collect();
+            let last = finished.last_error_line().unwrap_or_default();
+            SampleError::Failed(format!("it ended with {start:?} instead of JSON; {last}"))
+        })
+    }
+}
+
+/// Sampler of benchmarks.
+pub struct Benchmarks {
+    programs: Programs,
+    /// Names of the arms, the baseline first.
+    arms: Vec<String>,
+    benchmarks: Vec<Benchmark>,
+    /// Digests of the answers to the latest seed, by workload.
+    answers: BTreeMap<String, (u64, u64)>,
+    notices: Vec<String>,
+}
+
+impl Benchmarks {
+    /// Returns a sampler of benchmarks.
+    pub fn new(programs: Programs, arms: Vec<String>, benchmarks: Vec<Benchmark>) -> Self {
+        Self {
+            programs,
+            arms,
+            benchmarks,
+            answers: BTreeMap::new(),
+            notices: vec![],
+        }
+    }
+
+    /// Notes that revisions answer differently. That may be the change to be measured.
+    fn compare_answers(&mut self, job: &Job<'_>, digest: u64) {
+        let latest = self.answers.entry(job.workload.name.clone());
+        let (seed, first) = *latest
+            .and_modify(|one| {
+                if one.0 != job.seed {
+                    *one = (job.seed, digest);
+                }
+            })
+            .or_insert((job.seed, digest));
+        if seed == job.seed && first != digest {
+            let text = "the revisions answer differently: they may not do the same work";
+            self.notices.push(text.to_owned());
+        }
+    }
+}
+
+impl Sampler for Benchmarks {
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
+        let missing = || SampleError::Failed(format!("there is no program of `{}`", job.arm));
+        let mut all = self.benchmarks.iter();
+        let benchmark = all.find(|one| one.workload == job.workload.name);
+        let benchmark = benchmark.ok_or_else(missing)?;
+        let at = self.arms.iter().position(|arm| arm == job.arm);
+        let program = at.and_then(|at| benchmark.programs.get(at));
+        let program = program.ok_or_else(missing)?;
+        let asked = (&benchmark.group, &benchmark.bench, job.operations, job.seed);
+        let asked = serde_json::to_string(&asked);
+        let asked = asked.map_err(|error| SampleError::Failed(error.to_string()))?;
+        // The schedule pads for names of different length. Here they are no arguments.
+        let longest = self.arms.iter().map(String::len).max().unwrap_or(0);
+        let padding = job.padding.saturating_sub(longest - job.arm.len());
+        let mut task = self.programs.task(program, &["--bench"], padding, &asked);
+        task.limit = Some(job.timeout);
+        let finished = self.programs.finished(&task)?;
+        ended(&finished, job)?;
+        let answer: Answer = self.programs.answer(&finished)?;
+        self.compare_answers(job, answer.digest);
+        let time = 1e9 * answer.elapsed_s / answer.operations.max(1) as f64;
+        Ok(Outcome {
+            metrics: BTreeMap::from([(TIME.to_owned(), time)]),
+            operations: answer.operations,
+            elapsed_s: answer.elapsed_s,
+            // Answers may differ here, which is told by a notice.
+            digest: 0,
+        })
+    }
+
+    fn first_operations(&self) -> u64 {
+        1
+    }
+
+    fn notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
+    }
+}
