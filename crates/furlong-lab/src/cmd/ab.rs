@@ -94,11 +94,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let commits = BTreeMap::from([("base", &base.commit), ("head", &head.commit)]);
     let facts = BTreeMap::from([(REVISIONS.to_owned(), json!(commits))]);
     if args.command.is_empty() {
-        let names = match base.name == head.name {
-            // As `compare` names a command that it has twice.
-            true => [base.name.clone(), format!("{} (2)", head.name)],
-            false => [base.name.clone(), head.name.clone()],
-        };
+        let names = [base.name.clone(), head.name.clone()];
         let built = [&base_built, &head_built];
         let logs = built.map(|one| one.folder.with_extension("log"));
         let side = |at: usize| Side {

@@ -232,3 +232,72 @@ fn the_tour_has_the_readmes_figure_beside_ours() {
     let last: String = text.lines().rev().take(2).collect();
     assert!(last.contains("furlong compare"), "{text}");
 }
+
+/// Benchmarks of two revisions, with these changes and verdicts.
+fn benchmarks(changes: &[(f64, Verdict)]) -> ResultFile {
+    let mut file = changed(0.0, [0.0, 0.0], Verdict::Equivalent);
+    let e = &mut file.experiments[0];
+    e.workloads[0]
+        .params
+        .insert("family".to_owned(), changes.len().into());
+    let one = e.workloads[0].clone();
+    e.workloads = changes
+        .iter()
+        .enumerate()
+        .map(|(at, (effect, verdict))| {
+            let mut w = one.clone();
+            w.name = format!("program/a group with a long name/benchmark {at}");
+            let c = &mut w.comparisons[0];
+            c.effect_pct = *effect;
+            c.ci95_pct = Some([effect - 0.5, effect + 0.5]);
+            c.verdict = *verdict;
+            w
+        })
+        .collect();
+    e.left_out = ["one", "two", "three"]
+        .map(|side| format!("only in {side}: {}", "x, ".repeat(90)))
+        .to_vec();
+    file
+}
+
+#[test]
+fn a_family_takes_ten_lines_with_the_worst_change_first() {
+    let mut changes = vec![
+        (-40.0, Verdict::Keep),
+        (2.0, Verdict::Revert),
+        (9.0, Verdict::Revert),
+    ];
+    changes.extend([(0.1, Verdict::Equivalent); 30]);
+    changes.extend([(-3.0, Verdict::Keep); 8]);
+    let file = benchmarks(&changes);
+    for width in [40, 80, 200] {
+        let text = at(&file, width);
+        // A narrower terminal folds lines.
+        assert!(text.lines().count() <= 10 || width < 80, "{text}");
+        assert!(text.lines().all(|line| line.width() <= width), "{text}");
+    }
+    let text = at(&file, 100);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines[0].starts_with("41 benchmarks: 11 changed, 30 the same"),
+        "{text}"
+    );
+    for (line, place) in lines[1..]
+        .iter()
+        .zip(["benchmark 2,", "benchmark 1,", "benchmark 0,"])
+    {
+        assert!(line.contains(place), "{text}");
+    }
+    assert!(
+        lines[1].starts_with("slower: ") && lines[3].starts_with("faster: "),
+        "{text}"
+    );
+    assert!(
+        text.contains("and 7 more changes") && text.contains("only in two"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("only in three") && text.contains("1 omission"),
+        "{text}"
+    );
+}

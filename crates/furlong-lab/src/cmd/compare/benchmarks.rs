@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::amount::Usual;
+use super::subject::{Filled, FilledArm};
 use super::{How, Sides};
 use crate::error::Error;
 use crate::fleet::On;
@@ -67,6 +68,16 @@ impl How {
         settings: &Settings,
     ) -> Result<Schedule, Error> {
         self.check_benchmarks()?;
+        let arm = |name: &String| FilledArm {
+            suggested: name.clone(),
+            ..FilledArm::default()
+        };
+        let filled = Filled {
+            workload: String::new(),
+            arms: sides.names.iter().map(arm).collect(),
+        };
+        let names = self.names.arms(&filled, &[])?;
+        let names: Vec<String> = names.into_iter().map(|name| name.text).collect();
         let usual = Usual::Answer;
         let (blocks, rule) = self.amount.rule(settings, &self.enough, usual)?;
         let rule = match (rule, self.enough.max_time) {
@@ -98,11 +109,11 @@ impl How {
             comparison: self.name.as_ref().or(sides.comparison.as_ref()).cloned(),
             question: format!(
                 "Do the benchmarks of {} take other times?",
-                sides.names.join(" and ")
+                names.join(" and ")
             ),
             metrics: vec![metric()],
             workloads: workloads.collect(),
-            arms: sides.names.clone(),
+            arms: names,
             exact_operations: 1,
             left_out: suite.left_out.clone(),
             ..ScheduledExperiment::default()

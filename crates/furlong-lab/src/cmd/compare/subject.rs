@@ -77,7 +77,7 @@ pub(super) struct Filled {
 }
 
 /// One command of a workload.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FilledArm {
     /// Default name of the arm.
     pub(super) suggested: String,
