@@ -84,6 +84,9 @@ pub(super) fn write(page: &mut Page, e: &ExperimentResult) {
     for why in left_out {
         page.line(&shorten(&plain(why), page.style.width), 0);
     }
+    if open > 0 {
+        page.line("to decide more: --max-time SECONDS for each", 0);
+    }
     let warnings: usize = e.workloads.iter().map(|w| w.warnings.len()).sum();
     let mut hidden = vec![];
     if warnings > 0 {
