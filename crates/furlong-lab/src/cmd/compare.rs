@@ -27,13 +27,13 @@ use crate::measure::sampler::{Pass, Sampler};
 use crate::model::command_fact::{COMMANDS, CommandFact, PARAMETERS};
 use crate::model::result::Better;
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
-use crate::model::{Counters, MetricPlan, Profile, Workload};
+use crate::model::{Counters, MetricPlan, Workload};
 use crate::nearest::named;
 use crate::options::{FailOn, Marks, Options, RESUME, Settings, Showing};
 use crate::options::{percent, seconds};
 use crate::record::comparison::{COMPARE, name_of};
 use crate::report::Exports;
-use crate::session::{Session, new_seed};
+use crate::session::Session;
 use crate::talk::Voice;
 use amount::{Amount, Usual};
 pub(super) use benchmarks::Suite;
@@ -361,16 +361,7 @@ impl How {
             exact_operations: 1,
             ..ScheduledExperiment::default()
         };
-        Ok(Schedule {
-            profile: Profile::Quick,
-            seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
-            margin_pct: self.margin.or(settings.margin),
-            timeout_s: self.timeout.or(settings.timeout),
-            counters,
-            experiments: vec![entry],
-            subject: serde_json::to_value(subject)
-                .map_err(|error| Error::failed(format!("cannot keep the commands: {error}")))?,
-        })
+        self.planned(settings, counters, entry, &subject)
     }
 
     /// Returns the metrics, the primary one first.

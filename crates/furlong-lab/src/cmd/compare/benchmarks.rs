@@ -13,10 +13,9 @@ use crate::fleet::On;
 use crate::measure::benchmarks::{Benchmark, Benchmarks, Programs, metric};
 use crate::measure::interrupt::Interrupt;
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
-use crate::model::{Counters, Profile, Workload};
+use crate::model::{Counters, Workload};
 use crate::options::Settings;
 use crate::record::comparison::COMPARE;
-use crate::session::new_seed;
 use furlong_stats::stopping::{FAMILY, Stopping};
 
 /// Timed seconds of a sample, as those of `cargo bench`.
@@ -118,16 +117,7 @@ impl How {
             left_out: suite.left_out.clone(),
             ..ScheduledExperiment::default()
         };
-        Ok(Schedule {
-            profile: Profile::Quick,
-            seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
-            margin_pct: self.margin.or(settings.margin),
-            timeout_s: self.timeout.or(settings.timeout),
-            counters: Counters::None,
-            experiments: vec![entry],
-            subject: serde_json::to_value(suite)
-                .map_err(|error| Error::failed(format!("cannot keep the benchmarks: {error}")))?,
-        })
+        self.planned(settings, Counters::None, entry, suite)
     }
 
     /// Refuses options that only commands have.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::benchmarks;
+use super::{How, benchmarks};
 use crate::error::{Error, cause};
 use crate::measure::commands::comparison::{
     CommandArm, CommandComparison, CommandWorkload, Failures, Rules, Timed,
@@ -22,8 +22,10 @@ use crate::measure::launch::command::{self, Command, Commands, Shell, in_shell};
 use crate::measure::launch::launcher::Output;
 use crate::measure::launch::pmu::{self, Event};
 use crate::measure::sampler::{Pass, Sampler};
-use crate::model::schedule::Schedule;
-use crate::model::{Counters, MetricPlan};
+use crate::model::schedule::{Schedule, ScheduledExperiment};
+use crate::model::{Counters, MetricPlan, Profile};
+use crate::options::Settings;
+use crate::session::new_seed;
 use crate::talk::Voice;
 
 /// Name of the only workload, if there is no sweep over several commands.
@@ -298,6 +300,28 @@ pub(super) fn counted(counters: Counters) -> Result<(Vec<String>, Vec<String>), 
     let (there, notes) = counters::events(counters)?;
     let metrics = there.iter().map(|event| event.metric.to_owned());
     Ok((metrics.collect(), notes))
+}
+
+impl How {
+    /// Returns the schedule of an experiment; `subject` is what a resumed comparison needs besides.
+    pub(super) fn planned(
+        &self,
+        settings: &Settings,
+        counters: Counters,
+        experiment: ScheduledExperiment,
+        subject: &impl Serialize,
+    ) -> Result<Schedule, Error> {
+        Ok(Schedule {
+            profile: Profile::Quick,
+            seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
+            margin_pct: self.margin.or(settings.margin),
+            timeout_s: self.timeout.or(settings.timeout),
+            counters,
+            experiments: vec![experiment],
+            subject: serde_json::to_value(subject)
+                .map_err(|error| Error::failed(format!("cannot keep the subject: {error}")))?,
+        })
+    }
 }
 
 /// Everything that runs the commands or benchmarks of a schedule.
