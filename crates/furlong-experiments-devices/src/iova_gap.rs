@@ -12,7 +12,7 @@ mod summary;
 mod tests;
 mod workload;
 
-use furlong::iova::{Counts, Custom, Measure, Runs};
+use furlong::iova::{Counts, Custom, Largest, Measure, Runs};
 use furlong::rbtree::{Checked, Off, Tally};
 
 pub use allocator::{AddressAllocator, Ask, PAGE, Place};
@@ -46,7 +46,7 @@ fn summary(request: &Request) -> Result<Outcome, Failure> {
     match request.workload.read()? {
         Kind::AlignedRuns => measured::<Runs<ORDERS>>(request),
         Kind::Random => measured::<Counts<ORDERS>>(request),
-        _ => measured::<u64>(request),
+        _ => measured::<Largest>(request),
     }
 }
 

@@ -27,7 +27,7 @@ fn run<P: Propagation + 'static>(request: &Request) -> Result<Outcome, Failure> 
     match (gas::is_one(&request.workload), request.exact) {
         (false, false) => ordered::run::<Tree<Custom<P>>>(request),
         (false, true) => ordered::run::<Tree<Custom<P, Tally>>>(request),
-        (true, false) => gas::run::<iova::Custom<u64, P>>(request),
-        (true, true) => gas::run::<iova::Custom<u64, P, Tally>>(request),
+        (true, false) => gas::run::<iova::Custom<iova::Largest, P>>(request),
+        (true, true) => gas::run::<iova::Custom<iova::Largest, P, Tally>>(request),
     }
 }

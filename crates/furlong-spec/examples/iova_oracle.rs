@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::process::ExitCode;
 
 use furlong::addr::Iova;
-use furlong::iova::{Boundary, Config, Counts, Custom, Request, Runs, Standard};
+use furlong::iova::{Boundary, Config, Counts, Custom, Largest, Request, Runs, Standard};
 use furlong::rbtree::{Checked, Deferred, Eager};
 use furlong_spec::iova::{
     Geometry, Model, Operation, Place, Promise, Questions, SpaceSubject, sequences, trial, trial_of,
@@ -26,10 +26,10 @@ const SEEDS: u64 = 18;
 const ARMS: [Trial; 7] = [
     arm("checked", |seeds| of::<Standard>(Promise::Looks(0), seeds)),
     arm("eager", |seeds| {
-        of::<Custom<u64, Eager>>(Promise::Looks(0), seeds)
+        of::<Custom<Largest, Eager>>(Promise::Looks(0), seeds)
     }),
     arm("deferred", |seeds| {
-        of::<Custom<u64, Deferred>>(Promise::Looks(0), seeds)
+        of::<Custom<Largest, Deferred>>(Promise::Looks(0), seeds)
     }),
     arm("runs", |seeds| {
         of::<Custom<Runs<4>, Checked>>(Promise::Looks(4), seeds)

@@ -63,7 +63,7 @@ impl DerefMut for Nodes {
     }
 }
 
-impl Store<Gaps<u64>> for Nodes {
+impl Store<Gaps> for Nodes {
     fn try_reserve(&mut self, more: usize) -> Result<(), NoMemory> {
         match &mut self.0 {
             Kept::Heap(nodes) => Store::try_reserve(nodes, more),

@@ -215,7 +215,7 @@ fn replace<C: Config>(space: &mut VecSpace<C>, grants: &mut [Option<Grant>], ste
 
 #[cfg(test)]
 mod tests {
-    use furlong::iova::Custom;
+    use furlong::iova::{Custom, Largest};
     use furlong::rbtree::{Checked, Deferred, Eager, Off, Tally};
 
     use super::run;
@@ -231,9 +231,9 @@ mod tests {
     #[test]
     fn the_arms_give_the_same_answers_and_count_different_work() {
         let request = request("gas-1k", 300, true);
-        let eager = run::<Custom<u64, Eager, Tally>>(&request).unwrap();
-        let deferred = run::<Custom<u64, Deferred, Tally>>(&request).unwrap();
-        let checked = run::<Custom<u64, Checked, Tally>>(&request).unwrap();
+        let eager = run::<Custom<Largest, Eager, Tally>>(&request).unwrap();
+        let deferred = run::<Custom<Largest, Deferred, Tally>>(&request).unwrap();
+        let checked = run::<Custom<Largest, Checked, Tally>>(&request).unwrap();
         assert_eq!(eager.digest, deferred.digest);
         assert_eq!(eager.digest, checked.digest);
         let count = |outcome: &Outcome, metric| outcome.metrics[metric];
@@ -243,15 +243,15 @@ mod tests {
             count(&eager, "rotations_per_op")
         );
         assert!(count(&checked, "rotations_per_op") > 0.0);
-        let again = run::<Custom<u64, Checked, Tally>>(&request).unwrap();
+        let again = run::<Custom<Largest, Checked, Tally>>(&request).unwrap();
         assert_eq!(again.metrics, checked.metrics);
     }
 
     #[test]
     fn a_number_of_extents_that_cannot_be_halved_is_refused() {
         for live in [0, 1, 3, 1 << 25] {
-            assert!(run::<Custom<u64, Eager, Off>>(&request("gas-1k", live, false)).is_err());
+            assert!(run::<Custom<Largest, Eager, Off>>(&request("gas-1k", live, false)).is_err());
         }
-        assert!(run::<Custom<u64, Eager, Off>>(&request("plain", 4, false)).is_err());
+        assert!(run::<Custom<Largest, Eager, Off>>(&request("plain", 4, false)).is_err());
     }
 }

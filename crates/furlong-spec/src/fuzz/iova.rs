@@ -1,6 +1,6 @@
 //! Spaces of device addresses.
 
-use furlong::iova::{Boundary, Config, Counts, Custom, Runs, Standard};
+use furlong::iova::{Boundary, Config, Counts, Custom, Largest, Runs, Standard};
 use furlong::rbtree::{Checked, Deferred, Eager};
 
 use super::Held;
@@ -17,8 +17,8 @@ pub fn iova(bytes: &[u8]) -> Held {
     let space = geometry(&mut choices);
     match choices.below(7) {
         0 => arm::<Standard>(space, Promise::Looks(0), choices),
-        1 => arm::<Custom<u64, Eager>>(space, Promise::Looks(0), choices),
-        2 => arm::<Custom<u64, Deferred>>(space, Promise::Looks(0), choices),
+        1 => arm::<Custom<Largest, Eager>>(space, Promise::Looks(0), choices),
+        2 => arm::<Custom<Largest, Deferred>>(space, Promise::Looks(0), choices),
         3 => arm::<Custom<Runs<4>, Checked>>(space, Promise::Looks(4), choices),
         4 => arm::<Custom<Counts<4>, Checked>>(space, Promise::Looks(0), choices),
         5 => arm::<Custom<Boundary<2>, Checked>>(space, Promise::Bounded(2), choices),

@@ -37,7 +37,7 @@ pub struct EntryGaps;
 impl Augment for EntryGaps {
     type Item = Entry;
     type Key = u64;
-    type Half = GapHalf;
+    type Halves = <Gaps as Augment>::Halves;
     type Summary = GapSummary;
 
     fn key(entry: &Entry) -> u64 {
@@ -45,15 +45,25 @@ impl Augment for EntryGaps {
     }
 
     fn empty(entry: &Entry, side: Side) -> GapHalf {
-        Gaps::empty(&entry.extent(), side)
+        <Gaps>::empty(&entry.extent(), side)
     }
 
     fn half(entry: &Entry, side: Side, below: &GapSummary) -> GapHalf {
-        Gaps::half(&entry.extent(), side, below)
+        <Gaps>::half(&entry.extent(), side, below)
     }
 
-    fn join(entry: &Entry, left: &GapHalf, right: &GapHalf) -> GapSummary {
-        Gaps::join(&entry.extent(), left, right)
+    fn join(entry: &Entry, side: Side, half: &GapHalf, other: &GapHalf) -> GapSummary {
+        <Gaps>::join(&entry.extent(), side, half, other)
+    }
+
+    fn differs(
+        entry: &Entry,
+        side: Side,
+        change: [&GapHalf; 2],
+        other: &GapHalf,
+        after: &GapSummary,
+    ) -> bool {
+        <Gaps>::differs(&entry.extent(), side, change, other, after)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The naive model: a sorted list, examined as a whole for every answer.
 #![forbid(unsafe_code)]
 
-use furlong::iova::{GapSummary, Reserved};
+use furlong::iova::{GapSummary, Largest, Reserved};
 
 use super::{Operation, Outcome};
 use crate::Subject;
@@ -100,14 +100,18 @@ pub(super) fn gap(low: Reserved, high: Reserved) -> (u64, u64) {
     (low.last + 1, high.start - low.last - 1)
 }
 
-/// The library's measure of gaps, by its definition. It is twice the longest length, plus one if
-/// some gap contains an aligned block of the largest power of two up to that length.
-pub(super) fn measure(gaps: impl Iterator<Item = (u64, u64)> + Clone) -> u64 {
-    let longest = gaps.clone().map(|(_, len)| len).max().unwrap_or(0);
-    let power = 1 << longest.max(1).ilog2();
-    let mut gaps = gaps;
-    let has_block = gaps.any(|(start, len)| start.next_multiple_of(power) + power <= start + len);
-    2 * longest + u64::from(has_block)
+/// The library's measure of gaps, by its definition: the longest one, and the number of powers of
+/// two of which one of them holds an aligned block.
+pub(super) fn measure(gaps: impl Iterator<Item = (u64, u64)>) -> Largest {
+    let mut largest = Largest { len: 0, orders: 0 };
+    for (start, len) in gaps {
+        let (start, end) = (u128::from(start), u128::from(start) + u128::from(len));
+        let holds = |order: &u32| start.next_multiple_of(1 << order) + (1 << order) <= end;
+        let orders = (0..64).take_while(holds).count() as u32;
+        largest.len = largest.len.max(len);
+        largest.orders = largest.orders.max(orders);
+    }
+    largest
 }
 
 impl Subject for Model {

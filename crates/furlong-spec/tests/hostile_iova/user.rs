@@ -7,7 +7,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard};
 
 use furlong::iova::{
-    Config, Cpu, DomainConfig, DomainCounters, Event, Flush, Gaps, Measure, Need, SpaceNode,
+    Config, Cpu, DomainConfig, DomainCounters, Event, Flush, GapHalf, Gaps, Largest, Measure, Need,
+    SpaceNode,
 };
 use furlong::rbtree::{self, Checked, Counters, NoMemory, Store};
 use furlong::sync::RawLock;
@@ -38,7 +39,16 @@ fn lies() -> Option<u64> {
 
 /// The measure of the standard space, as user code.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Loud(u64);
+pub(crate) struct Loud(Largest);
+
+/// The value, or a lie.
+fn or_lie(value: impl FnOnce() -> Largest) -> Largest {
+    let (len, orders) = match lies() {
+        Some(lie) => (lie, lie as u32),
+        None => return value(),
+    };
+    Largest { len, orders }
+}
 
 impl PartialEq for Loud {
     fn eq(&self, other: &Self) -> bool {
@@ -48,16 +58,19 @@ impl PartialEq for Loud {
 }
 
 impl Measure for Loud {
-    const NONE: Self = Self(<u64 as Measure>::NONE);
+    type Halves = [GapHalf<Self>; 2];
+
+    const NONE: Self = Self(Largest::NONE);
+    const UNLINKED: Self::Halves = [GapHalf::UNLINKED; 2];
 
     fn of(start: u64, len: u64) -> Self {
         user_code("Measure::of");
-        Self(lies().unwrap_or_else(|| <u64 as Measure>::of(start, len)))
+        Self(or_lie(|| Largest::of(start, len)))
     }
 
     fn join(self, other: Self) -> Self {
         user_code("Measure::join");
-        Self(lies().unwrap_or_else(|| Measure::join(self.0, other.0)))
+        Self(or_lie(|| self.0.join(other.0)))
     }
 
     fn meets(self, need: &Need) -> bool {

@@ -103,7 +103,7 @@ pub(crate) struct Sums;
 impl Augment for Sums {
     type Item = Item;
     type Key = Key;
-    type Half = Known;
+    type Halves = [Known; 2];
     type Summary = Known;
 
     fn key(item: &Item) -> Key {
@@ -121,10 +121,10 @@ impl Augment for Sums {
         Known(answer(below.0), below.1)
     }
 
-    fn join(item: &Item, left: &Known, right: &Known) -> Known {
+    fn join(item: &Item, _: Side, half: &Known, other: &Known) -> Known {
         user_code("Augment::join");
-        let count = left.0.wrapping_add(right.0).wrapping_add(1);
-        let sum = left.1.wrapping_add(right.1).wrapping_add(item.number());
+        let count = half.0.wrapping_add(other.0).wrapping_add(1);
+        let sum = half.1.wrapping_add(other.1).wrapping_add(item.number());
         Known(answer(count), sum)
     }
 }

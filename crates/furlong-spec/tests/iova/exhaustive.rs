@@ -5,7 +5,7 @@
 
 use furlong::addr::{Address, Iova};
 use furlong::iova::{
-    Boundary, Config, Counts, Custom, Guard, Random, Request, Runs, Standard, VecSpace,
+    Boundary, Config, Counts, Custom, Guard, Largest, Random, Request, Runs, Standard, VecSpace,
 };
 use furlong::rbtree::{Deferred, Eager};
 use furlong_spec::iova::{
@@ -87,8 +87,8 @@ fn every_sequence_of_five_reservations_and_releases_holds_on_every_arm() {
         let places = [Place::Lowest, Place::Highest];
         let alphabet = reserves(geometry, &[1, 3, 4], &[1], &places);
         every_sequence::<Standard>(geometry, &alphabet, 5);
-        every_sequence::<Custom<u64, Eager>>(geometry, &alphabet, 4);
-        every_sequence::<Custom<u64, Deferred>>(geometry, &alphabet, 4);
+        every_sequence::<Custom<Largest, Eager>>(geometry, &alphabet, 4);
+        every_sequence::<Custom<Largest, Deferred>>(geometry, &alphabet, 4);
     }
 }
 

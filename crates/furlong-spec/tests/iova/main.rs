@@ -16,7 +16,7 @@ mod state;
 mod visits;
 
 use furlong::addr::{Address, Extent, Iova};
-use furlong::iova::{Boundary, Config, Counts, Custom, Runs, Standard};
+use furlong::iova::{Boundary, Config, Counts, Custom, Largest, Runs, Standard};
 use furlong::rbtree::{Checked, Deferred, Eager};
 use furlong_spec::heap::Failing;
 use furlong_spec::iova::{
@@ -53,12 +53,12 @@ fn the_checked_arm_agrees_with_the_model() {
 
 #[test]
 fn the_eager_arm_agrees_with_the_model() {
-    agrees::<Custom<u64, Eager>>(Promise::Looks(0));
+    agrees::<Custom<Largest, Eager>>(Promise::Looks(0));
 }
 
 #[test]
 fn the_deferred_arm_agrees_with_the_model() {
-    agrees::<Custom<u64, Deferred>>(Promise::Looks(0));
+    agrees::<Custom<Largest, Deferred>>(Promise::Looks(0));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn joined(parts: [(u64, u64); 3]) -> (u64, u64) {
 impl Augment for Fragile {
     type Item = u64;
     type Key = u64;
-    type Half = (u64, u64);
+    type Halves = [(u64, u64); 2];
     type Summary = (u64, u64);
 
     fn key(item: &u64) -> u64 {
@@ -50,9 +50,13 @@ impl Augment for Fragile {
         *below
     }
 
-    fn join(item: &u64, left: &(u64, u64), right: &(u64, u64)) -> (u64, u64) {
+    fn join(item: &u64, side: Side, half: &(u64, u64), other: &(u64, u64)) -> (u64, u64) {
         burn();
-        joined([*left, (item + 1, BASE), *right])
+        let own = (item + 1, BASE);
+        match side {
+            Side::Left => joined([*half, own, *other]),
+            Side::Right => joined([*other, own, *half]),
+        }
     }
 }
 

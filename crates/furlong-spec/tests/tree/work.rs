@@ -33,7 +33,7 @@ struct Noted;
 impl Augment for Noted {
     type Item = u64;
     type Key = u64;
-    type Half = u64;
+    type Halves = [u64; 2];
     type Summary = u64;
 
     fn key(item: &u64) -> u64 {
@@ -50,8 +50,13 @@ impl Augment for Noted {
         *below
     }
 
-    fn join(item: &u64, left: &u64, right: &u64) -> u64 {
-        (1 + 7 * item % 13).max(*left).max(*right)
+    fn join(item: &u64, _: Side, half: &u64, other: &u64) -> u64 {
+        (1 + 7 * item % 13).max(*half).max(*other)
+    }
+
+    /// Not noted: it computes no half of the node.
+    fn leaf(item: &u64) -> u64 {
+        1 + 7 * item % 13
     }
 }
 

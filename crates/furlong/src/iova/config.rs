@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::{Gaps, Measure};
+use super::{Gaps, Largest, Measure};
 use crate::rbtree::{Checked, Counters, Off, Propagation, Store};
 
 /// Type parameters of a space: the measure of the gaps below a node, and the parameters of the
@@ -17,7 +17,7 @@ pub type Standard = Custom;
 
 /// Any measure, any propagation and any counters.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Custom<M = u64, P = Checked, K = Off>(PhantomData<(M, P, K)>);
+pub struct Custom<M = Largest, P = Checked, K = Off>(PhantomData<(M, P, K)>);
 
 impl<M, P: Propagation, K: Counters> crate::rbtree::Config for Custom<M, P, K> {
     type Propagation = P;

@@ -94,7 +94,7 @@ pub use search::policy::{Best, Highest, LOOKS, Lowest, Near, PATIENCE, Policy, S
 pub use search::query::Need;
 pub use search::random::{ATTEMPTS, Random};
 pub use search::runs::Runs;
-pub use search::summary::{GapHalf, GapSummary, Gaps, Measure, Reserved};
+pub use search::summary::{GapHalf, GapSummary, Gaps, Largest, LargestHalves, Measure, Reserved};
 #[cfg(feature = "alloc")]
 pub use space::allocator::{ChunkSpace, VecSpace};
 pub use space::allocator::{Space, SpaceNode};

@@ -3,15 +3,15 @@
 use std::vec::Vec;
 
 use super::{
-    BrokenSpace, Counts, Custom, Domain, Guard, Highest, Lowest, NoTlb, OneCpu, Random, Request,
-    Reserved, Runs, Space, SpaceNode, Standard, Storage, VecSpace,
+    BrokenSpace, Counts, Custom, Domain, Guard, Highest, Largest, Lowest, NoTlb, OneCpu, Random,
+    Request, Reserved, Runs, Space, SpaceNode, Standard, Storage, VecSpace,
 };
 use crate::addr::{Address, Extent, Iova};
 use crate::check::Check;
 use crate::rbtree::{Checked, Tally};
 
 type Drawn = Custom<Counts<6>, Checked, Tally>;
-type Counted = Custom<u64, Checked, Tally>;
+type Counted = Custom<Largest, Checked, Tally>;
 
 fn extent(start: u64, len: u64) -> Extent<Iova> {
     Extent::from_len(Iova::new(start), len).unwrap()

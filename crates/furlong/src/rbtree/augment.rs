@@ -7,7 +7,7 @@ use super::Side;
 /// Defines the order of a tree's nodes, and the data that each keeps about its subtrees.
 ///
 /// A node does not keep the summary of its own subtree. It keeps, for each of its two sides, a
-/// [`Half`](Augment::Half): all that its own summary needs to know of that side. So a climb from
+/// [`Half`]: all that its own summary needs to know of that side. So a climb from
 /// one child recomputes one half and joins it with the other one, in the same node. The sibling is
 /// never read. In trees larger than the cache, that read is the main cost of an augmentation.
 ///
@@ -32,7 +32,7 @@ use super::Side;
 /// impl Augment for Rank {
 ///     type Item = u64;
 ///     type Key = u64;
-///     type Half = usize;
+///     type Halves = [usize; 2];
 ///     type Summary = usize;
 ///
 ///     fn key(item: &u64) -> u64 {
@@ -44,19 +44,19 @@ use super::Side;
 ///     fn half(_: &u64, _: Side, below: &usize) -> usize {
 ///         *below
 ///     }
-///     fn join(_: &u64, left: &usize, right: &usize) -> usize {
-///         left + 1 + right
+///     fn join(_: &u64, _: Side, half: &usize, other: &usize) -> usize {
+///         half + 1 + other
 ///     }
 /// }
 /// ```
-pub trait Augment {
+pub trait Augment: Sized {
     /// The data of a node. The part that [`Augment`] reads must not change while it is linked,
     /// except through [`RbTree::update`](super::RbTree::update).
     type Item;
     /// The sort key; no two linked nodes have equal keys.
     type Key: Copy + Ord + Debug;
-    /// Data that a node keeps about one of its sides.
-    type Half: Copy + PartialEq + Debug;
+    /// Data that a node keeps about its sides: `[H; 2]`, or another [`Pair`] of halves `H`.
+    type Halves: Pair;
     /// Summary of a whole subtree; it is passed up in registers and never stored.
     type Summary: Copy + PartialEq + Debug;
 
@@ -64,17 +64,72 @@ pub trait Augment {
     fn key(item: &Self::Item) -> Self::Key;
 
     /// The half of a side without a child.
-    fn empty(item: &Self::Item, side: Side) -> Self::Half;
+    fn empty(item: &Self::Item, side: Side) -> Half<Self>;
 
     /// The half of a side whose child's subtree has the summary `below`. The result may go unused:
     /// a tree computes halves that it might need, to avoid a branch.
-    fn half(item: &Self::Item, side: Side, below: &Self::Summary) -> Self::Half;
+    fn half(item: &Self::Item, side: Side, below: &Self::Summary) -> Half<Self>;
 
-    /// The summary of the subtree of a node with these halves.
-    fn join(item: &Self::Item, left: &Self::Half, right: &Self::Half) -> Self::Summary;
+    /// The summary of the subtree of a node: `half` is on `side`, `other` on the other one.
+    fn join(item: &Self::Item, side: Side, half: &Half<Self>, other: &Half<Self>) -> Self::Summary;
+
+    /// The summary of a node without children.
+    #[inline(always)]
+    fn leaf(item: &Self::Item) -> Self::Summary {
+        let [left, right] = Side::BOTH.map(|side| Self::empty(item, side));
+        Self::join(item, Side::Left, &left, &right)
+    }
+
+    /// Returns true if a node's summary differs once its half on `side`, `change[0]`, has become
+    /// `change[1]`, and its summary `after`. A walk towards the root asks this at every node, so an
+    /// augmentation may answer with less than a [`join`](Augment::join).
+    #[inline(always)]
+    fn differs(
+        item: &Self::Item,
+        side: Side,
+        change: [&Half<Self>; 2],
+        other: &Half<Self>,
+        after: &Self::Summary,
+    ) -> bool {
+        Self::join(item, side, change[0], other) != *after
+    }
 }
 
 /// The half type of the augmentation `A`.
-pub type Half<A> = <A as Augment>::Half;
+pub type Half<A> = <<A as Augment>::Halves as Pair>::Half;
 /// The summary type of the augmentation `A`.
 pub type Summary<A> = <A as Augment>::Summary;
+
+/// A value for each side of a node, in any layout.
+pub trait Pair: Copy + Debug {
+    /// The value of one side.
+    type Half: Copy + PartialEq + Debug;
+
+    /// The pair of these two.
+    fn of(left: Self::Half, right: Self::Half) -> Self;
+
+    /// The value of `side`.
+    fn get(&self, side: Side) -> Self::Half;
+
+    /// Sets the value of `side`.
+    fn set(&mut self, side: Side, half: Self::Half);
+}
+
+impl<H: Copy + PartialEq + Debug> Pair for [H; 2] {
+    type Half = H;
+
+    #[inline(always)]
+    fn of(left: H, right: H) -> Self {
+        [left, right]
+    }
+
+    #[inline(always)]
+    fn get(&self, side: Side) -> H {
+        self[side.index()]
+    }
+
+    #[inline(always)]
+    fn set(&mut self, side: Side, half: H) {
+        self[side.index()] = half;
+    }
+}

@@ -64,7 +64,7 @@ mod storage;
 mod tests;
 mod tree;
 
-pub use augment::{Augment, Half, Summary};
+pub use augment::{Augment, Half, Pair, Summary};
 pub use balance::propagation::{Checked, Deferred, Eager, Propagation};
 pub use balance::ranks::Ranks;
 pub use check::Broken;

@@ -14,7 +14,7 @@ pub(super) struct Count;
 impl Augment for Count {
     type Item = u64;
     type Key = u64;
-    type Half = usize;
+    type Halves = [usize; 2];
     type Summary = usize;
 
     fn key(item: &u64) -> u64 {
@@ -29,8 +29,8 @@ impl Augment for Count {
         *below
     }
 
-    fn join(_: &u64, left: &usize, right: &usize) -> usize {
-        left + 1 + right
+    fn join(_: &u64, _: Side, half: &usize, other: &usize) -> usize {
+        half + 1 + other
     }
 }
 

@@ -24,7 +24,7 @@ struct Summed;
 impl rbtree::Augment for Summed {
     type Item = Both;
     type Key = Both;
-    type Half = ();
+    type Halves = [(); 2];
     type Summary = ();
 
     fn key(item: &Both) -> Both {
@@ -35,7 +35,7 @@ impl rbtree::Augment for Summed {
 
     fn half(_: &Both, _: rbtree::Side, (): &()) {}
 
-    fn join(_: &Both, (): &(), (): &()) {}
+    fn join(_: &Both, _: rbtree::Side, (): &(), (): &()) {}
 }
 
 furlong::malloc::thread_heap!(Thread);
@@ -138,7 +138,7 @@ pub(crate) const ROWS: &[Row] = rows! {
     "maple::StoreError": maple::StoreError<Both> => BOTH;
     "iova::Boundary": iova::Boundary<20> => BOTH;
     "iova::Counts": iova::Counts<4> => BOTH;
-    "iova::Custom": iova::Custom<u64> => BOTH;
+    "iova::Custom": iova::Custom<iova::Largest> => BOTH;
     "iova::Domain": iova::Domain<iova::NoTlb> => BOTH;
     "iova::NoDomain": iova::NoDomain<iova::NoTlb, iova::Shared> => BOTH;
     "iova::Random": iova::Random<Both> => BOTH;

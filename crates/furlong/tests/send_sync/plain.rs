@@ -25,10 +25,10 @@ pub(crate) const ROWS: &[Row] = rows! {
     error: NoMemory;
     iova:
         Best, BrokenDomain, BrokenSpace, ClaimError, Event, ExtendError, GapHalf, GapSummary,
-        Gaps, GeometryError, Grant, Guard, Highest, Kept, Kind, Level, Lowest, Near, Need,
-        NoTlb, NotReleased, Owned, PartError, RangeError, ReleaseError, Request,
-        ReserveAtError, ReserveError, Reserved, RestoreError, SavedExtent, Sealed, Shared,
-        Split, Stale, StaleSeal, StaleToken, State, Token, Traffic;
+        Gaps, GeometryError, Grant, Guard, Highest, Kept, Kind, Largest, LargestHalves, Level,
+        Lowest, Near, Need, NoTlb, NotReleased, Owned, PartError, RangeError, ReleaseError,
+        Request, ReserveAtError, ReserveError, Reserved, RestoreError, SavedExtent, Sealed,
+        Shared, Split, Stale, StaleSeal, StaleToken, State, Token, Traffic;
     malloc:
         Batched, BrokenMalloc, Checked, Forks, Heap, Inlined, Latch, Linux, Misuse,
         NoHardening, Outlined, PerCall, Policy, Profile, Secure, Statistics;

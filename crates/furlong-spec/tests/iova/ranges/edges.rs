@@ -2,7 +2,9 @@
 
 use furlong::addr::{Extent, Iova};
 use furlong::check::Check;
-use furlong::iova::{Custom, Grant, Kind, Lowest, Owned, Request, ReserveError, Space, VecSpace};
+use furlong::iova::{
+    Custom, Grant, Kind, Largest, Lowest, Owned, Request, ReserveError, Space, VecSpace,
+};
 use furlong::rbtree::{Checked, Tally};
 
 use crate::{PAGE, pages};
@@ -100,7 +102,7 @@ fn the_parts_of_a_grant_share_its_data() {
 }
 
 /// 10,000 pages, each with a free page above it.
-fn checkerboard() -> VecSpace<Custom<u64, Checked, Tally>> {
+fn checkerboard() -> VecSpace<Custom<Largest, Checked, Tally>> {
     let all = pages(0, 1 << 20);
     let mut space = Space::with_config(all, PAGE, Vec::new()).expect("whole pages");
     for at in 0..10_000 {

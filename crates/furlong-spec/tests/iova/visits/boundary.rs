@@ -3,7 +3,8 @@
 
 use furlong::addr::Address;
 use furlong::iova::{
-    Best, Boundary, Guard, Highest, Lowest, Measure, PATIENCE, Request, ReserveError, Split,
+    Best, Boundary, Guard, Highest, Largest, Lowest, Measure, PATIENCE, Request, ReserveError,
+    Split,
 };
 
 use super::spaces::{
@@ -69,7 +70,7 @@ fn any_other_boundary_costs_so_many_times_that_at_most() {
     for (n, windows) in [(N, 4), (10 * N, 1)] {
         let bound = PATIENCE * bound(n);
         for (name, _, layout) in layouts(n) {
-            hold::<u64>(name, n, &layout, windows, bound);
+            hold::<Largest>(name, n, &layout, windows, bound);
         }
     }
 }

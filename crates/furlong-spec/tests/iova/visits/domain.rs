@@ -2,7 +2,8 @@
 //! class.
 
 use furlong::iova::{
-    Counts, Custom, Domain, Highest, Lowest, Measure, NoTlb, OneCpu, Request, Runs, Shared, Sided,
+    Counts, Custom, Domain, Highest, Largest, Lowest, Measure, NoTlb, OneCpu, Request, Runs,
+    Shared, Sided,
 };
 use furlong::rbtree::{Checked, Off as Uncounted, Tally};
 use furlong::sync::SpinLock;
@@ -76,7 +77,7 @@ fn costs_a_search<M: Measure>(n: usize, prepare: impl Fn(&Of<M>), what: &str) {
 #[test]
 fn where_every_gap_is_misaligned_a_domain_looks_no_further_than_its_space() {
     for n in [N, 10 * N] {
-        costs_a_search::<u64>(n, |_| (), "nothing waits");
+        costs_a_search::<Largest>(n, |_| (), "nothing waits");
     }
 }
 
@@ -103,13 +104,13 @@ fn waiting<M: Measure>(domain: &Of<M>, tokens: usize) {
 #[test]
 fn it_looks_no_further_while_a_token_waits_and_a_magazine_has_something() {
     for n in [N, 10 * N] {
-        costs_a_search::<u64>(n, |domain| waiting(domain, 1), "one waits");
+        costs_a_search::<Largest>(n, |domain| waiting(domain, 1), "one waits");
     }
 }
 
 #[test]
 fn many_that_wait_cost_a_success_nothing_and_a_refusal_their_own_release() {
-    let domain = domain::<u64>(N, 3);
+    let domain = domain::<Largest>(N, 3);
     for (request, is_there) in requests(3) {
         waiting(&domain, 50);
         let flushes = domain.cached();

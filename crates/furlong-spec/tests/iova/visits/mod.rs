@@ -3,7 +3,7 @@
 
 use furlong::addr::{Address, Extent, Iova};
 use furlong::iova::{
-    Counts, Custom, Guard, Highest, LOOKS, Lowest, Measure, Near, Policy, Random, Request,
+    Counts, Custom, Guard, Highest, LOOKS, Largest, Lowest, Measure, Near, Policy, Random, Request,
     ReserveError, Runs, VecSpace,
 };
 use furlong::rbtree::{Checked, Tally};
@@ -18,7 +18,7 @@ use self::spaces::{
     one_fits, scattered, too_small, unguarded,
 };
 
-type Counted<M = u64> = VecSpace<Custom<M, Checked, Tally>>;
+type Counted<M = Largest> = VecSpace<Custom<M, Checked, Tally>>;
 
 /// The number of extents in most layouts.
 const N: usize = 10_000;
@@ -143,7 +143,7 @@ fn size_and_window_cost_a_logarithm_in_every_hard_space() {
     for (name, layout) in layouts {
         for (form, layout) in forms(&layout) {
             let mut space = layout.build();
-            let most = Most::of::<u64>(&mut space, &requests(&layout, 100));
+            let most = Most::of::<Largest>(&mut space, &requests(&layout, 100));
             most.holds(bound(N), &format!("{name}, {form}"));
         }
     }
@@ -160,7 +160,7 @@ fn size_and_window_cost_a_logarithm_in_every_small_hard_space() {
         ] {
             for (form, layout) in forms(&layout) {
                 let mut space = layout.build();
-                let most = Most::of::<u64>(&mut space, &requests(&layout, 100));
+                let most = Most::of::<Largest>(&mut space, &requests(&layout, 100));
                 most.holds(bound(n), &format!("{n}, {form}"));
             }
         }

@@ -309,7 +309,7 @@ mod tests {
     use super::{PAGE, crossings, misaligned, one_fits, scattered, straddling};
     use super::{straddling_but_one, unguarded};
     use furlong::addr::{Address, Extent, Iova};
-    use furlong::iova::{Custom, Highest, Lowest, ReserveError, Standard};
+    use furlong::iova::{Custom, Highest, Largest, Lowest, ReserveError, Standard};
     use furlong::rbtree::{Checked, Tally};
 
     fn all() -> Vec<Layout> {
@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn the_tree_of_deletions_is_as_high_as_it_can_be() {
         for rank in [6, 9, 12] {
-            let space = by_deletions(rank).build::<Custom<u64, Checked, Tally>>();
+            let space = by_deletions(rank).build::<Custom<Largest, Checked, Tally>>();
             let depth = |at: Iova| {
                 let before = space.counters().visits();
                 assert!(space.owner(at).is_some());

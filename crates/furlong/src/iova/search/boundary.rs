@@ -1,6 +1,6 @@
 //! Opt-in measure: a search that must not cross a boundary visits only gaps that hold a place.
 
-use crate::iova::{Measure, Need};
+use crate::iova::{GapHalf, Largest, Measure, Need};
 
 /// Measure for a boundary of `1 << ORDER` granules, declared when the space is made. All other
 /// requests use the inner measure `M`, which may declare another boundary.
@@ -32,7 +32,7 @@ use crate::iova::{Measure, Need};
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Boundary<const ORDER: u32, M = u64> {
+pub struct Boundary<const ORDER: u32, M = Largest> {
     all: M,
     /// The longest gap that contains no multiple of the boundary after its first granule.
     within: u64,
@@ -42,6 +42,8 @@ pub struct Boundary<const ORDER: u32, M = u64> {
 }
 
 impl<const ORDER: u32, M: Measure> Measure for Boundary<ORDER, M> {
+    type Halves = [GapHalf<Self>; 2];
+
     const NONE: Self = {
         assert!(ORDER < u64::BITS, "an address has 64 bits");
         Self {
@@ -51,6 +53,7 @@ impl<const ORDER: u32, M: Measure> Measure for Boundary<ORDER, M> {
             above: 0,
         }
     };
+    const UNLINKED: Self::Halves = [GapHalf::UNLINKED; 2];
     const ORDERS: u32 = M::ORDERS;
 
     #[inline]

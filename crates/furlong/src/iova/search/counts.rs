@@ -1,6 +1,6 @@
 //! Opt-in measure: a random place is drawn by count, without a walk over all gaps.
 
-use crate::iova::{Measure, Need};
+use crate::iova::{GapHalf, Largest, Measure, Need};
 
 /// Counts the granules at which an object may start, for each of `N` sizes from 1 to 2^(N-1)
 /// granules; contains the default measure, too.
@@ -10,27 +10,30 @@ use crate::iova::{Measure, Need};
 /// with the default measure alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts<const N: usize> {
-    longest: u64,
+    largest: Largest,
     starts: [u64; N],
 }
 
 impl<const N: usize> Measure for Counts<N> {
+    type Halves = [GapHalf<Self>; 2];
+
     const NONE: Self = {
         assert!(
             0 < N && N < 64,
             "there is an order, and an address has 64 bits"
         );
         Self {
-            longest: 0,
+            largest: Largest::NONE,
             starts: [0; N],
         }
     };
+    const UNLINKED: Self::Halves = [GapHalf::UNLINKED; 2];
     const ORDERS: u32 = N as u32;
 
     #[inline]
     fn of(start: u64, len: u64) -> Self {
         Self {
-            longest: u64::of(start, len),
+            largest: Largest::of(start, len),
             starts: core::array::from_fn(|order| len.saturating_sub((1 << order) - 1)),
         }
     }
@@ -39,19 +42,19 @@ impl<const N: usize> Measure for Counts<N> {
     fn join(self, other: Self) -> Self {
         let sum = |order: usize| self.starts[order].wrapping_add(other.starts[order]);
         Self {
-            longest: self.longest.join(other.longest),
+            largest: self.largest.join(other.largest),
             starts: core::array::from_fn(sum),
         }
     }
 
     #[inline]
     fn meets(self, need: &Need) -> bool {
-        self.longest.meets(need)
+        self.largest.meets(need)
     }
 
     #[inline]
     fn longest(self) -> u64 {
-        self.longest.longest()
+        self.largest.longest()
     }
 
     #[inline]

@@ -1,7 +1,6 @@
 //! A validated request in granules: the input of a search.
 
 use super::grid::Grid;
-use super::summary::LONGEST;
 use crate::addr::{Address, Extent, Iova};
 use crate::iova::{Request, ReserveError, Split};
 
@@ -40,45 +39,31 @@ pub struct Need {
     pub boundary: Option<u32>,
     /// Granules of the grant.
     pub len: u64,
-    /// Least values of the default measure that suffice: with its block bit set, and with it clear.
-    pub(super) with_block: u64,
-    pub(super) without_block: u64,
+    /// Either suffices for the default measure: an aligned block with so many
+    /// [`orders`](crate::iova::Largest::orders), or a gap of so many granules.
+    pub(super) orders: u32,
+    pub(super) any: u64,
 }
 
 impl Need {
+    /// More orders than any block has.
+    pub(super) const NO_BLOCK: u32 = u32::MAX;
+
     /// The necessary condition. If the span is exactly one aligned block, with no guard before it,
     /// the condition is sufficient as well.
     #[inline(always)]
     fn new(span: u64, run: u64, order: u32, boundary: Option<u32>, len: u64) -> Self {
-        let need = Self {
+        let is_block = order > 0 && span == run && run == 1 << order;
+        // Nearly twice as many granules always hold the block.
+        let (block, any) = (order + 1, span.saturating_mul(2));
+        Self {
             span,
             run,
             order,
             boundary,
             len,
-            with_block: 0,
-            without_block: 0,
-        };
-        let is_block = order > 0 && span == run && run == 1 << order;
-        need.least(
-            span,
-            if is_block {
-                span.saturating_mul(2)
-            } else {
-                span
-            },
-        )
-    }
-
-    /// The same need with other thresholds: gaps that hold an aligned block of `block` granules, a
-    /// power of two, and gaps of `any` granules.
-    #[inline(always)]
-    fn least(self, block: u64, any: u64) -> Self {
-        let value = |len: u64| len.min(LONGEST) << 1;
-        Self {
-            with_block: value(block),
-            without_block: value(any),
-            ..self
+            orders: if is_block { block } else { Self::NO_BLOCK },
+            any: if is_block { any } else { span },
         }
     }
 }
@@ -190,15 +175,17 @@ impl Query {
         // grant.
         let block = self.need.run.max(1 << self.need.order);
         let block = block.checked_next_power_of_two();
-        let block = block.filter(|_| self.before == 0).unwrap_or(any);
+        let block = block.filter(|block| self.before == 0 && *block <= any);
+        let orders = block.map_or(Need::NO_BLOCK, |block| block.ilog2() + 1);
         // A gap of nearly twice as many granules always contains such a block.
-        let any = any.min(block.saturating_mul(2) - 1);
-        let need = Need {
+        let any = block.map_or(any, |block| any.min(block.saturating_mul(2) - 1));
+        Some(Need {
             order: 0,
             boundary: None,
+            orders,
+            any,
             ..self.need
-        };
-        Some(need.least(block.min(any), any))
+        })
     }
 
     /// Granules of the grant.
@@ -260,7 +247,7 @@ pub(crate) fn data(request: &Request, start: u64, shift: u32) -> Option<Extent<I
 #[cfg(test)]
 mod tests {
     use super::{Gap, Query, Zone};
-    use crate::iova::{Guard, Measure, Request};
+    use crate::iova::{Guard, Largest, Measure, Request};
 
     #[test]
     fn data_as_long_as_its_alignment_cannot_cross_a_boundary() {
@@ -297,7 +284,7 @@ mod tests {
                         (0..32).flat_map(|first| (1..40).map(move |len| (first, len)))
                     {
                         let last = first + len - 1;
-                        if len >= sure.span && u64::gap_meets(first, len, &sure) {
+                        if len >= sure.span && Largest::gap_meets(first, len, &sure) {
                             sure_gaps += 1;
                             let held = holds_a_place(&query, Gap { first, last });
                             assert!(held, "{request:?} in {first}..={last}");

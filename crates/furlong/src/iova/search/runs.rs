@@ -1,6 +1,6 @@
 //! Opt-in measure: an aligned search visits only gaps that hold a place.
 
-use crate::iova::{Measure, Need};
+use crate::iova::{GapHalf, Largest, Measure, Need};
 
 /// For each of `N` alignments, from 1 to 2^(N-1) granules, the longest free run that starts at a
 /// multiple of it.
@@ -26,53 +26,66 @@ use crate::iova::{Measure, Need};
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Runs<const N: usize>(
-    /// Entry 0, for an alignment of one granule, holds the default measure.
-    [u64; N],
-);
+pub struct Runs<const N: usize> {
+    /// By log2 of the alignment. The first one is the longest gap.
+    runs: [u64; N],
+    /// As in [`Largest`].
+    orders: u32,
+}
+
+impl<const N: usize> Runs<N> {
+    #[inline]
+    const fn largest(self) -> Largest {
+        let Self { runs, orders } = self;
+        let len = runs[0];
+        Largest { len, orders }
+    }
+}
 
 impl<const N: usize> Measure for Runs<N> {
+    type Halves = [GapHalf<Self>; 2];
+
     const NONE: Self = {
         assert!(
             0 < N && N < 64,
             "there is an order, and an address has 64 bits"
         );
-        Self([0; N])
+        Self {
+            runs: [0; N],
+            orders: 0,
+        }
     };
+    const UNLINKED: Self::Halves = [GapHalf::UNLINKED; 2];
 
     #[inline]
     fn of(start: u64, len: u64) -> Self {
-        Self(core::array::from_fn(|order| {
-            if order == 0 {
-                return u64::of(start, len);
-            }
-            let past = start.wrapping_neg() & ((1 << order) - 1);
-            len.saturating_sub(past)
-        }))
-    }
-
-    #[inline]
-    fn join(self, other: Self) -> Self {
-        Self(core::array::from_fn(|order| {
-            let (one, two) = (self.0[order], other.0[order]);
-            if order == 0 {
-                one.join(two)
-            } else {
-                one.max(two)
-            }
-        }))
-    }
-
-    #[inline]
-    fn meets(self, need: &Need) -> bool {
-        match self.0.get(need.order as usize) {
-            Some(run) if need.order > 0 => *run >= need.run,
-            _ => self.0[0].meets(need),
+        let past = |order: usize| start.wrapping_neg() & ((1 << order) - 1);
+        Self {
+            runs: core::array::from_fn(|order| len.saturating_sub(past(order))),
+            orders: Largest::of(start, len).orders,
         }
     }
 
     #[inline]
+    fn join(self, other: Self) -> Self {
+        let longer = |order: usize| u64::max(self.runs[order], other.runs[order]);
+        Self {
+            runs: core::array::from_fn(longer),
+            orders: self.orders.max(other.orders),
+        }
+    }
+
+    #[inline]
+    fn meets(self, need: &Need) -> bool {
+        let order = need.order as usize;
+        if 0 < order && order < N {
+            return self.runs[order] >= need.run;
+        }
+        self.largest().meets(need)
+    }
+
+    #[inline]
     fn longest(self) -> u64 {
-        self.0[0].longest()
+        self.runs[0]
     }
 }

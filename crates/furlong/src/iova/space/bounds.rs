@@ -2,7 +2,7 @@
 
 use crate::addr::{Extent, Iova};
 use crate::iova::search::query::whole;
-use crate::iova::search::summary::{LONGEST, Measure};
+use crate::iova::search::summary::Measure;
 use crate::iova::{Config, ExtendError, Reserved, Space, Storage};
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
@@ -38,17 +38,12 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// Granules of the largest gap.
     ///
     /// # Cost
-    /// O(1); O(log n) if the largest gap has 2^63 - 1 granules or more.
+    /// O(1).
     pub(crate) fn largest(&self) -> u64 {
         let Some(all) = self.tree.summary() else {
             return self.bounds.len();
         };
-        let inner = match all.gap.longest() {
-            // `LONGEST` or more: a longer gap contains the middle of the 64 bits.
-            LONGEST => self.gap_at(LONGEST + 1).map_or(LONGEST, |gap| gap.len()),
-            inner => inner,
-        };
         let outer = [all.first - self.bounds.first, self.bounds.last - all.last];
-        outer.into_iter().fold(inner, u64::max)
+        outer.into_iter().fold(all.gap.longest(), u64::max)
     }
 }

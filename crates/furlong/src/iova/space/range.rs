@@ -124,17 +124,6 @@ impl Parts {
 }
 
 impl<C: Config, S: Storage<C>> Space<C, S> {
-    /// The gap between two extents that contains `granule`.
-    pub(super) fn gap_at(&self, granule: u64) -> Option<Gap> {
-        let next = self.tree.lower_bound(granule)?;
-        let before = self.tree.prev(next)?;
-        let (first, end) = (self.tree.item(before).last + 1, self.tree.item(next).start);
-        (first <= granule && granule < end).then(|| Gap {
-            first,
-            last: end - 1,
-        })
-    }
-
     /// The bytes of `range` that are in the space and in no extent, in ascending order.
     /// [`fill`](Self::fill) needs one node for each of these parts.
     ///

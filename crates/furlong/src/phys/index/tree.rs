@@ -18,7 +18,7 @@ pub(super) struct ByStart<D>(PhantomData<D>);
 impl<D> Augment for ByStart<D> {
     type Item = Piece<D>;
     type Key = u64;
-    type Half = ();
+    type Halves = [(); 2];
     type Summary = ();
 
     fn key(item: &Piece<D>) -> u64 {
@@ -26,7 +26,7 @@ impl<D> Augment for ByStart<D> {
     }
     fn empty(_: &Piece<D>, _: Side) {}
     fn half(_: &Piece<D>, _: Side, (): &()) {}
-    fn join(_: &Piece<D>, (): &(), (): &()) {}
+    fn join(_: &Piece<D>, _: Side, (): &(), (): &()) {}
 }
 
 /// The tree, and its unused nodes.

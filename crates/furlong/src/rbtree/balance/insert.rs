@@ -48,7 +48,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         let item = self.nodes.item(new, INTERNAL);
         let left = N::Augment::empty(item, Side::Left);
         let right = N::Augment::empty(item, Side::Right);
-        let summary = N::Augment::join(item, &left, &right);
+        let summary = N::Augment::join(item, Side::Left, &left, &right);
         self.nodes.set_half(new, Side::Left, left, INTERNAL);
         self.nodes.set_half(new, Side::Right, right, INTERNAL);
         self.nodes.set_child(new, Side::Left, None, INTERNAL);
@@ -81,8 +81,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         let mut reached = new;
         while let Some((parent, side)) = self.nodes.place(at) {
             let ranks = self.nodes.ranks(parent);
-            let before = self.nodes.summary(parent);
             if !ranks.is_long(side) && ranks.is_long(!side) {
+                let before = self.nodes.summary(parent);
                 let (top, after) = self.rotate_after_insert(parent, side, at, reached);
                 if walks && C::Propagation::climb(after != before) {
                     self.climb(self.nodes.place(top), after);
@@ -91,8 +91,9 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             }
             if walks {
                 self.counters.augmentation();
-                summary = self.put_half(parent, side, self.half_of(parent, side, &summary));
-                walks = C::Propagation::climb(summary != before);
+                let differs;
+                (summary, differs) = self.raise(parent, side, &summary);
+                walks = C::Propagation::climb(differs);
                 reached = parent;
             }
             at = parent;

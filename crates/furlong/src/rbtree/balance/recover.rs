@@ -56,7 +56,7 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
             Some(child) => N::Augment::half(item, side, &self.fresh_summary(child)),
             None => N::Augment::empty(item, side),
         };
-        N::Augment::join(item, &half(Side::Left), &half(Side::Right))
+        N::Augment::join(item, Side::Left, &half(Side::Left), &half(Side::Right))
     }
 }
 

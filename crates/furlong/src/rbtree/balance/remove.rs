@@ -71,16 +71,15 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             }
             return self.leave(old);
         };
-        let before = self.nodes.summary(at);
         let loss = self.close(old, at, side, child);
         self.leave(old);
         let half = self.closed_half(old, at, side, child);
         if C::Propagation::AT_ROTATION {
             return self.mend_at_rotation(loss);
         }
-        let after = self.put_half(at, side, half);
+        let (after, differs) = self.put_half(at, side, half);
         self.counters.augmentation();
-        self.mend(loss, at, before, after);
+        self.mend(loss, at, after, differs);
     }
 
     /// Removes `old`, which has two children, by putting `right`, which has no left child, into its
@@ -89,8 +88,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     fn replace_by_child(&mut self, old: N::Ref, left: N::Ref, right: N::Ref) {
         self.inherit(right, old, left);
         self.leave(old);
-        let half = self.half_of(right, Side::Left, &self.nodes.summary(left));
-        let after = self.put_half(right, Side::Left, half);
+        let (after, _) = self.raise(right, Side::Left, &self.nodes.summary(left));
         let loss = Loss {
             at: right,
             side: Side::Right,
@@ -100,7 +98,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             return self.mend_at_rotation(loss);
         }
         self.counters.augmentation();
-        self.mend(loss, right, self.nodes.summary(old), after);
+        self.mend(loss, right, after, self.nodes.summary(old) != after);
     }
 
     /// Removes `old`, which has two children, by putting the next node into its place: the leftmost
@@ -123,18 +121,18 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         if C::Propagation::AT_ROTATION {
             return self.mend_at_rotation(loss);
         }
-        let mut below = self.put_half(at, Side::Left, half);
+        let (mut below, _) = self.put_half(at, Side::Left, half);
         self.counters.augmentation();
         while at != right
             && let Some((parent, _)) = self.nodes.place(at)
         {
             at = parent;
-            below = self.put_half(at, Side::Left, self.half_of(at, Side::Left, &below));
+            below = self.raise(at, Side::Left, &below).0;
             self.counters.augmentation();
         }
-        let after = self.put_half(heir, Side::Right, self.half_of(heir, Side::Right, &below));
+        let (after, _) = self.raise(heir, Side::Right, &below);
         self.counters.augmentation();
-        self.mend(loss, heir, self.nodes.summary(old), after);
+        self.mend(loss, heir, after, self.nodes.summary(old) != after);
     }
 
     /// Puts `heir` into the place of `old`, with its rank and its `left` child.
@@ -175,26 +173,29 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         child: Option<N::Ref>,
     ) -> Half<N::Augment> {
         let is_some = child.is_some();
-        // `gone` stands in for a missing child: the half computed from its summary is not selected.
+        // `gone` stands in for a missing child: the half computed from its item is not selected.
         let below = select_unpredictable(is_some, child.unwrap_or(gone), gone);
-        let full = self.half_of(at, side, &self.nodes.summary(below));
+        // An only child is a leaf: the missing one has rank -1, so the other one has rank 0.
+        let full = self.half_of(
+            at,
+            side,
+            &N::Augment::leaf(self.nodes.item(below, INTERNAL)),
+        );
         let empty = N::Augment::empty(self.nodes.item(at, INTERNAL), side);
         select_unpredictable(is_some, full, empty)
     }
 
-    /// Restores ranks from `loss` on, and the halves above `reached`, whose summary was `before`
-    /// and is now `after`. Up to `reached`, halves are up to date.
+    /// Restores ranks from `loss` on, and the halves above `reached`, whose summary is now `after`,
+    /// which `differs` from before or not. Up to `reached`, halves are up to date.
     #[inline(always)]
     fn mend(
         &mut self,
         loss: Loss<N::Ref>,
         reached: N::Ref,
-        before: Summary<N::Augment>,
         after: Summary<N::Augment>,
+        differs: bool,
     ) {
-        // Computed here and not in the branch below, so that comparing the three parts of a summary
-        // makes one branch.
-        let climbs = C::Propagation::climb(after != before);
+        let climbs = C::Propagation::climb(differs);
         if let Some(turn) = self.settle(loss) {
             // A view by value, since `turn` is not inlined: see `Nodes::view`.
             let work = Work::<'_, _, C> {
@@ -253,10 +254,9 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
             && let Some(below) = &after
             && let Some((at, side)) = self.nodes.place(reached)
         {
-            let before = self.nodes.summary(at);
-            let summary = self.put_half(at, side, self.half_of(at, side, below));
+            let (summary, differs) = self.raise(at, side, below);
             self.counters.augmentation();
-            after = C::Propagation::climb(summary != before).then_some(summary);
+            after = C::Propagation::climb(differs).then_some(summary);
             reached = at;
             is_passed = at == turn.at;
         }
@@ -292,7 +292,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         }
         let Loss { at, side, .. } = loss;
         self.counters.augmentation();
-        let summary = self.put_half(at, side, self.nodes.fresh_half(at, side));
+        let (summary, _) = self.put_half(at, side, self.nodes.fresh_half(at, side));
         self.climb(self.nodes.place(at), summary);
     }
 

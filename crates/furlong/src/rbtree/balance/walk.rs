@@ -9,34 +9,21 @@
 //! The side of a node below its parent is unpredictable. So values that depend on the side are
 //! selected instead of branched on, here and in any [`Augment`] written for speed.
 
-use crate::rbtree::{
-    Augment, Config, Counters, Half, INTERNAL, Nodes, Place, Propagation, Side, Summary, Work,
-};
+use crate::rbtree::{Config, Counters, INTERNAL, Nodes, Place, Propagation, Side, Summary, Work};
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// The walk once ranks are correct: from a node at `place`, whose `summary` has changed.
     #[inline(always)]
     pub(super) fn climb(&mut self, mut place: Place<N::Ref>, mut summary: Summary<N::Augment>) {
         while let Some((at, side)) = place {
-            let before = self.nodes.summary(at);
-            summary = self.put_half(at, side, self.half_of(at, side, &summary));
+            let differs;
+            (summary, differs) = self.raise(at, side, &summary);
             self.counters.augmentation();
-            if !C::Propagation::climb(summary != before) {
+            if !C::Propagation::climb(differs) {
                 return;
             }
             place = self.nodes.place(at);
         }
-    }
-
-    /// The half of `at` on `side`, where the subtree has the summary `below`.
-    #[inline(always)]
-    pub(super) fn half_of(
-        &self,
-        at: N::Ref,
-        side: Side,
-        below: &Summary<N::Augment>,
-    ) -> Half<N::Augment> {
-        N::Augment::half(self.nodes.item(at, INTERNAL), side, below)
     }
 
     /// Recomputes both halves of `at`, whose item has changed, and walks up.

@@ -1,7 +1,5 @@
 //! A tree during one change, and the steps that insertion and removal share.
 
-use core::hint::select_unpredictable;
-
 use crate::rbtree::{Augment, Config, Counters, Half, INTERNAL, Nodes, Side, Summary};
 
 /// The state of a tree apart from its nodes.
@@ -67,8 +65,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.attach(at, side, inner);
         self.attach(child, !side, Some(at));
         self.counters.rotation();
-        let below = self.put_half(at, side, self.nodes.fresh_half(at, side));
-        self.put_half(child, !side, self.half_of(child, !side, &below))
+        let (below, _) = self.put_half(at, side, self.nodes.fresh_half(at, side));
+        self.raise(child, !side, &below).0
     }
 
     /// A double rotation. `child` is on `side` of `at`, and `top` is the child of `child` on the
@@ -89,28 +87,50 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         self.attach(top, !side, Some(at));
         self.counters.rotation();
         self.counters.rotation();
-        let near = self.put_half(child, !side, self.nodes.fresh_half(child, !side));
-        let off = self.put_half(at, side, self.nodes.fresh_half(at, side));
+        let (near, _) = self.put_half(child, !side, self.nodes.fresh_half(child, !side));
+        let (off, _) = self.put_half(at, side, self.nodes.fresh_half(at, side));
         self.nodes
             .set_half(top, side, self.half_of(top, side, &near), INTERNAL);
-        self.put_half(top, !side, self.half_of(top, !side, &off))
+        self.raise(top, !side, &off).0
     }
 
-    /// Sets the half of `at` on `side`; returns the summary of `at`, which costs no further load.
+    /// The half of `at` on `side`, where the subtree has the summary `below`.
+    #[inline(always)]
+    pub(super) fn half_of(
+        &self,
+        at: N::Ref,
+        side: Side,
+        below: &Summary<N::Augment>,
+    ) -> Half<N::Augment> {
+        N::Augment::half(self.nodes.item(at, INTERNAL), side, below)
+    }
+
+    /// Sets the half of `at` on `side`. Returns the summary of `at`, and true if that differs from
+    /// before.
     #[inline(always)]
     pub(super) fn put_half(
         &mut self,
         at: N::Ref,
         side: Side,
         half: Half<N::Augment>,
-    ) -> Summary<N::Augment> {
-        let left = self.nodes.half(at, Side::Left);
-        let right = self.nodes.half(at, Side::Right);
+    ) -> (Summary<N::Augment>, bool) {
+        let item = self.nodes.item(at, INTERNAL);
+        let (old, other) = (self.nodes.half(at, side), self.nodes.half(at, !side));
+        let summary = N::Augment::join(item, side, &half, &other);
+        let differs = N::Augment::differs(item, side, [&old, &half], &other, &summary);
         self.nodes.set_half(at, side, half, INTERNAL);
-        // Selected, not branched; see `walk.rs`.
-        let is_left = side == Side::Left;
-        let left = select_unpredictable(is_left, half, left);
-        let right = select_unpredictable(is_left, right, half);
-        N::Augment::join(self.nodes.item(at, INTERNAL), &left, &right)
+        (summary, differs)
+    }
+
+    /// Updates the half of `at` on `side`, where the subtree has the summary `below`. Returns the
+    /// summary of `at`, and true if that differs from before.
+    #[inline(always)]
+    pub(super) fn raise(
+        &mut self,
+        at: N::Ref,
+        side: Side,
+        below: &Summary<N::Augment>,
+    ) -> (Summary<N::Augment>, bool) {
+        self.put_half(at, side, self.half_of(at, side, below))
     }
 }

@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 use alloc::vec::Vec;
 
 use super::nodes::{Internal, Sealed};
-use crate::rbtree::{Augment, Half, Nodes, Place, Ranks, Side, Slots};
+use crate::rbtree::{Augment, Half, Nodes, Pair, Place, Ranks, Side, Slots};
 
 /// Names a node of an [`Arena`]: its index, counted from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,22 +67,20 @@ impl fmt::Debug for NodeId {
 
 /// A node of an [`Arena`].
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub struct Node<A: Augment> {
-    item: A::Item,
-    halves: [Half<A>; 2],
     /// The left and the right child's index. They are bytes because a search loads both at once and
     /// then selects, while a change stores one of them.
     children: [u8; 8],
     /// `parent << 1 | side`, or one of the two constants above.
     place: u32,
-    /// Keeps `ranks` off a multiple of four. There, the compiler would load four bytes where one
-    /// has just been stored. A processor cannot forward such a store, so the load would wait for
-    /// it.
-    _odd: u8,
-    ranks: Ranks,
     /// The owner's mark; see [`RbTree::mark`](crate::rbtree::RbTree::mark).
     mark: u8,
+    /// Off a multiple of four. There, the compiler would load four bytes where one has just been
+    /// stored. A processor cannot forward such a store, so the load would wait for it.
+    ranks: Ranks,
+    halves: A::Halves,
+    item: A::Item,
 }
 
 impl<A: Augment> Node<A> {
@@ -98,18 +96,17 @@ impl<A: Augment> Node<A> {
 
     /// A node in no tree.
     pub fn of(item: A::Item) -> Self {
-        let halves = [A::empty(&item, Side::Left), A::empty(&item, Side::Right)];
-        Self::with_halves(item, halves)
+        let [left, right] = Side::BOTH.map(|side| A::empty(&item, side));
+        Self::with_halves(item, Pair::of(left, right))
     }
 
-    /// A node in no tree, whose halves are those of `item` without children.
-    pub(crate) const fn with_halves(item: A::Item, halves: [Half<A>; 2]) -> Self {
+    /// A node in no tree, with any halves.
+    pub(crate) const fn with_halves(item: A::Item, halves: A::Halves) -> Self {
         Self {
             item,
             halves,
             children: [0xff; 8],
             place: UNLINKED,
-            _odd: 0,
             ranks: Ranks::SHORT,
             mark: 0,
         }
@@ -332,11 +329,11 @@ impl<A: Augment, S: Slots<A>> Nodes for Arena<A, S> {
 
     #[inline(always)]
     fn half(&self, at: NodeId, side: Side) -> Half<A> {
-        self.nodes.node(at.index()).halves[side.index()]
+        self.nodes.node(at.index()).halves.get(side)
     }
 
     #[inline(always)]
     fn set_half(&mut self, at: NodeId, side: Side, half: Half<A>, _: Internal) {
-        self.nodes.node_mut(at.index()).halves[side.index()] = half;
+        self.nodes.node_mut(at.index()).halves.set(side, half);
     }
 }

@@ -12,7 +12,7 @@ use core::ptr::NonNull;
 
 use super::nodes::{Internal, Sealed};
 use crate::forms::{copies, debug_as, default_is_new};
-use crate::rbtree::{Augment, Half, Nodes, Place, Ranks, Side};
+use crate::rbtree::{Augment, Half, Nodes, Pair, Place, Ranks, Side};
 
 /// The links of one tree inside a struct.
 ///
@@ -20,7 +20,7 @@ use crate::rbtree::{Augment, Half, Nodes, Place, Ranks, Side};
 pub struct Links<A: Augment> {
     children: [Cell<Option<NonNull<A::Item>>>; 2],
     parent: Cell<Option<NonNull<A::Item>>>,
-    halves: Cell<Option<[Half<A>; 2]>>,
+    halves: Cell<Option<A::Halves>>,
     ranks: Cell<Ranks>,
     side: Cell<Side>,
     linked: Cell<bool>,
@@ -67,12 +67,12 @@ debug_as! { Links<A> where [A: Augment]: |it| Links { linked: it.linked, .. } }
 /// # impl Augment for ById {
 /// #     type Item = Task;
 /// #     type Key = u64;
-/// #     type Half = ();
+/// #     type Halves = [(); 2];
 /// #     type Summary = ();
 /// #     fn key(_: &Task) -> u64 { 0 }
 /// #     fn empty(_: &Task, _: Side) {}
 /// #     fn half(_: &Task, _: Side, (): &()) {}
-/// #     fn join(_: &Task, (): &(), (): &()) {}
+/// #     fn join(_: &Task, _: Side, (): &(), (): &()) {}
 /// # }
 /// impl Linked for ById {
 ///     fn links(task: &Task) -> &Links<Self> { &task.0 }
@@ -173,7 +173,7 @@ impl<T> fmt::Debug for Pinned<T> {
 /// impl Augment for ByDeadline {
 ///     type Item = Task;
 ///     type Key = u64;
-///     type Half = ();
+///     type Halves = [(); 2];
 ///     type Summary = ();
 ///
 ///     fn key(task: &Task) -> u64 {
@@ -181,7 +181,7 @@ impl<T> fmt::Debug for Pinned<T> {
 ///     }
 ///     fn empty(_: &Task, _: Side) {}
 ///     fn half(_: &Task, _: Side, (): &()) {}
-///     fn join(_: &Task, (): &(), (): &()) {}
+///     fn join(_: &Task, _: Side, (): &(), (): &()) {}
 /// }
 ///
 /// // SAFETY: `links` is that field of the task itself, and of no other kind of tree.
@@ -317,15 +317,15 @@ impl<A: Linked> Nodes for Intrusive<A> {
     #[inline(always)]
     fn half(&self, at: Self::Ref, side: Side) -> Half<A> {
         match Self::links(at).halves.get() {
-            Some(halves) => halves[side.index()],
+            Some(halves) => halves.get(side),
             None => A::empty(at.get(), side),
         }
     }
 
     #[inline(always)]
     fn set_half(&mut self, at: Self::Ref, side: Side, half: Half<A>, _: Internal) {
-        let mut halves = [self.half(at, Side::Left), self.half(at, Side::Right)];
-        halves[side.index()] = half;
+        let mut halves = A::Halves::of(self.half(at, Side::Left), self.half(at, Side::Right));
+        halves.set(side, half);
         Self::links(at).halves.set(Some(halves));
     }
 }
@@ -344,7 +344,7 @@ mod tests {
     impl Augment for ById {
         type Item = Task;
         type Key = u64;
-        type Half = ();
+        type Halves = [(); 2];
         type Summary = ();
 
         fn key(task: &Task) -> u64 {
@@ -352,7 +352,7 @@ mod tests {
         }
         fn empty(_: &Task, _: Side) {}
         fn half(_: &Task, _: Side, (): &()) {}
-        fn join(_: &Task, (): &(), (): &()) {}
+        fn join(_: &Task, _: Side, (): &(), (): &()) {}
     }
 
     // SAFETY: the links are a field of the task itself.

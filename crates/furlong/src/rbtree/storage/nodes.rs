@@ -117,7 +117,7 @@ pub trait Nodes: Sealed {
     fn summary(&self, at: Self::Ref) -> Summary<Self::Augment> {
         let left = self.half(at, Side::Left);
         let right = self.half(at, Side::Right);
-        Self::Augment::join(self.item(at, INTERNAL), &left, &right)
+        Self::Augment::join(self.item(at, INTERNAL), Side::Left, &left, &right)
     }
 
     /// The correct half of `at` on `side`, computed from the child there.

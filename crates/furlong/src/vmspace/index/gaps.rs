@@ -3,6 +3,7 @@
 //!
 //! Seen from the high end, a page `x` becomes `!x`. This reverses the order and keeps lengths.
 
+use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 
 use super::tree::Tree;
@@ -33,7 +34,7 @@ pub struct Summary {
 impl<A> Augment for Gaps<A> {
     type Item = Node<A>;
     type Key = u64;
-    type Half = Half;
+    type Halves = [Half; 2];
     type Summary = Summary;
 
     #[inline(always)]
@@ -62,11 +63,12 @@ impl<A> Augment for Gaps<A> {
     }
 
     #[inline(always)]
-    fn join(_: &Node<A>, left: &Half, right: &Half) -> Summary {
+    fn join(_: &Node<A>, side: Side, half: &Half, other: &Half) -> Summary {
+        let is_left = matches!(side, Side::Left);
         Summary {
-            first: left.edge,
-            last: right.edge,
-            gap: left.gap.max(right.gap),
+            first: select_unpredictable(is_left, half.edge, other.edge),
+            last: select_unpredictable(is_left, other.edge, half.edge),
+            gap: half.gap.max(other.gap),
         }
     }
 }
