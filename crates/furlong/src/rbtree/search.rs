@@ -36,15 +36,20 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
     /// keys after one for which it is false.
     #[inline(always)]
     fn first_not(&self, is_before: impl Fn(Key<N>) -> bool) -> Option<N::Ref> {
-        let mut found = None;
-        let mut next = self.head.root;
-        while let Some(at) = next {
+        let mut at = self.head.root?;
+        // The last node at which the search went left, or the root: one comparison at the end costs
+        // less than a flag at each level.
+        let mut found = at;
+        loop {
             self.counters.visit();
             let right = is_before(self.nodes.key(at));
-            found = select_unpredictable(right, found, Some(at));
-            next = self.nodes.child_if(at, right);
+            found = select_unpredictable(right, found, at);
+            match self.nodes.child_if(at, right) {
+                Some(child) => at = child,
+                None => break,
+            }
         }
-        found
+        (!is_before(self.nodes.key(found))).then_some(found)
     }
 
     /// The first node.

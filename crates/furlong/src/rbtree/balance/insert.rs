@@ -25,21 +25,22 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         let Some(mut at) = self.head.root else {
             return Ok(None);
         };
-        // The last node at which the search went left: the only one that can have an equal key.
-        let mut next = None;
+        // The last node at which the search went left, or the root: the only one that can have an
+        // equal key.
+        let mut next = at;
         let side = loop {
             self.counters.visit();
             let right = self.nodes.key(at) < key;
-            next = select_unpredictable(right, next, Some(at));
+            next = select_unpredictable(right, next, at);
             match self.nodes.child_if(at, right) {
                 Some(child) => at = child,
                 None => break Side::right_if(right),
             }
         };
-        match next {
-            Some(next) if self.nodes.key(next) == key => Err(InsertError::Occupied(next)),
-            _ => Ok(Some((at, side))),
+        if self.nodes.key(next) == key {
+            return Err(InsertError::Occupied(next));
         }
+        Ok(Some((at, side)))
     }
 
     /// Links `new` as a leaf at an empty place.
