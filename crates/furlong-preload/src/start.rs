@@ -10,7 +10,7 @@ use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::{mem, ptr};
 
-use furlong::malloc::Profile;
+use furlong::malloc::{HugePages, Profile};
 
 use crate::kind::Kind;
 use crate::report;
@@ -168,60 +168,85 @@ fn number(digits: &[u8]) -> Option<usize> {
 
 /// The profile that the environment sets.
 fn profile() -> Option<Profile> {
-    let [name, prefault, delay] = [
-        c"FURLONG_MALLOC_PROFILE",
-        c"FURLONG_MALLOC_PREFAULT",
-        c"FURLONG_MALLOC_PURGE_DELAY_MS",
-    ]
-    .map(|name| variable(name).map(CStr::to_bytes));
-    profile_of(name, prefault, delay)
+    profile_of(|name| variable(name).map(CStr::to_bytes))
 }
 
-/// The profile that these values set, if it differs from the standard profile. Invalid values are
-/// ignored.
-fn profile_of(
-    name: Option<&[u8]>,
-    prefault: Option<&[u8]>,
-    delay: Option<&[u8]>,
-) -> Option<Profile> {
-    let mut profile = match name {
+/// The profile that the values of the environment set, if it differs from the standard profile.
+/// Invalid values are ignored.
+fn profile_of<'v>(value: impl Fn(&CStr) -> Option<&'v [u8]>) -> Option<Profile> {
+    let mut profile = match value(c"FURLONG_MALLOC_PROFILE") {
         Some(b"conservative") => Profile::CONSERVATIVE,
         _ => Profile::STANDARD,
     };
-    profile.prefault |= prefault == Some(b"1");
-    if let Some(delay) = delay.and_then(number) {
+    profile.prefault |= value(c"FURLONG_MALLOC_PREFAULT") == Some(b"1");
+    if let Some(delay) = value(c"FURLONG_MALLOC_PURGE_DELAY_MS").and_then(number) {
         profile.purge_delay_ms = delay;
     }
+    profile.huge_pages = match value(c"FURLONG_MALLOC_HUGE_PAGES") {
+        Some(b"off") => HugePages::Off,
+        Some(b"objects") => HugePages::Objects,
+        Some(b"arenas") => HugePages::Arenas,
+        _ => profile.huge_pages,
+    };
     (profile != Profile::STANDARD).then_some(profile)
 }
 
 #[cfg(test)]
 mod tests {
-    use furlong::malloc::Profile;
+    use furlong::malloc::{HugePages, Profile};
 
     use super::profile_of;
 
+    /// The profile of an environment with these variables, without their common prefix.
+    fn profile_with(variables: &[(&str, &[u8])]) -> Option<Profile> {
+        profile_of(|name| {
+            let name = name.to_str().ok()?.strip_prefix("FURLONG_MALLOC_")?;
+            let of_name = |(other, _): &&(&str, _)| *other == name;
+            variables.iter().find(of_name).map(|(_, value)| *value)
+        })
+    }
+
     #[test]
     fn the_environment_names_a_profile_and_prefault() {
-        let profile = profile_of(Some(b"conservative"), None, None);
+        let conservative: (&str, &[u8]) = ("PROFILE", b"conservative");
+        let profile = profile_with(&[conservative]);
         assert_eq!(profile, Some(Profile::CONSERVATIVE));
-        let both = profile_of(Some(b"conservative"), Some(b"1"), None);
+        let both = profile_with(&[conservative, ("PREFAULT", b"1")]);
         assert_eq!(both.map(|profile| profile.prefault), Some(true));
-        assert_eq!(profile_of(Some(b"standard"), Some(b"0"), None), None);
-        assert_eq!(profile_of(Some(b"11"), Some(b"11"), None), None);
-        assert_eq!(profile_of(None, None, None), None);
+        let standard: [(&str, &[u8]); 2] = [("PROFILE", b"standard"), ("PREFAULT", b"0")];
+        assert_eq!(profile_with(&standard), None);
+        assert_eq!(profile_with(&[]), None);
     }
 
     #[test]
     fn the_environment_names_a_delay_of_any_profile() {
         let delay_of = |name, delay: &[u8]| {
-            profile_of(name, None, Some(delay)).map(|profile| profile.purge_delay_ms)
+            let profile = profile_with(&[("PROFILE", name), ("PURGE_DELAY_MS", delay)]);
+            profile.map(|profile| profile.purge_delay_ms)
         };
-        assert_eq!(delay_of(None, b"0"), Some(0));
-        assert_eq!(delay_of(None, b"007"), Some(7));
-        assert_eq!(delay_of(None, b"999999999"), Some(999_999_999));
-        assert_eq!(delay_of(Some(b"conservative"), b"5000"), Some(5000));
-        assert_eq!(delay_of(None, b"1000"), None, "as the standard profile");
+        assert_eq!(delay_of(b"standard", b"0"), Some(0));
+        assert_eq!(delay_of(b"standard", b"007"), Some(7));
+        assert_eq!(delay_of(b"standard", b"999999999"), Some(999_999_999));
+        assert_eq!(delay_of(b"conservative", b"5000"), Some(5000));
+        assert_eq!(
+            delay_of(b"standard", b"1000"),
+            None,
+            "as the standard profile"
+        );
+    }
+
+    #[test]
+    fn the_environment_names_the_memory_with_huge_pages_of_any_profile() {
+        let pages_of = |name, pages: &[u8]| {
+            let profile = profile_with(&[("PROFILE", name), ("HUGE_PAGES", pages)]);
+            profile.map(|profile| profile.huge_pages)
+        };
+        assert_eq!(pages_of(b"standard", b"off"), Some(HugePages::Off));
+        assert_eq!(pages_of(b"standard", b"arenas"), Some(HugePages::Arenas));
+        assert_eq!(pages_of(b"standard", b"objects"), None, "as the profile");
+        assert_eq!(pages_of(b"conservative", b"?"), Some(HugePages::Off));
+        let asked = pages_of(b"conservative", b"objects");
+        assert_eq!(asked, Some(HugePages::Objects));
     }
 
     #[test]
@@ -246,11 +271,9 @@ mod tests {
             &long,
         ];
         for value in values {
-            assert_eq!(
-                profile_of(Some(value), Some(value), Some(value)),
-                None,
-                "{value:?}"
-            );
+            let names = ["PROFILE", "PREFAULT", "PURGE_DELAY_MS", "HUGE_PAGES"];
+            let profile = profile_with(&names.map(|name| (name, value)));
+            assert_eq!(profile, None, "{value:?}");
         }
     }
 }

@@ -145,6 +145,9 @@ fn nonsense_in_the_environment_changes_nothing() {
         ("FURLONG_MALLOC_PREFAULT", "1"),
         ("FURLONG_MALLOC_PREFAULT", "99999999999999999999999"),
         ("FURLONG_MALLOC_PURGE_DELAY_MS", "0"),
+        ("FURLONG_MALLOC_HUGE_PAGES", "off"),
+        ("FURLONG_MALLOC_HUGE_PAGES", "arenas"),
+        ("FURLONG_MALLOC_HUGE_PAGES", "all"),
         ("FURLONG_MALLOC_PURGE_DELAY_MS", "99999999999999999999999"),
     ] {
         let output = Command::new("/bin/sh")

@@ -5,8 +5,8 @@ use std::alloc::{GlobalAlloc, Layout};
 
 use allocator_api2::alloc::Allocator;
 use furlong::malloc::{
-    Batched, Checked, Config, Global, Inlined, Malloc, NoHardening, Outlined, PerCall, Profile,
-    Secure, Zone,
+    Batched, Checked, Config, Global, HugePages, Inlined, Malloc, NoHardening, Outlined, PerCall,
+    Profile, Secure, Zone,
 };
 
 mod allocators;
@@ -178,6 +178,7 @@ fn any_profile_can_be_followed_at_any_time() {
                     regretted_bytes_max: aside,
                     purge_delay_ms: kept,
                     prefault: false,
+                    huge_pages: HugePages::Arenas,
                 });
                 let blocks: Vec<_> = (0..300).map(|at| KEPT.allocate(at * 300)).collect();
                 for block in blocks {

@@ -10,8 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use furlong::malloc::{
-    Batched, Checked, Config, CurrentHeap, Hardening, Heap, Inlined, Linux, Malloc, Misuse,
-    PageSource, Profile, Secure, Zone,
+    Batched, Checked, Config, CurrentHeap, Hardening, Heap, HugePages, Inlined, Linux, Malloc,
+    Misuse, PageSource, Profile, Secure, Zone,
 };
 
 thread_local! {
@@ -102,6 +102,12 @@ unsafe impl PageSource for Noted {
         unsafe { Linux.populate(start, len) };
     }
 
+    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) {
+        note("prefer_huge_pages");
+        // SAFETY: the caller's promise.
+        unsafe { Linux.prefer_huge_pages(start, len) };
+    }
+
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {
         note("guard");
         // SAFETY: the caller's promise.
@@ -140,6 +146,7 @@ impl<H: Hardening> Config for Parts<H> {
     type Tier = Batched;
     const PROFILE: Profile = Profile {
         prefault: true,
+        huge_pages: HugePages::Arenas,
         ..Profile::CONSERVATIVE
     };
 }
@@ -205,8 +212,19 @@ fn the_system_is_asked_by_pinned_callers_only() {
     assert!(unpinned.is_empty(), "without a pin: {unpinned:?}");
     let names: Vec<&str> = calls.keys().copied().collect();
     let all = [
-        "get", "guard", "map", "now_ms", "populate", "purge", "random", "relocate", "resize",
-        "set", "unguard", "unmap",
+        "get",
+        "guard",
+        "map",
+        "now_ms",
+        "populate",
+        "prefer_huge_pages",
+        "purge",
+        "random",
+        "relocate",
+        "resize",
+        "set",
+        "unguard",
+        "unmap",
     ];
     assert_eq!(names, all, "all of them are called");
 }

@@ -217,6 +217,21 @@ fn populated_pages_have_memory_and_guards_are_inaccessible() {
 }
 
 #[test]
+fn pages_that_are_to_be_huge_are_known_to_the_system_as_such() {
+    let start = map(4 * PAGE, PAGE);
+    // SAFETY: mapped pages.
+    quietly(|| unsafe { Linux.prefer_huge_pages(start, 4 * PAGE) });
+    let maps = fs::read_to_string("/proc/self/smaps").expect("there is procfs");
+    let first = format!("{:x}-", start.addr());
+    let own = maps.lines().skip_while(|line| !line.starts_with(&first));
+    let flags = own.skip(1).find(|line| line.starts_with("VmFlags:"));
+    let is_known = flags.is_some_and(|flags| flags.split(' ').any(|flag| flag == "hg"));
+    let has_huge_pages = fs::exists("/sys/kernel/mm/transparent_hugepage");
+    assert_eq!(is_known, has_huge_pages.expect("there is sysfs"));
+    unmap(start, 4 * PAGE);
+}
+
+#[test]
 fn a_caller_is_known_by_the_number_of_its_thread() {
     // SAFETY: no contract.
     let number = || i64::from(Linux.caller()) == unsafe { libc::syscall(libc::SYS_gettid) };

@@ -131,6 +131,12 @@ unsafe impl PageSource for Pages {
         done
     }
 
+    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) {
+        self.book().holder(address(start), len);
+        // SAFETY: the caller's promise; the range is recorded as mapped.
+        unsafe { Linux.prefer_huge_pages(start, len) };
+    }
+
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {
         self.book().holder(address(start), len);
         // SAFETY: the caller's promise; the range is recorded as mapped.

@@ -13,7 +13,8 @@
 //!   for single collections. See `examples/malloc.rs`.
 //! - **In any program**: `LD_PRELOAD` a library of `furlong-preload`. Environment variables set the
 //!   profile (`FURLONG_MALLOC_PROFILE=conservative`), prefaulting (`FURLONG_MALLOC_PREFAULT=1`),
-//!   the purge delay (`FURLONG_MALLOC_PURGE_DELAY_MS`, 1000 by default) and statistics at exit
+//!   the purge delay (`FURLONG_MALLOC_PURGE_DELAY_MS`, 1000 by default), huge pages
+//!   (`FURLONG_MALLOC_HUGE_PAGES`: `off`, `objects` or `arenas`) and statistics at exit
 //!   (`FURLONG_MALLOC_STATISTICS=1`).
 //! - **In a kernel**: implement two traits, [`PageSource`] and [`CurrentHeap`]. The example of the
 //!   latter is complete.
@@ -128,7 +129,7 @@ pub use os::{
     latch::Latch,
     source::{Misuse, PageSource},
 };
-pub use policy::{Policy, Profile};
+pub use policy::{HugePages, Policy, Profile};
 pub use thread::{
     heap::{Heap, VACANT},
     object_cache::{Object, ObjectCache, Reserve},

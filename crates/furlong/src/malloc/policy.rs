@@ -5,6 +5,21 @@ use crate::sync::record;
 
 use super::{Byte, CLASSES, Class, DEPTH, Word};
 
+/// The memory that the system is to back with huge pages, if it has them.
+///
+/// A huge page needs one fault where small ones need hundreds. All of it is resident from its first
+/// use on, and it stays with the system's memory in use until the last part of it is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum HugePages {
+    /// None.
+    Off,
+    /// Huge objects: those above 2 MiB, which have mappings of their own.
+    Objects,
+    /// Huge objects, and all arenas but the first.
+    Arenas,
+}
+
 /// A named set of limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
@@ -24,6 +39,8 @@ pub struct Profile {
     pub purge_delay_ms: usize,
     /// Back new arenas with memory at once.
     pub prefault: bool,
+    /// The memory that is to have huge pages.
+    pub huge_pages: HugePages,
 }
 
 impl Profile {
@@ -36,6 +53,7 @@ impl Profile {
         regretted_bytes_max: 12 << 20,
         purge_delay_ms: 1000,
         prefault: false,
+        huge_pages: HugePages::Objects,
     };
 
     /// Less memory for more work: small caches, and free memory goes back early.
@@ -47,6 +65,7 @@ impl Profile {
         regretted_bytes_max: 0,
         purge_delay_ms: 100,
         prefault: false,
+        huge_pages: HugePages::Off,
     };
 }
 
@@ -61,6 +80,7 @@ record! {
         regretted_max: Word = Word::new(0),
         delay: Word = Word::new(0),
         prefault: Byte = Byte::new(0),
+        huge_pages: Byte = Byte::new(0),
     }
     pub(crate) const fn new;
 }
@@ -80,6 +100,7 @@ impl Policy {
         self.regretted_max.set(profile.regretted_bytes_max);
         self.delay.set(profile.purge_delay_ms);
         self.prefault.set(u8::from(profile.prefault));
+        self.huge_pages.set(profile.huge_pages as u8);
     }
 
     /// The most bytes that a heap sets aside.
@@ -105,6 +126,11 @@ impl Policy {
         self.prefault.get() == 1
     }
 
+    /// True if memory of this kind is to have huge pages.
+    pub(crate) fn has_huge_pages(&self, kind: HugePages) -> bool {
+        self.huge_pages.get() >= kind as u8
+    }
+
     /// The delay in milliseconds after which unused dirty memory is purged.
     pub(crate) fn purge_delay_ms(&self) -> u64 {
         self.delay.get() as u64
@@ -121,7 +147,7 @@ impl Policy {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{CLASSES, Class, DEPTH, Policy, Profile};
+    use super::{CLASSES, Class, DEPTH, HugePages, Policy, Profile};
 
     #[test]
     fn nothing_is_kept_before_a_profile_is_in_force() {
@@ -132,6 +158,24 @@ mod tests {
         assert_eq!((policy.aside_bytes_max(), policy.purge_delay_ms()), (0, 0));
         assert_eq!(policy.dirty_bytes_max(usize::MAX, usize::MAX), 0);
         assert!(!policy.prefaults());
+        assert!(!policy.has_huge_pages(HugePages::Objects));
+    }
+
+    #[test]
+    fn arenas_have_huge_pages_only_if_huge_objects_have_them() {
+        let policy = Policy::new();
+        for (huge_pages, of) in [
+            (HugePages::Off, [false, false]),
+            (HugePages::Objects, [true, false]),
+            (HugePages::Arenas, [true, true]),
+        ] {
+            policy.follow(&Profile {
+                huge_pages,
+                ..Profile::STANDARD
+            });
+            let kinds = [HugePages::Objects, HugePages::Arenas];
+            assert_eq!(kinds.map(|kind| policy.has_huge_pages(kind)), of);
+        }
     }
 
     #[test]
@@ -199,16 +243,22 @@ mod tests {
                 aside,
                 (least >> 10, most >> 10),
                 profile.purge_delay_ms,
-                profile.prefault,
+                (profile.prefault, profile.huge_pages),
             )
         };
         assert_eq!(
             all(Profile::STANDARD),
-            ((64, 63), (1024, 12 << 10), (4096, 32 << 10), 1000, false)
+            (
+                (64, 63),
+                (1024, 12 << 10),
+                (4096, 32 << 10),
+                1000,
+                (false, HugePages::Objects)
+            )
         );
         assert_eq!(
             all(Profile::CONSERVATIVE),
-            ((8, 16), (0, 0), (256, 4096), 100, false)
+            ((8, 16), (0, 0), (256, 4096), 100, (false, HugePages::Off))
         );
     }
 }

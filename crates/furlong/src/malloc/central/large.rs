@@ -3,8 +3,8 @@
 
 use crate::forms::copies;
 use crate::malloc::{
-    Central, Config, Hardening, MEDIUM_MAX, Misuse, PageSource, SEAL, Seals, Span, System,
-    ThreadHeap, UNIT, UNITS, Use, clear, is_zero, put_word, stop, unit_of, with_seal,
+    Central, Config, Hardening, HugePages, MEDIUM_MAX, Misuse, PageSource, SEAL, Seals, Span,
+    System, ThreadHeap, UNIT, UNITS, Use, clear, is_zero, put_word, stop, unit_of, with_seal,
 };
 
 use super::arena::RUN_MAX;
@@ -12,6 +12,10 @@ use super::seal::BEFORE;
 
 /// The largest size of an object in an arena.
 pub(crate) const LARGE_MAX: usize = RUN_MAX * UNIT;
+
+/// The length of the smallest huge pages. Larger ones, of systems with larger pages, are found only
+/// by chance.
+const HUGE_PAGE: usize = 2 << 20;
 
 /// The longest mapping that is kept with `SCRUB`: all of it is overwritten before it is used again.
 const SCRUBBED_MAX: usize = 32 << 20;
@@ -70,10 +74,10 @@ impl<C: Config> LargeObjects<C> {
         };
         let zero = kept.is_none();
         let (base, len) = kept.or_else(|| {
-            let mapped = self.0.source.map_at(len, align).or_else(|| {
+            let mapped = self.map_new(len, align).or_else(|| {
                 // Memory that arenas keep may be the memory that is missing.
                 self.0.trim();
-                self.0.source.map_at(len, align)
+                self.map_new(len, align)
             });
             Some((mapped?, len))
         })?;
@@ -90,6 +94,20 @@ impl<C: Config> LargeObjects<C> {
             self.note_huge(span, len);
         });
         Some((base, zero))
+    }
+
+    /// Maps memory for a huge object. If it is to have huge pages, it begins at a multiple of one,
+    /// unless there is no room for that.
+    fn map_new(self, len: usize, align: usize) -> Option<usize> {
+        let source = &self.0.source;
+        if !self.0.policy.has_huge_pages(HugePages::Objects) {
+            return source.map_at(len, align);
+        }
+        let base = source
+            .map_at(len, align.max(HUGE_PAGE))
+            .or_else(|| source.map_at(len, align))?;
+        source.prefer_huge_pages_at(base, len);
+        Some(base)
     }
 
     /// The record and the length of a large or huge object that begins at an address.
@@ -245,7 +263,7 @@ impl<C: Config> LargeObjects<C> {
             return Some((base, len));
         }
         if have < len
-            && let Some(to) = self.0.source.map_at(len, UNIT)
+            && let Some(to) = self.map_new(len, UNIT)
         {
             if self.0.source.relocate_at(base, have, to) {
                 return Some((to, len));

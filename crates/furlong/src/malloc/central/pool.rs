@@ -69,6 +69,11 @@ impl Pool {
         core::iter::successors(self.first.get(), |arena| arena.next.get())
     }
 
+    /// True if there is an arena. Without the latch the answer may be out of date.
+    pub(crate) fn has_arena(&self) -> bool {
+        self.first.get().is_some()
+    }
+
     /// The heaps, running and ended.
     pub(crate) fn heaps(&'static self) -> impl Iterator<Item = &'static Heap> {
         Self::heaps_from(self.heaps.get())

@@ -7,7 +7,8 @@
 use crate::sync::atomic::Ordering;
 
 use crate::malloc::{
-    Arena, Central, Config, Hardening, Map, PageSource, Span, System, UNIT, UNITS, Use, unit_of,
+    Arena, Central, Config, Hardening, HugePages, Map, PageSource, Span, System, UNIT, UNITS, Use,
+    unit_of,
 };
 
 use super::arena::{ARENA, Words, run, runs};
@@ -70,6 +71,10 @@ impl<C: Config> Central<C> {
             }
             return None;
         };
+        // A small process has one arena, and would have all of it resident.
+        if self.policy.has_huge_pages(HugePages::Arenas) && self.pool.has_arena() {
+            self.source.prefer_huge_pages_at(base, ARENA);
+        }
         if self.policy.prefaults() {
             self.source.populate_at(base, ARENA);
         }

@@ -127,6 +127,11 @@ unsafe impl PageSource for Linux {
         quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_POPULATE_WRITE) });
     }
 
+    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) {
+        // SAFETY: mapped pages; a kernel without huge pages refuses the advice.
+        quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_HUGEPAGE) });
+    }
+
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {
         // SAFETY: pages that nobody uses.
         quietly(|| unsafe { libc::mprotect(raw(start), len, libc::PROT_NONE) } == 0)

@@ -117,6 +117,18 @@ pub unsafe trait PageSource: Sync + 'static {
         let _ = (start, len);
     }
 
+    /// Asks for huge pages behind pages that were never touched. The system is free to use small
+    /// ones, as for parts that are shorter than a huge page.
+    ///
+    /// # Context
+    /// As for the `map` of an arena.
+    ///
+    /// # Safety
+    /// Whole pages from `map`.
+    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) {
+        let _ = (start, len);
+    }
+
     /// Makes pages inaccessible. `false` if the system cannot; then nothing has changed.
     ///
     /// # Context

@@ -36,6 +36,11 @@ pub(crate) trait System: PageSource {
         unsafe { self.populate(at(start), len) };
     }
 
+    fn prefer_huge_pages_at(&self, start: usize, len: usize) {
+        // SAFETY: the records say that it is mapped.
+        unsafe { self.prefer_huge_pages(at(start), len) };
+    }
+
     fn resize_at(&self, start: usize, old: usize, new: usize) -> bool {
         // SAFETY: the records say that it is a mapping of this length and the caller's.
         unsafe { self.resize(at(start), old, new) }

@@ -9,7 +9,8 @@ use std::thread;
 
 use super::super::thread::exchange::Exchange;
 use super::super::{
-    Batched, Checked, Config, CurrentHeap, Hardening, Inlined, Latch, Malloc, Profile, Secure, Zone,
+    Batched, Checked, Config, CurrentHeap, Hardening, HugePages, Inlined, Latch, Malloc, Profile,
+    Secure, Zone,
 };
 use super::source::{Call, Source};
 use super::{OfThread, with_new};
@@ -57,6 +58,7 @@ impl<H: Hardening> Config for Parts<H> {
     type Tier = Batched;
     const PROFILE: Profile = Profile {
         prefault: true,
+        huge_pages: HugePages::Arenas,
         ..Profile::CONSERVATIVE
     };
 }
@@ -89,6 +91,7 @@ fn asked<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
         Call::Map,
         Call::Now,
         Call::Populate,
+        Call::HugePages,
         Call::Purge,
         Call::Unmap,
     ] {

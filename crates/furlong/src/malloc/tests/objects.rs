@@ -6,6 +6,7 @@ use core::ptr;
 use super::super::central::arena::{ARENA, Arena, longest};
 use super::super::central::large::{LARGE_MAX, SIZE_MAX};
 use super::super::class::UNIT;
+use super::super::{HugePages, Profile};
 use super::source::{Call, Source};
 use super::{Sourced as Tested, free, with_new};
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -195,6 +196,30 @@ fn a_kept_mapping_serves_objects_of_other_lengths() {
             }
             free(malloc, zeros.expose_provenance());
             free(malloc, live);
+        });
+    }
+}
+
+#[test]
+fn huge_objects_get_huge_pages_where_one_begins_and_arenas_only_on_request() {
+    for (huge_pages, bytes) in [
+        (HugePages::Off, 0),
+        (HugePages::Objects, 3 * MIB),
+        (HugePages::Arenas, 3 * MIB + 2 * ARENA),
+    ] {
+        with_new(able(), move |malloc: Tested| {
+            malloc.follow(&Profile {
+                huge_pages,
+                ..Profile::STANDARD
+            });
+            let huge = allocate(malloc, 3 * MIB);
+            let begins = huge.is_multiple_of(2 * MIB);
+            assert!(begins || huge_pages == HugePages::Off);
+            let large: Vec<usize> = (0..6).map(|_| allocate(malloc, LARGE_MAX)).collect();
+            assert_eq!(malloc.statistics().arena_bytes, 3 * ARENA);
+            assert_eq!(malloc.source().bytes(Call::HugePages), bytes);
+            large.into_iter().for_each(|object| free(malloc, object));
+            free(malloc, huge);
         });
     }
 }

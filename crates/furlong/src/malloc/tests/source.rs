@@ -22,6 +22,7 @@ pub(super) enum Call {
     Resize,
     Relocate,
     Populate,
+    HugePages,
     Guard,
     Unguard,
     Now,
@@ -47,8 +48,8 @@ pub(super) struct Source {
     pub(super) looks: fn(Call),
     /// Runs in another thread during the next purge.
     pub(super) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    pub(super) calls: [AtomicUsize; 11],
-    pub(super) bytes: [AtomicUsize; 11],
+    pub(super) calls: [AtomicUsize; 12],
+    pub(super) bytes: [AtomicUsize; 12],
 }
 
 impl Default for Source {
@@ -162,6 +163,10 @@ unsafe impl PageSource for Source {
             // SAFETY: the caller's promise.
             unsafe { Linux.populate(start, len) };
         }
+    }
+
+    unsafe fn prefer_huge_pages(&self, _: NonNull<u8>, len: usize) {
+        self.note(Call::HugePages, len);
     }
 
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {
