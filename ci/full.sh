@@ -15,6 +15,7 @@
 # attacks (on the preloaded libraries and on other allocators; also the programs of mimalloc-bench in
 # the folder ATTACK_PROGRAMS, if it is set);
 # malloc-latency (the worst malloc beside other threads, with real-time priorities);
+# malloc-huge-pages (faults and memory of real programs, by the memory that has huge pages);
 # hostile (the hostile caller, with every state; the checks of a commit take a third);
 # peers (the allocators' tests with the one peer in C++);
 # mutants (200 small changes of each module, and the tests that notice);
@@ -137,6 +138,10 @@ malloc-latency() {
   record malloc-latency bash ci/malloc_latency.sh
 }
 
+malloc-huge-pages() {
+  record malloc-huge-pages bash ci/huge_pages.sh
+}
+
 # proof NAME: the specification's example of that name.
 proofs=(iova-oracle phys-oracle maple-oracle vmspace-oracle vmspace-kernel phys-race maple-race
   vmspace-race bounce-stress malloc-oracle)
@@ -161,8 +166,8 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(tour pairs simulation loom asan aarch64 memcheck attacks malloc-latency hostile peers mutants site fuzz package
-    rangemap-users "${proofs[@]}")
+  parts=(tour pairs simulation loom asan aarch64 memcheck attacks malloc-latency malloc-huge-pages hostile peers
+    mutants site fuzz package rangemap-users "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
   parts+=(linux)
@@ -176,7 +181,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " tour pairs asan aarch64 memcheck attacks malloc-latency hostile peers mutants site fuzz package linux rangemap-users " == *" $part "* ]]; then
+  elif [[ " tour pairs asan aarch64 memcheck attacks malloc-latency malloc-huge-pages hostile peers mutants site fuzz package linux rangemap-users " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"
