@@ -3,7 +3,7 @@
 
 use crate::forms::copies;
 use crate::malloc::{
-    Central, Config, Hardening, HugePages, MEDIUM_MAX, Misuse, PageSource, SEAL, Seals, Span,
+    Central, Config, Hardening, HugePages, MEDIUM_MAX, Misuse, PageSource, Pool, SEAL, Seals, Span,
     System, ThreadHeap, UNIT, UNITS, Use, clear, is_zero, put_word, stop, unit_of, with_seal,
 };
 
@@ -22,6 +22,14 @@ const SCRUBBED_MAX: usize = 32 << 20;
 
 /// The largest size of any object.
 pub(crate) const SIZE_MAX: usize = isize::MAX as usize - 4 * LARGE_MAX;
+
+/// The length that an object of length `len` gets of a longer mapping: all of it, or up to the end
+/// of a huge page, if no more than an eighth is too much.
+fn fitting(have: usize, len: usize) -> usize {
+    let whole = len.next_multiple_of(HUGE_PAGE).min(have);
+    let is_little = |fit: &usize| *fit - len <= len / 8;
+    [have, whole].into_iter().find(is_little).unwrap_or(len)
+}
 
 /// The objects of an allocator that are above the size classes.
 pub(crate) struct LargeObjects<C: Config>(pub(crate) &'static Central<C>);
@@ -239,7 +247,7 @@ impl<C: Config> LargeObjects<C> {
         if !keeps || !self.0.with_pool(|pool| pool.mappings.put(base, len)) {
             self.0.source.unmap_at(base, len);
         }
-        self.0.unmap_mappings(|| self.0.dirty_bytes_max());
+        self.0.unmap_mappings(|| self.0.kept_bytes_max());
     }
 
     /// Makes a mapping of this length from a kept one. Returns its start and its length.
@@ -252,26 +260,65 @@ impl<C: Config> LargeObjects<C> {
         None
     }
 
-    /// Takes a kept mapping, and gives it this length or a little more.
+    /// Makes a mapping of this length, or a little more, of kept ones: of one that is long enough
+    /// or can be made longer, or of several, whose pages move to a new mapping.
     fn fit_mapping(self, len: usize) -> Option<(usize, usize)> {
-        let (base, have) = self.0.with_pool(|pool| pool.mappings.take_for(len))?;
-        let fits = have >= len && have - len <= len / 8;
-        if fits {
-            return Some((base, have));
+        let (base, have, is_last) = self.0.with_pool(|pool| {
+            let (base, have) = pool.mappings.take_for(len)?;
+            Some((base, have, pool.mappings.bytes() == 0))
+        })?;
+        if have >= len {
+            let fit = fitting(have, len);
+            self.cut_off(base, have, fit);
+            return Some((base, fit));
         }
-        if self.0.source.resize_at(base, have, len) {
+        if is_last && self.0.source.resize_at(base, have, len) {
             return Some((base, len));
         }
-        if have < len
-            && let Some(to) = self.map_new(len, UNIT)
-        {
-            if self.0.source.relocate_at(base, have, to) {
-                return Some((to, len));
-            }
-            self.0.source.unmap_at(to, len);
+        let Some(to) = self.map_new(len, UNIT) else {
+            self.0.source.unmap_at(base, have);
+            return None;
+        };
+        if self.fill(to, len, (base, have)) {
+            return Some((to, len));
         }
-        self.0.source.unmap_at(base, have);
+        self.0.source.unmap_at(to, len);
         None
+    }
+
+    /// Moves pages of kept mappings to a new one, first those of `piece`: whole huge pages, so that
+    /// none is split, but for the last. `false` if the system cannot.
+    fn fill(self, to: usize, len: usize, piece: (usize, usize)) -> bool {
+        let (mut filled, mut next) = (0, Some(piece));
+        while let Some((base, have)) = next {
+            let need = len - filled;
+            let part = if have < need {
+                have / HUGE_PAGE * HUGE_PAGE
+            } else {
+                need
+            };
+            self.cut_off(base, have, part);
+            if !self.0.source.relocate_at(base, part, to + filled) {
+                self.0.source.unmap_at(base, part);
+                break;
+            }
+            filled += part;
+            let take = |pool: &Pool| pool.mappings.take_for(need - part);
+            next = (need > part).then(|| self.0.with_pool(take)).flatten();
+        }
+        filled > 0
+    }
+
+    /// Cuts a mapping off after this length. The rest stays kept from its next huge page on, if it
+    /// has one.
+    fn cut_off(self, base: usize, have: usize, len: usize) {
+        let rest = len.next_multiple_of(HUGE_PAGE);
+        let keeps = have >= rest + HUGE_PAGE
+            && (self.0).with_pool(|pool| pool.mappings.put(base + rest, have - rest));
+        let end = if keeps { rest } else { have };
+        if end > len {
+            self.0.source.unmap_at(base + len, end - len);
+        }
     }
 
     /// Ensures that a new object of its own units is all zeros, and seals it. All free units are

@@ -73,6 +73,12 @@ impl<C: Config> Central<C> {
             .dirty_bytes_max(pool.live_bytes(), pool.regretted.get())
     }
 
+    /// The most bytes that may be dirty or in kept mappings now.
+    pub(crate) fn kept_bytes_max(&'static self) -> usize {
+        let live = self.pool.live_bytes();
+        self.policy.kept_bytes_max(live, self.dirty_bytes_max())
+    }
+
     /// The caller's number.
     #[inline]
     fn caller(&'static self) -> u32 {

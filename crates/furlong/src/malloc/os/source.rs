@@ -86,21 +86,22 @@ pub unsafe trait PageSource: Sync + 'static {
     /// Pinned, without a latch.
     ///
     /// # Safety
-    /// `start` and `old` are a mapping from `map`; nobody uses the part that is cut off.
+    /// `start` and `old` are a mapping from `map`, of which pages may have been moved to others or
+    /// come from others; nobody uses the part that is cut off.
     unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
         let _ = (start, old, new);
         false
     }
 
-    /// Moves a mapping's pages without copying to the first pages of another mapping, whose own
-    /// pages are dropped. `false` if nothing has changed.
+    /// Moves pages without copying to the place of others, which are dropped. `false` if nothing
+    /// has changed.
     ///
     /// # Context
     /// Pinned, without a latch.
     ///
     /// # Safety
-    /// Two mappings from `map`, `from` of `len` bytes and `to` of at least as many; nobody uses
-    /// `from` afterwards.
+    /// Whole pages from `map`, or that were moved; nobody uses `from` afterwards. Nobody needs the
+    /// pages at `to`.
     unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
         let _ = (from, len, to);
         false

@@ -2,6 +2,7 @@
 //! block.
 
 use core::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
+use core::slice;
 use std::fs;
 
 use super::super::central::arena::ARENA;
@@ -9,7 +10,7 @@ use super::super::central::large::LARGE_MAX;
 use super::super::{Checked, Hardening, Misuse, NoHardening, Secure};
 use super::source::{Call, Source};
 use super::{Sourced as Tested, allocate, free, stopped, with_new};
-use crate::sync::atomic::Ordering;
+use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// A source that can guard pages.
 fn guarding() -> Source {
@@ -98,6 +99,28 @@ fn a_free_large_object_and_units_that_were_never_used_are_inaccessible() {
         free(malloc, block);
         free(malloc, live);
         malloc.check().expect("nothing is broken");
+    });
+}
+
+#[test]
+fn an_object_of_several_freed_ones_is_accessible_and_zero() {
+    let source = Source {
+        moves: AtomicBool::new(true),
+        ..guarding()
+    };
+    with_new(source, |malloc: Tested<Secure>| {
+        let live = allocate(malloc, 64 << 20);
+        let freed = [5, 3].map(|mib| allocate(malloc, mib << 20));
+        freed.into_iter().for_each(|object| free(malloc, object));
+        malloc.source().take_calls();
+        let object = allocate(malloc, 7 << 20);
+        assert_eq!(malloc.source().take_calls(), [1, 0, 2]);
+        // SAFETY: a new object of this size.
+        let bytes =
+            unsafe { slice::from_raw_parts(with_exposed_provenance::<u8>(object), 7 << 20) };
+        assert!(bytes.iter().all(|byte| *byte == 0));
+        free(malloc, object);
+        free(malloc, live);
     });
 }
 

@@ -168,8 +168,8 @@ fn a_kept_mapping_serves_objects_of_other_lengths() {
     for (new, resizes, moves, calls, has) in [
         (size, true, true, [0, 0, 0], size),
         (size - size / 9, true, true, [0, 0, 0], size),
-        (size - size / 8, true, true, [0, 1, 0], size - size / 8),
-        (size - size / 8, false, true, [1, 1, 0], size - size / 8),
+        (size - size / 8, true, true, [0, 0, 0], size - size / 8),
+        (size + 4096, true, true, [0, 1, 0], size + 4096),
         (size + 4096, false, true, [1, 1, 1], size + 4096),
         (size + 4096, false, false, [2, 1, 1], size + 4096),
     ] {
@@ -222,6 +222,41 @@ fn huge_objects_get_huge_pages_where_one_begins_and_arenas_only_on_request() {
             free(malloc, huge);
         });
     }
+}
+
+#[test]
+fn kept_mappings_make_a_longer_one_and_a_long_one_serves_several_objects() {
+    with_new(able(), |malloc: Tested| {
+        let (source, mappings) = (malloc.source(), &malloc.central.pool.mappings);
+        let live = super::allocate(malloc, 160 * MIB);
+        let left = source.left.load(Ordering::SeqCst);
+        let objects = [5, 7, 9].map(|mib| allocate(malloc, mib * MIB));
+        objects.into_iter().for_each(|object| free(malloc, object));
+        assert_eq!(mappings.bytes(), 21 * MIB);
+        source.take_calls();
+        let long = malloc.allocate_zeroed(20 * MIB, 16);
+        // 18 MiB are whole huge pages of the three.
+        assert_eq!((source.take_calls(), mappings.bytes()), ([1, 0, 3], 0));
+        // SAFETY: a new object of this size.
+        let bytes = unsafe { core::slice::from_raw_parts(long, 20 * MIB) };
+        assert!(bytes.iter().all(|byte| *byte == 0));
+        free(malloc, long.expose_provenance());
+        let short = allocate(malloc, 3 * MIB);
+        assert_eq!(mappings.bytes(), 16 * MIB, "from the next huge page on");
+        let rest = allocate(malloc, 15 * MIB);
+        assert_eq!((rest, mappings.bytes()), (short + 4 * MIB, 0));
+        assert_eq!(source.take_calls(), [0; 3]);
+        assert_eq!(used(malloc)[1], (160 + 3 + 16) * MIB);
+        malloc.check().expect("nothing is broken");
+        let records = source.bytes(Call::Records);
+        for object in [short, rest] {
+            free(malloc, object);
+        }
+        malloc.trim();
+        let now = source.left.load(Ordering::SeqCst);
+        assert_eq!(now + source.bytes(Call::Records), left + records);
+        free(malloc, live);
+    });
 }
 
 /// Memory that arenas keep is given back for an object that would not fit beside it.

@@ -154,7 +154,11 @@ unsafe impl PageSource for Source {
     unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
         self.note(Call::Relocate, len);
         // SAFETY: the caller's promise.
-        self.moves.load(Ordering::SeqCst) && unsafe { Linux.relocate(from, len, to) }
+        let moved = self.moves.load(Ordering::SeqCst) && unsafe { Linux.relocate(from, len, to) };
+        if moved {
+            self.left.fetch_add(len, Ordering::SeqCst);
+        }
+        moved
     }
 
     unsafe fn populate(&self, start: NonNull<u8>, len: usize) {
