@@ -6,27 +6,69 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::cmd::compare::Suite;
+use super::repository::{Pair, Repository};
+use crate::cmd::compare::{Sides, Suite};
 use crate::error::{Error, cause};
 use crate::measure::benchmarks::{Benchmark, Program, Programs};
 use crate::measure::interrupt::Interrupt;
 use crate::measure::sampler::SampleError;
 
 /// Builds all bench programs of a package or workspace.
-pub(super) const BUILD: &str = "cargo bench --no-run";
+const BUILD: &str = "cargo bench --no-run";
 
 /// Makes cargo print the executables that it built.
-pub(super) const MESSAGES: &str = "--message-format=json-render-diagnostics";
+const MESSAGES: &str = "--message-format=json-render-diagnostics";
 
 /// The harness that can run a single sample.
 const HARNESS: &str = "furlong-bench";
 
 /// A revision whose bench programs are built.
-pub(super) struct Side<'a> {
-    pub(super) name: &'a str,
-    pub(super) folder: &'a Path,
+struct Side<'a> {
+    name: &'a str,
+    folder: &'a Path,
     /// Output of its build.
-    pub(super) log: &'a Path,
+    log: &'a Path,
+}
+
+/// Returns the command that builds the bench programs of a revision.
+///
+/// # Errors
+///
+/// The repository has no cargo package at its top, and no command is given.
+pub(in crate::cmd) fn build(repository: &Repository, given: Option<&str>) -> Result<String, Error> {
+    if given.is_none() && !repository.top.join("Cargo.toml").is_file() {
+        let why = "there is no Cargo.toml: say with --build how cargo bench is built (or give ab \
+                   a command after --)";
+        return Err(Error::usage(why));
+    }
+    Ok(format!("{} {MESSAGES}", given.unwrap_or(BUILD)))
+}
+
+/// Returns the common benchmarks of two revisions as the sides of a comparison.
+///
+/// # Errors
+///
+/// There is nothing to compare, or a program cannot be run.
+pub(in crate::cmd) fn sides(
+    comparison: &str,
+    pair: &Pair,
+    filters: &[String],
+) -> Result<Sides, Error> {
+    let names = pair.names();
+    let logs = pair.built.each_ref();
+    let logs = logs.map(|one| one.folder.with_extension("log"));
+    let side = |at: usize| Side {
+        name: &names[at],
+        folder: &pair.built[at].folder,
+        log: &logs[at],
+    };
+    Ok(Sides {
+        comparison: Some(comparison.to_owned()),
+        suite: Some(common(&[side(0), side(1)], filters)?),
+        facts: pair.facts(),
+        names,
+        ..Sides::default()
+    })
 }
 
 /// Benchmarks by the names of their workloads, each with its program, group and name.
@@ -38,7 +80,7 @@ type Listed = BTreeMap<String, (Program, String, String)>;
 /// # Errors
 ///
 /// There is nothing to compare, or a program cannot be run.
-pub(super) fn common(sides: &[Side<'_>; 2], filters: &[String]) -> Result<Suite, Error> {
+fn common(sides: &[Side<'_>; 2], filters: &[String]) -> Result<Suite, Error> {
     let interrupt = Interrupt::default();
     let runner = Programs::new(interrupt)?;
     let mut suite = Suite::default();

@@ -1,0 +1,304 @@
+//! A git repository and the checkouts of its revisions, each built once and kept in the cache.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::suite::is_message;
+use crate::error::{Error, cause};
+use crate::hash::fnv1a;
+use crate::record::place::{cache_dir, private_dir};
+use crate::talk::Voice;
+
+/// Fact about a workload: the commit of each side.
+const REVISIONS: &str = "revisions";
+
+/// Checkouts that a repository keeps in the cache.
+const KEPT: usize = 8;
+
+/// Lines of a failed build that are shown.
+const LOG_LINES: usize = 20;
+
+/// A revision of a repository.
+#[derive(Debug)]
+pub(in crate::cmd) struct Revision {
+    /// As the user wrote it.
+    pub(in crate::cmd) name: String,
+    pub(in crate::cmd) commit: String,
+    pub(in crate::cmd) tree: String,
+}
+
+/// A checkout that is built. It is not removed before this is dropped.
+#[derive(Debug)]
+pub(in crate::cmd) struct Built {
+    pub(in crate::cmd) folder: PathBuf,
+    _in_use: File,
+}
+
+/// Two revisions, the base first.
+#[derive(Debug)]
+pub(in crate::cmd) struct Pair {
+    pub(in crate::cmd) revisions: [Revision; 2],
+    /// Both are in use until this is dropped.
+    pub(in crate::cmd) built: [Built; 2],
+}
+
+impl Pair {
+    /// Names of the sides, as the user wrote them.
+    pub(in crate::cmd) fn names(&self) -> Vec<String> {
+        self.revisions.iter().map(|one| one.name.clone()).collect()
+    }
+
+    /// Facts for the record: the commit of each side.
+    pub(in crate::cmd) fn facts(&self) -> BTreeMap<String, Value> {
+        let [base, head] = self.revisions.each_ref().map(|one| &one.commit);
+        let commits = json!({ "base": base, "head": head });
+        BTreeMap::from([(REVISIONS.to_owned(), commits)])
+    }
+}
+
+/// The repository around the current directory.
+#[derive(Debug)]
+pub(in crate::cmd) struct Repository {
+    pub(in crate::cmd) top: PathBuf,
+    /// The folder of its checkouts.
+    cache: PathBuf,
+}
+
+/// Returns what git prints, without the end of the line.
+fn git(folder: &Path, arguments: &[&str]) -> Result<String, Error> {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Error::failed(format!("git cannot be started: {}", cause(&error))))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.trim().trim_start_matches("fatal: ");
+        return Err(Error::failed(format!("git {}: {said}", arguments[0])));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.trim_end_matches('\n').to_owned())
+}
+
+impl Repository {
+    pub(in crate::cmd) fn here() -> Result<Self, Error> {
+        let top = git(Path::new("."), &["rev-parse", "--show-toplevel"]);
+        let top = top.map_err(|error| {
+            let why = "ab compares revisions of a git repository: call it inside one";
+            Error::usage(format!("{why} ({error})"))
+        })?;
+        let cache = cache_dir()
+            .ok_or_else(|| Error::usage("there is no cache directory: set XDG_CACHE_HOME"))?;
+        let id = format!("{:016x}", fnv1a(top.as_bytes()));
+        Ok(Self {
+            cache: cache.join("ab").join(id),
+            top: top.into(),
+        })
+    }
+
+    fn revision(&self, name: &str) -> Result<Revision, Error> {
+        let id = |kind: &str| {
+            let asked = format!("{name}^{{{kind}}}");
+            git(
+                &self.top,
+                &[
+                    "rev-parse",
+                    "--verify",
+                    "--quiet",
+                    "--end-of-options",
+                    &asked,
+                ],
+            )
+        };
+        let unknown = |_| {
+            Error::usage(format!(
+                "there is no revision `{name}` here: see git branch -a"
+            ))
+        };
+        Ok(Revision {
+            name: name.to_owned(),
+            commit: id("commit").map_err(unknown)?,
+            tree: id("tree").map_err(unknown)?,
+        })
+    }
+
+    /// Builds two revisions.
+    ///
+    /// # Errors
+    ///
+    /// An unknown revision, or a build that fails.
+    pub(in crate::cmd) fn pair(
+        &self,
+        names: [&str; 2],
+        build: Option<&str>,
+        voice: Voice,
+    ) -> Result<Pair, Error> {
+        let [base, head] = names.map(|name| self.revision(name));
+        let revisions = [base?, head?];
+        if revisions[0].tree == revisions[1].tree {
+            voice.note("both revisions have the same files: this shows the noise");
+        } else if names[1] == "HEAD" && self.is_changed() {
+            voice.note("changes that are not committed are not measured");
+        }
+        let [base, head] = revisions.each_ref();
+        let built = [
+            self.built(base, build, voice)?,
+            self.built(head, build, voice)?,
+        ];
+        self.forget();
+        Ok(Pair { revisions, built })
+    }
+
+    /// True if files differ from the last commit.
+    fn is_changed(&self) -> bool {
+        let status = git(
+            &self.top,
+            &["status", "--porcelain", "--untracked-files=no"],
+        );
+        status.is_ok_and(|files| !files.is_empty())
+    }
+
+    /// Returns the checkout of a revision, built. One that was built before is used again.
+    fn built(
+        &self,
+        revision: &Revision,
+        build: Option<&str>,
+        voice: Voice,
+    ) -> Result<Built, Error> {
+        let failed = |what: &str, error: &std::io::Error| {
+            let cache = self.cache.display();
+            Error::failed(format!("{what} in {cache} failed: {}", cause(error)))
+        };
+        private_dir(&self.cache).map_err(|error| failed("a directory", &error))?;
+        // Names of one length: the path of a program is on its stack.
+        let by = format!("{:08x}", fnv1a(build.unwrap_or_default().as_bytes()) >> 32);
+        let name = format!("{}-{by}", &revision.tree[..16]);
+        let [folder, mark, log, lock] =
+            ["", ".built", ".log", ".lock"].map(|end| self.cache.join(format!("{name}{end}")));
+        let lock = File::create(lock).map_err(|error| failed("a lock", &error))?;
+        let failed_lock = |error| failed("a lock", &error);
+        loop {
+            // Calls that use a checkout share it; whoever builds it is alone.
+            lock.lock_shared().map_err(failed_lock)?;
+            if mark.is_file() && folder.is_dir() {
+                // The time of the last use.
+                File::create(&mark).map_err(|error| failed("a mark", &error))?;
+                let _in_use = lock;
+                return Ok(Built { folder, _in_use });
+            }
+            lock.unlock().map_err(failed_lock)?;
+            lock.lock().map_err(failed_lock)?;
+            if !(mark.is_file() && folder.is_dir()) {
+                // A mark without a checkout would speak for the next one, even if its build fails.
+                let _ = fs::remove_file(&mark);
+                self.check_out(&folder, &revision.commit)?;
+                let command = match build {
+                    Some(command) => command,
+                    None if folder.join("Cargo.toml").is_file() => "cargo build --release",
+                    None => {
+                        let why = "has no Cargo.toml: say with --build how it is built (or `true`)";
+                        return Err(Error::usage(format!("{} {why}", revision.name)));
+                    }
+                };
+                let commit = &revision.commit[..12];
+                voice.note(&format!("building {} ({commit}): {command}", revision.name));
+                make(&folder, command, &log, &revision.name)?;
+                File::create(&mark).map_err(|error| failed("a mark", &error))?;
+            }
+            lock.unlock().map_err(failed_lock)?;
+        }
+    }
+
+    /// Puts the files of a commit into a folder. What a call that was killed or a failed build left
+    /// there is removed.
+    fn check_out(&self, folder: &Path, commit: &str) -> Result<(), Error> {
+        if let Err(error) = fs::remove_dir_all(folder)
+            && folder.exists()
+        {
+            let (folder, why) = (folder.display(), cause(&error));
+            return Err(Error::failed(format!("{folder} cannot be removed: {why}")));
+        }
+        // A checkout that is gone is still known to git.
+        git(&self.top, &["worktree", "prune"])?;
+        let place = folder.to_string_lossy();
+        git(&self.top, &["worktree", "add", "--detach", &place, commit])?;
+        if folder.join(".gitmodules").is_file() {
+            git(folder, &["submodule", "update", "--init", "--recursive"])?;
+        }
+        Ok(())
+    }
+
+    /// Removes the checkouts that were not used for the longest time, unless they are in use.
+    fn forget(&self) {
+        let Ok(entries) = fs::read_dir(&self.cache) else {
+            return;
+        };
+        let marks = entries.flatten().map(|entry| entry.path());
+        let marks = marks.filter(|path| path.extension().is_some_and(|end| end == "built"));
+        let mut marks: Vec<(std::time::SystemTime, PathBuf)> = marks
+            .filter_map(|mark| Some((fs::metadata(&mark).ok()?.modified().ok()?, mark)))
+            .collect();
+        marks.sort();
+        let spare = marks.len().saturating_sub(KEPT);
+        for (_, mark) in &marks[..spare] {
+            let Ok(lock) = File::open(mark.with_extension("lock")) else {
+                continue;
+            };
+            // What is in use or cannot be removed stays for the next time. So does the lock:
+            // another call may wait for it.
+            let folder = mark.with_extension("");
+            let place = folder.to_string_lossy();
+            if lock.try_lock().is_ok()
+                && git(&self.top, &["worktree", "remove", "--force", &place]).is_ok()
+            {
+                for end in ["built", "log"] {
+                    let _ = fs::remove_file(mark.with_extension(end));
+                }
+            }
+        }
+    }
+}
+
+/// Builds a checkout. What the build prints is in a file, whose end an error shows.
+fn make(folder: &Path, command: &str, log: &Path, name: &str) -> Result<(), Error> {
+    let cannot = |error: std::io::Error| {
+        Error::failed(format!(
+            "{} cannot be written: {}",
+            log.display(),
+            cause(&error)
+        ))
+    };
+    let out = File::create(log).map_err(cannot)?;
+    let errors = out.try_clone().map_err(cannot)?;
+    let status = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(folder)
+        // Both builds would write to one place.
+        .env_remove("CARGO_TARGET_DIR")
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(errors)
+        .status()
+        .map_err(|error| Error::failed(format!("sh cannot be started: {}", cause(&error))))?;
+    if status.success() {
+        return Ok(());
+    }
+    let mut said = vec![];
+    let read = OpenOptions::new().read(true).open(log);
+    let _ = read.and_then(|mut log| log.read_to_end(&mut said));
+    let said = String::from_utf8_lossy(&said);
+    let lines = said.lines().filter(|line| !is_message(line));
+    let lines: Vec<&str> = lines.collect();
+    let end = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
+    Err(Error::failed(format!(
+        "{name} cannot be built ({command}, {status}); all of it is in {}:\n{end}",
+        log.display()
+    )))
+}
