@@ -26,7 +26,7 @@
 //!   Brown-Forsythe
 //! - [`ratio`]: Fieller's interval
 //! - [`stopping`]: rules for the number of blocks; [`sequential`]: interim looks; [`stein`]: an
-//!   interval of a given width
+//!   interval of a given width; [`budget`]: one time for a family
 //! - [`change`]: changes of level in a history of runs
 //! - [`promise`]: the verdict's guarantees, checked by [`simulation`]
 //! - [`distribution`]: quantiles and tails of t, normal, chi-squared and F; [`random`]: seeded
@@ -54,7 +54,7 @@ pub use descriptive::{describe, drift, outliers};
 pub use families::{geomean, holm, nodes};
 pub use hypothesis::{paired, rank, ratio, shift, sign_flip, student, variance, welch};
 pub use numeric::{distribution, random};
-pub use sample_size::{sequential, stein, stopping};
+pub use sample_size::{budget, sequential, stein, stopping};
 pub use validation::{promise, simulation};
 
 pub use describe::{Moments, describe};

@@ -1,0 +1,127 @@
+//! Blocks for the members of a family within one time for all: the cheapest to decide come first,
+//! and time that one leaves over is the next one's.
+//!
+//! A pilot shows the spread and the time of a block. The plan never looks at the effect, so it
+//! favours no verdict.
+
+use crate::distribution::normal_upper;
+use crate::verdict::{ALPHA, BLOCKS_MIN};
+
+/// Blocks of the pilot. A verdict needs as many.
+pub const PILOT: u32 = BLOCKS_MIN as u32;
+
+/// The parameter of a workload with the seconds of one block.
+pub const BLOCK_S: &str = "block_s";
+
+/// The parameter of a workload with the number of blocks that would decide it.
+pub const NEEDED: &str = "blocks_needed";
+
+/// The parameter of a workload with the seconds that its family has together.
+pub const BUDGET_S: &str = "budget_s";
+
+/// Share of workloads without effect, or with twice the margin, that the needed blocks leave open.
+const OPEN: f64 = 0.05;
+
+/// Spare blocks for the looks, whose bounds are wider, and for a pilot that was quiet by chance.
+const SPARE: f64 = 1.25;
+
+/// The most that a plan exceeds the needed blocks by, if there is time.
+const GENEROUS: f64 = 3.0;
+
+/// Most blocks of a workload.
+pub const BLOCKS_MAX: u32 = 5000;
+
+/// The cost of a decision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Member {
+    /// Blocks that decide it, with the pilot's.
+    pub needed: u32,
+    /// Seconds of a block.
+    pub block_s: f64,
+}
+
+impl Member {
+    /// Estimates a member of a family of `family` from its pilot.
+    ///
+    /// # Shapes
+    ///
+    /// `spread` is the deviation of its effects, `margin` the smallest effect that matters, both on
+    /// the same scale.
+    pub fn new(spread: f64, margin: f64, family: usize, block_s: f64) -> Self {
+        let error = ALPHA / (2 * family.max(1)) as f64;
+        let distance = normal_upper(error) + normal_upper(OPEN);
+        let blocks = SPARE * (distance * spread / margin).powi(2);
+        // Without a margin no number is enough. A cast saturates, and NaN becomes 0.
+        let needed = (blocks.ceil() as u32).clamp(2 * PILOT, BLOCKS_MAX);
+        Self { needed, block_s }
+    }
+
+    /// Seconds that it needs after the pilot.
+    pub fn cost_s(&self) -> f64 {
+        f64::from(self.needed - PILOT) * self.block_s
+    }
+}
+
+/// Returns the most blocks of the first member, with the pilot's, if `left_s` seconds are left for
+/// all. Members are in the order of their costs, the least first.
+///
+/// If there is time for all, it is divided in proportion to the needs. If not, the first gets its
+/// need. If not even that fits, no other can be decided either, and each gets an equal part.
+pub fn planned(members: &[Member], left_s: f64) -> u32 {
+    let Some(first) = members.first() else {
+        return PILOT;
+    };
+    let total_s: f64 = members.iter().map(Member::cost_s).sum();
+    let (cost_s, left_s) = (first.cost_s(), left_s.max(0.0));
+    let own_s = if total_s <= left_s {
+        cost_s * (left_s / total_s).min(GENEROUS)
+    } else if cost_s <= left_s {
+        cost_s
+    } else {
+        left_s / members.len() as f64
+    };
+    let more = (own_s / first.block_s.max(1e-6)) as u32;
+    PILOT.saturating_add(more).min(BLOCKS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCKS_MAX, GENEROUS, Member, PILOT, planned};
+
+    fn members(needed: &[u32]) -> Vec<Member> {
+        let member = |needed: &u32| Member {
+            needed: *needed,
+            block_s: 0.5,
+        };
+        needed.iter().map(member).collect()
+    }
+
+    #[test]
+    fn noise_and_a_large_family_cost_blocks() {
+        let needed = |spread, family| Member::new(spread, 0.01, family, 1.0).needed;
+        assert_eq!(needed(0.001, 1), 2 * PILOT);
+        // 1.25 (1.960 + 1.645)^2 and 1.25 (3.023 + 1.645)^2.
+        assert_eq!((needed(0.01, 1), needed(0.01, 20)), (17, 28));
+        assert_eq!(needed(0.1, 20), 2724);
+        assert_eq!(Member::new(0.01, 0.0, 1, 1.0).needed, BLOCKS_MAX);
+        assert_eq!(Member::new(0.0, 0.0, 1, 1.0).needed, 2 * PILOT);
+    }
+
+    #[test]
+    fn time_for_all_is_divided_by_need() {
+        let all = members(&[26, 106]);
+        assert_eq!(planned(&all, 60.0), 26);
+        assert_eq!(planned(&all, 90.0), PILOT + 30);
+        assert_eq!(planned(&all, 1e6), PILOT + 20 * GENEROUS as u32);
+        assert_eq!(planned(&all[1..], 60.0), PILOT + 120);
+    }
+
+    #[test]
+    fn what_is_cheap_is_decided_first_and_the_rest_share_equally() {
+        assert_eq!(planned(&members(&[26, 106]), 40.0), 26);
+        assert_eq!(planned(&members(&[106, 206]), 40.0), PILOT + 40);
+        assert_eq!(planned(&members(&[106]), 0.0), PILOT);
+        assert_eq!(planned(&members(&[106]), -1.0), PILOT);
+        assert_eq!(planned(&[], 9.0), PILOT);
+    }
+}
