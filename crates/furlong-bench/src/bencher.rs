@@ -1,4 +1,4 @@
-//! The loop that is timed.
+//! A sample of a benchmark.
 
 use std::hash::{Hash, Hasher};
 use std::hint::black_box;
@@ -8,6 +8,7 @@ use furlong_stats::random::Random;
 
 use crate::hash::digest;
 use crate::protocol::Outcome;
+use crate::timed;
 
 /// A timed stretch is not shorter than this, so that the cost of reading the clock does not count.
 const STRETCH_MIN: Duration = Duration::from_millis(1);
@@ -20,26 +21,33 @@ const INPUTS_MAX: u64 = 1 << 16;
 pub struct Bencher {
     operations: u64,
     seed: u64,
+    /// Inputs of the first stretch.
+    first: u64,
     pub(crate) outcome: Option<Outcome>,
 }
 
 impl Bencher {
     pub(crate) fn new(operations: u64, seed: u64) -> Self {
-        let outcome = None;
         Self {
             operations,
             seed,
-            outcome,
+            first: 1,
+            outcome: None,
         }
+    }
+
+    /// Makes as many inputs at once as there may be. Else the clock decides, and whoever counts
+    /// instructions counts another number in every process.
+    pub(crate) fn at_once(self) -> Self {
+        let first = INPUTS_MAX;
+        Self { first, ..self }
     }
 
     /// Times an operation without input. Its result is kept from the optimizer and dropped.
     pub fn iter<A>(&mut self, mut work: impl FnMut() -> A) {
         black_box(work());
         let began = Instant::now();
-        for _ in 0..self.operations {
-            black_box(work());
-        }
+        timed::repeat(self.operations, &mut work);
         self.outcome = Some(Outcome {
             operations: self.operations,
             elapsed_s: began.elapsed().as_secs_f64(),
@@ -61,15 +69,13 @@ impl Bencher {
         black_box(work(&mut make(&mut Random::new(!self.seed))));
         let mut random = Random::new(self.seed);
         let mut answers = Digest::default();
-        let (mut elapsed, mut done, mut stretch) = (Duration::ZERO, 0, 1);
+        let (mut elapsed, mut done, mut stretch) = (Duration::ZERO, 0, self.first);
         while done < self.operations {
             let count = stretch.min(self.operations - done);
             let mut inputs: Vec<I> = (0..count).map(|_| make(&mut random)).collect();
             let mut results = Vec::with_capacity(inputs.len());
             let began = Instant::now();
-            for input in &mut inputs {
-                results.push(black_box(work(black_box(input))));
-            }
+            timed::each(&mut inputs, &mut results, &mut work);
             let took = began.elapsed();
             results.iter().for_each(|answer| answer.hash(&mut answers));
             (elapsed, done) = (elapsed + took, done + count);

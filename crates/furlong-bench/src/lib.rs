@@ -25,7 +25,7 @@
 //! - `cargo test --benches` runs each benchmark once.
 //!
 //! # Files
-//! - `bencher.rs`: the loop that is timed
+//! - `bencher.rs`: a sample; `timed.rs`: the loops that are timed
 //! - `run.rs`: blocks, and a process for each sample; `options.rs`: the command line
 //! - `calibrate.rs`: the length of a sample
 //! - `protocol.rs`: requests of a program that measures, such as `furlong ab`
@@ -42,6 +42,7 @@ mod options;
 pub mod protocol;
 mod report;
 mod run;
+mod timed;
 
 use std::fmt;
 use std::process::ExitCode;

@@ -7,6 +7,13 @@ use serde::{Deserialize, Serialize};
 /// or group, benchmark, operations and seed of a sample, as JSON.
 pub const VARIABLE: &str = "FURLONG_BENCH_SAMPLE";
 
+/// The variable that makes a sample the same in every process, so that its instructions can be
+/// counted. Its time then means nothing.
+pub const COUNT: &str = "FURLONG_BENCH_COUNT";
+
+/// The functions with a sample's operations and nothing else, in callgrind's spelling.
+pub const COUNTED: &str = "furlong_bench::timed::*";
+
 /// The request for all benchmarks. The answer is a line of JSON: pairs of group and benchmark.
 pub const LIST: &str = "list";
 

@@ -18,7 +18,7 @@ use crate::calibrate::calibrate;
 use crate::hash::fnv1a;
 use crate::machine::Files;
 use crate::options::{HELP, Mode, Options};
-use crate::protocol::{LIST, Outcome, VARIABLE};
+use crate::protocol::{COUNT, LIST, Outcome, VARIABLE};
 use crate::{Arm, Group, report};
 
 /// The metric.
@@ -114,6 +114,9 @@ fn names(groups: &[Group]) -> Result<(), String> {
 /// Runs one sample of an arm in this process.
 fn once(group: &Group, arm: &Arm, operations: u64, seed: u64) -> Result<Outcome, String> {
     let mut bencher = Bencher::new(operations, seed);
+    if env::var_os(COUNT).is_some() {
+        bencher = bencher.at_once();
+    }
     (arm.run)(&mut bencher);
     let name = (&group.name, &arm.name);
     bencher
