@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::Program;
 use crate::cmd::{
-    ab, collect, compare, completions, diff, doctor, export, history, import, list, man,
+    ab, ci, collect, compare, completions, diff, doctor, export, history, import, list, man,
 };
 use crate::cmd::{mark, prune, run, sample, serve, show, stat, task};
 use crate::error::Error;
@@ -55,6 +55,8 @@ pub enum Verb<X: Subcommand> {
     Compare(Box<compare::Args>),
     /// Compare two revisions of a git repository
     Ab(Box<ab::Args>),
+    /// Judge a pull request: the benchmarks of two revisions, within a time
+    Ci(Box<ci::Args>),
     /// Merge the parts of a run that a fleet measures
     Collect(collect::Args),
     /// Show a stored run again
@@ -108,6 +110,7 @@ impl<X: Subcommand> Cli<X> {
             Verb::Run(args) => run::run(&args, experiments),
             Verb::Compare(args) => compare::run(&args),
             Verb::Ab(args) => ab::run(&args),
+            Verb::Ci(args) => ci::run(&args),
             Verb::Collect(args) => collect::run(&args),
             Verb::Show(args) => show::run(&args),
             Verb::History(args) => history::run(&args),

@@ -15,13 +15,13 @@ use crate::measure::interrupt::Interrupt;
 use crate::measure::progress::Progress;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::model::Schedule;
-use crate::model::result::{ResultFile, Run};
+use crate::model::result::{Kind, ResultFile, Run};
 use crate::options::{Marks, Options, default_database};
 use crate::peers;
 use crate::publish;
 use crate::record::build;
 use crate::record::class::this_machine;
-use crate::record::judged::{deciding, judged};
+use crate::record::judged::judged;
 use crate::record::ledger::Ledger;
 use crate::record::machine::{CpuTime, Files};
 use crate::record::store::{Status, redacted};
@@ -211,7 +211,7 @@ impl<'a> Session<'a> {
         }
         let status = match end {
             End::Finished => Status::Finished,
-            End::Interrupted | End::Fatal(_) => Status::Interrupted,
+            End::Interrupted | End::Fatal(_) | End::TooShort(_) => Status::Interrupted,
             End::WrongAnswer(what) => {
                 self.ledger.warn_run(what.clone());
                 Status::Failed
@@ -231,6 +231,7 @@ impl<'a> Session<'a> {
         match end {
             End::WrongAnswer(what) => Err(Error::failed(what.clone())),
             End::Fatal(why) => Err(Error::failed(format!("{why}; {}", self.farewell()))),
+            End::TooShort(why) => Err(Error::usage(why.clone())),
             End::Interrupted => {
                 let exit = interrupt.signal().unwrap_or(Exit::Signal(2));
                 Err(Error {
@@ -269,10 +270,10 @@ impl<'a> Session<'a> {
             }
             _ => String::new(),
         };
-        let verb = if self.schedule.subject.is_null() {
-            "run"
-        } else {
-            "compare"
+        let verb = match (self.schedule.budget_s, self.schedule.subject.is_null()) {
+            (Some(_), _) => "ci",
+            (None, true) => "run",
+            (None, false) => "compare",
         };
         let run = &self.ledger.result().run;
         let peers = if peers::are_in(&run.command) {
@@ -290,11 +291,10 @@ impl<'a> Session<'a> {
     /// Returns the exit of `--fail-on`: a condition if one holds.
     fn condition(&self, result: &ResultFile) -> Exit {
         let fail_on = &self.options.fail_on;
-        let fails = |verdict| fail_on.iter().any(|one| one.holds(verdict));
-        let mut all = result.experiments.iter().flat_map(deciding);
-        match all.find(|(_, comparison)| fails(comparison.verdict)) {
-            Some(_) => Exit::Condition,
-            None => Exit::Done,
+        let mut all = result.experiments.iter();
+        match all.any(|experiment| fail_on.iter().any(|one| one.fails(experiment))) {
+            true => Exit::Condition,
+            false => Exit::Done,
         }
     }
 }
@@ -363,6 +363,11 @@ fn blocks(result: &ResultFile) -> usize {
 fn missing(schedule: &Schedule, result: &ResultFile) -> usize {
     let pairs = schedule.experiments.iter().zip(&result.experiments);
     let missing = pairs.flat_map(|(entry, experiment)| {
+        // Within a budget, a benchmark without an exact count has its times.
+        let is_exact = |metric: &String| {
+            experiment.metrics.get(metric).map(|one| one.kind) == Some(Kind::Exact)
+        };
+        let is_wanted = move |metric: &String| schedule.budget_s.is_none() || !is_exact(metric);
         entry
             .workloads
             .iter()
@@ -373,7 +378,8 @@ fn missing(schedule: &Schedule, result: &ResultFile) -> usize {
                 let failed = able.flat_map(|arm| {
                     measured.clone().filter(|block| {
                         let lacks = |values: &Vec<Option<f64>>| values.get(*block) == Some(&None);
-                        arm.samples.values().any(lacks)
+                        let mut samples = arm.samples.iter();
+                        samples.any(|(metric, values)| is_wanted(metric) && lacks(values))
                     })
                 });
                 let failed = failed.count();

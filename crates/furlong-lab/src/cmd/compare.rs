@@ -1,10 +1,11 @@
 //! `furlong compare`: any commands, from their command lines to a verdict.
 
 mod amount;
-mod benchmarks;
+pub(super) mod benchmarks;
 mod names;
 mod other_names;
-mod subject;
+mod ready;
+pub(super) mod subject;
 mod values;
 
 use std::collections::BTreeMap;
@@ -16,14 +17,11 @@ use serde_json::{Map, Value, json};
 use super::enough::Enough;
 use crate::error::Error;
 use crate::fleet::{On, Where, submit};
-use crate::measure::campaign::End;
 use crate::measure::commands::parameter::Parameter;
 use crate::measure::commands::pattern::Printed;
 use crate::measure::instructions::metrics_of_commands;
-use crate::measure::interrupt::Interrupt;
 use crate::measure::launch::command::Shell;
 use crate::measure::launch::launcher::Output;
-use crate::measure::sampler::{Pass, Sampler};
 use crate::model::command_fact::{COMMANDS, CommandFact, PARAMETERS};
 use crate::model::result::Better;
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
@@ -33,15 +31,14 @@ use crate::options::{FailOn, Marks, Options, RESUME, Settings, Showing};
 use crate::options::{percent, seconds};
 use crate::record::comparison::{COMPARE, name_of};
 use crate::report::Exports;
-use crate::session::Session;
 use crate::talk::Voice;
 use amount::{Amount, Usual};
 pub(super) use benchmarks::Suite;
-use furlong_stats::stopping::Stopping;
-use furlong_stats::verdict::BLOCKS_MIN;
 use names::{Name, Names};
 use other_names::OtherNames;
-use subject::{Filled, Ready, Subject, counted};
+pub(crate) use ready::at_work;
+pub(super) use ready::measure;
+use subject::{Filled, Subject, counted};
 use values::Ignored;
 
 /// Fact about a workload whose commands may fail.
@@ -227,69 +224,18 @@ pub(super) fn compare(sides: &Sides, how: &How) -> Result<ExitCode, Error> {
     options.targets.exports = how.exports.clone();
     options.targets.check()?;
     how.prepare_terminal(&mut options)?;
-    let voice = options.voice;
     how.place.check()?;
     if how.place.on == On::Slurm {
         let schedule = how.schedule(sides, &settings)?;
         Subject::of(&schedule)?.patterns()?;
         return submit(&how.place, schedule, how.marks.words(&settings), options);
     }
-    let interrupt = Interrupt::listen()?;
-    let (session, ready) = match &how.resume {
-        Some(id) => {
-            let mut made = None;
-            let session = Session::resume(id, options, |schedule| {
-                made = Some(Ready::new(schedule, &interrupt)?);
-                Ok(())
-            })?;
-            (session, made)
-        }
-        None => {
-            let schedule = how.schedule(sides, &settings)?;
-            let ready = Ready::new(&schedule, &interrupt)?;
-            if let Some(note) = &ready.note {
-                voice.note(note);
-            }
-            if let Some(limit) = limit(&schedule) {
-                voice.note(&limit);
-            }
-            let words = how.marks.words(&settings);
-            (Session::begin(schedule, words, options)?, Some(ready))
-        }
-    };
-    let ready = ready.ok_or_else(|| Error::failed("the stored run was not checked"))?;
-    ready.work(voice, |sampler, passes| {
-        session.measure(sampler, passes, &interrupt)
-    })
-}
-
-/// Calls `work` with a sampler and passes for the commands of a schedule, then cleans up.
-///
-/// # Errors
-///
-/// Something that they need is missing.
-pub(crate) fn at_work(
-    schedule: &Schedule,
-    interrupt: &Interrupt,
-    work: impl FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> End,
-) -> Result<End, Error> {
-    Ok(Ready::new(schedule, interrupt)?.work(Voice::Normal, work))
-}
-
-/// Returns the longest time that the comparison takes, if its commands have no number of runs.
-fn limit(schedule: &Schedule) -> Option<String> {
-    let workloads = &schedule.experiments.first()?.workloads;
-    let first = workloads.first()?;
-    let Stopping::Answer { limit_s } = first.stopping() else {
-        return None;
-    };
-    let least = first.blocks.min(first.min_blocks().max(BLOCKS_MIN as u32));
-    let many = workloads.len();
-    let each = (many > 1).then(|| format!(" for each of {many} workloads"));
-    let each = each.unwrap_or_default();
-    Some(format!(
-        "at most {limit_s} s or {least} blocks{each}; ends when the verdict is certain"
-    ))
+    measure(
+        how.resume.as_deref(),
+        options,
+        how.marks.words(&settings),
+        || how.schedule(sides, &settings),
+    )
 }
 
 impl How {

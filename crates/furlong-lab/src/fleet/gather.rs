@@ -111,7 +111,9 @@ impl<'a> Gather<'a> {
     /// Returns the reason from a step's part why it is not done.
     pub(super) fn excuse(&self, step: Step) -> Option<String> {
         match &self.known.get(&step)?.standing {
-            Ok(Some(End::Fatal(why) | End::WrongAnswer(why))) => Some(why.clone()),
+            Ok(Some(End::Fatal(why) | End::WrongAnswer(why) | End::TooShort(why))) => {
+                Some(why.clone())
+            }
             Ok(Some(End::Interrupted)) => Some("stopped".to_owned()),
             Ok(Some(End::Finished) | None) => None,
             Err(flaw) => Some(format!("{} {flaw}", self.dir.part(step).display())),

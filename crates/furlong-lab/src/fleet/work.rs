@@ -107,7 +107,7 @@ pub fn work(dir: &Dir, step: Step, at_work: AtWork<'_>) -> Result<ExitCode, Erro
     match end {
         End::Finished => Ok(Exit::Done.into()),
         End::Interrupted => Ok(interrupt.signal().unwrap_or(Exit::Failed).into()),
-        End::WrongAnswer(why) | End::Fatal(why) => Err(Error::failed(why)),
+        End::WrongAnswer(why) | End::Fatal(why) | End::TooShort(why) => Err(Error::failed(why)),
     }
 }
 

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io::PipeReader;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use furlong_bench::protocol::{LIST, Outcome as Answer, VARIABLE};
+use furlong_bench::protocol::{COUNT, LIST, Outcome as Answer, VARIABLE};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
@@ -105,16 +106,10 @@ impl Programs {
     }
 
     fn task(&self, program: &Program, arguments: &[&str], padding: usize, asked: &str) -> Task {
-        let folder = OsString::from(&program.folder);
-        let further = [
-            (VARIABLE, asked.into()),
-            ("CARGO_MANIFEST_DIR", folder),
-            // The last line of a failed sample is shown. It has to be the message.
-            ("RUST_BACKTRACE", "0".into()),
-        ];
         let mut environment = padded_environment(padding);
+        let further = variables(program, asked);
         environment.retain(|(name, _)| further.iter().all(|(own, _)| name != own));
-        environment.extend(further.map(|(name, value)| (name.into(), value)));
+        environment.extend(further);
         Task {
             folder: Some(program.folder.clone()),
             environment,
@@ -128,9 +123,15 @@ impl Programs {
     }
 
     fn finished(&self, task: &Task) -> Result<Finished, SampleError> {
-        let done = watched(&self.interrupt, |stop| self.launcher.run(task, Some(stop)));
+        let run = |launcher: &Launcher, stop: &PipeReader| launcher.run(task, Some(stop));
+        self.watched(run)?.map_err(missed)
+    }
+
+    /// Runs something that stops when the user wants to.
+    fn watched<T>(&self, run: impl FnOnce(&Launcher, &PipeReader) -> T) -> Result<T, SampleError> {
+        let done = watched(&self.interrupt, |stop| run(&self.launcher, stop));
         let done = done.map_err(|error| SampleError::Failed(no_file(&error)))?;
-        done.ok_or(SampleError::Interrupted)?.map_err(missed)
+        done.ok_or(SampleError::Interrupted)
     }
 
     /// Reads the last line. A benchmark may print before it.
@@ -147,14 +148,25 @@ impl Programs {
     }
 }
 
+/// The variables of a request to a program.
+fn variables(program: &Program, asked: &str) -> Vec<(OsString, OsString)> {
+    let variables = [
+        (VARIABLE, asked.into()),
+        ("CARGO_MANIFEST_DIR", OsString::from(&program.folder)),
+        // The last line of a failed sample is shown. It has to be the message.
+        ("RUST_BACKTRACE", "0".into()),
+    ];
+    variables.map(|(name, value)| (name.into(), value)).into()
+}
+
 /// Sampler of benchmarks.
 pub struct Benchmarks {
     programs: Programs,
     /// Names of the arms, the baseline first.
     arms: Vec<String>,
     benchmarks: Vec<Benchmark>,
-    /// Digests of the answers to the latest seed, by workload.
-    answers: BTreeMap<String, (u64, u64)>,
+    /// Digests of the answers to the latest seed and operations, by workload.
+    answers: BTreeMap<String, ((u64, u64), u64)>,
     notices: Vec<String>,
 }
 
@@ -173,22 +185,25 @@ impl Benchmarks {
     /// Notes that revisions answer differently. That may be the change to be measured.
     fn compare_answers(&mut self, job: &Job<'_>, digest: u64) {
         let latest = self.answers.entry(job.workload.name.clone());
-        let (seed, first) = *latest
+        // A calibration has more operations at each try, and so more answers.
+        let now = ((job.seed, job.operations), digest);
+        let (_, first) = *latest
             .and_modify(|one| {
-                if one.0 != job.seed {
-                    *one = (job.seed, digest);
+                if one.0 != now.0 {
+                    *one = now;
                 }
             })
-            .or_insert((job.seed, digest));
-        if seed == job.seed && first != digest {
+            .or_insert(now);
+        if first != digest {
             let text = "the revisions answer differently: they may not do the same work";
             self.notices.push(text.to_owned());
         }
     }
 }
 
-impl Sampler for Benchmarks {
-    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
+impl Benchmarks {
+    /// Returns the program of a sample, and the request.
+    fn asked(&self, job: &Job<'_>) -> Result<(&Program, String), SampleError> {
         let missing = || SampleError::Failed(format!("there is no program of `{}`", job.arm));
         let mut all = self.benchmarks.iter();
         let benchmark = all.find(|one| one.workload == job.workload.name);
@@ -199,6 +214,40 @@ impl Sampler for Benchmarks {
         let asked = (&benchmark.group, &benchmark.bench, job.operations, job.seed);
         let asked = serde_json::to_string(&asked);
         let asked = asked.map_err(|error| SampleError::Failed(error.to_string()))?;
+        Ok((program, asked))
+    }
+
+    /// Returns the task of a sample whose instructions are counted, and its variables.
+    pub(super) fn counted(
+        &self,
+        job: &Job<'_>,
+    ) -> Result<(Task, Vec<(OsString, OsString)>), SampleError> {
+        let (program, asked) = self.asked(job)?;
+        let mut variables = variables(program, &asked);
+        variables.push((COUNT.into(), "1".into()));
+        Ok((
+            self.programs.task(program, &["--bench"], 0, &asked),
+            variables,
+        ))
+    }
+
+    /// Runs something that stops when the user wants to.
+    pub(super) fn watched<T>(
+        &self,
+        run: impl FnOnce(&Launcher, &PipeReader) -> T,
+    ) -> Result<T, SampleError> {
+        self.programs.watched(run)
+    }
+
+    /// Reads the answer of a sample that has ended.
+    pub(super) fn answer(&self, finished: &Finished) -> Result<Answer, SampleError> {
+        self.programs.answer(finished)
+    }
+}
+
+impl Sampler for Benchmarks {
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
+        let (program, asked) = self.asked(job)?;
         // The schedule pads for names of different length. Here they are no arguments.
         let longest = self.arms.iter().map(String::len).max().unwrap_or(0);
         let padding = job.padding.saturating_sub(longest - job.arm.len());

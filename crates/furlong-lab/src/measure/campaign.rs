@@ -1,5 +1,6 @@
 //! The campaign: every experiment of a schedule, block by block, one sample at a time.
 
+mod budget;
 mod ending;
 mod exact;
 
@@ -48,6 +49,8 @@ pub enum End {
     WrongAnswer(String),
     /// A process failed in a way that makes the rest meaningless.
     Fatal(String),
+    /// The time for all workloads does not suffice for verdicts.
+    TooShort(String),
 }
 
 impl End {
@@ -87,10 +90,13 @@ impl<'a> Campaign<'a> {
     }
 
     fn experiment(&mut self, experiment: usize) -> Result<(), End> {
+        if let Some(budget_s) = self.schedule.budget_s {
+            return self.within(experiment, budget_s);
+        }
         self.count(experiment)?;
         for (place, scheduled) in Place::of(self.schedule, experiment) {
             if let Some(operations) = self.operations(place, scheduled)? {
-                self.blocks(place, scheduled, operations)?;
+                self.blocks(place, scheduled, operations, &Clock::new(scheduled))?;
             }
         }
         if self.passes.iter().any(|pass| pass.if_undecided) {
@@ -195,11 +201,11 @@ impl<'a> Campaign<'a> {
         place: Place,
         scheduled: &'a ScheduledWorkload,
         operations: u64,
+        clock: &Clock,
     ) -> Result<(), End> {
         let runners = self.entry(place).processes(scheduled).len();
-        let clock = Clock::new(scheduled);
         for number in 1..=scheduled.blocks {
-            if let Some(stopped) = self.enough(place, &clock) {
+            if let Some(stopped) = self.enough(place, clock) {
                 self.stop(place, stopped);
                 break;
             }
@@ -209,12 +215,8 @@ impl<'a> Campaign<'a> {
             }
             let began = Instant::now();
             self.one(place, scheduled, operations, number)?;
-            self.plan(place, &clock, began.elapsed(), scheduled.blocks);
-            if let Some(arm) = self.ledger.failing(place, FAILURES_MAX) {
-                self.give_up(
-                    place,
-                    &format!("`{arm}` failed {FAILURES_MAX} blocks in a row"),
-                );
+            self.plan(place, clock, began.elapsed(), scheduled.blocks);
+            if self.gives_up(place) {
                 break;
             }
         }
@@ -367,6 +369,16 @@ impl<'a> Campaign<'a> {
         let place = self.shown(place);
         let line = format!("warning: {place}: `{runner}` failed: {why}");
         self.progress.say_once(format!("{place}: {why}"), &line);
+    }
+
+    /// Gives a workload up if an arm keeps failing, and returns true then.
+    fn gives_up(&mut self, place: Place) -> bool {
+        let Some(arm) = self.ledger.failing(place, FAILURES_MAX) else {
+            return false;
+        };
+        let why = format!("`{arm}` failed {FAILURES_MAX} blocks in a row");
+        self.give_up(place, &why);
+        true
     }
 
     fn give_up(&mut self, place: Place, why: &str) {

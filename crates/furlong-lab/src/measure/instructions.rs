@@ -8,7 +8,12 @@
 use std::collections::BTreeMap;
 use std::io::PipeReader;
 use std::rc::Rc;
+use std::time::Duration;
 
+use furlong_bench::calibrate::calibrate;
+use furlong_bench::protocol::COUNTED;
+
+use super::benchmarks::Benchmarks;
 use super::commands::comparison::CommandComparison;
 use super::interrupt::Interrupt;
 use super::launch::callgrind::{Callgrind, CallgrindError, Count, per_operation};
@@ -19,9 +24,7 @@ use super::sampler::{Job, Pass, SampleError, Sampler};
 use crate::error::Error;
 use crate::model::result::Kind;
 use crate::model::{MetricPlan, Outcome, Profile};
-
-/// Instructions of a command.
-pub const INSTRUCTIONS: &str = "instructions";
+pub use crate::record::judged::{INSTRUCTIONS, INSTRUCTIONS_PER_OP};
 
 /// Misses of a command in the first caches.
 pub const FIRST_MISSES: &str = "sim_l1_misses";
@@ -29,11 +32,17 @@ pub const FIRST_MISSES: &str = "sim_l1_misses";
 /// Misses of a command in the last cache.
 pub const LAST_MISSES: &str = "sim_ll_misses";
 
-/// Instructions of an operation.
-pub const INSTRUCTIONS_PER_OP: &str = "instructions_per_op";
-
 /// Maximum number of operations; more would take minutes under callgrind.
 const OPERATIONS_MAX: u64 = 1 << 16;
+
+/// Seconds of a benchmark's counted operations without callgrind.
+const COUNT_S: f64 = 0.001;
+
+/// Longest operation of a benchmark that is counted.
+const OPERATION_S_MAX: f64 = 0.05;
+
+/// Time after which a counted process of a benchmark has failed.
+const COUNT_LIMIT: Duration = Duration::from_secs(30);
 
 /// Maximum slowdown of a program under callgrind, used for its timeout.
 const SLOWDOWN_MAX: u32 = 100;
@@ -92,6 +101,34 @@ pub fn of_samples(profile: Profile, interrupt: Interrupt) -> Result<Pass<'static
     let about = "instructions of one operation and of making its input, by callgrind";
     Ok(Pass {
         metrics: vec![metric(INSTRUCTIONS_PER_OP, about)],
+        sampler: Box::new(sampler),
+        if_undecided: false,
+    })
+}
+
+/// Returns the metric of [`of_benchmarks`].
+pub fn metric_of_benchmarks() -> MetricPlan {
+    let about = "instructions of one operation, by callgrind";
+    metric(INSTRUCTIONS_PER_OP, about)
+}
+
+/// Returns the pass that counts the instructions of benchmarks.
+///
+/// # Errors
+///
+/// Valgrind is not installed.
+pub fn of_benchmarks(benchmarks: Benchmarks) -> Result<Pass<'static>, Error> {
+    let callgrind = Callgrind {
+        within: Some(COUNTED.to_owned()),
+        ..callgrind()?
+    };
+    let sampler = BenchmarkCounts {
+        benchmarks,
+        callgrind,
+        operations: BTreeMap::new(),
+    };
+    Ok(Pass {
+        metrics: vec![metric_of_benchmarks()],
         sampler: Box::new(sampler),
         if_undecided: false,
     })
@@ -178,6 +215,73 @@ impl Sampler for SampleCounts {
             SampleError::Failed(format!("it did {more} operations instead of twice {fewer}"))
         })?;
         Ok(outcome(INSTRUCTIONS_PER_OP, value))
+    }
+}
+
+/// Counts benchmarks.
+struct BenchmarkCounts {
+    benchmarks: Benchmarks,
+    callgrind: Callgrind,
+    /// Operations of a counted process, by workload.
+    operations: BTreeMap<String, u64>,
+}
+
+impl BenchmarkCounts {
+    /// Returns the operations that take a short time without callgrind.
+    fn operations(&mut self, job: &Job<'_>) -> Result<u64, SampleError> {
+        let workload = &job.workload.name;
+        if let Some(operations) = self.operations.get(workload) {
+            return Ok(*operations);
+        }
+        let mut longest_s = 0.0;
+        let operations = calibrate(COUNT_S, 1, |operations| {
+            let timed = Job {
+                operations,
+                exact: false,
+                ..job.clone()
+            };
+            let outcome = self.benchmarks.sample(&timed)?;
+            longest_s = outcome.elapsed_s / outcome.operations.max(1) as f64;
+            Ok((outcome.operations, outcome.elapsed_s))
+        })?;
+        if longest_s > OPERATION_S_MAX {
+            return Err(SampleError::Failed(format!(
+                "an operation takes {longest_s:.2} s, which is too long to count its instructions"
+            )));
+        }
+        let operations = operations.min(OPERATIONS_MAX);
+        self.operations.insert(workload.clone(), operations);
+        Ok(operations)
+    }
+}
+
+impl Sampler for BenchmarkCounts {
+    fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
+        let job = Job {
+            operations: self.operations(job)?,
+            ..job.clone()
+        };
+        let (mut task, variables) = self.benchmarks.counted(&job)?;
+        task.limit = Some(COUNT_LIMIT);
+        self.callgrind.variables = variables;
+        let run = |launcher: &Launcher, stop: &PipeReader| {
+            self.callgrind.count(launcher, &task, Some(stop))
+        };
+        let count = self.benchmarks.watched(run)?.map_err(missed)?;
+        if count.finished.ending != Ending::Exited(0) {
+            return Err(missed(failed(&count)));
+        }
+        if count.instructions == 0 {
+            return Err(SampleError::Failed(format!(
+                "callgrind does not find {COUNTED}: build with symbols (strip = \"none\")"
+            )));
+        }
+        let answer = self.benchmarks.answer(&count.finished)?;
+        let value = count.instructions as f64 / answer.operations.max(1) as f64;
+        Ok(Outcome {
+            operations: answer.operations,
+            ..outcome(INSTRUCTIONS_PER_OP, value)
+        })
     }
 }
 

@@ -104,6 +104,7 @@ impl Selection {
             seed: self.seed,
             margin_pct: self.margin_pct,
             timeout_s: self.timeout_s,
+            budget_s: None,
             counters: self.counters,
             experiments: entries,
             subject: Value::Null,

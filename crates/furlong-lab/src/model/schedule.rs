@@ -42,6 +42,9 @@ pub struct Schedule {
     pub margin_pct: Option<f64>,
     /// Seconds after which a sample has failed, if the user set a limit.
     pub timeout_s: Option<f64>,
+    /// Seconds for all workloads of an experiment together, if they share a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<f64>,
     /// Counters besides the arms' own metrics.
     pub counters: Counters,
     /// Experiments in the order in which they run.

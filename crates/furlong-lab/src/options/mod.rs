@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use serde::Deserialize;
 
-use crate::model::result::Verdict;
+use crate::model::result::{ExperimentResult, Verdict};
 use crate::record::class::class;
+use crate::record::judged::{deciding, regressions};
 use crate::record::place::data_dir;
 use crate::record::store::Location;
 use crate::report::Targets;
@@ -215,14 +216,24 @@ pub enum FailOn {
     Revert,
     /// Some comparison of the primary metric could not be decided.
     Inconclusive,
+    /// Some arm is worse in the primary metric, or takes more instructions and is not better.
+    Regression,
 }
 
 impl FailOn {
     /// True if this verdict fails the command.
     pub(crate) fn holds(self, verdict: Verdict) -> bool {
         match self {
-            Self::Revert => verdict == Verdict::Revert,
+            Self::Revert | Self::Regression => verdict == Verdict::Revert,
             Self::Inconclusive => verdict == Verdict::Inconclusive,
+        }
+    }
+
+    /// True if this experiment fails the command.
+    pub(crate) fn fails(self, experiment: &ExperimentResult) -> bool {
+        match self {
+            Self::Regression => regressions(experiment).next().is_some(),
+            _ => deciding(experiment).any(|(_, one)| self.holds(one.verdict)),
         }
     }
 }

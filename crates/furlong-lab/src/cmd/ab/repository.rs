@@ -17,6 +17,15 @@ use crate::talk::Voice;
 /// Fact about a workload: the commit of each side.
 const REVISIONS: &str = "revisions";
 
+/// Variable of GitLab with the commit that a merge request begins with.
+const GITLAB_BASE: &str = "CI_MERGE_REQUEST_DIFF_BASE_SHA";
+
+/// Variable of GitHub with the branch that a pull request is for.
+const GITHUB_BASE: &str = "GITHUB_BASE_REF";
+
+/// Characters of a commit's name.
+const SHORT: usize = 12;
+
 /// Checkouts that a repository keeps in the cache.
 const KEPT: usize = 8;
 
@@ -37,6 +46,25 @@ pub(in crate::cmd) struct Revision {
 pub(in crate::cmd) struct Built {
     pub(in crate::cmd) folder: PathBuf,
     _in_use: File,
+}
+
+/// The revision that another is compared with.
+#[derive(Debug)]
+pub(in crate::cmd) struct Base {
+    pub(in crate::cmd) name: String,
+    /// The reason why it was taken, unless the user named it.
+    pub(in crate::cmd) why: Option<String>,
+}
+
+impl Base {
+    /// The revision that the user named.
+    pub(in crate::cmd) fn named(name: &str) -> Self {
+        let why = None;
+        Self {
+            name: name.to_owned(),
+            why,
+        }
+    }
 }
 
 /// Two revisions, the base first.
@@ -91,7 +119,7 @@ impl Repository {
     pub(in crate::cmd) fn here() -> Result<Self, Error> {
         let top = git(Path::new("."), &["rev-parse", "--show-toplevel"]);
         let top = top.map_err(|error| {
-            let why = "ab compares revisions of a git repository: call it inside one";
+            let why = "this compares revisions of a git repository: call it inside one";
             Error::usage(format!("{why} ({error})"))
         })?;
         let cache = cache_dir()
@@ -101,6 +129,55 @@ impl Repository {
             cache: cache.join("ab").join(id),
             top: top.into(),
         })
+    }
+
+    /// Returns the revision that a pull request begins with. `variable` reads the environment.
+    ///
+    /// # Errors
+    ///
+    /// Neither the CI nor the remote names a branch, or it is not here.
+    pub(in crate::cmd) fn base(
+        &self,
+        head: &str,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Base, Error> {
+        let given = |name: &str| variable(name).filter(|value| !value.is_empty());
+        if let Some(commit) = given(GITLAB_BASE) {
+            let why = Some(format!("which {GITLAB_BASE} names"));
+            return Ok(Base { name: commit, why });
+        }
+        let branch = match given(GITHUB_BASE) {
+            Some(branch) => format!("origin/{branch}"),
+            None => {
+                let of_remote = ["rev-parse", "--abbrev-ref", "origin/HEAD"];
+                git(&self.top, &of_remote).map_err(|_| {
+                    let why = "the default branch of the remote `origin` is not known here: \
+                               name the base, such as furlong ci main";
+                    Error::usage(why)
+                })?
+            }
+        };
+        self.revision(&branch)?;
+        let found = git(&self.top, &["merge-base", &branch, head]);
+        let commit = found.map_err(|_| {
+            let why = format!("{branch} and {head} have no common commit here");
+            Error::usage(format!("{why}{}", self.remedy()))
+        })?;
+        let why = Some(format!("the last common commit with {branch}"));
+        let name = commit.chars().take(SHORT).collect();
+        Ok(Base { name, why })
+    }
+
+    /// Says how the commits that are not here are fetched, if some are not.
+    fn remedy(&self) -> &'static str {
+        let shallow = git(&self.top, &["rev-parse", "--is-shallow-repository"]);
+        match shallow.as_deref() {
+            Ok("true") => {
+                ": this clone is shallow, git fetch --unshallow completes it (GitHub: fetch-depth: \
+                 0; GitLab: GIT_DEPTH: 0)"
+            }
+            _ => "",
+        }
     }
 
     fn revision(&self, name: &str) -> Result<Revision, Error> {
@@ -118,9 +195,10 @@ impl Repository {
             )
         };
         let unknown = |_| {
-            Error::usage(format!(
-                "there is no revision `{name}` here: see git branch -a"
-            ))
+            Error::usage(match self.remedy() {
+                "" => format!("there is no revision `{name}` here: see git branch -a"),
+                remedy => format!("there is no revision `{name}` here{remedy}"),
+            })
         };
         Ok(Revision {
             name: name.to_owned(),
@@ -207,7 +285,7 @@ impl Repository {
                         return Err(Error::usage(format!("{} {why}", revision.name)));
                     }
                 };
-                let commit = &revision.commit[..12];
+                let commit = &revision.commit[..SHORT];
                 voice.note(&format!("building {} ({commit}): {command}", revision.name));
                 make(&folder, command, &log, &revision.name)?;
                 File::create(&mark).map_err(|error| failed("a mark", &error))?;

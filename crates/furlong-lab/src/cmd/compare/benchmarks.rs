@@ -11,7 +11,9 @@ use super::{How, Sides};
 use crate::error::Error;
 use crate::fleet::On;
 use crate::measure::benchmarks::{Benchmark, Benchmarks, Programs, metric};
+use crate::measure::instructions::of_benchmarks;
 use crate::measure::interrupt::Interrupt;
+use crate::measure::sampler::Pass;
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::model::{Counters, Workload};
 use crate::options::Settings;
@@ -19,7 +21,7 @@ use crate::record::comparison::COMPARE;
 use furlong_stats::stopping::{FAMILY, Stopping};
 
 /// Timed seconds of a sample, as those of `cargo bench`.
-const SAMPLE_S: f64 = 0.1;
+pub(in crate::cmd) const SAMPLE_S: f64 = 0.1;
 
 /// Seconds for a benchmark, if the user gives none: there may be many.
 const ANSWER_S: f64 = 10.0;
@@ -58,6 +60,57 @@ pub(super) fn sampler(
     )))
 }
 
+/// Returns an experiment on benchmarks: all of them are one family.
+pub(in crate::cmd) fn experiment(
+    suite: &Suite,
+    sides: &Sides,
+    names: Vec<String>,
+    blocks: u32,
+) -> ScheduledExperiment {
+    let workloads = suite.benchmarks.iter().map(|one| {
+        let mut facts = sides.facts.clone();
+        facts.insert(FAMILY.to_owned(), json!(suite.benchmarks.len()));
+        ScheduledWorkload {
+            workload: Workload {
+                name: one.workload.clone(),
+                about: "a benchmark of both revisions".to_owned(),
+                quick: true,
+                ..Workload::default()
+            },
+            blocks,
+            batch: Batch::Seconds(SAMPLE_S),
+            na: BTreeMap::new(),
+            facts,
+        }
+    });
+    ScheduledExperiment {
+        name: COMPARE.to_owned(),
+        comparison: sides.comparison.clone(),
+        question: format!(
+            "Do the benchmarks of {} take other times?",
+            names.join(" and ")
+        ),
+        metrics: vec![metric()],
+        workloads: workloads.collect(),
+        arms: names,
+        exact_operations: 1,
+        left_out: suite.left_out.clone(),
+        ..ScheduledExperiment::default()
+    }
+}
+
+/// Returns the passes of a schedule of benchmarks.
+pub(super) fn passes(
+    schedule: &Schedule,
+    interrupt: &Interrupt,
+) -> Result<Vec<Pass<'static>>, Error> {
+    let counted = match schedule.counters {
+        Counters::Callgrind => sampler(schedule, interrupt)?,
+        _ => None,
+    };
+    counted.into_iter().map(of_benchmarks).collect()
+}
+
 impl How {
     /// Returns the schedule of benchmarks: all of them are one family.
     pub(super) fn schedule_of(
@@ -83,46 +136,23 @@ impl How {
             (Stopping::Answer { .. }, None) => Stopping::Answer { limit_s: ANSWER_S },
             (rule, _) => rule,
         };
-        let family = json!(suite.benchmarks.len());
-        let workloads = suite.benchmarks.iter().map(|one| {
-            let mut facts = sides.facts.clone();
-            facts.insert(FAMILY.to_owned(), family.clone());
-            let mut scheduled = ScheduledWorkload {
-                workload: Workload {
-                    name: one.workload.clone(),
-                    about: "a benchmark of both revisions".to_owned(),
-                    quick: true,
-                    ..Workload::default()
-                },
-                blocks,
-                batch: Batch::Seconds(SAMPLE_S),
-                na: BTreeMap::new(),
-                facts,
-            };
-            self.enough.note(&mut scheduled, rule);
-            self.amount.note(&mut scheduled, settings, usual);
-            scheduled
-        });
-        let entry = ScheduledExperiment {
-            name: COMPARE.to_owned(),
-            comparison: self.name.as_ref().or(sides.comparison.as_ref()).cloned(),
-            question: format!(
-                "Do the benchmarks of {} take other times?",
-                names.join(" and ")
-            ),
-            metrics: vec![metric()],
-            workloads: workloads.collect(),
-            arms: names,
-            exact_operations: 1,
-            left_out: suite.left_out.clone(),
-            ..ScheduledExperiment::default()
-        };
-        self.planned(settings, Counters::None, entry, suite)
+        let mut entry = experiment(suite, sides, names, blocks);
+        entry.comparison = self.name.clone().or(entry.comparison);
+        for scheduled in &mut entry.workloads {
+            self.enough.note(scheduled, rule);
+            self.amount.note(scheduled, settings, usual);
+        }
+        self.planned(
+            settings,
+            self.counters.unwrap_or(Counters::None),
+            entry,
+            suite,
+        )
     }
 
     /// Refuses options that only commands have.
     fn check_benchmarks(&self) -> Result<(), Error> {
-        let counts = !matches!(self.counters, None | Some(Counters::Auto | Counters::None));
+        let whole = matches!(self.counters, Some(Counters::Hw | Counters::Cachesim));
         let of_commands = [
             ("--prepare", !self.prepare.is_empty()),
             ("--conclude", !self.conclude.is_empty()),
@@ -138,7 +168,7 @@ impl How {
             ("--ignore-failure", self.ignore_failure.is_some()),
             ("--warmup", self.amount.warmup > 0),
             ("--reference", self.names.reference.is_some()),
-            ("--counters", counts),
+            ("--counters hw and cachesim", whole),
             ("--on", self.place.on == On::Slurm),
         ];
         match of_commands.iter().find(|(_, is_given)| *is_given) {

@@ -1,32 +1,24 @@
 //! The subject of a comparison: the commands with everything that belongs to them, as stored with
 //! the run and as executed.
 
-use std::fs::File;
 use std::path::PathBuf;
-use std::rc::Rc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{How, benchmarks};
-use crate::error::{Error, cause};
-use crate::measure::commands::comparison::{
-    CommandArm, CommandComparison, CommandWorkload, Failures, Rules, Timed,
-};
+use super::How;
+use crate::error::Error;
+use crate::measure::commands::comparison::{CommandArm, CommandWorkload};
 use crate::measure::commands::parameter::{Parameter, Setting, combinations, fill, label, takes};
 use crate::measure::commands::pattern::{Pattern, Printed};
 use crate::measure::counters;
-use crate::measure::instructions;
-use crate::measure::interrupt::Interrupt;
 use crate::measure::launch::command::{self, Command, Commands, Shell, in_shell};
 use crate::measure::launch::launcher::Output;
 use crate::measure::launch::pmu::{self, Event};
-use crate::measure::sampler::{Pass, Sampler};
 use crate::model::schedule::{Schedule, ScheduledExperiment};
 use crate::model::{Counters, MetricPlan, Profile};
 use crate::options::Settings;
 use crate::session::new_seed;
-use crate::talk::Voice;
 
 /// Name of the only workload, if there is no sweep over several commands.
 const WORKLOAD: &str = "commands";
@@ -227,7 +219,7 @@ impl Subject {
     }
 
     /// Returns the counters to read for every sample; all of them must be available.
-    fn events(&self) -> Result<Vec<&'static Event>, Error> {
+    pub(super) fn events(&self) -> Result<Vec<&'static Event>, Error> {
         let event = |metric: &String| {
             let event = pmu::event(metric);
             let event = event.ok_or_else(|| {
@@ -244,7 +236,7 @@ impl Subject {
     }
 
     /// Returns the workloads with the schedule's names of the arms, and a note about the shell.
-    fn workloads(
+    pub(super) fn workloads(
         &self,
         schedule: &Schedule,
     ) -> Result<(Vec<CommandWorkload>, Option<String>), Error> {
@@ -316,87 +308,16 @@ impl How {
             seed: self.seed.or(settings.seed).map_or_else(new_seed, Ok)?,
             margin_pct: self.margin.or(settings.margin),
             timeout_s: self.timeout.or(settings.timeout),
+            budget_s: None,
             counters,
             experiments: vec![experiment],
-            subject: serde_json::to_value(subject)
-                .map_err(|error| Error::failed(format!("cannot keep the subject: {error}")))?,
+            subject: kept(subject)?,
         })
     }
 }
 
-/// Everything that runs the commands or benchmarks of a schedule.
-pub(super) struct Ready {
-    sampler: Box<dyn Sampler>,
-    /// Commands, which are cleaned up at the end.
-    commands: Option<Rc<CommandComparison>>,
-    passes: Vec<Pass<'static>>,
-    /// A note for the user about the way they are run.
-    pub(super) note: Option<String>,
-}
-
-impl Ready {
-    /// Checks everything that will be needed, before anything is stored or measured.
-    pub(super) fn new(schedule: &Schedule, interrupt: &Interrupt) -> Result<Self, Error> {
-        if let Some(benchmarks) = benchmarks::sampler(schedule, interrupt)? {
-            return Ok(Self {
-                sampler: Box::new(benchmarks),
-                commands: None,
-                passes: vec![],
-                note: None,
-            });
-        }
-        let subject = Subject::of(schedule)?;
-        let (workloads, note) = subject.workloads(schedule)?;
-        if let Err(error) = File::open(&subject.input) {
-            let input = subject.input.display();
-            return Err(Error::usage(format!(
-                "--input {input} cannot be read: {}",
-                cause(&error)
-            )));
-        }
-        let rules = Rules {
-            workloads,
-            events: subject.events()?,
-            patterns: subject.patterns()?,
-            same_output: subject.same_output,
-            warmup: subject.warmup,
-            input: subject.input,
-            limit: schedule.timeout_s.map(Duration::from_secs_f64),
-            failures: match subject.ignore_failure {
-                true if subject.ignored_codes.is_empty() => Failures::Count,
-                true => Failures::CountThese(subject.ignored_codes),
-                false => Failures::End,
-            },
-        };
-        let comparison = CommandComparison::new(rules, interrupt.clone());
-        let comparison = comparison.map_err(|error| Error::failed(error.to_string()))?;
-        let passes = match schedule.counters {
-            Counters::Callgrind => vec![instructions::of_commands(&comparison, false)?],
-            Counters::Cachesim => vec![instructions::of_commands(&comparison, true)?],
-            Counters::Auto if subject.count_if_undecided => vec![Pass {
-                if_undecided: true,
-                ..instructions::of_commands(&comparison, false)?
-            }],
-            Counters::Auto | Counters::None | Counters::Hw => vec![],
-        };
-        Ok(Self {
-            sampler: Box::new(Timed(Rc::clone(&comparison))),
-            commands: Some(comparison),
-            passes,
-            note,
-        })
-    }
-
-    /// Lets `work` run the commands, and cleans up after the last of them.
-    pub(super) fn work<T>(
-        mut self,
-        voice: Voice,
-        work: impl FnOnce(&mut dyn Sampler, Vec<Pass<'static>>) -> T,
-    ) -> T {
-        let done = work(&mut *self.sampler, self.passes);
-        for failure in self.commands.iter().flat_map(|commands| commands.leave()) {
-            voice.warn(&failure);
-        }
-        done
-    }
+/// Returns what a resumed comparison needs, as it is stored.
+pub(in crate::cmd) fn kept(subject: &impl Serialize) -> Result<Value, Error> {
+    serde_json::to_value(subject)
+        .map_err(|error| Error::failed(format!("cannot keep the subject: {error}")))
 }

@@ -41,6 +41,15 @@ impl Clock {
         }
     }
 
+    /// Starts with a workload that has a number of seconds, whatever its rule.
+    pub(super) fn until(scheduled: &ScheduledWorkload, left: Duration) -> Self {
+        Self {
+            limit: Some(left),
+            least: 0,
+            ..Self::new(scheduled)
+        }
+    }
+
     fn is_over(&self, blocks: u32) -> bool {
         let over = |limit| self.began.elapsed() >= limit;
         blocks >= self.least && self.limit.is_some_and(over)

@@ -27,18 +27,35 @@ enum Count {
 impl Campaign<'_> {
     /// Counts the exact metrics of every workload that has none yet.
     pub(super) fn count(&mut self, experiment: usize) -> Result<(), End> {
+        self.add_passes(experiment);
+        Place::of(self.schedule, experiment)
+            .try_for_each(|(place, scheduled)| self.count_workload(place, scheduled))
+    }
+
+    /// Adds the metrics of the further passes to those of an experiment.
+    pub(super) fn add_passes(&mut self, experiment: usize) {
         for pass in self.passes.iter().filter(|pass| !pass.if_undecided) {
             self.ledger.add_metrics(experiment, &pass.metrics);
         }
-        for (place, scheduled) in Place::of(self.schedule, experiment) {
-            if !self.uncounted(place).is_empty() {
-                self.progress
-                    .now(&format!("{}: counting", self.shown(place)));
-            }
-            self.count_own(place, scheduled)?;
-            self.count_passes(place, scheduled)?;
+    }
+
+    /// Counts the exact metrics of a workload, unless it has them.
+    pub(super) fn count_workload(
+        &mut self,
+        place: Place,
+        scheduled: &ScheduledWorkload,
+    ) -> Result<(), End> {
+        if self.has_uncounted(place) {
+            self.progress
+                .now(&format!("{}: counting", self.shown(place)));
         }
-        Ok(())
+        self.count_own(place, scheduled)?;
+        self.count_passes(place, scheduled)
+    }
+
+    /// True if an exact metric of a workload is still to be counted.
+    pub(super) fn has_uncounted(&self, place: Place) -> bool {
+        !self.uncounted(place).is_empty()
     }
 
     /// Counts what the blocks could not decide.

@@ -97,6 +97,7 @@ fn schedule(metrics: Vec<MetricPlan>, blocks: u32) -> Schedule {
         subject: serde_json::Value::Null,
         margin_pct: None,
         timeout_s: None,
+        budget_s: None,
     }
 }
 

@@ -55,6 +55,7 @@ pub(crate) fn schedule() -> Schedule {
         seed: u64::MAX - 1,
         margin_pct: Some(0.5),
         timeout_s: None,
+        budget_s: None,
         counters: Counters::Auto,
         experiments: vec![entry],
         subject: serde_json::Value::Null,
