@@ -45,7 +45,7 @@ pub struct Reports {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// Write the report as Markdown; `-` is standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, visible_alias = "markdown", value_name = "FILE")]
     pub md: Option<PathBuf>,
     /// Write the report as one HTML file; `-` is standard output, `none` writes none
     #[arg(long, value_name = "FILE")]

@@ -1,8 +1,10 @@
 //! The result as a Markdown document, for an issue, a commit or a README.
 
+use super::comment;
 use crate::model::result::{
     ArmResult, ExperimentResult, Kind, Machine, ResultFile, WorkloadResult,
 };
+use crate::report::family::Family;
 use crate::report::finite::finite;
 use crate::report::geomean::sentences;
 use crate::report::outline::{self, Named};
@@ -16,9 +18,12 @@ use crate::report::wording::{self, signed_effect, signed_interval, word};
 /// Columns of the pictures.
 const PICTURE_COLUMNS: usize = 74;
 
-/// The whole result as GitHub-flavoured Markdown.
+/// The result as GitHub-flavoured Markdown: of many benchmarks a comment, else all of it.
 pub fn render(file: &ResultFile) -> String {
     let file = finite(file);
+    if let Some(family) = Family::of(&file) {
+        return comment::render(&file, &family);
+    }
     let names: Vec<&str> = file.experiments.iter().map(|e| e.name.as_str()).collect();
     let mut page = Sheet::new(match names[..] {
         [] => "furlong".to_owned(),

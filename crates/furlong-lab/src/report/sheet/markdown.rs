@@ -6,7 +6,17 @@ use crate::report::text::plain;
 use crate::report::wording::word;
 
 pub(super) fn render(sheet: &Sheet) -> String {
-    let mut page = format!("# {}\n", escape(&sheet.title));
+    format!("# {}\n{}", escape(&sheet.title), body(sheet))
+}
+
+/// Everything under a title that a click unfolds.
+pub(super) fn folded(sheet: &Sheet) -> String {
+    let (title, body) = (escape(&sheet.title), body(sheet));
+    format!("\n<details>\n<summary>{title}</summary>\n{body}\n</details>\n")
+}
+
+fn body(sheet: &Sheet) -> String {
+    let mut page = String::new();
     for part in &sheet.parts {
         let text = match part {
             Part::Heading(text) => format!("## {}", escape(text)),

@@ -137,6 +137,11 @@ impl Sheet {
         markdown::render(self)
     }
 
+    /// The page as Markdown that is folded under its title; nothing if it is empty.
+    pub(in crate::report) fn folded(&self) -> Option<String> {
+        (!self.parts.is_empty()).then(|| markdown::folded(self))
+    }
+
     /// The page as one self-contained HTML file.
     pub fn html(&self, version: &str) -> String {
         html::render(self, version)

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::model::result::{
     ArmResult, Comparison, ExperimentResult, Kind, ResultFile, Summary, Verdict, WorkloadResult,
 };
+use crate::report::family::Family;
 use crate::report::finite::finite;
 use crate::report::outline::{self, Named};
 use crate::report::quantity::{Scale, counted, percent};
@@ -38,7 +39,7 @@ pub fn answer(file: &ResultFile, style: &Style) -> String {
     let file = finite(file);
     let mut page = Page::new(style);
     match commands(&file) {
-        _ if let Some(e) = family::of(&file) => family::write(&mut page, e),
+        _ if let Some(all) = Family::of(&file) => family::write(&mut page, &all),
         Some((e, w, primary)) => page.commands(e, w, primary),
         None if file.run.profile == Profile::Tour.name() => page.tour(&file),
         None => page.all(&file),
