@@ -36,11 +36,11 @@ printf '{"operations":%d,"elapsed_s":%d.%012d,"digest":DIGEST}\n' \
 "#;
 
 /// A repository with two commits of bench programs.
-struct Repository(Home);
+pub(crate) struct Repository(pub(crate) Home);
 
 impl Repository {
     /// The programs have these names for one benchmark, times of another, and digests.
-    fn new(commits: [(&str, &str, &str); 2]) -> Self {
+    pub(crate) fn new(commits: [(&str, &str, &str); 2]) -> Self {
         let here = Self(Home::new());
         here.0.git("init --quiet --initial-branch main");
         for (name, two, digest) in commits {

@@ -5,6 +5,7 @@ mod ab;
 mod ab_benchmarks;
 mod adversity;
 mod callgrind;
+mod ci;
 mod compare;
 mod databases;
 mod doctor;
