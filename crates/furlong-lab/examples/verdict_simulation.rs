@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use furlong_stats::family;
 use furlong_stats::promise::{self, Bound, Claim, Promise};
 use furlong_stats::simulation::Tally;
 
@@ -79,15 +80,56 @@ fn run(options: &Options) -> io::Result<u32> {
             writeln!(out, "{}", line(promise, claim, &tally, holds))?;
         }
     }
+    if blocks.is_empty() {
+        broken += families(options, &mut out)?;
+    }
     Ok(broken)
 }
 
-fn line(promise: &Promise, claim: &Claim, tally: &Tally, holds: bool) -> String {
-    let bound = match claim.bound {
+/// Prints the table of pull requests, and returns the number of broken guarantees.
+fn families(options: &Options, out: &mut impl Write) -> io::Result<u32> {
+    writeln!(
+        out,
+        "\n| pull request | disturbance | CV % | share | found | bound | holds | decided | mean s \
+         |\n|---|---|---|---|--:|---|---|--:|--:|"
+    )?;
+    let mut broken = 0;
+    for (one, place) in family::pull_requests().iter().zip(0..) {
+        let name = format!("{} benchmarks: {}", one.members, one.name);
+        let disturbance = one.disturbance.name();
+        if !(name.contains(&options.only) || disturbance.contains(&options.only)) {
+            continue;
+        }
+        let tally = one.simulate(options.runs, options.seed.wrapping_add(place));
+        let (claim, bound) = one.claim;
+        let share = tally.share(claim);
+        let holds = bound.holds(share, 0.0);
+        broken += u32::from(!holds);
+        let runs = f64::from(tally.runs);
+        let cv: Vec<String> = one.cv_pct.iter().map(ToString::to_string).collect();
+        writeln!(
+            out,
+            "| {name} | {disturbance} | {} | {claim} | {share:.4} | {} | {} | {:.3} | {:.0} |",
+            cv.join(", "),
+            told(bound),
+            if holds { "yes" } else { "**no**" },
+            f64::from(tally.decided) / runs / one.members as f64,
+            tally.seconds / runs,
+        )?;
+    }
+    Ok(broken)
+}
+
+fn told(bound: Bound) -> String {
+    match bound {
         Bound::AtMost(most) => format!("≤ {most}"),
         Bound::AtLeast(least) => format!("≥ {least}"),
         Bound::About(wanted) => format!("{wanted} ± .03"),
-    };
+    }
+}
+
+fn line(promise: &Promise, claim: &Claim, tally: &Tally, holds: bool) -> String {
+    let bound = told(claim.bound);
     format!(
         "| {} | {} | {} | {:.0} | {} | {} | {:.4} | {bound} | {} | {} | {:.3} | {:.3} |",
         promise.name,

@@ -28,7 +28,8 @@
 //! - [`stopping`]: rules for the number of blocks; [`sequential`]: interim looks; [`stein`]: an
 //!   interval of a given width; [`budget`]: one time for a family
 //! - [`change`]: changes of level in a history of runs
-//! - [`promise`]: the verdict's guarantees, checked by [`simulation`]
+//! - [`promise`]: the verdict's guarantees, checked by [`simulation`]; [`family`]: those on pull
+//!   requests
 //! - [`distribution`]: quantiles and tails of t, normal, chi-squared and F; [`random`]: seeded
 //!   numbers
 #![forbid(unsafe_code)]
@@ -55,7 +56,7 @@ pub use families::{geomean, holm, nodes};
 pub use hypothesis::{paired, rank, ratio, shift, sign_flip, student, variance, welch};
 pub use numeric::{distribution, random};
 pub use sample_size::{budget, sequential, stein, stopping};
-pub use validation::{promise, simulation};
+pub use validation::{family, promise, simulation};
 
 pub use describe::{Moments, describe};
 pub use judge::{judge, judge_together};

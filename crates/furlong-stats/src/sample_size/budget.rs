@@ -4,7 +4,13 @@
 //! A pilot shows the spread and the time of a block. The plan never looks at the effect, so it
 //! favours no verdict.
 
+use serde_json::Value;
+
+use crate::blocks::Blocks;
 use crate::distribution::normal_upper;
+use crate::paired::Paired;
+use crate::stopping::Stopping;
+use crate::value::WorkloadResult;
 use crate::verdict::{ALPHA, BLOCKS_MIN};
 
 /// Blocks of the pilot. A verdict needs as many.
@@ -56,6 +62,24 @@ impl Member {
         Self { needed, block_s }
     }
 
+    /// Estimates a workload from its blocks so far, and the parameters [`FAMILY`](crate::stopping::FAMILY) and [`BLOCK_S`].
+    pub fn of(workload: &WorkloadResult, metric: &str, margin_pct: f64) -> Self {
+        let effects = || {
+            let [a, b, ..] = &workload.arms[..] else {
+                return None;
+            };
+            let control = workload.control.get(metric).map(|one| &one.samples[..]);
+            let (a, b) = (a.samples.get(metric)?, b.samples.get(metric)?);
+            let blocks = Blocks::of(a, control, b);
+            let margin = blocks.scale().distance(margin_pct);
+            Some((Paired::of(&blocks.effects())?.stddev, margin))
+        };
+        let (spread, margin) = effects().unwrap_or_default();
+        let block_s = workload.params.get(BLOCK_S).and_then(Value::as_f64);
+        let family = Stopping::family(workload);
+        Self::new(spread, margin, family, block_s.unwrap_or_default())
+    }
+
     /// Seconds that it needs after the pilot.
     pub fn cost_s(&self) -> f64 {
         f64::from(self.needed - PILOT) * self.block_s
@@ -81,12 +105,21 @@ pub fn planned(members: &[Member], left_s: f64) -> u32 {
         left_s / members.len() as f64
     };
     let more = (own_s / first.block_s.max(1e-6)) as u32;
-    PILOT.saturating_add(more).min(BLOCKS_MAX)
+    round(PILOT.saturating_add(more).min(BLOCKS_MAX))
+}
+
+/// Rounds down to one of ten numbers in a decade. The errors of looks are integrals that are kept
+/// for each plan, and few plans share them.
+fn round(blocks: u32) -> u32 {
+    let decade = 10_u32.pow(blocks.max(1).ilog10().saturating_sub(1));
+    let steps = [10, 12, 15, 20, 25, 30, 40, 50, 60, 80];
+    let fits = steps.iter().rev().find(|step| *step * decade <= blocks);
+    fits.map_or(blocks, |step| step * decade)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCKS_MAX, GENEROUS, Member, PILOT, planned};
+    use super::{BLOCKS_MAX, GENEROUS, Member, PILOT, planned, round};
 
     fn members(needed: &[u32]) -> Vec<Member> {
         let member = |needed: &u32| Member {
@@ -102,7 +135,7 @@ mod tests {
         assert_eq!(needed(0.001, 1), 2 * PILOT);
         // 1.25 (1.960 + 1.645)^2 and 1.25 (3.023 + 1.645)^2.
         assert_eq!((needed(0.01, 1), needed(0.01, 20)), (17, 28));
-        assert_eq!(needed(0.1, 20), 2724);
+        assert_eq!(needed(0.1, 20), 2725);
         assert_eq!(Member::new(0.01, 0.0, 1, 1.0).needed, BLOCKS_MAX);
         assert_eq!(Member::new(0.0, 0.0, 1, 1.0).needed, 2 * PILOT);
     }
@@ -110,18 +143,27 @@ mod tests {
     #[test]
     fn time_for_all_is_divided_by_need() {
         let all = members(&[26, 106]);
-        assert_eq!(planned(&all, 60.0), 26);
-        assert_eq!(planned(&all, 90.0), PILOT + 30);
-        assert_eq!(planned(&all, 1e6), PILOT + 20 * GENEROUS as u32);
-        assert_eq!(planned(&all[1..], 60.0), PILOT + 120);
+        assert_eq!(planned(&all, 60.0), 25);
+        assert_eq!(planned(&all, 90.0), round(PILOT + 30));
+        assert_eq!(planned(&all, 1e6), round(PILOT + 20 * GENEROUS as u32));
+        assert_eq!(planned(&all[1..], 60.0), round(PILOT + 120));
     }
 
     #[test]
     fn what_is_cheap_is_decided_first_and_the_rest_share_equally() {
-        assert_eq!(planned(&members(&[26, 106]), 40.0), 26);
-        assert_eq!(planned(&members(&[106, 206]), 40.0), PILOT + 40);
+        assert_eq!(planned(&members(&[26, 106]), 40.0), 25);
+        assert_eq!(planned(&members(&[106, 206]), 40.0), round(PILOT + 40));
         assert_eq!(planned(&members(&[106]), 0.0), PILOT);
         assert_eq!(planned(&members(&[106]), -1.0), PILOT);
         assert_eq!(planned(&[], 9.0), PILOT);
+    }
+
+    #[test]
+    fn plans_are_rounded_down_to_few() {
+        let rounded = [0, 6, 9, 10, 11, 12, 46, 99, 100, 126, 999, 4999, BLOCKS_MAX].map(round);
+        assert_eq!(
+            rounded,
+            [0, 6, 9, 10, 10, 12, 40, 80, 100, 120, 800, 4000, BLOCKS_MAX]
+        );
     }
 }

@@ -177,7 +177,7 @@ impl Tally {
 }
 
 /// Names and values of a cell's metrics.
-fn metrics(cell: &Cell) -> (BTreeMap<String, Metric>, Vec<String>) {
+pub(super) fn metrics(cell: &Cell) -> (BTreeMap<String, Metric>, Vec<String>) {
     let order: Vec<String> = (0..cell.metrics).map(|i| format!("metric-{i}")).collect();
     let metric = |name: &String| Metric {
         unit: "1".to_owned(),
@@ -210,7 +210,7 @@ fn order(cell: &Cell, random: &mut Random) -> Vec<usize> {
 }
 
 /// A workload with samples, not yet judged.
-fn workload(cell: &Cell, names: &[String], random: &mut Random) -> WorkloadResult {
+pub(super) fn workload(cell: &Cell, names: &[String], random: &mut Random) -> WorkloadResult {
     let order = order(cell, random);
     let runners = cell.arms + 2;
     let mut arms: Vec<ArmResult> = (0..=cell.arms)
@@ -264,7 +264,7 @@ fn workload(cell: &Cell, names: &[String], random: &mut Random) -> WorkloadResul
 }
 
 /// The result of a run with interim looks that ends when every verdict is certain.
-fn until_certain(
+pub(super) fn until_certain(
     whole: &WorkloadResult,
     looks: u32,
     metrics: &BTreeMap<String, Metric>,

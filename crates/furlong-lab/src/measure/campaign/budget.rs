@@ -9,10 +9,8 @@ use super::ending::Clock;
 use super::{Campaign, End};
 use crate::model::schedule::ScheduledWorkload;
 use crate::record::ledger::Place;
-use furlong_stats::blocks::Blocks;
 use furlong_stats::budget::{BLOCK_S, Member, NEEDED, PILOT, planned};
 use furlong_stats::judge::MARGIN_PCT;
-use furlong_stats::paired::Paired;
 use furlong_stats::stopping::{ANSWER_LOOKS, STOPPING, Stopping};
 
 /// A workload that can be measured.
@@ -137,25 +135,13 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Estimates the cost of a decision from the spread of the blocks so far.
+    /// Estimates the cost of a decision from the blocks so far.
     fn member(&self, place: Place) -> Member {
         let workload = self.ledger.workload(place);
         let experiment = &self.ledger.result().experiments[place.experiment];
-        let block_s = workload.params.get(BLOCK_S).and_then(|s| s.as_f64());
-        let spread = || {
-            let (primary, metric) = experiment.wanted(None, workload)?;
-            let [a, b, ..] = &workload.arms[..] else {
-                return None;
-            };
-            let control = workload.control.get(primary).map(|one| &one.samples[..]);
-            let (a, b) = (a.samples.get(primary)?, b.samples.get(primary)?);
-            let blocks = Blocks::of(a, control, b);
-            let margin = self.schedule.margin_pct.or(metric.margin_pct);
-            let margin = blocks.scale().distance(margin.unwrap_or(MARGIN_PCT));
-            Some((Paired::of(&blocks.effects())?.stddev, margin))
-        };
-        let (spread, margin) = spread().unwrap_or_default();
-        let family = Stopping::family(workload);
-        Member::new(spread, margin, family, block_s.unwrap_or_default())
+        let primary = experiment.wanted(None, workload);
+        let (name, margin) = primary.map_or(("", None), |(name, one)| (name, one.margin_pct));
+        let margin = self.schedule.margin_pct.or(margin);
+        Member::of(workload, name, margin.unwrap_or(MARGIN_PCT))
     }
 }
