@@ -2,6 +2,7 @@
 # Runs the parts that take too long for .ci/run, by hand on a quiet machine: ci/full.sh [PART]..
 # Parts:
 # tour (a newcomer's first minutes: the build into an empty folder, and README.md's own line);
+# pull-request (the steps of examples/ci on a small package, in fresh clones);
 # pairs (eleven pairs of commands: `furlong compare` and hyperfine);
 # simulation (the verdict, 10,000 runs a cell);
 # loom (the models, with three preemptions);
@@ -134,6 +135,10 @@ attacks() {
   fi
 }
 
+pull-request() {
+  record pull-request bash ci/pull_request.sh
+}
+
 malloc-latency() {
   record malloc-latency bash ci/malloc_latency.sh
 }
@@ -166,8 +171,8 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(tour pairs simulation loom asan aarch64 memcheck attacks malloc-latency malloc-huge-pages hostile peers
-    mutants site fuzz package rangemap-users "${proofs[@]}")
+  parts=(tour pull-request pairs simulation loom asan aarch64 memcheck attacks malloc-latency
+    malloc-huge-pages hostile peers mutants site fuzz package rangemap-users "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
   parts+=(linux)
@@ -181,7 +186,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " tour pairs asan aarch64 memcheck attacks malloc-latency malloc-huge-pages hostile peers mutants site fuzz package linux rangemap-users " == *" $part "* ]]; then
+  elif [[ " tour pull-request pairs asan aarch64 memcheck attacks malloc-latency malloc-huge-pages hostile peers mutants site fuzz package linux rangemap-users " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"

@@ -1,9 +1,10 @@
 //! `furlong ci`: a pull request is judged by its benchmarks, within a time.
 
-use std::fs;
+use std::path::Path;
+use std::{env, fs};
 
 use crate::ab_benchmarks::Repository;
-use crate::lab::{Home, ended, is_spoiler, read, says};
+use crate::lab::{FURLONG, Home, ended, is_spoiler, read, says};
 
 /// Calls `ci` on two commits, and returns stdout and stderr without warnings about the machine.
 fn ci(home: &Home, code: i32, arguments: &[&str]) -> (String, String) {
@@ -180,4 +181,45 @@ fn an_interrupted_run_is_resumed_and_judged() {
         &stdout,
         &["1 benchmark: 1 changed", "slower: sort/a / b/two"],
     );
+}
+
+/// Files of `examples/ci`, each with a variable that its system sets for a pull request.
+const WORKFLOWS: [(&str, &str, &str); 2] = [
+    ("github.yml", "GITHUB_BASE_REF", "main"),
+    (
+        "gitlab.yml",
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA",
+        "origin/main",
+    ),
+];
+
+#[test]
+fn the_steps_of_the_workflows_judge_a_fresh_clone() {
+    let Repository(home) = Repository::new([("same", "400", "1"), ("same", "400", "1")]);
+    // Its own `cargo bench --no-run`.
+    home.write("Cargo.toml", "");
+    home.git("add Cargo.toml");
+    home.git("commit --quiet --message package");
+    fs::create_dir(home.path("bin")).unwrap();
+    fs::copy(home.path("build"), home.path("bin/cargo")).unwrap();
+    std::os::unix::fs::symlink(FURLONG, home.path("bin/furlong")).unwrap();
+    home.git("checkout --quiet -b topic");
+    home.git("commit --quiet --allow-empty --message topic");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ci");
+    for (file, variable, value) in WORKFLOWS {
+        home.git(&format!("clone --quiet . {file}"));
+        let text = fs::read_to_string(examples.join(file)).unwrap();
+        let lines = text.lines().map(|line| line.trim_start_matches([' ', '-']));
+        let steps: Vec<&str> = lines.filter(|line| line.starts_with("furlong ")).collect();
+        assert_eq!(steps.len(), 1, "{file}");
+        let path = env::var("PATH").unwrap();
+        let mut sh = home.command("sh");
+        sh.args(["-ec", steps[0]]).current_dir(home.path(file));
+        sh.env_remove("GITHUB_BASE_REF").env(variable, value);
+        sh.env("PATH", format!("{}:{path}", home.path("bin").display()));
+        let (stdout, _) = ended(0, &sh.output().unwrap());
+        says(&stdout, &["3 benchmarks: 0 changed, 3 the same"]);
+        let comment = fs::read_to_string(home.path(file).join("comment.md")).unwrap();
+        says(&comment, &["# No regression\n"]);
+    }
 }
