@@ -27,7 +27,7 @@ Exit codes:
   0      done, even if the run could not be stored
   1      a subject returned a wrong result, or a run failed
   2      bad usage or bad input: nothing was done
-  3      a condition of --fail-on holds
+  3      a condition of --fail-on holds, or ci found a regression
   128+N  signal N ended it; what was finished is kept
   (stat --ministat ends as ministat does)";
 

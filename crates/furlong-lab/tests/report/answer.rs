@@ -2,6 +2,7 @@
 
 use furlong_lab::model::README;
 use furlong_lab::model::result::{Better, ResultFile, Verdict};
+use furlong_lab::report::markdown;
 use furlong_lab::report::terminal::{Style, answer};
 use unicode_width::UnicodeWidthStr;
 
@@ -301,4 +302,31 @@ fn a_family_takes_ten_lines_with_the_worst_change_first() {
         !text.contains("only in three") && text.contains("--max-time"),
         "{text}"
     );
+}
+
+#[test]
+fn many_benchmarks_are_a_comment_of_twenty_lines_and_the_rest_is_folded() {
+    let mut changes = vec![(9.0, Verdict::Revert); 9];
+    changes.extend([(0.1, Verdict::Equivalent); 500]);
+    changes.push((1.0, Verdict::Inconclusive));
+    let mut file = benchmarks(&changes);
+    let budget = [
+        ("budget_s", 300.0),
+        ("block_s", 0.5),
+        ("blocks_needed", 250.0),
+    ];
+    for w in &mut file.experiments[0].workloads {
+        let budget = budget.map(|(name, value)| (name.to_owned(), value.into()));
+        w.params.extend(budget);
+        w.warnings = vec!["a warning ".repeat(90)];
+    }
+    let comment = markdown::render(&file);
+    let (open, folded) = comment.split_once("<details>").unwrap();
+    assert!(open.lines().count() <= 20, "{open}");
+    assert!(open.starts_with("# 9 regressions\n"), "{open}");
+    assert!(open.contains("and 3 more changes below"), "{open}");
+    assert!(open.contains("to decide more: about --budget "), "{open}");
+    assert!(folded.contains("And 310 more."), "{folded}");
+    assert_eq!(comment.matches("<details>").count(), 3);
+    assert!(comment.len() < 65_536, "{}", comment.len());
 }

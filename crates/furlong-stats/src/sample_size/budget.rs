@@ -62,7 +62,8 @@ impl Member {
         Self { needed, block_s }
     }
 
-    /// Estimates a workload from its blocks so far, and the parameters [`FAMILY`](crate::stopping::FAMILY) and [`BLOCK_S`].
+    /// Estimates a workload from its blocks so far, and the parameters [`BLOCK_S`] and
+    /// [`FAMILY`](crate::stopping::FAMILY).
     pub fn of(workload: &WorkloadResult, metric: &str, margin_pct: f64) -> Self {
         let effects = || {
             let [a, b, ..] = &workload.arms[..] else {

@@ -73,10 +73,11 @@ const NOISES: [&[f64]; 3] = [&[1.0], &[0.3, 1.0, 3.0], &[5.0]];
 
 /// The guarantees for pull requests of twenty benchmarks within five minutes.
 pub fn pull_requests() -> Vec<PullRequest> {
-    let usual = PullRequest {
+    let [quiet, typical, noisy] = NOISES;
+    let same = PullRequest {
         name: "no effect, margin 1 %",
         members: 20,
-        cv_pct: NOISES[0],
+        cv_pct: quiet,
         disturbance: Disturbance::None,
         margin_pct: 1.0,
         slower_pct: 0.0,
@@ -84,30 +85,23 @@ pub fn pull_requests() -> Vec<PullRequest> {
         block_s: 0.4,
         claim: (ALARM, Bound::AtMost(0.05)),
     };
-    let mut all = vec![];
-    for disturbance in [Disturbance::None, Disturbance::Linear] {
-        for cv_pct in NOISES {
-            let margin = PullRequest {
-                cv_pct,
-                disturbance,
-                ..usual
-            };
-            let none = PullRequest {
-                name: "no effect, margin 0",
-                margin_pct: 0.0,
-                ..margin
-            };
-            all.extend([margin, none]);
-        }
-        all.push(PullRequest {
-            name: "one is 2 % slower",
-            disturbance,
-            slower_pct: 2.0,
-            claim: (FOUND, Bound::AtLeast(0.9)),
-            ..usual
-        });
-    }
-    all
+    let of = |cv_pct| PullRequest { cv_pct, ..same };
+    let no_margin = PullRequest {
+        name: "no effect, margin 0",
+        margin_pct: 0.0,
+        ..of(typical)
+    };
+    let drift = PullRequest {
+        disturbance: Disturbance::Linear,
+        ..of(typical)
+    };
+    let slower = PullRequest {
+        name: "one is 2 % slower",
+        slower_pct: 2.0,
+        claim: (FOUND, Bound::AtLeast(0.9)),
+        ..same
+    };
+    vec![same, of(typical), of(noisy), no_margin, drift, slower]
 }
 
 impl PullRequest {
