@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::blocks::Blocks;
 use crate::distribution::normal_upper;
 use crate::paired::Paired;
-use crate::stopping::Stopping;
+use crate::stopping::{ANSWER_LOOKS, Stopping};
 use crate::value::WorkloadResult;
 use crate::verdict::{ALPHA, BLOCKS_MIN};
 
@@ -29,7 +29,7 @@ pub const BUDGET_S: &str = "budget_s";
 const OPEN: f64 = 0.05;
 
 /// Spare blocks for the looks, whose bounds are wider, and for a pilot that was quiet by chance.
-const SPARE: f64 = 1.25;
+const SPARE: f64 = 2.0;
 
 /// The most that a plan exceeds the needed blocks by, if there is time.
 const GENEROUS: f64 = 3.0;
@@ -109,13 +109,13 @@ pub fn planned(members: &[Member], left_s: f64) -> u32 {
     round(PILOT.saturating_add(more).min(BLOCKS_MAX))
 }
 
-/// Rounds down to one of ten numbers in a decade. The errors of looks are integrals that are kept
-/// for each plan, and few plans share them.
+/// Rounds up to a multiple of the looks. The errors of looks are integrals that are kept for the
+/// shares of a plan, and such plans have the same shares.
 fn round(blocks: u32) -> u32 {
-    let decade = 10_u32.pow(blocks.max(1).ilog10().saturating_sub(1));
-    let steps = [10, 12, 15, 20, 25, 30, 40, 50, 60, 80];
-    let fits = steps.iter().rev().find(|step| *step * decade <= blocks);
-    fits.map_or(blocks, |step| step * decade)
+    match blocks < 2 * ANSWER_LOOKS {
+        true => blocks,
+        false => blocks.next_multiple_of(ANSWER_LOOKS),
+    }
 }
 
 #[cfg(test)]
@@ -134,9 +134,9 @@ mod tests {
     fn noise_and_a_large_family_cost_blocks() {
         let needed = |spread, family| Member::new(spread, 0.01, family, 1.0).needed;
         assert_eq!(needed(0.001, 1), 2 * PILOT);
-        // 1.25 (1.960 + 1.645)^2 and 1.25 (3.023 + 1.645)^2.
-        assert_eq!((needed(0.01, 1), needed(0.01, 20)), (17, 28));
-        assert_eq!(needed(0.1, 20), 2725);
+        // 2 (1.960 + 1.645)^2 and 2 (3.023 + 1.645)^2.
+        assert_eq!((needed(0.01, 1), needed(0.01, 20)), (26, 44));
+        assert_eq!(needed(0.1, 20), 4359);
         assert_eq!(Member::new(0.01, 0.0, 1, 1.0).needed, BLOCKS_MAX);
         assert_eq!(Member::new(0.0, 0.0, 1, 1.0).needed, 2 * PILOT);
     }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn time_for_all_is_divided_by_need() {
         let all = members(&[26, 106]);
-        assert_eq!(planned(&all, 60.0), 25);
+        assert_eq!(planned(&all, 60.0), 30);
         assert_eq!(planned(&all, 90.0), round(PILOT + 30));
         assert_eq!(planned(&all, 1e6), round(PILOT + 20 * GENEROUS as u32));
         assert_eq!(planned(&all[1..], 60.0), round(PILOT + 120));
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn what_is_cheap_is_decided_first_and_the_rest_share_equally() {
-        assert_eq!(planned(&members(&[26, 106]), 40.0), 25);
+        assert_eq!(planned(&members(&[26, 106]), 40.0), 30);
         assert_eq!(planned(&members(&[106, 206]), 40.0), round(PILOT + 40));
         assert_eq!(planned(&members(&[106]), 0.0), PILOT);
         assert_eq!(planned(&members(&[106]), -1.0), PILOT);
@@ -160,11 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn plans_are_rounded_down_to_few() {
-        let rounded = [0, 6, 9, 10, 11, 12, 46, 99, 100, 126, 999, 4999, BLOCKS_MAX].map(round);
-        assert_eq!(
-            rounded,
-            [0, 6, 9, 10, 10, 12, 40, 80, 100, 120, 800, 4000, BLOCKS_MAX]
-        );
+    fn plans_are_rounded_up_to_even_looks() {
+        let rounded = [6, 19, 20, 21, 99, BLOCKS_MAX].map(round);
+        assert_eq!(rounded, [6, 19, 20, 30, 100, BLOCKS_MAX]);
     }
 }

@@ -38,8 +38,9 @@ pub const ANSWER_LOOKS: u32 = 10;
 /// of the 1 % that is promised.
 pub const CHANCE: f64 = 0.004;
 
-/// Errors by the bits of their total, planned blocks, looks, blocks, and true for the last look.
-type Known = BTreeMap<(u64, u32, u32, u32, bool), f64>;
+/// Errors by the bits of their total and of the shares of all looks so far, and true for the last
+/// look.
+type Known = BTreeMap<(u64, Vec<u64>, bool), f64>;
 
 thread_local! {
     /// A cache of computed errors: they are integrals, and every look at every workload needs one.
@@ -165,15 +166,19 @@ impl Stopping {
             || !all.contains(&blocks)
             || Stopped::of(workload) == Some(Stopped::Time);
         let total = plan.alpha();
-        let key = (total.to_bits(), planned, looks, blocks, is_last);
+        let before = all.into_iter().filter(|look| *look < blocks);
+        let share = |blocks: u32| f64::from(blocks) / f64::from(planned);
+        let shares: Vec<f64> = before.chain([blocks]).map(share).collect();
+        let bits = shares.iter().map(|share| share.to_bits()).collect();
+        let key = (total.to_bits(), bits, is_last);
         if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
             return Some(known);
         }
-        let share = |blocks: u32| f64::from(blocks) / f64::from(planned);
-        for look in all.into_iter().filter(|look| *look < blocks) {
-            plan.look(share(look), false);
+        let (last, earlier) = shares.split_last()?;
+        for share in earlier {
+            plan.look(*share, false);
         }
-        let bound = plan.look(share(blocks), is_last);
+        let bound = plan.look(*last, is_last);
         let error = bound.map_or(total, |bound| 1.0 - sequential::level(bound));
         KNOWN.with_borrow_mut(|known| known.insert(key, error));
         Some(error)
