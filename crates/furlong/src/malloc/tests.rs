@@ -2,6 +2,7 @@
 
 mod borders;
 mod broken;
+mod ended;
 mod exchange;
 mod forks;
 mod guards;

@@ -53,6 +53,8 @@ record! {
         pub(crate) heaps: Link<Heap> = Link::none(),
         /// The first of the heaps whose latches are held, while all are held for a fork.
         pub(crate) held: Link<Heap> = Link::none(),
+        /// Bytes of blocks that ended heaps keep.
+        pub(crate) left: Word = Word::new(0),
         /// The ended heaps that have not been taken over; may be read at any time.
         pub(crate) ended: Link<Heap> = Link::none(),
         /// Former heaps of zones, for reuse.

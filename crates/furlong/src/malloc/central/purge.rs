@@ -4,7 +4,8 @@
 //! No thread waits for time to pass. Slow paths of freeing read the clock now and then, and run a
 //! round if one is due, after half the delay. A unit that is dirty in two successive rounds is
 //! purged, and a kept mapping is unmapped likewise. A heap's round empties its stacks and retires
-//! its whole spans; the heap gets blocks that it needs again in its next slow paths.
+//! its whole spans; the heap gets blocks that it needs again in its next slow paths. The pool's
+//! round does so for heaps that have ended and that nobody has taken over for two rounds.
 //!
 //! No latch is held while the system takes memory. Units on their way are neither free nor in use
 //! meanwhile; an arena that goes as a whole has left the pool first. Only threads that free do this
@@ -12,7 +13,8 @@
 //! than that.
 
 use crate::malloc::{
-    Arena, Bits, Central, Config, PageSource, Pool, Span, System, ThreadHeap, UNIT,
+    Arena, Bits, Central, Config, Exchange, Heap, PageSource, Pool, Span, State, System,
+    ThreadHeap, UNIT,
 };
 
 use super::arena::{run, runs};
@@ -312,13 +314,30 @@ impl<C: Config> Central<C> {
         }
     }
 
-    /// Gives back the blocks that the caller's heap keeps, and all free memory to the system.
-    /// Returns `true` if the system got any.
+    /// Gives back the blocks that heaps have left which ended this many rounds ago or more. No
+    /// latch is held.
+    fn give_left(&'static self, rounds: u32) {
+        let ended = |heap: &&'static Heap| {
+            let (left, ended_in) = (&heap.cache.left, &heap.cache.ended_in);
+            let age = self.pool.round.get().wrapping_sub(ended_in.get());
+            left.get() > 0 && age >= rounds
+        };
+        for heap in self.pool.heaps().filter(ended) {
+            let _held = self.hold_heap(heap);
+            if heap.state() == State::Ended {
+                ThreadHeap::new(self, heap).give_left();
+            }
+        }
+    }
+
+    /// Gives back the blocks that the caller's heap keeps and that ended heaps have left, and all
+    /// free memory to the system. Returns `true` if the system got any.
     pub(crate) fn trim(&'static self) -> bool {
         let own = ThreadHeap::of_caller(self);
         if own.heap.is_running() {
             own.give_all();
         }
+        self.give_left(0);
         let before = self.with_pool(|pool| pool.mappings.bytes() + pool.dirty_bytes());
         self.purge_down_to(0);
         self.unmap_mappings(|| 0);
@@ -344,6 +363,7 @@ impl<C: Config> Central<C> {
             begins
         });
         if begins {
+            self.give_left(2);
             self.step();
         }
     }

@@ -159,6 +159,7 @@ impl<C: Config> Central<C> {
             let of_thread = heap.zone.get() == 0 && heap.state() == State::Running;
             if of_thread && !core::ptr::eq(heap, own) {
                 heap.cache.bins.forget();
+                heap.cache.left.set(0);
                 heap.cache.outgoing.forget();
                 heap.cache.forget_waiting();
                 // Relaxed: as in after_fork_in_child.
@@ -169,6 +170,8 @@ impl<C: Config> Central<C> {
                 self.note_ended(heap);
             }
         }
+        let left = self.pool.heaps().map(|heap| heap.cache.left.get());
+        self.pool.left.set(left.sum());
     }
 
     /// Reports that memory is short.
@@ -264,6 +267,10 @@ impl<C: Config> Exchange for Central<C> {
         ThreadHeap::new(self, from).unlist(span);
         span.owner.set(Some(to));
         ThreadHeap::new(self, to).list(span);
+    }
+
+    fn give_left_of(&'static self, heap: &'static Heap, class: Class) {
+        ThreadHeap::new(self, heap).give_left_of(class);
     }
 
     fn stop_twice(&'static self, span: &'static Span, block: usize) -> ! {

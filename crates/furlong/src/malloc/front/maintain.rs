@@ -30,8 +30,9 @@ impl<C: Config> Malloc<C> {
         self.central.trim()
     }
 
-    /// Ends the caller's heap. Its kept blocks go back to their spans, its remote frees are sent,
-    /// and its spans wait to be taken over. Later calls by the same thread are served without a
+    /// Ends the caller's heap. Its remote frees are sent; its kept blocks and its spans wait to be
+    /// taken over. If ended heaps have too many blocks, or nobody takes them for the delay, they go
+    /// back to their spans. Later calls by the same thread are served without a
     /// heap of its own.
     pub fn end_thread(&'static self) {
         let _pin = C::Current::pin();

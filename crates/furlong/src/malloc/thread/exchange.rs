@@ -58,6 +58,10 @@ pub(crate) trait Exchange: Sized + 'static {
     /// Moves such a span from one heap's list to another's. Both latches are held.
     fn relist(&'static self, span: &'static Span, from: &'static Heap, to: &'static Heap);
 
+    /// Gives back the blocks of a class that an ended heap has left in its stacks. Its latch is
+    /// held.
+    fn give_left_of(&'static self, heap: &'static Heap, class: Class);
+
     /// Stops the program: a block was freed twice.
     fn stop_twice(&'static self, span: &'static Span, block: usize) -> !;
 
@@ -221,6 +225,7 @@ pub(crate) trait Exchange: Sized + 'static {
                 continue;
             }
             if other.state() == State::Ended {
+                self.give_left_of(other, class);
                 while let Some(span) = self.first_span(other, class) {
                     self.relist(span, other, heap);
                 }

@@ -14,7 +14,7 @@ impl<C: Config> ThreadHeap<C> {
         // A placeholder heap has no blocks either.
         let block = match Self::of_caller(central).heap.cache.bins.pop(class.index()) {
             0 => match Self::bind(central) {
-                Some(own) => own.refill(class),
+                Some(own) => own.pop_or_refill(class),
                 None => Self::allocate_late(central, class),
             },
             block => block,
@@ -36,9 +36,17 @@ impl<C: Config> ThreadHeap<C> {
         let Some(own) = Self::take(central) else {
             return 0;
         };
-        let block = own.refill(class);
+        let block = own.pop_or_refill(class);
         own.end();
         block
+    }
+
+    /// A block of a heap that was perhaps just taken over, with the blocks in its stacks.
+    fn pop_or_refill(self, class: Class) -> usize {
+        match self.heap.cache.bins.pop(class.index()) {
+            0 => self.refill(class),
+            block => block,
+        }
     }
 
     /// Moves blocks from a span to the stack, and one of them to the caller.

@@ -56,6 +56,10 @@ record! {
         pub(crate) caller: Half = Half::new(0),
         /// The time of its last round, or of its first look at the clock; 0 before.
         pub(crate) round_ms: Bits = Bits::new(0),
+        /// The bytes of blocks that it kept when it ended, and the pool's round at that time; 0
+        /// bytes while it runs. Under its latch.
+        pub(crate) left: Word = Word::new(0),
+        pub(crate) ended_in: Half = Half::new(0),
         /// The number of slow paths until the next look at the clock.
         pub(crate) until_look: Word = Word::new(0),
         /// 1 while its thread is posting: see `send_word` of `remote`.

@@ -5,7 +5,8 @@ use core::ptr;
 
 use crate::forms::copies;
 use crate::malloc::{
-    CLASSES, Central, Class, Config, CurrentHeap, Exchange, Heap, PageSource, Span, State, System,
+    CLASSES, Central, Class, Config, CurrentHeap, Exchange, Hardening, Heap, PageSource, Span,
+    State, System,
 };
 use crate::sync::atomic::Ordering;
 
@@ -67,6 +68,7 @@ impl<C: Config> ThreadHeap<C> {
         // The time of its last round was another thread's.
         ended.inspect(|heap| heap.cache.round_ms.set(0));
         let ended = ended.map(|heap| Self::new(central, heap));
+        ended.inspect(|own| own.forget_left());
         ended.or_else(|| Self::create(central))
     }
 
@@ -90,16 +92,63 @@ impl<C: Config> ThreadHeap<C> {
         Some(Self::new(central, heap))
     }
 
-    /// Ends the heap. Its kept blocks go back to their spans, its remote frees are sent, and its
-    /// spans wait to be taken over.
+    /// Ends the heap. Its remote frees are sent, and its stacks and spans wait to be taken over.
     pub(crate) fn end(self) {
         self.post_outgoing();
         self.central.end(self.heap, || {
-            self.empty();
+            if !self.leave() {
+                self.empty();
+            }
             self.central.collect(self.heap);
             self.retire_whole();
         });
         self.central.purge_excess();
+    }
+
+    /// Leaves the blocks in the stacks of a heap that ends, which is less work than to give each
+    /// back. `false` if ended heaps would then keep more than may be dirty.
+    fn leave(self) -> bool {
+        let cache = &self.heap.cache;
+        let stacked = |class: Class| cache.bins.len(class) * class.size();
+        let stacked = (1..CLASSES).map(Class::numbered).map(stacked);
+        let waiting = cache.waits().map(|(_, class)| class.size());
+        let bytes = stacked.chain(waiting).sum::<usize>();
+        let most = self.central.dirty_bytes_max();
+        self.central.with_pool(|pool| {
+            let all = pool.left.get() + bytes;
+            if all <= most {
+                pool.left.set(all);
+                cache.left.set(bytes);
+                cache.ended_in.set(pool.round.get());
+            }
+            all <= most
+        })
+    }
+
+    /// The blocks that an ended heap has left are no longer its own.
+    fn forget_left(self) {
+        let left = self.heap.cache.left.get();
+        if left > 0 {
+            self.heap.cache.left.set(0);
+            self.central
+                .with_pool(|pool| pool.left.set(pool.left.get() - left));
+        }
+    }
+
+    /// Gives back the blocks that an ended heap has left. Its latch is held.
+    pub(crate) fn give_left(self) {
+        self.forget_left();
+        self.empty();
+        self.retire_whole();
+    }
+
+    /// As above, at least those of one class.
+    pub(crate) fn give_left_of(self, class: Class) {
+        if C::Hardening::SHUFFLE {
+            self.give_left();
+        } else {
+            self.empty_stack(class);
+        }
     }
 
     /// Gives back all blocks that the heap keeps, and its spans that have no block in use.
@@ -122,11 +171,13 @@ impl<C: Config> ThreadHeap<C> {
 
     /// Gives all blocks in the stacks back to their spans.
     fn empty_stacks(self) {
-        for class in (1..CLASSES).map(Class::numbered) {
+        (1..CLASSES).for_each(|class| self.empty_stack(Class::numbered(class)));
+    }
+
+    fn empty_stack(self, class: Class) {
+        self.flush(class, usize::MAX);
+        while self.heap.cache.bins.take_back(class) {
             self.flush(class, usize::MAX);
-            while self.heap.cache.bins.take_back(class) {
-                self.flush(class, usize::MAX);
-            }
         }
     }
 

@@ -238,6 +238,8 @@ impl Exchange for World {
         to.first(class()).set(span.unit.get());
     }
 
+    fn give_left_of(&'static self, _: &'static Heap, _: Class) {}
+
     fn stop_twice(&'static self, _: &'static Span, block: usize) -> ! {
         panic!("block {block} freed twice")
     }
