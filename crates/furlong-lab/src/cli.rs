@@ -53,10 +53,10 @@ pub enum Verb<X: Subcommand> {
     Run(Box<run::Args>),
     /// Compare any commands, by the same method as experiments
     Compare(Box<compare::Args>),
-    /// Compare two revisions of a git repository
-    Ab(Box<ab::Args>),
     /// Judge a pull request: the benchmarks of two revisions, within a time
     Ci(Box<ci::Args>),
+    /// Compare two revisions of a git repository
+    Ab(Box<ab::Args>),
     /// Merge the parts of a run that a fleet measures
     Collect(collect::Args),
     /// Show a stored run again
