@@ -121,7 +121,7 @@ fn run(file: &ResultFile) -> Sheet {
         Some(format!("run {}, {}", run.id, run.version)),
         run.revision.as_ref().map(|one| format!("revision {one}")),
         machine.cpu.clone(),
-        Some(counted(machine.cpus as u64, "processor")),
+        Some(counted(machine.cpus.into(), "processor")),
     ];
     page.notes(facts.into_iter().flatten().collect());
     page
