@@ -30,7 +30,7 @@ pub(crate) const ROWS: &[Row] = rows! {
         Request, ReserveAtError, ReserveError, Reserved, RestoreError, SavedExtent, Sealed,
         Shared, Split, Stale, StaleSeal, StaleToken, State, Token, Traffic;
     malloc:
-        Batched, BrokenMalloc, Checked, Forks, Heap, Inlined, Latch, Linux, Misuse,
+        Batched, BrokenMalloc, Checked, Forks, Heap, HugePages, Inlined, Latch, Linux, Misuse,
         NoHardening, Outlined, PerCall, Policy, Profile, Secure, Statistics;
     maple:
         Broken, EraseError, Event, Heap, Lines, Nodes, NotEnough, Off, Tally;
