@@ -30,10 +30,9 @@ impl<C: Config> Malloc<C> {
         self.central.trim()
     }
 
-    /// Ends the caller's heap. Its remote frees are sent; its kept blocks and its spans wait to be
-    /// taken over. If ended heaps have too many blocks, or nobody takes them for the delay, they go
-    /// back to their spans. Later calls by the same thread are served without a
-    /// heap of its own.
+    /// Ends the caller's heap. Its remote frees are sent. Its kept blocks and its spans wait for
+    /// the next thread. Blocks go back to their spans if ended heaps keep too many, or if no thread
+    /// takes them within the delay. Later calls by the same thread have no heap of their own.
     pub fn end_thread(&'static self) {
         let _pin = C::Current::pin();
         let own = ThreadHeap::of_caller(&self.central);
