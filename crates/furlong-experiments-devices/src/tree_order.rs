@@ -3,7 +3,7 @@
 
 use furlong::rbtree::Standard;
 
-use super::ordered::{self, Map, Tree};
+use super::ordered::{self, BlockTree, Map, Tree};
 use furlong_lab::model::{Arm, Experiment};
 
 const PLAN: &str = include_str!("../experiments/tree-order/plan.toml");
@@ -14,6 +14,7 @@ pub fn experiment() -> Experiment {
     let arms = vec![
         Arm::new("btreemap", ordered::run::<Map>),
         Arm::new("checked", ordered::run_keyed::<Tree<Standard>>),
+        Arm::new("checked-block", ordered::run_keyed::<BlockTree<Standard>>),
     ];
     Experiment::compiled_in(PLAN, arms)
 }

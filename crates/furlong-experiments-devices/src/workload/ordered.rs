@@ -16,7 +16,7 @@ use furlong_spec::Random;
 
 use furlong_lab::hash::digest;
 use furlong_lab::model::{Failure, Outcome, Request};
-pub use structure::{ByKey, Keyed, Map, Ordered, Tree, Work, node_of};
+pub use structure::{BlockTree, ByKey, Keyed, Map, Ordered, Tree, Work, node_of};
 use workload::{Kind, Moves, Order, nodes};
 
 /// Untimed batches at the start: the structure takes on the workload's typical shape, and caches

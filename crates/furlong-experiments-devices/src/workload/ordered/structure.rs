@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 
 use furlong::check::Check;
-use furlong::iova::Gaps;
+use furlong::iova::{GapHalf, Gaps, Largest, Measure, Need};
 use furlong::rbtree::{Config, NodeId, RbTree, Tally, VecArena};
 use furlong_spec::tree::{page, pages};
 
@@ -70,9 +70,44 @@ impl Work {
     }
 }
 
-/// The library's tree with the summary of `iommu_gas`; removal is by node.
+/// The library's tree, with the first and last address of a subtree and a measure of its gaps;
+/// removal is by node.
 #[derive(Debug)]
-pub struct Tree<C: Config>(RbTree<VecArena<Gaps>, C>);
+pub struct Tree<C: Config, M: Measure = Longest>(RbTree<VecArena<Gaps<M>>, C>);
+
+/// The library's tree with the summary of its own device addresses: the largest aligned block, too.
+pub type BlockTree<C> = Tree<C, Largest>;
+
+/// The longest gap, the only measure of FreeBSD's `iommu_gas`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Longest(u64);
+
+impl Measure for Longest {
+    type Halves = [GapHalf<Self>; 2];
+
+    const NONE: Self = Self(0);
+    const UNLINKED: Self::Halves = [GapHalf::UNLINKED; 2];
+
+    #[inline(always)]
+    fn of(_start: u64, len: u64) -> Self {
+        Self(len)
+    }
+
+    #[inline(always)]
+    fn join(self, other: Self) -> Self {
+        Self(self.0.max(other.0))
+    }
+
+    #[inline(always)]
+    fn meets(self, need: &Need) -> bool {
+        self.0 >= need.span
+    }
+
+    #[inline(always)]
+    fn longest(self) -> u64 {
+        self.0
+    }
+}
 
 /// A structure in which removal is by key.
 #[derive(Debug)]
@@ -87,7 +122,7 @@ fn id(node: u32) -> NodeId {
     NodeId::from_index(node as usize).expect("a workload has fewer nodes than names")
 }
 
-impl<C: Config<Counters: Clone + 'static>> Ordered for Tree<C> {
+impl<C: Config<Counters: Clone + 'static>, M: Measure> Ordered for Tree<C, M> {
     fn new(nodes: usize) -> Self {
         Self(RbTree::with_config(pages(nodes).collect()))
     }
@@ -128,7 +163,7 @@ impl<C: Config<Counters: Clone + 'static>> Ordered for Tree<C> {
     }
 }
 
-impl<C: Config<Counters: Clone + 'static>> Keyed for Tree<C> {
+impl<C: Config<Counters: Clone + 'static>, M: Measure> Keyed for Tree<C, M> {
     #[inline(always)]
     fn remove_by_key(&mut self, node: u32) {
         let found = self.0.find(page(node).last).expect("the key is there");
