@@ -28,12 +28,14 @@
 //! - [`stopping`]: rules for the number of blocks; [`sequential`]: interim looks; [`stein`]: an
 //!   interval of a given width; [`budget`]: one time for a family
 //! - [`change`]: changes of level in a history of runs
+//! - [`attribution`](mod@attribution): the functions that a difference comes from
 //! - [`promise`]: the verdict's guarantees, checked by [`simulation`]; [`family`]: those on pull
 //!   requests
 //! - [`distribution`]: quantiles and tails of t, normal, chi-squared and F; [`random`]: seeded
 //!   numbers
 #![forbid(unsafe_code)]
 
+pub mod attribution;
 pub mod blocks;
 pub mod change;
 pub mod comparison;

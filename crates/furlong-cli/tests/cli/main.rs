@@ -27,3 +27,4 @@ mod stat;
 mod stat_inputs;
 mod store;
 mod store_suite;
+mod why;

@@ -19,9 +19,10 @@ use crate::error::Error;
 use crate::fleet::{On, Where, submit};
 use crate::measure::commands::parameter::Parameter;
 use crate::measure::commands::pattern::Printed;
-use crate::measure::instructions::metrics_of_commands;
+use crate::measure::instructions::{callgrind, metrics_of_commands};
 use crate::measure::launch::command::Shell;
 use crate::measure::launch::launcher::Output;
+use crate::measure::sampler::When;
 use crate::model::command_fact::{COMMANDS, CommandFact, PARAMETERS};
 use crate::model::result::Better;
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
@@ -169,6 +170,10 @@ pub struct How {
     /// times give no verdict
     #[arg(long, value_name = "WHICH", conflicts_with = RESUME)]
     pub counters: Option<Counters>,
+    /// Name the functions behind a difference: count the instructions of every function by
+    /// callgrind, after the blocks
+    #[arg(long, conflicts_with = RESUME)]
+    pub why: bool,
     /// Resume a comparison that was interrupted or killed; a prefix of its name is enough
     #[arg(long, value_name = "ID")]
     pub resume: Option<String>,
@@ -355,7 +360,19 @@ impl How {
             counted,
             same_output: self.same_output,
             count_if_undecided: self.counters == Some(Counters::Auto),
+            why: self.why(sides)?,
         })
+    }
+
+    /// Returns when the functions behind a difference are named. Two revisions of a program always
+    /// have functions to compare, if valgrind is there.
+    pub(super) fn why(&self, sides: &Sides) -> Result<Option<When>, Error> {
+        if self.why {
+            callgrind()?;
+            return Ok(Some(When::After));
+        }
+        let revisions = sides.suite.is_some() || !sides.folders.is_empty();
+        Ok((revisions && callgrind().is_ok()).then_some(When::IfDifferent))
     }
 
     fn parameters(&self) -> Result<Vec<Parameter>, String> {

@@ -99,10 +99,7 @@ impl<'a> Campaign<'a> {
                 self.blocks(place, scheduled, operations, &Clock::new(scheduled))?;
             }
         }
-        if self.passes.iter().any(|pass| pass.if_undecided) {
-            self.count_undecided(experiment)?;
-        }
-        Ok(())
+        self.count_after(experiment)
     }
 
     /// Returns the schedule's experiment of a place.

@@ -7,23 +7,28 @@
 
 use std::collections::BTreeMap;
 use std::io::PipeReader;
+use std::mem;
 use std::rc::Rc;
 use std::time::Duration;
 
 use furlong_bench::calibrate::calibrate;
 use furlong_bench::protocol::COUNTED;
+use furlong_stats::attribution::{Costs, attribution};
+use serde_json::{Value, json};
 
 use super::benchmarks::Benchmarks;
 use super::commands::comparison::CommandComparison;
 use super::interrupt::Interrupt;
 use super::launch::callgrind::{Callgrind, CallgrindError, Count, per_operation};
 use super::launch::finished::Ending;
+use super::launch::functions;
 use super::launch::launcher::{LaunchError, Launcher};
 use super::process::Processes;
-use super::sampler::{Job, Pass, SampleError, Sampler};
+use super::sampler::{Job, Pass, SampleError, Sampler, When};
 use crate::error::Error;
 use crate::model::result::Kind;
 use crate::model::{MetricPlan, Outcome, Profile};
+use crate::record::functions::{FUNCTIONS, FUNCTIONS_MAX, Functions};
 pub use crate::record::judged::{INSTRUCTIONS, INSTRUCTIONS_PER_OP};
 
 /// Misses of a command in the first caches.
@@ -43,6 +48,9 @@ const OPERATION_S_MAX: f64 = 0.05;
 
 /// Time after which a counted process of a benchmark has failed.
 const COUNT_LIMIT: Duration = Duration::from_secs(30);
+
+/// Usual slowdown of a program under callgrind, used for estimates.
+pub const SLOWDOWN: f64 = 50.0;
 
 /// Maximum slowdown of a program under callgrind, used for its timeout.
 const SLOWDOWN_MAX: u32 = 100;
@@ -67,11 +75,12 @@ pub fn of_commands(
     let sampler = CommandCounts {
         comparison: Rc::clone(comparison),
         callgrind,
+        counted: Counted::default(),
     };
     Ok(Pass {
         metrics: metrics_of_commands(caches),
         sampler: Box::new(sampler),
-        if_undecided: false,
+        when: When::Before,
     })
 }
 
@@ -102,7 +111,7 @@ pub fn of_samples(profile: Profile, interrupt: Interrupt) -> Result<Pass<'static
     Ok(Pass {
         metrics: vec![metric(INSTRUCTIONS_PER_OP, about)],
         sampler: Box::new(sampler),
-        if_undecided: false,
+        when: When::Before,
     })
 }
 
@@ -126,16 +135,21 @@ pub fn of_benchmarks(benchmarks: Benchmarks) -> Result<Pass<'static>, Error> {
         benchmarks,
         callgrind,
         operations: BTreeMap::new(),
+        counted: Counted::default(),
     };
     Ok(Pass {
         metrics: vec![metric_of_benchmarks()],
         sampler: Box::new(sampler),
-        if_undecided: false,
+        when: When::Before,
     })
 }
 
 /// Searches valgrind.
-fn callgrind() -> Result<Callgrind, Error> {
+///
+/// # Errors
+///
+/// It is not installed.
+pub fn callgrind() -> Result<Callgrind, Error> {
     Callgrind::new().map_err(|error| Error::usage(error.to_string()))
 }
 
@@ -152,10 +166,48 @@ fn outcome(name: &str, value: f64) -> Outcome {
     }
 }
 
+/// Functions of the arms of a workload, the baseline first.
+#[derive(Default)]
+struct Counted(Vec<(String, Costs)>);
+
+impl Counted {
+    /// Adds an arm, or replaces what an earlier process of it counted.
+    fn add(&mut self, arm: &str, count: &Count, operations: u64) {
+        let Some(mut costs) = functions::costs(&count.profiles) else {
+            return;
+        };
+        for function in costs.functions.values_mut() {
+            function.own /= operations as f64;
+            function
+                .calls
+                .values_mut()
+                .for_each(|calls| *calls /= operations as f64);
+        }
+        self.0.retain(|(counted, _)| counted != arm);
+        self.0.push((arm.to_owned(), costs));
+    }
+
+    /// The functions behind the difference of each arm from the baseline, and an empty list for the
+    /// next workload.
+    fn fact(&mut self) -> Option<(&'static str, Value)> {
+        let arms = mem::take(&mut self.0);
+        let ((_, base), others) = arms.split_first()?;
+        let behind = |(arm, costs): &(String, Costs)| {
+            (
+                arm.clone(),
+                attribution([base, costs]).greatest(FUNCTIONS_MAX),
+            )
+        };
+        let behind: Functions = others.iter().map(behind).collect();
+        Some((FUNCTIONS, json!(behind)))
+    }
+}
+
 /// Counts whole commands.
 struct CommandCounts {
     comparison: Rc<CommandComparison>,
     callgrind: Callgrind,
+    counted: Counted,
 }
 
 impl Sampler for CommandCounts {
@@ -171,6 +223,7 @@ impl Sampler for CommandCounts {
         if !comparison.rules().failures.counts(count.finished.ending) {
             return Err(missed(failed(&count)));
         }
+        self.counted.add(job.arm, &count, 1);
         let mut outcome = outcome(INSTRUCTIONS, count.instructions as f64);
         if let Some(misses) = count.misses {
             let counts = [(FIRST_MISSES, misses.first), (LAST_MISSES, misses.last)];
@@ -178,6 +231,10 @@ impl Sampler for CommandCounts {
             outcome.metrics.extend(named);
         }
         Ok(outcome)
+    }
+
+    fn fact(&mut self) -> Option<(&'static str, Value)> {
+        self.counted.fact()
     }
 }
 
@@ -224,6 +281,7 @@ struct BenchmarkCounts {
     callgrind: Callgrind,
     /// Operations of a counted process, by workload.
     operations: BTreeMap<String, u64>,
+    counted: Counted,
 }
 
 impl BenchmarkCounts {
@@ -277,11 +335,17 @@ impl Sampler for BenchmarkCounts {
             )));
         }
         let answer = self.benchmarks.answer(&count.finished)?;
-        let value = count.instructions as f64 / answer.operations.max(1) as f64;
+        let operations = answer.operations.max(1);
+        self.counted.add(job.arm, &count, operations);
+        let value = count.instructions as f64 / operations as f64;
         Ok(Outcome {
             operations: answer.operations,
             ..outcome(INSTRUCTIONS_PER_OP, value)
         })
+    }
+
+    fn fact(&mut self) -> Option<(&'static str, Value)> {
+        self.counted.fact()
     }
 }
 

@@ -4,6 +4,9 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use crate::model::{MetricPlan, Outcome, Workload};
 
 /// One sample to take: one process.
@@ -59,15 +62,34 @@ pub trait Sampler {
     fn notices(&mut self) -> Vec<String> {
         vec![]
     }
+
+    /// Returns a fact for the record with its name, once all arms of a workload are counted.
+    fn fact(&mut self) -> Option<(&'static str, Value)> {
+        None
+    }
 }
 
-/// A further pass over every arm before the blocks, with its own sampler, for metrics that the arms
-/// do not count themselves (instructions, for example).
+/// A further pass over every arm, with its own sampler, for metrics that the arms do not count
+/// themselves (instructions, for example).
 pub struct Pass<'a> {
     /// Metrics of the pass; added to those of the experiment.
     pub metrics: Vec<MetricPlan>,
     /// Sampler that counts them.
     pub sampler: Box<dyn Sampler + 'a>,
-    /// Counts only where the blocks gave no verdict, after them.
-    pub if_undecided: bool,
+    /// The workloads that are counted.
+    pub when: When,
+}
+
+/// The workloads that a pass counts, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum When {
+    /// All, before the blocks.
+    Before,
+    /// All, after the blocks.
+    After,
+    /// Those without a verdict, after the blocks.
+    IfUndecided,
+    /// Those with a difference, after the blocks, unless it takes long.
+    IfDifferent,
 }

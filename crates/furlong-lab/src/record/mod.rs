@@ -6,6 +6,7 @@
 //! - `ledger.rs`: a run's result while it grows, and its copy in the store.
 //! - `line.rs`: the lines of a ledger, which can be replayed to another.
 //! - `judged.rs`: a result with its verdicts.
+//! - `functions.rs`: the functions behind a difference.
 //! - `comparison.rs`: names of comparisons; `class.rs`: classes of machines.
 //! - `store/`: the database of runs.
 //! - `machine.rs`: properties of the machine.
@@ -15,6 +16,7 @@
 pub mod build;
 pub mod class;
 pub mod comparison;
+pub mod functions;
 pub mod judged;
 pub mod ledger;
 pub mod line;

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
+use super::causes;
 use super::outline::{self, Named};
 use super::quantity::{counted, fixed};
 use super::told;
@@ -108,6 +109,12 @@ impl<'a> Member<'a> {
             amounts.push(instructions(one));
         }
         (word.unwrap_or("same"), amounts.join(", "))
+    }
+
+    /// The function that most of its change in instructions comes from.
+    pub(super) fn cause(&self) -> Option<String> {
+        let (_, found) = causes::of_arms(self.workload).into_iter().next()?;
+        found.functions.into_iter().next().map(|one| one.function)
     }
 
     /// Seconds that may decide it if it is open. One that had the estimated blocks has its effect

@@ -9,9 +9,10 @@
 //! - `quantity`: the numbers; `text`: safe display of names
 //! - `overview`: all workloads at a glance; `geomean`: one ratio per arm
 //! - `sheet`: a page other than a run's result
-//! - `family`: the answer to many benchmarks
+//! - `family`: the answer to many benchmarks; `causes`: the functions behind a difference
 //! - `outline`: lookups in a result; `finite`: removes non-finite numbers; `picture`: ministat's
 
+mod causes;
 pub mod export;
 mod family;
 mod finite;

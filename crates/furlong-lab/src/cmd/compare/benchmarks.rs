@@ -13,7 +13,7 @@ use crate::fleet::On;
 use crate::measure::benchmarks::{Benchmark, Benchmarks, Programs, metric};
 use crate::measure::instructions::of_benchmarks;
 use crate::measure::interrupt::Interrupt;
-use crate::measure::sampler::Pass;
+use crate::measure::sampler::{Pass, When};
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::model::{Counters, Workload};
 use crate::options::Settings;
@@ -34,6 +34,9 @@ pub(in crate::cmd) struct Suite {
     /// The others, each with the reason.
     #[serde(default, skip_serializing)]
     pub(in crate::cmd) left_out: Vec<String>,
+    /// When the functions behind a difference are named.
+    #[serde(default)]
+    pub(in crate::cmd) why: Option<When>,
 }
 
 /// Returns the sampler of a schedule of benchmarks, or `None` if it has commands.
@@ -104,11 +107,16 @@ pub(super) fn passes(
     schedule: &Schedule,
     interrupt: &Interrupt,
 ) -> Result<Vec<Pass<'static>>, Error> {
-    let counted = match schedule.counters {
-        Counters::Callgrind => sampler(schedule, interrupt)?,
-        _ => None,
+    let suite = serde_json::from_value::<Suite>(schedule.subject.clone()).unwrap_or_default();
+    let when = match schedule.counters {
+        Counters::Callgrind => Some(When::Before),
+        _ => suite.why,
     };
-    counted.into_iter().map(of_benchmarks).collect()
+    let Some((when, benchmarks)) = when.zip(sampler(schedule, interrupt)?) else {
+        return Ok(vec![]);
+    };
+    let pass = of_benchmarks(benchmarks)?;
+    Ok(vec![Pass { when, ..pass }])
 }
 
 impl How {
@@ -142,12 +150,12 @@ impl How {
             self.enough.note(scheduled, rule);
             self.amount.note(scheduled, settings, usual);
         }
-        self.planned(
-            settings,
-            self.counters.unwrap_or(Counters::None),
-            entry,
-            suite,
-        )
+        let suite = Suite {
+            why: self.why(sides)?,
+            ..suite.clone()
+        };
+        let counters = self.counters.unwrap_or(Counters::None);
+        self.planned(settings, counters, entry, &suite)
     }
 
     /// Refuses options that only commands have.

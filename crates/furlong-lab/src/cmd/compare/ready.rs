@@ -12,7 +12,7 @@ use crate::measure::campaign::End;
 use crate::measure::commands::comparison::{CommandComparison, Failures, Rules, Timed};
 use crate::measure::instructions;
 use crate::measure::interrupt::Interrupt;
-use crate::measure::sampler::{Pass, Sampler};
+use crate::measure::sampler::{Pass, Sampler, When};
 use crate::model::Counters;
 use crate::model::schedule::Schedule;
 use crate::options::{Marks, Options};
@@ -140,11 +140,15 @@ impl Ready {
         let passes = match schedule.counters {
             Counters::Callgrind => vec![instructions::of_commands(&comparison, false)?],
             Counters::Cachesim => vec![instructions::of_commands(&comparison, true)?],
-            Counters::Auto if subject.count_if_undecided => vec![Pass {
-                if_undecided: true,
-                ..instructions::of_commands(&comparison, false)?
-            }],
-            Counters::Auto | Counters::None | Counters::Hw => vec![],
+            Counters::Auto | Counters::None | Counters::Hw => {
+                let undecided = subject.count_if_undecided.then_some(When::IfUndecided);
+                let when = undecided.into_iter().chain(subject.why);
+                let pass = |when| {
+                    let pass = instructions::of_commands(&comparison, false)?;
+                    Ok(Pass { when, ..pass })
+                };
+                when.map(pass).collect::<Result<_, Error>>()?
+            }
         };
         Ok(Self {
             sampler: Box::new(Timed(Rc::clone(&comparison))),

@@ -15,6 +15,7 @@ use crate::measure::counters;
 use crate::measure::launch::command::{self, Command, Commands, Shell, in_shell};
 use crate::measure::launch::launcher::Output;
 use crate::measure::launch::pmu::{self, Event};
+use crate::measure::sampler::When;
 use crate::model::schedule::{Schedule, ScheduledExperiment};
 use crate::model::{Counters, MetricPlan, Profile};
 use crate::options::Settings;
@@ -59,6 +60,9 @@ pub(super) struct Subject {
     /// Instructions are counted if times give no verdict.
     #[serde(default)]
     pub(super) count_if_undecided: bool,
+    /// When the functions behind a difference are named.
+    #[serde(default)]
+    pub(super) why: Option<When>,
 }
 
 /// The commands of one workload with all parameters filled in.

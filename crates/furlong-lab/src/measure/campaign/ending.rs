@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use super::Campaign;
+use crate::measure::launch::command::WALL;
 use crate::model::result::{Comparison, Verdict, WorkloadResult};
 use crate::model::schedule::{ENOUGH_RUNS, EnoughRuns, MAX_TIME_S, ScheduledWorkload};
 use crate::record::ledger::Place;
@@ -153,14 +154,26 @@ impl Campaign<'_> {
 
     /// True if every arm has its verdict in the primary metric.
     pub(super) fn is_certain(&self, place: Place) -> bool {
+        let verdicts = self.verdicts(place);
+        !verdicts.is_empty() && !verdicts.contains(&Verdict::Inconclusive)
+    }
+
+    /// True if an arm differs in the primary metric.
+    pub(super) fn is_different(&self, place: Place) -> bool {
+        let mut verdicts = self.verdicts(place).into_iter();
+        verdicts.any(|one| matches!(one, Verdict::Keep | Verdict::Revert))
+    }
+
+    /// Returns the verdict of every arm in the primary metric.
+    fn verdicts(&self, place: Place) -> Vec<Verdict> {
         let experiment = &self.ledger.result().experiments[place.experiment];
         let mut workload = self.ledger.workload(place).clone();
         let (metrics, order) = (&experiment.metrics, &experiment.metric_order);
         judge(&mut workload, metrics, order, self.schedule.margin_pct);
         let primary = order.first();
         let decides = |one: &&Comparison| Some(&one.metric) == primary;
-        let mut deciding = workload.comparisons.iter().filter(decides).peekable();
-        deciding.peek().is_some() && deciding.all(|one| one.verdict != Verdict::Inconclusive)
+        let deciding = workload.comparisons.iter().filter(decides);
+        deciding.map(|one| one.verdict).collect()
     }
 
     /// Returns the number of blocks that makes every arm's interval as narrow as wanted.
@@ -184,10 +197,7 @@ impl Campaign<'_> {
 fn has_enough_runs(workload: &WorkloadResult) -> bool {
     let rule = workload.params.get(ENOUGH_RUNS);
     let rule = rule.and_then(|rule| EnoughRuns::deserialize(rule).ok());
-    let times = workload
-        .arms
-        .first()
-        .and_then(|arm| arm.samples.get("wall_s"));
+    let times = workload.arms.first().and_then(|arm| arm.samples.get(WALL));
     rule.zip(times).is_some_and(|(rule, times)| {
         let seconds: f64 = times.iter().flatten().sum();
         times.len() >= rule.runs as usize && seconds >= rule.seconds

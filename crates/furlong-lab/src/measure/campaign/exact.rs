@@ -7,14 +7,19 @@
 use std::collections::BTreeMap;
 
 use super::{Campaign, End, complete, shortfall, taken};
-use crate::measure::sampler::{Job, Sampler};
+use crate::measure::instructions::SLOWDOWN;
+use crate::measure::launch::command::WALL;
+use crate::measure::sampler::{Job, Pass, Sampler, When};
 use crate::model::Outcome;
-use crate::model::result::Kind;
+use crate::model::result::{ArmResult, Kind};
 use crate::model::schedule::ScheduledWorkload;
 use crate::record::ledger::{ExactValues, Place};
 
 /// Bytes of padding of the two processes. They reveal a count that depends on the stack's address.
 const PADDINGS: [usize; 2] = [0, 1000];
+
+/// Longest time, in seconds, of a pass that nobody asked for.
+const UNASKED_S: f64 = 20.0;
 
 /// Result of the two processes of one arm.
 enum Count {
@@ -34,7 +39,7 @@ impl Campaign<'_> {
 
     /// Adds the metrics of the further passes to those of an experiment.
     pub(super) fn add_passes(&mut self, experiment: usize) {
-        for pass in self.passes.iter().filter(|pass| !pass.if_undecided) {
+        for pass in self.passes.iter().filter(|pass| pass.when == When::Before) {
             self.ledger.add_metrics(experiment, &pass.metrics);
         }
     }
@@ -58,18 +63,51 @@ impl Campaign<'_> {
         !self.uncounted(place).is_empty()
     }
 
-    /// Counts what the blocks could not decide.
-    pub(super) fn count_undecided(&mut self, experiment: usize) -> Result<(), End> {
+    /// Counts after the blocks, where a pass says so.
+    pub(super) fn count_after(&mut self, experiment: usize) -> Result<(), End> {
         for (place, scheduled) in Place::of(self.schedule, experiment) {
-            if self.is_certain(place) {
-                continue;
-            }
-            for pass in self.passes.iter().filter(|pass| pass.if_undecided) {
+            let wanted: Vec<bool> = self
+                .passes
+                .iter()
+                .map(|pass| self.wants(place, pass))
+                .collect();
+            for (pass, _) in self
+                .passes
+                .iter()
+                .zip(&wanted)
+                .filter(|(_, wanted)| **wanted)
+            {
                 self.ledger.add_metrics(experiment, &pass.metrics);
             }
-            self.count_passes(place, scheduled)?;
+            if wanted.contains(&true) {
+                self.progress
+                    .now(&format!("{}: counting", self.shown(place)));
+                self.count_passes(place, scheduled)?;
+            }
         }
         Ok(())
+    }
+
+    /// True if a pass counts a workload after its blocks.
+    fn wants(&self, place: Place, pass: &Pass<'_>) -> bool {
+        match pass.when {
+            When::Before => false,
+            When::IfUndecided => !self.is_certain(place),
+            When::After => true,
+            When::IfDifferent => self.is_different(place) && self.counting_s(place) <= UNASKED_S,
+        }
+    }
+
+    /// Estimate of the time that a pass over the commands of a workload takes.
+    fn counting_s(&self, place: Place) -> f64 {
+        let mean = |arm: &ArmResult| {
+            let runs = arm.samples.get(WALL).into_iter().flatten().flatten();
+            let (sum, runs) = runs.fold((0.0, 0_u32), |(sum, runs), one| (sum + one, runs + 1));
+            sum / f64::from(runs.max(1))
+        };
+        let arms = &self.ledger.workload(place).arms;
+        let once_s: f64 = arms.iter().map(mean).sum();
+        once_s * SLOWDOWN * PADDINGS.len() as f64
     }
 
     /// Returns the exact metrics that are still to be counted.
@@ -161,6 +199,9 @@ impl Campaign<'_> {
                 values.insert(arm.clone(), counted);
             }
             self.ledger.set_exact(place, &values);
+            if let Some((name, value)) = self.passes[pass].sampler.fact() {
+                self.ledger.note(place, name, value);
+            }
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ mod uncounted;
 use super::{Campaign, End};
 use crate::measure::block_order::BlockOrder;
 use crate::measure::progress::Progress;
-use crate::measure::sampler::{Job, Pass, SampleError, Sampler};
+use crate::measure::sampler::{Job, Pass, SampleError, Sampler, When};
 use crate::model::Counters;
 use crate::model::result::{CONTROL, Kind, Run};
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
@@ -425,7 +425,7 @@ fn a_further_pass_adds_its_metric_and_leaves_out_what_is_not_exact() {
     };
     let pass = Pass {
         metrics: vec![metric("instructions", Kind::Exact)],
-        if_undecided: false,
+        when: When::Before,
         sampler: Box::new(Pretend {
             answer: counting,
             seen: vec![],

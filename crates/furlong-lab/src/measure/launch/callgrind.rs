@@ -25,8 +25,8 @@ pub struct Count {
     pub instructions: u64,
     /// Misses of the simulated caches, if they were requested.
     pub misses: Option<Misses>,
-    /// Number of processes counted.
-    pub processes: usize,
+    /// Callgrind's file of each process.
+    pub profiles: Vec<String>,
     /// The command's end; its times are those under callgrind.
     pub finished: Finished,
 }
@@ -162,7 +162,7 @@ impl Callgrind {
         Ok(Count {
             instructions: total(&["Ir"])?,
             misses: self.caches.then(misses).transpose()?,
-            processes: files.profiles.len(),
+            profiles: files.profiles,
             finished,
         })
     }

@@ -237,6 +237,9 @@ pub fn clean_environment() -> Vec<(OsString, OsString)> {
     environment
 }
 
+/// Metric of a command's time.
+pub const WALL: &str = "wall_s";
+
 /// A metric of commands: name, unit, margin in per cent, meaning, and value.
 type Metric = (
     &'static str,
@@ -249,7 +252,7 @@ type Metric = (
 /// The metrics of a command, the primary one first.
 const METRICS: [Metric; 9] = [
     (
-        "wall_s",
+        WALL,
         "s",
         1.0,
         "time from the start of the command's process to its end",

@@ -5,10 +5,11 @@
 //! - `command.rs`: a user's command, prepared to run.
 //! - `launcher.rs`: runs a command; `finished.rs`: the resources that it used.
 //! - `pmu.rs`: the counters of processor and kernel.
-//! - `callgrind.rs`: runs a command under callgrind.
+//! - `callgrind.rs`: runs a command under callgrind; `functions.rs`: reads its files by function.
 
 pub mod callgrind;
 pub mod command;
 pub mod finished;
+pub mod functions;
 pub mod launcher;
 pub mod pmu;

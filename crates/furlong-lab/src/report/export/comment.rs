@@ -3,11 +3,11 @@
 
 use crate::model::result::ResultFile;
 use crate::report::family::{Family, Member, instructions};
-use crate::report::outline;
 use crate::report::quantity::{Scale, counted};
 use crate::report::sheet::{Grid, Sheet};
 use crate::report::text::command_line;
 use crate::report::wording::{signed_effect, signed_interval, word};
+use crate::report::{causes, outline};
 
 /// Most changes and most omissions outside the folded part.
 const CHANGES_MAX: usize = 6;
@@ -24,10 +24,11 @@ const WARNING_CHARS_MAX: usize = 300;
 pub(super) fn render(file: &ResultFile, family: &Family<'_>) -> String {
     let mut page = Sheet::new(headline(family));
     page.text(format!("{}.", family.tally()));
-    let mut grid = Grid::of("benchmark||change");
+    let mut grid = Grid::of("benchmark||change|most of it in");
     for change in family.changes.iter().take(CHANGES_MAX) {
         let (word, amounts) = change.told();
-        grid.push([&change.workload.name, word, &amounts]);
+        let cause = change.cause().unwrap_or_default();
+        grid.push([&change.workload.name, word, &amounts, &cause]);
     }
     page.table(grid);
     let mut notes = vec![];
@@ -41,7 +42,12 @@ pub(super) fn render(file: &ResultFile, family: &Family<'_>) -> String {
     notes.extend(left_out.iter().take(LEFT_OUT_MAX).cloned());
     notes.extend(family.to_decide_more());
     page.notes(notes);
-    let folded = [every(family), caveats(file, family), run(file)];
+    let folded = [
+        every(family),
+        functions(family),
+        caveats(file, family),
+        run(file),
+    ];
     let folded: Vec<String> = folded.iter().filter_map(Sheet::folded).collect();
     page.markdown() + &folded.concat()
 }
@@ -91,6 +97,27 @@ fn row(member: &Member<'_>) -> [String; 7] {
         }
     });
     cells
+}
+
+/// The functions behind the changes.
+fn functions(family: &Family<'_>) -> Sheet {
+    let mut page = Sheet::new("Functions behind the changes, by instructions");
+    let mut grid = Grid::of("benchmark|>share|function|change");
+    for change in &family.changes {
+        for (_, found) in causes::of_arms(change.workload) {
+            for one in found.functions {
+                grid.push([
+                    change.workload.name.clone(),
+                    one.share,
+                    one.function,
+                    one.change,
+                ]);
+            }
+        }
+    }
+    grid.rows.truncate(ROWS_MAX);
+    page.table(grid);
+    page
 }
 
 /// Omissions that are not above, and warnings.

@@ -4,6 +4,7 @@ use super::comment;
 use crate::model::result::{
     ArmResult, ExperimentResult, Kind, Machine, ResultFile, WorkloadResult,
 };
+use crate::report::causes;
 use crate::report::family::Family;
 use crate::report::finite::finite;
 use crate::report::geomean::sentences;
@@ -106,6 +107,14 @@ fn of_workload(page: &mut Sheet, e: &ExperimentResult, w: &WorkloadResult) {
         format!("{subject}: {}: {rest}", word(verdict))
     });
     page.notes(said.collect());
+    for (arm, found) in causes::of_arms(w) {
+        page.text(format!("{arm}: {}, by function:", found.amount));
+        let mut grid = Grid::of(">share|function|change");
+        for one in found.functions {
+            grid.push([one.share, one.function, one.change]);
+        }
+        page.table(grid);
+    }
     let na = w.arms.iter().filter_map(|arm| {
         let reason = arm.na.as_deref()?;
         Some(format!("{}: n/a: {reason}", arm.name))

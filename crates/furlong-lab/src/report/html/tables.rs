@@ -3,12 +3,14 @@
 use maud::{Markup, html};
 
 use super::Room;
-use super::frame::{cell, heads, minus, scroll};
+use super::frame::{Name, cell, heads, minus, scroll};
 use super::svg::scale::Scale as Place;
 use super::svg::{colour, forest};
 use crate::model::result::{ArmResult, Comparison, ExperimentResult, Kind, TTest, WorkloadResult};
+use crate::report::causes;
 use crate::report::outline::{self, Named};
 use crate::report::quantity::{Scale, chosen_percent, count, percent, spread};
+use crate::report::text::shorten;
 use crate::report::wording::{self, signed_effect, signed_interval};
 
 /// Headings of the table of values. The style aligns its cells, and names them on a narrow screen.
@@ -16,6 +18,9 @@ const HEADS: &str = "Arm|Median|Mean|CV|Change|95 % interval|Interval and margin
     Values, in the order of the run";
 const PICTURE: &str = "Interval and margin";
 const VALUES: &str = "Values, in the order of the run";
+
+/// Columns of a function's name.
+const FUNCTION_COLUMNS: usize = 120;
 
 /// Every metric of every arm, with every value; the control below the arms. If there is no room
 /// for all of them, without the values, or of the primary metric alone.
@@ -36,6 +41,29 @@ pub(super) fn measured(
         }
     };
     scroll("Measured values", &content)
+}
+
+/// The functions behind each difference in instructions.
+pub(super) fn functions(w: &WorkloadResult) -> Markup {
+    html! {
+        @for (arm, found) in causes::of_arms(w) {
+            p { b { (Name(arm)) } ": " (found.amount) ", by function:" }
+            (scroll("Functions", &html! {
+                table {
+                    (heads(">Share|Function|Change"))
+                    tbody {
+                        @for one in &found.functions {
+                            tr {
+                                td.number { (minus(&one.share)) }
+                                td { bdi { (shorten(&one.function, FUNCTION_COLUMNS)) } }
+                                td { bdi { (one.change) } }
+                            }
+                        }
+                    }
+                }
+            }))
+        }
+    }
 }
 
 /// The headings that there is room for. The pictures repeat those of the verdicts, if only the

@@ -81,6 +81,7 @@ fn content(e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_>, room: R
             }
         }
         (tables::measured(e, w, primary, room))
+        (tables::functions(w))
         @if enough && room == Room::All { (tables::tests(w)) }
     }
 }

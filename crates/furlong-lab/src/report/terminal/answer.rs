@@ -17,7 +17,7 @@ use crate::report::finite::finite;
 use crate::report::outline::{self, Named};
 use crate::report::quantity::{Scale, counted, percent};
 use crate::report::text::{plain, shorten, width};
-use crate::report::{geomean, told, wording};
+use crate::report::{causes, geomean, told, wording};
 use furlong_stats::stopping::Stopped;
 use furlong_stats::verdict::BLOCKS_MIN;
 
@@ -164,9 +164,24 @@ impl Page {
             let pair = [label(&c.baseline), label(&c.arm)];
             let sentence = told::answer(primary.1, c, pair);
             self.raw(&paint::answer(&sentence, c.verdict, &self.style));
+            self.causes(w, c, pair);
         }
         for remark in remarks(e, w, &comparisons) {
             self.line(&remark, 2);
+        }
+    }
+
+    /// The functions behind a difference, if they were counted.
+    fn causes(&mut self, w: &WorkloadResult, c: &Comparison, [baseline, arm]: [&str; 2]) {
+        let Some(found) = causes::causes(w, &c.arm, [baseline, arm]) else {
+            return;
+        };
+        self.line(&format!("why: {}, by function:", found.amount), 2);
+        let widest = found.functions.iter().map(|one| width(&one.share)).max();
+        for one in &found.functions {
+            let blank = " ".repeat(widest.unwrap_or(0) - width(&one.share));
+            let line = format!("  {blank}{}  {}: {}", one.share, one.function, one.change);
+            self.raw(&shorten(&line, self.style.width));
         }
     }
 

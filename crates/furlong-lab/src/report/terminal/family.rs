@@ -55,7 +55,9 @@ pub(super) fn write(page: &mut Page, family: &Family<'_>) {
 /// `slower: sort/1000 numbers/stable, 3.0 % more time [2.1, 3.9]`.
 fn line(page: &Page, change: &Member<'_>) -> String {
     let (word, amounts) = change.told();
-    let rest = format!(", {amounts}");
+    let cause = change.cause();
+    let cause = cause.map_or(String::new(), |cause| format!(", most in {cause}"));
+    let rest = format!(", {amounts}{cause}");
     let room = page
         .style
         .width

@@ -1,0 +1,166 @@
+//! The functions behind a difference: planted changes of a program of two hundred functions.
+//! Without valgrind nothing is tested here.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use furlong_lab::measure::launch::callgrind::Callgrind;
+use furlong_lab::record::functions::behind;
+use furlong_stats::attribution::Attribution;
+
+use crate::lab::{Home, read};
+
+/// Functions of the program.
+const FUNCTIONS: usize = 200;
+
+/// A change of one function.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    /// The loop does more work in each round.
+    SlowerLoop,
+    /// The loop has more rounds.
+    Constant,
+    /// A vector is allocated.
+    Allocation,
+    /// A part is no longer inlined.
+    LostInlining,
+    /// The next function is called twice as often.
+    MoreCalls,
+}
+
+const PLANTED: [(Change, usize); 10] = [
+    (Change::SlowerLoop, 17),
+    (Change::SlowerLoop, 155),
+    (Change::Constant, 52),
+    (Change::Constant, 188),
+    (Change::Allocation, 63),
+    (Change::Allocation, 170),
+    (Change::LostInlining, 104),
+    (Change::LostInlining, 24),
+    (Change::MoreCalls, 39),
+    (Change::MoreCalls, 119),
+];
+
+/// The program with one change. Every function has constants of its own, so that the compiler
+/// merges none.
+fn source(changed: Option<(Change, usize)>) -> String {
+    let mut text = "use std::hint::black_box;\n".to_owned();
+    for at in 0..FUNCTIONS {
+        let has = |change| changed == Some((change, at));
+        let times = 3 + 2 * at;
+        let mut work = format!("s = (s ^ (s >> 7)).wrapping_mul({times}).wrapping_add(k);");
+        let mut before = String::new();
+        if has(Change::SlowerLoop) {
+            work.push_str(" s = s.rotate_left((s % 61) as u32);");
+        }
+        if has(Change::Allocation) {
+            before.push_str("let x = black_box(vec![x; 8])[(x % 8) as usize];\n");
+        }
+        if at % 20 == 4 {
+            let inline = if has(Change::LostInlining) {
+                "never"
+            } else {
+                "always"
+            };
+            writeln!(text, "#[inline({inline})] fn part{at}(x: u64) -> u64 {{").unwrap();
+            writeln!(text, "black_box(x).wrapping_mul({times}) ^ (x >> 3) }}").unwrap();
+            writeln!(
+                before,
+                "let mut x = x; for _ in 0..6 {{ x = part{at}(x); }}"
+            )
+            .unwrap();
+        }
+        let mut rounds = if has(Change::Constant) { 29 } else { 20 } + at % 7;
+        if at % 10 == 9 && at + 1 < FUNCTIONS {
+            rounds = if has(Change::MoreCalls) { 4 } else { 2 };
+            let next = at + 1;
+            work = format!("s = s.wrapping_add(f{next}(s ^ k)).wrapping_mul({times});");
+        }
+        writeln!(text, "#[inline(never)] fn f{at}(x: u64) -> u64 {{ {before}").unwrap();
+        writeln!(
+            text,
+            "let mut s = x; for k in 0..{rounds}u64 {{ {work} }} s }}"
+        )
+        .unwrap();
+    }
+    text.push_str("fn main() { let mut t = 0u64; for r in 0..100u64 {\n");
+    for at in 0..FUNCTIONS {
+        writeln!(text, "t = t.wrapping_add(f{at}(t ^ r));").unwrap();
+    }
+    text + "} println!(\"{t}\"); }\n"
+}
+
+/// Builds the program with one change.
+fn build(folder: &Path, changed: Option<(Change, usize)>) -> PathBuf {
+    let name = changed.map_or("base".to_owned(), |(_, at)| format!("with{at}"));
+    let [file, path] = [format!("{name}.rs"), name].map(|name| folder.join(name));
+    fs::write(&file, source(changed)).unwrap();
+    let mut rustc = Command::new("rustc");
+    rustc.args(["-O", "--crate-name", "program", "-o"]);
+    let built = rustc.arg(&path).arg(&file).output().unwrap();
+    let said = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{said}");
+    path
+}
+
+/// Compares two programs, and returns the answer and the functions behind the difference.
+fn compare(home: &Home, [base, head]: [&Path; 2]) -> (String, Attribution) {
+    let [base, head] = [base, head].map(|path| path.to_str().unwrap());
+    let names = ["--names", "base,head"];
+    let options = ["--why", "--blocks", "1", "--json", "r.json"];
+    let (answer, _) = home.ends(
+        0,
+        &[&["compare", base, head][..], &names, &options].concat(),
+    );
+    let result = read(&home.path("r.json"));
+    let workload = &result.experiments[0].workloads[0];
+    (answer, behind(workload, "head").expect("they differ"))
+}
+
+#[test]
+fn the_changed_function_is_named_first() {
+    if Callgrind::new().is_err() {
+        return;
+    }
+    let home = Home::new();
+    let base = build(&home.path(""), None);
+    for planted in PLANTED {
+        let head = build(&home.path(""), Some(planted));
+        let (answer, found) = compare(&home, [&base, &head]);
+        let (change, at) = planted;
+        let first = &found.causes[0];
+        assert_eq!(
+            first.function,
+            format!("program::f{at}"),
+            "{change:?}: {answer}"
+        );
+        let more = found.totals[1] - found.totals[0];
+        assert!(first.difference > 0.9 * more, "{change:?}: {answer}");
+        let callee = first.callee.as_ref();
+        let callee = callee.map(|callee| (callee.function.clone(), callee.occurs));
+        let wanted = match change {
+            Change::LostInlining => Some((format!("program::part{at}"), [false, true])),
+            Change::MoreCalls => Some((format!("program::f{}", at + 1), [true; 2])),
+            _ => None,
+        };
+        assert_eq!(callee, wanted, "{change:?}: {answer}");
+        assert!(
+            answer.contains("more instructions, by function:\n"),
+            "{answer}"
+        );
+        assert!(answer.contains(&format!("%  program::f{at}: ")), "{answer}");
+    }
+}
+
+#[test]
+fn nothing_is_named_where_nothing_differs() {
+    if Callgrind::new().is_err() {
+        return;
+    }
+    let home = Home::new();
+    let options = ["--why", "--blocks", "1"];
+    let (answer, _) = home.ends(0, &[&["compare", "true", "true"][..], &options].concat());
+    assert!(!answer.contains("by function"), "{answer}");
+}

@@ -1,0 +1,403 @@
+//! Functions, their costs and their calls in callgrind's files.
+//!
+//! A difference is to be attributed to the program's own code, see [`attribution`]. So two kinds of
+//! functions are counted as part of their callers: those without a name (the stubs of the dynamic
+//! linker, for example), and those of shared and standard libraries that never call the program
+//! back.
+//!
+//! [`attribution`]: mod@furlong_stats::attribution
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use furlong_stats::attribution::{Costs, Function};
+
+/// A function in the files: its name and the object that holds it.
+type Key = (String, String);
+
+/// Functions of all processes of a command, as the files have them.
+#[derive(Debug, Default)]
+struct Functions(BTreeMap<Key, Node>);
+
+#[derive(Clone, Debug, Default)]
+struct Node {
+    own: f64,
+    edges: BTreeMap<Key, Edge>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Edge {
+    calls: f64,
+    /// Cost of these calls with everything below them.
+    cost: f64,
+}
+
+/// Reads the instructions and calls of every function from the files of all processes. `None` if
+/// one has no instructions.
+pub fn costs(files: &[String]) -> Option<Costs> {
+    let mut functions = Functions::default();
+    for file in files {
+        Reader::new(file)?.read(&mut functions);
+    }
+    functions.drop_unnamed();
+    functions.fold_libraries();
+    Some(functions.named())
+}
+
+impl Functions {
+    /// Counts functions without a name as part of their callers, in proportion to the calls.
+    fn drop_unnamed(&mut self) {
+        let unnamed = self.0.keys().filter(|(name, _)| is_unnamed(name));
+        for key in unnamed.cloned().collect::<Vec<_>>() {
+            let all: f64 = self.callers(&key).map(|(_, edge)| edge.calls).sum();
+            let callers = self
+                .callers(&key)
+                .map(|(caller, edge)| (caller.clone(), *edge));
+            let callers: Vec<(Key, Edge)> = callers.collect();
+            let is_circle = self.0[&key].edges.contains_key(&key);
+            if callers.is_empty() || is_circle || all == 0.0 {
+                continue;
+            }
+            let Some(node) = self.0.remove(&key) else {
+                continue;
+            };
+            for (caller, edge) in callers {
+                let share = edge.calls / all;
+                let into = self.0.entry(caller).or_default();
+                into.edges.remove(&key);
+                into.own += node.own * share;
+                for (callee, further) in &node.edges {
+                    into.edge(callee.clone()).add(*further, share);
+                }
+            }
+        }
+    }
+
+    fn callers(&self, key: &Key) -> impl Iterator<Item = (&Key, &Edge)> {
+        let all = self.0.iter();
+        all.filter_map(move |(caller, node)| Some((caller, node.edges.get(key)?)))
+    }
+
+    /// Counts functions of libraries as part of the program's functions that call them, unless they
+    /// call the program back.
+    fn fold_libraries(&mut self) {
+        let called: BTreeSet<&Key> = self.0.values().flat_map(|node| node.edges.keys()).collect();
+        let is_inner = |key: &Key| is_library(key) && called.contains(key);
+        let mut inner: BTreeSet<Key> = self.0.keys().filter(|key| is_inner(key)).cloned().collect();
+        loop {
+            let leaves = |key: &&Key| {
+                let mut callees = self
+                    .0
+                    .get(*key)
+                    .into_iter()
+                    .flat_map(|node| node.edges.keys());
+                callees.any(|callee| !inner.contains(callee))
+            };
+            let outer: Vec<Key> = inner.iter().filter(leaves).cloned().collect();
+            if outer.is_empty() {
+                break;
+            }
+            outer.iter().for_each(|key| {
+                inner.remove(key);
+            });
+        }
+        self.0.retain(|key, _| !inner.contains(key));
+        for node in self.0.values_mut() {
+            let folded = node
+                .edges
+                .iter()
+                .filter(|(callee, _)| inner.contains(*callee));
+            node.own += folded.map(|(_, edge)| edge.cost).sum::<f64>();
+            node.edges.retain(|callee, _| !inner.contains(callee));
+        }
+    }
+
+    /// Functions by name alone, so that those of two builds can be matched.
+    fn named(self) -> Costs {
+        let name = |(name, object): &Key| match is_unnamed(name) {
+            true => format!("code without names of {}", base(object)),
+            false => name.clone(),
+        };
+        let mut costs = Costs::default();
+        for (key, node) in &self.0 {
+            let function: &mut Function = costs.functions.entry(name(key)).or_default();
+            function.own += node.own;
+            for (callee, edge) in &node.edges {
+                *function.calls.entry(name(callee)).or_default() += edge.calls;
+            }
+        }
+        costs
+    }
+}
+
+impl Node {
+    fn edge(&mut self, callee: Key) -> &mut Edge {
+        self.edges.entry(callee).or_default()
+    }
+}
+
+impl Edge {
+    fn add(&mut self, other: Self, share: f64) {
+        self.calls += other.calls * share;
+        self.cost += other.cost * share;
+    }
+}
+
+/// A name that callgrind made of an address.
+fn is_unnamed(name: &str) -> bool {
+    name.is_empty() || name == "???" || name.starts_with("0x")
+}
+
+/// Beginnings of the names of the standard libraries of Rust and C++.
+const STANDARD: [&str; 7] = [
+    "alloc::",
+    "core::",
+    "std::",
+    "compiler_builtins::",
+    "__rust",
+    "__rdl_",
+    "__gnu_cxx::",
+];
+
+/// A function of a shared library, by the name of its file, or of a standard library, by its own.
+fn is_library((name, object): &Key) -> bool {
+    let name = name.trim_start_matches(['<', '&']);
+    let file = base(object);
+    file.ends_with(".so")
+        || file.contains(".so.")
+        || STANDARD.iter().any(|standard| name.starts_with(standard))
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// A name without the parts that differ between builds of the same function: levels of recursion,
+/// hashes and the suffixes of partial copies.
+fn stable(name: &str) -> String {
+    let mut name = name;
+    if let Some((rest, level)) = name.rsplit_once('\'')
+        && is_number(level)
+    {
+        name = rest;
+    }
+    if let Some((rest, hash)) = name.rsplit_once("::h")
+        && hash.len() == 16
+        && hash.bits_are_hex()
+    {
+        name = rest;
+    }
+    for copy in [
+        ".constprop",
+        ".isra",
+        ".part",
+        ".cold",
+        ".llvm",
+        ".lto_priv",
+    ] {
+        name = name.split_once(copy).map_or(name, |(rest, _)| rest);
+    }
+    without_disambiguators(name)
+}
+
+/// Removes `[0123abcd..]`, the hash of a crate in Rust's newer names.
+fn without_disambiguators(name: &str) -> String {
+    let mut kept = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once('[') {
+        kept.push_str(before);
+        match after.split_once(']') {
+            Some((hash, after)) if hash.len() >= 8 && hash.bits_are_hex() => rest = after,
+            _ => {
+                kept.push('[');
+                rest = after;
+            }
+        }
+    }
+    kept.push_str(rest);
+    kept
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+trait Hexadecimal {
+    /// True if all characters are hexadecimal digits.
+    fn bits_are_hex(&self) -> bool;
+}
+
+impl Hexadecimal for str {
+    fn bits_are_hex(&self) -> bool {
+        self.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+}
+
+/// A file of callgrind, line by line.
+struct Reader<'a> {
+    file: &'a str,
+    /// Words before the costs of a line.
+    positions: usize,
+    /// Place of the instructions in the costs.
+    instructions: usize,
+    /// Names by their short numbers: of functions, and of objects.
+    functions: BTreeMap<&'a str, &'a str>,
+    objects: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(file: &'a str) -> Option<Self> {
+        let line = |name: &str| file.lines().find_map(|line| line.strip_prefix(name));
+        let positions = line("positions:").map_or(1, |names| names.split_whitespace().count());
+        let mut events = line("events:")?.split_whitespace();
+        Some(Self {
+            file,
+            positions,
+            instructions: events.position(|event| event == "Ir")?,
+            functions: BTreeMap::new(),
+            objects: BTreeMap::new(),
+        })
+    }
+
+    fn read(mut self, into: &mut Functions) {
+        let (mut object, mut at) = ("", Key::default());
+        let (mut callee_object, mut callee) = (None, Key::default());
+        let mut calls = None;
+        for line in self.file.lines() {
+            if let Some(name) = line.strip_prefix("ob=") {
+                object = named(&mut self.objects, name);
+            } else if let Some(name) = line.strip_prefix("fn=") {
+                at = key(named(&mut self.functions, name), object);
+            } else if let Some(name) = line.strip_prefix("cob=") {
+                callee_object = Some(named(&mut self.objects, name));
+            } else if let Some(name) = line.strip_prefix("cfn=") {
+                let name = named(&mut self.functions, name);
+                callee = key(name, callee_object.take().unwrap_or(object));
+            } else if let Some(counted) = line.strip_prefix("calls=") {
+                let count = counted.split_whitespace().next();
+                calls = count.and_then(|count| count.parse::<f64>().ok());
+            } else if let Some(cost) = self.cost(line) {
+                let node = into.0.entry(at.clone()).or_default();
+                match calls.take() {
+                    Some(calls) => node.edge(callee.clone()).add(Edge { calls, cost }, 1.0),
+                    None => node.own += cost,
+                }
+            }
+        }
+    }
+
+    /// Instructions in a line of costs; `None` for any other line.
+    fn cost(&self, line: &str) -> Option<f64> {
+        let is_cost = line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c));
+        let mut words = line.split_whitespace().skip(self.positions);
+        // Callgrind omits trailing zeros.
+        let cost = words.nth(self.instructions).unwrap_or("0");
+        is_cost.then(|| cost.parse().ok()).flatten()
+    }
+}
+
+fn key(name: &str, object: &str) -> Key {
+    (stable(name), object.to_owned())
+}
+
+/// A name of a file: `(12) name` where it is first used, and `(12)` afterwards.
+fn named<'a>(known: &mut BTreeMap<&'a str, &'a str>, text: &'a str) -> &'a str {
+    let Some((number, name)) = text.split_once(')').filter(|_| text.starts_with('(')) else {
+        return text;
+    };
+    match name.trim() {
+        "" => known.get(number).copied().unwrap_or("???"),
+        name => {
+            known.insert(number, name);
+            name
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{costs, stable};
+
+    const FILE: &str = "\
+version: 1
+positions: line
+events: Ir
+
+ob=(1) /bin/program
+fl=(1) a.c
+fn=(1) main
+3 10
+cfn=(2) step
+calls=4 7
++1 480
+cob=(2) /lib/libc.so.6
+cfn=(3) malloc
+calls=2 0
+* 60
+
+fn=(2)
+7 40
+cob=(1)
+cfn=(4) 0x00001030
+calls=8 0
+8 400
+
+fn=(4)
+0 16
+cob=(2)
+cfn=(3)
+calls=8 0
+0 384
+
+ob=(2)
+fn=(3)
+0 404
+cfn=(5) grow
+calls=1 0
+0 40
+
+fn=(5)
+0 40
+totals: 510
+";
+
+    #[test]
+    fn libraries_and_stubs_are_a_part_of_their_callers() {
+        let costs = costs(&[FILE.to_owned()]).expect("it has instructions");
+        let own = |name: &str| costs.functions[name].own;
+        assert_eq!(costs.functions.len(), 2);
+        assert_eq!(own("main"), 10.0 + 60.0);
+        assert_eq!(own("step"), 40.0 + 16.0 + 384.0);
+        assert_eq!(costs.functions["main"].calls["step"], 4.0);
+        assert_eq!(costs.total(), 510.0);
+    }
+
+    #[test]
+    fn a_library_that_calls_the_program_back_stays() {
+        let file = FILE.replace("cfn=(5) grow", "cob=(1)\ncfn=(6) less");
+        let costs = costs(&[file]).expect("it has instructions");
+        assert_eq!(costs.functions["malloc"].own, 404.0);
+        assert_eq!(costs.functions["malloc"].calls["less"], 1.0);
+        assert_eq!(costs.functions["step"].calls["malloc"], 8.0);
+    }
+
+    #[test]
+    fn processes_add_up_and_a_file_without_instructions_is_refused() {
+        let twice = costs(&[FILE.to_owned(), FILE.to_owned()]).expect("both have");
+        assert_eq!(twice.total(), 1020.0);
+        assert_eq!(costs(&["events: Dr\nfn=(1) main\n1 2\n".to_owned()]), None);
+    }
+
+    #[test]
+    fn names_of_two_builds_are_the_same() {
+        for (name, wanted) in [
+            ("fib'2", "fib"),
+            ("core::fmt::write::h0123456789abcdef", "core::fmt::write"),
+            ("sort.constprop.0", "sort"),
+            ("<core[1a2b3c4d5e6f7a8b]::iter>::next", "<core::iter>::next"),
+            ("f<[u8]>", "f<[u8]>"),
+            ("it's", "it's"),
+        ] {
+            assert_eq!(stable(name), wanted);
+        }
+    }
+}

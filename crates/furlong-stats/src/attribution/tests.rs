@@ -1,0 +1,150 @@
+use super::{Attribution, Costs, Function, attribution};
+use crate::random::Random;
+
+/// A function: its name, its own cost, and its calls.
+type Line<'a> = (&'a str, f64, &'a [(&'a str, f64)]);
+
+/// The costs of functions.
+fn costs(lines: &[Line<'_>]) -> Costs {
+    let function = |(name, own, calls): &Line<'_>| {
+        let calls = calls
+            .iter()
+            .map(|(name, calls)| ((*name).to_owned(), *calls));
+        let calls = calls.collect();
+        ((*name).to_owned(), Function { own: *own, calls })
+    };
+    Costs {
+        functions: lines.iter().map(function).collect(),
+    }
+}
+
+fn adds_up(found: &Attribution) {
+    let sum: f64 = found.causes.iter().map(|cause| cause.difference).sum();
+    let [base, other] = found.totals;
+    let error = (sum - (other - base)).abs() / base.abs().max(other.abs()).max(1.0);
+    assert!(error < 1e-9, "{sum} of {}", other - base);
+}
+
+#[test]
+fn a_function_called_more_often_is_not_the_cause_but_its_caller_is() {
+    let base = costs(&[
+        ("main", 10.0, &[("step", 5.0)]),
+        ("step", 50.0, &[("leaf", 10.0)]),
+        ("leaf", 1000.0, &[]),
+    ]);
+    let other = costs(&[
+        ("main", 10.0, &[("step", 5.0)]),
+        ("step", 55.0, &[("leaf", 20.0)]),
+        ("leaf", 2000.0, &[]),
+    ]);
+    let found = attribution([&base, &other]);
+    adds_up(&found);
+    let [cause] = &found.causes[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(
+        (cause.function.as_str(), cause.difference),
+        ("step", 1005.0)
+    );
+    let callee = cause.callee.as_ref().expect("its calls changed most");
+    assert_eq!(
+        (callee.function.as_str(), callee.calls),
+        ("leaf", [2.0, 4.0])
+    );
+}
+
+#[test]
+fn a_slower_body_is_the_cause_itself() {
+    let lines = |own| costs(&[("main", 10.0, &[("leaf", 10.0)]), ("leaf", own, &[])]);
+    let found = attribution([&lines(1000.0), &lines(1500.0)]);
+    adds_up(&found);
+    assert_eq!(found.causes[0].function, "leaf");
+    assert_eq!(found.causes[0].own, [100.0, 150.0]);
+    assert_eq!(found.causes[0].callee, None);
+}
+
+#[test]
+fn a_function_that_is_no_longer_inlined_is_named_by_its_caller() {
+    let base = costs(&[("main", 10.0, &[("step", 5.0)]), ("step", 500.0, &[])]);
+    let other = costs(&[
+        ("main", 10.0, &[("step", 5.0)]),
+        ("step", 300.0, &[("part", 50.0)]),
+        ("part", 600.0, &[]),
+    ]);
+    let found = attribution([&base, &other]);
+    adds_up(&found);
+    let [cause] = &found.causes[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!((cause.function.as_str(), cause.difference), ("step", 400.0));
+    let callee = cause.callee.as_ref().expect("it is called now");
+    assert_eq!(callee.occurs, [false, true]);
+}
+
+#[test]
+fn a_renamed_function_makes_no_difference() {
+    let of = |name: &'static str| costs(&[("main", 1.0, &[(name, 2.0)]), (name, 8.0, &[])]);
+    let found = attribution([&of("old"), &of("new")]);
+    adds_up(&found);
+    assert!(found.causes.is_empty(), "{found:?}");
+}
+
+#[test]
+fn recursion_and_circles_add_up() {
+    let base = costs(&[
+        ("main", 1.0, &[("even", 1.0)]),
+        ("even", 110.0, &[("odd", 10.0)]),
+        ("odd", 100.0, &[("even", 10.0)]),
+    ]);
+    let other = costs(&[
+        ("main", 1.0, &[("even", 1.0)]),
+        ("even", 220.0, &[("odd", 20.0), ("even", 1.0)]),
+        ("odd", 250.0, &[("even", 20.0)]),
+    ]);
+    adds_up(&attribution([&base, &other]));
+}
+
+#[test]
+fn differences_of_any_two_programs_add_up() {
+    let mut random = Random::new(7);
+    for _ in 0..300 {
+        let mut one = || {
+            // A function calls only later ones: calls in proportion to its own.
+            let mut calls = [0.0_f64; 12];
+            calls[0] = 1.0;
+            let mut made = Costs::default();
+            for at in 0..12 {
+                let mut function = Function {
+                    own: calls[at] * (random.below(50) as f64),
+                    ..Function::default()
+                };
+                for later in at + 1..12 {
+                    if calls[at] > 0.0 && random.below(4) == 0 {
+                        let more = calls[at] * random.below(5) as f64;
+                        calls[later] += more;
+                        function.calls.insert(format!("f{later}"), more);
+                    }
+                }
+                if calls[at] > 0.0 {
+                    made.functions.insert(format!("f{at}"), function);
+                }
+            }
+            made
+        };
+        adds_up(&attribution([&one(), &one()]));
+    }
+}
+
+#[test]
+fn a_program_with_another_name_is_the_same() {
+    let of = |main: &'static str, part: &'static str| {
+        costs(&[(main, 1.0, &[(part, 2.0)]), (part, 8.0, &[])])
+    };
+    let found = attribution([
+        &of("old::main", "<old::Map<old::Key> as core::Clone>::clone"),
+        &of("new::main", "<new::Map<new::Key> as core::Clone>::clone"),
+    ]);
+    assert!(found.causes.is_empty(), "{found:?}");
+    let found = attribution([&of("old::main", "old::f"), &of("new::main", "renew::f")]);
+    adds_up(&found);
+}
