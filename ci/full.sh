@@ -26,6 +26,7 @@
 # malloc-oracle (the allocator against its model, under four threads and in zones, 100,000,000
 # operations);
 # package (each crate is built from its package alone);
+# imports (files that ten other tools write, read by `furlong import`);
 # linux (Linux's own structures, built from the distribution's package);
 # rangemap-users (the tests of two published crates, with our maps of ranges in rangemap's place);
 # and each experiment's name (full profile).
@@ -118,6 +119,10 @@ package() {
   record package bash ci/package.sh --verify
 }
 
+imports() {
+  record imports bash ci/imports.sh
+}
+
 linux() {
   record linux-peers bash ci/linux.sh
 }
@@ -172,7 +177,7 @@ experiment() {
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
   parts=(tour pull-request pairs simulation loom asan aarch64 memcheck attacks malloc-latency
-    malloc-huge-pages hostile peers mutants site fuzz package rangemap-users "${proofs[@]}")
+    malloc-huge-pages hostile peers mutants site fuzz package imports rangemap-users "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
   parts+=(linux)
@@ -186,7 +191,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " tour pull-request pairs asan aarch64 memcheck attacks malloc-latency malloc-huge-pages hostile peers mutants site fuzz package linux rangemap-users " == *" $part "* ]]; then
+  elif [[ " tour pull-request pairs asan aarch64 memcheck attacks malloc-latency malloc-huge-pages hostile peers mutants site fuzz package imports linux rangemap-users " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"

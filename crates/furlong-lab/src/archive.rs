@@ -1,5 +1,7 @@
 //! The store for the verbs: its location, the search of a run, and the conditions for resuming one.
 
+pub mod foreign;
+
 use crate::error::Error;
 use crate::model::Schedule;
 use crate::model::result::{Machine, ResultFile};

@@ -14,6 +14,7 @@ mod figures;
 mod fleet;
 mod help;
 mod history;
+mod imports;
 mod lab;
 mod ministat_vectors;
 mod peers;

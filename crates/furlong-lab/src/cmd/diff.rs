@@ -1,25 +1,27 @@
 //! `furlong diff`: the comparison of two stored runs.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use crate::archive::{find, open_database};
+use crate::archive::{find, foreign, open_database};
 use crate::error::{Error, Exit};
 use crate::history::difference::{Difference, Differences, differences};
 use crate::history::difference_page;
-use crate::model::result::Machine;
+use crate::model::result::{Machine, ResultFile};
 use crate::options::{Database, FailOn, Pages, Settings};
 use crate::publish;
 use crate::record::class::{class, told};
-use crate::record::store::Saved;
 use crate::talk::Voice;
 
 const EXAMPLES: &str = "\
 BEFORE and AFTER are runs: the beginning of a name, `latest`, `tag:NAME` for the latest with that
-tag, or `pinned` for the one that `furlong mark --pin` pinned on this machine.
+tag, or `pinned` for the one that `furlong mark --pin` pinned on this machine. Or they are files: a
+result of --json, or what another tool wrote (furlong import --help names the tools).
 
 Examples:
   furlong diff
   furlong diff tag:before tag:after
+  furlong diff old-bench.txt new-bench.txt
   furlong diff pinned latest --fail-on revert --json diff.json";
 
 /// Runs to compare, and the verdicts that fail.
@@ -63,14 +65,17 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     publish::check_pages(&args.pages)?;
-    let store = open_database(&args.database, &settings)?;
     let class = args.machine_class.as_ref();
     let class = class.or(settings.machine_class.as_ref());
-    let load = |name: &str| -> Result<Saved, Error> {
+    let load = |name: &str| -> Result<ResultFile, Error> {
+        if is_file(name) {
+            return foreign::read(Path::new(name));
+        }
+        let store = open_database(&args.database, &settings)?;
         let id = find(&store, name, class.map(String::as_str))?;
-        Ok(store.load(&id)?)
+        Ok(store.load(&id)?.result)
     };
-    let (before, after) = (load(&args.before)?.result, load(&args.after)?.result);
+    let (before, after) = (load(&args.before)?, load(&args.after)?);
     if before.run.id == after.run.id {
         let id = &before.run.id;
         return Err(Error::usage(format!(
@@ -108,6 +113,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         true => Ok(Exit::Condition.into()),
         false => Ok(Exit::Done.into()),
     }
+}
+
+/// True for the path of a file; names of runs have neither a dot nor a slash.
+fn is_file(name: &str) -> bool {
+    name.contains(['.', '/']) && !name.contains(':') || name == "-"
 }
 
 fn processor(machine: &Machine) -> &str {

@@ -1,31 +1,37 @@
 //! `furlong import`: adds runs that were measured elsewhere to the store.
 
-use std::fs;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::archive::make_database;
-use crate::error::{Error, Exit, cause};
-use crate::history::agreement::agrees;
+use crate::archive::{foreign, make_database};
+use crate::error::{Error, Exit};
 use crate::model::result::ResultFile;
 use crate::options::{Database, Settings, Talk};
 use crate::record::judged::judged;
 use crate::record::store::Store;
-use crate::report::json;
 
 const EXAMPLES: &str = "\
 Examples:
   furlong import result.json
-  furlong export latest --db old.db | furlong import -";
+  furlong export latest --db old.db | furlong import -
+  furlong import --tag before old-bench.txt
+
+Besides results of furlong, it reads files of hyperfine, criterion (sample.json), divan, Go's
+benchmarks, benchstat, Google Benchmark, pytest-benchmark, JMH, BenchmarkDotNet and perf stat. The
+record names the tool, its version and the file. Such a run has no control, so a difference of two
+has an interval and no verdict.";
 
 /// Files to import.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Results in the format of --json (`furlong.result/1`); `-` is standard input
+    /// Results in the format of --json (`furlong.result/1`), or other tools' files; `-` is standard
+    /// input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
+    /// A name to find the runs by, unless they have one
+    #[arg(long, value_name = "NAME")]
+    pub tag: Option<String>,
     /// Location of the record.
     #[command(flatten)]
     pub database: Database,
@@ -41,8 +47,11 @@ pub struct Args {
 /// A file is not a result, or contradicts itself or the store; or the store cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
-    let read = args.files.iter().map(|path| read(path));
-    let results = read.collect::<Result<Vec<ResultFile>, Error>>()?;
+    let read = args.files.iter().map(|path| foreign::read(path));
+    let mut results = read.collect::<Result<Vec<ResultFile>, Error>>()?;
+    for run in results.iter_mut().map(|result| &mut result.run) {
+        run.tag = run.tag.take().or(args.tag.clone());
+    }
     let mut store = make_database(&args.database, &settings)?;
     let voice = args.talk.voice(&settings);
     for result in &results {
@@ -53,29 +62,6 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         }
     }
     Ok(Exit::Done.into())
-}
-
-/// Hint about the source of results.
-const WRITTEN: &str = "write one with the option --json of run, compare or show";
-
-fn read(path: &Path) -> Result<ResultFile, Error> {
-    let name = path.display();
-    let mut text = String::new();
-    let got = match path.as_os_str() == "-" {
-        true => io::stdin().read_to_string(&mut text).map(drop),
-        false => fs::read_to_string(path).map(|all| text = all),
-    };
-    got.map_err(|error| Error::usage(format!("cannot read {name}: {}", cause(&error))))?;
-    if text.trim().is_empty() {
-        return Err(Error::usage(format!("{name} is empty: {WRITTEN}")));
-    }
-    let result = json::read(&text).map_err(|error| {
-        Error::usage(format!(
-            "{name} is not a result of furlong ({error}): {WRITTEN}"
-        ))
-    })?;
-    agrees(&result).map_err(|what| Error::usage(format!("{name} is inconsistent: {what}")))?;
-    Ok(result)
 }
 
 /// Adds a result to the store; false if it was there already.

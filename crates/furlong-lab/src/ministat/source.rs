@@ -39,7 +39,16 @@ fn of_tool(name: &OsStr, tool: Tool, all: Vec<Series>, is_alone: bool) -> Result
     if several && !(is_alone && tool.compares_within()) {
         let names: Vec<String> = all.into_iter().map(|one| one.name).collect();
         let names = listed(&names);
-        let why = format!("holds several series; choose one with --series: {names}");
+        let why = format!(
+            "holds several series; choose one with --series: {names} (furlong diff compares all)"
+        );
+        return Err(unusable(name, why));
+    }
+    if tool.is_summary() {
+        let why = format!(
+            "is a table of {tool}, which has medians only: give the values, or keep it by furlong \
+             import"
+        );
         return Err(unusable(name, why));
     }
     all.into_iter().map(|one| set(name, one, several)).collect()
@@ -84,7 +93,7 @@ fn read(name: &OsStr, source: &Source<'_>, is_alone: bool) -> Result<Vec<Set>, E
         if foreign::may_be_foreign(&head) {
             input.read_to_end(&mut head).map_err(broken)?;
             let text = String::from_utf8_lossy(&head);
-            let found = foreign::read(&text, source.series);
+            let found = foreign::chosen(&text, source.series);
             let (tool, all) = found.map_err(|what| unusable(name, what))?;
             return of_tool(name, tool, all, is_alone);
         }

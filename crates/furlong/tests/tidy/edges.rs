@@ -60,7 +60,12 @@ const LAB: Layered = Layered {
         ("history", &["record", "report"]),
         ("options", &["record", "report"]),
         ("peers", &["record"]),
-        ("archive", &["options", "peers", "record"]),
+        (
+            "archive",
+            &[
+                "history", "ministat", "options", "peers", "record", "report",
+            ],
+        ),
         ("publish", &["options", "record", "report"]),
         (
             "session",

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Series, add};
+use super::{Foreign, Tool};
 
 /// True if a text has a benchmark's line, or a key as at the start of such files.
 pub(super) fn is_go(text: &str) -> bool {
@@ -39,8 +39,8 @@ fn key(line: &str) -> Option<(&str, &str)> {
     is_key.then(|| (key, value.trim()))
 }
 
-/// A series for each benchmark and unit or, unless `all`, for the first unit of each benchmark.
-pub(super) fn read(text: &str, all: bool) -> Vec<Series> {
+/// A series for each benchmark and unit.
+pub(super) fn read(text: &str) -> Foreign {
     let mut keys: BTreeMap<&str, &str> = BTreeMap::new();
     let mut seen: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut lines = vec![];
@@ -54,16 +54,16 @@ pub(super) fn read(text: &str, all: bool) -> Vec<Series> {
             keys.insert(key, value);
         }
     }
-    let mut series = vec![];
+    let mut foreign = Foreign::new(Tool::Go);
+    foreign.origin.cpu = keys.get("cpu").map(|&cpu| cpu.to_owned());
     for (line, keys) in &lines {
         let changing = keys.iter().filter(|(key, _)| seen[*key].len() > 1);
         let told: String = changing
             .map(|(key, value)| format!(" {key}:{value}"))
             .collect();
-        let units = if all { line.figures.len() } else { 1 };
-        for (value, unit) in &line.figures[..units] {
-            add(&mut series, &format!("{}{told} {unit}", line.name), *value);
+        for (value, unit) in &line.figures {
+            foreign.add(&format!("{}{told}", line.name), unit, *value);
         }
     }
-    series
+    foreign
 }

@@ -1,29 +1,36 @@
-//! hyperfine's and criterion's JSON.
+//! JSON: hyperfine's, criterion's and those of suites.
 
 use serde_json::Value;
 
-use super::{Series, Tool};
+use super::{Foreign, Series, Tool, suites};
 
 /// True if a text begins like JSON; no file of numbers does.
 pub(super) fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
 }
 
-pub(super) fn read(text: &str) -> Result<(Tool, Vec<Series>), String> {
+pub(super) fn read(text: &str) -> Result<Foreign, String> {
     let json: Value = serde_json::from_str(text)
         .map_err(|error| format!("is not JSON: {error}; write it again"))?;
     if let Some(results) = json.get("results").and_then(Value::as_array) {
-        let all = results.iter().map(command).collect::<Result<_, _>>()?;
-        return Ok((Tool::Hyperfine, all));
+        return Ok(Foreign {
+            series: results.iter().map(command).collect::<Result<_, _>>()?,
+            ..Foreign::new(Tool::Hyperfine)
+        });
     }
-    match (json.get("iters"), json.get("times")) {
-        (Some(iterations), Some(times)) => Ok((Tool::Criterion, vec![sample(iterations, times)?])),
-        _ => Err(
-            "is JSON of an unknown tool; give the output of hyperfine --export-json, or \
-             criterion's sample.json"
+    if let (Some(iterations), Some(times)) = (json.get("iters"), json.get("times")) {
+        return Ok(Foreign {
+            series: vec![sample(iterations, times)?],
+            ..Foreign::new(Tool::Criterion)
+        });
+    }
+    suites::read(&json).unwrap_or_else(|| {
+        Err(
+            "is JSON of an unknown tool; known are hyperfine --export-json, criterion's \
+             sample.json, Google Benchmark, pytest-benchmark, JMH and BenchmarkDotNet"
                 .to_owned(),
-        ),
-    }
+        )
+    })
 }
 
 /// One command of hyperfine's output.
@@ -32,6 +39,7 @@ fn command(result: &Value) -> Result<Series, String> {
     match result.get("times").and_then(numbers) {
         Some(values) => Ok(Series {
             name: name.to_owned(),
+            unit: "s".to_owned(),
             values,
         }),
         None => Err(format!(
@@ -50,6 +58,7 @@ fn sample(iterations: &Value, times: &Value) -> Result<Series, String> {
     }
     Ok(Series {
         name: "time".to_owned(),
+        unit: "ns".to_owned(),
         values: times
             .iter()
             .zip(&iterations)

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Series, add};
+use super::{Foreign, Tool};
 
 /// perf's line above its figures.
 const HEADLINE: &str = "Performance counter stats for";
@@ -16,15 +16,15 @@ pub(super) fn is_perf(text: &str) -> bool {
 }
 
 /// One series per event. An event that was not counted gives no value.
-pub(super) fn read(text: &str) -> Vec<Series> {
-    let mut all = vec![];
+pub(super) fn read(text: &str) -> Foreign {
+    let mut foreign = Foreign::new(Tool::Perf);
     for line in text.lines() {
         let found = json(line).or_else(|| csv(line)).or_else(|| plain(line));
         if let Some((Some(value), event)) = found {
-            add(&mut all, &event, value);
+            foreign.add(&event, "1", value);
         }
     }
-    all
+    foreign
 }
 
 /// A figure, if it was counted, and its event.

@@ -1,0 +1,250 @@
+//! Other tools' files as runs: for the store, and for a difference of two files.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use jiff::{Timestamp, Zoned};
+
+use crate::error::{Error, cause};
+use crate::hash::fnv1a;
+use crate::history::agreement::agrees;
+use crate::ministat::foreign::{self, Foreign, Origin, Series, Tool};
+use crate::model::result::{
+    ArmResult, Better, ExperimentResult, Kind, Machine, Metric, ResultFile, Run, SCHEMA,
+    WorkloadResult,
+};
+use crate::report::json;
+
+/// Hint about the source of results.
+const WRITTEN: &str = "write one with the option --json of run, compare or show";
+
+/// The only arm of a workload: the tool did not measure it in turns with another one.
+const ARM: &str = "measured";
+
+/// Most values of a series. The rounds of one process follow each other and are alike, so means of
+/// as many in a row are kept instead of more.
+const VALUES_MAX: usize = 256;
+
+/// Reads a file as a run: a result of furlong's own, or another tool's file. `-` is standard input.
+///
+/// # Errors
+///
+/// It cannot be read, is neither, or contradicts itself.
+pub fn read(path: &Path) -> Result<ResultFile, Error> {
+    let name = path.display();
+    let mut bytes = vec![];
+    let got = match path.as_os_str() == "-" {
+        true => io::stdin().read_to_end(&mut bytes).map(drop),
+        false => fs::read(path).map(|all| bytes = all),
+    };
+    got.map_err(|error| Error::usage(format!("cannot read {name}: {}", cause(&error))))?;
+    let text = String::from_utf8_lossy(&bytes);
+    if text.trim().is_empty() {
+        return Err(Error::usage(format!("{name} is empty: {WRITTEN}")));
+    }
+    let result = match json::read(&text) {
+        Ok(result) => result,
+        Err(error) if text.contains(SCHEMA) || !foreign::may_be_foreign(&bytes) => {
+            return Err(Error::usage(format!(
+                "{name} is not a result of furlong ({error}): {WRITTEN}"
+            )));
+        }
+        Err(_) => {
+            let read = foreign::read(&text);
+            let foreign = read.map_err(|what| Error::usage(format!("{name} {what}")))?;
+            run_of(&foreign, path, fnv1a(&bytes))
+        }
+    };
+    agrees(&result).map_err(|what| Error::usage(format!("{name} is inconsistent: {what}")))?;
+    Ok(result)
+}
+
+/// Returns another tool's file as a run. The same content is the same run.
+fn run_of(foreign: &Foreign, path: &Path, content: u64) -> ResultFile {
+    let Foreign { tool, origin, .. } = foreign;
+    let version = origin.version.iter();
+    let version = version.fold(tool.to_string(), |tool, version| {
+        format!("{tool} {version}")
+    });
+    let (started, warning) = started(origin, path);
+    let file = path.file_name().unwrap_or(path.as_os_str());
+    let run = Run {
+        id: id(content),
+        started,
+        command: vec!["import".to_owned(), path.display().to_string()],
+        profile: "imported".to_owned(),
+        version,
+        note: Some(format!("imported from {}", file.display())),
+        machine: machine(origin),
+        warnings: warning.into_iter().collect(),
+        ..Run::default()
+    };
+    let mut experiment = ExperimentResult {
+        name: tool.slug().to_owned(),
+        question: format!("How long do the benchmarks of {tool} take?"),
+        ..ExperimentResult::default()
+    };
+    for series in &foreign.series {
+        add(&mut experiment, series, &workload(*tool, series, path));
+    }
+    ResultFile {
+        schema: SCHEMA.to_owned(),
+        run,
+        experiments: vec![experiment],
+    }
+}
+
+/// A run's name in the letters of all such names.
+fn id(content: u64) -> String {
+    const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let letter = |place: u32| char::from(LETTERS[(content >> (5 * place) & 31) as usize]);
+    (0..8).map(letter).collect()
+}
+
+/// The time of the measurement; without one in the file, that of the file, and a warning.
+fn started(origin: &Origin, path: &Path) -> (String, Option<String>) {
+    let told = origin.started.as_deref();
+    if let Some(told) = told.filter(|told| told.parse::<Timestamp>().is_ok()) {
+        return (told.to_owned(), None);
+    }
+    let changed = fs::metadata(path).and_then(|file| file.modified());
+    let time = changed.ok().and_then(|time| Timestamp::try_from(time).ok());
+    let time = time.unwrap_or_else(|| Zoned::now().timestamp());
+    let text = "the file does not say when it was measured: the time is that of the file";
+    (time.to_string(), Some(text.to_owned()))
+}
+
+fn machine(origin: &Origin) -> Machine {
+    let host = origin.host.as_deref().unwrap_or("unknown");
+    let (cpu, cpus) = (&origin.cpu, origin.cpus.unwrap_or(0));
+    let told = format!("imported {host} {cpu:?} {cpus}");
+    Machine {
+        id: format!("{:016x}", fnv1a(told.as_bytes())),
+        host: host.to_owned(),
+        kernel: "an unknown kernel".to_owned(),
+        cpu: cpu.clone(),
+        cpus: cpus.try_into().unwrap_or(0),
+        ..Machine::default()
+    }
+}
+
+/// The name of a series. criterion's file has none: it is that of its folders.
+fn workload(tool: Tool, series: &Series, path: &Path) -> String {
+    let parts = path
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy());
+    let mut parts: Vec<_> = parts.collect();
+    if tool != Tool::Criterion || parts.len() < 3 {
+        return series.name.clone();
+    }
+    // group/function/parameter/new/sample.json
+    parts.truncate(parts.len() - 2);
+    let root = parts.iter().position(|part| part == "criterion");
+    parts.drain(..root.map_or(0, |root| root + 1));
+    parts.join("/")
+}
+
+/// Adds a series as a metric of a workload.
+fn add(experiment: &mut ExperimentResult, series: &Series, name: &str) {
+    let unit = Unit::of(&series.unit);
+    if !experiment.metrics.contains_key(&unit.metric) {
+        let metric = Metric {
+            unit: unit.symbol.to_owned(),
+            better: unit.better,
+            kind: Kind::Sampled,
+            primary: experiment.metrics.is_empty(),
+            margin_pct: None,
+            about: String::new(),
+        };
+        experiment.metrics.insert(unit.metric.clone(), metric);
+        experiment.metric_order.push(unit.metric.clone());
+    }
+    let all = &mut experiment.workloads;
+    let place = all
+        .iter()
+        .position(|one| one.name == name)
+        .unwrap_or_else(|| {
+            all.push(WorkloadResult {
+                name: name.to_owned(),
+                arms: vec![ArmResult {
+                    name: ARM.to_owned(),
+                    ..ArmResult::default()
+                }],
+                ..WorkloadResult::default()
+            });
+            all.len() - 1
+        });
+    let workload = &mut all[place];
+    let values = means(&series.values);
+    let values = values.into_iter().map(|value| Some(value * unit.factor));
+    workload.arms[0]
+        .samples
+        .insert(unit.metric, values.collect());
+    let samples = &mut workload.arms[0].samples;
+    let blocks = samples.values().map(Vec::len).max().unwrap_or(0);
+    samples
+        .values_mut()
+        .for_each(|values| values.resize(blocks, None));
+    workload.blocks = (1..=blocks as u32).collect();
+    workload.order = vec![vec![ARM.to_owned()]; blocks];
+}
+
+/// The values, or the means of as many in a row as leave at most [`VALUES_MAX`].
+fn means(values: &[f64]) -> Vec<f64> {
+    let length = values.len().div_ceil(VALUES_MAX).max(1);
+    let chunks = values.chunks(length);
+    chunks
+        .map(|chunk| chunk.iter().sum::<f64>() / chunk.len() as f64)
+        .collect()
+}
+
+/// A tool's unit in furlong's terms.
+struct Unit {
+    metric: String,
+    symbol: &'static str,
+    /// Factor from the tool's unit to ours.
+    factor: f64,
+    better: Better,
+}
+
+impl Unit {
+    fn of(told: &str) -> Self {
+        let lower = |metric: &str, symbol, factor| Self {
+            metric: metric.to_owned(),
+            symbol,
+            factor,
+            better: Better::Lower,
+        };
+        match told.strip_suffix("/op").unwrap_or(told) {
+            "ns" => lower("time_ns", "ns", 1.0),
+            "us" | "µs" => lower("time_ns", "ns", 1e3),
+            "ms" => lower("time_ns", "ns", 1e6),
+            "s" | "sec" => lower("time_s", "s", 1.0),
+            "B" => lower("bytes_per_op", "B", 1.0),
+            "1" => lower("count", "1", 1.0),
+            other => {
+                let symbols = |c: char| !c.is_ascii_alphanumeric();
+                let words: Vec<&str> = other
+                    .split(symbols)
+                    .filter(|word| !word.is_empty())
+                    .collect();
+                // A rate: `ops/s`, `MB/s`, `B/s`.
+                let is_rate = other.contains('/') && !told.ends_with("/op");
+                Self {
+                    metric: words.join("_per_"),
+                    symbol: "1",
+                    factor: 1.0,
+                    better: if is_rate {
+                        Better::Higher
+                    } else {
+                        Better::Lower
+                    },
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
