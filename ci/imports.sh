@@ -16,7 +16,7 @@ cd "$place"
 imported() {
   local tool=$1 workload=$2
   shift 2
-  "$furlong" import --db r.db --quiet "$@"
+  "$furlong" import --db r.db --here --quiet "$@"
   "$furlong" export latest --db r.db >r.json
   jq -e --arg workload "$workload" \
     '.experiments[0].workloads | any(.name == $workload and (.arms[0].samples | length) > 0)' \

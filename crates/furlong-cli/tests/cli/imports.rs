@@ -46,6 +46,9 @@ fn a_file_of_another_tool_is_kept_once_with_its_origin() {
             "box",
         ],
     );
+    home.ends(0, &["import", "old.json", "--here", "--db", "here.db"]);
+    let (exported, _) = home.ends(0, &["export", "latest", "--db", "here.db"]);
+    says(&exported, &["a.py::sum"]);
     let history = ["history", "pytest-benchmark", "--machine", "box"];
     let (history, _) = home.ends(0, &[&history[..], &store].concat());
     says(&history, &["a.py::sum", "2  10.00 µs  20.00 µs"]);

@@ -19,6 +19,9 @@ use crate::report::json;
 /// Hint about the source of results.
 const WRITTEN: &str = "write one with the option --json of run, compare or show";
 
+/// Profile of a run that another tool measured.
+pub const IMPORTED: &str = "imported";
+
 /// The only arm of a workload: the tool did not measure it in turns with another one.
 const ARM: &str = "measured";
 
@@ -73,7 +76,7 @@ fn run_of(foreign: &Foreign, path: &Path, content: u64) -> ResultFile {
         id: id(content),
         started,
         command: vec!["import".to_owned(), path.display().to_string()],
-        profile: "imported".to_owned(),
+        profile: IMPORTED.to_owned(),
         version,
         note: Some(format!("imported from {}", file.display())),
         machine: machine(origin),

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::archive::{foreign, make_database};
+use crate::archive::foreign::{self, IMPORTED};
+use crate::archive::make_database;
 use crate::error::{Error, Exit};
 use crate::model::result::ResultFile;
 use crate::options::{Database, Settings, Talk};
+use crate::record::class::this_machine;
 use crate::record::judged::judged;
 use crate::record::store::Store;
 
@@ -14,7 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   furlong import result.json
   furlong export latest --db old.db | furlong import -
-  furlong import --tag before old-bench.txt
+  furlong import --here --tag before old-bench.txt
 
 Besides results of furlong, it reads files of hyperfine, criterion (sample.json), divan, Go's
 benchmarks, benchstat, Google Benchmark, pytest-benchmark, JMH, BenchmarkDotNet and perf stat. The
@@ -32,6 +34,10 @@ pub struct Args {
     /// A name to find the runs by, unless they have one
     #[arg(long, value_name = "NAME")]
     pub tag: Option<String>,
+    /// Say that other tools' files were measured on this machine: `latest`, `history` and `diff`
+    /// then take them for its own
+    #[arg(long)]
+    pub here: bool,
     /// Location of the record.
     #[command(flatten)]
     pub database: Database,
@@ -51,6 +57,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let mut results = read.collect::<Result<Vec<ResultFile>, Error>>()?;
     for run in results.iter_mut().map(|result| &mut result.run) {
         run.tag = run.tag.take().or(args.tag.clone());
+        if args.here && run.profile == IMPORTED {
+            run.machine = this_machine(settings.machine_class.as_deref());
+        }
     }
     let mut store = make_database(&args.database, &settings)?;
     let voice = args.talk.voice(&settings);

@@ -80,6 +80,13 @@ pub struct Pass<'a> {
     pub when: When,
 }
 
+impl Pass<'_> {
+    /// True if the user did not ask for it: it must not disturb the answer.
+    pub fn is_unasked(&self) -> bool {
+        self.when == When::IfDifferent
+    }
+}
+
 /// The workloads that a pass counts, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -9,6 +9,9 @@ use furlong_stats::attribution::{Attribution, Callee, Cause};
 /// Share of all changes, in per cent, below which a function is not worth a line.
 const SHARE_MIN_PCT: f64 = 1.0;
 
+/// Difference in instructions, in per cent, below which there is nothing to explain.
+const AMOUNT_MIN_PCT: f64 = 0.01;
+
 /// The difference of an arm from its baseline, by function.
 pub(super) struct Causes {
     /// `3.00 % more instructions`.
@@ -55,7 +58,8 @@ pub(super) fn causes(w: &WorkloadResult, arm: &str, shown: [&str; 2]) -> Option<
     };
     let functions: Vec<Told> = found.causes.iter().filter(worth).map(told).collect();
     let amount = amount(&found);
-    (more != 0.0).then_some(Causes { amount, functions })
+    let is_shown = 100.0 * more.abs() >= AMOUNT_MIN_PCT * base;
+    is_shown.then_some(Causes { amount, functions })
 }
 
 fn amount(found: &Attribution) -> String {

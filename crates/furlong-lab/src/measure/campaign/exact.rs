@@ -66,23 +66,16 @@ impl Campaign<'_> {
     /// Counts after the blocks, where a pass says so.
     pub(super) fn count_after(&mut self, experiment: usize) -> Result<(), End> {
         for (place, scheduled) in Place::of(self.schedule, experiment) {
-            let wanted: Vec<bool> = self
-                .passes
-                .iter()
-                .map(|pass| self.wants(place, pass))
-                .collect();
-            for (pass, _) in self
-                .passes
-                .iter()
-                .zip(&wanted)
-                .filter(|(_, wanted)| **wanted)
-            {
-                self.ledger.add_metrics(experiment, &pass.metrics);
-            }
-            if wanted.contains(&true) {
-                self.progress
-                    .now(&format!("{}: counting", self.shown(place)));
-                self.count_passes(place, scheduled)?;
+            for pass in 0..self.passes.len() {
+                if self.wants(place, &self.passes[pass]) {
+                    self.progress
+                        .now(&format!("{}: counting", self.shown(place)));
+                    if !self.passes[pass].is_unasked() {
+                        self.ledger
+                            .add_metrics(experiment, &self.passes[pass].metrics);
+                    }
+                    self.count_pass(pass, place, scheduled)?;
+                }
             }
         }
         Ok(())
@@ -164,44 +157,69 @@ impl Campaign<'_> {
         }
     }
 
-    /// Counts the metrics of the further passes. A metric that is not exact there is left out.
+    /// Counts the metrics of the passes before the blocks.
     fn count_passes(&mut self, place: Place, scheduled: &ScheduledWorkload) -> Result<(), End> {
         for pass in 0..self.passes.len() {
-            let metrics = &self.passes[pass].metrics;
-            let mut wanted = self.uncounted(place);
-            wanted.retain(|name| metrics.iter().any(|metric| metric.name == *name));
-            if wanted.is_empty() {
-                continue;
+            if self.passes[pass].when == When::Before {
+                self.count_pass(pass, place, scheduled)?;
             }
-            let mut values = ExactValues::new();
-            let arms = self.entry(place).arms.iter();
-            for arm in arms.filter(|arm| scheduled.has(arm)) {
-                let mut count = self.count_arm(Some(pass), place, scheduled, arm, &wanted)?;
-                // A shell prints its parent's process number, which may be a digit longer than in
-                // the process before. If a second pair agrees, its count is taken.
-                if matches!(count, Count::Differs(..)) {
-                    count = self.count_arm(Some(pass), place, scheduled, arm, &wanted)?;
+        }
+        Ok(())
+    }
+
+    /// Counts the metrics of a pass. A metric that is not exact there is left out. A pass that
+    /// nobody asked for is given up silently if an arm cannot be counted.
+    fn count_pass(
+        &mut self,
+        pass: usize,
+        place: Place,
+        scheduled: &ScheduledWorkload,
+    ) -> Result<(), End> {
+        let is_unasked = self.passes[pass].is_unasked();
+        let metrics = self.passes[pass].metrics.clone();
+        let open = self.uncounted(place);
+        let names = metrics.iter().map(|metric| metric.name.clone());
+        let wanted: Vec<String> = names
+            .filter(|name| is_unasked || open.contains(name))
+            .collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mut values = ExactValues::new();
+        let arms = self.entry(place).arms.iter();
+        for arm in arms.filter(|arm| scheduled.has(arm)) {
+            let mut count = self.count_arm(Some(pass), place, scheduled, arm, &wanted)?;
+            // A shell prints its parent's process number, which may be a digit longer than in
+            // the process before. If a second pair agrees, its count is taken.
+            if matches!(count, Count::Differs(..)) {
+                count = self.count_arm(Some(pass), place, scheduled, arm, &wanted)?;
+            }
+            let counted = match count {
+                Count::Same(outcome) => picked(&wanted, Some(&outcome)),
+                _ if is_unasked => {
+                    self.passes[pass].sampler.fact();
+                    return Ok(());
                 }
-                let counted = match count {
-                    Count::Same(outcome) => picked(&wanted, Some(&outcome)),
-                    Count::Differs(metric, one, other) => {
-                        let why = format!("two processes counted {one} and {other} {metric}");
-                        self.say_missed(place, arm, &why);
-                        let text = format!("`{arm}`: {why}: left out as not exact");
-                        self.ledger.warn(place, text);
-                        picked(&wanted, None)
-                    }
-                    Count::Failed(why) => {
-                        self.say_missed(place, arm, &why);
-                        picked(&wanted, None)
-                    }
-                };
-                values.insert(arm.clone(), counted);
-            }
-            self.ledger.set_exact(place, &values);
-            if let Some((name, value)) = self.passes[pass].sampler.fact() {
-                self.ledger.note(place, name, value);
-            }
+                Count::Differs(metric, one, other) => {
+                    let why = format!("two processes counted {one} and {other} {metric}");
+                    self.say_missed(place, arm, &why);
+                    let text = format!("`{arm}`: {why}: left out as not exact");
+                    self.ledger.warn(place, text);
+                    picked(&wanted, None)
+                }
+                Count::Failed(why) => {
+                    self.say_missed(place, arm, &why);
+                    picked(&wanted, None)
+                }
+            };
+            values.insert(arm.clone(), counted);
+        }
+        if is_unasked {
+            self.ledger.add_metrics(place.experiment, &metrics);
+        }
+        self.ledger.set_exact(place, &values);
+        if let Some((name, value)) = self.passes[pass].sampler.fact() {
+            self.ledger.note(place, name, value);
         }
         Ok(())
     }
