@@ -4,6 +4,7 @@ use furlong_lab::model::README;
 use furlong_lab::model::result::{Better, ResultFile, Verdict};
 use furlong_lab::report::markdown;
 use furlong_lab::report::terminal::{Style, answer};
+use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use crate::odd;
@@ -302,6 +303,39 @@ fn a_family_takes_ten_lines_with_the_worst_change_first() {
         !text.contains("only in three") && text.contains("--max-time"),
         "{text}"
     );
+}
+
+/// The functions behind a change of 9 %.
+fn functions(arm: &str) -> Value {
+    let cause = |function: &str, difference: f64| {
+        json!({ "function": function, "difference": difference, "calls": [2.0, 2.0],
+            "own": [100.0, 104.0], "callee": null })
+    };
+    let causes = [cause("sort::merge", 8.0), cause("sort::split", 1.0)];
+    json!({ arm: { "totals": [100.0, 109.0], "causes": causes } })
+}
+
+#[test]
+fn functions_behind_a_change_are_named_in_every_report() {
+    let mut file = benchmarks(&[(9.0, Verdict::Revert), (0.1, Verdict::Equivalent)]);
+    let arm = file.experiments[0].workloads[0].arms[1].name.clone();
+    let params = &mut file.experiments[0].workloads[0].params;
+    params.insert("functions".to_owned(), functions(&arm));
+    let text = at(&file, 120);
+    assert!(text.contains(", most in sort::merge"), "{text}");
+    let comment = markdown::render(&file);
+    assert!(comment.contains("| sort::merge |"), "{comment}");
+    let folded = "89 % | sort::merge | 104 instructions a call instead of 100 |";
+    assert!(comment.contains(folded), "{comment}");
+    let w = &mut file.experiments[0].workloads[0];
+    w.params.remove("family");
+    file.experiments[0].workloads.truncate(1);
+    let markdown = markdown::render(&file);
+    assert!(
+        markdown.contains("9.00 % more instructions, by function:"),
+        "{markdown}"
+    );
+    assert!(markdown.contains("11 % | sort::split |"), "{markdown}");
 }
 
 #[test]
