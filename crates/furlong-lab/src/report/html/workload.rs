@@ -27,6 +27,7 @@ pub(super) fn section(id: &str, e: &ExperimentResult, w: &WorkloadResult, look: 
             }
             @if let Some(primary) = outline::primary(e, w) {
                 (sentences(w, primary))
+                (tables::functions(w))
                 (warnings(&w.warnings, "warnings"))
                 (content(e, w, primary, look.room))
             } @else {
@@ -81,7 +82,6 @@ fn content(e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_>, room: R
             }
         }
         (tables::measured(e, w, primary, room))
-        (tables::functions(w))
         @if enough && room == Room::All { (tables::tests(w)) }
     }
 }
