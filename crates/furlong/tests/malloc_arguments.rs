@@ -179,6 +179,7 @@ fn any_profile_can_be_followed_at_any_time() {
                     purge_delay_ms: kept,
                     prefault: false,
                     huge_pages: HugePages::Arenas,
+                    sample_bytes: kept,
                 });
                 let blocks: Vec<_> = (0..300).map(|at| KEPT.allocate(at * 300)).collect();
                 for block in blocks {

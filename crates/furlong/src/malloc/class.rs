@@ -6,6 +6,8 @@
 //! wastes at most a sixteenth at its end.
 #![forbid(unsafe_code)]
 
+use super::FREED;
+
 /// The unit into which arenas are cut: 64 KiB.
 pub(crate) const UNIT: usize = 1 << UNIT_SHIFT;
 pub(crate) const UNIT_SHIFT: u32 = 16;
@@ -118,6 +120,11 @@ impl Class {
     pub(crate) fn numbered(index: usize) -> Self {
         debug_assert!(index < CLASSES);
         Self(index as u8)
+    }
+
+    /// The class of a stack's blocks: see [`FREED`](super::FREED).
+    pub(crate) fn of_bin(bin: u8) -> Self {
+        Self::numbered(usize::from(bin) % FREED)
     }
 
     #[inline(always)]

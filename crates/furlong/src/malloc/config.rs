@@ -10,7 +10,7 @@
 //!   headers into blocks. The arms differ in what they check and overwrite.
 #![forbid(unsafe_code)]
 
-use super::{CurrentHeap, PageSource, Policy, Profile};
+use super::{CurrentHeap, PageSource, Policy, Profile, Sampler};
 use crate::forms::Sealed;
 
 /// The parts of an allocator.
@@ -28,6 +28,16 @@ pub trait Config: 'static {
 
     /// The limits on kept memory, until [`follow`](super::Malloc::follow) replaces them.
     const PROFILE: Profile = Profile::STANDARD;
+
+    /// The profile with which the allocator begins. This is called once, at the first allocation,
+    /// under a latch: it must not allocate.
+    #[must_use]
+    fn profile() -> Profile {
+        Self::PROFILE
+    }
+
+    /// The receiver of samples. Without one nothing is sampled, whatever the profile says.
+    const SAMPLER: Option<&'static dyn Sampler> = None;
 }
 
 /// The manner in which the gates are entered.

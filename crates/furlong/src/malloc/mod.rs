@@ -14,8 +14,8 @@
 //! - **In any program**: `LD_PRELOAD` a library of `furlong-preload`. Environment variables set the
 //!   profile (`FURLONG_MALLOC_PROFILE=conservative`), prefaulting (`FURLONG_MALLOC_PREFAULT=1`),
 //!   the purge delay (`FURLONG_MALLOC_PURGE_DELAY_MS`, 1000 by default), huge pages
-//!   (`FURLONG_MALLOC_HUGE_PAGES`: `off`, `objects` or `arenas`) and statistics at exit
-//!   (`FURLONG_MALLOC_STATISTICS=1`).
+//!   (`FURLONG_MALLOC_HUGE_PAGES`: `off`, `objects` or `arenas`), statistics at exit
+//!   (`FURLONG_MALLOC_STATISTICS=1`) and a heap profile (`FURLONG_MALLOC_HEAP_PROFILE=NAME`).
 //! - **In a kernel**: implement two traits, [`PageSource`] and [`CurrentHeap`]. The example of the
 //!   latter is complete.
 //! - **For one purpose**: a [`Zone`] is a private heap that is freed as a whole. An [`ObjectCache`]
@@ -45,6 +45,8 @@
 //! - **aside**: full chunks of a class, set aside until its stack is empty.
 //! - **mark**: a per-process secret in the first word of free blocks. A free of a block with the
 //!   mark may be a double free; the records confirm it before the program is stopped.
+//! - **sample**: an allocation that was chosen at random, for a heap profile ([`Sampler`]). Its
+//!   block is of the heap of samples, which no thread has.
 //! - **seal**: the last word of a block in use, if blocks are scrubbed; free ones are zeros then,
 //!   and have no mark.
 //!
@@ -133,6 +135,7 @@ pub use policy::{HugePages, Policy, Profile};
 pub use thread::{
     heap::{Heap, VACANT},
     object_cache::{Object, ObjectCache, Reserve},
+    samples::{Sample, Sampler},
     zone::Zone,
 };
 
@@ -150,7 +153,8 @@ use config::{SEAL, with_seal};
 use field::{Bits, Byte, Fixed, Half, Link, Short, Word};
 use os::block::{begins_with, copy, pointer, set_first_word, zero};
 use os::system::{System, clear, clear_block, is_zero, put_word, stop, word_at};
-use thread::bins::DEPTH;
+use thread::bins::{DEPTH, FREED};
 use thread::exchange::Exchange;
 use thread::heap::State;
+use thread::samples::Samples;
 use thread::thread_heap::ThreadHeap;

@@ -3,7 +3,7 @@
 
 use crate::sync::record;
 
-use super::{Byte, CLASSES, Class, DEPTH, Word};
+use super::{Byte, CLASSES, Class, Config, DEPTH, FREED, Word};
 
 /// The memory that the system is to back with huge pages, if it has them.
 ///
@@ -41,6 +41,9 @@ pub struct Profile {
     pub prefault: bool,
     /// The memory that is to have huge pages.
     pub huge_pages: HugePages,
+    /// The mean number of bytes from one sampled block to the next; 0 samples nothing. An allocator
+    /// that begins with 0 never samples. See [`Sampler`](super::Sampler).
+    pub sample_bytes: usize,
 }
 
 impl Profile {
@@ -54,6 +57,7 @@ impl Profile {
         purge_delay_ms: 1000,
         prefault: false,
         huge_pages: HugePages::Objects,
+        sample_bytes: 0,
     };
 
     /// Less memory for more work: small caches, and free memory goes back early.
@@ -66,6 +70,7 @@ impl Profile {
         purge_delay_ms: 100,
         prefault: false,
         huge_pages: HugePages::Off,
+        sample_bytes: 0,
     };
 }
 
@@ -81,11 +86,20 @@ record! {
         delay: Word = Word::new(0),
         prefault: Byte = Byte::new(0),
         huge_pages: Byte = Byte::new(0),
+        sample: Word = Word::new(0),
+        two_stacks: Byte = Byte::new(0),
     }
     pub(crate) const fn new;
 }
 
 impl Policy {
+    /// Puts the first profile in force. It decides for good if each class has two stacks.
+    pub(crate) fn begin<C: Config>(&self, profile: &Profile) {
+        self.follow(profile);
+        let samples = C::SAMPLER.is_some() && profile.sample_bytes > 0;
+        self.two_stacks.set(u8::from(samples));
+    }
+
     /// Puts a profile in force; heaps follow when they refill a stack.
     pub(crate) fn follow(&self, profile: &Profile) {
         for class in (1..CLASSES).map(Class::numbered) {
@@ -93,6 +107,8 @@ impl Policy {
             let most = most.min(profile.kept_blocks_max);
             #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
             self.kept[class.index()].set(most as u8);
+            #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
+            self.kept[FREED + class.index()].set(most as u8);
         }
         self.aside.set(profile.aside_bytes_max);
         self.dirty_min.set(profile.dirty_bytes.0);
@@ -101,6 +117,7 @@ impl Policy {
         self.delay.set(profile.purge_delay_ms);
         self.prefault.set(u8::from(profile.prefault));
         self.huge_pages.set(profile.huge_pages as u8);
+        self.sample.set(profile.sample_bytes);
     }
 
     /// The most bytes that a heap sets aside.
@@ -129,6 +146,23 @@ impl Policy {
     /// True if memory of this kind is to have huge pages.
     pub(crate) fn has_huge_pages(&self, kind: HugePages) -> bool {
         self.huge_pages.get() >= kind as u8
+    }
+
+    /// The mean number of bytes between samples; 0 without samples.
+    pub(crate) fn sample_bytes(&self) -> usize {
+        self.sample.get()
+    }
+
+    /// True if each class has a second stack, for freed blocks, because blocks are sampled.
+    #[inline(always)]
+    pub(crate) fn has_two_stacks(&self) -> bool {
+        self.two_stacks.get() == 1
+    }
+
+    /// The number of the stack for freed blocks of a class.
+    #[expect(clippy::cast_possible_truncation, reason = "less than 256")]
+    pub(crate) fn bin(&self, class: Class) -> u8 {
+        (class.index() + usize::from(self.two_stacks.get()) * FREED) as u8
     }
 
     /// The delay in milliseconds after which unused dirty memory is purged.

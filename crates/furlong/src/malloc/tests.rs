@@ -12,6 +12,7 @@ mod misuse;
 mod objects;
 mod purge;
 mod records;
+mod samples;
 mod source;
 mod stacks;
 mod unmapped;
@@ -52,6 +53,13 @@ fn allocate<C: Config>(malloc: &'static Malloc<C>, size: usize) -> usize {
 fn free<C: Config>(malloc: &'static Malloc<C>, block: usize) {
     // SAFETY: it came from there; if it is no live block, the allocator must find that.
     unsafe { malloc.free(with_exposed_provenance_mut(block)) };
+}
+
+fn resize<C: Config>(malloc: &'static Malloc<C>, block: usize, size: usize) -> usize {
+    // SAFETY: a live block, which nobody uses meanwhile.
+    let block = unsafe { malloc.resize(with_exposed_provenance_mut(block), size, 16) };
+    assert!(!block.is_null());
+    block.expose_provenance()
 }
 
 /// The misuse for which the program was stopped.

@@ -31,6 +31,7 @@ use self::central::span::Span;
 use self::class::{CLASSES, Class, UNIT_SHIFT};
 use self::field::{Bits, Byte, Fixed, Half, Link, Short, Word};
 use self::os::latch::Latch;
+use self::thread::bins::FREED;
 use self::thread::heap::State;
 
 pub use self::{shelf::Shelf, thread::heap::Heap, world::World};

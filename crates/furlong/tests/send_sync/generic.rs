@@ -161,6 +161,7 @@ pub(crate) const ROWS: &[Row] = rows! {
     "malloc::ObjectCache": malloc::ObjectCache<Sent, Parts> => SEND;
     "malloc::ObjectCache": malloc::ObjectCache<None, Parts> => NEITHER;
     "malloc::Reserve": malloc::Reserve<'static, Both, Parts, 2> => NEITHER;
+    "malloc::Sample": malloc::Sample => NEITHER;
     "malloc::Zone": malloc::Zone<Parts> => SEND;
     "phys::Custom": phys::Standard => BOTH;
     "phys::Listing": phys::Listing<'static, 'static, Both, phys::Standard, 32> => NEITHER;

@@ -46,7 +46,7 @@ impl<C: Config> EmptyBlocks<C> {
         let class = Class::of(APART)?;
         let (base, zero) = self.0.claim_units(1, 1, &|base| {
             let span = self.0.map.span_at(base);
-            span.cut(base, class);
+            span.cut(base, class, class.number());
             span.use_for(Use::Empty);
         })?;
         let span = self.0.map.span_at(base);

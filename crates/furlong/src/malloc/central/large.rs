@@ -3,8 +3,9 @@
 
 use crate::forms::copies;
 use crate::malloc::{
-    Central, Config, Hardening, HugePages, MEDIUM_MAX, Misuse, PageSource, Pool, SEAL, Seals, Span,
-    System, ThreadHeap, UNIT, UNITS, Use, clear, is_zero, put_word, stop, unit_of, with_seal,
+    Central, Config, Hardening, HugePages, MEDIUM_MAX, Misuse, PageSource, Pool, SEAL, Samples,
+    Seals, Span, System, ThreadHeap, UNIT, UNITS, Use, clear, is_zero, put_word, stop, unit_of,
+    with_seal,
 };
 
 use super::arena::RUN_MAX;
@@ -51,10 +52,15 @@ impl<C: Config> LargeObjects<C> {
         } else {
             self.map_huge(sealed.max(1), align * UNIT)
         };
-        if let (true, Some((base, zero))) = (C::Hardening::SCRUB, taken) {
-            return (base, self.seal_units(base, zero, size));
-        }
-        taken.unwrap_or_else(|| (self.0.refuse_memory(), false))
+        let Some((base, zero)) = taken else {
+            return (self.0.refuse_memory(), false);
+        };
+        let zero = match C::Hardening::SCRUB {
+            true => self.seal_units(base, zero, size),
+            false => zero,
+        };
+        Samples(self.0).consider(base, size, sealed);
+        (base, zero)
     }
 
     /// True if an empty arena has room for such a run. With inaccessible ends an arena has no room
@@ -68,6 +74,7 @@ impl<C: Config> LargeObjects<C> {
         let span = self.0.map.span_at(base);
         span.unit.set(unit_of(base));
         span.summary.set((units * UNIT) as u64);
+        span.listed.set(0);
         self.0.map.mark_rest(base, units);
         span.use_for(Use::Large);
     }
@@ -99,6 +106,7 @@ impl<C: Config> LargeObjects<C> {
             }
             let span = self.0.map.span_at(base);
             span.unit.set(unit_of(base));
+            span.listed.set(0);
             self.note_huge(span, len);
         });
         Some((base, zero))
@@ -135,6 +143,7 @@ impl<C: Config> LargeObjects<C> {
         let closed = self.scrub(address);
         let huge = self.0.with_pool(|_| {
             let (span, len) = self.object_at(address);
+            Samples(self.0).forget(span, address);
             if span.is(Use::Huge) {
                 self.forget_huge(span, len);
                 return Some(len);
@@ -170,6 +179,16 @@ impl<C: Config> LargeObjects<C> {
 
     /// Resizes a large or huge object in place. `false` if nothing has changed.
     pub(crate) fn resize(self, address: usize, size: usize) -> bool {
+        // A resized object counts as freed and allocated. One that is not is about to be replaced.
+        Samples(self.0).forget(self.object_at(address).0, address);
+        let resized = self.resize_in_place(address, size);
+        if resized {
+            Samples(self.0).consider(address, size, size);
+        }
+        resized
+    }
+
+    fn resize_in_place(self, address: usize, size: usize) -> bool {
         let (span, len) = self.object_at(address);
         if span.is(Use::Huge) {
             return size > LARGE_MAX && self.resize_huge(span, address, len, size);
@@ -215,6 +234,7 @@ impl<C: Config> LargeObjects<C> {
         // Before the pages move: from then on another thread may map the old place.
         self.0.with_pool(|_| self.forget_huge(span, len));
         if self.0.source.relocate_at(address, len, to) {
+            Samples(self.0).consider(to, size, size);
             return to;
         }
         self.0.with_pool(|_| self.note_huge(span, len));

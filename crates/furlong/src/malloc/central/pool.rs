@@ -57,6 +57,8 @@ record! {
         pub(crate) left: Word = Word::new(0),
         /// The ended heaps that have not been taken over; may be read at any time.
         pub(crate) ended: Link<Heap> = Link::none(),
+        /// The heap of the sampled blocks.
+        pub(crate) samples: Link<Heap> = Link::none(),
         /// Former heaps of zones, for reuse.
         spare: Link<Heap> = Link::none(),
         /// The mark in free blocks; 0 until the pool is first used.

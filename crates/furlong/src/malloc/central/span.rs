@@ -58,6 +58,9 @@ record! {
         pub(crate) free: Short = Short::new(0),
         /// The list that it is in: [`LISTED`], [`MAKING`] or [`FULL`]; 0 in none.
         pub(crate) listed: Byte = Byte::new(0),
+        /// The number of the stack for its freed blocks: its class's number, unless blocks are
+        /// sampled.
+        pub(crate) bin: Fixed<u8> = Fixed::new(0),
         /// The set of its non-zero words. For large and huge objects the length; for later units
         /// the number of the first unit.
         pub(crate) summary: Bits = Bits::new(0),
@@ -90,10 +93,12 @@ impl Span {
         self.used_for.set(what as u8);
     }
 
-    /// Prepares a record: a span that begins here has blocks of this class, none of them carved.
-    pub(crate) fn cut(&self, base: usize, class: Class) {
+    /// Prepares a record: a span that begins here has blocks of this class, none of them carved,
+    /// and this stack for freed ones.
+    pub(crate) fn cut(&self, base: usize, class: Class, bin: u8) {
         self.unit.set(unit_of(base));
         self.class.set(class.number());
+        self.bin.set(bin);
         self.magic.set(class.magic());
         self.limit.set(class.magic());
         self.carved.set(0);

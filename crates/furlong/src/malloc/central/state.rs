@@ -53,7 +53,7 @@ impl<C: Config> Central<C> {
     /// Initialises the pool once, before anything is taken.
     #[cold]
     fn begin(&'static self) {
-        self.policy.follow(&C::PROFILE);
+        self.policy.begin::<C>(&C::profile());
         #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
         self.pool.mark.set(self.source.random() as usize | 1);
     }
@@ -162,6 +162,7 @@ impl<C: Config> Central<C> {
                 heap.cache.left.set(0);
                 heap.cache.outgoing.forget();
                 heap.cache.forget_waiting();
+                heap.cache.forget_samples();
                 // Relaxed: as in after_fork_in_child.
                 heap.cache.posting.store(0, Ordering::Relaxed);
                 heap.set_state(State::Ended);

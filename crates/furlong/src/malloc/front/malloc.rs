@@ -148,7 +148,7 @@ impl<C: Config> Malloc<C> {
     /// Allocates a block of a class, from its span if need be; null if out of memory.
     #[inline(always)]
     fn allocate_block(&'static self, class: Class, size: usize) -> *mut u8 {
-        let block = ThreadHeap::allocate(&self.central, class);
+        let block = ThreadHeap::allocate(&self.central, class, size);
         pointer(Seals(&self.central).seal(block, class.size(), size))
     }
 
@@ -192,8 +192,8 @@ impl<C: Config> Malloc<C> {
     /// Pushes a block on its stack. `false` if the stack is full or not in use.
     #[inline(always)]
     fn push(&'static self, heap: &'static Heap, span: &Span, address: usize) -> bool {
-        let class = span.class.get();
-        C::Tier::cached(&self.central.policy, class) && heap.cache.bins.push(class, address)
+        let bin = span.bin.get();
+        C::Tier::cached(&self.central.policy, bin) && heap.cache.bins.push(bin, address)
     }
 
     /// The gate of freeing a block of the caller's heap, if blocks have seals.
@@ -205,7 +205,7 @@ impl<C: Config> Malloc<C> {
             return self.free_slow(address, span);
         }
         clear_block(address, class.size());
-        ThreadHeap::new(central, heap).keep_late(class, address);
+        ThreadHeap::new(central, heap).keep_late(span.bin.get(), address);
     }
 
     /// Frees everything that the gate does not: remote blocks, blocks for full stacks, objects of

@@ -63,13 +63,13 @@ fn push(bins: &Bins, models: &mut [Model], at: usize, block: usize, most: usize)
     assert_eq!(bins.push(model.class.number(), block), room);
     if !room {
         let is_put = model.depth == DEPTH && bytes + DEPTH * model.class.size() <= most;
-        assert_eq!(bins.put_aside(model.class, most), is_put);
+        assert_eq!(bins.put_aside(model.class.number(), most), is_put);
         if is_put {
             model.aside.push(std::mem::take(&mut model.chunk));
         } else {
             let count = model.depth.div_ceil(2);
             let mut out = vec![];
-            bins.drain(model.class, count, |block| out.push(block));
+            bins.drain(model.class.index(), count, |block| out.push(block));
             assert_eq!(out, model.chunk.drain(..count).collect::<Vec<_>>());
         }
         let again = model.depth > 0;
@@ -150,7 +150,7 @@ fn so_many_chunks_are_aside_of_one_class_and_of_all() {
         let mut asides = 0;
         loop {
             (1..=DEPTH).for_each(|block| assert!(bins.push(model.class.number(), block << 4)));
-            if !bins.put_aside(model.class, usize::MAX) {
+            if !bins.put_aside(model.class.number(), usize::MAX) {
                 break;
             }
             asides += 1;
@@ -164,7 +164,7 @@ fn so_many_chunks_are_aside_of_one_class_and_of_all() {
     let class = Class::numbered(1);
     (0..DEPTH).for_each(|_| assert_ne!(bins.pop(class.index()), 0));
     assert!(bins.take_back(class));
-    assert!(bins.put_aside(Class::numbered(6), usize::MAX));
+    assert!(bins.put_aside(Class::numbered(6).number(), usize::MAX));
 }
 
 /// A reader's walk over the chunks that are aside, of which one after the other becomes spare
@@ -182,7 +182,7 @@ fn a_reader_of_a_heap_reaches_no_block_of_another_class_through_a_spare_chunk() 
     bins.shape(class, DEPTH);
     for _ in 0..3 {
         fill(class, 1 << 20);
-        assert!(bins.put_aside(class, usize::MAX));
+        assert!(bins.put_aside(class.number(), usize::MAX));
     }
     let mut shown = vec![];
     bins.each(class, |block| {

@@ -36,9 +36,12 @@ const SPARE: usize = 1 << 16;
 
 /// One top for each value of a byte, so that no bounds check is needed. Under loom: class 0, which
 /// has no blocks, and one other.
-const TOPS: usize = if cfg!(loom) { CLASSES } else { 256 };
+const TOPS: usize = if cfg!(loom) { 2 * CLASSES } else { 256 };
 #[cfg(loom)]
 const CLASSES: usize = 2;
+
+/// Added to a class's number: the stack of its freed blocks, while blocks are sampled.
+pub(crate) const FREED: usize = if cfg!(loom) { CLASSES } else { 128 };
 
 /// The most chunks that a heap sets aside: of all classes, and of one.
 const ASIDE: usize = if cfg!(loom) { 3 } else { 512 };
@@ -61,7 +64,7 @@ static NOTHING: Nothing = Nothing(Word::new(0));
 #[derive(Debug)]
 pub(crate) struct Bins {
     tops: [Top; TOPS],
-    /// The number of blocks that each stack keeps in its chunk.
+    /// The number of blocks that each stack keeps in its chunk; the same for both of a class.
     depths: [Byte; CLASSES],
     /// The chunks that are set aside: the number of the last one, and the count, by class.
     aside: [Short; CLASSES],
@@ -188,7 +191,22 @@ impl Bins {
     /// Makes an empty stack keep up to `kept` blocks; gives it a chunk if it has none.
     pub(crate) fn shape(&self, class: Class, kept: usize) {
         debug_assert!(kept <= DEPTH && self.asides[class.index()].get() == 0);
-        let (top, chunks) = (&self.tops[class.index()], &self.chunks);
+        let freed = FREED + class.index();
+        self.shape_bin(class.index(), kept);
+        if !self.is_none(freed) && self.in_chunk(freed) == 0 {
+            self.shape_bin(freed, kept);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
+        self.depths[class.index()].set(kept as u8);
+    }
+
+    /// True if a stack has no chunk.
+    fn is_none(&self, bin: usize) -> bool {
+        self.tops[bin].get() == nothing()
+    }
+
+    fn shape_bin(&self, bin: usize, kept: usize) {
+        let (top, chunks) = (&self.tops[bin], &self.chunks);
         let chunk = match top.get() {
             none if none == nothing() => chunks.take(),
             top => chunks.number_at(top),
@@ -196,32 +214,58 @@ impl Bins {
         let bottom = chunks.end(chunk).wrapping_sub(kept);
         word(bottom).set(0);
         top.set(bottom);
-        #[expect(clippy::cast_possible_truncation, reason = "at most DEPTH")]
-        self.depths[class.index()].set(kept as u8);
+    }
+
+    /// Begins to use the stack of a class's freed blocks.
+    pub(crate) fn keep_freed(&self, class: Class) {
+        if self.is_none(FREED + class.index()) {
+            let kept = usize::from(self.depths[class.index()].get());
+            self.shape_bin(FREED + class.index(), kept);
+        }
+    }
+
+    /// True if an empty stack can be refilled: the other of its class has room for half of `kept`.
+    pub(crate) fn can_be_refilled(&self, class: Class, few: usize, kept: usize) -> bool {
+        let (at, freed) = (class.index(), self.in_chunk(FREED + class.index()));
+        let is_same = usize::from(self.depths[at].get()) == kept && self.aside[at].get() == 0;
+        freed == 0 || freed < few && is_same
+    }
+
+    /// Exchanges an empty stack and that of the class's freed blocks, which is in use.
+    pub(crate) fn turn(&self, class: Class) {
+        let (at, freed) = (class.index(), FREED + class.index());
+        let empty = self.tops[at].get();
+        if self.in_chunk(freed) > 0 {
+            self.tops[at].set(self.tops[freed].get());
+            self.tops[freed].set(empty);
+        }
     }
 
     /// Sets a full chunk aside, unless more than `most` bytes would then be aside. `false` if
     /// nothing has changed.
-    pub(crate) fn put_aside(&self, class: Class, most: usize) -> bool {
+    pub(crate) fn put_aside(&self, bin: u8, most: usize) -> bool {
+        let (class, bin) = (Class::of_bin(bin), usize::from(bin));
         let (at, chunks) = (class.index(), &self.chunks);
         let asides = self.asides[at].get();
-        let whole = usize::from(self.depths[at].get()) == DEPTH;
+        let whole = usize::from(self.depths[at].get()) == DEPTH && !self.is_none(bin);
         let bytes = self.aside_bytes.get() + DEPTH * class.size();
+        // While blocks are sampled, each class needs a chunk more.
+        let all = if bin < FREED { ASIDE } else { ASIDE - CLASSES };
         let room = bytes <= most
             && usize::from(asides) < ASIDE_OF_ONE
-            && usize::from(self.all_asides.get()) < ASIDE;
+            && usize::from(self.all_asides.get()) < all;
         if !whole || !room {
             return false;
         }
         self.aside_bytes.set(bytes);
-        let full = chunks.number_at(self.tops[at].get());
+        let full = chunks.number_at(self.tops[bin].get());
         chunks.link(full, self.aside[at].get());
         Chunks::publish();
         self.aside[at].set(full);
         self.asides[at].set(asides + 1);
         self.all_asides.set(self.all_asides.get() + 1);
         let empty = chunks.take();
-        self.tops[at].set(chunks.lowest(empty));
+        self.tops[bin].set(chunks.lowest(empty));
         true
     }
 
@@ -243,20 +287,29 @@ impl Bins {
         true
     }
 
-    /// The number of a class's blocks in its chunk.
-    fn in_chunk(&self, class: Class) -> usize {
-        self.below(class, self.tops[class.index()].get())
+    /// The number of blocks in a stack's chunk.
+    pub(crate) fn in_chunk(&self, bin: usize) -> usize {
+        self.below(bin, self.tops[bin].get())
     }
 
-    /// The number of a class's blocks from a top down.
-    fn below(&self, class: Class, top: *mut Word) -> usize {
-        usize::from(self.depths[class.index()].get()).saturating_sub(room(top))
+    /// The number of a stack's blocks from a top down.
+    fn below(&self, bin: usize, top: *mut Word) -> usize {
+        let depth = usize::from(self.depths[bin % FREED].get());
+        usize::from(top != nothing()) * depth.saturating_sub(room(top))
+    }
+
+    /// The tops of a class's two stacks, with the numbers of the stacks; none without a chunk.
+    fn tops_of(&self, class: Class) -> impl Iterator<Item = (usize, *mut Word)> {
+        let bins = [class.index(), FREED + class.index()];
+        // Read once: another thread may run this.
+        let tops = bins.into_iter().map(|bin| (bin, self.tops[bin].look()));
+        tops.filter(|(_, top)| *top != nothing())
     }
 
     /// The number of a class's blocks.
     pub(crate) fn len(&self, class: Class) -> usize {
         let aside = usize::from(self.asides[class.index()].get());
-        self.in_chunk(class) + aside * DEPTH
+        self.in_chunk(class.index()) + self.in_chunk(FREED + class.index()) + aside * DEPTH
     }
 
     /// The last words of the chunks that a class has set aside.
@@ -273,7 +326,7 @@ impl Bins {
     /// True if a block is among them. Another thread may call this: however the stack moves
     /// meanwhile, every word read is in the heap's chunks.
     pub(crate) fn has(&self, class: Class, block: usize) -> bool {
-        let mut tops = self.asides(class).chain([self.tops[class.index()].look()]);
+        let mut tops = (self.asides(class)).chain(self.tops_of(class).map(|(_, top)| top));
         tops.any(|top| {
             // The word below the blocks may be the chunk's link, which is not a block.
             (0..DEPTH - room(top))
@@ -285,12 +338,9 @@ impl Bins {
 
     /// Calls `show` with each block of a class.
     pub(crate) fn each(&self, class: Class, mut show: impl FnMut(usize)) {
-        // Read once: another thread may run this, and a length computed from a different top would
-        // lead out of the chunk.
-        let top = self.tops[class.index()].look();
-        let own = (top, self.below(class, top));
+        let own = (self.tops_of(class)).map(|(bin, top)| (top, self.below(bin, top)));
         let asides = self.asides(class).map(|end| (end, DEPTH));
-        for (top, len) in asides.chain([own]) {
+        for (top, len) in asides.chain(own) {
             for down in 0..len {
                 show(word(top.wrapping_sub(down)).get());
             }
@@ -312,7 +362,7 @@ impl Bins {
     pub(crate) fn shuffle(&self, class: Class, mut draw: impl FnMut(usize) -> usize) {
         let top = self.tops[class.index()].get();
         let place = |at: usize| word(top.wrapping_sub(at));
-        for at in (1..self.in_chunk(class)).rev() {
+        for at in (1..self.in_chunk(class.index())).rev() {
             let other = draw(at + 1);
             let block = place(at).get();
             place(at).set(place(other).get());
@@ -323,9 +373,8 @@ impl Bins {
     /// Removes the `count` lowest blocks of a chunk, which are the oldest, and passes each to
     /// `out`.
     #[inline]
-    pub(crate) fn drain(&self, class: Class, count: usize, mut out: impl FnMut(usize)) {
-        let top = &self.tops[class.index()];
-        let len = self.in_chunk(class);
+    pub(crate) fn drain(&self, bin: usize, count: usize, mut out: impl FnMut(usize)) {
+        let (top, len) = (&self.tops[bin], self.in_chunk(bin));
         let count = count.min(len);
         let bottom = top.get().wrapping_sub(len);
         let mut from = bottom;
@@ -425,7 +474,7 @@ impl Chunks {
         fence(Ordering::Acquire);
     }
 
-    /// Takes an unused chunk; there are enough for one a class and all that may be set aside.
+    /// Takes an unused chunk; there are enough for all stacks and all that may be set aside.
     fn take(&self) -> u16 {
         let number = match self.spare.get() {
             0 => {

@@ -1,20 +1,21 @@
 //! The slow paths of a heap's blocks: an empty stack, a full stack, and blocks of other heaps.
 
 use crate::malloc::{
-    Central, Class, Config, Exchange, Hardening, Misuse, Seals, Span, ThreadHeap, begins_with,
-    clear_block, set_first_word, stop,
+    Central, Class, Config, DEPTH, Exchange, Hardening, Misuse, Samples, Seals, Span, ThreadHeap,
+    begins_with, clear_block, set_first_word, stop,
 };
 
 use super::exchange::HeldHeap;
 use super::free_batch::FreeBatch;
 
 impl<C: Config> ThreadHeap<C> {
-    /// Allocates a block of a class for the caller, without a seal; 0 if out of memory.
-    pub(crate) fn allocate(central: &'static Central<C>, class: Class) -> usize {
+    /// Allocates a block of a class for the caller, who asked for `size` bytes, without a seal; 0
+    /// if out of memory.
+    pub(crate) fn allocate(central: &'static Central<C>, class: Class, size: usize) -> usize {
         // A placeholder heap has no blocks either.
         let block = match Self::of_caller(central).heap.cache.bins.pop(class.index()) {
             0 => match Self::bind(central) {
-                Some(own) => own.pop_or_refill(class),
+                Some(own) => own.pop_or_refill(class, size),
                 None => Self::allocate_late(central, class),
             },
             block => block,
@@ -36,21 +37,27 @@ impl<C: Config> ThreadHeap<C> {
         let Some(own) = Self::take(central) else {
             return 0;
         };
-        let block = own.pop_or_refill(class);
+        let block = match own.heap.cache.bins.pop(class.index()) {
+            0 => own.refill(class, DEPTH),
+            block => block,
+        };
         own.end();
         block
     }
 
     /// A block of a heap that was perhaps just taken over, with the blocks in its stacks.
-    fn pop_or_refill(self, class: Class) -> usize {
+    fn pop_or_refill(self, class: Class, size: usize) -> usize {
         match self.heap.cache.bins.pop(class.index()) {
-            0 => self.refill(class),
+            0 if Samples(self.central).are_taken() => {
+                Samples(self.central).allocate(self, class, size)
+            }
+            0 => self.refill(class, DEPTH),
             block => block,
         }
     }
 
-    /// Moves blocks from a span to the stack, and one of them to the caller.
-    fn refill(self, class: Class) -> usize {
+    /// Moves up to `most` blocks from a span to the stack, and one of them to the caller.
+    pub(super) fn refill(self, class: Class, most: usize) -> usize {
         let bins = &self.heap.cache.bins;
         if bins.take_back(class) {
             return bins.pop(class.index());
@@ -61,7 +68,7 @@ impl<C: Config> ThreadHeap<C> {
         bins.shape(class, kept);
         let (held, span) = self.hold_with_blocks(class);
         if let Some(span) = span {
-            let count = (kept / 2).max(1).min(span.available());
+            let count = (kept / 2).max(1).min(most).min(span.available());
             if kept < count {
                 self.take_from(span, count, |block| first = block);
             } else {
@@ -84,7 +91,10 @@ impl<C: Config> ThreadHeap<C> {
 
     /// Locks the heap, and finds or makes a span of it with blocks left to give; `None` if out of
     /// memory.
-    fn hold_with_blocks(self, class: Class) -> (HeldHeap<Central<C>>, Option<&'static Span>) {
+    pub(super) fn hold_with_blocks(
+        self,
+        class: Class,
+    ) -> (HeldHeap<Central<C>>, Option<&'static Span>) {
         let (central, heap) = (self.central, self.heap);
         let held = central.hold_heap(heap);
         central.collect(heap);
@@ -127,40 +137,44 @@ impl<C: Config> ThreadHeap<C> {
         let Some(own) = Self::bind(central) else {
             return Self::send_word(central, span, block / 64, 1 << (block % 64));
         };
-        if !span.owner.is(own.heap) {
+        let bin = span.bin.get();
+        if Samples(central).freed(span, address) {
+            Self::send_word(central, span, block / 64, 1 << (block % 64));
+        } else if !span.owner.is(own.heap) {
             own.send(span, block);
         } else if C::Hardening::SHUFFLE {
-            own.keep_late(class, address);
+            own.keep_late(bin, address);
         } else {
-            own.keep_or_give(class, address);
+            own.keep_or_give(bin, address);
         }
     }
 
     /// Delays the freeing of a block of the heap, and keeps the block that it replaces among the
     /// delayed ones.
     #[inline(always)]
-    pub(crate) fn keep_late(self, class: Class, address: usize) {
-        if let Some((out, class)) = self.heap.cache.delay(address, class)
-            && !self.heap.cache.bins.push(class.number(), out)
+    pub(crate) fn keep_late(self, bin: u8, address: usize) {
+        if let Some((out, bin)) = self.heap.cache.delay(address, bin)
+            && !self.heap.cache.bins.push(bin, out)
         {
-            self.keep_or_give(class, out);
+            self.keep_or_give(bin, out);
         }
     }
 
     /// Pushes a block of the heap on its stack. A full stack is set aside or half emptied first; a
     /// stack that keeps nothing gives the block to its span.
-    fn keep_or_give(self, class: Class, address: usize) {
+    pub(super) fn keep_or_give(self, bin: u8, address: usize) {
         let (bins, policy) = (&self.heap.cache.bins, &self.central.policy);
-        if bins.push(class.number(), address) {
+        let class = Class::of_bin(bin);
+        if bins.push(bin, address) {
             return;
         }
-        if bins.put_aside(class, policy.aside_bytes_max()) {
-            bins.push(class.number(), address);
+        if bins.put_aside(bin, policy.aside_bytes_max()) {
+            bins.push(bin, address);
             return;
         }
         let held = self.central.hold_heap(self.heap);
-        self.flush(class, policy.kept(class).div_ceil(2));
-        if !bins.push(class.number(), address) {
+        self.flush(usize::from(bin), policy.kept(class).div_ceil(2));
+        if !bins.push(bin, address) {
             FreeBatch::at(self.central, address).give_to(self);
         }
         drop(held);
@@ -168,9 +182,9 @@ impl<C: Config> ThreadHeap<C> {
     }
 
     /// Gives the oldest blocks of a stack back to their spans. The heap's latch is held.
-    pub(crate) fn flush(self, class: Class, count: usize) {
+    pub(crate) fn flush(self, bin: usize, count: usize) {
         let mut open = FreeBatch::EMPTY;
-        self.heap.cache.bins.drain(class, count, |address| {
+        self.heap.cache.bins.drain(bin, count, |address| {
             if !open.add(address, C::Hardening::CHECK) {
                 open.give_to(self);
                 open = FreeBatch::at(self.central, address);

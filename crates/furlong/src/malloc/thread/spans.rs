@@ -59,7 +59,7 @@ impl<C: Config> ThreadHeap<C> {
         let units = class.units();
         let (base, _) = self.central.claim_units(units, 1, &|base| {
             let span = self.central.map.span_at(base);
-            span.cut(base, class);
+            span.cut(base, class, self.central.policy.bin(class));
             span.quiet.set(0);
             span.listed.set(MAKING);
             self.central.map.mark_rest(base, units);

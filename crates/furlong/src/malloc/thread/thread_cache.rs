@@ -5,7 +5,7 @@
 use crate::sync::atomic::AtomicU8;
 use crate::sync::record;
 
-use crate::malloc::{Bits, Class, Half, Span, Word};
+use crate::malloc::{Bits, Byte, CLASSES, Class, Half, Span, Word};
 
 use super::bins::Bins;
 use super::outgoing::Outgoing;
@@ -13,8 +13,8 @@ use super::outgoing::Outgoing;
 /// The number of freed blocks that a heap delays.
 pub(crate) const WAITING: usize = 128;
 
-/// A slot for a freed block that is delayed. The byte below the block's address holds its class, so
-/// that the span need not be read.
+/// A slot for a freed block that is delayed. The byte below the block's address holds the number of
+/// its stack, so that the span need not be read.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct Waiting(Word);
@@ -24,18 +24,19 @@ impl Waiting {
         Self(Word::new(0))
     }
 
-    /// The block and its class, if the slot is used. No class is 0.
+    /// The block and its stack, if the slot is used. No stack that is used is 0.
     #[inline(always)]
-    pub(crate) fn get(&self) -> Option<(usize, Class)> {
+    pub(crate) fn get(&self) -> Option<(usize, u8)> {
         let place = self.0.get();
-        let class = Class::numbered(place & 0xff);
-        (place != 0).then(|| ((place.cast_signed() >> 8).cast_unsigned(), class))
+        #[expect(clippy::cast_possible_truncation, reason = "the lowest byte")]
+        let bin = place as u8;
+        (place != 0).then(|| ((place.cast_signed() >> 8).cast_unsigned(), bin))
     }
 
     /// Addresses are 48 bits, sign-extended, so the shift loses nothing.
     #[inline(always)]
-    fn put(&self, block: usize, class: Class) {
-        self.0.set(block << 8 | class.index());
+    fn put(&self, block: usize, bin: u8) {
+        self.0.set(block << 8 | usize::from(bin));
     }
 
     pub(crate) fn forget(&self) {
@@ -66,6 +67,13 @@ record! {
         pub(crate) posting: AtomicU8 = AtomicU8::new(0),
         /// State for random placement.
         pub(crate) random: Word = Word::new(0),
+        /// 1 for each class whose stack ends before a block that is sampled.
+        pub(crate) armed: [Byte; CLASSES] = [const { Byte::new(0) }; CLASSES],
+        /// For each class, the number of blocks with which its stack is refilled next while blocks
+        /// are sampled.
+        pub(crate) fills: [Byte; CLASSES] = [const { Byte::new(0) }; CLASSES],
+        /// 1 while a sample is reported: what is allocated meanwhile is not sampled.
+        pub(crate) reporting: Byte = Byte::new(0),
         /// Blocks of other heaps that were freed here.
         pub(crate) outgoing: Outgoing = Outgoing::new(),
         /// Its own freed blocks that are delayed, under `SHUFFLE`.
@@ -78,21 +86,28 @@ record! {
 impl ThreadCache {
     /// Puts a freed block in a random slot of the delayed ones; returns the block that was there.
     #[inline(always)]
-    pub(crate) fn delay(&self, block: usize, class: Class) -> Option<(usize, Class)> {
+    pub(crate) fn delay(&self, block: usize, bin: u8) -> Option<(usize, u8)> {
         let place = &self.waiting[self.next_random() % WAITING];
         let out = place.get();
-        place.put(block, class);
+        place.put(block, bin);
         out
     }
 
     /// The delayed blocks.
     pub(crate) fn waits(&self) -> impl Iterator<Item = (usize, Class)> {
-        self.waiting.iter().filter_map(Waiting::get)
+        let waiting = self.waiting.iter().filter_map(Waiting::get);
+        waiting.map(|(block, bin)| (block, Class::of_bin(bin)))
     }
 
     /// Forgets all delayed blocks.
     pub(crate) fn forget_waiting(&self) {
         self.waiting.iter().for_each(Waiting::forget);
+    }
+
+    /// Forgets what the next samples are, and a report that nobody finishes.
+    pub(crate) fn forget_samples(&self) {
+        self.armed.iter().for_each(|armed| armed.set(0));
+        self.reporting.set(0);
     }
 
     /// True if this heap holds a block, given by number and by address. Another thread may call
@@ -144,6 +159,7 @@ mod tests {
     #[test]
     fn a_delayed_block_comes_out_once_with_its_class_at_both_ends_of_the_address_space() {
         let (cache, class) = (ThreadCache::nothing(), Class::numbered(100));
+        let bin = class.number();
         cache.random.set(1);
         let blocks = [16, 0x7fff_ffff_fff0, usize::MAX << 47, usize::MAX - 15];
         let mut out: Vec<usize> = Vec::new();
@@ -151,8 +167,8 @@ mod tests {
             .into_iter()
             .chain((1..20 * WAITING).map(|at| at << 8))
         {
-            if let Some((old, of)) = cache.delay(block, class) {
-                assert_eq!(of, class);
+            if let Some((old, of)) = cache.delay(block, bin) {
+                assert_eq!(of, bin);
                 out.push(old);
             }
         }

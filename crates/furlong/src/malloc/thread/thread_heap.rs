@@ -5,8 +5,8 @@ use core::ptr;
 
 use crate::forms::copies;
 use crate::malloc::{
-    CLASSES, Central, Class, Config, CurrentHeap, Exchange, Hardening, Heap, PageSource, Span,
-    State, System,
+    CLASSES, Central, Class, Config, CurrentHeap, Exchange, FREED, Hardening, Heap, PageSource,
+    Span, State, System,
 };
 use crate::sync::atomic::Ordering;
 
@@ -175,9 +175,12 @@ impl<C: Config> ThreadHeap<C> {
     }
 
     fn empty_stack(self, class: Class) {
-        self.flush(class, usize::MAX);
+        // The blocks before the next sample are not in the stack any more.
+        self.heap.cache.armed[class.index()].set(0);
+        self.flush(FREED + class.index(), usize::MAX);
+        self.flush(class.index(), usize::MAX);
         while self.heap.cache.bins.take_back(class) {
-            self.flush(class, usize::MAX);
+            self.flush(class.index(), usize::MAX);
         }
     }
 

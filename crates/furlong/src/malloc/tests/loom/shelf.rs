@@ -93,12 +93,12 @@ impl Shelf {
         if self.bins.push(class().number(), block) {
             return;
         }
-        if self.bins.put_aside(class(), self.aside_bytes_max) {
+        if self.bins.put_aside(class().number(), self.aside_bytes_max) {
             self.bins.push(class().number(), block);
             return;
         }
         let half = usize::from(self.kept.get()).div_ceil(2);
-        self.bins.drain(class(), half, |old| self.give(old));
+        self.bins.drain(class().index(), half, |old| self.give(old));
         if !self.bins.push(class().number(), block) {
             self.give(block);
         }
