@@ -8,6 +8,7 @@
 //! - `kind`: the parts that differ between the libraries.
 //! - `current`: a thread's heap, in initial-exec thread-local storage.
 //! - `plain`, `aligned`, `report`, `cxx`: the groups of symbols; `symbols`: their names.
+//! - `profile`: the heap profile.
 //! - `start`: the hooks at load, at fork and at a thread's end; `fault`: the library's own panic
 //!   handler.
 //!
@@ -24,13 +25,15 @@ pub mod cxx;
 mod fault;
 pub mod kind;
 pub mod plain;
+pub mod profile;
 pub mod report;
 pub mod start;
 mod symbols;
 
 pub use current::Thread;
 pub use furlong::malloc::{
-    Batched, Checked, Config, Inlined, Linux, Malloc, NoHardening, Outlined, PerCall, Secure,
+    Batched, Checked, Config, Inlined, Linux, Malloc, NoHardening, Outlined, PerCall, Profile,
+    Sampler, Secure,
 };
 pub use kind::Kind;
 #[doc(hidden)]

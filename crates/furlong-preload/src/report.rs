@@ -70,6 +70,27 @@ impl Text {
         }
     }
 
+    /// A text of these bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut text = Self::new();
+        text.put(bytes);
+        text
+    }
+
+    /// Appends bytes.
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
+        let room = self.bytes.get_mut(self.len..).unwrap_or_default();
+        for (slot, byte) in room.iter_mut().zip(bytes) {
+            *slot = *byte;
+            self.len += 1;
+        }
+    }
+
+    /// Its bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+
     /// Writes it to an open file.
     pub(crate) fn print(&self, file: c_int) {
         // SAFETY: a buffer of this length.
@@ -79,11 +100,7 @@ impl Text {
 
 impl Write for Text {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        let room = self.bytes.get_mut(self.len..).unwrap_or_default();
-        for (slot, byte) in room.iter_mut().zip(text.bytes()) {
-            *slot = byte;
-            self.len += 1;
-        }
+        self.put(text.as_bytes());
         Ok(())
     }
 }
@@ -182,8 +199,11 @@ pub unsafe fn malloc_info<K: Kind>(options: c_int, file: *mut c_void) -> c_int {
         &K::allocator().statistics(),
         ["  <field name=\"", "\" value=\"", "\"/>"],
     );
-    let rows = text.bytes.get(..text.len).unwrap_or_default();
-    let parts: [&[u8]; 3] = [b"<malloc version=\"furlong\">\n", rows, b"</malloc>\n"];
+    let parts: [&[u8]; 3] = [
+        b"<malloc version=\"furlong\">\n",
+        text.bytes(),
+        b"</malloc>\n",
+    ];
     for part in parts {
         // SAFETY: a buffer of this length, and the caller's file.
         unsafe { libc::fwrite(part.as_ptr().cast(), 1, part.len(), file.cast()) };

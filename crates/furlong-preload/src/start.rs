@@ -6,13 +6,14 @@
 //! allocator. So this library intercepts the registration function and registers its own handlers
 //! first. This works even for a library whose constructor runs before this one's.
 
-use core::ffi::{CStr, c_void};
+use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::{mem, ptr};
 
 use furlong::malloc::{HugePages, Profile};
 
 use crate::kind::Kind;
+use crate::profile::{PROFILE, signalled};
 use crate::report;
 
 /// The key whose destructor is called at a thread's end, plus one; 0 before it is created.
@@ -21,6 +22,9 @@ static KEY: AtomicU64 = AtomicU64::new(0);
 /// The number of destructor rounds during which a thread keeps its heap, since other destructors
 /// allocate, too. There are four rounds.
 const ROUNDS: usize = 3;
+
+/// The mean number of bytes between samples of the heap profile, if the environment names none.
+const SAMPLE_BYTES: usize = 8 << 20;
 
 /// A handler of a fork.
 pub type Handler = Option<unsafe extern "C" fn()>;
@@ -34,7 +38,15 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 /// Runs when the library is loaded: reads the environment, and registers the fork handlers.
 pub extern "C" fn loaded<K: Kind>() {
     key::<K>();
-    if let Some(profile) = profile() {
+    let mut profile = profile();
+    if profile != Profile::STANDARD {
+        if profile.sample_bytes > 0 && !heap_profile(profile.sample_bytes) {
+            profile.sample_bytes = 0;
+            let line =
+                b"furlong malloc: no heap profile: too little memory, or the C library has no \
+                         function `backtrace`\n";
+            report::Text::of(line).print(2);
+        }
         K::allocator().follow(&profile);
     }
     if variable(c"FURLONG_MALLOC_STATISTICS").map(CStr::to_bytes) == Some(b"1") {
@@ -43,6 +55,31 @@ pub extern "C" fn loaded<K: Kind>() {
         unsafe { libc::atexit(process_ends::<K>) };
     }
     watch_forks::<K>();
+}
+
+/// Begins the heap profile. `false` if that is impossible.
+fn heap_profile(every: usize) -> bool {
+    let prefix = variable(c"FURLONG_MALLOC_HEAP_PROFILE");
+    if !prefix.is_some_and(|prefix| PROFILE.begin(prefix, every)) {
+        return false;
+    }
+    // SAFETY: a function that is never unloaded; if out of memory, nothing is written at exit.
+    unsafe { libc::atexit(profile_ends) };
+    let signal = variable(c"FURLONG_MALLOC_HEAP_PROFILE_SIGNAL").map(CStr::to_bytes);
+    let signal = signal.and_then(number).map(c_int::try_from);
+    if let Some(Ok(signal)) = signal {
+        // SAFETY: all zeros are a value.
+        let mut action: libc::sigaction = unsafe { mem::zeroed() };
+        action.sa_sigaction = (signalled as *const c_void).expose_provenance();
+        action.sa_flags = libc::SA_RESTART;
+        // SAFETY: a handler that is never unloaded, and calls nothing that a handler may not.
+        unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
+    }
+    true
+}
+
+extern "C" fn profile_ends() {
+    PROFILE.at_exit();
 }
 
 /// The C library's function of the name that this library exports.
@@ -92,14 +129,17 @@ extern "C" fn process_ends<K: Kind>() {
 extern "C" fn prepare<K: Kind>() {
     // SAFETY: a forking thread calls it, and one of the others afterwards.
     unsafe { K::allocator().before_fork() };
+    PROFILE.lock();
 }
 
 extern "C" fn parent<K: Kind>() {
+    PROFILE.unlock();
     // SAFETY: as above.
     unsafe { K::allocator().after_fork() };
 }
 
 extern "C" fn child<K: Kind>() {
+    PROFILE.unlock();
     // SAFETY: as above; a new process has one thread.
     unsafe { K::allocator().after_fork_in_child() };
 }
@@ -166,9 +206,10 @@ fn number(digits: &[u8]) -> Option<usize> {
     is_number.then(|| digits.fold(0, |number, digit| number * 10 + digit))
 }
 
-/// The profile that the environment sets.
-fn profile() -> Option<Profile> {
-    profile_of(|name| variable(name).map(CStr::to_bytes))
+/// The profile that the environment sets. It does not allocate.
+#[must_use]
+pub fn profile() -> Profile {
+    profile_of(|name| variable(name).map(CStr::to_bytes)).unwrap_or(Profile::STANDARD)
 }
 
 /// The profile that the values of the environment set, if it differs from the standard profile.
@@ -188,6 +229,10 @@ fn profile_of<'v>(value: impl Fn(&CStr) -> Option<&'v [u8]>) -> Option<Profile> 
         Some(b"arenas") => HugePages::Arenas,
         _ => profile.huge_pages,
     };
+    if value(c"FURLONG_MALLOC_HEAP_PROFILE").is_some_and(|prefix| !prefix.is_empty()) {
+        let every = value(c"FURLONG_MALLOC_HEAP_PROFILE_BYTES").and_then(number);
+        profile.sample_bytes = every.filter(|every| *every > 0).unwrap_or(SAMPLE_BYTES);
+    }
     (profile != Profile::STANDARD).then_some(profile)
 }
 
@@ -195,7 +240,7 @@ fn profile_of<'v>(value: impl Fn(&CStr) -> Option<&'v [u8]>) -> Option<Profile> 
 mod tests {
     use furlong::malloc::{HugePages, Profile};
 
-    use super::profile_of;
+    use super::{SAMPLE_BYTES, profile_of};
 
     /// The profile of an environment with these variables, without their common prefix.
     fn profile_with(variables: &[(&str, &[u8])]) -> Option<Profile> {
@@ -250,6 +295,19 @@ mod tests {
     }
 
     #[test]
+    fn the_environment_names_a_heap_profile_and_its_interval() {
+        let every_of = |name: &[u8], every: &[u8]| {
+            let named = [("HEAP_PROFILE", name), ("HEAP_PROFILE_BYTES", every)];
+            profile_with(&named).map(|profile| profile.sample_bytes)
+        };
+        assert_eq!(every_of(b"/tmp/a", b"4096"), Some(4096));
+        for every in [&b"0"[..], b"", b"1 MB"] {
+            assert_eq!(every_of(b"/tmp/a", every), Some(SAMPLE_BYTES));
+        }
+        assert_eq!(every_of(b"", b"4096"), None, "a profile has a name");
+    }
+
+    #[test]
     fn nonsense_is_as_if_nothing_were_said() {
         let long = [b'c'; 100_000];
         let values: [&[u8]; 16] = [
@@ -271,7 +329,13 @@ mod tests {
             &long,
         ];
         for value in values {
-            let names = ["PROFILE", "PREFAULT", "PURGE_DELAY_MS", "HUGE_PAGES"];
+            let names = [
+                "PROFILE",
+                "PREFAULT",
+                "PURGE_DELAY_MS",
+                "HUGE_PAGES",
+                "HEAP_PROFILE_BYTES",
+            ];
             let profile = profile_with(&names.map(|name| (name, value)));
             assert_eq!(profile, None, "{value:?}");
         }

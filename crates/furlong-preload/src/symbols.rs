@@ -19,6 +19,12 @@ macro_rules! symbols {
             type Hardening = $hardening;
             type Gate = $gate;
             type Tier = $tier;
+
+            fn profile() -> $crate::Profile {
+                $crate::start::profile()
+            }
+
+            const SAMPLER: Option<&'static dyn $crate::Sampler> = Some(&$crate::profile::PROFILE);
         }
 
         impl $crate::Kind for Preloaded {
@@ -55,6 +61,8 @@ macro_rules! symbols {
             start::register_atfork: [__register_atfork]
                 (before: $crate::Handler, after: $crate::Handler, in_child: $crate::Handler,
                  library: *mut c_void) -> i32;
+            profile::furlong_heap_profile: [furlong_heap_profile]
+                (name: *const $crate::libc::c_char) -> i32;
             report::malloc_trim: [malloc_trim] (keep: usize) -> i32;
             report::mallopt: [mallopt] (parameter: i32, value: i32) -> i32;
             report::mallinfo: [mallinfo] () -> $crate::libc::mallinfo;

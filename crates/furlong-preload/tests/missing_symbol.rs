@@ -35,6 +35,7 @@ const NAMES: &[&str] = &[
     "malloc_usable_size",
     "cfree",
     "free_sized",
+    "furlong_heap_profile",
     "free_aligned_sized",
     "malloc_trim",
     "malloc_stats",
