@@ -11,6 +11,8 @@
 
 use furlong_lab::model::Experiment;
 
+pub use malloc::shipped_library;
+
 mod computing;
 pub mod lab_honesty;
 mod malloc;

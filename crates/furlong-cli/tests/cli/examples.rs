@@ -29,6 +29,9 @@ const NEEDS: [(&str, &str); 3] = [
     ("ls.vmtrace", "strace"),
 ];
 
+/// The allocator to preload.
+const LIBRARY: &str = "furlong_malloc";
+
 /// A cargo that has built a bench program.
 const CARGO: &str = r#"#!/bin/sh
 printf '{"reason":"compiler-artifact","manifest_path":"%s/Cargo.toml",' "$PWD"
@@ -103,6 +106,11 @@ const ALL: &str = "furlong run";
 /// the peers.
 fn can_run(example: &str) -> bool {
     if is_of_a_fleet(example) || example == ALL || example.starts_with("furlong peers") {
+        return false;
+    }
+    if example.contains("--heap-profile") && furlong_experiments::shipped_library(LIBRARY).is_err()
+    {
+        let _ = writeln!(io::stderr(), "left out, {LIBRARY} is not built: {example}");
         return false;
     }
     let lacks = |(word, program): &&(&str, &str)| example.contains(word) && !is_there(program);

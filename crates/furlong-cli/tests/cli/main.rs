@@ -12,6 +12,7 @@ mod doctor;
 mod examples;
 mod figures;
 mod fleet;
+mod heap;
 mod help;
 mod history;
 mod imports;

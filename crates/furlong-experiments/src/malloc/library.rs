@@ -14,6 +14,15 @@ const FOLDERS: [&str; 6] = [
     "/usr/lib",
 ];
 
+/// Finds one of this project's libraries by name, and builds it before where possible.
+///
+/// # Errors
+/// A hint at how to get it.
+pub fn shipped_library(name: &str) -> Result<PathBuf, String> {
+    shipped::built();
+    shipped::find(name)
+}
+
 /// A library with an allocator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Library {

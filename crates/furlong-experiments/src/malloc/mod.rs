@@ -15,6 +15,7 @@ use std::path::PathBuf;
 pub(super) use environment::{environment, variables};
 use figures::{countable, figures};
 pub(super) use library::Library;
+pub use library::shipped_library;
 pub(super) use program::{Done, Program, Work};
 
 use furlong_lab::model::{Arm, Experiment, Failure, Plan};

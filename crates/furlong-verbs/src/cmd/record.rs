@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
 use crate::recorder::vm::{Means, choose};
-use crate::recorder::{Program, malloc};
+use crate::recorder::{Program, heap, malloc};
 use furlong_lab::error::{Error, Exit, cause};
 use furlong_lab::options::Settings;
 use furlong_lab::options::Talk;
@@ -38,15 +38,25 @@ pub enum System {
 const MALLOC_EXAMPLES: &str = "\
 Examples:
   furlong record malloc --events 1000000 -- ls -l
+  furlong record malloc --heap-profile --every 4096 -- ls -l
   furlong replay ls.malloctrace --subject glibc";
 
 /// Options of `record malloc`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = MALLOC_EXAMPLES)]
 pub struct MallocArgs {
-    /// The trace [default: the program's name with .malloctrace]
+    /// The trace [default: the program's name with .malloctrace]; with --heap-profile the flame
+    /// graph [default: the program's name with .svg]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Sample the program's allocations instead: a flame graph of the functions that allocate, and
+    /// a file for `go tool pprof` of each process
+    #[arg(long, conflicts_with = "events")]
+    pub heap_profile: bool,
+    /// Mean number of bytes between samples of the heap profile
+    #[arg(long, value_name = "BYTES", default_value_t = 512 << 10, requires = "heap_profile")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=999_999_999))]
+    pub every: u64,
     /// Maximum number of recorded calls, 32 bytes each while the command runs
     #[arg(long, value_name = "N", default_value_t = malloc::EVENTS)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
@@ -99,6 +109,9 @@ fn allocations(args: &MallocArgs) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let voice = args.talk.voice(&settings);
     let program = Program::new(&args.command)?;
+    if args.heap_profile {
+        return profile(args, &program, voice);
+    }
     let default = || PathBuf::from(format!("{}.malloctrace", program.name()));
     let path = args.output.clone().unwrap_or_else(default);
     let (name, file) = created(&path)?;
@@ -120,6 +133,40 @@ fn allocations(args: &MallocArgs) -> Result<ExitCode, Error> {
     voice.note(&format!(
         "{calls} calls of {programs} program{} recorded: furlong replay {name}",
         if programs == 1 { "" } else { "s" }
+    ));
+    Ok(Exit::Done.into())
+}
+
+/// Records a heap profile, and writes its flame graph.
+fn profile(args: &MallocArgs, program: &Program, voice: Voice) -> Result<ExitCode, Error> {
+    let default = || PathBuf::from(format!("{}.svg", program.name()));
+    let path = args.output.clone().unwrap_or_else(default);
+    let (name, mut file) = created(&path)?;
+    outlive_interrupts()?;
+    let profiled = heap::record(program, &path, args.every)?;
+    file.write_all(profiled.picture.as_bytes())
+        .map_err(|error| cannot_write(&name, &error))?;
+    warn(voice, profiled.status, &[]);
+    let [allocated, live] = profiled.bytes.map(heap::shown);
+    let files: Vec<_> = profiled
+        .files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    let Some(first) = files.first() else {
+        let (program, every) = (program.name(), args.every);
+        return Err(Error::failed(format!(
+            "{program}: no allocation was sampled: it allocated little (sample more often than \
+             each {every} bytes with --every), or it does not load preloaded libraries"
+        )));
+    };
+    let more = match files.len() {
+        1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    voice.note(&format!(
+        "{allocated} allocated, {live} in use at the end: see {name}, or go tool pprof {}{more}",
+        plain(first)
     ));
     Ok(Exit::Done.into())
 }

@@ -2,11 +2,12 @@
 //!
 //! # Files
 //! - `program`: a command to record.
-//! - `malloc`: calls of malloc.
+//! - `malloc`: calls of malloc; `heap`: samples of them, by their callers.
 //! - `vm`: changes of address spaces, for `vmspace`.
 //!
 //! A recorder of another system is a folder beside `vm`, with a verb in `cmd/record.rs`.
 
+pub mod heap;
 pub mod malloc;
 mod program;
 pub mod vm;
