@@ -17,6 +17,7 @@
 # the folder ATTACK_PROGRAMS, if it is set);
 # malloc-latency (the worst malloc beside other threads, with real-time priorities);
 # malloc-huge-pages (faults and memory of real programs, by the memory that has huge pages);
+# malloc-heap-profile (instructions of real programs, by the heap profile);
 # hostile (the hostile caller, with every state; the checks of a commit take a third);
 # peers (the allocators' tests with the one peer in C++);
 # mutants (200 small changes of each module, and the tests that notice);
@@ -152,6 +153,10 @@ malloc-huge-pages() {
   record malloc-huge-pages bash ci/huge_pages.sh
 }
 
+malloc-heap-profile() {
+  record malloc-heap-profile bash ci/heap_profile.sh
+}
+
 # proof NAME: the specification's example of that name.
 proofs=(iova-oracle phys-oracle maple-oracle vmspace-oracle vmspace-kernel phys-race maple-race
   vmspace-race bounce-stress malloc-oracle)
@@ -177,7 +182,7 @@ experiment() {
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
   parts=(tour pull-request pairs simulation loom asan aarch64 memcheck attacks malloc-latency
-    malloc-huge-pages hostile peers mutants site fuzz package imports rangemap-users "${proofs[@]}")
+    malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports rangemap-users "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
   parts+=(linux)
@@ -191,7 +196,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " tour pull-request pairs asan aarch64 memcheck attacks malloc-latency malloc-huge-pages hostile peers mutants site fuzz package imports linux rangemap-users " == *" $part "* ]]; then
+  elif [[ " tour pull-request pairs asan aarch64 memcheck attacks malloc-latency malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports linux rangemap-users " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"
