@@ -4,7 +4,7 @@
 # tour (a newcomer's first minutes: the build into an empty folder, and README.md's own line);
 # pull-request (the steps of examples/ci on a small package, in fresh clones);
 # pairs (eleven pairs of commands: `furlong compare` and hyperfine);
-# simulation (the verdict, 10,000 runs a cell);
+# simulation (the verdict, 10,000 runs a cell; the search for a commit, 500);
 # loom (the models, with three preemptions);
 # iova-oracle, phys-oracle, maple-oracle, vmspace-oracle (each system against its model, 10,000,000
 # operations and every small case);
@@ -68,6 +68,8 @@ record() {
 simulation() {
   record verdict-simulation \
     cargo run --release -p furlong-lab --example verdict_simulation -- --runs 10000
+  record bisect-simulation \
+    cargo run --release -p furlong-lab --example verdict_simulation -- --searches 500
 }
 
 loom() {

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use furlong_stats::bisection;
 use furlong_stats::family;
 use furlong_stats::promise::{self, Bound, Claim, Promise};
 use furlong_stats::simulation::Tally;
@@ -25,6 +26,9 @@ struct Options {
     /// Only rows whose promise or disturbance contains this
     #[arg(long, default_value = "")]
     only: String,
+    /// Only this number of searches for a commit, of each kind
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    searches: Option<u32>,
     /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -47,6 +51,9 @@ fn main() -> ExitCode {
 /// Prints the table, and returns the number of broken guarantees.
 fn run(options: &Options) -> io::Result<u32> {
     let mut out = io::stdout().lock();
+    if let Some(runs) = options.searches {
+        return ranges(options, runs, &mut out);
+    }
     writeln!(
         out,
         "| promise | disturbance | blocks | effect % | CV % | share | found | bound | holds | keep \
@@ -116,6 +123,43 @@ fn families(options: &Options, out: &mut impl Write) -> io::Result<u32> {
             f64::from(tally.decided) / runs / one.members as f64,
             tally.seconds / runs,
         )?;
+    }
+    Ok(broken)
+}
+
+/// Prints the table of searches for a commit, and returns the number of broken guarantees.
+fn ranges(options: &Options, runs: u32, out: &mut impl Write) -> io::Result<u32> {
+    writeln!(
+        out,
+        "| commits | disturbance | runs | figure | found | bound | holds | mean samples \
+         | mean builds | most builds | mean set |\n|---|---|--:|---|--:|---|---|--:|--:|--:|--:|"
+    )?;
+    let mut broken = 0;
+    for (range, place) in bisection::ranges().iter().zip(0..) {
+        let name = format!("{} commits: {}", range.commits, range.name);
+        let disturbance = range.disturbance.name();
+        if !(name.contains(&options.only) || disturbance.contains(&options.only)) {
+            continue;
+        }
+        let tally = range.simulate(runs, options.seed.wrapping_add(place));
+        let mean = |sum: u64| sum as f64 / f64::from(runs);
+        for (share, bound) in range.claims {
+            let found = tally.share(*share);
+            let holds = bound.holds(found, 0.0);
+            broken += u32::from(!holds);
+            writeln!(
+                out,
+                "| {name} | {disturbance} | {runs} | {} | {found:.3} | {} | {} | {:.0} | {:.1} \
+                 | {} | {:.1} |",
+                share.name(),
+                told(*bound),
+                if holds { "yes" } else { "**no**" },
+                mean(tally.samples),
+                mean(tally.builds),
+                tally.builds_max,
+                mean(tally.candidates),
+            )?;
+        }
     }
     Ok(broken)
 }

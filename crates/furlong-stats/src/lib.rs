@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 pub mod attribution;
+pub mod bisect;
 pub mod blocks;
 pub mod change;
 pub mod comparison;
@@ -58,7 +59,7 @@ pub use families::{geomean, holm, nodes};
 pub use hypothesis::{paired, rank, ratio, shift, sign_flip, student, variance, welch};
 pub use numeric::{distribution, random};
 pub use sample_size::{budget, sequential, stein, stopping};
-pub use validation::{family, promise, simulation};
+pub use validation::{bisection, family, promise, simulation};
 
 pub use describe::{Moments, describe};
 pub use judge::{judge, judge_together};

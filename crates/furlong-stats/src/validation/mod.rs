@@ -1,5 +1,6 @@
 //! The verdict's guarantees, checked by simulation.
 
+pub mod bisection;
 pub mod family;
 pub mod promise;
 pub mod simulation;

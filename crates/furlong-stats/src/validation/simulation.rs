@@ -50,7 +50,7 @@ impl Disturbance {
     }
 
     /// Noise of `n` samples in the order in which they run.
-    fn noise(self, n: usize, random: &mut Random) -> Vec<f64> {
+    pub(super) fn noise(self, n: usize, random: &mut Random) -> Vec<f64> {
         let step_at = random.below(n);
         let mut memory = random.normal();
         (0..n)

@@ -1,0 +1,158 @@
+//! The pairs of a range of commits, and the rules of the search.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::belief::Belief;
+use super::choice::{Cost, Next, next};
+use super::drift::Drift;
+use crate::distribution::normal_upper;
+
+/// Pairs of the last commit before anything is concluded.
+pub const PILOT: u32 = 6;
+
+/// Pairs of the last commit that are added at once.
+const MORE: u32 = 2;
+
+/// Deviations from 0 at which the last commit is taken for changed, and others are measured.
+const CHANGED: f64 = 3.5;
+
+/// Two-sided level of the interval that must be within the margin.
+const LEVEL: f64 = 0.05;
+
+/// Speeds of the machine's drift, as variances between two pairs in units of a sample's: from none
+/// to one at which only the difference within a pair counts.
+const SPEEDS: [f64; 5] = [0.0, 1e-3, 1e-2, 0.1, 1e3];
+
+/// A measured commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Measured {
+    /// Its place among the measured ones, from 1.
+    pub(super) place: usize,
+    pub(super) pairs: u32,
+}
+
+/// A search in a range of commits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Search {
+    /// Number of commits; the last one has this number.
+    commits: usize,
+    margin: f64,
+    measured: BTreeMap<usize, Measured>,
+    skipped: BTreeSet<usize>,
+    pub(super) drifts: Vec<Drift>,
+}
+
+/// The state of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// More is to be learned by these pairs.
+    Open(Next),
+    /// One commit is certain enough.
+    Found,
+    /// The last commit is within the margin of the first.
+    Unchanged,
+    /// No commit left to measure can tell the others apart.
+    Exhausted,
+}
+
+impl Search {
+    /// A search in `commits` commits, at least 1. A change within `margin`, in logarithms, does not
+    /// matter.
+    pub fn new(commits: usize, margin: f64) -> Self {
+        Self {
+            commits,
+            margin,
+            measured: BTreeMap::new(),
+            skipped: BTreeSet::new(),
+            drifts: SPEEDS.map(Drift::new).into(),
+        }
+    }
+
+    /// Number of commits.
+    pub fn commits(&self) -> usize {
+        self.commits
+    }
+
+    /// Adds a pair: logarithms of a sample of the first commit, and of one from `1..=commits`.
+    pub fn add(&mut self, commit: usize, first: f64, value: f64) {
+        let place = self.measured.len() + 1;
+        let measured = self.measured.entry(commit);
+        let measured = measured.or_insert(Measured { place, pairs: 0 });
+        measured.pairs += 1;
+        for drift in &mut self.drifts {
+            drift.add(measured.place, first, value);
+        }
+    }
+
+    /// Leaves out a commit that cannot be measured. It stays a candidate.
+    pub fn skip(&mut self, commit: usize) {
+        self.skipped.insert(commit);
+    }
+
+    /// True if a commit was left out.
+    pub fn is_skipped(&self, commit: usize) -> bool {
+        self.skipped.contains(&commit)
+    }
+
+    /// Number of pairs of a commit.
+    pub fn pairs_of(&self, commit: usize) -> u32 {
+        self.measured.get(&commit).map_or(0, |one| one.pairs)
+    }
+
+    /// Number of all pairs.
+    pub fn pairs(&self) -> u32 {
+        self.measured.values().map(|one| one.pairs).sum()
+    }
+
+    /// The measured commits, in their order.
+    pub fn measured(&self) -> impl Iterator<Item = usize> {
+        self.measured.keys().copied()
+    }
+
+    /// Places of the measured commits, in the order of the commits.
+    pub(super) fn places(&self) -> Vec<usize> {
+        self.measured.values().map(|one| one.place).collect()
+    }
+
+    /// The commit with the most pairs; there must be one.
+    pub(super) fn most_pairs(&self) -> Measured {
+        let all = self.measured.values();
+        let most = all.max_by_key(|one| one.pairs);
+        *most.expect("a commit is measured")
+    }
+
+    /// The probabilities after all pairs so far, and what to do next at this cost.
+    pub fn state(&self, cost: Cost) -> (Belief, State) {
+        let belief = Belief::of(self);
+        let state = self.state_of(&belief, cost);
+        (belief, state)
+    }
+
+    fn state_of(&self, belief: &Belief, cost: Cost) -> State {
+        let last = |pairs| {
+            State::Open(Next {
+                commit: self.commits,
+                pairs,
+            })
+        };
+        let pilot = PILOT.saturating_sub(self.pairs_of(self.commits));
+        if pilot > 0 {
+            return last(pilot);
+        }
+        let change = belief.last;
+        if change.mean.abs() < CHANGED * change.deviation {
+            let within = change.mean.abs() + normal_upper(LEVEL / 2.0) * change.deviation;
+            return match within <= self.margin {
+                true => State::Unchanged,
+                false => last(MORE),
+            };
+        }
+        if let [_] = belief.candidates[..] {
+            return State::Found;
+        }
+        match next(self, belief, cost) {
+            Some(next) => State::Open(next),
+            None => State::Exhausted,
+        }
+    }
+}
