@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::Program;
 use crate::cmd::{
-    ab, ci, collect, compare, completions, diff, doctor, export, history, import, list, man,
+    ab, bisect, ci, collect, compare, completions, diff, doctor, export, history, import, list, man,
 };
 use crate::cmd::{mark, prune, run, sample, serve, show, stat, task};
 use crate::error::Error;
@@ -57,6 +57,8 @@ pub enum Verb<X: Subcommand> {
     Ci(Box<ci::Args>),
     /// Compare two revisions of a git repository
     Ab(Box<ab::Args>),
+    /// Find the commit that changed a figure
+    Bisect(Box<bisect::Args>),
     /// Merge the parts of a run that a fleet measures
     Collect(collect::Args),
     /// Show a stored run again
@@ -111,6 +113,7 @@ impl<X: Subcommand> Cli<X> {
             Verb::Compare(args) => compare::run(&args),
             Verb::Ab(args) => ab::run(&args),
             Verb::Ci(args) => ci::run(&args),
+            Verb::Bisect(args) => bisect::run(&args),
             Verb::Collect(args) => collect::run(&args),
             Verb::Show(args) => show::run(&args),
             Verb::History(args) => history::run(&args),

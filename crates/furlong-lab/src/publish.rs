@@ -107,6 +107,15 @@ pub fn rescue(result: &ResultFile, voice: Voice) {
     }
 }
 
+/// Writes the record of a search for a commit to the user's data directory, and returns its path.
+///
+/// # Errors
+///
+/// The reason why it cannot be written.
+pub fn keep_record(name: &str, text: &str) -> Result<PathBuf, String> {
+    own("bisect", "--json", name, text)
+}
+
 /// Writes a private file in the user's data directory, and returns its path.
 fn own(dir: &str, option: &str, name: &str, text: &str) -> Result<PathBuf, String> {
     let none = || format!("neither XDG_DATA_HOME nor HOME is set: name a file with {option} FILE");

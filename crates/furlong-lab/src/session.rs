@@ -27,7 +27,7 @@ use crate::record::machine::{CpuTime, Files};
 use crate::record::store::{Status, redacted};
 use crate::record::{STEAL_MAX_PCT, disturbing_load, stolen_pct};
 use crate::talk::{self, quoted};
-use chance::new_id;
+pub(crate) use chance::new_id;
 pub use chance::new_seed;
 pub(crate) use crowded::crowded;
 use furlong_stats::stopping::Stopped;

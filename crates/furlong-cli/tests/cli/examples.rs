@@ -72,7 +72,9 @@ fn furnished() -> Home {
     home.git("add tool target big.txt Cargo.toml");
     home.git("commit --quiet --message all");
     home.git("tag v1.2");
+    home.git("commit --quiet --allow-empty --message later");
     home.git("tag v1.3");
+    home.git("commit --quiet --allow-empty --message last");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     fs::copy(root.join("traces/phys/laptop.map"), home.path("laptop.map")).unwrap();
     let before = home.smoke(&["--tag", "before"]);

@@ -4,6 +4,7 @@
 mod ab;
 mod ab_benchmarks;
 mod adversity;
+mod bisect;
 mod callgrind;
 mod ci;
 mod compare;

@@ -72,14 +72,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         return compare(&sides, &args.how);
     }
     let folders = pair.built.iter().map(|one| one.folder.clone()).collect();
-    let command = match &args.command[..] {
-        // A command line in quotes may need a shell.
-        [line] => line.clone(),
-        words => {
-            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-            words.join(" ")
-        }
-    };
+    let command = command_line(&args.command);
     let mut names = pair.names();
     if names[0] == names[1] {
         names.clear();
@@ -94,4 +87,16 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         ..Sides::default()
     };
     compare(&sides, &args.how)
+}
+
+/// Returns the words behind `--` as one command line.
+pub(super) fn command_line(words: &[String]) -> String {
+    match words {
+        // A command line in quotes may need a shell.
+        [line] => line.clone(),
+        words => {
+            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            words.join(" ")
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The verbs of the command, a file each; `enough.rs` has options that two of them share.
 
 pub mod ab;
+pub mod bisect;
 pub mod ci;
 pub mod collect;
 pub mod compare;

@@ -3,7 +3,11 @@
 use crate::error::Error;
 
 /// Returns a new name: eight letters and digits, without those that look alike.
-pub(super) fn new_id() -> Result<String, Error> {
+///
+/// # Errors
+///
+/// The system has no random numbers.
+pub(crate) fn new_id() -> Result<String, Error> {
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let bits = u64::from_le_bytes(random_bytes()?);
     let letter = |place: u32| char::from(LETTERS[(bits >> (5 * place) & 31) as usize]);

@@ -41,6 +41,33 @@ pub(in crate::cmd) struct Revision {
     pub(in crate::cmd) tree: String,
 }
 
+impl Revision {
+    /// The first characters of its commit.
+    pub(in crate::cmd) fn short(&self) -> &str {
+        &self.commit[..SHORT]
+    }
+}
+
+/// A commit of a range.
+#[derive(Debug)]
+pub(in crate::cmd) struct Commit {
+    pub(in crate::cmd) revision: Revision,
+    /// Day on which its author wrote it.
+    pub(in crate::cmd) date: String,
+    pub(in crate::cmd) subject: String,
+}
+
+/// The commits between two revisions along first parents.
+#[derive(Debug)]
+pub(in crate::cmd) struct Range {
+    /// The revision before them.
+    pub(in crate::cmd) good: Revision,
+    /// The oldest first; there is at least one.
+    pub(in crate::cmd) commits: Vec<Commit>,
+    /// Number of merges among them.
+    pub(in crate::cmd) merges: usize,
+}
+
 /// A checkout that is built. It is not removed before this is dropped.
 #[derive(Debug)]
 pub(in crate::cmd) struct Built {
@@ -207,6 +234,66 @@ impl Repository {
         })
     }
 
+    /// Returns the commits after one revision up to another.
+    ///
+    /// # Errors
+    ///
+    /// An unknown revision, or one that does not lead to the other.
+    pub(in crate::cmd) fn range(
+        &self,
+        good: &str,
+        bad: &str,
+        voice: Voice,
+    ) -> Result<Range, Error> {
+        let [first, last] = [self.revision(good)?, self.revision(bad)?];
+        if first.commit == last.commit {
+            let why = format!("{good} and {bad} are the same commit: nothing changed between them");
+            return Err(Error::usage(why));
+        }
+        let leads = ["merge-base", "--is-ancestor", &first.commit, &last.commit];
+        git(&self.top, &leads).map_err(|_| {
+            let why = format!("{good} is not an ancestor of {bad}: give the older one first");
+            Error::usage(format!("{why}{}", self.remedy()))
+        })?;
+        if bad == "HEAD" && self.is_changed() {
+            voice.note("changes that are not committed are not measured");
+        }
+        let between = format!("{}..{}", first.commit, last.commit);
+        let form = "--format=%H%x00%T%x00%P%x00%as%x00%s";
+        let log = git(
+            &self.top,
+            &["log", "--first-parent", "--reverse", form, &between],
+        )?;
+        let all = log.lines().count();
+        let mut merges = 0;
+        let mut commits = vec![];
+        for (line, number) in log.lines().zip(1..) {
+            let parts: Vec<&str> = line.split('\0').collect();
+            let [commit, tree, parents, date, subject] = parts[..] else {
+                return Err(Error::failed(format!("git log: {line}")));
+            };
+            merges += usize::from(parents.contains(' '));
+            let [name, commit, tree, date, subject] = [
+                &format!("commit {number} of {all}"),
+                commit,
+                tree,
+                date,
+                subject,
+            ]
+            .map(str::to_owned);
+            commits.push(Commit {
+                revision: Revision { name, commit, tree },
+                date,
+                subject,
+            });
+        }
+        Ok(Range {
+            good: first,
+            commits,
+            merges,
+        })
+    }
+
     /// Builds two revisions.
     ///
     /// # Errors
@@ -244,7 +331,11 @@ impl Repository {
     }
 
     /// Returns the checkout of a revision, built. One that was built before is used again.
-    fn built(
+    ///
+    /// # Errors
+    ///
+    /// It cannot be built.
+    pub(in crate::cmd) fn built(
         &self,
         revision: &Revision,
         build: Option<&str>,
@@ -314,7 +405,7 @@ impl Repository {
     }
 
     /// Removes the checkouts that were not used for the longest time, unless they are in use.
-    fn forget(&self) {
+    pub(in crate::cmd) fn forget(&self) {
         let Ok(entries) = fs::read_dir(&self.cache) else {
             return;
         };

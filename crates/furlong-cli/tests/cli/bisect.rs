@@ -1,0 +1,237 @@
+//! `furlong bisect`: a repository in which one commit slows a program, and what goes wrong.
+
+use serde_json::Value;
+
+use crate::lab::{Home, ended, is_spoiler, says};
+
+/// Number of commits after the first one.
+const COMMITS: usize = 13;
+
+/// The commit that slows the program.
+const SLOW: usize = 8;
+
+/// The commit before it, which cannot be built.
+const BROKEN: usize = 6;
+
+/// A home with a repository of a program that prints a figure and takes some time.
+struct Repository(Home);
+
+impl Repository {
+    /// The program takes these milliseconds at a commit.
+    fn new(milliseconds: impl Fn(usize) -> u32) -> Self {
+        let here = Self(Home::new());
+        here.0.git("init --quiet --initial-branch main");
+        for number in 0..=COMMITS {
+            let time = milliseconds(number);
+            let program = format!(
+                "#!/bin/sh\nsleep 0.0{time:02}\necho \"took $((100 + $$ % 3)) of {number}\"\n"
+            );
+            here.0.write("work", program);
+            let works = if number == BROKEN { "false" } else { "true" };
+            here.0
+                .write("make", format!("echo {number} >> $HOME/builds; {works}\n"));
+            let mut chmod = here.0.command("chmod");
+            ended(0, &chmod.args(["+x", "work"]).output().unwrap());
+            here.0.git("add work make");
+            here.0
+                .git(&format!("commit --quiet --message number-{number}"));
+        }
+        here
+    }
+
+    /// Calls `bisect` and returns stdout and stderr without warnings about the machine.
+    fn bisect(&self, code: i32, arguments: &[&str]) -> (String, String) {
+        let build = ["bisect", "--build", "sh ./make"];
+        let (stdout, stderr) = self.0.ends(code, &[&build, arguments].concat());
+        let lines = stderr.lines().filter(|line| !is_spoiler(line));
+        (stdout, lines.map(|line| format!("{line}\n")).collect())
+    }
+
+    fn json(&self) -> Value {
+        let text = std::fs::read_to_string(self.0.path("r.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+fn first() -> String {
+    format!("main~{COMMITS}")
+}
+
+#[test]
+fn the_commit_that_slows_a_program_is_named() {
+    let here = Repository::new(|number| if number < SLOW { 4 } else { 40 });
+    let call = [
+        &first(),
+        "main",
+        "--json",
+        "r.json",
+        "--seed",
+        "1",
+        "--",
+        "./work",
+    ];
+    let (stdout, stderr) = here.bisect(0, &call);
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert!(lines.len() <= 12, "{stdout}");
+    assert!(lines[0].ends_with(&format!("number-{SLOW}")), "{stdout}");
+    says(
+        &stdout,
+        &[
+            "wall_s +",
+            "95 % set: this commit",
+            "13 commits along first parents",
+            "record: ",
+        ],
+    );
+    says(&stderr, &["building", "commit 13 of 13"]);
+    let result = here.json();
+    assert_eq!(result["outcome"], "found");
+    assert_eq!(result["candidates"][0]["subject"], format!("number-{SLOW}"));
+    assert!(result["candidates"][0]["probability"].as_f64().unwrap() > 0.9);
+    assert!(result["step_pct"].as_f64().unwrap() > 100.0, "{stdout}");
+    let builds = here.0.lines("builds");
+    assert!(builds.len() <= COMMITS, "{builds:?}");
+    let pairs = result["pairs"].as_array().unwrap();
+    assert_eq!(result["samples"], 2 * pairs.len());
+    assert!(pairs.iter().all(|pair| pair["commit"] != BROKEN));
+    // Every build is used again.
+    let (again, stderr) = here.bisect(0, &call);
+    assert_eq!(
+        again.lines().next().unwrap().split("probable: ").nth(1),
+        lines[0].split("probable: ").nth(1)
+    );
+    assert!(!stderr.contains("building main~13 "), "{stderr}");
+}
+
+#[test]
+fn a_commit_that_cannot_be_built_stays_a_candidate() {
+    let here = Repository::new(|number| if number < BROKEN { 4 } else { 40 });
+    let call = [&first(), "main", "--json", "r.json", "--", "./work"];
+    let (stdout, stderr) = here.bisect(0, &call);
+    says(&stderr, &["left out: commit 6 of 13 cannot be built"]);
+    says(
+        &stdout,
+        &[
+            "95 % set: 2 commits",
+            "number-6",
+            "number-7",
+            "left out: 1 commit: ",
+        ],
+    );
+    let result = here.json();
+    assert_eq!(result["outcome"], "exhausted");
+    assert_eq!(result["left_out"].as_array().unwrap().len(), 1);
+    for one in result["candidates"].as_array().unwrap() {
+        let probability = one["probability"].as_f64().unwrap();
+        assert!((0.4..=0.5).contains(&probability), "{one}");
+    }
+}
+
+#[test]
+fn a_figure_of_the_output_is_searched_and_no_change_is_told() {
+    let here = Repository::new(|_| 1);
+    let figure = "took ([0-9]+)";
+    let call = [
+        &first(),
+        "--metric",
+        figure,
+        "--margin",
+        "2",
+        "--",
+        "./work",
+    ];
+    let (stdout, _) = here.bisect(0, &call);
+    says(
+        &stdout,
+        &["no change between main~13 and HEAD beyond 2 %: value "],
+    );
+    let number = "of (?<number>[0-9]+)";
+    let call = ["main~12", "--metric", number, "--json", "-", "--", "./work"];
+    let (stdout, stderr) = here.bisect(0, &call);
+    let result: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(result["metric"], "number");
+    assert_eq!(result["schema"], "furlong.bisect/1");
+    assert!(
+        result["probability_several"].as_f64().unwrap() > 0.5,
+        "{stderr}"
+    );
+    says(&stderr, &["several commits changed it"]);
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused_with_a_reason() {
+    let here = Repository::new(|_| 1);
+    let refused = |arguments: &[&str]| here.bisect(2, arguments).1;
+    let work = ["--", "./work"];
+    let with = |revisions: &[&str]| refused(&[revisions, &work[..]].concat());
+    says(
+        &with(&["main", "main~3"]),
+        &["main is not an ancestor of main~3: give the older one"],
+    );
+    says(
+        &with(&["main", "HEAD"]),
+        &["main and HEAD are the same commit"],
+    );
+    says(&with(&["nonsense"]), &["there is no revision `nonsense`"]);
+    says(
+        &with(&["main~3", "nonsense"]),
+        &["there is no revision `nonsense`"],
+    );
+    says(&refused(&["main~3"]), &["<COMMAND>"]);
+    says(
+        &refused(&["main~3", "--metric", "(", "--", "./work"]),
+        &["--metric"],
+    );
+    says(
+        &refused(&["main~3", "--max-time", "0", "--", "./work"]),
+        &["number of seconds"],
+    );
+
+    let (_, stderr) = here.bisect(1, &["main~3", "--", "./work && exit 3"]);
+    says(&stderr, &["` failed: exit code 3"]);
+    let (_, stderr) = here.bisect(
+        1,
+        &[
+            "main~8",
+            &format!("main~{}", COMMITS - BROKEN),
+            "--",
+            "./work",
+        ],
+    );
+    says(&stderr, &["cannot be built"]);
+    let (_, stderr) = here.bisect(1, &["main~3", "--metric", "(nothing)", "--", "./work"]);
+    says(&stderr, &["nothing"]);
+    here.0.write("work", "#!/bin/sh\nexit 1\n");
+    let few = [
+        "main~1",
+        "--max-time",
+        "0.1",
+        "--json",
+        "r.json",
+        "--",
+        "./work",
+    ];
+    let (_, stderr) = here.bisect(0, &few);
+    says(
+        &stderr,
+        &["changes that are not committed are not measured"],
+    );
+
+    let alone = Home::new();
+    let mut furlong = alone.furlong(&["bisect", "HEAD~1", "--", "true"]);
+    let output = furlong
+        .env("GIT_CEILING_DIRECTORIES", "/")
+        .output()
+        .unwrap();
+    says(&ended(2, &output).1, &["call it inside one"]);
+}
+
+#[test]
+fn a_commit_whose_command_fails_is_left_out() {
+    let here = Repository::new(|number| if number < SLOW { 4 } else { 40 });
+    // Fails in the middle, of which a search measures something.
+    let command = "./work && n=$(./work | sed 's/.* //') && test $n -lt 5 -o $n -gt 9";
+    let (stdout, stderr) = here.bisect(0, &[&first(), "main", "--", command]);
+    says(&stderr, &["left out: `"]);
+    says(&stdout, &["left out: ", "number-8"]);
+}

@@ -1,0 +1,319 @@
+//! Builds of commits, and pairs of their command's runs.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use super::Args;
+use crate::cmd::ab::command_line;
+use crate::cmd::ab::repository::{Built, Range, Repository};
+use crate::error::Error;
+use crate::measure::block_order::BlockOrder;
+use crate::measure::commands::comparison::{
+    CommandArm, CommandComparison, CommandWorkload, Failures, Rules, Timed,
+};
+use crate::measure::commands::pattern::{Pattern, Printed};
+use crate::measure::interrupt::Interrupt;
+use crate::measure::launch::command::{Commands, Shell, in_shell, metrics};
+use crate::measure::launch::launcher::Output;
+use crate::measure::sampler::{Job, SampleError, Sampler as _};
+use crate::model::Workload;
+use crate::model::result::Better;
+use crate::talk::Voice;
+use furlong_stats::bisect::{Cost, Next, PILOT, Search};
+
+/// Name of a search in the seeds of its orders.
+const BISECT: &str = "bisect";
+
+/// Name of the first commit among the two of a pair.
+const FIRST: &str = "GOOD";
+
+/// Seconds for a run without a limit: it is stopped by Ctrl-C alone.
+const PATIENCE_S: f64 = 1e9;
+
+/// A pair of runs.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub(super) struct Pair {
+    /// Number of the commit in its range, from 1.
+    pub(super) commit: usize,
+    /// The figure of GOOD.
+    pub(super) good: f64,
+    /// The figure of the commit.
+    pub(super) value: f64,
+}
+
+/// Seconds of things of one kind.
+#[derive(Default)]
+struct Times(Vec<f64>);
+
+impl Times {
+    fn add(&mut self, began: Instant) {
+        self.0.push(began.elapsed().as_secs_f64());
+    }
+
+    fn mean_s(&self) -> f64 {
+        self.0.iter().sum::<f64>() / self.0.len().max(1) as f64
+    }
+}
+
+/// A commit that is built, with the command in both checkouts of a pair.
+struct Subject {
+    workload: Workload,
+    sampler: Timed,
+    _built: Built,
+}
+
+/// Builds and runs everything of a search.
+pub(super) struct Bench<'a> {
+    args: &'a Args,
+    repository: &'a Repository,
+    range: &'a Range,
+    seed: u64,
+    voice: Voice,
+    interrupt: &'a Interrupt,
+    began: Instant,
+    good: Built,
+    pub(super) metric: String,
+    patterns: Vec<Pattern>,
+    subjects: BTreeMap<usize, Subject>,
+    builds: Times,
+    times: Times,
+    /// All pairs, in their order.
+    pub(super) pairs: Vec<Pair>,
+    /// Commits that were left out, with the reasons.
+    pub(super) left_out: BTreeMap<usize, String>,
+}
+
+impl<'a> Bench<'a> {
+    /// Builds both ends of the range.
+    pub(super) fn new(
+        args: &'a Args,
+        repository: &'a Repository,
+        range: &'a Range,
+        (seed, voice): (u64, Voice),
+        interrupt: &'a Interrupt,
+    ) -> Result<Self, Error> {
+        let printed = args.metric.iter().map(|regex| {
+            Pattern::new(&Printed {
+                regex: regex.clone(),
+                unit: "1".to_owned(),
+                better: Better::Lower,
+            })
+        });
+        let patterns: Vec<Pattern> = printed.collect::<Result<_, _>>().map_err(Error::usage)?;
+        let metric = match &patterns[..] {
+            [] => metrics()[0].name.clone(),
+            [first, ..] => first.metric.name.clone(),
+        };
+        let began = Instant::now();
+        let good = repository.built(&range.good, args.build.as_deref(), voice)?;
+        let mut bench = Self {
+            args,
+            repository,
+            range,
+            seed,
+            voice,
+            interrupt,
+            began,
+            good,
+            metric,
+            patterns,
+            subjects: BTreeMap::new(),
+            builds: Times::default(),
+            times: Times::default(),
+            pairs: vec![],
+            left_out: BTreeMap::new(),
+        };
+        bench.builds.add(began);
+        let last = range.commits.len();
+        let subject = bench.build(last)?;
+        bench.subjects.insert(last, subject);
+        Ok(bench)
+    }
+
+    /// Mean seconds of a build and of a pair so far.
+    pub(super) fn cost(&self) -> Cost {
+        Cost {
+            pair_s: self.times.mean_s(),
+            build_s: self.builds.mean_s(),
+        }
+    }
+
+    /// True if the time is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.seconds() >= self.args.max_time
+    }
+
+    /// Seconds since it began.
+    pub(super) fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    /// Number of commits that were built, GOOD counted.
+    pub(super) fn built(&self) -> usize {
+        self.builds.0.len()
+    }
+
+    /// Measures pairs of a commit. One that cannot be built or run is left out.
+    pub(super) fn measure(&mut self, next: Next, search: &mut Search) -> Result<(), Error> {
+        if !self.subjects.contains_key(&next.commit) {
+            match self.build(next.commit) {
+                Ok(subject) => drop(self.subjects.insert(next.commit, subject)),
+                Err(error) => return self.leave_out(next.commit, &error, search),
+            }
+        }
+        for _ in 0..next.pairs {
+            // Less than a pilot says nothing.
+            if self.is_over() && search.pairs() >= PILOT {
+                break;
+            }
+            let began = Instant::now();
+            match self.pair(next.commit)? {
+                Ok(pair) => {
+                    search.add(next.commit, pair.good.ln(), pair.value.ln());
+                    self.pairs.push(pair);
+                    self.times.add(began);
+                }
+                Err(why) => return self.leave_out(next.commit, &Error::failed(why), search),
+            }
+        }
+        Ok(())
+    }
+
+    /// Builds a commit, and prepares the command in its checkout and in that of GOOD.
+    fn build(&mut self, commit: usize) -> Result<Subject, Error> {
+        let began = Instant::now();
+        let revision = &self.range.commits[commit - 1].revision;
+        let build = self.args.build.as_deref();
+        let built = self.repository.built(revision, build, self.voice);
+        if let Some(exit) = self.interrupt.signal() {
+            return Err(Error {
+                exit,
+                message: "interrupted".to_owned(),
+            });
+        }
+        let built = built?;
+        self.builds.add(began);
+        let line = command_line(&self.args.command);
+        let folders = [&self.good.folder, &built.folder];
+        let texts = folders.map(|folder| (line.as_str(), Some(folder.as_path())));
+        let commands = Commands::new(&texts, &Shell::AsNeeded)?;
+        let name = revision.short().to_owned();
+        let mut arms = vec![];
+        for ((command, folder), arm) in commands.list.into_iter().zip(folders).zip([FIRST, &name]) {
+            let prepare = self.args.prepare.as_deref();
+            let prepare = prepare.map(|text| in_shell("sh", text, Some(folder)));
+            arms.push(CommandArm {
+                name: arm.to_owned(),
+                command,
+                prepare: prepare.transpose()?,
+                conclude: None,
+                output: Output::Discard,
+            });
+        }
+        let rules = Rules {
+            workloads: vec![CommandWorkload {
+                name: name.clone(),
+                arms,
+                ..CommandWorkload::default()
+            }],
+            events: vec![],
+            patterns: self.patterns.clone(),
+            same_output: false,
+            warmup: 0,
+            input: "/dev/null".into(),
+            limit: self.args.timeout.map(Duration::from_secs_f64),
+            failures: match self.args.ignore_failure {
+                true => Failures::Count,
+                false => Failures::End,
+            },
+        };
+        let comparison = CommandComparison::new(rules, self.interrupt.clone());
+        let comparison = comparison.map_err(|error| Error::failed(error.to_string()))?;
+        Ok(Subject {
+            workload: Workload {
+                name,
+                ..Workload::default()
+            },
+            sampler: Timed(Rc::clone(&comparison)),
+            _built: built,
+        })
+    }
+
+    /// Runs GOOD and a commit in random order. The inner error is that of the commit.
+    fn pair(&mut self, commit: usize) -> Result<Result<Pair, String>, Error> {
+        let number = self.pairs.len() as u32;
+        let Some(subject) = self.subjects.get_mut(&commit) else {
+            return Err(Error::failed("a commit is measured before it is built"));
+        };
+        let name = subject.workload.name.clone();
+        let order = BlockOrder::new(self.seed, BISECT, &name, number, 2);
+        let mut values = [0.0; 2];
+        for place in order.order {
+            let arm = [FIRST, &name][place];
+            let outcome = subject.sampler.sample(&Job {
+                experiment: BISECT,
+                workload: &subject.workload,
+                arm,
+                seed: order.seed,
+                operations: 1,
+                exact: false,
+                padding: order.padding,
+                timeout: Duration::from_secs_f64(self.args.timeout.unwrap_or(PATIENCE_S)),
+            });
+            let value = outcome.map(|outcome| outcome.metrics.get(&self.metric).copied());
+            values[place] = match value {
+                Ok(Some(value)) if value > 0.0 && value.is_finite() => value,
+                Ok(value) => {
+                    let value = value.unwrap_or(f64::NAN);
+                    return Err(Error::failed(format!(
+                        "{}: {value} in a run of {arm}, and only figures above 0 have a ratio",
+                        self.metric
+                    )));
+                }
+                Err(SampleError::Interrupted) => {
+                    let exit = self
+                        .interrupt
+                        .signal()
+                        .unwrap_or(crate::error::Exit::Signal(2));
+                    let message = format!("interrupted after {number} pairs");
+                    return Err(Error { exit, message });
+                }
+                Err(SampleError::Failed(why) | SampleError::Fatal(why)) => {
+                    return match place {
+                        0 => Err(Error::failed(why)),
+                        _ => Ok(Err(why)),
+                    };
+                }
+            };
+        }
+        let [good, value] = values;
+        Ok(Ok(Pair {
+            commit,
+            good,
+            value,
+        }))
+    }
+
+    /// Leaves a commit out, unless the search cannot do without it.
+    fn leave_out(
+        &mut self,
+        commit: usize,
+        error: &Error,
+        search: &mut Search,
+    ) -> Result<(), Error> {
+        let needed = commit == search.commits() || search.pairs_of(commit) > 0;
+        if needed || self.interrupt.signal().is_some() {
+            return Err(Error {
+                exit: error.exit,
+                message: error.message.clone(),
+            });
+        }
+        let why = error.message.lines().next().unwrap_or_default().to_owned();
+        self.voice.note(&format!("left out: {why}"));
+        self.left_out.insert(commit, why);
+        self.subjects.remove(&commit);
+        search.skip(commit);
+        Ok(())
+    }
+}
