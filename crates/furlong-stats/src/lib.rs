@@ -29,8 +29,9 @@
 //!   interval of a given width; [`budget`]: one time for a family
 //! - [`change`]: changes of level in a history of runs
 //! - [`attribution`](mod@attribution): the functions that a difference comes from
+//! - [`bisect`]: the commit that changed a figure
 //! - [`promise`]: the verdict's guarantees, checked by [`simulation`]; [`family`]: those on pull
-//!   requests
+//!   requests; [`bisection`]: those on the search for a commit
 //! - [`distribution`]: quantiles and tails of t, normal, chi-squared and F; [`random`]: seeded
 //!   numbers
 #![forbid(unsafe_code)]

@@ -1,5 +1,6 @@
 //! `furlong bisect`: a repository in which one commit slows a program, and what goes wrong.
 
+use furlong_lab::report::json::BISECT_SCHEMA;
 use serde_json::Value;
 
 use crate::lab::{Home, ended, is_spoiler, says};
@@ -10,7 +11,7 @@ const COMMITS: usize = 13;
 /// The commit that slows the program.
 const SLOW: usize = 8;
 
-/// The commit before it, which cannot be built.
+/// A commit that cannot be built.
 const BROKEN: usize = 6;
 
 /// A home with a repository of a program that prints a figure and takes some time.
@@ -49,7 +50,12 @@ impl Repository {
 
     fn json(&self) -> Value {
         let text = std::fs::read_to_string(self.0.path("r.json")).unwrap();
-        serde_json::from_str(&text).unwrap()
+        let figures = serde_json::from_str(&text).unwrap();
+        let mut schema: Value = serde_json::from_str(BISECT_SCHEMA).unwrap();
+        // An unknown field is an error.
+        schema["additionalProperties"] = false.into();
+        jsonschema::validate(&schema, &figures).unwrap();
+        figures
     }
 }
 
@@ -91,9 +97,9 @@ fn the_commit_that_slows_a_program_is_named() {
     assert!(result["step_pct"].as_f64().unwrap() > 100.0, "{stdout}");
     let builds = here.0.lines("builds");
     assert!(builds.len() <= COMMITS, "{builds:?}");
-    let pairs = result["pairs"].as_array().unwrap();
-    assert_eq!(result["samples"], 2 * pairs.len());
-    assert!(pairs.iter().all(|pair| pair["commit"] != BROKEN));
+    let blocks = result["blocks"].as_array().unwrap();
+    assert_eq!(result["samples"], 3 * blocks.len());
+    assert!(blocks.iter().all(|block| block["commit"] != BROKEN));
     // Every build is used again.
     let (again, stderr) = here.bisect(0, &call);
     assert_eq!(

@@ -52,7 +52,7 @@ pub struct Args {
     /// Count runs that end with an exit code other than 0, or by a signal
     #[arg(short, long)]
     pub ignore_failure: bool,
-    /// Seed of the order in every pair [default: a random one]
+    /// Seed of the order in every block [default: a random one]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
     /// Write the figures as JSON, whose field `schema` names its form; `-` is standard output
@@ -69,7 +69,7 @@ Examples:
   furlong bisect v1.2 v1.3 --build 'make -j2' --max-time 60 -- ./tool big.txt
 
 The commits are those between GOOD and BAD along first parents, so a merge counts as one. Each that
-is measured is built in a checkout in the cache. It runs in pairs with GOOD, in random order. The
+is measured is built in a checkout in the cache. It runs in blocks with GOOD, in random order. The
 next commit is the one from which most is learned in a second, its build counted. A commit that
 cannot be built or run is left out, and stays a candidate.
 

@@ -6,8 +6,8 @@ use super::search::Search;
 /// Seconds that things take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// A pair.
-    pub pair_s: f64,
+    /// A block.
+    pub block_s: f64,
     /// A build.
     pub build_s: f64,
 }
@@ -17,12 +17,12 @@ pub struct Cost {
 pub struct Next {
     /// Number of the commit.
     pub commit: usize,
-    /// Number of pairs.
-    pub pairs: u32,
+    /// Number of blocks.
+    pub blocks: u32,
 }
 
-/// Numbers of pairs to choose from.
-const PAIRS: [u32; 6] = [2, 4, 8, 16, 32, 64];
+/// Numbers of blocks to choose from.
+const BLOCKS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 /// Information, in nats, below which a measurement is not worth its while.
 const WORTH: f64 = 0.01;
@@ -46,21 +46,21 @@ struct Place {
     two: f64,
 }
 
-/// The pairs from which most is learned in a second, if any are worth it.
+/// The blocks from which most is learned in a second, if any are worth it.
 pub(super) fn next(search: &Search, belief: &Belief, cost: Cost) -> Option<Next> {
     let mut best: Option<(f64, Next)> = None;
     for place in places(search, belief) {
-        let built = search.pairs_of(place.commit);
-        for pairs in PAIRS {
-            let learned = belief.learned(&place, built, pairs);
+        let built = search.blocks_of(place.commit);
+        for blocks in BLOCKS {
+            let learned = belief.learned(&place, built, blocks);
             if learned < WORTH {
                 continue;
             }
             let build_s = if built == 0 { cost.build_s } else { 0.0 };
-            let rate = learned / (build_s + f64::from(pairs) * cost.pair_s);
+            let rate = learned / (build_s + f64::from(blocks) * cost.block_s);
             let commit = place.commit;
             if best.is_none_or(|(most, _)| rate > most) {
-                best = Some((rate, Next { commit, pairs }));
+                best = Some((rate, Next { commit, blocks }));
             }
         }
     }
@@ -108,10 +108,10 @@ fn nearest(
 }
 
 impl Belief {
-    /// The information of pairs of a commit that has `built` pairs, in nats.
-    fn learned(&self, place: &Place, built: u32, pairs: u32) -> f64 {
-        let (noise, build) = (self.pair * self.pair, self.build * self.build);
-        // Part of a level's difference that is not known from the pairs before.
+    /// The information of blocks of a commit that has `built` blocks, in nats.
+    fn learned(&self, place: &Place, built: u32, blocks: u32) -> f64 {
+        let (noise, build) = (self.block * self.block, self.build * self.build);
+        // Part of a level's difference that is not known from the blocks before.
         let (open, effect) = match built {
             0 => (1.0, build),
             _ => {
@@ -120,7 +120,7 @@ impl Belief {
                 (open, build * open)
             }
         };
-        let deviation = (effect + noise / f64::from(pairs)).sqrt();
+        let deviation = (effect + noise / f64::from(blocks)).sqrt();
         let of = |chance: f64, change: Change| {
             // Sizes that are not known yet may be larger: a mean of several would hide them.
             let size = change.mean.hypot(change.deviation);

@@ -1,13 +1,13 @@
 //! Levels of commits beside a machine that drifts: Kalman's filter.
 //!
-//! The machine's level walks at random between pairs; noise is independent. If it walks fast, only
-//! the difference within a pair counts. If it does not move, all samples of the first commit count
-//! for every other one, and half as many pairs do.
+//! The machine's level walks at random between blocks; noise is independent. If it walks fast, only
+//! the difference within a block counts. If it does not move, all samples of the first commit count
+//! for every other one, and half as many blocks do.
 
 /// The levels of commits under one speed of the drift. Variances are in units of a sample's.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Drift {
-    /// Variance of the machine's steps between pairs.
+    /// Variance of the machine's steps between blocks.
     speed: f64,
     /// The machine's level, then those of the commits, relative to the first one.
     mean: Vec<f64>,
@@ -31,9 +31,9 @@ impl Drift {
         }
     }
 
-    /// Adds a pair: the first commit's value, and that of the commit in this place, from 1. A new
+    /// Adds a block: the first commit's value, and those of the commit in this place, from 1. A new
     /// commit takes the next place.
-    pub(super) fn add(&mut self, place: usize, first: f64, value: f64) {
+    pub(super) fn add(&mut self, place: usize, first: f64, values: [f64; 2]) {
         if self.mean.is_empty() {
             self.mean.push(first);
             self.covariance.push(vec![1.0]);
@@ -41,10 +41,12 @@ impl Drift {
             self.covariance[0][0] += self.speed;
             self.update(&[0], first);
         }
-        if place == self.mean.len() {
-            self.append(value);
-        } else {
-            self.update(&[0, place], value);
+        for value in values {
+            if place == self.mean.len() {
+                self.append(value);
+            } else {
+                self.update(&[0, place], value);
+            }
         }
     }
 

@@ -7,15 +7,15 @@
 //!
 //! # Words
 //! - **range**: the commits after a first one, numbered from 1; the last one is compared first.
-//! - **pair**: a sample of a commit and one of the first commit, side by side in random order.
+//! - **block**: a sample of the first commit and two of another, side by side in random order.
 //! - **step**: a lasting change of level at one commit.
 //! - **build effect**: a difference of one build without a cause in its source, such as its layout
 //!   in memory. More samples of the same build do not remove it.
 //! - **span**: commits that the measured ones do not tell apart: from behind one to the next.
 //!
 //! # Files
-//! - `search.rs`: the pairs of a range, and the rules of the search
-//! - `drift.rs`: levels of commits from pairs, beside a machine that drifts
+//! - `search.rs`: the blocks of a range, and the rules of the search
+//! - `drift.rs`: levels of commits from blocks, beside a machine that drifts
 //! - `belief.rs`: the probabilities of the hypotheses; `evidence.rs`: how well one fits
 //! - `choice.rs`: the commit to measure next
 
@@ -28,3 +28,6 @@ mod search;
 pub use belief::{Belief, Candidate, Change};
 pub use choice::{Cost, Next};
 pub use search::{PILOT, Search, State};
+
+#[cfg(test)]
+mod tests;

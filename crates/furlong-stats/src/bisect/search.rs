@@ -1,4 +1,4 @@
-//! The pairs of a range of commits, and the rules of the search.
+//! The blocks of a range of commits, and the rules of the search.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +19,8 @@ const CHANGED: f64 = 3.5;
 /// Two-sided level of the interval that must be within the margin.
 const LEVEL: f64 = 0.05;
 
-/// Speeds of the machine's drift, as variances between two pairs in units of a sample's: from none
-/// to one at which only the difference within a pair counts.
+/// Speeds of the machine's drift, as variances between two blocks in units of a sample's: from none
+/// to one at which only the difference within a block counts.
 const SPEEDS: [f64; 5] = [0.0, 1e-3, 1e-2, 0.1, 1e3];
 
 /// A measured commit.
@@ -28,7 +28,7 @@ const SPEEDS: [f64; 5] = [0.0, 1e-3, 1e-2, 0.1, 1e3];
 pub(super) struct Measured {
     /// Its place among the measured ones, from 1.
     pub(super) place: usize,
-    pub(super) pairs: u32,
+    pub(super) blocks: u32,
 }
 
 /// A search in a range of commits.
@@ -45,7 +45,7 @@ pub struct Search {
 /// The state of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// More is to be learned by these pairs.
+    /// More is to be learned by these blocks.
     Open(Next),
     /// One commit is certain enough.
     Found,
@@ -73,14 +73,15 @@ impl Search {
         self.commits
     }
 
-    /// Adds a pair: logarithms of a sample of the first commit, and of one from `1..=commits`.
-    pub fn add(&mut self, commit: usize, first: f64, value: f64) {
+    /// Adds a block: logarithms of a sample of the first commit, and of those of one from
+    /// `1..=commits`.
+    pub fn add(&mut self, commit: usize, first: f64, values: [f64; 2]) {
         let place = self.measured.len() + 1;
         let measured = self.measured.entry(commit);
-        let measured = measured.or_insert(Measured { place, pairs: 0 });
-        measured.pairs += 1;
+        let measured = measured.or_insert(Measured { place, blocks: 0 });
+        measured.blocks += 1;
         for drift in &mut self.drifts {
-            drift.add(measured.place, first, value);
+            drift.add(measured.place, first, values);
         }
     }
 
@@ -94,14 +95,14 @@ impl Search {
         self.skipped.contains(&commit)
     }
 
-    /// Number of pairs of a commit.
-    pub fn pairs_of(&self, commit: usize) -> u32 {
-        self.measured.get(&commit).map_or(0, |one| one.pairs)
+    /// Number of blocks of a commit.
+    pub fn blocks_of(&self, commit: usize) -> u32 {
+        self.measured.get(&commit).map_or(0, |one| one.blocks)
     }
 
-    /// Number of all pairs.
-    pub fn pairs(&self) -> u32 {
-        self.measured.values().map(|one| one.pairs).sum()
+    /// Number of all blocks.
+    pub fn blocks(&self) -> u32 {
+        self.measured.values().map(|one| one.blocks).sum()
     }
 
     /// The measured commits, in their order.
@@ -114,14 +115,14 @@ impl Search {
         self.measured.values().map(|one| one.place).collect()
     }
 
-    /// The commit with the most pairs; there must be one.
-    pub(super) fn most_pairs(&self) -> Measured {
+    /// The commit with the most blocks; there must be one.
+    pub(super) fn most_blocks(&self) -> Measured {
         let all = self.measured.values();
-        let most = all.max_by_key(|one| one.pairs);
+        let most = all.max_by_key(|one| one.blocks);
         *most.expect("a commit is measured")
     }
 
-    /// The probabilities after all pairs so far, and what to do next at this cost.
+    /// The probabilities after all blocks so far, and what to do next at this cost.
     pub fn state(&self, cost: Cost) -> (Belief, State) {
         let belief = Belief::of(self);
         let state = self.state_of(&belief, cost);
@@ -129,13 +130,13 @@ impl Search {
     }
 
     fn state_of(&self, belief: &Belief, cost: Cost) -> State {
-        let last = |pairs| {
+        let last = |blocks| {
             State::Open(Next {
                 commit: self.commits,
-                pairs,
+                blocks,
             })
         };
-        let pilot = PILOT.saturating_sub(self.pairs_of(self.commits));
+        let pilot = PILOT.saturating_sub(self.blocks_of(self.commits));
         if pilot > 0 {
             return last(pilot);
         }
@@ -150,9 +151,20 @@ impl Search {
         if let [_] = belief.candidates[..] {
             return State::Found;
         }
+        // A set of one span: no other commit of it can be measured.
+        let mut left = belief.candidates.iter();
+        if left.all(|one| one.commit == end_of(belief) || self.is_skipped(one.commit)) {
+            return State::Exhausted;
+        }
         match next(self, belief, cost) {
             Some(next) => State::Open(next),
             None => State::Exhausted,
         }
     }
+}
+
+/// The last commit of the credible set.
+fn end_of(belief: &Belief) -> usize {
+    let commits = belief.candidates.iter().map(|one| one.commit);
+    commits.max().unwrap_or(0)
 }

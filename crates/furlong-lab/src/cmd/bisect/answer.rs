@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Args;
-use super::bench::{Bench, Pair};
+use super::bench::{Bench, Block};
 use crate::cmd::ab::command_line;
 use crate::cmd::ab::repository::{Commit, Range};
 use crate::error::Error;
@@ -76,7 +76,7 @@ struct Figures<'a> {
     samples: usize,
     seconds: f64,
     left_out: Vec<(&'a str, &'a str)>,
-    pairs: &'a [Pair],
+    blocks: &'a [Block],
 }
 
 /// A change in per cent, with its 95 % interval.
@@ -156,7 +156,7 @@ impl Answer<'_> {
         lines.push(format!(
             "{path}; {} built, {} in {:.0} s",
             count(self.bench.built() as u64),
-            counted(2 * self.bench.pairs.len() as u64, "sample"),
+            counted(3 * self.bench.blocks.len() as u64, "sample"),
             self.bench.seconds()
         ));
         if !self.bench.left_out.is_empty() {
@@ -257,12 +257,12 @@ impl Answer<'_> {
             cv_pct: 100.0 * self.belief.noise,
             build_effect_pct: 100.0 * self.belief.build,
             builds: self.bench.built(),
-            samples: 2 * self.bench.pairs.len(),
+            samples: 3 * self.bench.blocks.len(),
             seconds: self.bench.seconds(),
             left_out: left_out
                 .map(|(number, why)| (id(*number), why.as_str()))
                 .collect(),
-            pairs: &self.bench.pairs,
+            blocks: &self.bench.blocks,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Builds of commits, and pairs of their command's runs.
+//! Builds of commits, and blocks of their command's runs.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -25,21 +25,21 @@ use furlong_stats::bisect::{Cost, Next, PILOT, Search};
 /// Name of a search in the seeds of its orders.
 const BISECT: &str = "bisect";
 
-/// Name of the first commit among the two of a pair.
+/// Name of the first commit in a block.
 const FIRST: &str = "GOOD";
 
 /// Seconds for a run without a limit: it is stopped by Ctrl-C alone.
 const PATIENCE_S: f64 = 1e9;
 
-/// A pair of runs.
+/// A block of runs: one of GOOD, and two of a commit.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
-pub(super) struct Pair {
+pub(super) struct Block {
     /// Number of the commit in its range, from 1.
     pub(super) commit: usize,
     /// The figure of GOOD.
     pub(super) good: f64,
-    /// The figure of the commit.
-    pub(super) value: f64,
+    /// The figures of the commit.
+    pub(super) values: [f64; 2],
 }
 
 /// Seconds of things of one kind.
@@ -56,7 +56,7 @@ impl Times {
     }
 }
 
-/// A commit that is built, with the command in both checkouts of a pair.
+/// A commit that is built, with the command in its checkout and in that of GOOD.
 struct Subject {
     workload: Workload,
     sampler: Timed,
@@ -78,8 +78,8 @@ pub(super) struct Bench<'a> {
     subjects: BTreeMap<usize, Subject>,
     builds: Times,
     times: Times,
-    /// All pairs, in their order.
-    pub(super) pairs: Vec<Pair>,
+    /// All blocks, in their order.
+    pub(super) blocks: Vec<Block>,
     /// Commits that were left out, with the reasons.
     pub(super) left_out: BTreeMap<usize, String>,
 }
@@ -121,7 +121,7 @@ impl<'a> Bench<'a> {
             subjects: BTreeMap::new(),
             builds: Times::default(),
             times: Times::default(),
-            pairs: vec![],
+            blocks: vec![],
             left_out: BTreeMap::new(),
         };
         bench.builds.add(began);
@@ -131,10 +131,10 @@ impl<'a> Bench<'a> {
         Ok(bench)
     }
 
-    /// Mean seconds of a build and of a pair so far.
+    /// Mean seconds of a build and of a block so far.
     pub(super) fn cost(&self) -> Cost {
         Cost {
-            pair_s: self.times.mean_s(),
+            block_s: self.times.mean_s(),
             build_s: self.builds.mean_s(),
         }
     }
@@ -154,7 +154,7 @@ impl<'a> Bench<'a> {
         self.builds.0.len()
     }
 
-    /// Measures pairs of a commit. One that cannot be built or run is left out.
+    /// Measures blocks of a commit. One that cannot be built or run is left out.
     pub(super) fn measure(&mut self, next: Next, search: &mut Search) -> Result<(), Error> {
         if !self.subjects.contains_key(&next.commit) {
             match self.build(next.commit) {
@@ -162,16 +162,16 @@ impl<'a> Bench<'a> {
                 Err(error) => return self.leave_out(next.commit, &error, search),
             }
         }
-        for _ in 0..next.pairs {
+        for _ in 0..next.blocks {
             // Less than a pilot says nothing.
-            if self.is_over() && search.pairs() >= PILOT {
+            if self.is_over() && search.blocks() >= PILOT {
                 break;
             }
             let began = Instant::now();
-            match self.pair(next.commit)? {
-                Ok(pair) => {
-                    search.add(next.commit, pair.good.ln(), pair.value.ln());
-                    self.pairs.push(pair);
+            match self.block(next.commit)? {
+                Ok(block) => {
+                    search.add(next.commit, block.good.ln(), block.values.map(f64::ln));
+                    self.blocks.push(block);
                     self.times.add(began);
                 }
                 Err(why) => return self.leave_out(next.commit, &Error::failed(why), search),
@@ -240,17 +240,17 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Runs GOOD and a commit in random order. The inner error is that of the commit.
-    fn pair(&mut self, commit: usize) -> Result<Result<Pair, String>, Error> {
-        let number = self.pairs.len() as u32;
+    /// Runs GOOD once and a commit twice, in random order. The inner error is that of the commit.
+    fn block(&mut self, commit: usize) -> Result<Result<Block, String>, Error> {
+        let number = self.blocks.len() as u32;
         let Some(subject) = self.subjects.get_mut(&commit) else {
             return Err(Error::failed("a commit is measured before it is built"));
         };
         let name = subject.workload.name.clone();
-        let order = BlockOrder::new(self.seed, BISECT, &name, number, 2);
-        let mut values = [0.0; 2];
+        let order = BlockOrder::new(self.seed, BISECT, &name, number, 3);
+        let mut values = [0.0; 3];
         for place in order.order {
-            let arm = [FIRST, &name][place];
+            let arm = [FIRST, &name, &name][place];
             let outcome = subject.sampler.sample(&Job {
                 experiment: BISECT,
                 workload: &subject.workload,
@@ -276,7 +276,7 @@ impl<'a> Bench<'a> {
                         .interrupt
                         .signal()
                         .unwrap_or(crate::error::Exit::Signal(2));
-                    let message = format!("interrupted after {number} pairs");
+                    let message = format!("interrupted after {number} blocks");
                     return Err(Error { exit, message });
                 }
                 Err(SampleError::Failed(why) | SampleError::Fatal(why)) => {
@@ -287,11 +287,11 @@ impl<'a> Bench<'a> {
                 }
             };
         }
-        let [good, value] = values;
-        Ok(Ok(Pair {
+        let [good, values @ ..] = values;
+        Ok(Ok(Block {
             commit,
             good,
-            value,
+            values,
         }))
     }
 
@@ -302,7 +302,7 @@ impl<'a> Bench<'a> {
         error: &Error,
         search: &mut Search,
     ) -> Result<(), Error> {
-        let needed = commit == search.commits() || search.pairs_of(commit) > 0;
+        let needed = commit == search.commits() || search.blocks_of(commit) > 0;
         if needed || self.interrupt.signal().is_some() {
             return Err(Error {
                 exit: error.exit,

@@ -14,6 +14,9 @@ pub const HISTORY_SCHEMA: &str = include_str!("../../../schema/furlong.history.1
 /// The JSON Schema of the output of `furlong diff --json`.
 pub const DIFF_SCHEMA: &str = include_str!("../../../schema/furlong.diff.1.schema.json");
 
+/// The JSON Schema of the output of `furlong bisect --json`.
+pub const BISECT_SCHEMA: &str = include_str!("../../../schema/furlong.bisect.1.schema.json");
+
 /// The JSON Schema of the output of `furlong seeds --json`.
 pub const SEEDS_SCHEMA: &str = include_str!("../../../schema/furlong.seeds.1.schema.json");
 
