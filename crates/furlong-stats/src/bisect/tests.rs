@@ -76,7 +76,8 @@ fn two_steps_are_several_and_the_larger_one_is_named() {
     let (_, belief, state) = searched(Search::new(20, 0.01), levels);
     assert_eq!(state, State::Found);
     assert_eq!(belief.candidates[0].commit, 14);
-    assert!(belief.several > 0.9, "{}", belief.several);
+    // The bound from which the command tells it.
+    assert!(belief.several > 0.5, "{}", belief.several);
 }
 
 #[test]
