@@ -1,5 +1,6 @@
 //! `furlong bisect`: a repository in which one commit slows a program, and what goes wrong.
 
+use furlong_lab::measure::launch::callgrind::Callgrind;
 use furlong_lab::report::json::BISECT_SCHEMA;
 use serde_json::Value;
 
@@ -107,6 +108,37 @@ fn the_commit_that_slows_a_program_is_named() {
         lines[0].split("probable: ").nth(1)
     );
     assert!(!stderr.contains("building main~13 "), "{stderr}");
+}
+
+#[test]
+fn the_function_that_the_commit_changed_is_named() {
+    if Callgrind::new().is_err() {
+        return;
+    }
+    let here = Repository(Home::new());
+    here.0.git("init --quiet --initial-branch main");
+    for number in 0..4 {
+        let rounds = if number < 2 { 4000 } else { 20_000 };
+        let program = format!(
+            "#include <stdio.h>\n\
+             __attribute__((noinline)) int part(int n) {{ int s = n;\n\
+             for (int i = 0; i < {rounds}; i++) s = s * 3 ^ i; return s; }}\n\
+             int main(void) {{ int s = {number};\n\
+             for (int i = 0; i < 200; i++) s += part(s); printf(\"%d\\n\", s); return 0; }}\n"
+        );
+        here.0.write("work.c", program);
+        here.0.write("make", "cc -O1 -o work work.c\n");
+        here.0.git("add work.c make");
+        here.0
+            .git(&format!("commit --quiet --message number-{number}"));
+    }
+    let call = [
+        "main~3", "--json", "r.json", "--margin", "20", "--", "./work",
+    ];
+    let (stdout, _) = here.bisect(0, &call);
+    says(&stdout, &["number-2", "more instructions, by function:"]);
+    says(&stdout, &["%  part: ", " instructions a call instead of "]);
+    assert_eq!(here.json()["functions"]["causes"][0]["function"], "part");
 }
 
 #[test]

@@ -210,19 +210,32 @@ struct CommandCounts {
     counted: Counted,
 }
 
+/// Runs a command once under callgrind.
+fn count_command(
+    comparison: &Rc<CommandComparison>,
+    callgrind: &Callgrind,
+    job: &Job<'_>,
+) -> Result<Count, SampleError> {
+    let mut task = comparison.prepared(job, 0)?;
+    task.limit = task.limit.map(|limit| limit.saturating_mul(SLOWDOWN_MAX));
+    let run = |launcher: &Launcher, stop: &PipeReader| callgrind.count(launcher, &task, Some(stop));
+    let count = comparison.watched(run)?.map_err(missed)?;
+    comparison.conclude(job)?;
+    match comparison.rules().failures.counts(count.finished.ending) {
+        true => Ok(count),
+        false => Err(missed(failed(&count))),
+    }
+}
+
+/// Returns the instructions of a command by function; `None` if they cannot be counted.
+pub fn costs(comparison: &Rc<CommandComparison>, job: &Job<'_>) -> Option<Costs> {
+    let count = count_command(comparison, &callgrind().ok()?, job).ok()?;
+    functions::costs(&count.profiles)
+}
+
 impl Sampler for CommandCounts {
     fn sample(&mut self, job: &Job<'_>) -> Result<Outcome, SampleError> {
-        let comparison = &self.comparison;
-        let mut task = comparison.prepared(job, 0)?;
-        task.limit = task.limit.map(|limit| limit.saturating_mul(SLOWDOWN_MAX));
-        let run = |launcher: &Launcher, stop: &PipeReader| {
-            self.callgrind.count(launcher, &task, Some(stop))
-        };
-        let count = comparison.watched(run)?.map_err(missed)?;
-        comparison.conclude(job)?;
-        if !comparison.rules().failures.counts(count.finished.ending) {
-            return Err(missed(failed(&count)));
-        }
+        let count = count_command(&self.comparison, &self.callgrind, job)?;
         self.counted.add(job.arm, &count, 1);
         let mut outcome = outcome(INSTRUCTIONS, count.instructions as f64);
         if let Some(misses) = count.misses {

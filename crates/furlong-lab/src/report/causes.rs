@@ -1,7 +1,7 @@
 //! The functions behind a difference in instructions, in words.
 
 use super::quantity::{Scale, fixed};
-use super::text::plain;
+use super::text::{plain, width};
 use crate::model::result::{ArmResult, WorkloadResult};
 use crate::record::functions::behind;
 use furlong_stats::attribution::{Attribution, Callee, Cause};
@@ -43,7 +43,31 @@ pub(super) fn of_arms(w: &WorkloadResult) -> Vec<(&str, Causes)> {
 /// Returns the functions behind the difference of an arm from its baseline; `None` if they were not
 /// counted, or nothing differs. `shown` has the names of both.
 pub(super) fn causes(w: &WorkloadResult, arm: &str, shown: [&str; 2]) -> Option<Causes> {
-    let found = behind(w, arm)?;
+    of(&behind(w, arm)?, shown)
+}
+
+/// Returns lines for a terminal; none if nothing differs. `shown` has the names of both sides.
+pub(crate) fn lines(found: &Attribution, shown: [&str; 2]) -> Vec<String> {
+    of(found, shown).map_or(vec![], |causes| causes.lines())
+}
+
+impl Causes {
+    /// A line of the amount, and one for each function.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let widest = self.functions.iter().map(|one| width(&one.share)).max();
+        let of = |one: &Told| {
+            let blank = " ".repeat(widest.unwrap_or(0) - width(&one.share));
+            format!("  {blank}{}  {}: {}", one.share, one.function, one.change)
+        };
+        let head = format!("why: {}, by function:", self.amount);
+        [head]
+            .into_iter()
+            .chain(self.functions.iter().map(of))
+            .collect()
+    }
+}
+
+fn of(found: &Attribution, shown: [&str; 2]) -> Option<Causes> {
     let [base, other] = found.totals;
     let more = other - base;
     let all: f64 = found.causes.iter().map(|one| one.difference.abs()).sum();
@@ -57,7 +81,7 @@ pub(super) fn causes(w: &WorkloadResult, arm: &str, shown: [&str; 2]) -> Option<
         change: change(one, shown),
     };
     let functions: Vec<Told> = found.causes.iter().filter(worth).map(told).collect();
-    let amount = amount(&found);
+    let amount = amount(found);
     let is_shown = 100.0 * more.abs() >= AMOUNT_MIN_PCT * base;
     is_shown.then_some(Causes { amount, functions })
 }

@@ -12,7 +12,7 @@
 //! - `family`: the answer to many benchmarks; `causes`: the functions behind a difference
 //! - `outline`: lookups in a result; `finite`: removes non-finite numbers; `picture`: ministat's
 
-mod causes;
+pub(crate) mod causes;
 pub mod export;
 mod family;
 mod finite;

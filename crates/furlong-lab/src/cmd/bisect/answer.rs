@@ -10,9 +10,10 @@ use crate::error::Error;
 use crate::publish::keep_record;
 use crate::record::build;
 use crate::report::quantity::{change, chosen_percent, count, counted};
-use crate::report::{Target, json};
+use crate::report::{Target, causes, json};
 use crate::session::new_id;
 use crate::talk::{self, Voice};
+use furlong_stats::attribution::Attribution;
 use furlong_stats::bisect::{Belief, Candidate, Change, Search, State};
 use furlong_stats::distribution::normal_upper;
 
@@ -76,6 +77,8 @@ struct Figures<'a> {
     samples: usize,
     seconds: f64,
     left_out: Vec<(&'a str, &'a str)>,
+    /// The functions behind the change, if they were counted.
+    functions: Option<&'a Attribution>,
     blocks: &'a [Block],
 }
 
@@ -95,8 +98,15 @@ fn told(of: Change) -> String {
 impl Answer<'_> {
     /// Shows the answer, keeps its record, and writes the JSON.
     pub(super) fn publish(&self, voice: Voice) -> Result<(), Error> {
-        let figures = json::figures(&self.figures());
+        let first = self.belief.candidates.first();
+        let found = first.filter(|_| self.state == State::Found);
+        let why = found.and_then(|one| self.bench.why(one.commit));
+        let figures = json::figures(&self.figures(why.as_ref()));
         let mut lines = self.lines();
+        if let (Some((before, functions)), Some(one)) = (&why, found) {
+            let names = [before, self.commit(one.commit).revision.short()];
+            lines.extend(causes::lines(functions, names));
+        }
         match keep_record(&format!("{}.json", new_id()?), &figures) {
             Ok(path) => lines.push(format!("record: {}", path.display())),
             Err(why) => voice.warn(&format!("no record: {why}")),
@@ -226,7 +236,7 @@ impl Answer<'_> {
         }
     }
 
-    fn figures(&self) -> Figures<'_> {
+    fn figures<'s>(&'s self, why: Option<&'s (String, Attribution)>) -> Figures<'s> {
         let id = |number: usize| self.commit(number).revision.commit.as_str();
         let named = |one: &Candidate| Named {
             commit: id(one.commit),
@@ -262,6 +272,7 @@ impl Answer<'_> {
             left_out: left_out
                 .map(|(number, why)| (id(*number), why.as_str()))
                 .collect(),
+            functions: why.map(|(_, functions)| functions),
             blocks: &self.bench.blocks,
         }
     }

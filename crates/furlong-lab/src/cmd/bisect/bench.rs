@@ -13,13 +13,16 @@ use crate::measure::commands::comparison::{
     CommandArm, CommandComparison, CommandWorkload, Failures, Rules, Timed,
 };
 use crate::measure::commands::pattern::{Pattern, Printed};
+use crate::measure::instructions::{SLOWDOWN, costs};
 use crate::measure::interrupt::Interrupt;
 use crate::measure::launch::command::{Commands, Shell, in_shell, metrics};
 use crate::measure::launch::launcher::Output;
 use crate::measure::sampler::{Job, SampleError, Sampler as _};
 use crate::model::Workload;
 use crate::model::result::Better;
+use crate::record::functions::FUNCTIONS_MAX;
 use crate::talk::Voice;
+use furlong_stats::attribution::{Attribution, Costs, attribution};
 use furlong_stats::bisect::{Cost, Next, PILOT, Search};
 
 /// Name of a search in the seeds of its orders.
@@ -27,6 +30,9 @@ const BISECT: &str = "bisect";
 
 /// Name of the first commit in a block.
 const FIRST: &str = "GOOD";
+
+/// Longest time, in seconds, for the functions behind a change.
+const WHY_S: f64 = 20.0;
 
 /// Seconds for a run without a limit: it is stopped by Ctrl-C alone.
 const PATIENCE_S: f64 = 1e9;
@@ -240,9 +246,39 @@ impl<'a> Bench<'a> {
         })
     }
 
+    /// Returns the functions behind the change in a commit, and the name of the commit before it
+    /// that was measured last. `None` if they cannot be counted, or not within [`WHY_S`].
+    pub(super) fn why(&self, commit: usize) -> Option<(String, Attribution)> {
+        let run_s = self.times.mean_s() / 3.0;
+        if 2.0 * SLOWDOWN * run_s > WHY_S {
+            return None;
+        }
+        let after = self.subjects.get(&commit)?;
+        let before = self.subjects.range(..commit).next_back();
+        let (subject, arm) = match before {
+            Some((_, subject)) => (subject, subject.workload.name.as_str()),
+            None => (after, FIRST),
+        };
+        let base = self.costs(subject, arm)?;
+        let other = self.costs(after, &after.workload.name)?;
+        let found = attribution([&base, &other]).greatest(FUNCTIONS_MAX);
+        Some((arm.to_owned(), found))
+    }
+
+    fn costs(&self, subject: &Subject, arm: &str) -> Option<Costs> {
+        let job = job(&subject.workload, arm, self.patience());
+        costs(&subject.sampler.0, &job)
+    }
+
+    /// Time after which a run has failed.
+    fn patience(&self) -> Duration {
+        Duration::from_secs_f64(self.args.timeout.unwrap_or(PATIENCE_S))
+    }
+
     /// Runs GOOD once and a commit twice, in random order. The inner error is that of the commit.
     fn block(&mut self, commit: usize) -> Result<Result<Block, String>, Error> {
         let number = self.blocks.len() as u32;
+        let patience = self.patience();
         let Some(subject) = self.subjects.get_mut(&commit) else {
             return Err(Error::failed("a commit is measured before it is built"));
         };
@@ -252,14 +288,9 @@ impl<'a> Bench<'a> {
         for place in order.order {
             let arm = [FIRST, &name, &name][place];
             let outcome = subject.sampler.sample(&Job {
-                experiment: BISECT,
-                workload: &subject.workload,
-                arm,
                 seed: order.seed,
-                operations: 1,
-                exact: false,
                 padding: order.padding,
-                timeout: Duration::from_secs_f64(self.args.timeout.unwrap_or(PATIENCE_S)),
+                ..job(&subject.workload, arm, patience)
             });
             let value = outcome.map(|outcome| outcome.metrics.get(&self.metric).copied());
             values[place] = match value {
@@ -315,5 +346,19 @@ impl<'a> Bench<'a> {
         self.subjects.remove(&commit);
         search.skip(commit);
         Ok(())
+    }
+}
+
+/// A run of an arm.
+fn job<'a>(workload: &'a Workload, arm: &'a str, timeout: Duration) -> Job<'a> {
+    Job {
+        experiment: BISECT,
+        workload,
+        arm,
+        seed: 0,
+        operations: 1,
+        exact: false,
+        padding: 0,
+        timeout,
     }
 }

@@ -176,11 +176,7 @@ impl Page {
         let Some(found) = causes::causes(w, &c.arm, [baseline, arm]) else {
             return;
         };
-        self.line(&format!("why: {}, by function:", found.amount), 2);
-        let widest = found.functions.iter().map(|one| width(&one.share)).max();
-        for one in &found.functions {
-            let blank = " ".repeat(widest.unwrap_or(0) - width(&one.share));
-            let line = format!("  {blank}{}  {}: {}", one.share, one.function, one.change);
+        for line in found.lines() {
             self.raw(&shorten(&line, self.style.width));
         }
     }
