@@ -55,7 +55,9 @@ pub fn read(path: &Path) -> Result<ResultFile, Error> {
         }
         Err(_) => {
             let read = foreign::read(&text);
-            let foreign = read.map_err(|what| Error::usage(format!("{name} {what}")))?;
+            let foreign = read.map_err(|what| {
+                Error::usage(format!("{name} is not a result of furlong, and {what}"))
+            })?;
             run_of(&foreign, path, fnv1a(&bytes))
         }
     };
