@@ -58,7 +58,7 @@ struct Parts {
     files: u32,
 }
 
-/// The heap profile of a process; it is off until [`begin`](Self::begin).
+/// The heap profile of a process; it is off until the environment asks for one.
 pub struct Profile {
     /// The thread that uses the parts; 0 is none.
     holder: AtomicU32,
