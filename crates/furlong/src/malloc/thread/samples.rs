@@ -33,7 +33,8 @@ pub struct Sample {
     pub chance: (usize, usize),
 }
 
-/// The receiver of an allocator's samples: see [`Config::SAMPLER`] and [`Profile::sample_bytes`].
+/// The receiver of an allocator's samples: see [`Config::SAMPLER`] and
+/// [`Profile::sample_bytes`](crate::malloc::Profile::sample_bytes).
 pub trait Sampler: Sync {
     /// A sampled block is about to be returned to its caller. This may allocate; blocks that it
     /// allocates are not sampled.
