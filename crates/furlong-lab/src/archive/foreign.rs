@@ -1,6 +1,6 @@
 //! Other tools' files as runs: for the store, and for a difference of two files.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -14,6 +14,7 @@ use crate::model::result::{
     ArmResult, Better, ExperimentResult, Kind, Machine, Metric, ResultFile, Run, SCHEMA,
     WorkloadResult,
 };
+use crate::record::run_name::run_name;
 use crate::report::json;
 
 /// Hint about the source of results.
@@ -21,6 +22,9 @@ const WRITTEN: &str = "write one with the option --json of run, compare or show"
 
 /// Profile of a run that another tool measured.
 pub const IMPORTED: &str = "imported";
+
+/// Most bytes of a file. Devices have no end.
+const BYTES_MAX: u64 = 256 << 20;
 
 /// The only arm of a workload: the tool did not measure it in turns with another one.
 const ARM: &str = "measured";
@@ -36,12 +40,12 @@ const VALUES_MAX: usize = 256;
 /// It cannot be read, is neither, or contradicts itself.
 pub fn read(path: &Path) -> Result<ResultFile, Error> {
     let name = path.display();
-    let mut bytes = vec![];
-    let got = match path.as_os_str() == "-" {
-        true => io::stdin().read_to_end(&mut bytes).map(drop),
-        false => fs::read(path).map(|all| bytes = all),
-    };
-    got.map_err(|error| Error::usage(format!("cannot read {name}: {}", cause(&error))))?;
+    let bytes = whole(path)
+        .map_err(|error| Error::usage(format!("cannot read {name}: {}", cause(&error))))?;
+    if bytes.len() as u64 > BYTES_MAX {
+        let most = BYTES_MAX >> 20;
+        return Err(Error::usage(format!("{name} has more than {most} MiB")));
+    }
     let text = String::from_utf8_lossy(&bytes);
     if text.trim().is_empty() {
         return Err(Error::usage(format!("{name} is empty: {WRITTEN}")));
@@ -65,6 +69,17 @@ pub fn read(path: &Path) -> Result<ResultFile, Error> {
     Ok(result)
 }
 
+/// The content of a file up to one byte more than [`BYTES_MAX`].
+fn whole(path: &Path) -> io::Result<Vec<u8>> {
+    let input: Box<dyn Read> = match path.as_os_str() == "-" {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(File::open(path)?),
+    };
+    let mut bytes = vec![];
+    input.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Returns another tool's file as a run. The same content is the same run.
 fn run_of(foreign: &Foreign, path: &Path, content: u64) -> ResultFile {
     let Foreign { tool, origin, .. } = foreign;
@@ -75,7 +90,7 @@ fn run_of(foreign: &Foreign, path: &Path, content: u64) -> ResultFile {
     let (started, warning) = started(origin, path);
     let file = path.file_name().unwrap_or(path.as_os_str());
     let run = Run {
-        id: id(content),
+        id: run_name(content),
         started,
         command: vec!["import".to_owned(), path.display().to_string()],
         profile: IMPORTED.to_owned(),
@@ -86,7 +101,7 @@ fn run_of(foreign: &Foreign, path: &Path, content: u64) -> ResultFile {
         ..Run::default()
     };
     let mut experiment = ExperimentResult {
-        name: tool.slug().to_owned(),
+        name: tool.slug(),
         question: format!("How long do the benchmarks of {tool} take?"),
         ..ExperimentResult::default()
     };
@@ -98,13 +113,6 @@ fn run_of(foreign: &Foreign, path: &Path, content: u64) -> ResultFile {
         run,
         experiments: vec![experiment],
     }
-}
-
-/// A run's name in the letters of all such names.
-fn id(content: u64) -> String {
-    const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let letter = |place: u32| char::from(LETTERS[(content >> (5 * place) & 31) as usize]);
-    (0..8).map(letter).collect()
 }
 
 /// The time of the measurement; without one in the file, that of the file, and a warning.
@@ -236,8 +244,13 @@ impl Unit {
                     .collect();
                 // A rate: `ops/s`, `MB/s`, `B/s`.
                 let is_rate = other.contains('/') && !told.ends_with("/op");
+                let metric = words.join("_per_");
                 Self {
-                    metric: words.join("_per_"),
+                    metric: if metric.is_empty() {
+                        "value".to_owned()
+                    } else {
+                        metric
+                    },
                     symbol: "1",
                     factor: 1.0,
                     better: if is_rate {

@@ -8,6 +8,7 @@
 //! - `judged.rs`: a result with its verdicts.
 //! - `functions.rs`: the functions behind a difference.
 //! - `comparison.rs`: names of comparisons; `class.rs`: classes of machines.
+//! - `run_name.rs`: names of runs.
 //! - `store/`: the database of runs.
 //! - `machine.rs`: properties of the machine.
 //! - `build.rs`: properties of this binary.
@@ -23,6 +24,7 @@ pub mod line;
 pub use furlong_bench::machine;
 pub mod measured;
 pub mod place;
+pub mod run_name;
 pub mod store;
 
 use crate::model::result::Machine;

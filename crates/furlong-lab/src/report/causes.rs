@@ -1,5 +1,6 @@
 //! The functions behind a difference in instructions, in words.
 
+use super::family::instructions;
 use super::quantity::{Scale, fixed};
 use super::text::{plain, width};
 use crate::model::result::{ArmResult, WorkloadResult};
@@ -14,7 +15,7 @@ const AMOUNT_MIN_PCT: f64 = 0.01;
 
 /// The difference of an arm from its baseline, by function.
 pub(super) struct Causes {
-    /// `3.00 % more instructions`.
+    /// `3.000 % more instructions`.
     pub(super) amount: String,
     /// The greatest first.
     pub(super) functions: Vec<Told>,
@@ -81,18 +82,9 @@ fn of(found: &Attribution, shown: [&str; 2]) -> Option<Causes> {
         change: change(one, shown),
     };
     let functions: Vec<Told> = found.causes.iter().filter(worth).map(told).collect();
-    let amount = amount(found);
+    let amount = instructions(100.0 * more / base);
     let is_shown = 100.0 * more.abs() >= AMOUNT_MIN_PCT * base;
     is_shown.then_some(Causes { amount, functions })
-}
-
-fn amount(found: &Attribution) -> String {
-    let [base, other] = found.totals;
-    let pct = 100.0 * (other - base) / base;
-    let word = if pct < 0.0 { "less" } else { "more" };
-    let decimals = if pct.abs() < 10.0 { 2 } else { 1 };
-    let word = word.replace("less", "fewer");
-    format!("{} % {word} instructions", fixed(pct.abs(), decimals))
 }
 
 /// The change in a function's own code.

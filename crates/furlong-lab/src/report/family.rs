@@ -106,7 +106,7 @@ impl<'a> Member<'a> {
         if let Some(one) = self.counts.filter(|one| is_change(one.verdict)) {
             let more = one.effect_pct > 0.0;
             word = word.or(Some(if more { "more work" } else { "less work" }));
-            amounts.push(instructions(one));
+            amounts.push(instructions(one.effect_pct));
         }
         (word.unwrap_or("same"), amounts.join(", "))
     }
@@ -127,16 +127,11 @@ impl<'a> Member<'a> {
     }
 }
 
-/// A change in instructions, which is exact: `2.994 % more instructions`.
-pub(super) fn instructions(one: &Comparison) -> String {
-    let word = if one.effect_pct < 0.0 {
-        "fewer"
-    } else {
-        "more"
-    };
-    let size = one.effect_pct.abs();
-    let decimals = if size < 10.0 { 3 } else { 1 };
-    format!("{} % {word} instructions", fixed(size, decimals))
+/// A change in instructions, in per cent, which is exact: `2.994 % more instructions`.
+pub(super) fn instructions(pct: f64) -> String {
+    let word = if pct < 0.0 { "fewer" } else { "more" };
+    let decimals = if pct.abs() < 10.0 { 3 } else { 1 };
+    format!("{} % {word} instructions", fixed(pct.abs(), decimals))
 }
 
 impl<'a> Family<'a> {

@@ -1,17 +1,15 @@
 //! Random values: the name of a run, and its seed if the user gave none.
 
 use crate::error::Error;
+use crate::record::run_name::run_name;
 
-/// Returns a new name: eight letters and digits, without those that look alike.
+/// Returns a new name.
 ///
 /// # Errors
 ///
 /// The system has no random numbers.
 pub(crate) fn new_id() -> Result<String, Error> {
-    const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let bits = u64::from_le_bytes(random_bytes()?);
-    let letter = |place: u32| char::from(LETTERS[(bits >> (5 * place) & 31) as usize]);
-    Ok((0..8).map(letter).collect())
+    random_bytes().map(u64::from_le_bytes).map(run_name)
 }
 
 /// Returns a seed for a run whose user gave none. It is short enough to be typed again.

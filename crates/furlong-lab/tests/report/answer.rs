@@ -332,7 +332,7 @@ fn functions_behind_a_change_are_named_in_every_report() {
     file.experiments[0].workloads.truncate(1);
     let markdown = markdown::render(&file);
     assert!(
-        markdown.contains("9.00 % more instructions, by function:"),
+        markdown.contains("9.000 % more instructions, by function:"),
         "{markdown}"
     );
     assert!(markdown.contains("11 % | sort::split |"), "{markdown}");

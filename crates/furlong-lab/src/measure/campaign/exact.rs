@@ -185,7 +185,7 @@ impl Campaign<'_> {
         if wanted.is_empty() {
             return Ok(());
         }
-        let mut values = ExactValues::new();
+        let (mut values, mut has_failed) = (ExactValues::new(), false);
         let arms = self.entry(place).arms.iter();
         for arm in arms.filter(|arm| scheduled.has(arm)) {
             let mut count = self.count_arm(Some(pass), place, scheduled, arm, &wanted)?;
@@ -208,6 +208,8 @@ impl Campaign<'_> {
                     picked(&wanted, None)
                 }
                 Count::Failed(why) => {
+                    // It may be the baseline, against which the fact tells the others.
+                    has_failed = true;
                     self.say_missed(place, arm, &why);
                     picked(&wanted, None)
                 }
@@ -218,7 +220,8 @@ impl Campaign<'_> {
             self.ledger.add_metrics(place.experiment, &metrics);
         }
         self.ledger.set_exact(place, &values);
-        if let Some((name, value)) = self.passes[pass].sampler.fact() {
+        let fact = self.passes[pass].sampler.fact();
+        if let Some((name, value)) = fact.filter(|_| !has_failed) {
             self.ledger.note(place, name, value);
         }
         Ok(())

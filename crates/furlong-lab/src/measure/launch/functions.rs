@@ -46,35 +46,43 @@ pub fn costs(files: &[String]) -> Option<Costs> {
 impl Functions {
     /// Counts functions without a name as part of their callers, in proportion to the calls.
     fn drop_unnamed(&mut self) {
-        let unnamed = self.0.keys().filter(|(name, _)| is_unnamed(name));
-        for key in unnamed.cloned().collect::<Vec<_>>() {
-            let all: f64 = self.callers(&key).map(|(_, edge)| edge.calls).sum();
-            let callers = self
-                .callers(&key)
-                .map(|(caller, edge)| (caller.clone(), *edge));
-            let callers: Vec<(Key, Edge)> = callers.collect();
-            let is_circle = self.0[&key].edges.contains_key(&key);
-            if callers.is_empty() || is_circle || all == 0.0 {
-                continue;
+        let mut callers: BTreeMap<Key, BTreeSet<Key>> = BTreeMap::new();
+        for (caller, node) in &self.0 {
+            for callee in node.edges.keys().filter(|(name, _)| is_unnamed(name)) {
+                let known = callers.entry(callee.clone()).or_default();
+                known.insert(caller.clone());
             }
+        }
+        while let Some((key, known)) = callers.pop_first() {
+            let is_circle = known.contains(&key);
             let Some(node) = self.0.remove(&key) else {
                 continue;
             };
-            for (caller, edge) in callers {
-                let share = edge.calls / all;
-                let into = self.0.entry(caller).or_default();
-                into.edges.remove(&key);
+            let edges = known
+                .iter()
+                .filter_map(|caller| self.0.get(caller)?.edges.get(&key));
+            let all: f64 = edges.map(|edge| edge.calls).sum();
+            if is_circle || all == 0.0 {
+                self.0.insert(key, node);
+                continue;
+            }
+            for callee in node.edges.keys() {
+                if let Some(others) = callers.get_mut(callee) {
+                    others.remove(&key);
+                    others.extend(known.iter().cloned());
+                }
+            }
+            for caller in &known {
+                let Some(into) = self.0.get_mut(caller) else {
+                    continue;
+                };
+                let share = into.edges.remove(&key).map_or(0.0, |edge| edge.calls / all);
                 into.own += node.own * share;
                 for (callee, further) in &node.edges {
                     into.edge(callee.clone()).add(*further, share);
                 }
             }
         }
-    }
-
-    fn callers(&self, key: &Key) -> impl Iterator<Item = (&Key, &Edge)> {
-        let all = self.0.iter();
-        all.filter_map(move |(caller, node)| Some((caller, node.edges.get(key)?)))
     }
 
     /// Counts functions of libraries as part of the program's functions that call them, unless they
@@ -182,7 +190,7 @@ fn stable(name: &str) -> String {
     }
     if let Some((rest, hash)) = name.rsplit_once("::h")
         && hash.len() == 16
-        && hash.bits_are_hex()
+        && is_hexadecimal(hash)
     {
         name = rest;
     }
@@ -206,7 +214,7 @@ fn without_disambiguators(name: &str) -> String {
     while let Some((before, after)) = rest.split_once('[') {
         kept.push_str(before);
         match after.split_once(']') {
-            Some((hash, after)) if hash.len() >= 8 && hash.bits_are_hex() => rest = after,
+            Some((hash, after)) if hash.len() >= 8 && is_hexadecimal(hash) => rest = after,
             _ => {
                 kept.push('[');
                 rest = after;
@@ -221,15 +229,8 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-trait Hexadecimal {
-    /// True if all characters are hexadecimal digits.
-    fn bits_are_hex(&self) -> bool;
-}
-
-impl Hexadecimal for str {
-    fn bits_are_hex(&self) -> bool {
-        self.bytes().all(|byte| byte.is_ascii_hexdigit())
-    }
+fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// A file of callgrind, line by line.

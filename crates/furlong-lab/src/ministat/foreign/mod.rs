@@ -83,20 +83,10 @@ impl Tool {
         !matches!(self, Self::Criterion | Self::Perf)
     }
 
-    /// Its name without blanks.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Hyperfine => "hyperfine",
-            Self::Criterion => "criterion",
-            Self::Go => "go-bench",
-            Self::Benchstat => "benchstat",
-            Self::Divan => "divan",
-            Self::Perf => "perf-stat",
-            Self::Google => "google-benchmark",
-            Self::Pytest => "pytest-benchmark",
-            Self::Jmh => "jmh",
-            Self::DotNet => "benchmarkdotnet",
-        }
+    /// Its name in small letters and without blanks.
+    pub fn slug(self) -> String {
+        let name = self.to_string().to_lowercase();
+        name.replace("'s", "").replace(' ', "-")
     }
 
     /// True if its files have medians only.
@@ -136,16 +126,21 @@ impl Foreign {
         }
     }
 
+    /// Adds a series.
+    fn push(&mut self, name: String, unit: &str, values: Vec<f64>) {
+        self.series.push(Series {
+            name,
+            unit: unit.to_owned(),
+            values,
+        });
+    }
+
     /// Adds a value to the series of that name and unit.
     fn add(&mut self, name: &str, unit: &str, value: f64) {
         let mut all = self.series.iter_mut();
         match all.find(|one| one.name == name && one.unit == unit) {
             Some(series) => series.values.push(value),
-            None => self.series.push(Series {
-                name: name.to_owned(),
-                unit: unit.to_owned(),
-                values: vec![value],
-            }),
+            None => self.push(name.to_owned(), unit, vec![value]),
         }
     }
 

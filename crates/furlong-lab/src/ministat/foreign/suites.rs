@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Foreign, Origin, Series, Tool};
+use super::{Foreign, Origin, Tool};
 
 /// Reads the output of a suite; `None` if it is none of them.
 pub(super) fn read(json: &Value) -> Option<Result<Foreign, String>> {
@@ -83,11 +83,7 @@ fn pytest(json: &Value, benchmarks: &[Value]) -> Result<Foreign, String> {
                  --benchmark-save-data"
             ));
         };
-        foreign.series.push(Series {
-            name,
-            unit: "s".to_owned(),
-            values,
-        });
+        foreign.push(name, "s", values);
     }
     Ok(foreign)
 }
@@ -115,7 +111,7 @@ fn jmh(benchmarks: &[Value]) -> Result<Foreign, String> {
                        mode";
             return Err(format!("`{name}` {why}"));
         };
-        foreign.series.push(Series { name, unit, values });
+        foreign.push(name, &unit, values);
     }
     Ok(foreign)
 }
@@ -139,11 +135,7 @@ fn dotnet(json: &Value, benchmarks: &[Value]) -> Result<Foreign, String> {
                 "`{name}` has no OriginalValues; export it by [JsonExporterAttribute.Full]"
             ));
         };
-        foreign.series.push(Series {
-            name,
-            unit: "ns".to_owned(),
-            values,
-        });
+        foreign.push(name, "ns", values);
     }
     Ok(foreign)
 }

@@ -93,7 +93,7 @@ fn row(member: &Member<'_>) -> [String; 7] {
     cells[6] = member.counts.map_or("not counted".to_owned(), |one| {
         match one.effect_pct == 0.0 {
             true => "the same".to_owned(),
-            false => instructions(one),
+            false => instructions(one.effect_pct),
         }
     });
     cells
