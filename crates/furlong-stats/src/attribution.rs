@@ -12,6 +12,10 @@
 //! holds exactly: each term is the change in one function's own code, at its old number of calls. A
 //! function that has not changed has the term 0, however often it is called. With the two runs
 //! swapped it holds as well; a function's difference is the mean of both.
+//!
+//! Functions that call each other in a circle are one function in this: a call is an entry from
+//! outside, and calls within the circle are its own code. Each member has the part of the sum that
+//! its own cost and its calls out of the circle make.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +59,9 @@ pub struct Cause {
     pub calls: [f64; 2],
     /// Cost of its own code per call in each run.
     pub own: [f64; 2],
+    /// True if it and others call each other in a circle. Then more calls within the circle are a
+    /// difference of its own.
+    pub circle: bool,
     /// The function whose calls by this one changed at the greatest cost, if that is more than the
     /// change in its own code.
     pub callee: Option<Callee>,
@@ -71,29 +78,25 @@ pub struct Callee {
     pub occurs: [bool; 2],
 }
 
-/// Largest number of sweeps for functions that call each other in a circle.
-const SWEEPS_MAX: usize = 1000;
-
-/// Relative change at which such a circle counts as solved.
-const SOLVED: f64 = 1e-12;
-
 /// Attributes the difference between two runs to functions, by name.
 ///
 /// # Cost
 ///
-/// O(calls) without recursion.
+/// O(calls), besides finding names.
 #[must_use]
 pub fn attribution([base, other]: [&Costs; 2]) -> Attribution {
     let other = renamed(base, other);
     let runs = [base, &other];
     let names: BTreeSet<&str> = runs.iter().flat_map(|run| names(run)).collect();
     let names: Vec<&str> = names.into_iter().collect();
-    let sides = runs.map(|run| Side::new(run, &names));
+    let numbered = runs.map(|run| Numbered::new(run, &names));
+    let circles = Circles::of(&numbered, names.len());
+    let sides = numbered.map(|run| Side::new(&run, &circles));
     let below = [
-        sides[0].filled(&sides[1]).below(),
-        sides[1].filled(&sides[0]).below(),
+        sides[0].filled(&sides[1], &circles).below(&circles),
+        sides[1].filled(&sides[0], &circles).below(&circles),
     ];
-    let causes = (0..names.len()).filter_map(|at| cause(at, &names, &sides, &below));
+    let causes = (0..names.len()).filter_map(|at| cause(at, &names, &circles, &sides, &below));
     let mut causes: Vec<Cause> = causes.collect();
     causes.sort_by(|a, b| b.difference.abs().total_cmp(&a.difference.abs()));
     Attribution {
@@ -171,53 +174,160 @@ fn names(run: &Costs) -> impl Iterator<Item = &str> {
 /// Name of the start of a program, which enters what nothing calls.
 const START: &str = "";
 
+/// Its number: it is the first by name.
+const START_AT: usize = 0;
+
 /// A run with functions by number.
+struct Numbered {
+    /// Calls of each function.
+    count: Vec<f64>,
+    /// Own cost over all calls.
+    own: Vec<f64>,
+    /// Calls over all calls, by number.
+    calls: Vec<BTreeMap<usize, f64>>,
+}
+
+impl Numbered {
+    fn new(run: &Costs, names: &[&str]) -> Self {
+        let number = |name: &str| names.binary_search(&name).unwrap_or_default();
+        let mut numbered = Self {
+            count: vec![0.0; names.len()],
+            own: vec![0.0; names.len()],
+            calls: vec![BTreeMap::new(); names.len()],
+        };
+        for (name, one) in &run.functions {
+            let at = number(name);
+            numbered.own[at] = one.own;
+            for (callee, calls) in &one.calls {
+                numbered.calls[at].insert(number(callee), *calls);
+                numbered.count[number(callee)] += calls;
+            }
+        }
+        numbered.count[START_AT] = 1.0;
+        for at in run.functions.keys().map(|name| number(name)) {
+            if numbered.count[at] == 0.0 {
+                numbered.count[at] = 1.0;
+                numbered.calls[START_AT].insert(at, 1.0);
+            }
+        }
+        numbered
+    }
+}
+
+/// The circles of the calls of two runs. A function that is in none is one by itself.
+struct Circles {
+    /// The circle of each function.
+    of: Vec<usize>,
+    /// Their functions; a circle comes before all that it calls.
+    members: Vec<Vec<usize>>,
+}
+
+impl Circles {
+    /// By Kosaraju's method.
+    fn of(runs: &[Numbered; 2], functions: usize) -> Self {
+        let (mut calls, mut callers) = (vec![vec![]; functions], vec![vec![]; functions]);
+        for (caller, made) in runs.iter().flat_map(|run| run.calls.iter().enumerate()) {
+            for callee in made.keys() {
+                calls[caller].push(*callee);
+                callers[*callee].push(caller);
+            }
+        }
+        let order = trees(&calls, 0..functions).concat();
+        let members = trees(&callers, order.into_iter().rev());
+        let mut of = vec![0; functions];
+        for (circle, at) in members
+            .iter()
+            .enumerate()
+            .flat_map(|(circle, members)| members.iter().map(move |at| (circle, *at)))
+        {
+            of[at] = circle;
+        }
+        Self { of, members }
+    }
+}
+
+/// What a search from each root in turn reaches for the first time; in a tree, a function comes
+/// after those that are reached from it.
+fn trees(next: &[Vec<usize>], roots: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
+    let mut seen = vec![false; next.len()];
+    let mut is_new = |at: usize| !std::mem::replace(&mut seen[at], true);
+    let mut all = vec![];
+    for root in roots {
+        if !is_new(root) {
+            continue;
+        }
+        let mut tree = vec![];
+        let mut path = vec![(root, next[root].iter())];
+        while let Some((at, rest)) = path.last_mut() {
+            match rest.next() {
+                Some(further) if is_new(*further) => path.push((*further, next[*further].iter())),
+                Some(_) => {}
+                None => {
+                    tree.push(*at);
+                    path.pop();
+                }
+            }
+        }
+        all.push(tree);
+    }
+    all
+}
+
+/// A run, per entry of circles.
 #[derive(Clone)]
 struct Side {
     /// Calls of each function.
     count: Vec<f64>,
-    /// Own cost per call.
+    /// Entries of each circle from outside.
+    entries: Vec<f64>,
+    /// Own cost of each function per entry of its circle.
     own: Vec<f64>,
-    /// Calls per call, by number.
+    /// Calls of functions out of the circle, per entry.
     calls: Vec<BTreeMap<usize, f64>>,
 }
 
 impl Side {
-    fn new(run: &Costs, names: &[&str]) -> Self {
-        let number = |name: &str| names.binary_search(&name).unwrap_or_default();
-        let mut count = vec![0.0; names.len()];
-        let called = run.functions.values().flat_map(|one| &one.calls);
-        for (name, calls) in called {
-            count[number(name)] += calls;
-        }
-        let start = number(START);
-        let entered: Vec<usize> = run.functions.keys().map(|name| number(name)).collect();
-        let entered: Vec<usize> = entered.into_iter().filter(|at| count[*at] == 0.0).collect();
-        let mut side = Self {
-            own: vec![0.0; names.len()],
-            calls: vec![BTreeMap::new(); names.len()],
-            count,
-        };
-        for at in entered {
-            side.count[at] = 1.0;
-            side.calls[start].insert(at, 1.0);
-        }
-        side.count[start] = 1.0;
-        for (name, one) in &run.functions {
-            let at = number(name);
-            side.own[at] += one.own / side.count[at];
-            for (callee, calls) in &one.calls {
-                *side.calls[at].entry(number(callee)).or_default() += calls / side.count[at];
+    fn new(run: &Numbered, circles: &Circles) -> Self {
+        let is_out = |from: usize, to: usize| circles.of[from] != circles.of[to];
+        let mut entries = vec![0.0; circles.members.len()];
+        for (from, made) in run.calls.iter().enumerate() {
+            for (to, calls) in made.iter().filter(|(to, _)| is_out(from, **to)) {
+                entries[circles.of[*to]] += calls;
             }
         }
+        // The start is called by nothing. It also enters a circle that nothing else does.
+        entries[circles.of[START_AT]] = 1.0;
+        let mut started = vec![];
+        for (circle, members) in circles.members.iter().enumerate() {
+            let is_there = |at: &&usize| run.count[**at] > 0.0;
+            if entries[circle] == 0.0
+                && let Some(first) = members.iter().find(is_there)
+            {
+                entries[circle] = 1.0;
+                started.push((*first, 1.0));
+            }
+        }
+        let per = |at: usize| 1.0 / entries[circles.of[at]].max(f64::MIN_POSITIVE);
+        let functions = 0..run.own.len();
+        let out = |at: usize| {
+            let out = run.calls[at].iter().filter(|(to, _)| is_out(at, **to));
+            out.map(|(to, calls)| (*to, calls * per(at))).collect()
+        };
+        let mut side = Self {
+            count: run.count.clone(),
+            own: functions.clone().map(|at| run.own[at] * per(at)).collect(),
+            calls: functions.map(out).collect(),
+            entries,
+        };
+        side.calls[START_AT].extend(started);
         side
     }
 
-    /// This run, with the other one's code for functions that do not occur here.
-    fn filled(&self, other: &Self) -> Self {
+    /// This run, with the other one's code for circles that do not occur here.
+    fn filled(&self, other: &Self, circles: &Circles) -> Self {
         let mut filled = self.clone();
-        for at in 0..self.count.len() {
-            if self.count[at] == 0.0 {
+        for (at, circle) in circles.of.iter().enumerate() {
+            if self.entries[*circle] == 0.0 {
                 filled.own[at] = other.own[at];
                 filled.calls[at].clone_from(&other.calls[at]);
             }
@@ -225,71 +335,47 @@ impl Side {
         filled
     }
 
-    /// Cost of a call of each function, with everything below it.
-    fn below(&self) -> Vec<f64> {
-        let order = self.callees_first();
-        let mut below = vec![0.0; self.count.len()];
-        for _ in 0..SWEEPS_MAX {
-            let mut change = 0.0_f64;
-            for at in &order {
-                let others = self.calls[*at].iter().filter(|(callee, _)| *callee != at);
-                let rest: f64 = others.map(|(callee, calls)| calls * below[*callee]).sum();
-                let itself = self.calls[*at].get(at).copied().unwrap_or(0.0).min(1.0);
-                let value = match itself < 1.0 {
-                    true => (self.own[*at] + rest) / (1.0 - itself),
-                    false => self.own[*at] + rest,
-                };
-                change = change.max((value - below[*at]).abs() / value.abs().max(1.0));
-                below[*at] = value;
-            }
-            if change < SOLVED {
-                break;
-            }
+    /// Cost of an entry of each circle, with everything below it.
+    fn below(&self, circles: &Circles) -> Vec<f64> {
+        let mut below = vec![0.0; circles.members.len()];
+        for (circle, members) in circles.members.iter().enumerate().rev() {
+            let calls = members.iter().flat_map(|at| &self.calls[*at]);
+            let further: f64 = calls
+                .map(|(to, calls)| calls * below[circles.of[*to]])
+                .sum();
+            let own: f64 = members.iter().map(|at| self.own[*at]).sum();
+            below[circle] = own + further;
         }
         below
-    }
-
-    /// All functions, called ones before their callers wherever there is no circle.
-    fn callees_first(&self) -> Vec<usize> {
-        let mut order = vec![];
-        let mut seen = vec![false; self.count.len()];
-        for root in 0..self.count.len() {
-            // Each entry: a function, and those of its callees that are still to be visited.
-            let mut path = vec![];
-            if !std::mem::replace(&mut seen[root], true) {
-                path.push((root, self.calls[root].keys()));
-            }
-            while let Some((at, callees)) = path.last_mut() {
-                match callees.next() {
-                    Some(next) if !std::mem::replace(&mut seen[*next], true) => {
-                        path.push((*next, self.calls[*next].keys()));
-                    }
-                    Some(_) => {}
-                    None => {
-                        order.push(*at);
-                        path.pop();
-                    }
-                }
-            }
-        }
-        order
     }
 }
 
 /// The part of a function in the difference; `None` without any.
-fn cause(at: usize, names: &[&str], sides: &[Side; 2], below: &[Vec<f64>; 2]) -> Option<Cause> {
-    let occurs = |at: usize| [0, 1].map(|side| sides[side].count[at] > 0.0);
-    // The code of a function that occurs on one side only is the same on both.
-    if occurs(at) != [true; 2] {
+fn cause(
+    at: usize,
+    names: &[&str],
+    circles: &Circles,
+    sides: &[Side; 2],
+    below: &[Vec<f64>; 2],
+) -> Option<Cause> {
+    let both = |of: &dyn Fn(&Side) -> f64| [of(&sides[0]), of(&sides[1])];
+    let entries = both(&|side| side.entries[circles.of[at]]);
+    // The code of a circle that occurs on one side only is the same on both.
+    if entries.contains(&0.0) {
         return None;
     }
     // The mean of both directions of the identity.
     let weigh = |change: f64, cost: [f64; 2]| {
-        let [base, other] = [sides[0].count[at], sides[1].count[at]];
-        f64::midpoint(base * change * cost[1], other * change * cost[0])
+        f64::midpoint(entries[0] * change * cost[1], entries[1] * change * cost[0])
     };
-    let own = [sides[0].own[at], sides[1].own[at]];
+    let own = both(&|side| side.own[at]);
     let own_difference = weigh(own[1] - own[0], [1.0; 2]);
+    let calls = both(&|side| side.count[at]);
+    // Per call, not per entry.
+    let per = |side: usize, value: f64| match calls[side] > 0.0 {
+        true => value * entries[side] / calls[side],
+        false => 0.0,
+    };
     let callees: BTreeSet<&usize> = sides
         .iter()
         .flat_map(|side| side.calls[at].keys())
@@ -297,29 +383,27 @@ fn cause(at: usize, names: &[&str], sides: &[Side; 2], below: &[Vec<f64>; 2]) ->
     let mut difference = own_difference;
     let mut greatest = (own_difference.abs(), None);
     for callee in callees {
-        let calls = [0, 1].map(|side| sides[side].calls[at].get(callee).copied().unwrap_or(0.0));
-        let part = weigh(calls[1] - calls[0], [below[0][*callee], below[1][*callee]]);
+        let made = both(&|side| side.calls[at].get(callee).copied().unwrap_or(0.0));
+        let circle = circles.of[*callee];
+        let part = weigh(made[1] - made[0], [below[0][circle], below[1][circle]]);
         difference += part;
         if part.abs() > greatest.0 {
-            let function = names[*callee].to_owned();
-            let occurs = occurs(*callee);
             let callee = Callee {
-                function,
-                calls,
-                occurs,
+                function: names[*callee].to_owned(),
+                calls: [per(0, made[0]), per(1, made[1])],
+                occurs: both(&|side| side.count[*callee]).map(|count| count > 0.0),
             };
             greatest = (part.abs(), Some(callee));
         }
     }
-    let calls = [sides[0].count[at], sides[1].count[at]];
-    let cause = Cause {
+    (difference != 0.0).then(|| Cause {
         function: names[at].to_owned(),
         difference,
         calls,
-        own,
+        own: [per(0, own[0]), per(1, own[1])],
+        circle: circles.members[circles.of[at]].len() > 1,
         callee: greatest.1,
-    };
-    (difference != 0.0).then_some(cause)
+    })
 }
 
 #[cfg(test)]

@@ -91,6 +91,10 @@ fn of(found: &Attribution, shown: [&str; 2]) -> Option<Causes> {
 fn change(cause: &Cause, arms: [&str; 2]) -> String {
     match &cause.callee {
         Some(callee) => calls(callee, arms),
+        None if is_called_more(cause) => {
+            let [before, after] = figures(cause.calls);
+            format!("called {after} times instead of {before}, in a circle with others")
+        }
         None => {
             let [before, after] = figures(cause.own);
             match cause.calls == [1.0; 2] {
@@ -99,6 +103,12 @@ fn change(cause: &Cause, arms: [&str; 2]) -> String {
             }
         }
     }
+}
+
+/// True for a member of a circle whose number of calls changed more than the cost of one.
+fn is_called_more(cause: &Cause) -> bool {
+    let change = |[before, after]: [f64; 2]| (after / before).ln().abs();
+    cause.circle && change(cause.calls) > change(cause.own)
 }
 
 fn calls(callee: &Callee, arms: [&str; 2]) -> String {
@@ -146,7 +156,7 @@ mod tests {
         let cause = |function: &str, difference: f64, callee: serde_json::Value| {
             let (calls, own) = ([100.0, 100.0], [48.0, 60.0]);
             json!({ "function": function, "difference": difference, "calls": calls, "own": own,
-                "callee": callee })
+                "circle": false, "callee": callee })
         };
         let (amount, lines) = told(&json!({ "totals": [10_000.0, 12_000.0], "causes": [
             cause("parse", 1200.0, json!(null)),
@@ -166,6 +176,18 @@ mod tests {
                 "-25 % stop: does not call part, which is inlined or absent in new",
             ]
         );
+    }
+
+    #[test]
+    fn a_member_of_a_circle_is_called_more_often() {
+        let (_, lines) = told(
+            &json!({ "totals": [100.0, 200.0], "causes": [{ "function": "add",
+            "difference": 100.0, "calls": [10.0, 20.0], "own": [10.0, 10.0], "circle": true,
+            "callee": null }]}),
+        )
+        .expect("they differ");
+        let wanted = "100 % add: called 20 times instead of 10, in a circle with others";
+        assert_eq!(lines, [wanted]);
     }
 
     #[test]

@@ -309,7 +309,7 @@ fn a_family_takes_ten_lines_with_the_worst_change_first() {
 fn functions(arm: &str) -> Value {
     let cause = |function: &str, difference: f64| {
         json!({ "function": function, "difference": difference, "calls": [2.0, 2.0],
-            "own": [100.0, 104.0], "callee": null })
+            "own": [100.0, 104.0], "circle": false, "callee": null })
     };
     let causes = [cause("sort::merge", 8.0), cause("sort::split", 1.0)];
     json!({ arm: { "totals": [100.0, 109.0], "causes": causes } })

@@ -148,3 +148,41 @@ fn a_program_with_another_name_is_the_same() {
     let found = attribution([&of("old::main", "old::f"), &of("new::main", "renew::f")]);
     adds_up(&found);
 }
+
+/// Two handlers of an interpreter that call each other, and one that both call.
+fn interpreter(rounds: f64, own: f64) -> Costs {
+    costs(&[
+        ("main", 10.0, &[("add", 1.0)]),
+        ("add", own * rounds, &[("jump", rounds), ("leaf", rounds)]),
+        ("jump", 5.0 * rounds, &[("add", rounds - 1.0)]),
+        ("leaf", 2.0 * rounds, &[]),
+    ])
+}
+
+#[test]
+fn members_of_a_circle_have_the_change_of_their_own() {
+    let found = attribution([&interpreter(100.0, 7.0), &interpreter(1000.0, 7.0)]);
+    adds_up(&found);
+    let parts = found
+        .causes
+        .iter()
+        .map(|cause| (cause.function.as_str(), cause.difference));
+    let parts: Vec<_> = parts.collect();
+    assert_eq!(parts, [("add", 900.0 * 9.0), ("jump", 900.0 * 5.0)]);
+    assert_eq!(
+        (found.causes[0].calls, found.causes[0].own),
+        ([100.0, 1000.0], [7.0; 2])
+    );
+    assert!(found.causes.iter().all(|cause| cause.circle));
+    let found = attribution([&interpreter(100.0, 7.0), &interpreter(100.0, 8.0)]);
+    adds_up(&found);
+    assert_eq!((found.causes.len(), found.causes[0].own), (1, [7.0, 8.0]));
+}
+
+#[test]
+fn a_circle_that_nothing_enters_adds_up() {
+    let of = |own| costs(&[("a", own, &[("b", 3.0)]), ("b", 5.0, &[("a", 3.0)])]);
+    let found = attribution([&of(10.0), &of(25.0)]);
+    adds_up(&found);
+    assert_eq!(found.causes[0].function, "a");
+}
