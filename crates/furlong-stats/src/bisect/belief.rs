@@ -5,10 +5,10 @@ use super::evidence::{Fit, Tails};
 use super::search::Search;
 
 /// Prior probabilities of no step, of one, and of two.
-const PRIOR: [f64; 3] = [0.1, 0.85, 0.05];
+pub(super) const PRIOR: [f64; 3] = [0.1, 0.85, 0.05];
 
 /// Deviations of a build effect, with their prior probabilities. The first stands for none.
-const BUILDS: [(f64, f64); 5] = [
+pub(super) const BUILDS: [(f64, f64); 5] = [
     (1e-5, 0.35),
     (0.0015, 0.1),
     (0.005, 0.45),
@@ -20,13 +20,13 @@ const BUILDS: [(f64, f64); 5] = [
 const NOISE_MIN: f64 = 1e-6;
 
 /// Deviations of the noise around its estimate, in its standard errors.
-const NOISES: [f64; 3] = [-1.5, 0.0, 1.8];
+pub(super) const NOISES: [f64; 3] = [-1.5, 0.0, 1.8];
 
 /// Least deviation of a step, so that a range without a change has a scale.
-const STEP_MIN: f64 = 0.001;
+pub(super) const STEP_MIN: f64 = 0.001;
 
 /// Logarithm below the largest from which a combination of scales is left out.
-const NEGLIGIBLE: f64 = -7.0;
+const NEGLIGIBLE: f64 = -9.0;
 
 /// Probability of a 95 % credible set. It is above 0.95, because the prior of build effects is a
 /// compromise: beside a true one, a set of 95 % would hold the commit less often.
@@ -262,18 +262,8 @@ struct Few {
     cases: Vec<Case>,
 }
 
-impl Few {
-    fn log(&self) -> f64 {
-        self.cases
-            .iter()
-            .map(|case| case.log)
-            .fold(f64::MIN, f64::max)
-    }
-}
-
 /// All hypotheses under all combinations of scales that matter.
 fn cases(search: &Search, spans: &[Span]) -> Vec<Case> {
-    let commits = search.commits() as f64;
     let mut all = vec![];
     for drift in &search.drifts {
         let likeliest = drift.noise().max(NOISE_MIN);
@@ -288,33 +278,17 @@ fn cases(search: &Search, spans: &[Span]) -> Vec<Case> {
         if log > most + NEGLIGIBLE {
             for (build, prior) in BUILDS {
                 let of = Few::of(search, spans, drift, (noise, build), log + prior.ln());
-                few.push(of);
+                few.push((of.most(spans), of));
             }
         }
     }
-    let most = few.iter().map(Few::log).fold(f64::MIN, f64::max);
-    few.retain(|few| few.log() > most + NEGLIGIBLE);
+    let most = few.iter().map(|(log, _)| *log).fold(f64::MIN, f64::max);
+    few.retain(|(log, _)| *log > most + NEGLIGIBLE);
     let mut cases = vec![];
-    for mut few in few {
+    for (_, mut few) in few {
         cases.append(&mut few.cases);
         for last in 0..spans.len() {
-            for first in 0..=last {
-                let ways = match first == last {
-                    true => spans[first].len() * (spans[first].len() - 1.0) / 2.0,
-                    false => spans[first].len() * spans[last].len(),
-                };
-                if ways > 0.0 {
-                    let prior = PRIOR[2] * ways / (commits * (commits - 1.0) / 2.0);
-                    let fit = few.tails.fit([first, last]);
-                    let steps = Steps::Two(first, last);
-                    cases.push(Case::new(
-                        &fit,
-                        few.log_prior + prior.ln(),
-                        steps,
-                        few.under,
-                    ));
-                }
-            }
+            cases.extend((0..=last).filter_map(|first| few.two(spans, first, last)));
         }
     }
     cases
@@ -375,6 +349,34 @@ impl Few {
             log_prior,
             cases,
         }
+    }
+
+    /// The hypothesis of steps in two spans, unless both would be one commit.
+    fn two(&self, spans: &[Span], first: usize, last: usize) -> Option<Case> {
+        let commits: f64 = spans.iter().map(Span::len).sum();
+        let ways = match first == last {
+            true => spans[first].len() * (spans[first].len() - 1.0) / 2.0,
+            false => spans[first].len() * spans[last].len(),
+        };
+        (ways > 0.0).then(|| {
+            let prior = PRIOR[2] * ways / (commits * (commits - 1.0) / 2.0);
+            let (fit, steps) = (self.tails.fit([first, last]), Steps::Two(first, last));
+            Case::new(&fit, self.log_prior + prior.ln(), steps, self.under)
+        })
+    }
+
+    /// Logarithm of the likeliest hypothesis, of those with two steps where one of them is the
+    /// likeliest single one.
+    fn most(&self, spans: &[Span]) -> f64 {
+        let (_, single) = self.cases.split_at(1);
+        let likeliest = (0..single.len()).max_by(|a, b| single[*a].log.total_cmp(&single[*b].log));
+        let at = likeliest.unwrap_or_default();
+        let two =
+            (0..spans.len()).filter_map(|other| self.two(spans, at.min(other), at.max(other)));
+        let logs = two
+            .map(|case| case.log)
+            .chain(self.cases.iter().map(|case| case.log));
+        logs.fold(f64::MIN, f64::max)
     }
 }
 

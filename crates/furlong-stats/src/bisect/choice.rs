@@ -40,10 +40,11 @@ const NORMAL: [(f64, f64); 5] = [
 ];
 
 /// Chances that the first and the second step are at a commit or before it.
-struct Place {
-    commit: usize,
-    one: f64,
-    two: f64,
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) commit: usize,
+    pub(super) one: f64,
+    pub(super) two: f64,
 }
 
 /// The blocks from which most is learned in a second, if any are worth it.
@@ -109,7 +110,7 @@ fn nearest(
 
 impl Belief {
     /// The information of blocks of a commit that has `built` blocks, in nats.
-    fn learned(&self, place: &Place, built: u32, blocks: u32) -> f64 {
+    pub(super) fn learned(&self, place: &Place, built: u32, blocks: u32) -> f64 {
         let (noise, build) = (self.block * self.block, self.build * self.build);
         // Part of a level's difference that is not known from the blocks before.
         let (open, effect) = match built {
@@ -136,7 +137,7 @@ impl Belief {
 
 /// The information of a normal value about a fact with this chance, in nats: the fact moves its
 /// mean by `distance` deviations.
-fn information(chance: f64, distance: f64) -> f64 {
+pub(super) fn information(chance: f64, distance: f64) -> f64 {
     let chance = chance.clamp(1e-9, 1.0 - 1e-9);
     let odds = (chance / (1.0 - chance)).ln();
     let shift = distance * distance / 2.0;
@@ -149,7 +150,7 @@ fn information(chance: f64, distance: f64) -> f64 {
 }
 
 /// Entropy of a fact with these logarithmic odds, in nats.
-fn entropy(odds: f64) -> f64 {
+pub(super) fn entropy(odds: f64) -> f64 {
     let odds = odds.abs();
     let rare = (-odds).exp();
     rare.ln_1p() + odds * rare / (1.0 + rare)

@@ -1,4 +1,4 @@
-//! How well a hypothesis fits: steps with normal priors, integrated in closed form.
+//! The evidence for a hypothesis: steps with normal priors, integrated in closed form.
 
 /// Steps with their posterior means and variances, and the logarithm of their evidence.
 #[derive(Clone, Copy, Debug)]

@@ -21,7 +21,7 @@ const LEVEL: f64 = 0.05;
 
 /// Speeds of the machine's drift, as variances between two blocks in units of a sample's: from none
 /// to one at which only the difference within a block counts.
-const SPEEDS: [f64; 5] = [0.0, 1e-3, 1e-2, 0.1, 1e3];
+pub(super) const SPEEDS: [f64; 5] = [0.0, 1e-3, 1e-2, 0.1, 1e3];
 
 /// A measured commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,8 +152,9 @@ impl Search {
             return State::Found;
         }
         // A set of one span: no other commit of it can be measured.
-        let mut left = belief.candidates.iter();
-        if left.all(|one| one.commit == end_of(belief) || self.is_skipped(one.commit)) {
+        let left = belief.candidates.iter().map(|one| one.commit);
+        let end = left.clone().max();
+        if { left }.all(|commit| Some(commit) == end || self.is_skipped(commit)) {
             return State::Exhausted;
         }
         match next(self, belief, cost) {
@@ -161,10 +162,4 @@ impl Search {
             None => State::Exhausted,
         }
     }
-}
-
-/// The last commit of the credible set.
-fn end_of(belief: &Belief) -> usize {
-    let commits = belief.candidates.iter().map(|one| one.commit);
-    commits.max().unwrap_or(0)
 }

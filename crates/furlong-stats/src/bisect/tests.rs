@@ -1,5 +1,8 @@
+mod dense;
+
+use super::choice::{Place, entropy, information};
 use super::drift::Drift;
-use super::{Belief, Cost, Search, State};
+use super::{Belief, Cost, Next, PILOT, Search, State};
 use crate::random::Random;
 
 const COST: Cost = Cost {
@@ -114,4 +117,113 @@ fn a_fast_drift_counts_differences_and_none_counts_means() {
     // Means of samples, beside the mean 4 of the first commit.
     assert!((level(0.0, 1) - (6.0 - 4.0)).abs() < 1e-9);
     assert!((level(0.0, 2) - (10.0 - 4.0)).abs() < 1e-9);
+}
+
+/// A belief in one step at any of two commits, the first of which has two blocks.
+fn halfway() -> (Search, Belief) {
+    let mut search = Search::new(2, 0.01);
+    for at in 0..8 {
+        let noise = 0.03 * [1.0, -1.0, 0.5, -0.5][at % 4];
+        let commit = if at < 2 { 1 } else { 2 };
+        let level = if commit == 1 { 0.03 } else { 0.06 };
+        search.add(commit, -noise, [level + noise, level - noise]);
+    }
+    let belief = Belief::of(&search);
+    (search, belief)
+}
+
+#[test]
+fn blocks_are_counted() {
+    let (search, _) = halfway();
+    assert_eq!(search.blocks(), 8);
+    assert_eq!([1, 2, 3].map(|commit| search.blocks_of(commit)), [2, 6, 0]);
+}
+
+#[test]
+fn a_pilot_comes_first_and_counts_what_is_there() {
+    let mut search = Search::new(7, 0.01);
+    for left in (1..=PILOT).rev() {
+        let wanted = State::Open(Next {
+            commit: 7,
+            blocks: left,
+        });
+        assert_eq!(search.state(COST).1, wanted);
+        search.add(7, 0.0, [0.3, 0.31]);
+    }
+    assert_ne!(search.blocks_of(7), 0);
+}
+
+#[test]
+fn a_build_effect_bounds_what_more_blocks_of_one_build_teach() {
+    let (_, mut belief) = halfway();
+    let place = Place {
+        commit: 1,
+        one: 0.5,
+        two: 0.0,
+    };
+    belief.several = 0.0;
+    belief.block = 0.04;
+    belief.first.mean = 0.03;
+    belief.first.deviation = 0.04;
+    let distance = |open: f64, variance: f64| information(0.5, open * 0.05 / variance.sqrt());
+    let is = |real: f64, wanted: f64| assert!((real - wanted).abs() < 1e-12, "{real} {wanted}");
+    belief.build = 0.0;
+    is(belief.learned(&place, 0, 4), distance(1.0, 0.0004));
+    is(belief.learned(&place, 3, 4), distance(1.0, 0.0004));
+    // As large as the error of four blocks: half of the difference is known already.
+    belief.build = 0.02;
+    is(belief.learned(&place, 0, 4), distance(1.0, 0.0008));
+    is(belief.learned(&place, 4, 4), distance(0.5, 0.0006));
+    // A second step counts at its own chance.
+    belief.several = 0.5;
+    belief.second = belief.first;
+    let place = Place { two: 0.25, ..place };
+    is(belief.learned(&place, 0, 4), 1.5 * distance(1.0, 0.0008));
+}
+
+#[test]
+fn information_is_that_of_the_integral() {
+    let normal = |z: f64| (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
+    for (chance, distance) in [(0.5_f64, 0.3), (0.5, 1.5), (0.1, 1.0), (0.97, 0.7)] {
+        // The entropy of the fact, less the mean of what is left after the value.
+        let mut wanted = -(chance * chance.ln() + (1.0 - chance) * (1.0 - chance).ln());
+        for at in -8000..8000 {
+            let value = f64::from(at) / 1000.0;
+            let [yes, no] = [
+                chance * normal(value - distance),
+                (1.0 - chance) * normal(value),
+            ];
+            let share = yes / (yes + no);
+            let entropy = -(share * share.ln() + (1.0 - share) * (1.0 - share).ln());
+            wanted -= entropy * (yes + no) / 1000.0;
+        }
+        let real = information(chance, distance);
+        assert!((real - wanted).abs() < 0.02 * wanted, "{real} {wanted}");
+    }
+    assert!((entropy(0.0) - 2.0_f64.ln()).abs() < 1e-12);
+    assert!(entropy(3.0) < entropy(1.0) && entropy(-3.0) == entropy(3.0));
+}
+
+#[test]
+fn a_build_costs_its_seconds_and_a_built_commit_none() {
+    let (search, belief) = halfway();
+    let chosen = |block_s, build_s| {
+        let cost = Cost { block_s, build_s };
+        super::choice::next(&search, &belief, cost).expect("something is learned")
+    };
+    // Both are built: only blocks cost, and the first one teaches most.
+    assert_eq!(chosen(0.001, 1e6), chosen(1.0, 0.0));
+    assert_eq!(chosen(1.0, 0.0).commit, 1);
+    // A new commit pays by many blocks if its build is dear.
+    let mut search = Search::new(3, 0.01);
+    (0..PILOT).for_each(|at| search.add(3, 0.0, [0.02, 0.04 + 0.04 * f64::from(at % 2)]));
+    let belief = Belief::of(&search);
+    let blocks = |build_s| {
+        let cost = Cost {
+            block_s: 1.0,
+            build_s,
+        };
+        super::choice::next(&search, &belief, cost).map(|next| next.blocks)
+    };
+    assert!(blocks(100.0) > blocks(0.0), "{:?}", blocks(100.0));
 }

@@ -238,6 +238,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::{Range, Share, ranges};
+    use crate::bisect::PILOT;
 
     /// Runs; the example has more.
     const RUNS: u32 = 60;
@@ -272,5 +273,19 @@ mod tests {
     fn a_binary_search_by_a_fixed_number_takes_what_its_errors_allow() {
         // 2.57 deviations on either side of the middle, ten times: 122 blocks each.
         assert_eq!(ranges()[0].fixed_samples(), 2 * 10 * 122);
+    }
+
+    #[test]
+    fn one_commit_is_found_by_the_pilot_with_two_builds() {
+        let one = Range {
+            commits: 1,
+            step_pct: 40.0,
+            ..ranges()[0]
+        };
+        let tally = one.simulate(5, 1);
+        assert_eq!([tally.held, tally.likeliest, tally.runs], [5; 3]);
+        assert_eq!([tally.builds, tally.builds_max], [10, 2]);
+        assert_eq!(tally.samples, 5 * 3 * u64::from(PILOT));
+        assert_eq!(tally.candidates, 5);
     }
 }
