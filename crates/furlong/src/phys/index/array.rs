@@ -82,7 +82,8 @@ impl sealed::Order for BinarySearch {
         let (mut from, mut len) = (0, pieces.len());
         while len > 0 {
             let half = len / 2;
-            let piece = &pieces[from + half];
+            // No panic: the guard of a table that may be unwound would lie in memory.
+            let piece = pieces.get(from + half)?;
             seen();
             if frame >= piece.frames.start {
                 if frame < piece.frames.end {
@@ -128,7 +129,7 @@ pub struct Pieces<D, const M: usize> {
 
 impl<D, const M: usize> Pieces<D, M> {
     fn used(&self) -> &[Piece<D>] {
-        &self.pieces[..self.len]
+        self.pieces.get(..self.len).unwrap_or_default()
     }
 
     fn take(&mut self, frames: Frames) -> Option<Frames> {
@@ -180,7 +181,8 @@ impl<S: Strategy, const M: usize> Arm for Array<S, M> {
         _: &All<'_, D>,
         seen: impl FnMut(),
     ) -> Option<NonNull<D>> {
-        pieces[S::search(pieces, frame, seen)?].pages?.of(frame)
+        let at = S::search(pieces, frame, seen)?;
+        pieces.get(at)?.pages?.of(frame)
     }
 
     fn prepare<D>(

@@ -38,16 +38,19 @@ pub struct Pieces<D> {
 }
 
 impl<D> Pieces<D> {
-    /// The node with `frame`. Calls `seen` for each node it looks at.
+    /// The piece with `frame`. Calls `seen` for each piece it looks at.
+    ///
+    /// It has no panic: the guard of a table that may be unwound would lie in memory.
     #[inline]
-    fn search(&self, frame: u64, mut seen: impl FnMut()) -> Option<NodeId> {
+    fn search(&self, frame: u64, mut seen: impl FnMut()) -> Option<&Piece<D>> {
         let nodes = self.tree.nodes();
         let mut next = self.tree.root();
         while let Some(at) = next {
             seen();
-            let Frames { start, end } = self.tree.item(at).frames;
+            let piece = nodes.get(at)?;
+            let Frames { start, end } = piece.frames;
             if start <= frame && frame < end {
-                return Some(at);
+                return Some(piece);
             }
             next = nodes.child_if(at, frame >= start);
         }
@@ -105,8 +108,8 @@ impl Arm for Tree {
 
     #[inline]
     fn find<D>(pieces: &Pieces<D>, frame: u64, seen: impl FnMut()) -> Found {
-        let at = pieces.search(frame, seen);
-        at.map(|at| pieces.tree.item(at).index).into()
+        let piece = pieces.search(frame, seen);
+        piece.map(|piece| piece.index).into()
     }
 
     #[inline]
@@ -116,8 +119,7 @@ impl Arm for Tree {
         _: &All<'_, D>,
         seen: impl FnMut(),
     ) -> Option<NonNull<D>> {
-        let at = pieces.search(frame, seen)?;
-        pieces.tree.item(at).pages?.of(frame)
+        pieces.search(frame, seen)?.pages?.of(frame)
     }
 
     fn prepare<D>(site: &mut Site<'_, Self, D>, _: Frames, _: Change) -> Result<(), Refusal> {

@@ -222,14 +222,9 @@ impl Memory {
     }
 
     /// Blocks that no longer belong to the table, to be dropped without the lock.
-    pub(crate) fn released(&mut self) -> Released {
+    #[inline]
+    pub(crate) fn released(&mut self) -> &mut Released {
         self.own.released()
-    }
-
-    /// True if no block is on its way back to the heap.
-    #[cfg(all(test, not(loom), feature = "alloc"))]
-    pub(crate) fn has_released_nothing(&self) -> bool {
-        self.own.has_released_nothing()
     }
 
     #[cfg(test)]

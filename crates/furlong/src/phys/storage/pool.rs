@@ -62,18 +62,38 @@ unsafe impl Send for Released {}
 
 impl Released {
     pub(crate) const NONE: Self = Self(None);
+
+    #[inline]
+    pub(crate) fn take(&mut self) -> Self {
+        Self(self.0.take())
+    }
+
+    #[cfg(all(test, not(loom), feature = "alloc"))]
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
 }
 
 impl Drop for Released {
+    #[inline]
     fn drop(&mut self) {
-        let mut next = self.0.take();
-        while let Some(gone) = next {
-            // SAFETY: regions in the list belong to it, each with a header at its start.
-            let header = unsafe { gone.read() };
-            next = header.next;
-            // SAFETY: nothing uses the region any more, and it came from the heap with this length.
-            unsafe { to_heap(gone.cast(), header.len) };
+        if let Some(first) = self.0.take() {
+            all_to_heap(first);
         }
+    }
+}
+
+/// Returns a list of regions to the heap. Takes the list by value: a writer's guard that is not in
+/// memory costs less.
+#[cold]
+fn all_to_heap(first: NonNull<Gone>) {
+    let mut next = Some(first);
+    while let Some(gone) = next {
+        // SAFETY: regions in the list belong to it, each with a header at its start.
+        let header = unsafe { gone.read() };
+        next = header.next;
+        // SAFETY: nothing uses the region any more, and it came from the heap with this length.
+        unsafe { to_heap(gone.cast(), header.len) };
     }
 }
 
@@ -130,13 +150,9 @@ impl Pool {
     }
 
     /// Regions that are no longer needed, to be dropped without a lock.
-    pub(crate) fn released(&mut self) -> Released {
-        core::mem::replace(&mut self.released, Released::NONE)
-    }
-
-    #[cfg(all(test, not(loom), feature = "alloc"))]
-    pub(crate) fn has_released_nothing(&self) -> bool {
-        self.released.0.is_none()
+    #[inline]
+    pub(crate) fn released(&mut self) -> &mut Released {
+        &mut self.released
     }
 
     pub(crate) fn live(&self) -> usize {

@@ -26,9 +26,7 @@ struct Relock<'h, 'a, D, C: Config, const N: usize>(&'h mut Hold<'a, D, C, N>);
 
 impl<'h, 'a, D, C: Config, const N: usize> Relock<'h, 'a, D, C, N> {
     fn let_go(hold: &'h mut Hold<'a, D, C, N>) -> Self {
-        if let Hold::Locked(_, guard) = hold {
-            *guard = None;
-        }
+        hold.let_go();
         Self(hold)
     }
 }
@@ -42,13 +40,26 @@ impl<D, C: Config, const N: usize> Drop for Relock<'_, '_, D, C, N> {
 }
 
 impl<'a, D, C: Config, const N: usize> Hold<'a, D, C, N> {
+    #[inline]
     pub(super) fn locked(lock: &'a Locked<'a, D, C, N>) -> Self {
         Self::Locked(lock, Some(lock.lock()))
     }
 
-    /// True if there is access. It is lost for good only if taking the lock again panics.
-    pub(super) fn is_held(&self) -> bool {
-        !matches!(self, Self::Locked(_, None))
+    /// Drops the lock, if there is one.
+    #[inline]
+    pub(super) fn let_go(&mut self) {
+        if let Self::Locked(_, guard) = self {
+            *guard = None;
+        }
+    }
+
+    /// The data, unless access is lost for good: taking the lock again has panicked.
+    #[inline]
+    pub(super) fn held(&mut self) -> Option<&mut Core<D, C::Lookup, N>> {
+        match self {
+            Self::Locked(_, guard) => guard.as_deref_mut(),
+            Self::Alone(core) => Some(core),
+        }
     }
 
     /// Runs `work` without the lock, then takes the lock again.
@@ -63,6 +74,7 @@ const HELD: &str = "releasing the lock gives up access until it is taken again";
 impl<D, C: Config, const N: usize> Deref for Hold<'_, D, C, N> {
     type Target = Core<D, C::Lookup, N>;
 
+    #[inline]
     fn deref(&self) -> &Self::Target {
         match self {
             Self::Locked(_, guard) => guard.as_ref().expect(HELD),
@@ -72,10 +84,8 @@ impl<D, C: Config, const N: usize> Deref for Hold<'_, D, C, N> {
 }
 
 impl<D, C: Config, const N: usize> DerefMut for Hold<'_, D, C, N> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut Self::Target {
-        match self {
-            Self::Locked(_, guard) => guard.as_mut().expect(HELD),
-            Self::Alone(core) => core,
-        }
+        self.held().expect(HELD)
     }
 }

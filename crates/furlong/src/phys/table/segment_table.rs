@@ -183,6 +183,7 @@ impl<D, C: Config, const N: usize> SegmentTable<D, C, N> {
     ///
     /// Descriptors are made by [`plug`](Segments::plug) and dropped by [`remove`](Segments::remove)
     /// without the lock: these calls drop it and take it again.
+    #[inline]
     pub fn lock(&self) -> Segments<'_, D, C, N> {
         Segments::locked(self)
     }

@@ -9,8 +9,8 @@ use super::segment_table::NO_ENTRY;
 use crate::addr::{Address, Extent, Pfn};
 use crate::forms::debug_as;
 use crate::phys::{
-    All, Arm, Config, Frames, Host, NoMemory, Node, Refusal, Released, Segment, SegmentId,
-    SegmentTable, SetError, Site, Snapshot, Stale, View, above,
+    All, Arm, Config, Frames, Host, NoMemory, Node, Refusal, Segment, SegmentId, SegmentTable,
+    SetError, Site, Snapshot, Stale, View, above,
 };
 
 /// Exclusive access to the segments of a table, for changes and queries.
@@ -23,18 +23,16 @@ pub struct Segments<'a, D, C: Config, const N: usize> {
     pub(crate) shared: &'a <C::Lookup as Arm>::Shared<D>,
     pub(crate) rcu: &'a C::Rcu,
     pub(crate) core: Hold<'a, D, C, N>,
-    /// Blocks that go back to the heap after the lock: fields are dropped in this order.
-    released: Released,
 }
 
 impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
+    #[inline]
     pub(super) fn locked(table: &'a SegmentTable<D, C, N>) -> Self {
         Self {
             all: table.entries.all(),
             shared: &table.shared,
             rcu: &table.rcu,
             core: Hold::locked(&table.core),
-            released: Released::NONE,
         }
     }
 
@@ -44,7 +42,6 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
             shared: &table.shared,
             rcu: &table.rcu,
             core: Hold::Alone(table.core.get_mut()),
-            released: Released::NONE,
         }
     }
 
@@ -69,6 +66,7 @@ impl<'a, D, C: Config, const N: usize> Segments<'a, D, C, N> {
     /// The writer's view for lookups, without a guard, until the next change.
     ///
     /// An arm that readers cannot use beside a writer has no other view.
+    #[inline]
     pub fn view(&self) -> View<'_, D, C> {
         View::new(C::Lookup::reader(self.shared, &self.core.index), self.all)
     }
@@ -412,10 +410,12 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
 const SLACK: usize = 1 << 14;
 
 impl<D, C: Config, const N: usize> Drop for Segments<'_, D, C, N> {
+    #[inline]
     fn drop(&mut self) {
-        // If taking the lock again has panicked, it is not held here.
-        if self.core.is_held() {
-            self.released = self.core.memory.released();
+        if let Some(core) = self.core.held() {
+            // Freed after the lock.
+            let _released = core.memory.released().take();
+            self.core.let_go();
         }
     }
 }

@@ -103,7 +103,7 @@ fn a_block_of_the_heap_that_nothing_is_out_of_leaves_with_the_lock() {
         segments.sweep();
     }
     assert!(segments.view().find(Pfn::new(40_000)).is_none());
-    assert!(!segments.core.memory.has_released_nothing());
+    assert!(!segments.core.memory.released().is_none());
     drop(segments);
-    assert!(table.lock().core.memory.has_released_nothing());
+    assert!(table.lock().core.memory.released().is_none());
 }

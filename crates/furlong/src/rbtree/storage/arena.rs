@@ -210,6 +210,13 @@ impl<A: Augment, S: Slots<A>> Arena<A, S> {
         self.nodes.node_mut(at.index()).mark = mark;
     }
 
+    /// The item of a node, if there is one: for a search that must not panic.
+    #[cfg(feature = "alloc")]
+    #[inline(always)]
+    pub(crate) fn get(&self, at: NodeId) -> Option<&A::Item> {
+        self.nodes.get(at.index()).map(|node| &node.item)
+    }
+
     #[inline(always)]
     pub(crate) fn item_mut(&mut self, at: NodeId) -> &mut A::Item {
         &mut self.nodes.node_mut(at.index()).item

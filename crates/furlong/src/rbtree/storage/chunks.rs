@@ -189,6 +189,13 @@ impl<A: Augment, T: DerefMut<Target = [Chunk<A>]>> Slots<A> for Chunks<A, T> {
     }
 
     #[inline(always)]
+    fn get(&self, index: usize) -> Option<&Node<A>> {
+        self.table
+            .get(index / CHUNK_NODES)?
+            .get(index % CHUNK_NODES)
+    }
+
+    #[inline(always)]
     fn node_mut(&mut self, index: usize) -> &mut Node<A> {
         &mut self.table[index / CHUNK_NODES][index % CHUNK_NODES]
     }

@@ -39,6 +39,9 @@ pub trait Slots<A: Augment>: Sealed<A> {
     /// If there is none.
     fn node(&self, index: usize) -> &Node<A>;
 
+    /// The node at `index`, if there is one.
+    fn get(&self, index: usize) -> Option<&Node<A>>;
+
     /// The node at `index`, mutable.
     ///
     /// # Panics
@@ -68,6 +71,11 @@ impl<A: Augment, S: DerefMut<Target = [Node<A>]>> Slots<A> for S {
     #[inline(always)]
     fn node(&self, index: usize) -> &Node<A> {
         &self[index]
+    }
+
+    #[inline(always)]
+    fn get(&self, index: usize) -> Option<&Node<A>> {
+        <[_]>::get(self, index)
     }
 
     #[inline(always)]
