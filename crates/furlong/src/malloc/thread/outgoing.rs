@@ -26,11 +26,11 @@ record! {
 }
 
 record! {
-    /// The word of the last send: what is needed to add another block of it. Blocks that are freed
+    /// The word of the last sends: what is needed to add another block of it. Blocks that are freed
     /// in the order of their allocation mostly are of the same word. Without a word, `len` is 0.
     #[derive(Debug)]
     struct Open {
-        /// Its place among all.
+        /// Its place among all; that of the last send.
         place: Word = Word::new(0),
         /// The start of its unit and its magic number.
         base: Word = Word::new(0),
@@ -57,22 +57,36 @@ record! {
 }
 
 impl Outgoing {
-    /// The place for the blocks of a word of a span.
+    /// The place at an index.
     #[inline]
-    pub(crate) fn place(&self, span: &Span, word: usize) -> &Place {
-        &self.places[Self::index(span, word)]
+    pub(crate) fn place(&self, index: usize) -> &Place {
+        &self.places[index % PLACES]
     }
 
+    /// The index of the place for the blocks of a word of a span.
     #[inline]
-    fn index(span: &Span, word: usize) -> usize {
+    pub(crate) fn index(span: &Span, word: usize) -> usize {
         (span.unit.get() as usize * 2 + word % 2) % PLACES
     }
 
-    /// Notes the word of a send, for [`next`](Self::next). It finds none of medium blocks, which
-    /// have no magic number.
-    pub(crate) fn open(&self, span: &Span, word: usize) {
+    /// Notes the word of a send, for [`next`](Self::next), if the send before was of it as well:
+    /// blocks that are freed in random order seldom are. `index` is that of its place; `is_there`
+    /// is true if blocks of it were there.
+    #[inline(always)]
+    pub(crate) fn note(&self, span: &Span, word: usize, index: usize, is_there: bool) {
+        let open = &self.open;
+        if is_there && open.place.get() == index {
+            self.open(span, word);
+        } else {
+            open.place.set(index);
+            open.len.set(0);
+        }
+    }
+
+    /// Notes the word of the last two sends. [`next`](Self::next) finds none of medium blocks,
+    /// which have no magic number.
+    fn open(&self, span: &Span, word: usize) {
         let (open, first) = (&self.open, word * 64);
-        open.place.set(Self::index(span, word));
         open.base.set(span.base());
         open.magic.set(span.magic.get());
         open.first.set(first);
@@ -86,13 +100,16 @@ impl Outgoing {
     #[inline(always)]
     pub(crate) fn next(&self, address: usize) -> Option<Step<'_>> {
         let open = &self.open;
+        if open.len.get() == 0 {
+            return None;
+        }
         let offset = address.wrapping_sub(open.base.get());
         let at = Class::block_by(open.magic.get(), offset)?.wrapping_sub(open.first.get());
         let bytes = self.bytes.get() + open.size.get();
         if at >= open.len.get() || bytes >= OUTGOING_BYTES_MAX {
             return None;
         }
-        let place = &self.places[open.place.get() % PLACES];
+        let place = self.place(open.place.get());
         let bits = place.bits.get() | 1 << at;
         let step = Step {
             place,
@@ -111,7 +128,7 @@ impl Outgoing {
 
     /// True if a block is among them. Another thread may call this; it sees an old or a new state.
     pub(crate) fn has(&self, span: &'static Span, block: usize) -> bool {
-        let place = self.place(span, block / 64);
+        let place = self.place(Self::index(span, block / 64));
         let here = place.span.is(span) && place.word.get() == block / 64;
         here && place.bits.get() >> (block % 64) & 1 == 1
     }

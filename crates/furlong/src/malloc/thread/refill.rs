@@ -134,14 +134,16 @@ impl<C: Config> ThreadHeap<C> {
             unsafe { set_first_word(address, central.pool.mark.get()) };
         }
         // A thread that only frees gets a heap as well: with one it sends many blocks at once.
-        let Some(own) = Self::bind(central) else {
+        let Some(own) = Self::of_caller_or_bound(central) else {
             return Self::send_word(central, span, block / 64, 1 << (block % 64));
         };
         let bin = span.bin.get();
-        if Samples(central).freed(span, address) {
-            Self::send_word(central, span, block / 64, 1 << (block % 64));
-        } else if !span.owner.is(own.heap) {
-            own.send(span, block);
+        if !span.owner.is(own.heap) {
+            // The heap of sampled blocks is no thread's own.
+            match Samples(central).freed(span, address) {
+                true => Self::send_word(central, span, block / 64, 1 << (block % 64)),
+                false => own.send(span, block),
+            }
         } else if C::Hardening::SHUFFLE {
             own.keep_late(bin, address);
         } else {

@@ -12,7 +12,7 @@ use crate::sync::atomic::Ordering;
 
 use super::bins::{STACKS, STACKS_ALIGN};
 use super::free_batch::FreeBatch;
-use super::outgoing::OUTGOING_BYTES_MAX;
+use super::outgoing::{OUTGOING_BYTES_MAX, Outgoing};
 
 // As the docs of Malloc say.
 const _: () = assert!(size_of::<Heap>() + STACKS <= 320 << 10);
@@ -47,6 +47,18 @@ impl<C: Config> ThreadHeap<C> {
 
     /// The caller's heap, made or taken over if it has none. `None` if out of memory, or if the
     /// caller's heap has ended.
+    #[inline(always)]
+    pub(crate) fn of_caller_or_bound(central: &'static Central<C>) -> Option<Self> {
+        let own = Self::of_caller(central);
+        match own.heap.is_running() {
+            true => Some(own),
+            false => Self::bind(central),
+        }
+    }
+
+    /// The same, out of line.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn bind(central: &'static Central<C>) -> Option<Self> {
         let before = Self::of_caller(central);
         match before.heap.state() {
@@ -188,8 +200,10 @@ impl<C: Config> ThreadHeap<C> {
     pub(crate) fn send(self, span: &'static Span, block: usize) {
         let outgoing = &self.heap.cache.outgoing;
         let (word, bit) = (block / 64, 1 << (block % 64));
-        let place = outgoing.place(span, word);
-        if place.span.is(span) && place.word.get() == word {
+        let index = Outgoing::index(span, word);
+        let place = outgoing.place(index);
+        let is_there = place.span.is(span) && place.word.get() == word;
+        if is_there {
             if place.bits.get() & bit != 0 {
                 self.central.stop_twice(span, block);
             }
@@ -204,7 +218,7 @@ impl<C: Config> ThreadHeap<C> {
                 Self::send_word(self.central, before, old, bits);
             }
         }
-        outgoing.open(span, word);
+        outgoing.note(span, word, index, is_there);
         let bytes = outgoing.bytes.get() + span.class().size();
         outgoing.bytes.set(bytes);
         if bytes >= OUTGOING_BYTES_MAX {
