@@ -18,7 +18,10 @@ fn costs(lines: &[Line<'_>]) -> Costs {
     }
 }
 
+/// The differences are the whole change, the largest first.
 fn adds_up(found: &Attribution) {
+    let sizes = found.causes.iter().map(|cause| cause.difference.abs());
+    assert!(sizes.is_sorted_by(|a, b| a >= b), "{found:?}");
     let sum: f64 = found.causes.iter().map(|cause| cause.difference).sum();
     let [base, other] = found.totals;
     let error = (sum - (other - base)).abs() / base.abs().max(other.abs()).max(1.0);

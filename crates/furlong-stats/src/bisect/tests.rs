@@ -200,6 +200,11 @@ fn information_is_that_of_the_integral() {
         let real = information(chance, distance);
         assert!((real - wanted).abs() < 0.02 * wanted, "{real} {wanted}");
     }
+    assert!(
+        [0.0, 1.0]
+            .iter()
+            .all(|chance| information(*chance, 2.0) < 1e-6)
+    );
     assert!((entropy(0.0) - 2.0_f64.ln()).abs() < 1e-12);
     assert!(entropy(3.0) < entropy(1.0) && entropy(-3.0) == entropy(3.0));
 }
