@@ -5,16 +5,19 @@
 //! as long as a t test with a generous bound supports the split. Each split then moves to the place
 //! with the least residual between its neighbours. The weakest is removed, again and again, until
 //! each of the rest passes the strict bound against the best fit without it. A series that only
-//! drifts has no step: a step must remain significant beside a slope.
+//! drifts has no step: a step must remain significant beside a slope. Values that resemble their
+//! neighbours count as fewer independent ones, by the correlation that the fit leaves.
 //!
 //! # Sources
 //!
 //! Matteson and James, JASA 2014 (the statistic); Fleming et al., ICPE 2023 (a t test in place of
-//! permutations, weak splits first). The bound is our own: the p of a t test means nothing by
-//! itself after a choice of the best split. White noise hardly ever passes this bound.
+//! permutations, weak splits first); Bayley and Hammersley, JRSS Supplement 1946 (the number of
+//! independent values). The bound is our own: the p of a t test means nothing by itself after a
+//! choice of the best split. White noise hardly ever passes this bound.
 
 use super::describe::Moments;
 use super::distribution::t_two_sided;
+use super::drift::{lag1, n_effective};
 use super::student::Pooled;
 
 /// Fewest values of a level.
@@ -150,33 +153,52 @@ impl<'a> Around<'a> {
         without.remove(self.place);
         settle(self.values, &mut without);
         let levels = self.splits.len() + 1;
-        let rest = levels_rest(self.values, &self.splits);
-        f_to_p(
-            levels_rest(self.values, &without),
-            rest,
-            self.values.len() - levels,
-        )
+        let without = squares(&beside_levels(self.values, &without));
+        let rest = beside_levels(self.values, &self.splits);
+        f_to_p(without, &rest, self.values.len() - levels)
     }
 }
 
-/// The p of a term that reduces the residual from `without` to `with`. With two levels, it is that
-/// of Student's t.
-fn f_to_p(without: f64, with: f64, df: usize) -> f64 {
-    let df = df as f64;
+/// The p of a term that reduces the sum of squares from `without` to that of the residual `rest`.
+/// With two levels of independent values, it is that of Student's t.
+fn f_to_p(without: f64, rest: &[f64], df: usize) -> f64 {
+    let (n, df) = (rest.len(), df as f64);
+    let with = squares(rest);
+    // Without any variance there is no correlation.
+    let independent = lag1(rest).map_or(1.0, |lag1| n_effective(n, lag1) / n as f64);
     match without > with {
-        true => t_two_sided(((without - with) / (with / df)).sqrt(), df),
+        true => t_two_sided((independent * (without - with) / (with / df)).sqrt(), df),
         false => 1.0,
     }
 }
 
+fn squares(values: &[f64]) -> f64 {
+    values.iter().map(|v| v * v).sum()
+}
+
 /// The residual around the levels between splits.
-fn levels_rest(values: &[f64], splits: &[usize]) -> f64 {
+fn beside_levels(values: &[f64], splits: &[usize]) -> Vec<f64> {
     let starts = std::iter::once(0).chain(splits.iter().copied());
     let ends = splits.iter().copied().chain([values.len()]);
-    starts
-        .zip(ends)
-        .map(|(start, end)| spread(&values[start..end]))
-        .sum()
+    let levels = starts.zip(ends).map(|(start, end)| &values[start..end]);
+    beside(levels, 0.0)
+}
+
+/// The residual around the levels of parts and one slope that they have in common.
+fn beside<'a>(parts: impl Iterator<Item = &'a [f64]>, slope: f64) -> Vec<f64> {
+    let mut rest = vec![];
+    for part in parts {
+        let mean = mean(part);
+        let around = part.iter().zip(places(part));
+        rest.extend(around.map(|(v, place)| v - mean - slope * place));
+    }
+    rest
+}
+
+/// The places of a part's values, from its middle.
+fn places(part: &[f64]) -> impl Iterator<Item = f64> + Clone {
+    let middle = (part.len() as f64 - 1.0) / 2.0;
+    (0..part.len()).map(move |place| place as f64 - middle)
 }
 
 /// Splits `values`, which begin at `start`, if the t test allows it.
@@ -242,43 +264,22 @@ fn p_of(left: &[f64], right: &[f64]) -> f64 {
 
 /// The p of a step beside a slope: a series that only drifts has no step.
 fn slope_p(left: &[f64], right: &[f64]) -> f64 {
-    let all: Vec<f64> = [left, right].concat();
-    let line = Sums::of(&all).rest();
-    let (a, b) = (Sums::of(left), Sums::of(right));
-    let with_step = Sums {
-        along: a.along + b.along,
-        across: a.across + b.across,
-        values: a.values + b.values,
-    };
-    f_to_p(line, with_step.rest(), all.len() - 3)
+    let all = [left, right].concat();
+    let line = squares(&beside_slope(&[&all]));
+    f_to_p(line, &beside_slope(&[left, right]), all.len() - 3)
 }
 
-/// Sums of squares and products of values and their indices.
-struct Sums {
-    along: f64,
-    across: f64,
-    values: f64,
-}
-
-impl Sums {
-    fn of(values: &[f64]) -> Sums {
-        let (middle, mean) = ((values.len() as f64 - 1.0) / 2.0, mean(values));
-        let places = (0..values.len()).map(|place| place as f64 - middle);
-        Sums {
-            along: places.clone().map(|place| place * place).sum(),
-            across: places
-                .zip(values)
-                .map(|(place, v)| place * (v - mean))
-                .sum(),
-            values: spread(values),
+/// The residual around the levels of parts and the best slope that they have in common.
+fn beside_slope(parts: &[&[f64]]) -> Vec<f64> {
+    let (mut along, mut across) = (0.0, 0.0);
+    for part in parts {
+        let mean = mean(part);
+        for (v, place) in part.iter().zip(places(part)) {
+            along += place * place;
+            across += place * (v - mean);
         }
     }
-
-    /// The residual around the best slope.
-    fn rest(&self) -> f64 {
-        // Only rounding makes it negative.
-        (self.values - self.across * self.across / self.along).max(0.0)
-    }
+    beside(parts.iter().copied(), across / along)
 }
 
 /// Sum of squared distances from the mean.

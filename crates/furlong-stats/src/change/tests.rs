@@ -48,6 +48,17 @@ fn series(seed: u64, n: usize, shape: impl Fn(usize) -> f64) -> Vec<f64> {
         .collect()
 }
 
+/// Noise of unit variance whose neighbours have the correlation `lag1`.
+fn correlated(seed: u64, n: usize, lag1: f64) -> Vec<f64> {
+    let mut random = Random::new(seed);
+    let mut value = random.normal();
+    let mut next = || {
+        value = lag1 * value + (1.0 - lag1 * lag1).sqrt() * random.normal();
+        value
+    };
+    (0..n).map(|_| next()).collect()
+}
+
 fn step(at: usize, from: usize, height: f64) -> f64 {
     if at >= from { height } else { 0.0 }
 }
@@ -136,7 +147,7 @@ fn ten_series_change_where_they_were_made_to() {
 
 #[test]
 fn white_noise_changes_in_one_series_of_a_hundred_at_most() {
-    for n in [10, 20, 50, 100] {
+    for n in [10, 20, 50, 100, 500] {
         let noisy = (0..2000).filter(|seed| !changes(&series(*seed, n, |_| 0.0)).is_empty());
         let share = noisy.count() as f64 / 2000.0;
         // Three standard errors of 2,000 series above 1 %.
@@ -212,10 +223,33 @@ fn a_step_that_a_slope_explains_has_a_p_of_one() {
     let found = changes_within(&line, 1.0);
     assert!(!found.is_empty());
     assert!(found.iter().all(|change| change.p == 1.0), "{found:?}");
-    assert_eq!(f_to_p(1.0, 2.0, 5), 1.0);
-    assert_eq!(f_to_p(2.0, 2.0, 5), 1.0);
+    assert_eq!(f_to_p(1.0, &[1.0, -1.0], 5), 1.0);
+    assert_eq!(f_to_p(2.0, &[1.0, -1.0], 5), 1.0);
     // t is the root of (3 - 1) / (1 / 2) = 4; with two degrees p is 1 - 2 / sqrt(6).
-    assert!((f_to_p(3.0, 1.0, 2) - (1.0 - 2.0 / 6.0_f64.sqrt())).abs() < 1e-12);
+    let rest = [0.5, -0.5, 0.5, -0.5];
+    assert!((f_to_p(3.0, &rest, 2) - (1.0 - 2.0 / 6.0_f64.sqrt())).abs() < 1e-12);
+}
+
+#[test]
+fn values_like_their_neighbours_count_as_fewer() {
+    // The correlation of neighbours is 1 / 4: three in five values are independent.
+    let rest = [0.5, 0.5, -0.5, -0.5];
+    let t = (0.6_f64 * 4.0).sqrt();
+    assert!((f_to_p(3.0, &rest, 2) - t_two_sided(t, 2.0)).abs() < 1e-12);
+}
+
+#[test]
+fn autocorrelated_noise_seldom_changes_and_its_steps_are_found() {
+    let shares = [0.0, 8.0].map(|height| {
+        let found = (0..500).filter(|seed| {
+            let noise = correlated(*seed, 100, 0.6).into_iter().enumerate();
+            let values: Vec<f64> = noise.map(|(at, v)| v + step(at, 60, height)).collect();
+            !changes(&values).is_empty()
+        });
+        found.count() as f64 / 500.0
+    });
+    // Three standard errors of 500 series around 4 %. Without regard to neighbours it is 45 %.
+    assert!(shares[0] < 0.066 && shares[1] > 0.95, "{shares:?}");
 }
 
 #[test]
