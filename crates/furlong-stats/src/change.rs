@@ -90,7 +90,9 @@ fn settle(values: &[f64], splits: &mut [usize]) {
         let start = place.checked_sub(1).map_or(0, |before| splits[before]);
         let end = splits.get(place + 1).copied().unwrap_or(values.len());
         let around = &values[start..end];
-        let rest = |at: &usize| spread(&around[..*at]) + spread(&around[*at..]);
+        let left = spreads(around.iter());
+        let right = spreads(around.iter().rev());
+        let rest = |at: &usize| left[at - 1] + right[around.len() - at - 1];
         let all = SEGMENT_MIN..=around.len().saturating_sub(SEGMENT_MIN);
         if let Some(at) = all.min_by(|a, b| rest(a).total_cmp(&rest(b))) {
             splits[place] = start + at;
@@ -282,10 +284,17 @@ fn beside_slope(parts: &[&[f64]]) -> Vec<f64> {
     beside(parts.iter().copied(), across / along)
 }
 
-/// Sum of squared distances from the mean.
-fn spread(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|v| (v - mean) * (v - mean)).sum()
+/// The sums of squared distances from the mean, of the first value, the first two, and so on.
+fn spreads<'a>(values: impl Iterator<Item = &'a f64>) -> Vec<f64> {
+    let (mut n, mut mean, mut spread) = (0.0, 0.0, 0.0);
+    let add = |value: &f64| {
+        n += 1.0;
+        let off = value - mean;
+        mean += off / n;
+        spread += off * (value - mean);
+        spread
+    };
+    values.map(add).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
