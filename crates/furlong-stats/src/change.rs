@@ -100,6 +100,29 @@ fn settle(values: &[f64], splits: &mut [usize]) {
     }
 }
 
+/// The changes of a series without those that somebody has judged to be none: the nearest to each
+/// of the places `dismissed`, if it is fewer than [`SEGMENT_MIN`] places away. The levels on both
+/// sides are joined.
+pub fn changes_except(values: &[f64], dismissed: impl IntoIterator<Item = usize>) -> Vec<Change> {
+    let mut found = changes(values);
+    for place in dismissed {
+        let off = |change: &Change| change.at.abs_diff(place);
+        let nearest = (0..found.len()).min_by_key(|one| off(&found[*one]));
+        if let Some(nearest) = nearest.filter(|one| off(&found[*one]) < SEGMENT_MIN) {
+            found.remove(nearest);
+        }
+    }
+    let mut end = values.len();
+    for place in (0..found.len()).rev() {
+        let at = found[place].at;
+        let start = place.checked_sub(1).map_or(0, |before| found[before].at);
+        found[place].before = mean(&values[start..at]);
+        found[place].after = mean(&values[at..end]);
+        end = at;
+    }
+    found
+}
+
 impl Change {
     /// The change at one split between its neighbours.
     fn between(values: &[f64], splits: &[usize], place: usize) -> Change {

@@ -1,7 +1,8 @@
 //! Changes of series that were made with them, and each step of the search by its definition.
 
 use super::{
-    Change, SEGMENT_MIN, best_split, changes, changes_within, f_to_p, p_max, p_of, settle, slope_p,
+    Change, SEGMENT_MIN, best_split, changes, changes_except, changes_within, f_to_p, p_max, p_of,
+    settle, slope_p,
 };
 use crate::describe::Moments;
 use crate::distribution::t_two_sided;
@@ -208,6 +209,23 @@ fn levels_are_the_means_between_neighbouring_changes() {
         assert!((change.before - mean(&values[at - 7..at])).abs() < 1e-12);
         assert!((change.after - mean(&values[at..at + 7])).abs() < 1e-12);
     }
+}
+
+#[test]
+fn a_dismissed_change_is_not_found_and_its_levels_are_joined() {
+    let level = |to: f64| [to + 0.3, to - 0.1, to, to - 0.2, to + 0.1, to - 0.1, to];
+    let values: Vec<f64> = [10.0, 30.0, 20.0].into_iter().flat_map(level).collect();
+    let both = changes(&values);
+    assert_eq!(changes_except(&values, []), both);
+    // The change at 7, and none: that at 14 is three places from 11 and from 17.
+    for dismissed in [5, 7, 9] {
+        let found = changes_except(&values, [dismissed, 11, 17]);
+        assert_eq!(places(&found), [14], "{dismissed}");
+        assert!((found[0].before - 20.0).abs() < 1e-12);
+        assert_eq!((found[0].after, found[0].p), (both[1].after, both[1].p));
+    }
+    assert_eq!(places(&changes_except(&values, [4, 10])), [7, 14]);
+    assert!(changes_except(&values, [14, 7]).is_empty());
 }
 
 #[test]
