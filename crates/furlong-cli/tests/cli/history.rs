@@ -93,6 +93,43 @@ fn a_step_is_named_with_its_run_and_noise_is_not() {
     says(&other, &["`tree-order`"]);
 }
 
+#[test]
+fn a_step_that_is_marked_as_none_is_not_reported_again() {
+    let home = Home::new();
+    let factor = |number| if number < 15 { 1.0 } else { 1.05 };
+    import(&home, (0..24).map(|number| again(number, factor(number))));
+    let (json, _) = home.ends(
+        0,
+        &["history", EXPERIMENT, "--workloads", "plain", "--json", "-"],
+    );
+    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let series = found["experiments"][0]["series"].as_array().unwrap();
+    let run = series
+        .iter()
+        .find_map(|one| one["steps"][0]["run"].as_str())
+        .unwrap();
+    let page = || {
+        home.ends(0, &["history", EXPERIMENT, "--workloads", "plain"])
+            .0
+    };
+    let step = format!("from run {run} ");
+    let marked = format!("run {run} is marked as no change");
+    home.ends(0, &["mark", run, "--not-a-change"]);
+    let dismissed = page();
+    assert!(
+        dismissed.contains(&marked) && !dismissed.contains(&step),
+        "{dismissed}"
+    );
+    // It remains so when more runs come.
+    import(&home, (24..30).map(|number| again(number, 1.05)));
+    let later = page();
+    assert!(!later.contains("from run "), "{later}");
+    home.ends(0, &["mark", run, "--a-change"]);
+    let back = page();
+    assert!(back.contains(&step) && !back.contains(&marked), "{back}");
+    home.ends(2, &["mark", run, "--a-change", "--not-a-change"]);
+}
+
 /// The sentence about the historic noise, up to its figure.
 const NOISE: &str = "plain: in 95 of 100 runs the baseline differed from itself by at most ";
 

@@ -1,4 +1,4 @@
-//! `furlong mark`: a stored run's tag, note and pin.
+//! `furlong mark`: a stored run's tag, note and pin, and the judgement that it changed nothing.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,8 @@ use crate::options::{Database, Settings, Talk};
 const EXAMPLES: &str = "\
 Examples:
   furlong mark latest --tag before --note 'as released'
-  furlong mark latest --pin";
+  furlong mark latest --pin
+  furlong mark latest --not-a-change";
 
 /// A run, and the marks to change.
 #[derive(Debug, clap::Args)]
@@ -31,6 +32,13 @@ pub struct Args {
     /// Remove the pin: no run is compared with this one by default any more
     #[arg(long, group = "marks")]
     pub unpin: bool,
+    /// Find no step at this run: the history joins the levels on both sides (figures that were
+    /// sampled; exact ones always show their steps)
+    #[arg(long, group = "marks", conflicts_with = "a_change")]
+    pub not_a_change: bool,
+    /// Let the history find a step at this run again
+    #[arg(long, group = "marks")]
+    pub a_change: bool,
     /// Location of the record.
     #[command(flatten)]
     pub database: Database,
@@ -54,6 +62,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     }
     if args.unpin {
         store.unpin(&id)?;
+    }
+    if args.not_a_change || args.a_change {
+        store.dismiss(&id, args.not_a_change)?;
     }
     args.talk
         .voice(&settings)

@@ -1,5 +1,7 @@
 //! The page of a history.
 
+use std::collections::BTreeSet;
+
 use super::machine_history::History;
 use super::series::{Point, Series, Step};
 use crate::model::result::{Kind, Machine};
@@ -107,6 +109,7 @@ pub fn experiment(sheet: &mut Sheet, name: &str, question: &str, series: &[Serie
     sheet.table(grid);
     let sampled = series.iter().filter(|one| one.about.kind == Kind::Sampled);
     let sampled = sampled.filter(|one| one.points.len() >= 6).count();
+    notes.extend(dismissed(series));
     sheet.notes(notes);
     if sampled > 0 {
         sheet.text(format!(
@@ -157,6 +160,14 @@ pub(crate) fn sentence(series: &Series, step: &Step) -> String {
         minutes(&point.started),
         point.version,
     )
+}
+
+/// The runs that the user has judged to change nothing, in words.
+pub(crate) fn dismissed(series: &[Series]) -> BTreeSet<String> {
+    let points = series.iter().flat_map(|one| &one.points);
+    let runs = points.filter(|point| point.is_dismissed);
+    runs.map(|point| format!("run {} is marked as no change", point.run))
+        .collect()
 }
 
 /// The latest points as bars between their least and greatest.

@@ -12,7 +12,7 @@ use crate::record::ledger::OPERATIONS;
 use crate::record::store::Saved;
 use crate::report::outline::median;
 use furlong_stats::blocks::{Blocks, present};
-use furlong_stats::change::changes;
+use furlong_stats::change::changes_except;
 use furlong_stats::control::historic;
 use furlong_stats::describe::mean;
 use furlong_stats::paired::Paired;
@@ -54,6 +54,9 @@ pub struct Point {
     pub version: String,
     /// The user's name for the run.
     pub tag: Option<String>,
+    /// True if the user has judged that the run changed nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_dismissed: bool,
     /// The median of the run's samples, or the ratio to the baseline in the same blocks.
     pub value: f64,
 }
@@ -87,7 +90,7 @@ const RUNS_OWN: [&str; 7] = [
 ];
 
 /// The changes by more than the metric's margin; for an exact metric, all changes: such a figure
-/// changes for a reason, however small the change.
+/// changes for a reason, however small the change. None of a sampled one is at a dismissed run.
 fn steps(about: &Metric, points: &[Point]) -> Vec<Step> {
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let step = |at: usize, before: f64, after: f64, p| Step {
@@ -106,7 +109,8 @@ fn steps(about: &Metric, points: &[Point]) -> Vec<Step> {
         }
         Kind::Sampled => {
             let margin = about.margin_pct.unwrap_or(1.0);
-            let found = changes(&values).into_iter();
+            let dismissed = (0..points.len()).filter(|at| points[*at].is_dismissed);
+            let found = changes_except(&values, dismissed).into_iter();
             let steps = found.map(|one| step(one.at, one.before, one.after, Some(one.p)));
             steps
                 .filter(|step| step.effect_pct.abs() > margin)
@@ -174,7 +178,10 @@ fn points(
     metric: &str,
 ) -> (Vec<Point>, usize) {
     let (mut points, mut otherwise) = (vec![], 0);
-    for (run, experiment) in past.iter().filter_map(only) {
+    for saved in past {
+        let Some((run, experiment)) = only(saved) else {
+            continue;
+        };
         let mut workloads = experiment.workloads.iter();
         let Some(workload) = workloads.find(|one| one.name == like.name) else {
             continue;
@@ -195,6 +202,7 @@ fn points(
                 started: run.started.clone(),
                 version: run.version.clone(),
                 tag: run.tag.clone(),
+                is_dismissed: saved.is_dismissed,
                 value,
             }),
             None => {}

@@ -127,6 +127,7 @@ fn a_server_with_the_former_tables_goes_on_where_it_was() {
     let (home, url) = (Home::new(), server.url());
     compared(&home, &["true", "sleep 0", "--db", &url]);
     let former = "SET search_path TO furlong; ALTER TABLE experiments DROP COLUMN comparison;
+        ALTER TABLE runs DROP COLUMN dismissed;
         UPDATE experiments SET name = 'compare'; UPDATE version SET number = 4;";
     let mut client = Client::connect(&url, NoTls).unwrap();
     client.batch_execute(former).unwrap();

@@ -177,6 +177,16 @@ fn a_step_of_a_figure_is_told_and_drawn_and_stands_in_the_table() {
         let base = server.page("/metric?experiment=steady&workload=plain&arm=a&last=5");
         assert_eq!(base.matches("<circle ").count(), 5);
         assert!(base.contains("None by more than the margin."));
+        let (_, told) = page.split_once("%, from run ").unwrap();
+        let (run, _) = told.split_once(' ').unwrap();
+        let mut store = Store::open(location).unwrap();
+        store.dismiss(run, true).unwrap();
+        let page = server.page(path);
+        says(
+            &page,
+            &[&format!("run {run} is marked as no change"), "None by more"],
+        );
+        assert_eq!(page.matches("class=\"interval level\"").count(), 1);
     });
 }
 

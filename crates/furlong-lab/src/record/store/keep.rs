@@ -57,6 +57,20 @@ impl Store {
         })
     }
 
+    /// Keeps the user's judgement that no figure changed at a run, or removes it.
+    ///
+    /// # Errors
+    ///
+    /// A fault of the database; nothing has changed.
+    pub fn dismiss(&mut self, run: &str, is_dismissed: bool) -> Result<(), Fault> {
+        self.write(|store| {
+            let sql = "UPDATE runs SET dismissed = ?2 WHERE id = ?1";
+            store
+                .run(sql, &values![run, i64::from(is_dismissed)])
+                .map(drop)
+        })
+    }
+
     /// Returns the reference run of a machine.
     ///
     /// # Errors

@@ -1,9 +1,11 @@
 //! A figure from run to run on one machine, and its changes.
 
+use std::slice;
+
 use maud::{Markup, html};
 
 use super::piece::{boxed, link, machine, time};
-use crate::history::page::{figures, minutes, sentence, what};
+use crate::history::page::{dismissed, figures, minutes, sentence, what};
 use crate::history::series::{Point, Series, series};
 use crate::model::result::{ExperimentResult, Kind, Machine, WorkloadResult};
 use crate::record::store::{Place, Saved, Store};
@@ -306,6 +308,9 @@ fn changes(series: &Series) -> Markup {
                         li { bdi { (minus(&plain(&sentence(series, step)))) } "." }
                     }
                 }
+            }
+            @for run in dismissed(slice::from_ref(series)) {
+                p.note { bdi { (plain(&run)) } "." }
             }
             @if series.otherwise > 0 {
                 p.note { "Runs with other parameters, left out: " (series.otherwise) "." }

@@ -14,7 +14,7 @@ pub(super) const APPLICATION_ID: i32 = 0x4655_524c;
 pub(super) const VERSION: u32 = STEPS.len() as u32;
 
 /// Step `n` migrates from version `n` to `n + 1`. A released step is never changed.
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     Step {
         // SQLite gives every row such a number by itself. It orders runs that began at the same
         // time.
@@ -28,6 +28,7 @@ const STEPS: [Step; 5] = [
     },
     Step::of(LISTS),
     Step::of(COMPARISONS),
+    Step::of(DISMISSED),
 ];
 
 /// A migration step: the common SQL, then an addition for each engine.
@@ -224,6 +225,11 @@ CREATE INDEX pins_by_run ON pins (run);
 /// experiment; it ends with that of the comparison.
 const COMPARISONS: &str = "
 ALTER TABLE experiments ADD COLUMN comparison TEXT;
+";
+
+/// True where the user has judged that the figures did not change at this run.
+const DISMISSED: &str = "
+ALTER TABLE runs ADD COLUMN dismissed INTEGER NOT NULL DEFAULT 0;
 ";
 
 /// Names the comparisons from before they had names. It belongs to the migration, whose

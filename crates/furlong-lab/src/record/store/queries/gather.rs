@@ -187,7 +187,7 @@ impl Store {
 
     fn bare(&self, rule: &Rule) -> Result<Vec<Saved>, Fault> {
         let sql = "SELECT id, started, command, profile, seed, version, tag, note, machine,
-                warnings, status, \"binary\", margin_pct
+                warnings, status, \"binary\", margin_pct, dismissed
             FROM runs WHERE {} ORDER BY began, rowid";
         self.ruled(rule, sql, bare)
     }
@@ -357,6 +357,7 @@ fn bare(row: &Row) -> Result<Saved, Odd> {
             experiments: vec![],
         },
         margin_pct: row.get(12)?,
+        is_dismissed: row.get::<i64>(13)? > 0,
         status: row.get(10)?,
         binary: row.get(11)?,
     })

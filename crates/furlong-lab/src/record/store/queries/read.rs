@@ -15,6 +15,8 @@ pub struct Saved {
     pub margin_pct: Option<f64>,
     /// Status of the run.
     pub status: Status,
+    /// True if the user has judged that no figure changed at this run.
+    pub is_dismissed: bool,
     /// Fingerprint of the executable that began it.
     pub binary: String,
 }
