@@ -114,8 +114,8 @@ pub fn experiment(sheet: &mut Sheet, name: &str, question: &str, series: &[Serie
     if sampled > 0 {
         sheet.text(format!(
             "A step is a change of level by more than the metric's margin. Fewer than one in a \
-             hundred series of pure noise show a step; {sampled} series here are long enough to \
-             show one."
+             hundred series of independent noise show a step, and more if each run resembles the \
+             one before; {sampled} series here are long enough to show one."
         ));
     }
 }
