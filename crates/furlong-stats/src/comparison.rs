@@ -3,7 +3,8 @@
 
 use super::blocks::Blocks;
 use super::exact;
-use super::paired::Paired;
+use super::layouts::Layouts;
+use super::paired::{BLOCKS_NAMED_MAX, Paired};
 use super::rank::mann_whitney;
 use super::sign_flip::sign_flip_p;
 use super::stopping::Stopping;
@@ -67,18 +68,24 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// The evidence from at least one block; otherwise `None`.
+    /// The evidence from at least one block; otherwise `None`. With layouts, their means are the
+    /// replicates instead of the blocks.
     pub fn of(
         question: &Question<'_>,
         blocks: &Blocks,
+        layouts: Option<&Layouts>,
         control: Check,
         stopping: Stopping,
     ) -> Option<Self> {
         let n = blocks.n();
         let scale = blocks.scale();
-        let effects = blocks.effects();
+        let mut effects = blocks.effects();
         if n == 0 {
             return None;
+        }
+        let mut by_layout = layouts.map(|layouts| layouts.explain(&blocks.places, &effects));
+        if let Some(layouts) = layouts {
+            effects = layouts.means(&blocks.places, &effects);
         }
         let effect = stopping.effect(&effects);
         let constant = blocks.is_constant();
@@ -100,8 +107,17 @@ impl Evidence {
             // The plan needs the spread of single differences, even if the interval uses the
             // pilot's.
             let spread = Paired::of(&effects).unwrap_or(effect);
-            comparison.n_needed = Some(spread.blocks_needed(rule.margin, BLOCKS_MIN as u32));
+            let needed = spread.blocks_needed(rule.margin, BLOCKS_MIN as u32);
+            comparison.n_needed = Some(match &mut by_layout {
+                None => needed,
+                Some(by_layout) => {
+                    by_layout.needed = Some(needed);
+                    let each = n.div_ceil(by_layout.layouts.max(1)) as u32;
+                    needed.saturating_mul(each).min(BLOCKS_NAMED_MAX)
+                }
+            });
         }
+        comparison.by_layout = by_layout;
         let from_zero = blocks.from_zero();
         Some(Self {
             comparison,
@@ -182,7 +198,14 @@ impl Evidence {
 
     /// The reason why there is no verdict.
     fn reason(&self) -> String {
+        let by_layout = self.comparison.by_layout.as_ref();
         match self.rule.control {
+            _ if by_layout.is_some_and(|by_layout| by_layout.layouts < BLOCKS_MIN) => {
+                format!(
+                    "a verdict needs {BLOCKS_MIN} layouts: run it with --layouts {BLOCKS_MIN} or \
+                     more"
+                )
+            }
             _ if self.comparison.n < BLOCKS_MIN => {
                 format!(
                     "a verdict needs {BLOCKS_MIN} blocks: run it with --blocks {BLOCKS_MIN} or more"

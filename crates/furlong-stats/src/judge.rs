@@ -9,6 +9,7 @@ use super::comparison::{Evidence, Question, exact};
 use super::control::{Floor, floor};
 use super::describe::describe;
 use super::holm;
+use super::layouts::Layouts;
 use super::nodes::{Nodes, contradict};
 use super::stopping::Stopping;
 use super::verdict::Check;
@@ -233,7 +234,9 @@ fn compare(
         stopping => stopping,
     };
     let blocks = Blocks::of(a, control, b);
-    let mut evidence = Evidence::of(&question, &blocks, place.control, stopping)?;
+    let layouts = Layouts::of(workload);
+    let layouts = layouts.as_ref();
+    let mut evidence = Evidence::of(&question, &blocks, layouts, place.control, stopping)?;
     if let Some(nodes) = Nodes::of(workload) {
         let places = blocks.places.iter().copied();
         let effects: Vec<(usize, f64)> = places.zip(blocks.effects()).collect();

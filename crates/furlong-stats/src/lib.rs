@@ -17,7 +17,7 @@
 //! - [`comparison`]: one arm against the baseline in one metric; [`blocks`]: its differences
 //! - [`verdict`]: the rule; [`paired`]: the p of its claims; [`control`]: the noise floor
 //! - [`mod@geomean`]: several workloads as one ratio
-//! - [`holm`]: several metrics or arms; [`nodes`]: several machines; [`exact`]: counts, compared
+//! - [`holm`]: several metrics or arms; [`nodes`]: several machines; [`layouts`]: several code layouts; [`exact`]: counts, compared
 //!   without a test
 //! - [`warnings`]: caveats about the samples, from [`drift`] and [`outliers`]
 //! - [`describe`](mod@describe): ministat's summary of a sample, stable for values far from zero
@@ -56,7 +56,7 @@ pub mod verdict;
 pub mod warnings;
 
 pub use descriptive::{describe, drift, outliers};
-pub use families::{geomean, holm, nodes};
+pub use families::{geomean, holm, layouts, nodes};
 pub use hypothesis::{paired, rank, ratio, shift, sign_flip, student, variance, welch};
 pub use numeric::{distribution, random};
 pub use sample_size::{budget, sequential, stein, stopping};

@@ -386,6 +386,26 @@ pub struct Comparison {
     /// The effect on each node, if several measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_node: Option<ByNode>,
+    /// The part of the code layouts, if several were measured. The effect is then the mean over
+    /// layouts, and they are the replicates of its tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_layout: Option<ByLayout>,
+}
+
+/// The part of code layouts in an effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ByLayout {
+    /// Layouts used.
+    pub layouts: usize,
+    /// Layouts that would probably decide; 10,000 means more than that.
+    pub needed: Option<u32>,
+    /// Estimated share of the variance of a block's effect that is due to the layout, in per cent;
+    /// `None` with one block per layout, or if nothing varies.
+    pub share_pct: Option<f64>,
+    /// Its 95 % interval.
+    pub share95_pct: Option<[f64; 2]>,
+    /// p of the F test that layouts do not matter.
+    pub p: Option<f64>,
 }
 
 /// One effect by the nodes of a fleet.

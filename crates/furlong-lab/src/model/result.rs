@@ -4,7 +4,7 @@
 //! a test validates every output against it.
 
 pub use furlong_stats::value::{
-    ArmResult, Better, ByNode, CONTROL, Comparison, Control, Direction, ExperimentResult, Fleet,
-    Kind, Machine, MannWhitney, Metric, NodeEffect, NodesTest, ResultFile, Run, SCHEMA, Student,
-    Summary, TTest, VarianceTest, Verdict, WorkloadResult,
+    ArmResult, Better, ByLayout, ByNode, CONTROL, Comparison, Control, Direction, ExperimentResult,
+    Fleet, Kind, Machine, MannWhitney, Metric, NodeEffect, NodesTest, ResultFile, Run, SCHEMA,
+    Student, Summary, TTest, VarianceTest, Verdict, WorkloadResult,
 };

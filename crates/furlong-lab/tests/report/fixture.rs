@@ -165,7 +165,7 @@ pub(crate) fn judge(w: &mut WorkloadResult, name: &str, metric: &Metric, margin_
         let question = question(&first.name, &second.name, name, metric.better, margin_pct);
         let control = w.control.get(name).filter(|_| baseline == 0);
         let blocks = Blocks::of(a, control.map(|control| control.samples.as_slice()), b);
-        let found = Evidence::of(&question, &blocks, Check::Passed, Stopping::Planned);
+        let found = Evidence::of(&question, &blocks, None, Check::Passed, Stopping::Planned);
         let found = found.map(|found| found.decided(0.975, None, 2));
         w.comparisons.extend(found);
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use furlong_lab::model::result::{
-    Better, ByNode, ExperimentResult, Fleet, Kind, Metric, NodeEffect, NodesTest, ResultFile,
-    Verdict, WorkloadResult,
+    Better, ByLayout, ByNode, ExperimentResult, Fleet, Kind, Metric, NodeEffect, NodesTest,
+    ResultFile, Verdict, WorkloadResult,
 };
 use furlong_stats::random::Random;
 
@@ -118,6 +118,13 @@ pub(crate) fn full() -> ResultFile {
             df2: 6.0,
             p: 0.27,
         }),
+    });
+    c.by_layout = Some(ByLayout {
+        layouts: 4,
+        needed: Some(9),
+        share_pct: Some(62.5),
+        share95_pct: Some([8.0, 96.5]),
+        p: Some(0.03),
     });
     result
 }

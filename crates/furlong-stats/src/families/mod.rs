@@ -2,4 +2,5 @@
 
 pub mod geomean;
 pub mod holm;
+pub mod layouts;
 pub mod nodes;

@@ -112,7 +112,7 @@ pub fn contradict(comparison: &mut Comparison) {
 
 /// Tests if the nodes' means differ by more than chance: one-way analysis of variance. `None` if no
 /// node has two blocks, or nothing varies.
-fn differ(groups: &[(&str, Vec<f64>)]) -> Option<NodesTest> {
+pub(super) fn differ(groups: &[(&str, Vec<f64>)]) -> Option<NodesTest> {
     let all: Vec<f64> = groups.iter().flat_map(|(_, all)| all).copied().collect();
     let centre = mean(&all);
     let squares = |values: &[f64], centre: f64| -> f64 {

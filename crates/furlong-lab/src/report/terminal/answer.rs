@@ -308,6 +308,11 @@ fn bar(share: f64, columns: usize) -> String {
 /// Sentences after the answer: reasons, and what would sharpen it.
 fn remarks(e: &ExperimentResult, w: &WorkloadResult, comparisons: &[&Comparison]) -> Vec<String> {
     let mut remarks: Vec<String> = vec![];
+    if let [c] = comparisons
+        && let Some(by_layout) = &c.by_layout
+    {
+        remarks.push(wording::in_layouts(by_layout));
+    }
     let open = comparisons.iter();
     let open = open.filter(|c| c.verdict == Verdict::Inconclusive);
     if let Some(c) = open.max_by_key(|c| c.n_needed) {
@@ -329,7 +334,11 @@ fn remarks(e: &ExperimentResult, w: &WorkloadResult, comparisons: &[&Comparison]
 fn sharper(c: &Comparison, countable: bool) -> Option<String> {
     let more = |n: &u32| *n as usize > c.n && *n < wording::BLOCKS_CAP;
     let blocks = c.n_needed.filter(more);
-    let blocks = blocks.map(|n| format!("about {n} blocks (--blocks {n})"));
+    let blocks = blocks.map(|n| {
+        let layouts = c.by_layout.and_then(|by_layout| by_layout.needed);
+        let (option, n) = layouts.map_or(("blocks", n), |layouts| ("layouts", layouts));
+        format!("about {} (--{option} {n})", wording::enough(c, n))
+    });
     let counts = countable.then(|| "instruction counts (--counters auto)".to_owned());
     let ways: Vec<String> = blocks.into_iter().chain(counts).collect();
     (!ways.is_empty()).then(|| format!("to decide: {}", ways.join(", or ")))

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{effect, outlook, sentence, signed_effect};
+use super::{effect, in_layouts, outlook, sentence, signed_effect};
 use crate::model::result::{
-    Better, Comparison, Control, Direction, Kind, Metric, Verdict, WorkloadResult,
+    Better, ByLayout, Comparison, Control, Direction, Kind, Metric, Verdict, WorkloadResult,
 };
 use crate::report::told::amount;
 use furlong_stats::comparison::FROM_ZERO;
@@ -232,4 +232,33 @@ fn another_metric_has_as_much_and_is_not_as_fast() {
     assert_eq!(amount(-29.0, [-31.0, -27.0]), "29.0 % less");
     assert_eq!(amount(503.0, [490.0, 520.0]), "6.03 times as much");
     assert_eq!(amount(-92.5, [-93.0, -92.0]), "1/13.3 as much");
+}
+
+#[test]
+fn the_part_of_the_layouts_is_a_share_only_if_it_is_told_from_none() {
+    let mut c = compared(0.9, [-4.0, 6.0], Verdict::Inconclusive);
+    let mut by_layout = ByLayout {
+        layouts: 8,
+        needed: Some(24),
+        share_pct: Some(74.4),
+        share95_pct: Some([40.1, 95.0]),
+        p: Some(0.0002),
+    };
+    c.by_layout = Some(by_layout);
+    let said = say(&metric("ns", Better::Lower), &c);
+    assert!(
+        said.contains("about 24 layouts would give a verdict"),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("in 8 code layouts, which explain 74 % of the variance [40, 95]"),
+        "{said}"
+    );
+    by_layout.p = Some(0.2);
+    assert_eq!(
+        in_layouts(&by_layout),
+        "in 8 code layouts, whose part of the variance may be 0 (at most 95 %)"
+    );
+    by_layout.share95_pct = None;
+    assert_eq!(in_layouts(&by_layout), "in 8 code layouts");
 }

@@ -208,7 +208,8 @@ fn a_node_claims_at_a_level_adjusted_for_the_number_of_nodes() {
         better: Better::Lower,
         margin_pct: 1.0,
     };
-    let evidence = Evidence::of(&question, &blocks, Check::Passed, Stopping::Planned).unwrap();
+    let evidence =
+        Evidence::of(&question, &blocks, None, Check::Passed, Stopping::Planned).unwrap();
     // Ten blocks with a standard error of 0.01 a node, which take turns.
     let around = |mean: f64, turn: usize| mean + if turn.is_multiple_of(2) { 0.03 } else { -0.03 };
     let effects = |first: f64, second: f64| -> Vec<(usize, f64)> {
