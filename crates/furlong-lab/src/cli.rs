@@ -9,7 +9,7 @@ use crate::Program;
 use crate::cmd::{
     ab, bisect, ci, collect, compare, completions, diff, doctor, export, history, import, list, man,
 };
-use crate::cmd::{mark, prune, run, sample, serve, show, stat, task};
+use crate::cmd::{link, mark, prune, run, sample, serve, show, stat, task};
 use crate::error::Error;
 use crate::peers;
 use crate::record::build;
@@ -88,6 +88,9 @@ pub enum Verb<X: Subcommand> {
     Completions(completions::Args),
     /// Print the manual, a page for each verb
     Man(man::Args),
+    /// Link a program in several code layouts (cargo calls this for the lab)
+    #[command(hide = true)]
+    Link(link::Args),
     /// Take one sample (the lab calls this itself)
     #[command(hide = true)]
     Sample(sample::Args),
@@ -128,6 +131,7 @@ impl<X: Subcommand> Cli<X> {
             Verb::Further(verb) => (program.further)(verb),
             Verb::Completions(args) => completions::run(&args, Self::command()),
             Verb::Man(args) => man::run(&args, Self::command()),
+            Verb::Link(args) => link::run(&args),
             Verb::Sample(args) => sample::run(&args, experiments),
             Verb::Task(args) => task::run(&args, experiments),
         }

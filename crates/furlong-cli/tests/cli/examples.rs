@@ -32,8 +32,15 @@ const NEEDS: [(&str, &str); 3] = [
 /// The allocator to preload.
 const LIBRARY: &str = "furlong_malloc";
 
-/// A cargo that has built a bench program.
+/// A cargo that has built a bench program, and the tool in its layouts.
 const CARGO: &str = r#"#!/bin/sh
+if [ -d target/release ]; then
+    mkdir target/release/deps
+    ln target/release/tool target/release/deps/tool
+    for layout in 0 1 2 3 4 5 6 7; do
+        cp target/release/tool target/release/deps/tool.layout00$layout
+    done
+fi
 printf '{"reason":"compiler-artifact","manifest_path":"%s/Cargo.toml",' "$PWD"
 printf '"target":{"kind":["bench"],"name":"sort"},"executable":"%s/bench"}\n' "$HOME"
 "#;

@@ -3,6 +3,7 @@
 
 mod ab;
 mod ab_benchmarks;
+mod ab_layouts;
 mod adversity;
 mod bisect;
 mod callgrind;

@@ -1,16 +1,21 @@
 //! `furlong ab`: two revisions of a git repository, each built in a checkout of its own, and
 //! compared as two commands, or by the benchmarks of `cargo bench`.
 
+pub(super) mod layouts;
 pub(super) mod repository;
 pub(super) mod suite;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+use serde_json::json;
 
 use super::compare::{How, Sides, compare};
 use crate::error::Error;
 use crate::record::comparison::name_of;
 use crate::talk::quoted;
-use repository::Repository;
+use furlong_stats::layouts::LAYOUTS;
+use repository::{Recipe, Repository};
 
 /// Two revisions, the way to build them, and the command to run.
 #[derive(Debug, clap::Args)]
@@ -25,6 +30,11 @@ pub struct Args {
     /// bench --no-run if there is no COMMAND]
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
+    /// Link each revision in this many code layouts, so that the verdict holds beyond one order of
+    /// the functions; a verdict needs 6. The programs are cargo's, linked by lld
+    #[arg(long, value_name = "K", requires = "command")]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=999))]
+    pub layouts: Option<u32>,
     /// Only benchmarks whose name contains this
     #[arg(long, value_name = "TEXT", conflicts_with = "command")]
     pub bench: Vec<String>,
@@ -36,12 +46,17 @@ pub struct Args {
     pub how: How,
 }
 
+/// The kinds of layout that vary, and the one that does not.
+const VARIED: &str = "code layouts: the order of functions, the stack and the addresses of memory \
+                      vary; alignment within functions does not";
+
 const EXAMPLES: &str = "\
 Examples:
   furlong ab main
   furlong ab v1.2 v1.3 --bench sort --build 'cargo bench --no-run -p parser'
   furlong ab main -- ./target/release/tool big.txt
   furlong ab v1.2 v1.3 --build 'make -j2' -- ./tool big.txt
+  furlong ab main --layouts 8 -- ./target/release/tool big.txt
   furlong ab main HEAD --counters auto --fail-on revert -- ./target/release/tool big.txt
 
 Each revision is built once, in a checkout in the cache. Changes that are not committed are not in
@@ -66,13 +81,32 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         [] => Some(suite::build(&repository, args.build.as_deref())?),
         _ => args.build.clone(),
     };
-    let pair = repository.pair([&args.base, &args.head], build.as_deref(), voice)?;
+    let layouts = args.layouts.unwrap_or(0);
+    if layouts > 0 {
+        voice.note(VARIED);
+    }
+    let recipe = Recipe {
+        command: build.as_deref(),
+        layouts,
+    };
+    let pair = repository.pair([&args.base, &args.head], recipe, voice)?;
     if args.command.is_empty() {
         let sides = suite::sides("ab cargo bench", &pair, &args.bench)?;
         return compare(&sides, &args.how);
     }
-    let folders = pair.built.iter().map(|one| one.folder.clone()).collect();
+    let folders: Vec<PathBuf> = pair.built.iter().map(|one| one.folder.clone()).collect();
     let command = command_line(&args.command);
+    let is_laid_out = |folder: &PathBuf| layouts::is_run_by(&command, &layouts::view(folder, 0));
+    if layouts > 0 && !folders.iter().all(is_laid_out) {
+        return Err(Error::usage(format!(
+            "`{command}` names no program that cargo linked: --layouts needs its path, such as \
+             ./target/release/tool"
+        )));
+    }
+    let mut facts = pair.facts();
+    if layouts > 0 {
+        facts.insert(LAYOUTS.to_owned(), json!(layouts));
+    }
     let mut names = pair.names();
     if names[0] == names[1] {
         names.clear();
@@ -83,7 +117,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         commands,
         folders,
         names,
-        facts: pair.facts(),
+        layouts,
+        facts,
         ..Sides::default()
     };
     compare(&sides, &args.how)

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::ab::repository::{Base, Repository};
+use super::ab::repository::{Base, Recipe, Repository};
 use super::ab::suite;
 use super::compare::benchmarks::{SAMPLE_S, experiment};
 use super::compare::subject::kept;
@@ -107,7 +107,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         voice.note(&format!("base: {}, {why}", base.name));
     }
     let build = suite::build(&repository, args.build.as_deref())?;
-    let pair = repository.pair([&base.name, &args.head], Some(&build), voice)?;
+    let recipe = Recipe::by(Some(&build));
+    let pair = repository.pair([&base.name, &args.head], recipe, voice)?;
     let mut sides = suite::sides("ci cargo bench", &pair, &args.bench)?;
     let counters = match Callgrind::new() {
         Ok(_) => Counters::Callgrind,

@@ -68,6 +68,8 @@ pub(super) struct Sides {
     pub(super) names: Vec<String>,
     /// Benchmarks instead of commands.
     pub(super) suite: Option<Suite>,
+    /// Code layouts in which the programs of the folders were linked, 0 for one alone.
+    pub(super) layouts: u32,
     /// Further facts for the record.
     pub(super) facts: BTreeMap<String, Value>,
 }
@@ -291,7 +293,10 @@ impl How {
             ([_], _) => Usual::Alone,
             _ => Usual::Answer,
         };
-        let (blocks, rule) = self.amount.rule(settings, &self.enough, usual)?;
+        let (blocks, rule) = match sides.layouts {
+            0 => self.amount.rule(settings, &self.enough, usual)?,
+            layouts => self.amount.of_layouts(layouts, &self.enough)?,
+        };
         let metrics = self.metrics(&subject, counters)?;
         let workloads = filled.iter().map(|one| {
             let mut scheduled = self.scheduled(one, &names, blocks);
@@ -341,6 +346,7 @@ impl How {
         Ok(Subject {
             commands: reference.chain(&sides.commands).cloned().collect(),
             folders: sides.folders.clone(),
+            layouts: sides.layouts,
             reference: self.names.reference.is_some(),
             shell: match self.no_shell {
                 true => Shell::Never,

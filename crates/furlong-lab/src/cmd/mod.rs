@@ -12,6 +12,7 @@ pub mod enough;
 pub mod export;
 pub mod history;
 pub mod import;
+pub mod link;
 pub mod list;
 pub mod man;
 pub mod mark;

@@ -75,6 +75,7 @@ fn taken<T>(given: Result<T, SampleError>) -> Result<Result<T, String>, End> {
 struct BlockRun<'a> {
     place: Place,
     scheduled: &'a ScheduledWorkload,
+    number: u32,
     operations: u64,
     drawn: BlockOrder,
     /// Arms that can run the workload, its baseline first, then the control, if there is one.
@@ -142,6 +143,7 @@ impl<'a> Campaign<'a> {
                         experiment: &entry.name,
                         workload: &scheduled.workload,
                         arm: baseline,
+                        block: 0,
                         seed: self.schedule.seed,
                         operations,
                         exact: false,
@@ -244,11 +246,12 @@ impl<'a> Campaign<'a> {
         let run = BlockRun {
             place,
             scheduled,
+            number,
             operations,
             drawn,
             runners,
         };
-        let block = self.block(&run, number)?;
+        let block = self.block(&run)?;
         self.ledger.add_block(place, &block);
         for notice in self.sampler.notices() {
             self.ledger.warn(place, notice);
@@ -257,7 +260,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Measures one block: every runner once, in the drawn order.
-    fn block(&mut self, run: &BlockRun<'a>, number: u32) -> Result<Block, End> {
+    fn block(&mut self, run: &BlockRun<'a>) -> Result<Block, End> {
         let mut sampled = self.ledger.metrics(run.place, Kind::Sampled);
         sampled.retain(|name| run.scheduled.workload.has(name));
         // Counters that turned out to differ between processes are counted in every block, each by
@@ -277,7 +280,7 @@ impl<'a> Campaign<'a> {
             merge(&mut samples, counted);
         }
         Ok(Block {
-            number,
+            number: run.number,
             seed: run.drawn.seed,
             samples,
         })
@@ -306,6 +309,7 @@ impl<'a> Campaign<'a> {
                 experiment: &entry.name,
                 workload: &run.scheduled.workload,
                 arm,
+                block: run.number,
                 seed: run.drawn.seed,
                 operations,
                 exact,

@@ -224,6 +224,7 @@ mod tests {
             experiment: "race",
             workload: &workload,
             arm: "fast",
+            block: 0,
             seed: 5,
             operations: 100,
             exact,

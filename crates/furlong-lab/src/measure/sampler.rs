@@ -18,6 +18,8 @@ pub struct Job<'a> {
     pub workload: &'a Workload,
     /// Name of the arm.
     pub arm: &'a str,
+    /// Number of the block, from 1; 0 outside blocks.
+    pub block: u32,
     /// Seed of the input; the same for all arms of a block.
     pub seed: u64,
     /// Number of operations.

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use super::layouts;
 use super::suite::is_message;
 use crate::error::{Error, cause};
 use crate::hash::fnv1a;
@@ -31,6 +32,37 @@ const KEPT: usize = 8;
 
 /// Lines of a failed build that are shown.
 const LOG_LINES: usize = 20;
+
+/// The end of a linker's name.
+const LINKER: &str = "link";
+
+/// The way to build a revision.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cmd) struct Recipe<'a> {
+    /// For sh, in the checkout; none for the usual one.
+    pub(in crate::cmd) command: Option<&'a str>,
+    /// Code layouts of its programs, 0 for that of the build alone.
+    pub(in crate::cmd) layouts: u32,
+}
+
+impl<'a> Recipe<'a> {
+    /// A build as it comes, by this command or the usual one.
+    pub(in crate::cmd) fn by(command: Option<&'a str>) -> Self {
+        Self {
+            command,
+            layouts: 0,
+        }
+    }
+
+    /// A number that differs between recipes.
+    fn id(&self) -> u64 {
+        let command = self.command.unwrap_or_default();
+        match self.layouts {
+            0 => fnv1a(command.as_bytes()),
+            layouts => fnv1a(format!("{command}\0{layouts}").as_bytes()),
+        }
+    }
+}
 
 /// A revision of a repository.
 #[derive(Debug)]
@@ -302,7 +334,7 @@ impl Repository {
     pub(in crate::cmd) fn pair(
         &self,
         names: [&str; 2],
-        build: Option<&str>,
+        build: Recipe<'_>,
         voice: Voice,
     ) -> Result<Pair, Error> {
         let [base, head] = names.map(|name| self.revision(name));
@@ -338,7 +370,7 @@ impl Repository {
     pub(in crate::cmd) fn built(
         &self,
         revision: &Revision,
-        build: Option<&str>,
+        build: Recipe<'_>,
         voice: Voice,
     ) -> Result<Built, Error> {
         let failed = |what: &str, error: &std::io::Error| {
@@ -347,7 +379,7 @@ impl Repository {
         };
         private_dir(&self.cache).map_err(|error| failed("a directory", &error))?;
         // Names of one length: the path of a program is on its stack.
-        let by = format!("{:08x}", fnv1a(build.unwrap_or_default().as_bytes()) >> 32);
+        let by = format!("{:08x}", build.id() >> 32);
         let name = format!("{}-{by}", &revision.tree[..16]);
         let [folder, mark, log, lock] =
             ["", ".built", ".log", ".lock"].map(|end| self.cache.join(format!("{name}{end}")));
@@ -368,7 +400,7 @@ impl Repository {
                 // A mark without a checkout would speak for the next one, even if its build fails.
                 let _ = fs::remove_file(&mark);
                 self.check_out(&folder, &revision.commit)?;
-                let command = match build {
+                let command = match build.command {
                     Some(command) => command,
                     None if folder.join("Cargo.toml").is_file() => "cargo build --release",
                     None => {
@@ -378,7 +410,14 @@ impl Repository {
                 };
                 let commit = &revision.commit[..SHORT];
                 voice.note(&format!("building {} ({commit}): {command}", revision.name));
-                make(&folder, command, &log, &revision.name)?;
+                let linker = match build.layouts {
+                    0 => None,
+                    all => Some(layouts::linker(&folder.with_extension(LINKER), all)?),
+                };
+                make(&folder, command, linker, &log, &revision.name)?;
+                if build.layouts > 0 {
+                    layouts::make(&folder, build.layouts)?;
+                }
                 File::create(&mark).map_err(|error| failed("a mark", &error))?;
             }
             lock.unlock().map_err(failed_lock)?;
@@ -427,7 +466,7 @@ impl Repository {
             if lock.try_lock().is_ok()
                 && git(&self.top, &["worktree", "remove", "--force", &place]).is_ok()
             {
-                for end in ["built", "log"] {
+                for end in ["built", "log", LINKER] {
                     let _ = fs::remove_file(mark.with_extension(end));
                 }
             }
@@ -436,7 +475,13 @@ impl Repository {
 }
 
 /// Builds a checkout. What the build prints is in a file, whose end an error shows.
-fn make(folder: &Path, command: &str, log: &Path, name: &str) -> Result<(), Error> {
+fn make(
+    folder: &Path,
+    command: &str,
+    linker: Option<(String, PathBuf)>,
+    log: &Path,
+    name: &str,
+) -> Result<(), Error> {
     let cannot = |error: std::io::Error| {
         Error::failed(format!(
             "{} cannot be written: {}",
@@ -451,6 +496,7 @@ fn make(folder: &Path, command: &str, log: &Path, name: &str) -> Result<(), Erro
         .current_dir(folder)
         // Both builds would write to one place.
         .env_remove("CARGO_TARGET_DIR")
+        .envs(linker)
         .stdin(Stdio::null())
         .stdout(out)
         .stderr(errors)

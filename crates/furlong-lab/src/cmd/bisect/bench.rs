@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Args;
 use crate::cmd::ab::command_line;
-use crate::cmd::ab::repository::{Built, Range, Repository};
+use crate::cmd::ab::repository::{Built, Range, Recipe, Repository};
 use crate::error::Error;
 use crate::measure::block_order::BlockOrder;
 use crate::measure::commands::comparison::{
@@ -112,7 +112,7 @@ impl<'a> Bench<'a> {
             [first, ..] => first.metric.name.clone(),
         };
         let began = Instant::now();
-        let good = repository.built(&range.good, args.build.as_deref(), voice)?;
+        let good = repository.built(&range.good, Recipe::by(args.build.as_deref()), voice)?;
         let mut bench = Self {
             args,
             repository,
@@ -190,8 +190,8 @@ impl<'a> Bench<'a> {
     fn build(&mut self, commit: usize) -> Result<Subject, Error> {
         let began = Instant::now();
         let revision = &self.range.commits[commit - 1].revision;
-        let build = self.args.build.as_deref();
-        let built = self.repository.built(revision, build, self.voice);
+        let recipe = Recipe::by(self.args.build.as_deref());
+        let built = self.repository.built(revision, recipe, self.voice);
         if let Some(exit) = self.interrupt.signal() {
             return Err(Error {
                 exit,
@@ -211,7 +211,7 @@ impl<'a> Bench<'a> {
             let prepare = prepare.map(|text| in_shell("sh", text, Some(folder)));
             arms.push(CommandArm {
                 name: arm.to_owned(),
-                command,
+                commands: vec![command],
                 prepare: prepare.transpose()?,
                 conclude: None,
                 output: Output::Discard,
@@ -355,6 +355,7 @@ fn job<'a>(workload: &'a Workload, arm: &'a str, timeout: Duration) -> Job<'a> {
         experiment: BISECT,
         workload,
         arm,
+        block: 0,
         seed: 0,
         operations: 1,
         exact: false,

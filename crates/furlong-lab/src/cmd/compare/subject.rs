@@ -1,12 +1,14 @@
 //! The subject of a comparison: the commands with everything that belongs to them, as stored with
 //! the run and as executed.
 
+use std::iter;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::How;
+use crate::cmd::ab::layouts::view;
 use crate::error::Error;
 use crate::measure::commands::comparison::{CommandArm, CommandWorkload};
 use crate::measure::commands::parameter::{Parameter, Setting, combinations, fill, label, takes};
@@ -32,6 +34,9 @@ pub(super) struct Subject {
     /// The folder in which each command runs: none, or as many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) folders: Vec<PathBuf>,
+    /// Code layouts of each folder, which has a view for each; 0 for the folder itself.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) layouts: u32,
     /// True if the first command is a reference: it does not take part in a sweep.
     #[serde(default)]
     pub(super) reference: bool,
@@ -91,6 +96,11 @@ pub(super) struct FilledArm {
     pub(super) conclude: Option<String>,
     /// Destination of its standard output.
     pub(super) output: Output,
+}
+
+// Serde passes a reference.
+fn is_zero(layouts: &u32) -> bool {
+    *layouts == 0
 }
 
 /// Returns the item of a command from a list with one for all, or one per command.
@@ -246,7 +256,13 @@ impl Subject {
     ) -> Result<(Vec<CommandWorkload>, Option<String>), Error> {
         let filled = self.filled()?;
         let arms = filled.iter().flat_map(|one| &one.arms);
-        let texts = arms.map(|arm| (arm.command.as_str(), arm.folder.as_deref()));
+        let each = self.layouts.max(1) as usize;
+        let places = arms
+            .clone()
+            .flat_map(|arm| (0..each as u32).map(|one| self.place(arm, one)));
+        let places: Vec<Option<PathBuf>> = places.collect();
+        let lines = arms.flat_map(|arm| iter::repeat_n(arm.command.as_str(), each));
+        let texts = lines.zip(places.iter().map(Option::as_deref));
         let commands = Commands::new(&texts.collect::<Vec<_>>(), &self.shell)?;
         let mut list = commands.list.into_iter();
         let names = schedule.experiments.iter().flat_map(|entry| &entry.arms);
@@ -259,7 +275,7 @@ impl Subject {
                 cleanup: self.steps(self.cleanup.as_deref(), &one.arms)?,
                 arms: vec![],
             };
-            for ((arm, name), command) in one.arms.iter().zip(&names).zip(list.by_ref()) {
+            for (arm, name) in one.arms.iter().zip(&names) {
                 let step = |text: &Option<String>| {
                     let folder = arm.folder.as_deref();
                     let step = text.as_deref().map(|text| in_shell("sh", text, folder));
@@ -267,7 +283,7 @@ impl Subject {
                 };
                 workload.arms.push(CommandArm {
                     name: (*name).clone(),
-                    command,
+                    commands: list.by_ref().take(each).collect(),
                     prepare: step(&arm.prepare)?,
                     conclude: step(&arm.conclude)?,
                     output: arm.output.clone(),
@@ -276,6 +292,15 @@ impl Subject {
             workloads.push(workload);
         }
         Ok((workloads, commands.note))
+    }
+
+    /// Returns the folder in which an arm runs in a layout.
+    fn place(&self, arm: &FilledArm, layout: u32) -> Option<PathBuf> {
+        let folder = arm.folder.as_deref()?;
+        Some(match self.layouts {
+            0 => folder.to_owned(),
+            _ => view(folder, layout),
+        })
     }
 
     /// Returns the commands that run once for the arms: the text with each arm's setting, without

@@ -247,6 +247,7 @@ impl Campaign<'_> {
                 experiment: &entry.name,
                 workload: &scheduled.workload,
                 arm,
+                block: 0,
                 seed: schedule.seed,
                 operations: entry.exact_operations,
                 exact: true,

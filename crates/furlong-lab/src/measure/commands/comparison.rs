@@ -21,14 +21,15 @@ use crate::measure::launch::launcher::{LaunchError, Launcher, Layout, Output, Ta
 use crate::measure::launch::pmu::{Counters, Event, Overhead};
 use crate::measure::sampler::{Job, SampleError, Sampler};
 use crate::model::Outcome;
+use furlong_stats::layouts::layout_of;
 
 /// One command of a comparison.
 #[derive(Clone, Debug)]
 pub struct CommandArm {
     /// Name of the arm.
     pub name: String,
-    /// Command that it runs.
-    pub command: Command,
+    /// Command that it runs, one for each code layout; at least one.
+    pub commands: Vec<Command>,
     /// Command to run before each sample.
     pub prepare: Option<Command>,
     /// Command to run after each sample.
@@ -53,8 +54,8 @@ pub struct CommandWorkload {
 impl CommandWorkload {
     /// Returns the bytes on the stack of its longest command.
     fn longest(&self) -> usize {
-        let all = self.arms.iter();
-        let bytes = all.map(|arm| arm.command.stack_bytes());
+        let all = self.arms.iter().flat_map(|arm| &arm.commands);
+        let bytes = all.map(Command::stack_bytes);
         bytes.max().unwrap_or(0)
     }
 }
@@ -170,7 +171,7 @@ impl CommandComparison {
         padding: usize,
     ) -> Result<Task, SampleError> {
         let workload = self.enter(&job.workload.name)?;
-        self.task_of(workload, arm_of(workload, job.arm)?, padding)
+        self.task_of(workload, arm_of(workload, job.arm)?, (job.block, padding))
     }
 
     /// Runs everything that has to run after the command of a job.
@@ -188,12 +189,14 @@ impl CommandComparison {
         &self,
         workload: &CommandWorkload,
         arm: &CommandArm,
-        padding: usize,
+        (block, padding): (u32, usize),
     ) -> Result<Task, SampleError> {
         if let Some(prepare) = &arm.prepare {
             self.step("--prepare", prepare)?;
         }
-        let mut task = self.padded(&arm.command, workload.longest() + padding);
+        let layout = layout_of(block, arm.commands.len() as u32);
+        let command = &arm.commands[layout as usize];
+        let mut task = self.padded(command, workload.longest() + padding);
         task.output = arm.output.clone();
         Ok(task)
     }
@@ -309,7 +312,7 @@ impl CommandComparison {
         self.warm.set(self.entered.get());
         for arm in &workload.arms {
             for _ in 0..self.rules.warmup {
-                let task = self.task_of(workload, arm, 0)?;
+                let task = self.task_of(workload, arm, (0, 0))?;
                 let finished = self.finished(&task)?;
                 self.conclude_arm(arm)?;
                 self.accept(&arm.name, &finished, &self.rules.failures)?;
@@ -328,7 +331,7 @@ impl CommandComparison {
         let for_name = names.max().unwrap_or(0).saturating_sub(job.arm.len());
         let padding = job.padding.saturating_sub(for_name);
         let arm = arm_of(workload, job.arm)?;
-        let mut task = self.task_of(workload, arm, padding)?;
+        let mut task = self.task_of(workload, arm, (job.block, padding))?;
         if let Some(outputs) = &self.outputs {
             task.output = outputs.kept();
         }
