@@ -4,7 +4,8 @@
 # tour (a newcomer's first minutes: the build into an empty folder, and README.md's own line);
 # pull-request (the steps of examples/ci on a small package, in fresh clones);
 # pairs (eleven pairs of commands: `furlong compare` and hyperfine);
-# simulation (the verdict, 10,000 runs a cell; the search for a commit, 500);
+# simulation (the verdict, 10,000 runs a cell);
+# bisect-simulation (the search for a commit, 500 of each kind), bisect (twenty real searches);
 # loom (the models, with three preemptions);
 # iova-oracle, phys-oracle, maple-oracle, vmspace-oracle (each system against its model, 10,000,000
 # operations and every small case);
@@ -68,8 +69,15 @@ record() {
 simulation() {
   record verdict-simulation \
     cargo run --release -p furlong-lab --example verdict_simulation -- --runs 10000
+}
+
+bisect-simulation() {
   record bisect-simulation \
     cargo run --release -p furlong-lab --example verdict_simulation -- --searches 500
+}
+
+bisect() {
+  record bisect bash ci/bisect.sh
 }
 
 loom() {
@@ -183,8 +191,9 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(tour pull-request pairs simulation loom asan aarch64 memcheck attacks malloc-latency
-    malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports rangemap-users "${proofs[@]}")
+  parts=(tour pull-request pairs simulation bisect-simulation bisect loom asan aarch64 memcheck attacks malloc-latency
+    malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports
+    rangemap-users "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
   parts+=(linux)
@@ -198,7 +207,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " tour pull-request pairs asan aarch64 memcheck attacks malloc-latency malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports linux rangemap-users " == *" $part "* ]]; then
+  elif [[ " tour pull-request pairs bisect-simulation bisect asan aarch64 memcheck attacks malloc-latency malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports linux rangemap-users " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"

@@ -27,6 +27,12 @@ const BLOCKS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 /// Information, in nats, below which a measurement is not worth its while.
 const WORTH: f64 = 0.01;
 
+/// Builds beyond those of a binary search from which each costs more than the one before, and the
+/// number of blocks that it costs more. A search that has so many has been misled by noise: blocks
+/// of builds that are there correct that as well.
+const SPARE: f64 = 4.0;
+const DEARER: f64 = 4.0;
+
 /// Parts of a span at which a commit may be built.
 const PARTS: [f64; 3] = [0.25, 0.5, 0.75];
 
@@ -49,6 +55,9 @@ pub(super) struct Place {
 
 /// The blocks from which most is learned in a second, if any are worth it.
 pub(super) fn next(search: &Search, belief: &Belief, cost: Cost) -> Option<Next> {
+    let builds = search.measured().count() as f64;
+    let excess = (builds - (search.commits() as f64).log2() - SPARE).max(0.0);
+    let new_build_s = cost.build_s + DEARER * excess * cost.block_s;
     let mut best: Option<(f64, Next)> = None;
     for place in places(search, belief) {
         let built = search.blocks_of(place.commit);
@@ -57,7 +66,7 @@ pub(super) fn next(search: &Search, belief: &Belief, cost: Cost) -> Option<Next>
             if learned < WORTH {
                 continue;
             }
-            let build_s = if built == 0 { cost.build_s } else { 0.0 };
+            let build_s = if built == 0 { new_build_s } else { 0.0 };
             let rate = learned / (build_s + f64::from(blocks) * cost.block_s);
             let commit = place.commit;
             if best.is_none_or(|(most, _)| rate > most) {
