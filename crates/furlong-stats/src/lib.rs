@@ -17,8 +17,8 @@
 //! - [`comparison`]: one arm against the baseline in one metric; [`blocks`]: its differences
 //! - [`verdict`]: the rule; [`paired`]: the p of its claims; [`control`]: the noise floor
 //! - [`mod@geomean`]: several workloads as one ratio
-//! - [`holm`]: several metrics or arms; [`nodes`]: several machines; [`layouts`]: several code layouts; [`exact`]: counts, compared
-//!   without a test
+//! - [`holm`]: several metrics or arms; [`nodes`]: several machines; [`layouts`]: several code
+//!   layouts; [`exact`]: counts, compared without a test
 //! - [`warnings`]: caveats about the samples, from [`drift`] and [`outliers`]
 //! - [`describe`](mod@describe): ministat's summary of a sample, stable for values far from zero
 //! - [`student`](mod@student), [`welch`](mod@welch): t tests on means, from values or moments

@@ -2,6 +2,7 @@
 //! compared as two commands, or by the benchmarks of `cargo bench`.
 
 pub(super) mod layouts;
+pub(super) mod recipe;
 pub(super) mod repository;
 pub(super) mod suite;
 
@@ -15,7 +16,8 @@ use crate::error::Error;
 use crate::record::comparison::name_of;
 use crate::talk::quoted;
 use furlong_stats::layouts::LAYOUTS;
-use repository::{Recipe, Repository};
+use recipe::Recipe;
+use repository::Repository;
 
 /// Two revisions, the way to build them, and the command to run.
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::ab::repository::{Base, Recipe, Repository};
+use super::ab::recipe::Recipe;
+use super::ab::repository::{Base, Repository};
 use super::ab::suite;
 use super::compare::benchmarks::{SAMPLE_S, experiment};
 use super::compare::subject::kept;

@@ -1,15 +1,14 @@
 //! A git repository and the checkouts of its revisions, each built once and kept in the cache.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::Read as _;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use super::layouts;
-use super::suite::is_message;
+use super::recipe::{LINKER, Recipe, make};
 use crate::error::{Error, cause};
 use crate::hash::fnv1a;
 use crate::record::place::{cache_dir, private_dir};
@@ -29,40 +28,6 @@ const SHORT: usize = 12;
 
 /// Checkouts that a repository keeps in the cache.
 const KEPT: usize = 8;
-
-/// Lines of a failed build that are shown.
-const LOG_LINES: usize = 20;
-
-/// The end of a linker's name.
-const LINKER: &str = "link";
-
-/// The way to build a revision.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::cmd) struct Recipe<'a> {
-    /// For sh, in the checkout; none for the usual one.
-    pub(in crate::cmd) command: Option<&'a str>,
-    /// Code layouts of its programs, 0 for that of the build alone.
-    pub(in crate::cmd) layouts: u32,
-}
-
-impl<'a> Recipe<'a> {
-    /// A build as it comes, by this command or the usual one.
-    pub(in crate::cmd) fn by(command: Option<&'a str>) -> Self {
-        Self {
-            command,
-            layouts: 0,
-        }
-    }
-
-    /// A number that differs between recipes.
-    fn id(&self) -> u64 {
-        let command = self.command.unwrap_or_default();
-        match self.layouts {
-            0 => fnv1a(command.as_bytes()),
-            layouts => fnv1a(format!("{command}\0{layouts}").as_bytes()),
-        }
-    }
-}
 
 /// A revision of a repository.
 #[derive(Debug)]
@@ -472,48 +437,4 @@ impl Repository {
             }
         }
     }
-}
-
-/// Builds a checkout. What the build prints is in a file, whose end an error shows.
-fn make(
-    folder: &Path,
-    command: &str,
-    linker: Option<(String, PathBuf)>,
-    log: &Path,
-    name: &str,
-) -> Result<(), Error> {
-    let cannot = |error: std::io::Error| {
-        Error::failed(format!(
-            "{} cannot be written: {}",
-            log.display(),
-            cause(&error)
-        ))
-    };
-    let out = File::create(log).map_err(cannot)?;
-    let errors = out.try_clone().map_err(cannot)?;
-    let status = Command::new("sh")
-        .args(["-c", command])
-        .current_dir(folder)
-        // Both builds would write to one place.
-        .env_remove("CARGO_TARGET_DIR")
-        .envs(linker)
-        .stdin(Stdio::null())
-        .stdout(out)
-        .stderr(errors)
-        .status()
-        .map_err(|error| Error::failed(format!("sh cannot be started: {}", cause(&error))))?;
-    if status.success() {
-        return Ok(());
-    }
-    let mut said = vec![];
-    let read = OpenOptions::new().read(true).open(log);
-    let _ = read.and_then(|mut log| log.read_to_end(&mut said));
-    let said = String::from_utf8_lossy(&said);
-    let lines = said.lines().filter(|line| !is_message(line));
-    let lines: Vec<&str> = lines.collect();
-    let end = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
-    Err(Error::failed(format!(
-        "{name} cannot be built ({command}, {status}); all of it is in {}:\n{end}",
-        log.display()
-    )))
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::Args;
 use crate::cmd::ab::command_line;
-use crate::cmd::ab::repository::{Built, Range, Recipe, Repository};
+use crate::cmd::ab::recipe::Recipe;
+use crate::cmd::ab::repository::{Built, Range, Repository};
 use crate::error::Error;
 use crate::measure::block_order::BlockOrder;
 use crate::measure::commands::comparison::{

@@ -1,0 +1,88 @@
+//! The way to build a revision, and the build.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::suite::is_message;
+use crate::error::{Error, cause};
+use crate::hash::fnv1a;
+
+/// Lines of a failed build that are shown.
+const LOG_LINES: usize = 20;
+
+/// The end of a linker's name.
+pub(super) const LINKER: &str = "link";
+
+/// The way to build a revision.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cmd) struct Recipe<'a> {
+    /// For sh, in the checkout; none for the usual one.
+    pub(in crate::cmd) command: Option<&'a str>,
+    /// Code layouts of its programs, 0 for that of the build alone.
+    pub(in crate::cmd) layouts: u32,
+}
+
+impl<'a> Recipe<'a> {
+    /// A build as it comes, by this command or the usual one.
+    pub(in crate::cmd) fn by(command: Option<&'a str>) -> Self {
+        Self {
+            command,
+            layouts: 0,
+        }
+    }
+
+    /// A number that differs between recipes.
+    pub(super) fn id(&self) -> u64 {
+        let command = self.command.unwrap_or_default();
+        match self.layouts {
+            0 => fnv1a(command.as_bytes()),
+            layouts => fnv1a(format!("{command}\0{layouts}").as_bytes()),
+        }
+    }
+}
+
+/// Builds a checkout. What the build prints is in a file, whose end an error shows.
+pub(super) fn make(
+    folder: &Path,
+    command: &str,
+    linker: Option<(String, PathBuf)>,
+    log: &Path,
+    name: &str,
+) -> Result<(), Error> {
+    let cannot = |error: std::io::Error| {
+        Error::failed(format!(
+            "{} cannot be written: {}",
+            log.display(),
+            cause(&error)
+        ))
+    };
+    let out = File::create(log).map_err(cannot)?;
+    let errors = out.try_clone().map_err(cannot)?;
+    let status = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(folder)
+        // Both builds would write to one place.
+        .env_remove("CARGO_TARGET_DIR")
+        .envs(linker)
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(errors)
+        .status()
+        .map_err(|error| Error::failed(format!("sh cannot be started: {}", cause(&error))))?;
+    if status.success() {
+        return Ok(());
+    }
+    let mut said = vec![];
+    let read = OpenOptions::new().read(true).open(log);
+    let _ = read.and_then(|mut log| log.read_to_end(&mut said));
+    let said = String::from_utf8_lossy(&said);
+    let lines = said.lines().filter(|line| !is_message(line));
+    let lines: Vec<&str> = lines.collect();
+    let end = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
+    Err(Error::failed(format!(
+        "{name} cannot be built ({command}, {status}); all of it is in {}:\n{end}",
+        log.display()
+    )))
+}
