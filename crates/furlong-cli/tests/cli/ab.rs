@@ -241,3 +241,23 @@ fn the_eight_checkouts_used_last_are_kept() {
         .filter(|name| name.ends_with(".built"));
     assert_eq!(built.count(), 8);
 }
+
+#[test]
+fn the_users_own_checkouts_stay_as_they_are() {
+    let here = Repository::new();
+    here.0.git("worktree add --quiet --detach own main");
+    // As on a disk that is not mounted.
+    fs::rename(here.0.path("own"), here.0.path("away")).unwrap();
+    let call = ["main", "--build", "true", "--blocks", "1", "--", "./work"];
+    here.ab(0, &call);
+    fs::rename(here.0.path("away"), here.0.path("own")).unwrap();
+    here.0.git("-C own status");
+
+    // A checkout that git had begun to add when it was killed.
+    let worktrees = here.0.path(".git/worktrees");
+    for one in fs::read_dir(worktrees).unwrap() {
+        fs::write(one.unwrap().path().join("locked"), "initializing").unwrap();
+    }
+    fs::remove_dir_all(here.0.path("cache")).unwrap();
+    here.ab(0, &call);
+}

@@ -398,10 +398,11 @@ impl Repository {
             let (folder, why) = (folder.display(), cause(&error));
             return Err(Error::failed(format!("{folder} cannot be removed: {why}")));
         }
-        // A checkout that is gone is still known to git.
-        git(&self.top, &["worktree", "prune"])?;
+        // A checkout that is gone is still known to git, and locked if git was killed: twice by
+        // force. To prune would unlink the user's own checkouts on a disk that is not mounted.
         let place = folder.to_string_lossy();
-        git(&self.top, &["worktree", "add", "--detach", &place, commit])?;
+        let add = ["worktree", "add", "--force", "--force", "--detach"];
+        git(&self.top, &[&add[..], &[&place, commit]].concat())?;
         if folder.join(".gitmodules").is_file() {
             git(folder, &["submodule", "update", "--init", "--recursive"])?;
         }
