@@ -261,3 +261,17 @@ fn the_users_own_checkouts_stay_as_they_are() {
     fs::remove_dir_all(here.0.path("cache")).unwrap();
     here.ab(0, &call);
 }
+
+#[test]
+fn a_hook_keeps_its_index_and_a_build_finds_its_own_checkout() {
+    let here = Repository::new();
+    let own = "git rev-parse --git-dir | grep worktrees";
+    let call = [
+        "ab", "main", "main~1", "--build", own, "--blocks", "1", "--", "./work",
+    ];
+    let mut hook = here.0.furlong(&call);
+    hook.env("GIT_INDEX_FILE", here.0.path(".git/index"));
+    hook.env("GIT_DIR", here.0.path(".git"));
+    ended(0, &hook.output().unwrap());
+    here.0.git("diff --cached --quiet");
+}

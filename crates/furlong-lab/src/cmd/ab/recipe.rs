@@ -12,6 +12,9 @@ use crate::hash::fnv1a;
 /// Lines of a failed build that are shown.
 const LOG_LINES: usize = 20;
 
+/// Variables by which git tells a hook about the user's repository.
+const OF_HOOK: [&str; 4] = ["GIT_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_WORK_TREE"];
+
 /// The end of a linker's name.
 pub(super) const LINKER: &str = "link";
 
@@ -43,6 +46,16 @@ impl<'a> Recipe<'a> {
     }
 }
 
+/// Returns a command that finds its repository by its folder. In a hook, git would check out a
+/// revision into the user's index otherwise.
+pub(super) fn outside(program: &str) -> Command {
+    let mut command = Command::new(program);
+    for name in OF_HOOK {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// Builds a checkout. What the build prints is in a file, whose end an error shows.
 pub(super) fn make(
     folder: &Path,
@@ -60,7 +73,7 @@ pub(super) fn make(
     };
     let out = File::create(log).map_err(cannot)?;
     let errors = out.try_clone().map_err(cannot)?;
-    let status = Command::new("sh")
+    let status = outside("sh")
         .args(["-c", command])
         .current_dir(folder)
         // Both builds would write to one place.

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
 use super::layouts;
-use super::recipe::{LINKER, Recipe, make};
+use super::recipe::{LINKER, Recipe, make, outside};
 use crate::error::{Error, cause};
 use crate::hash::fnv1a;
 use crate::record::place::{cache_dir, private_dir};
@@ -123,7 +123,7 @@ pub(in crate::cmd) struct Repository {
 
 /// Returns what git prints, without the end of the line.
 fn git(folder: &Path, arguments: &[&str]) -> Result<String, Error> {
-    let output = Command::new("git")
+    let output = outside("git")
         .arg("-C")
         .arg(folder)
         .args(arguments)
