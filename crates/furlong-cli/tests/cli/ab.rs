@@ -275,3 +275,21 @@ fn a_hook_keeps_its_index_and_a_build_finds_its_own_checkout() {
     ended(0, &hook.output().unwrap());
     here.0.git("diff --cached --quiet");
 }
+
+#[test]
+fn the_checkout_of_a_failed_build_is_removed_and_its_log_is_short() {
+    let here = Repository::new();
+    let build = "echo reason; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo end; false";
+    let (_, stderr) = here.ab(1, &["HEAD~1", "--build", build, "--", "./work"]);
+    says(&stderr, &["cannot be built", "xxx", "\nend"]);
+    assert!(stderr.len() < 2000, "{} bytes", stderr.len());
+    let mut ends: Vec<String> = here.cached();
+    ends.iter_mut()
+        .for_each(|name| *name = name.split_off(name.rfind('.').unwrap_or(0)));
+    ends.sort();
+    assert_eq!(ends, [".lock", ".log"]);
+    assert_eq!(
+        fs::read_dir(here.0.path(".git/worktrees")).map_or(0, Iterator::count),
+        0
+    );
+}

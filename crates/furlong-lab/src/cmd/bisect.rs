@@ -102,7 +102,6 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             _ => break (belief, state),
         }
     };
-    repository.forget();
     let answer = Answer {
         args,
         range: &range,

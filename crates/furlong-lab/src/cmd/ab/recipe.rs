@@ -1,7 +1,7 @@
 //! The way to build a revision, and the build.
 
-use std::fs::{File, OpenOptions};
-use std::io::Read as _;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -11,6 +11,12 @@ use crate::hash::fnv1a;
 
 /// Lines of a failed build that are shown.
 const LOG_LINES: usize = 20;
+
+/// Characters of a line of it.
+const LINE_CHARS: usize = 400;
+
+/// Bytes at the end of the output of a failed build that are read.
+const LOG_BYTES: u64 = 1 << 16;
 
 /// Variables by which git tells a hook about the user's repository.
 const OF_HOOK: [&str; 4] = ["GIT_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_WORK_TREE"];
@@ -88,11 +94,15 @@ pub(super) fn make(
         return Ok(());
     }
     let mut said = vec![];
-    let read = OpenOptions::new().read(true).open(log);
-    let _ = read.and_then(|mut log| log.read_to_end(&mut said));
+    let _ = File::open(log).and_then(|mut log| {
+        let all = log.metadata()?.len();
+        log.seek(SeekFrom::Start(all.saturating_sub(LOG_BYTES)))?;
+        log.read_to_end(&mut said)
+    });
     let said = String::from_utf8_lossy(&said);
     let lines = said.lines().filter(|line| !is_message(line));
-    let lines: Vec<&str> = lines.collect();
+    let lines = lines.map(|line| line.chars().take(LINE_CHARS).collect());
+    let lines: Vec<String> = lines.collect();
     let end = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
     Err(Error::failed(format!(
         "{name} cannot be built ({command}, {status}); all of it is in {}:\n{end}",

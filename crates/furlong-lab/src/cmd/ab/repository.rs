@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
@@ -146,8 +147,10 @@ impl Repository {
             let why = "this compares revisions of a git repository: call it inside one";
             Error::usage(format!("{why} ({error})"))
         })?;
-        let cache = cache_dir()
-            .ok_or_else(|| Error::usage("there is no cache directory: set XDG_CACHE_HOME"))?;
+        let cache = cache_dir().filter(|path| path.to_str().is_some());
+        let cache = cache.ok_or_else(|| {
+            Error::usage("there is no cache directory with a name in UTF-8: set XDG_CACHE_HOME")
+        })?;
         let id = format!("{:016x}", fnv1a(top.as_bytes()));
         Ok(Self {
             cache: cache.join("ab").join(id),
@@ -314,7 +317,6 @@ impl Repository {
             self.built(base, build, voice)?,
             self.built(head, build, voice)?,
         ];
-        self.forget();
         Ok(Pair { revisions, built })
     }
 
@@ -408,32 +410,42 @@ impl Repository {
         }
         Ok(())
     }
+}
 
-    /// Removes the checkouts that were not used for the longest time, unless they are in use.
-    pub(in crate::cmd) fn forget(&self) {
+impl Drop for Repository {
+    /// Removes checkouts that are not in use: each that is not built, and of the others those that
+    /// were not used for the longest time. The checkouts of a call are dropped before this.
+    fn drop(&mut self) {
         let Ok(entries) = fs::read_dir(&self.cache) else {
             return;
         };
-        let marks = entries.flatten().map(|entry| entry.path());
-        let marks = marks.filter(|path| path.extension().is_some_and(|end| end == "built"));
-        let mut marks: Vec<(std::time::SystemTime, PathBuf)> = marks
-            .filter_map(|mark| Some((fs::metadata(&mark).ok()?.modified().ok()?, mark)))
-            .collect();
-        marks.sort();
-        let spare = marks.len().saturating_sub(KEPT);
-        for (_, mark) in &marks[..spare] {
-            let Ok(lock) = File::open(mark.with_extension("lock")) else {
+        let locks = entries.flatten().map(|entry| entry.path());
+        let locks = locks.filter(|path| path.extension().is_some_and(|end| end == "lock"));
+        let locks = locks.filter(|lock| lock.with_extension("").is_dir());
+        let used = |lock: &Path| fs::metadata(lock.with_extension("built"))?.modified();
+        // One that is not built has no time, and comes first.
+        let mut locks: Vec<(Option<SystemTime>, PathBuf)> =
+            locks.map(|lock| (used(&lock).ok(), lock)).collect();
+        locks.sort();
+        let built = locks.iter().filter(|(used, _)| used.is_some()).count();
+        let spare = locks.len() - built.min(KEPT);
+        for (used, path) in &locks[..spare] {
+            let Ok(lock) = File::open(path) else {
                 continue;
             };
             // What is in use or cannot be removed stays for the next time. So does the lock:
             // another call may wait for it.
-            let folder = mark.with_extension("");
+            let folder = path.with_extension("");
             let place = folder.to_string_lossy();
+            let remove = ["worktree", "remove", "--force", "--force", &place];
+            // Git does not remove what it does not know, or no longer.
             if lock.try_lock().is_ok()
-                && git(&self.top, &["worktree", "remove", "--force", &place]).is_ok()
+                && (git(&self.top, &remove).is_ok() || fs::remove_dir_all(&folder).is_ok())
             {
-                for end in ["built", "log", LINKER] {
-                    let _ = fs::remove_file(mark.with_extension(end));
+                // An error has named the log of a build that failed.
+                let ends = ["built", LINKER, "log"];
+                for end in &ends[..ends.len() - usize::from(used.is_none())] {
+                    let _ = fs::remove_file(path.with_extension(end));
                 }
             }
         }
