@@ -4,7 +4,8 @@ use furlong_lab::measure::launch::callgrind::Callgrind;
 use furlong_lab::report::json::BISECT_SCHEMA;
 use serde_json::Value;
 
-use crate::lab::{Home, ended, is_spoiler, says};
+use crate::lab::{Home, ended, is_spoiler, says, send, text, wait_until};
+use rustix::process::Signal;
 
 /// Number of commits after the first one.
 const COMMITS: usize = 13;
@@ -272,4 +273,64 @@ fn a_commit_whose_command_fails_is_left_out() {
     let (stdout, stderr) = here.bisect(0, &[&first(), "main", "--", command]);
     says(&stderr, &["left out: `"]);
     says(&stdout, &["left out: ", "number-8"]);
+}
+
+#[test]
+fn an_interrupted_search_tells_and_keeps_what_it_measured() {
+    let here = Repository::new(|_| 1);
+    let run = "echo one >> $HOME/runs; ./work";
+    let call = ["bisect", "--build", "true", "--margin", "0.001"];
+    let more = ["main~3", "--json", "r.json", "--", run];
+    let child = here.0.furlong(&[&call[..], &more].concat()).spawn();
+    let child = child.unwrap();
+    wait_until("a pilot and more", || here.0.lines("runs").len() > 30);
+    send(&child, Signal::INT);
+    let (stdout, stderr) = ended(130, &child.wait_with_output().unwrap());
+    says(&stderr, &["interrupted after "]);
+    says(&stdout, &["the search did not come to its end", "record: "]);
+    let result = here.json();
+    let blocks = result["blocks"].as_array().unwrap().len();
+    assert!(blocks >= 9, "{blocks}");
+}
+
+#[test]
+fn a_signal_in_a_build_begins_no_other() {
+    let here = Repository::new(|_| 1);
+    let build =
+        "echo one >> $HOME/builds; while test ! -e $HOME/goes; do sleep 0.01; done; sleep 1";
+    let call = ["bisect", "--build", build, "main~3", "--", "./work"];
+    let child = here.0.furlong(&call).spawn().unwrap();
+    wait_until("a build", || !here.0.lines("builds").is_empty());
+    send(&child, Signal::TERM);
+    here.0.write("goes", "");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
+    assert_eq!(here.0.lines("builds").len(), 1);
+}
+
+#[test]
+fn a_search_measures_however_long_it_builds_and_keeps_eight_checkouts() {
+    let here = Repository::new(|number| if number < SLOW { 4 } else { 40 });
+    let short = ["main~3", "--max-time", "0.001", "--json", "r.json", "--"];
+    let (stdout, _) = here.bisect(0, &[&short[..], &["./work"]].concat());
+    assert_eq!(here.json()["samples"], 18, "{stdout}");
+
+    // Two more ways to build make checkouts of their own.
+    for build in ["true", "true;", "true;;"] {
+        let build = build.replace(";;", "; true");
+        let call = [
+            "bisect",
+            "--build",
+            &build,
+            &first(),
+            "main",
+            "--",
+            "./work",
+        ];
+        here.0.ends(0, &call);
+    }
+    let mut kept = std::fs::read_dir(here.0.path("cache/furlong/ab")).unwrap();
+    let kept = std::fs::read_dir(kept.next().unwrap().unwrap().path()).unwrap();
+    let kept = kept.filter(|entry| entry.as_ref().unwrap().path().is_dir());
+    assert_eq!(kept.count(), 8);
 }

@@ -14,7 +14,7 @@ use crate::report::Targets;
 use crate::session::new_seed;
 use answer::Answer;
 use bench::Bench;
-use furlong_stats::bisect::{Search, State};
+use furlong_stats::bisect::{PILOT, Search, State};
 
 /// A range of commits, and the command whose figure changed in it.
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "PCT", value_parser = percent, allow_hyphen_values = true)]
     #[arg(default_value = "1")]
     pub margin: f64,
-    /// Begin no further build and no further run after this time
+    /// Begin no further build and no further run after this time, but for the first six blocks
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     #[arg(default_value = "600")]
     pub max_time: f64,
@@ -95,13 +95,20 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let interrupt = Interrupt::listen()?;
     let mut bench = Bench::new(args, &repository, &range, (seed, voice), &interrupt)?;
     let mut search = Search::new(range.commits.len(), (args.margin / 100.0).ln_1p());
+    let mut ended = Ok(());
     let (belief, state) = loop {
         let (belief, state) = search.state(bench.cost());
+        // However long the builds took.
+        let goes_on = ended.is_ok() && (search.blocks() < PILOT || !bench.is_over());
         match state {
-            State::Open(next) if !bench.is_over() => bench.measure(next, &mut search)?,
+            State::Open(next) if goes_on => ended = bench.measure(next, &mut search),
             _ => break (belief, state),
         }
     };
+    // Less than a pilot says nothing.
+    if ended.is_err() && search.blocks() < PILOT {
+        return ended.map(|()| Exit::Done.into());
+    }
     let answer = Answer {
         args,
         range: &range,
@@ -111,6 +118,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         bench: &bench,
         seed,
     };
+    // A search that was interrupted, or that failed, tells what it has measured by then.
     answer.publish(voice)?;
+    ended?;
     Ok(Exit::Done.into())
 }

@@ -149,11 +149,12 @@ impl Answer<'_> {
                 told(self.belief.last)
             )],
             "unknown" => vec![format!(
-                "cannot tell whether {} differs from {}: {} {}; --max-time allows more",
+                "cannot tell whether {} differs from {}: {} {}; {}",
                 self.args.bad,
                 self.args.good,
                 self.bench.metric,
-                told(self.belief.last)
+                told(self.belief.last),
+                self.rest()
             )],
             _ => self.found(),
         };
@@ -217,11 +218,19 @@ impl Answer<'_> {
             ));
         }
         match self.state {
-            State::Open(_) => lines.push("the time was over: --max-time allows more".to_owned()),
+            State::Open(_) => lines.push(self.rest().to_owned()),
             State::Exhausted => lines.push("more runs would not tell these apart".to_owned()),
             State::Found | State::Unchanged => {}
         }
         lines
+    }
+
+    /// The reason why a search is open.
+    fn rest(&self) -> &'static str {
+        match self.bench.is_over() {
+            true => "the time was over: --max-time allows more",
+            false => "the search did not come to its end",
+        }
     }
 
     fn outcome(&self) -> &'static str {

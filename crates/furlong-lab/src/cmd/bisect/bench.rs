@@ -113,7 +113,9 @@ impl<'a> Bench<'a> {
             [first, ..] => first.metric.name.clone(),
         };
         let began = Instant::now();
-        let good = repository.built(&range.good, Recipe::by(args.build.as_deref()), voice)?;
+        let good = repository.built(&range.good, Recipe::by(args.build.as_deref()), voice);
+        go_on(interrupt)?;
+        let good = good?;
         let mut bench = Self {
             args,
             repository,
@@ -193,12 +195,7 @@ impl<'a> Bench<'a> {
         let revision = &self.range.commits[commit - 1].revision;
         let recipe = Recipe::by(self.args.build.as_deref());
         let built = self.repository.built(revision, recipe, self.voice);
-        if let Some(exit) = self.interrupt.signal() {
-            return Err(Error {
-                exit,
-                message: "interrupted".to_owned(),
-            });
-        }
+        go_on(self.interrupt)?;
         let built = built?;
         self.builds.add(began);
         let line = command_line(&self.args.command);
@@ -348,6 +345,14 @@ impl<'a> Bench<'a> {
         search.skip(commit);
         Ok(())
     }
+}
+
+/// Refuses to begin anything after a signal, which has ended a build too.
+fn go_on(interrupt: &Interrupt) -> Result<(), Error> {
+    interrupt.signal().map_or(Ok(()), |exit| {
+        let message = "interrupted".to_owned();
+        Err(Error { exit, message })
+    })
 }
 
 /// A run of an arm.
