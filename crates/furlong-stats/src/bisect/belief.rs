@@ -264,8 +264,9 @@ struct Few {
 
 /// All hypotheses under all combinations of scales that matter.
 fn cases(search: &Search, spans: &[Span]) -> Vec<Case> {
+    let drifts = search.drifts();
     let mut all = vec![];
-    for drift in &search.drifts {
+    for drift in &drifts {
         let likeliest = drift.noise().max(NOISE_MIN);
         for errors in NOISES {
             let noise = likeliest * (errors / (2.0 * drift.free.max(1.0)).sqrt()).exp();

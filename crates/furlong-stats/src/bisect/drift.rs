@@ -4,7 +4,9 @@
 //! the difference within a block counts. If it does not move, all samples of the first commit count
 //! for every other one, and half as many blocks do.
 
-/// The levels of commits under one speed of the drift. Variances are in units of a sample's.
+use super::spikes::Block;
+
+/// The levels of commits under one speed of the drift. Variances are in units of a usual sample's.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Drift {
     /// Variance of the machine's steps between blocks.
@@ -31,44 +33,43 @@ impl Drift {
         }
     }
 
-    /// Adds a block: the first commit's value, and those of the commit in this place, from 1. A new
-    /// commit takes the next place.
-    pub(super) fn add(&mut self, place: usize, first: f64, values: [f64; 2]) {
+    /// Adds a block, whose samples have these variances. A new commit takes the next place.
+    pub(super) fn add(&mut self, block: &Block, [of_first, of_values @ ..]: [f64; 3]) {
         if self.mean.is_empty() {
-            self.mean.push(first);
-            self.covariance.push(vec![1.0]);
+            self.mean.push(block.first);
+            self.covariance.push(vec![of_first]);
         } else {
             self.covariance[0][0] += self.speed;
-            self.update(&[0], first);
+            self.update(&[0], block.first, of_first);
         }
-        for value in values {
-            if place == self.mean.len() {
-                self.append(value);
+        for (value, variance) in block.values.into_iter().zip(of_values) {
+            if block.place == self.mean.len() {
+                self.append(value, variance);
             } else {
-                self.update(&[0, place], value);
+                self.update(&[0, block.place], value, variance);
             }
         }
     }
 
     /// Takes the level of a new commit from its first value alone.
-    fn append(&mut self, value: f64) {
+    fn append(&mut self, value: f64, variance: f64) {
         let of_machine: Vec<f64> = self.covariance[0].iter().map(|one| -one).collect();
         for (row, covariance) in self.covariance.iter_mut().zip(&of_machine) {
             row.push(*covariance);
         }
-        let variance = 1.0 - of_machine[0];
+        let variance = variance - of_machine[0];
         self.covariance.push([of_machine, vec![variance]].concat());
         self.mean.push(value - self.mean[0]);
     }
 
-    /// Adds a value that is the sum of these levels, and noise.
-    fn update(&mut self, levels: &[usize], value: f64) {
+    /// Adds a value that is the sum of these levels, and noise of a variance.
+    fn update(&mut self, levels: &[usize], value: f64, variance: f64) {
         let gain: Vec<f64> = self
             .covariance
             .iter()
             .map(|row| levels.iter().map(|level| row[*level]).sum())
             .collect();
-        let variance = 1.0 + levels.iter().map(|level| gain[*level]).sum::<f64>();
+        let variance = variance + levels.iter().map(|level| gain[*level]).sum::<f64>();
         let surprise = value - levels.iter().map(|level| self.mean[*level]).sum::<f64>();
         for (row, own) in self.covariance.iter_mut().zip(&gain) {
             for (cell, other) in row.iter_mut().zip(&gain) {

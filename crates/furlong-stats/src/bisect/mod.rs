@@ -15,7 +15,8 @@
 //!
 //! # Files
 //! - `search.rs`: the blocks of a range, and the rules of the search
-//! - `drift.rs`: levels of commits from blocks, beside a machine that drifts
+//! - `drift.rs`: levels of commits from blocks, beside a machine that drifts; `spikes.rs`: samples
+//!   that count less
 //! - `belief.rs`: the probabilities of the hypotheses; `evidence.rs`: how well one fits
 //! - `choice.rs`: the commit to measure next
 
@@ -24,6 +25,7 @@ mod choice;
 mod drift;
 mod evidence;
 mod search;
+mod spikes;
 
 pub use belief::{Belief, Candidate, Change};
 pub use choice::{Cost, Next};

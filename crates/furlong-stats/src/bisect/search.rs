@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::belief::Belief;
 use super::choice::{Cost, Next, next};
 use super::drift::Drift;
+use super::spikes::{Block, variances};
 use crate::distribution::normal_upper;
 
 /// Pairs of the last commit before anything is concluded.
@@ -39,7 +40,7 @@ pub struct Search {
     margin: f64,
     measured: BTreeMap<usize, Measured>,
     skipped: BTreeSet<usize>,
-    pub(super) drifts: Vec<Drift>,
+    pub(super) blocks: Vec<Block>,
 }
 
 /// The state of a search.
@@ -64,7 +65,7 @@ impl Search {
             margin,
             measured: BTreeMap::new(),
             skipped: BTreeSet::new(),
-            drifts: SPEEDS.map(Drift::new).into(),
+            blocks: vec![],
         }
     }
 
@@ -80,9 +81,24 @@ impl Search {
         let measured = self.measured.entry(commit);
         let measured = measured.or_insert(Measured { place, blocks: 0 });
         measured.blocks += 1;
-        for drift in &mut self.drifts {
-            drift.add(measured.place, first, values);
-        }
+        let place = measured.place;
+        self.blocks.push(Block {
+            place,
+            first,
+            values,
+        });
+    }
+
+    /// The levels of all measured commits, under each speed of the drift.
+    pub(super) fn drifts(&self) -> [Drift; SPEEDS.len()] {
+        let variances = variances(&self.blocks);
+        SPEEDS.map(|speed| {
+            let mut drift = Drift::new(speed);
+            for (block, variances) in self.blocks.iter().zip(&variances) {
+                drift.add(block, *variances);
+            }
+            drift
+        })
     }
 
     /// Leaves out a commit that cannot be measured. It stays a candidate.
@@ -102,7 +118,7 @@ impl Search {
 
     /// Number of all blocks.
     pub fn blocks(&self) -> u32 {
-        self.measured.values().map(|one| one.blocks).sum()
+        self.blocks.len() as u32
     }
 
     /// The measured commits, in their order.

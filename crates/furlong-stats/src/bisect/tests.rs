@@ -2,6 +2,7 @@ mod dense;
 
 use super::choice::{Place, entropy, information};
 use super::drift::Drift;
+use super::spikes::{Block, variances};
 use super::{Belief, Cost, Next, PILOT, Search, State};
 use crate::random::Random;
 
@@ -107,7 +108,13 @@ fn a_fast_drift_counts_differences_and_none_counts_means() {
     let level = |speed, place| {
         let mut drift = Drift::new(speed);
         for (place, first, value) in blocks {
-            drift.add(place, first, [value; 2]);
+            let values = [value; 2];
+            let block = Block {
+                place,
+                first,
+                values,
+            };
+            drift.add(&block, [1.0; 3]);
         }
         drift.level(place)
     };
@@ -117,6 +124,61 @@ fn a_fast_drift_counts_differences_and_none_counts_means() {
     // Means of samples, beside the mean 4 of the first commit.
     assert!((level(0.0, 1) - (6.0 - 4.0)).abs() < 1e-9);
     assert!((level(0.0, 2) - (10.0 - 4.0)).abs() < 1e-9);
+}
+
+/// Blocks of one commit at a level of 5, with noise of either sign.
+fn quiet() -> Vec<Block> {
+    let block = |at: usize| {
+        let noise = [0.1, -0.1, 0.2, -0.2][at % 4];
+        Block {
+            place: 1,
+            first: 0.0,
+            values: [5.0 + noise, 5.0 - noise],
+        }
+    };
+    (0..8).map(block).collect()
+}
+
+#[test]
+fn a_spike_gets_its_distance_as_deviation() {
+    let mut blocks = quiet();
+    assert!(variances(&blocks).iter().all(|of| *of == [1.0; 3]));
+    blocks[3].values[1] = 11.0;
+    blocks[5].first = -4.0;
+    let found = variances(&blocks);
+    // The differences of two of a block are 0.2, 0.4 and a spike; the median of all levels is 5.1.
+    let deviation = 1.482_602_218_505_602 * 0.3 / 2.0_f64.sqrt();
+    let variance = |distance: f64| (distance / deviation / 3.0).powi(2);
+    assert!((found[3][2] - variance(5.9)).abs() < 1e-9, "{found:?}");
+    assert!((found[5][0] - variance(3.8)).abs() < 1e-9, "{found:?}");
+    let others = found.iter().flatten().filter(|one| **one != 1.0);
+    assert_eq!(others.count(), 2, "{found:?}");
+}
+
+#[test]
+fn figures_that_repeat_exactly_have_no_spikes() {
+    let mut blocks = quiet();
+    for block in &mut blocks {
+        block.values = [5.0; 2];
+    }
+    blocks[2].values[0] = 6.0;
+    assert!(variances(&blocks).iter().all(|of| *of == [1.0; 3]));
+}
+
+#[test]
+fn one_slow_run_is_no_step() {
+    let mut search = Search::new(3, 0.01);
+    for at in 0..12 {
+        let noise = 0.004 * [1.0, -0.5, 0.3, -1.0][at % 4];
+        let (commit, level) = if at < 3 { (1, 0.0) } else { (3, 0.05) };
+        let spike = if at == 0 { 0.4 } else { 0.0 };
+        search.add(commit, -noise, [level + noise + spike, level - noise]);
+    }
+    let belief = Belief::of(&search);
+    let likeliest = belief.candidates.iter().map(|one| one.commit);
+    let mut likeliest: Vec<usize> = likeliest.collect();
+    likeliest.sort_unstable();
+    assert_eq!(likeliest, [2, 3], "{:?}", belief.candidates);
 }
 
 /// A belief in one step at any of two commits, the first of which has two blocks.

@@ -131,7 +131,12 @@ pub fn ranges() -> Vec<Range> {
         claims: &[HELD],
         ..quiet
     };
-    vec![quiet, drift, builds]
+    let spikes = Range {
+        disturbance: Disturbance::Spikes,
+        claims: &[HELD, (Share::Likeliest, Bound::AtLeast(0.95))],
+        ..quiet
+    };
+    vec![quiet, drift, builds, spikes]
 }
 
 impl Range {

@@ -2,6 +2,7 @@
 
 use crate::bisect::belief::{BUILDS, NOISES, PRIOR, STEP_MIN};
 use crate::bisect::search::SPEEDS;
+use crate::bisect::spikes::variances;
 use crate::bisect::{Belief, Change, Search};
 use crate::random::Random;
 
@@ -17,6 +18,8 @@ struct Sample {
     block: usize,
     commit: usize,
     value: f64,
+    /// Variance of its noise, in units of a usual sample's.
+    variance: f64,
 }
 
 /// A covariance of samples as the lower triangle of its root.
@@ -53,7 +56,10 @@ impl Density {
                 let vectors = vectors
                     .iter()
                     .map(|(variance, of)| variance * of[row] * of[column]);
-                let noise = if row == column { noise * noise } else { 0.0 };
+                let noise = match row == column {
+                    true => noise * noise * samples[row].variance,
+                    false => 0.0,
+                };
                 let own = noise + known(samples[row], samples[column]) + vectors.sum::<f64>();
                 let rest = own - dot(&lower[row][..column], &lower[column][..column]);
                 lower[row][column] = match row == column {
@@ -190,14 +196,16 @@ fn larger(a: (Change, usize), b: (Change, usize)) -> (Change, usize) {
     }
 }
 
-/// The steps of each hypothesis, with its prior probability.
+/// The steps of each hypothesis, with its prior probability. Two steps come in both orders: nothing
+/// tells which is larger if no measured commit is between them, and then the first one counts.
 fn hypotheses(commits: usize) -> Vec<(Vec<usize>, f64)> {
     let [none, one, two] = PRIOR;
     let pairs = (commits * commits.saturating_sub(1) / 2) as f64;
     let mut all = vec![(vec![], none)];
     for at in 1..=commits {
         all.push((vec![at], one / commits as f64));
-        all.extend((at + 1..=commits).map(|other| (vec![at, other], two / pairs)));
+        let others = (1..=commits).filter(|other| *other != at);
+        all.extend(others.map(|other| (vec![at, other], two / pairs / 2.0)));
     }
     all
 }
@@ -251,7 +259,7 @@ fn is_near_change(what: &str, real: Change, wanted: Change) {
     );
 }
 
-/// Samples of these blocks' commits, and a search that has them.
+/// Samples of these blocks' commits, one of which is far off, and a search that has them.
 fn sampled(
     commits: usize,
     blocks: &[usize],
@@ -262,16 +270,23 @@ fn sampled(
     let mut search = Search::new(commits, 0.01);
     let mut samples = vec![];
     for (block, commit) in blocks.iter().copied().enumerate() {
+        let spike = if block == 1 { 0.3 } else { 0.0 };
         let value = |commit: usize| level(commit) + 0.02 * random.normal();
-        let values = [0, commit, commit].map(value);
-        search.add(commit, values[0], [values[1], values[2]]);
+        let [first, one, other] = [0, commit, commit].map(value);
+        let values = [first, one + spike, other];
+        search.add(commit, first, [values[1], values[2]]);
         for (commit, value) in [0, commit, commit].into_iter().zip(values) {
             samples.push(Sample {
                 block,
                 commit,
                 value,
+                variance: 1.0,
             });
         }
+    }
+    let variances = variances(&search.blocks);
+    for (sample, variance) in samples.iter_mut().zip(variances.into_iter().flatten()) {
+        sample.variance = variance;
     }
     (search, samples)
 }
