@@ -246,8 +246,8 @@ impl Circles {
     }
 }
 
-/// The trees of a search from each root in turn, of what it reaches for the first time. In a tree, a
-/// function comes after those that are reached from it.
+/// The trees of a search from each root in turn, of what it reaches for the first time. In a tree,
+/// a function comes after those that are reached from it.
 fn trees(next: &[Vec<usize>], roots: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
     let mut seen = vec![false; next.len()];
     let mut is_new = |at: usize| !std::mem::replace(&mut seen[at], true);
