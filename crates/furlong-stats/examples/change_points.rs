@@ -15,6 +15,7 @@ use std::{env, fs};
 
 use furlong_stats::change::changes;
 use furlong_stats::random::Random;
+use furlong_stats::simulation::correlated;
 use serde_json::Value;
 
 /// Greatest distance of a change that is found from the annotated one.
@@ -155,12 +156,8 @@ fn dataset(folder: &Path) -> Result<(), Box<dyn Error>> {
 /// Noise whose neighbours have the correlation `lag1`.
 fn noise(seed: u64, n: usize, lag1: f64) -> Vec<f64> {
     let mut random = Random::new(seed);
-    let mut value = random.normal();
-    let mut next = || {
-        value = lag1 * value + (1.0 - lag1 * lag1).sqrt() * random.normal();
-        value
-    };
-    (0..n).map(|_| next()).collect()
+    let mut next = correlated(lag1, &mut random);
+    (0..n).map(|_| next(&mut random)).collect()
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

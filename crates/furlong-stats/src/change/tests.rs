@@ -7,6 +7,7 @@ use super::{
 use crate::describe::Moments;
 use crate::distribution::t_two_sided;
 use crate::random::Random;
+use crate::simulation;
 use crate::student::Pooled;
 
 /// Ten series with their true changes, and the changes found by another implementation of the
@@ -52,12 +53,8 @@ fn series(seed: u64, n: usize, shape: impl Fn(usize) -> f64) -> Vec<f64> {
 /// Noise of unit variance whose neighbours have the correlation `lag1`.
 fn correlated(seed: u64, n: usize, lag1: f64) -> Vec<f64> {
     let mut random = Random::new(seed);
-    let mut value = random.normal();
-    let mut next = || {
-        value = lag1 * value + (1.0 - lag1 * lag1).sqrt() * random.normal();
-        value
-    };
-    (0..n).map(|_| next()).collect()
+    let mut next = simulation::correlated(lag1, &mut random);
+    (0..n).map(|_| next(&mut random)).collect()
 }
 
 fn step(at: usize, from: usize, height: f64) -> f64 {

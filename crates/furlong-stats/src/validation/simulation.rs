@@ -52,16 +52,12 @@ impl Disturbance {
     /// Noise of `n` samples in the order in which they run.
     pub(super) fn noise(self, n: usize, random: &mut Random) -> Vec<f64> {
         let step_at = random.below(n);
-        let mut memory = random.normal();
+        let mut correlated = correlated(0.8, random);
         (0..n)
             .map(|i| match self {
                 Self::None => random.normal(),
                 Self::Linear => random.normal() + 2.0 * i as f64 / (n as f64 - 1.0),
-                Self::Ar1 => {
-                    // 0.6^2 + 0.8^2 = 1: the deviation stays one.
-                    memory = 0.8 * memory + 0.6 * random.normal();
-                    memory
-                }
+                Self::Ar1 => correlated(random),
                 Self::Step => random.normal() + if i >= step_at { 1.5 } else { 0.0 },
                 Self::Spikes => {
                     let spike = if random.below(10) == 0 {
@@ -73,6 +69,16 @@ impl Disturbance {
                 }
             })
             .collect()
+    }
+}
+
+/// Noise of unit variance, each value of which has the correlation `lag1` with the one before.
+pub fn correlated(lag1: f64, random: &mut Random) -> impl FnMut(&mut Random) -> f64 + use<> {
+    let mut value = random.normal();
+    move |random| {
+        // The variance stays one.
+        value = lag1 * value + (1.0 - lag1 * lag1).sqrt() * random.normal();
+        value
     }
 }
 

@@ -1,9 +1,9 @@
 //! Verdicts over several code layouts.
 
 use super::{LAYOUTS, Layouts, layout_of};
-use crate::judge;
+use crate::families::judge_time;
 use crate::random::Random;
-use crate::value::{Better, Comparison, Kind, Metric, Verdict, WorkloadResult};
+use crate::value::{Comparison, Verdict, WorkloadResult};
 
 /// An experiment whose layouts are drawn anew for each side: pairing does not help.
 #[derive(Clone, Copy)]
@@ -44,16 +44,7 @@ fn judged(plan: Plan, margin: f64, random: &mut Random) -> Comparison {
         let layouts = serde_json::json!(plan.layouts);
         w.params = [(LAYOUTS.to_owned(), layouts)].into();
     }
-    let metric = Metric {
-        unit: "ns".to_owned(),
-        better: Better::Lower,
-        kind: Kind::Sampled,
-        primary: true,
-        margin_pct: None,
-        about: String::new(),
-    };
-    let metrics = [("time".to_owned(), metric)].into();
-    judge(&mut w, &metrics, &["time".to_owned()], Some(margin));
+    judge_time(&mut w, margin);
     w.comparisons.remove(0)
 }
 

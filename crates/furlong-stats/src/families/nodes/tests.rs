@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::{NODES, Nodes, claim, differ};
 use crate::blocks::Blocks;
 use crate::comparison::{Evidence, Question};
-use crate::judge;
+use crate::families::judge_time;
 use crate::random::Random;
 use crate::stopping::Stopping;
-use crate::value::{Better, Comparison, Kind, Metric, Verdict, WorkloadResult};
+use crate::value::{Better, Comparison, Verdict, WorkloadResult};
 use crate::verdict::{Check, Rule};
 
 /// A node's level, the effect on it, and its blocks.
@@ -45,16 +45,7 @@ fn workload(sites: &[Site], noise: f64, random: &mut Random) -> WorkloadResult {
 
 fn judged(sites: &[Site], noise: f64, random: &mut Random, margin: f64) -> Comparison {
     let mut workload = workload(sites, noise, random);
-    let metric = Metric {
-        unit: "ns".to_owned(),
-        better: Better::Lower,
-        kind: Kind::Sampled,
-        primary: true,
-        margin_pct: None,
-        about: String::new(),
-    };
-    let metrics = [("time".to_owned(), metric)].into();
-    judge(&mut workload, &metrics, &["time".to_owned()], Some(margin));
+    judge_time(&mut workload, margin);
     // Speeds that differ between nodes are neither drift nor outliers.
     let about_series = |text: &String| text.contains("drifted") || text.contains("far from");
     assert!(
