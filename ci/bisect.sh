@@ -71,7 +71,7 @@ for ((search = 1; search <= searches; search++)); do
     "$probability" "$size" "$samples" "$builds" "$seconds" \
     "$([ "$held" -eq 1 ] || echo '  the set lacks it')"
   cd "$home"
-  rm -rf "$home/$search" "$XDG_CACHE_HOME"
+  rm -rf "${home:?}/$search" "$XDG_CACHE_HOME"
 done
 
 # At most so many may be missed: the chance of more, at 5 % each, is below 2 %.

@@ -84,7 +84,9 @@ fn a_file_that_is_nobodys_is_refused_and_nothing_is_stored() {
     let home = Home::new();
     home.write("good.json", pytest(20, OLD));
     let whole = pytest(20, OLD);
+    let negative = pytest(20, [-1e-5; 8]);
     for (text, why) in [
+        (&negative[..], "`a.py::sum` has a value below zero"),
         ("", "is empty"),
         (&whole[..60], "is not JSON"),
         ("{\"some\": \"thing\"}", "is JSON of an unknown tool"),

@@ -58,7 +58,7 @@ pub fn read(path: &Path) -> Result<ResultFile, Error> {
             )));
         }
         Err(_) => {
-            let read = foreign::read(&text);
+            let read = foreign::read(&text).and_then(none_negative);
             let foreign = read.map_err(|what| {
                 Error::usage(format!("{name} is not a result of furlong, and {what}"))
             })?;
@@ -78,6 +78,15 @@ fn whole(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = vec![];
     input.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Refuses values below zero: they have no ratio to any other.
+fn none_negative(foreign: Foreign) -> Result<Foreign, String> {
+    let mut all = foreign.series.iter();
+    match all.find(|one| one.values.iter().any(|value| *value < 0.0)) {
+        Some(bad) => Err(format!("`{}` has a value below zero; remove it", bad.name)),
+        None => Ok(foreign),
+    }
 }
 
 /// Returns another tool's file as a run. The same content is the same run.
