@@ -68,7 +68,7 @@ impl Released {
         Self(self.0.take())
     }
 
-    #[cfg(all(test, not(loom), feature = "alloc"))]
+    #[inline]
     pub(crate) fn is_none(&self) -> bool {
         self.0.is_none()
     }

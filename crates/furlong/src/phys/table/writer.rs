@@ -414,7 +414,8 @@ impl<D, C: Config, const N: usize> Drop for Segments<'_, D, C, N> {
     fn drop(&mut self) {
         if let Some(core) = self.core.held() {
             // Freed after the lock.
-            let _released = core.memory.released().take();
+            let released = core.memory.released();
+            let _released = (!released.is_none()).then(|| released.take());
             self.core.let_go();
         }
     }
