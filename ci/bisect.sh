@@ -5,6 +5,7 @@
 # has a chance of less than 2 %.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+here=$PWD
 searches=${1:-20} commits=${2:-128}
 bash ci/need.sh git cc jq
 cargo build --quiet --release -p furlong-cli --no-default-features
@@ -74,13 +75,6 @@ for ((search = 1; search <= searches; search++)); do
   rm -rf "${home:?}/$search" "$XDG_CACHE_HOME"
 done
 
-# At most so many may be missed: the chance of more, at 5 % each, is below 2 %.
-allowed=$(awk -v n="$searches" 'BEGIN {
-  for (k = 0; k <= n; k++) {
-    term = k == 0 ? .95 ^ n : term * (n - k + 1) / k * .05 / .95
-    sum += term
-    if (1 - sum < .02) { print k; exit }
-  }
-}')
+allowed=$(bash "$here/ci/allowed.sh" "$searches")
 echo "$missed of $searches sets lack the right commit; at most $allowed may"
 [ "$missed" -le "$allowed" ]

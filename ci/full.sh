@@ -6,6 +6,7 @@
 # pairs (eleven pairs of commands: `furlong compare` and hyperfine);
 # simulation (the verdict, 10,000 runs a cell);
 # bisect-simulation (the search for a commit, 500 of each kind), bisect (twenty real searches);
+# layouts (120 inert changes to programs whose time depends on the place of their functions);
 # loom (the models, with three preemptions);
 # iova-oracle, phys-oracle, maple-oracle, vmspace-oracle (each system against its model, 10,000,000
 # operations and every small case);
@@ -78,6 +79,10 @@ bisect-simulation() {
 
 bisect() {
   record bisect bash ci/bisect.sh
+}
+
+layouts() {
+  record layouts bash ci/layouts.sh
 }
 
 loom() {
@@ -191,7 +196,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(tour pull-request pairs simulation bisect-simulation bisect loom asan aarch64 memcheck attacks malloc-latency
+  parts=(tour pull-request pairs simulation bisect-simulation bisect layouts loom asan aarch64 memcheck attacks malloc-latency
     malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports
     rangemap-users "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
@@ -207,7 +212,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " tour pull-request pairs bisect-simulation bisect asan aarch64 memcheck attacks malloc-latency malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports linux rangemap-users " == *" $part "* ]]; then
+  elif [[ " tour pull-request pairs bisect-simulation bisect layouts asan aarch64 memcheck attacks malloc-latency malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports linux rangemap-users " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"

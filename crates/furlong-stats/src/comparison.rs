@@ -107,10 +107,14 @@ impl Evidence {
             // The plan needs the spread of single differences, even if the interval uses the
             // pilot's.
             let spread = Paired::of(&effects).unwrap_or(effect);
-            let needed = spread.blocks_needed(rule.margin, BLOCKS_MIN as u32);
+            let needed = |spread: Paired| spread.blocks_needed(rule.margin, BLOCKS_MIN as u32);
             comparison.n_needed = Some(match &mut by_layout {
-                None => needed,
+                None => needed(spread),
                 Some(by_layout) => {
+                    // Layouts are made before anything is measured: enough of them decide both
+                    // between none and the margin, and between that and its double.
+                    let mean = 0.0;
+                    let needed = needed(Paired { mean, ..spread });
                     by_layout.needed = Some(needed);
                     let each = n.div_ceil(by_layout.layouts.max(1)) as u32;
                     needed.saturating_mul(each).min(BLOCKS_NAMED_MAX)

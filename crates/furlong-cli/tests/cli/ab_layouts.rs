@@ -1,5 +1,6 @@
 //! `furlong ab --layouts`: revisions of a cargo package, linked in several orders.
 
+use crate::ab_benchmarks::Repository;
 use crate::lab::{Home, is_spoiler, read, says};
 use furlong_lab::model::result::Verdict;
 
@@ -88,21 +89,111 @@ fn both_revisions_run_in_like_layouts_which_are_the_replicates() {
 
     let (stdout, stderr) = ab(&home, 0, ["main~2", "main"], &measure);
     assert_eq!(stderr.matches("building").count(), 1, "{stderr}");
-    says(&stdout, &["worse: main has 20"]);
+    says(&stdout, &["worse: main has "]);
     let result = read(&home.path("r.json"));
     let found = &result.experiments[0].workloads[0].comparisons[0];
     assert_eq!(found.verdict, Verdict::Revert);
+    assert!(
+        (found.effect_pct - 20.0).abs() < 0.1,
+        "{}",
+        found.effect_pct
+    );
 }
 
 #[test]
 fn a_command_or_a_build_without_a_linked_program_is_refused() {
     let home = repository();
     let (_, stderr) = ab(&home, 2, ["main~1", "main"], &["--", "true"]);
-    says(&stderr, &["`true` names no program that cargo linked"]);
+    says(&stderr, &["`true` names no program that was linked"]);
     let nothing = ["--build", "true", "--", "true"];
     let (_, stderr) = ab(&home, 2, ["main~1", "main"], &nothing);
     says(&stderr, &["cargo linked no program in this build"]);
-    let early = ["--early", "--", "./target/release/tool"];
-    let (_, stderr) = ab(&home, 2, ["main~1", "main"], &early);
-    says(&stderr, &["--early and --until count blocks"]);
+    let until = ["--until", "1", "--", "./target/release/tool"];
+    let (_, stderr) = ab(&home, 2, ["main~1", "main"], &until);
+    says(&stderr, &["--until asks for more blocks"]);
+}
+
+/// A repository without cargo whose program is a script.
+fn scripts() -> Home {
+    let home = Home::new();
+    home.git("init --quiet --initial-branch main");
+    for factor in ["1", "2"] {
+        home.write("factor", factor);
+        home.git("add factor");
+        home.git("commit --quiet --message more");
+    }
+    home
+}
+
+#[test]
+fn a_command_links_the_layouts_of_any_build() {
+    let home = scripts();
+    let all = |relink: &str, code: i32| {
+        let measure = ["--metric", "[0-9]+", "--blocks", "12", "--json", "r.json"];
+        let build = ["--build", "mkdir bin", "--relink", relink];
+        let command = ["--", "bin/tool"];
+        let further = [&build[..], &measure, &command].concat();
+        ab(&home, code, ["main~1", "main"], &further)
+    };
+    let relink = r"printf '#!/bin/sh\necho %d\n' $((10 + 10 * FURLONG_LAYOUT)) > bin/tool
+        chmod +x bin/tool";
+    let (stdout, _) = all(relink, 0);
+    says(&stdout, &["in 6 code layouts"]);
+    let result = read(&home.path("r.json"));
+    let workload = &result.experiments[0].workloads[0];
+    for arm in &workload.arms {
+        let values = arm.samples["value"].iter().map(|one| one.unwrap());
+        let wanted = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0].repeat(2);
+        assert_eq!(values.collect::<Vec<_>>(), wanted);
+    }
+    // The file is the same in all layouts, or there is none.
+    let (_, stderr) = all("printf '#!/bin/sh\n' > bin/tool; chmod +x bin/tool", 2);
+    says(&stderr, &["two layouts are the same file"]);
+    let (_, stderr) = all("true", 2);
+    says(&stderr, &["`true` changed no file in main~1"]);
+    let (_, stderr) = all("exit 7", 1);
+    says(&stderr, &["main~1 cannot be built (exit 7"]);
+}
+
+#[test]
+fn benchmarks_are_judged_over_layouts_too() {
+    let Repository(home) = Repository::new([("same", "400", "1"), ("same", "440", "1")]);
+    let relink = "sed -i \"s/^\\*) ns=.*/*) ns=$((300 + 100 * FURLONG_LAYOUT)) ;;/\" sort";
+    let line = [
+        "ci",
+        "main~1",
+        "--build",
+        "./build",
+        "--budget",
+        "1m",
+        "--bench",
+        "sort/a",
+        "--layouts",
+        "6",
+        "--relink",
+        relink,
+        "--json",
+        "r.json",
+    ];
+    let (stdout, stderr) = home.ends(3, &line);
+    says(&stderr, &["code layouts: the order of functions"]);
+    says(&stdout, &["slower: sort/a / b/two, "]);
+    let result = read(&home.path("r.json"));
+    let [one, two] = &result.experiments[0].workloads[..] else {
+        panic!("two benchmarks");
+    };
+    let found = &one.comparisons[0];
+    assert_eq!(found.verdict, Verdict::Equivalent);
+    assert_eq!(found.by_layout.unwrap().layouts, 6);
+    assert_eq!(two.comparisons[0].verdict, Verdict::Revert);
+    for arm in &one.arms {
+        let times = arm.samples["time_ns_per_op"].iter().take(6);
+        for (time, layout) in times.zip(0..) {
+            let wanted = 300.0 + 100.0 * f64::from(layout);
+            assert!(
+                (time.unwrap() / wanted - 1.0).abs() < 0.01,
+                "{time:?} {wanted}"
+            );
+        }
+    }
 }

@@ -32,18 +32,26 @@ const NEEDS: [(&str, &str); 3] = [
 /// The allocator to preload.
 const LIBRARY: &str = "furlong_malloc";
 
-/// A cargo that has built a bench program, and the tool in its layouts.
+/// A cargo that has built a bench program and the tool, with their layouts.
 const CARGO: &str = r#"#!/bin/sh
-if [ -d target/release ]; then
-    mkdir target/release/deps
-    ln target/release/tool target/release/deps/tool
-    for layout in 0 1 2 3 4 5 6 7; do
-        cp target/release/tool target/release/deps/tool.layout00$layout
+deps=target/release/deps
+if [ -d target/release ] && [ ! -d $deps ]; then
+    mkdir $deps
+    ln target/release/tool $deps/tool
+    cp "$HOME/bench" $deps/bench
+    for program in tool bench; do
+        for layout in 00 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15; do
+            { cat $deps/$program; echo ": $layout"; } > $deps/$program.layout0$layout
+            chmod +x $deps/$program.layout0$layout
+        done
     done
 fi
 printf '{"reason":"compiler-artifact","manifest_path":"%s/Cargo.toml",' "$PWD"
-printf '"target":{"kind":["bench"],"name":"sort"},"executable":"%s/bench"}\n' "$HOME"
+printf '"target":{"kind":["bench"],"name":"sort"},"executable":"%s/bench"}\n' "$PWD/$deps"
 "#;
+
+/// A linker of layouts.
+const LINK: &str = "#!/bin/sh\necho \"# $1\" >> tool\n";
 
 /// The bench program: each sample takes the same time.
 const BENCH: &str = r#"#!/bin/sh
@@ -63,7 +71,7 @@ fn furnished() -> Home {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
     }
-    for (path, script) in [("bin/cargo", CARGO), ("bench", BENCH)] {
+    for (path, script) in [("bin/cargo", CARGO), ("bench", BENCH), ("link.sh", LINK)] {
         home.write(path, script);
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(home.path(path), executable).unwrap();
@@ -76,7 +84,7 @@ fn furnished() -> Home {
     fs::copy(home.path("tool"), home.path("target/release/tool")).unwrap();
     home.write("Cargo.toml", "");
     home.git("init --quiet --initial-branch main");
-    home.git("add tool target big.txt Cargo.toml");
+    home.git("add tool link.sh target big.txt Cargo.toml");
     home.git("commit --quiet --message all");
     home.git("tag v1.2");
     home.git("commit --quiet --allow-empty --message later");

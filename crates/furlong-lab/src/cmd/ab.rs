@@ -9,14 +9,11 @@ pub(super) mod suite;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use serde_json::json;
-
 use super::compare::{How, Sides, compare};
 use crate::error::Error;
+use crate::measure::layouts::view;
 use crate::record::comparison::name_of;
 use crate::talk::quoted;
-use furlong_stats::layouts::LAYOUTS;
-use recipe::Recipe;
 use repository::Repository;
 
 /// Two revisions, the way to build them, and the command to run.
@@ -32,11 +29,9 @@ pub struct Args {
     /// bench --no-run if there is no COMMAND]
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
-    /// Link each revision in this many code layouts, so that the verdict holds beyond one order of
-    /// the functions; a verdict needs 6. The programs are cargo's, linked by lld
-    #[arg(long, value_name = "K", requires = "command")]
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=999))]
-    pub layouts: Option<u32>,
+    /// Link each revision in several code layouts.
+    #[command(flatten)]
+    pub layouts: layouts::Several,
     /// Only benchmarks whose name contains this
     #[arg(long, value_name = "TEXT", conflicts_with = "command")]
     pub bench: Vec<String>,
@@ -48,10 +43,6 @@ pub struct Args {
     pub how: How,
 }
 
-/// The kinds of layout that vary, and the one that does not.
-const VARIED: &str = "code layouts: the order of functions, the stack and the addresses of memory \
-                      vary; alignment within functions does not";
-
 const EXAMPLES: &str = "\
 Examples:
   furlong ab main
@@ -59,6 +50,7 @@ Examples:
   furlong ab main -- ./target/release/tool big.txt
   furlong ab v1.2 v1.3 --build 'make -j2' -- ./tool big.txt
   furlong ab main --layouts 8 -- ./target/release/tool big.txt
+  furlong ab main --layouts 8 --build make --relink './link.sh $FURLONG_LAYOUT' -- ./tool big.txt
   furlong ab main HEAD --counters auto --fail-on revert -- ./target/release/tool big.txt
 
 Each revision is built once, in a checkout in the cache. Changes that are not committed are not in
@@ -83,32 +75,23 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         [] => Some(suite::build(&repository, args.build.as_deref())?),
         _ => args.build.clone(),
     };
-    let layouts = args.layouts.unwrap_or(0);
-    if layouts > 0 {
-        voice.note(VARIED);
-    }
-    let recipe = Recipe {
-        command: build.as_deref(),
-        layouts,
-    };
+    let recipe = args.layouts.recipe(build.as_deref(), voice);
+    let layouts = recipe.layouts;
     let pair = repository.pair([&args.base, &args.head], recipe, voice)?;
     if args.command.is_empty() {
-        let sides = suite::sides("ab cargo bench", &pair, &args.bench)?;
+        let sides = suite::sides("ab cargo bench", &pair, &args.bench, layouts)?;
         return compare(&sides, &args.how);
     }
     let folders: Vec<PathBuf> = pair.built.iter().map(|one| one.folder.clone()).collect();
     let command = command_line(&args.command);
-    let is_laid_out = |folder: &PathBuf| layouts::is_run_by(&command, &layouts::view(folder, 0));
+    let is_laid_out = |folder: &PathBuf| layouts::is_run_by(&command, &view(folder, 0));
     if layouts > 0 && !folders.iter().all(is_laid_out) {
         return Err(Error::usage(format!(
-            "`{command}` names no program that cargo linked: --layouts needs its path, such as \
+            "`{command}` names no program that was linked: --layouts needs its path, such as \
              ./target/release/tool"
         )));
     }
-    let mut facts = pair.facts();
-    if layouts > 0 {
-        facts.insert(LAYOUTS.to_owned(), json!(layouts));
-    }
+    let facts = pair.facts(layouts);
     let mut names = pair.names();
     if names[0] == names[1] {
         names.clear();

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::ab::recipe::Recipe;
+use super::ab::layouts;
 use super::ab::repository::{Base, Repository};
 use super::ab::suite;
 use super::compare::benchmarks::{SAMPLE_S, experiment};
@@ -42,6 +42,9 @@ pub struct Args {
     /// Build each revision by this (sh, in its checkout) [default: cargo bench --no-run]
     #[arg(long, value_name = "COMMAND", conflicts_with = RESUME)]
     pub build: Option<String>,
+    /// Link each revision in several code layouts.
+    #[command(flatten)]
+    pub layouts: layouts::Several,
     /// Only benchmarks whose name contains this
     #[arg(long, value_name = "TEXT", conflicts_with = RESUME)]
     pub bench: Vec<String>,
@@ -71,6 +74,7 @@ const EXAMPLES: &str = "\
 Examples:
   furlong ci main
   furlong ci main HEAD --budget 10m --md comment.md
+  furlong ci main HEAD --layouts 16
   furlong ci v1.2 v1.3 --bench sort --build 'cargo bench --no-run -p parser'
 
 Both revisions are built, each in a checkout in the cache, and all benchmarks of furlong-bench that
@@ -108,9 +112,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         voice.note(&format!("base: {}, {why}", base.name));
     }
     let build = suite::build(&repository, args.build.as_deref())?;
-    let recipe = Recipe::by(Some(&build));
+    let recipe = args.layouts.recipe(Some(&build), voice);
     let pair = repository.pair([&base.name, &args.head], recipe, voice)?;
-    let mut sides = suite::sides("ci cargo bench", &pair, &args.bench)?;
+    let mut sides = suite::sides("ci cargo bench", &pair, &args.bench, recipe.layouts)?;
     let counters = match Callgrind::new() {
         Ok(_) => Counters::Callgrind,
         Err(error) => {

@@ -35,6 +35,7 @@ use crate::report::Exports;
 use crate::talk::Voice;
 use amount::{Amount, Usual};
 pub(super) use benchmarks::Suite;
+use furlong_stats::layouts::LAYOUTS;
 use names::{Name, Names};
 use other_names::OtherNames;
 pub(crate) use ready::at_work;
@@ -278,6 +279,11 @@ impl How {
     }
 
     fn schedule(&self, sides: &Sides, settings: &Settings) -> Result<Schedule, Error> {
+        if sides.facts.contains_key(LAYOUTS) && self.enough.until.is_some() {
+            let why = "--until asks for more blocks, and --layouts decides by layouts: leave one \
+                       of them out";
+            return Err(Error::usage(why));
+        }
         if let Some(suite) = &sides.suite {
             return self.schedule_of(suite, sides, settings);
         }
@@ -293,10 +299,7 @@ impl How {
             ([_], _) => Usual::Alone,
             _ => Usual::Answer,
         };
-        let (blocks, rule) = match sides.layouts {
-            0 => self.amount.rule(settings, &self.enough, usual)?,
-            layouts => self.amount.of_layouts(layouts, &self.enough)?,
-        };
+        let (blocks, rule) = self.amount.rule(settings, &self.enough, usual)?;
         let metrics = self.metrics(&subject, counters)?;
         let workloads = filled.iter().map(|one| {
             let mut scheduled = self.scheduled(one, &names, blocks);

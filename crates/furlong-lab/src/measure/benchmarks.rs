@@ -18,11 +18,13 @@ use super::interrupt::Interrupt;
 use super::launch::command::padded_environment;
 use super::launch::finished::{Ending, Finished};
 use super::launch::launcher::{Launcher, Output, Task};
+use super::layouts::view;
 use super::process::{ended, missed, no_file};
 use super::sampler::{Job, SampleError, Sampler};
 use crate::error::Error;
 use crate::model::result::Kind;
 use crate::model::{MetricPlan, Outcome};
+use furlong_stats::layouts::layout_of;
 
 /// Time of one operation.
 const TIME: &str = "time_ns_per_op";
@@ -53,6 +55,27 @@ pub struct Program {
     pub file: PathBuf,
     /// The folder of its package.
     pub folder: PathBuf,
+}
+
+/// Code layouts in which the programs of each arm were linked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InLayouts {
+    /// Number of layouts. The blocks go through them in turn.
+    pub number: u32,
+    /// The checkout of each arm, whose views have the programs.
+    pub checkouts: Vec<PathBuf>,
+}
+
+impl InLayouts {
+    /// Returns an arm's program in the layout of a block.
+    fn program(&self, arm: usize, program: &Program, block: u32) -> Option<Program> {
+        let checkout = self.checkouts.get(arm)?;
+        let within = program.file.strip_prefix(checkout).ok()?;
+        Some(Program {
+            file: view(checkout, layout_of(block, self.number)).join(within),
+            folder: program.folder.clone(),
+        })
+    }
 }
 
 /// Returns the metric of a benchmark.
@@ -165,6 +188,7 @@ pub struct Benchmarks {
     /// Names of the arms, the baseline first.
     arms: Vec<String>,
     benchmarks: Vec<Benchmark>,
+    layouts: Option<InLayouts>,
     /// Digests of the answers to the latest seed and operations, by workload.
     answers: BTreeMap<String, ((u64, u64), u64)>,
     notices: Vec<String>,
@@ -172,11 +196,16 @@ pub struct Benchmarks {
 
 impl Benchmarks {
     /// Returns a sampler of benchmarks.
-    pub fn new(programs: Programs, arms: Vec<String>, benchmarks: Vec<Benchmark>) -> Self {
+    pub fn new(
+        programs: Programs,
+        arms: Vec<String>,
+        (benchmarks, layouts): (Vec<Benchmark>, Option<InLayouts>),
+    ) -> Self {
         Self {
             programs,
             arms,
             benchmarks,
+            layouts,
             answers: BTreeMap::new(),
             notices: vec![],
         }
@@ -203,13 +232,19 @@ impl Benchmarks {
 
 impl Benchmarks {
     /// Returns the program of a sample, and the request.
-    fn asked(&self, job: &Job<'_>) -> Result<(&Program, String), SampleError> {
+    fn asked(&self, job: &Job<'_>) -> Result<(Program, String), SampleError> {
         let missing = || SampleError::Failed(format!("there is no program of `{}`", job.arm));
         let mut all = self.benchmarks.iter();
         let benchmark = all.find(|one| one.workload == job.workload.name);
         let benchmark = benchmark.ok_or_else(missing)?;
         let at = self.arms.iter().position(|arm| arm == job.arm);
-        let program = at.and_then(|at| benchmark.programs.get(at));
+        let program = at.and_then(|at| {
+            let program = benchmark.programs.get(at)?;
+            match &self.layouts {
+                Some(layouts) => layouts.program(at, program, job.block),
+                None => Some(program.clone()),
+            }
+        });
         let program = program.ok_or_else(missing)?;
         let asked = (&benchmark.group, &benchmark.bench, job.operations, job.seed);
         let asked = serde_json::to_string(&asked);
@@ -223,10 +258,10 @@ impl Benchmarks {
         job: &Job<'_>,
     ) -> Result<(Task, Vec<(OsString, OsString)>), SampleError> {
         let (program, asked) = self.asked(job)?;
-        let mut variables = variables(program, &asked);
+        let mut variables = variables(&program, &asked);
         variables.push((COUNT.into(), "1".into()));
         Ok((
-            self.programs.task(program, &["--bench"], 0, &asked),
+            self.programs.task(&program, &["--bench"], 0, &asked),
             variables,
         ))
     }
@@ -251,7 +286,7 @@ impl Sampler for Benchmarks {
         // The schedule pads for names of different length. Here they are no arguments.
         let longest = self.arms.iter().map(String::len).max().unwrap_or(0);
         let padding = job.padding.saturating_sub(longest - job.arm.len());
-        let mut task = self.programs.task(program, &["--bench"], padding, &asked);
+        let mut task = self.programs.task(&program, &["--bench"], padding, &asked);
         task.limit = Some(job.timeout);
         let finished = self.programs.finished(&task)?;
         ended(&finished, job)?;

@@ -16,6 +16,7 @@
 //! - `launch`: other programs, run and measured.
 //! - `commands`: a user's commands as arms.
 //! - `benchmarks.rs`: benchmarks of `cargo bench` as workloads.
+//! - `layouts.rs`: the place of a checkout's code layouts.
 //! - `counters.rs`: the requested counters; `instructions.rs`: instructions as a metric.
 //! - `interrupt.rs`: Ctrl-C, which ends the block and keeps the record.
 //! - `progress.rs`: the progress bar.
@@ -28,6 +29,7 @@ pub mod counters;
 pub mod instructions;
 pub mod interrupt;
 pub mod launch;
+pub mod layouts;
 pub mod process;
 pub mod progress;
 pub mod sampler;

@@ -31,6 +31,8 @@ pub(in crate::cmd) struct Recipe<'a> {
     pub(in crate::cmd) command: Option<&'a str>,
     /// Code layouts of its programs, 0 for that of the build alone.
     pub(in crate::cmd) layouts: u32,
+    /// The command that links one of them, for sh; none for cargo's linker.
+    pub(in crate::cmd) relink: Option<&'a str>,
 }
 
 impl<'a> Recipe<'a> {
@@ -39,6 +41,7 @@ impl<'a> Recipe<'a> {
         Self {
             command,
             layouts: 0,
+            relink: None,
         }
     }
 
@@ -47,7 +50,10 @@ impl<'a> Recipe<'a> {
         let command = self.command.unwrap_or_default();
         match self.layouts {
             0 => fnv1a(command.as_bytes()),
-            layouts => fnv1a(format!("{command}\0{layouts}").as_bytes()),
+            layouts => {
+                let relink = self.relink.unwrap_or_default();
+                fnv1a(format!("{command}\0{layouts}\0{relink}").as_bytes())
+            }
         }
     }
 }
@@ -62,11 +68,11 @@ pub(super) fn outside(program: &str) -> Command {
     command
 }
 
-/// Builds a checkout. What the build prints is in a file, whose end an error shows.
+/// Builds a checkout. What the build prints is appended to a file, whose end an error shows.
 pub(super) fn make(
     folder: &Path,
     command: &str,
-    linker: Option<(String, PathBuf)>,
+    variable: Option<(String, PathBuf)>,
     log: &Path,
     name: &str,
 ) -> Result<(), Error> {
@@ -77,14 +83,15 @@ pub(super) fn make(
             cause(&error)
         ))
     };
-    let out = File::create(log).map_err(cannot)?;
+    let appending = File::options().create(true).append(true).open(log);
+    let out = appending.map_err(cannot)?;
     let errors = out.try_clone().map_err(cannot)?;
     let status = outside("sh")
         .args(["-c", command])
         .current_dir(folder)
         // Both builds would write to one place.
         .env_remove("CARGO_TARGET_DIR")
-        .envs(linker)
+        .envs(variable)
         .stdin(Stdio::null())
         .stdout(out)
         .stderr(errors)

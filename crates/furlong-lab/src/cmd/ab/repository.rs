@@ -14,6 +14,7 @@ use crate::error::{Error, cause};
 use crate::hash::fnv1a;
 use crate::record::place::{cache_dir, private_dir};
 use crate::talk::Voice;
+use furlong_stats::layouts::LAYOUTS;
 
 /// Fact about a workload: the commit of each side.
 const REVISIONS: &str = "revisions";
@@ -106,11 +107,16 @@ impl Pair {
         self.revisions.iter().map(|one| one.name.clone()).collect()
     }
 
-    /// Facts for the record: the commit of each side.
-    pub(in crate::cmd) fn facts(&self) -> BTreeMap<String, Value> {
+    /// Facts for the record: the commit of each side, and the number of code layouts if it is not
+    /// 0.
+    pub(in crate::cmd) fn facts(&self, layouts: u32) -> BTreeMap<String, Value> {
         let [base, head] = self.revisions.each_ref().map(|one| &one.commit);
         let commits = json!({ "base": base, "head": head });
-        BTreeMap::from([(REVISIONS.to_owned(), commits)])
+        let mut facts = BTreeMap::from([(REVISIONS.to_owned(), commits)]);
+        if layouts > 0 {
+            facts.insert(LAYOUTS.to_owned(), json!(layouts));
+        }
+        facts
     }
 }
 
@@ -365,7 +371,9 @@ impl Repository {
             lock.lock().map_err(failed_lock)?;
             if !(mark.is_file() && folder.is_dir()) {
                 // A mark without a checkout would speak for the next one, even if its build fails.
-                let _ = fs::remove_file(&mark);
+                for old in [&mark, &log] {
+                    let _ = fs::remove_file(old);
+                }
                 self.check_out(&folder, &revision.commit)?;
                 let command = match build.command {
                     Some(command) => command,
@@ -377,13 +385,18 @@ impl Repository {
                 };
                 let commit = &revision.commit[..SHORT];
                 voice.note(&format!("building {} ({commit}): {command}", revision.name));
-                let linker = match build.layouts {
-                    0 => None,
-                    all => Some(layouts::linker(&folder.with_extension(LINKER), all)?),
+                let (layouts, name) = (build.layouts, &revision.name);
+                let linker = match build.relink {
+                    None if layouts > 0 => {
+                        Some(layouts::linker(&folder.with_extension(LINKER), layouts)?)
+                    }
+                    _ => None,
                 };
-                make(&folder, command, linker, &log, &revision.name)?;
-                if build.layouts > 0 {
-                    layouts::make(&folder, build.layouts)?;
+                make(&folder, command, linker, &log, name)?;
+                match build.relink {
+                    Some(command) => layouts::by_command((&folder, &log), layouts, command, name)?,
+                    None if layouts > 0 => layouts::of_cargo(&folder, layouts)?,
+                    None => {}
                 }
                 File::create(&mark).map_err(|error| failed("a mark", &error))?;
             }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::repository::{Pair, Repository};
 use crate::cmd::compare::{Sides, Suite};
 use crate::error::{Error, cause};
-use crate::measure::benchmarks::{Benchmark, Program, Programs};
+use crate::measure::benchmarks::{Benchmark, InLayouts, Program, Programs};
 use crate::measure::interrupt::Interrupt;
 use crate::measure::sampler::SampleError;
 
@@ -53,6 +53,7 @@ pub(in crate::cmd) fn sides(
     comparison: &str,
     pair: &Pair,
     filters: &[String],
+    layouts: u32,
 ) -> Result<Sides, Error> {
     let names = pair.names();
     let logs = pair.built.each_ref();
@@ -64,8 +65,14 @@ pub(in crate::cmd) fn sides(
     };
     Ok(Sides {
         comparison: Some(comparison.to_owned()),
-        suite: Some(common(&[side(0), side(1)], filters)?),
-        facts: pair.facts(),
+        suite: Some(Suite {
+            layouts: (layouts > 0).then(|| InLayouts {
+                number: layouts,
+                checkouts: pair.built.iter().map(|one| one.folder.clone()).collect(),
+            }),
+            ..common(&[side(0), side(1)], filters)?
+        }),
+        facts: pair.facts(layouts),
         names,
         ..Sides::default()
     })

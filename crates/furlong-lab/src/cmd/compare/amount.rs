@@ -11,9 +11,6 @@ use furlong_stats::stopping::Stopping;
 /// Default number of blocks on a fleet, and least number of runs of a single command.
 const BLOCKS: u32 = 10;
 
-/// Default number of blocks in each code layout.
-const LAYOUT_BLOCKS: u32 = 3;
-
 /// Default seconds of a comparison.
 const ANSWER_S: f64 = 30.0;
 
@@ -101,22 +98,6 @@ impl Amount {
                 (within(ANSWER_BLOCKS), Stopping::Answer { limit_s })
             }
         })
-    }
-
-    /// Returns the number of blocks over code layouts, as many for each, and their rule.
-    pub(super) fn of_layouts(
-        &self,
-        layouts: u32,
-        enough: &Enough,
-    ) -> Result<(u32, Stopping), Error> {
-        if enough.customary_blocks().is_some() {
-            let why = "--early and --until count blocks, and --layouts decides by layouts: leave \
-                       one of them out";
-            return Err(Error::usage(why));
-        }
-        let wanted = self.blocks.or(self.max_runs).or(self.min_runs);
-        let each = wanted.map_or(LAYOUT_BLOCKS, |blocks| blocks.div_ceil(layouts));
-        Ok((layouts * each, Stopping::Planned))
     }
 
     /// Stores what else decides the end of a workload.

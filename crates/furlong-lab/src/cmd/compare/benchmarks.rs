@@ -10,7 +10,7 @@ use super::subject::{Filled, FilledArm};
 use super::{How, Sides};
 use crate::error::Error;
 use crate::fleet::On;
-use crate::measure::benchmarks::{Benchmark, Benchmarks, Programs, metric};
+use crate::measure::benchmarks::{Benchmark, Benchmarks, InLayouts, Programs, metric};
 use crate::measure::instructions::of_benchmarks;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::sampler::{Pass, When};
@@ -37,6 +37,9 @@ pub(in crate::cmd) struct Suite {
     /// When the functions behind a difference are named.
     #[serde(default)]
     pub(in crate::cmd) why: Option<When>,
+    /// Code layouts of the programs, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::cmd) layouts: Option<InLayouts>,
 }
 
 /// Returns the sampler of a schedule of benchmarks, or `None` if it has commands.
@@ -59,7 +62,7 @@ pub(super) fn sampler(
     Ok(Some(Benchmarks::new(
         programs,
         arms.cloned().collect(),
-        suite.benchmarks,
+        (suite.benchmarks, suite.layouts),
     )))
 }
 

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::How;
-use crate::cmd::ab::layouts::view;
 use crate::error::Error;
 use crate::measure::commands::comparison::{CommandArm, CommandWorkload};
 use crate::measure::commands::parameter::{Parameter, Setting, combinations, fill, label, takes};
@@ -17,6 +16,7 @@ use crate::measure::counters;
 use crate::measure::launch::command::{self, Command, Commands, Shell, in_shell};
 use crate::measure::launch::launcher::Output;
 use crate::measure::launch::pmu::{self, Event};
+use crate::measure::layouts::view;
 use crate::measure::sampler::When;
 use crate::model::schedule::{Schedule, ScheduledExperiment};
 use crate::model::{Counters, MetricPlan, Profile};

@@ -3,6 +3,7 @@
 use super::{LAYOUTS, Layouts, layout_of};
 use crate::families::judge_time;
 use crate::random::Random;
+use crate::stopping::{STOPPING, Stopping};
 use crate::value::{Comparison, Verdict, WorkloadResult};
 
 /// An experiment whose layouts are drawn anew for each side: pairing does not help.
@@ -28,6 +29,12 @@ const INERT: Plan = Plan {
 };
 
 fn judged(plan: Plan, margin: f64, random: &mut Random) -> Comparison {
+    let mut w = measured(plan, random);
+    judge_time(&mut w, margin);
+    w.comparisons.remove(0)
+}
+
+fn measured(plan: Plan, random: &mut Random) -> WorkloadResult {
     let mut draw = || 0.01 * plan.of_layout * random.normal();
     let drawn: Vec<[f64; 2]> = (0..plan.layouts).map(|_| [draw(), draw()]).collect();
     let mut values: [Vec<Option<f64>>; 3] = Default::default();
@@ -44,8 +51,7 @@ fn judged(plan: Plan, margin: f64, random: &mut Random) -> Comparison {
         let layouts = serde_json::json!(plan.layouts);
         w.params = [(LAYOUTS.to_owned(), layouts)].into();
     }
-    judge_time(&mut w, margin);
-    w.comparisons.remove(0)
+    w
 }
 
 /// The share of 2,000 runs that satisfy a condition.
@@ -92,6 +98,39 @@ fn the_layouts_that_a_run_names_find_the_effect_as_often_as_promised() {
 }
 
 #[test]
+fn a_run_that_may_end_early_errs_no_more_often_in_layouts() {
+    // The looks are planned for blocks. Over layouts they repeat each other more, not less.
+    let mut random = Random::new(8);
+    let rule = Stopping::Early {
+        planned: 48,
+        looks: 10,
+    };
+    let plan = Plan { each: 6, ..INERT };
+    let runs = 1000;
+    let alarms = (0..runs).filter(|_| {
+        let all = measured(plan, &mut random);
+        let mut looks = (1..=48).filter(|blocks| rule.looks_at(*blocks));
+        looks.any(|blocks| {
+            let mut w = all.clone();
+            w.params
+                .insert(STOPPING.to_owned(), serde_json::json!(rule));
+            let until = blocks as usize;
+            w.blocks.truncate(until);
+            let control = w.control.values_mut().map(|control| &mut control.samples);
+            let arms = w.arms.iter_mut().flat_map(|arm| arm.samples.values_mut());
+            control
+                .chain(arms)
+                .for_each(|samples| samples.truncate(until));
+            judge_time(&mut w, 0.0);
+            is_change(&w.comparisons[0])
+        })
+    });
+    // 1 % is promised to runs with looks.
+    let share = alarms.count() as f64 / f64::from(runs);
+    assert!(share < 0.02, "{share}");
+}
+
+#[test]
 fn a_run_with_too_few_layouts_says_so() {
     let few = Plan {
         layouts: 3,
@@ -110,6 +149,14 @@ fn the_number_needed_is_of_layouts_and_its_blocks_are_as_many_for_each() {
     let needed = found.by_layout.unwrap().needed.unwrap();
     assert!(needed > 8, "{needed}");
     assert_eq!(found.n_needed, Some(3 * needed));
+    // It follows from the spread alone, so an effect near the margin asks for no more.
+    let near = Plan {
+        effect: 1.0,
+        ..INERT
+    };
+    let found = judged(near, 1.0, &mut Random::new(4));
+    let with_effect = found.by_layout.unwrap().needed.unwrap();
+    assert!(with_effect.abs_diff(needed) <= 1, "{with_effect} {needed}");
 }
 
 #[test]
