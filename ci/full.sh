@@ -7,6 +7,7 @@
 # simulation (the verdict, 10,000 runs a cell);
 # bisect-simulation (the search for a commit, 500 of each kind), bisect (twenty real searches);
 # layouts (120 inert changes to programs whose time depends on the place of their functions);
+# false-alarms (100 pull requests that change nothing, beside criterion and hyperfine);
 # loom (the models, with three preemptions);
 # iova-oracle, phys-oracle, maple-oracle, vmspace-oracle (each system against its model, 10,000,000
 # operations and every small case);
@@ -83,6 +84,10 @@ bisect() {
 
 layouts() {
   record layouts bash ci/layouts.sh
+}
+
+false-alarms() {
+  record false-alarms bash ci/false_alarms.sh
 }
 
 loom() {
@@ -196,8 +201,9 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(tour pull-request pairs simulation bisect-simulation bisect layouts loom asan aarch64 memcheck attacks malloc-latency
-    malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports
+  parts=(tour pull-request pairs simulation bisect-simulation bisect layouts
+    false-alarms loom asan aarch64 memcheck attacks malloc-latency malloc-huge-pages
+    malloc-heap-profile hostile peers mutants site fuzz package imports
     rangemap-users "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
@@ -212,7 +218,7 @@ for part in "${parts[@]}"; do
     loom
   elif [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " tour pull-request pairs bisect-simulation bisect layouts asan aarch64 memcheck attacks malloc-latency malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports linux rangemap-users " == *" $part "* ]]; then
+  elif [[ " tour pull-request pairs bisect-simulation bisect layouts false-alarms asan aarch64 memcheck attacks malloc-latency malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports linux rangemap-users " == *" $part "* ]]; then
     "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"

@@ -40,15 +40,7 @@ ab() {
   "$furlong" ab "$1" "$2" --layouts "$3" --max-time "$time_s" --quiet --db none --html none \
     --json found.json -- ./target/release/program >answer 2>&1 || { cat answer >&2; exit 1; }
   jq -r '.experiments[0].workloads[0].comparisons[] | select(.metric == "wall_s") |
-    [.direction // "none", .by_layout.needed, (.by_layout.share_pct | round)] | @tsv' found.json
-}
-
-# differ FILE: yes if Welch's t of the two lists of times in hyperfine's result exceeds 1.96.
-differ() {
-  jq -r '[.results[] | .times | length as $n | (add / $n) as $mean |
-    {mean: $mean, error: (map((. - $mean) * (. - $mean)) | add / ($n - 1) / $n)}] |
-    if (.[0].mean - .[1].mean | fabs) > 1.96 * (.[0].error + .[1].error | sqrt)
-    then "yes" else "no" end' "$1"
+    [.direction // "none", .by_layout.needed, (.by_layout.share_pct // 0 | round)] | @tsv' found.json
 }
 
 total=0 failed=
@@ -70,7 +62,8 @@ for program in recursion interpreter loops; do
     pair=("./now-$(((change + 1) % 2))" "./now-$((change % 2))")
     hyperfine --shell=none --warmup 3 --runs 200 --export-json theirs.json "${pair[@]}" \
       >answer 2>&1 || { cat answer >&2; exit 1; }
-    [ "$(differ theirs.json)" = no ] || by_hyperfine=$((by_hyperfine + 1))
+    jq -e "$(cat "$here/ci/welch.jq") | fabs < 1.96" theirs.json >answer ||
+      by_hyperfine=$((by_hyperfine + 1))
     "$furlong" compare --quiet --db none --html none --max-time "$time_s" --json found.json "${pair[@]}" \
       >answer 2>&1 || { cat answer >&2; exit 1; }
     found=$(jq -r '.experiments[0].workloads[0].comparisons[] | select(.metric == "wall_s") |

@@ -7,10 +7,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use tempfile::NamedTempFile;
 
 use super::recipe::{Recipe, make};
 use crate::cmd::link::linked;
@@ -78,26 +80,32 @@ type Place = fn(&Path, &Path) -> io::Result<()>;
 /// What a file was: inode, length, and the time of its last change in seconds and nanoseconds.
 type State = (u64, u64, i64, i64);
 
-/// Returns the variable and value that make cargo link a number of layouts. `script` is written.
-pub(super) fn linker(script: &Path, layouts: u32) -> Result<(String, PathBuf), Error> {
+/// Returns the variable and value that make cargo link a number of layouts. The linker is in the
+/// folder, and the same for all checkouts: cargo compiles everything anew for another one.
+pub(super) fn linker(folder: &Path, layouts: u32) -> Result<(String, PathBuf), Error> {
     let failed = |error: io::Error| {
         let why = cause(&error);
         Error::failed(format!("a linker for code layouts cannot be made: {why}"))
     };
     let own = std::env::current_exe().map_err(failed)?;
     let own = quoted(&own.to_string_lossy());
-    fs::write(
-        script,
-        format!("#!/bin/sh\nexec {own} link {layouts} \"$@\"\n"),
-    )
-    .map_err(failed)?;
-    fs::set_permissions(script, fs::Permissions::from_mode(0o700)).map_err(failed)?;
+    let text = format!("#!/bin/sh\nexec {own} link {layouts} \"$@\"\n");
+    // Rustc takes a file called `link` or `ld` for another kind of linker.
+    let script = folder.join(format!("layouts-{layouts}"));
+    // Another call may be running it, and must not be written over.
+    if fs::read(&script).ok().as_deref() != Some(text.as_bytes()) {
+        let mut new = NamedTempFile::new_in(folder).map_err(failed)?;
+        new.write_all(text.as_bytes()).map_err(failed)?;
+        let executable = fs::Permissions::from_mode(0o700);
+        new.as_file().set_permissions(executable).map_err(failed)?;
+        new.persist(&script).map_err(|error| failed(error.error))?;
+    }
     let said = Command::new("rustc").arg("-vV").output().map_err(failed)?;
     let said = String::from_utf8_lossy(&said.stdout);
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
     let host = host.ok_or_else(|| Error::failed("rustc -vV names no host"))?;
     let host = host.to_uppercase().replace('-', "_");
-    Ok((format!("CARGO_TARGET_{host}_LINKER"), script.to_owned()))
+    Ok((format!("CARGO_TARGET_{host}_LINKER"), script))
 }
 
 /// Makes the views of a checkout that was built with [`linker`].

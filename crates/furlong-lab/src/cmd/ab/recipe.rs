@@ -21,9 +21,6 @@ const LOG_BYTES: u64 = 1 << 16;
 /// Variables by which git tells a hook about the user's repository.
 const OF_HOOK: [&str; 4] = ["GIT_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_WORK_TREE"];
 
-/// The end of a linker's name.
-pub(super) const LINKER: &str = "link";
-
 /// The way to build a revision.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cmd) struct Recipe<'a> {

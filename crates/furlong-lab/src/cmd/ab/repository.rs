@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 
 use super::layouts;
-use super::recipe::{LINKER, Recipe, make, outside};
+use super::recipe::{Recipe, make, outside};
 use crate::error::{Error, cause};
 use crate::hash::fnv1a;
 use crate::record::place::{cache_dir, private_dir};
@@ -387,9 +387,7 @@ impl Repository {
                 voice.note(&format!("building {} ({commit}): {command}", revision.name));
                 let (layouts, name) = (build.layouts, &revision.name);
                 let linker = match build.relink {
-                    None if layouts > 0 => {
-                        Some(layouts::linker(&folder.with_extension(LINKER), layouts)?)
-                    }
+                    None if layouts > 0 => Some(layouts::linker(&self.cache, layouts)?),
                     _ => None,
                 };
                 make(&folder, command, linker, &log, name)?;
@@ -456,7 +454,7 @@ impl Drop for Repository {
                 && (git(&self.top, &remove).is_ok() || fs::remove_dir_all(&folder).is_ok())
             {
                 // An error has named the log of a build that failed.
-                let ends = ["built", LINKER, "log"];
+                let ends = ["built", "log"];
                 for end in &ends[..ends.len() - usize::from(used.is_none())] {
                     let _ = fs::remove_file(path.with_extension(end));
                 }
