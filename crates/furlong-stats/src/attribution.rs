@@ -11,11 +11,12 @@
 //!
 //! holds exactly: each term is the change in one function's own code, at its old number of calls. A
 //! function that has not changed has the term 0, however often it is called. With the two runs
-//! swapped it holds as well; a function's difference is the mean of both.
+//! swapped it holds as well. The costs `I'` are those of the run that costs more in all: it has
+//! many of the calls that make the difference, so its mean is theirs.
 //!
-//! Functions that call each other in a circle are one function in this: a call is an entry from
-//! outside, and calls within the circle are its own code. Each member has the part of the sum that
-//! its own cost and its calls out of the circle make.
+//! Functions that call each other in a circle have great terms for a small change in how they do:
+//! one calls the other more often, which calls back less often. So the sum of these terms is taken
+//! over the circle. Each member that is called more often has the part of it that its calls cost.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,7 +83,7 @@ pub struct Callee {
 ///
 /// # Cost
 ///
-/// O(calls), besides finding names.
+/// O(calls), besides finding names. A circle of n functions costs up to O(n^3).
 #[must_use]
 pub fn attribution([base, other]: [&Costs; 2]) -> Attribution {
     let other = renamed(base, other);
@@ -91,18 +92,21 @@ pub fn attribution([base, other]: [&Costs; 2]) -> Attribution {
     let names: Vec<&str> = names.into_iter().collect();
     let numbered = runs.map(|run| Numbered::new(run, &names));
     let circles = Circles::of(&numbered, names.len());
-    let sides = numbered.map(|run| Side::new(&run, &circles));
-    let below = [
-        sides[0].filled(&sides[1], &circles).below(&circles),
-        sides[1].filled(&sides[0], &circles).below(&circles),
-    ];
-    let causes = (0..names.len()).filter_map(|at| cause(at, &names, &circles, &sides, &below));
-    let mut causes: Vec<Cause> = causes.collect();
+    let sides = numbered.map(Side::new);
+    let totals = runs.map(Costs::total);
+    let less = usize::from(totals[1] < totals[0]);
+    let filled = sides[1 - less].filled(&sides[less]);
+    let parts = Parts {
+        names: &names,
+        circles: &circles,
+        sides: &sides,
+        less,
+        below: &filled.below(&circles),
+    };
+    let of_circles = circles.members.iter().map(|members| parts.causes(members));
+    let mut causes: Vec<Cause> = of_circles.flatten().collect();
     causes.sort_by(|a, b| b.difference.abs().total_cmp(&a.difference.abs()));
-    Attribution {
-        totals: runs.map(Costs::total),
-        causes,
-    }
+    Attribution { totals, causes }
 }
 
 impl Attribution {
@@ -273,61 +277,51 @@ fn trees(next: &[Vec<usize>], roots: impl Iterator<Item = usize>) -> Vec<Vec<usi
     all
 }
 
-/// A run, per entry of circles.
+/// A run, per call of each function.
 #[derive(Clone)]
 struct Side {
     /// Calls of each function.
     count: Vec<f64>,
-    /// Entries of each circle from outside.
-    entries: Vec<f64>,
-    /// Own cost of each function per entry of its circle.
+    /// Cost of its own code.
     own: Vec<f64>,
-    /// Calls of functions out of the circle, per entry.
+    /// Calls that it makes.
     calls: Vec<BTreeMap<usize, f64>>,
 }
 
 impl Side {
-    fn new(run: &Numbered, circles: &Circles) -> Self {
-        let is_out = |from: usize, to: usize| circles.of[from] != circles.of[to];
-        let mut entries = vec![0.0; circles.members.len()];
-        for (from, made) in run.calls.iter().enumerate() {
-            for (to, calls) in made.iter().filter(|(to, _)| is_out(from, **to)) {
-                entries[circles.of[*to]] += calls;
+    fn new(mut run: Numbered) -> Self {
+        // The start enters what it does not reach otherwise: a circle that nothing else enters.
+        let mut seen = vec![false; run.own.len()];
+        for root in [START_AT].into_iter().chain(0..run.own.len()) {
+            if seen[root] || run.count[root] == 0.0 {
+                continue;
+            }
+            if root != START_AT {
+                *run.calls[START_AT].entry(root).or_default() += 1.0;
+                run.count[root] += 1.0;
+            }
+            let mut reached = vec![root];
+            while let Some(at) = reached.pop() {
+                if !std::mem::replace(&mut seen[at], true) {
+                    let made = run.calls[at].iter().filter(|(_, calls)| **calls > 0.0);
+                    reached.extend(made.map(|(callee, _)| *callee));
+                }
             }
         }
-        // The start is called by nothing. It also enters a circle that nothing else does.
-        entries[circles.of[START_AT]] = 1.0;
-        let mut started = vec![];
-        for (circle, members) in circles.members.iter().enumerate() {
-            let is_there = |at: &&usize| run.count[**at] > 0.0;
-            if entries[circle] == 0.0
-                && let Some(first) = members.iter().find(is_there)
-            {
-                entries[circle] = 1.0;
-                started.push((*first, 1.0));
-            }
+        for (at, count) in run.count.iter().enumerate() {
+            let per = 1.0 / count.max(f64::MIN_POSITIVE);
+            run.own[at] *= per;
+            run.calls[at].values_mut().for_each(|calls| *calls *= per);
         }
-        let per = |at: usize| 1.0 / entries[circles.of[at]].max(f64::MIN_POSITIVE);
-        let functions = 0..run.own.len();
-        let out = |at: usize| {
-            let out = run.calls[at].iter().filter(|(to, _)| is_out(at, **to));
-            out.map(|(to, calls)| (*to, calls * per(at))).collect()
-        };
-        let mut side = Self {
-            count: run.count.clone(),
-            own: functions.clone().map(|at| run.own[at] * per(at)).collect(),
-            calls: functions.map(out).collect(),
-            entries,
-        };
-        side.calls[START_AT].extend(started);
-        side
+        let Numbered { count, own, calls } = run;
+        Self { count, own, calls }
     }
 
-    /// This run, with the other one's code for circles that do not occur here.
-    fn filled(&self, other: &Self, circles: &Circles) -> Self {
+    /// This run, with the other one's code for functions that do not occur here.
+    fn filled(&self, other: &Self) -> Self {
         let mut filled = self.clone();
-        for (at, circle) in circles.of.iter().enumerate() {
-            if self.entries[*circle] == 0.0 {
+        for (at, count) in self.count.iter().enumerate() {
+            if *count == 0.0 {
                 filled.own[at] = other.own[at];
                 filled.calls[at].clone_from(&other.calls[at]);
             }
@@ -335,75 +329,162 @@ impl Side {
         filled
     }
 
-    /// Cost of an entry of each circle, with everything below it.
+    /// Cost of a call of a function without those within its circle.
+    fn outside(&self, at: usize, circles: &Circles, below: &[f64]) -> f64 {
+        let out = self.calls[at].iter();
+        let out = out.filter(|(callee, _)| circles.of[**callee] != circles.of[at]);
+        self.own[at]
+            + out
+                .map(|(callee, calls)| calls * below[*callee])
+                .sum::<f64>()
+    }
+
+    /// Cost of a call of each function, with everything below it.
     fn below(&self, circles: &Circles) -> Vec<f64> {
-        let mut below = vec![0.0; circles.members.len()];
-        for (circle, members) in circles.members.iter().enumerate().rev() {
-            let calls = members.iter().flat_map(|at| &self.calls[*at]);
-            let further: f64 = calls
-                .map(|(to, calls)| calls * below[circles.of[*to]])
-                .sum();
-            let own: f64 = members.iter().map(|at| self.own[*at]).sum();
-            below[circle] = own + further;
+        let mut below = vec![0.0; self.own.len()];
+        for members in circles.members.iter().rev() {
+            let costs = members.iter().map(|at| self.outside(*at, circles, &below));
+            let costs: Vec<f64> = costs.collect();
+            let place = |at: usize| members.iter().position(|member| *member == at);
+            let rows = members.iter().map(|at| {
+                let made = self.calls[*at].iter();
+                let within = made.filter(|(callee, _)| circles.of[**callee] == circles.of[*at]);
+                within.filter_map(|(callee, calls)| Some((place(*callee)?, *calls)))
+            });
+            let solved = with_calls(rows.map(Iterator::collect).collect(), costs);
+            for (at, cost) in members.iter().zip(solved) {
+                below[*at] = cost;
+            }
         }
         below
     }
 }
 
-/// The part of a function in the difference; `None` without any.
-fn cause(
-    at: usize,
-    names: &[&str],
-    circles: &Circles,
-    sides: &[Side; 2],
-    below: &[Vec<f64>; 2],
-) -> Option<Cause> {
-    let both = |of: &dyn Fn(&Side) -> f64| [of(&sides[0]), of(&sides[1])];
-    let entries = both(&|side| side.entries[circles.of[at]]);
-    // The code of a circle that occurs on one side only is the same on both.
-    if entries.contains(&0.0) {
-        return None;
-    }
-    // The mean of both directions of the identity.
-    let weigh = |change: f64, cost: [f64; 2]| {
-        f64::midpoint(entries[0] * change * cost[1], entries[1] * change * cost[0])
-    };
-    let own = both(&|side| side.own[at]);
-    let own_difference = weigh(own[1] - own[0], [1.0; 2]);
-    let calls = both(&|side| side.count[at]);
-    // Per call, not per entry.
-    let per = |side: usize, value: f64| match calls[side] > 0.0 {
-        true => value * entries[side] / calls[side],
-        false => 0.0,
-    };
-    let callees: BTreeSet<&usize> = sides
-        .iter()
-        .flat_map(|side| side.calls[at].keys())
-        .collect();
-    let mut difference = own_difference;
-    let mut greatest = (own_difference.abs(), None);
-    for callee in callees {
-        let made = both(&|side| side.calls[at].get(callee).copied().unwrap_or(0.0));
-        let circle = circles.of[*callee];
-        let part = weigh(made[1] - made[0], [below[0][circle], below[1][circle]]);
-        difference += part;
-        if part.abs() > greatest.0 {
-            let callee = Callee {
-                function: names[*callee].to_owned(),
-                calls: [per(0, made[0]), per(1, made[1])],
-                occurs: both(&|side| side.count[*callee]).map(|count| count > 0.0),
-            };
-            greatest = (part.abs(), Some(callee));
+/// Returns the costs of calls with those of all that they call, for functions with these calls of
+/// each other and these costs without them.
+///
+/// One function after the other is inlined into those that come after it, until the last one calls
+/// nothing; then it is put into those before it.
+fn with_calls(mut calls: Vec<BTreeMap<usize, f64>>, mut costs: Vec<f64>) -> Vec<f64> {
+    for at in 0..calls.len() {
+        let mut own = std::mem::take(&mut calls[at]);
+        // Each call returns after so many of itself.
+        let again = 1.0 / (1.0 - own.remove(&at).unwrap_or(0.0)).max(f64::EPSILON);
+        own.values_mut().for_each(|calls| *calls *= again);
+        costs[at] *= again;
+        for later in at + 1..calls.len() {
+            if let Some(times) = calls[later].remove(&at) {
+                costs[later] += times * costs[at];
+                for (callee, made) in &own {
+                    *calls[later].entry(*callee).or_default() += times * made;
+                }
+            }
         }
+        calls[at] = own;
     }
-    (difference != 0.0).then(|| Cause {
-        function: names[at].to_owned(),
-        difference,
-        calls,
-        own: [per(0, own[0]), per(1, own[1])],
-        circle: circles.members[circles.of[at]].len() > 1,
-        callee: greatest.1,
-    })
+    for at in (0..calls.len()).rev() {
+        let further = calls[at]
+            .iter()
+            .map(|(callee, calls)| calls * costs[*callee]);
+        costs[at] += further.sum::<f64>();
+    }
+    costs
+}
+
+/// The parts of functions in the difference.
+struct Parts<'a> {
+    names: &'a [&'a str],
+    circles: &'a Circles,
+    sides: &'a [Side; 2],
+    /// The run that costs less, which says how often something is called.
+    less: usize,
+    /// Costs of calls in the other one.
+    below: &'a [f64],
+}
+
+impl Parts<'_> {
+    /// A value of both runs.
+    fn both(&self, of: impl Fn(&Side) -> f64) -> [f64; 2] {
+        [of(&self.sides[0]), of(&self.sides[1])]
+    }
+
+    /// The functions that one calls, with the calls in each run and the part of their change.
+    fn calls(&self, at: usize) -> impl Iterator<Item = (usize, [f64; 2], f64)> {
+        let made = self.sides.iter().flat_map(|side| side.calls[at].keys());
+        let callees: BTreeSet<usize> = made.copied().collect();
+        let count = self.sides[self.less].count[at];
+        callees.into_iter().map(move |callee| {
+            let made = self.both(|side| side.calls[at].get(&callee).copied().unwrap_or(0.0));
+            let part = count * (made[1] - made[0]) * self.below[callee];
+            (callee, made, part)
+        })
+    }
+
+    /// The causes in a circle. A function that occurs in one run only is none: the one that calls
+    /// it is.
+    fn causes(&self, members: &[usize]) -> Vec<Cause> {
+        let is_there = |at: &&usize| !self.both(|side| side.count[**at]).contains(&0.0);
+        let members: Vec<usize> = members.iter().filter(is_there).copied().collect();
+        let is_within = |callee: usize, at: usize| self.circles.of[callee] == self.circles.of[at];
+        let within = members.iter().flat_map(|at| {
+            let calls = self
+                .calls(*at)
+                .filter(|(callee, ..)| is_within(*callee, *at));
+            calls.map(|(.., part)| part)
+        });
+        let within: f64 = within.sum();
+        let shares = self.shares(&members, within);
+        let cause = |(at, share): (&usize, f64)| {
+            let [count, own] = [
+                self.both(|side| side.count[*at]),
+                self.both(|side| side.own[*at]),
+            ];
+            let own_part = count[self.less] * (own[1] - own[0]);
+            let mut difference = own_part + share * within;
+            let mut greatest = (own_part.abs(), None);
+            for (callee, calls, part) in self.calls(*at) {
+                if is_within(callee, *at) {
+                    continue;
+                }
+                difference += part;
+                if part.abs() > greatest.0 {
+                    let callee = Callee {
+                        function: self.names[callee].to_owned(),
+                        calls,
+                        occurs: self
+                            .both(|side| side.count[callee])
+                            .map(|count| count > 0.0),
+                    };
+                    greatest = (part.abs(), Some(callee));
+                }
+            }
+            (difference != 0.0).then(|| Cause {
+                function: self.names[*at].to_owned(),
+                difference,
+                calls: count,
+                own,
+                circle: self.circles.members[self.circles.of[*at]].len() > 1,
+                callee: greatest.1,
+            })
+        };
+        members.iter().zip(shares).filter_map(cause).collect()
+    }
+
+    /// The shares of members in the change of the calls among them: of those that are called more
+    /// often, or less often if the sum is below 0, by what these calls cost.
+    fn shares(&self, members: &[usize], within: f64) -> Vec<f64> {
+        let cost = |at: usize| self.sides[1 - self.less].outside(at, self.circles, self.below);
+        let more = |at: usize| {
+            let count = self.both(|side| side.count[at]);
+            ((count[1] - count[0]) * within.signum()).max(0.0)
+        };
+        let weights = members.iter().map(|at| more(*at) * cost(*at));
+        let weights: Vec<f64> = weights.collect();
+        let sum: f64 = weights.iter().sum();
+        let equal = 1.0 / members.len().max(1) as f64;
+        let share = |weight| if sum > 0.0 { weight / sum } else { equal };
+        weights.into_iter().map(share).collect()
+    }
 }
 
 #[cfg(test)]
