@@ -35,9 +35,10 @@ commit() {
   git tag "$3"
 }
 
-# ab BASE HEAD LAYOUTS: the direction that it found, or none, and the layouts that it names.
+# ab BASE HEAD LAYOUTS: the direction that it found, or none, and the layouts that it names. Each
+# layout has the same time.
 ab() {
-  "$furlong" ab "$1" "$2" --layouts "$3" --max-time "$time_s" --quiet --db none --html none \
+  "$furlong" ab "$1" "$2" --layouts "$3" --max-time $((time_s * $3 / layouts)) --quiet --db none --html none \
     --json found.json -- ./target/release/program >answer 2>&1 || { cat answer >&2; exit 1; }
   jq -r '.experiments[0].workloads[0].comparisons[] | select(.metric == "wall_s") |
     [.direction // "none", .by_layout.needed, (.by_layout.share_pct // 0 | round)] | @tsv' found.json
