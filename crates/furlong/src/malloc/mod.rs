@@ -89,7 +89,8 @@
 //!   objects, and memory that returns to the system.
 //! - `os`: [`PageSource`], the interface to the system: Linux, latches, the current heap, and the
 //!   memory of blocks.
-//! - `config`, `policy`: configuration; `class`, `field`: size classes, and the fields of records.
+//! - `config`, `policy`: configuration; `class`, `field`: size classes, and the fields of records;
+//!   `runs`: runs of bits in a word; `misuse`: mistakes of callers.
 //!
 //! # Sources
 //! - mimalloc 2.4 and 3.4 (`page.c`, `segment.c`): a static that stands for a missing heap; spans
@@ -105,10 +106,12 @@ mod class;
 mod config;
 mod field;
 mod front;
+mod misuse;
 mod os;
 mod policy;
 #[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
+mod runs;
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 mod tests;
 mod thread;
@@ -119,6 +122,7 @@ pub use config::{
     Tier,
 };
 pub use front::{global::Global, malloc::Malloc};
+pub use misuse::Misuse;
 #[cfg(feature = "std")]
 #[doc(hidden)]
 pub use os::current::Forks;
@@ -126,11 +130,7 @@ pub use os::current::Forks;
 pub use os::current::thread_heap;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 pub use os::linux::Linux;
-pub use os::{
-    current::CurrentHeap,
-    latch::Latch,
-    source::{Misuse, PageSource},
-};
+pub use os::{current::CurrentHeap, latch::Latch, source::PageSource};
 pub use policy::{HugePages, Policy, Profile};
 pub use thread::{
     heap::{Heap, VACANT},

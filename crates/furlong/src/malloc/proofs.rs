@@ -1,8 +1,9 @@
 //! Properties of size classes and runs of units, for all inputs.
 #![forbid(unsafe_code)]
 
-use super::central::arena::{RUN_MAX, find, run, runs};
+use super::central::arena::RUN_MAX;
 use super::class::{CLASSES, Class, MEDIUM_MAX, SMALL_MAX, UNIT};
+use super::runs::{find, run, runs};
 use crate::proofs::{Input, Property};
 
 /// The properties of this file.

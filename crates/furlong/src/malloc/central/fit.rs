@@ -11,7 +11,7 @@
 use crate::malloc::{Arena, Byte, Link};
 use crate::sync::record;
 
-use super::arena::longest;
+use super::super::runs::longest;
 
 /// The place of an arena in the tree.
 #[derive(Debug)]

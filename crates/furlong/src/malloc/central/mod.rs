@@ -5,7 +5,7 @@
 //!
 //! - `state`: [`Central`](state::Central), its latches, and support for `fork`.
 //! - `pool`: the arenas, the list of heaps, and all counts.
-//! - `arena`: an arena, and runs of its units; `units`: taking and giving units, and arenas that
+//! - `arena`: an arena, and where to look in it; `units`: taking and giving units, and arenas that
 //!   come and go; `fit`: the first arena with room.
 //! - `map`: the lookup of a record by address; `span`: the record of a unit.
 //! - `purge`: memory that returns to the system.

@@ -5,7 +5,8 @@ use crate::sync::record;
 
 use crate::malloc::{Arena, Bits, Byte, Half, Heap, Latch, Link, UNIT, Word};
 
-use super::arena::{find_from, run};
+use super::super::runs::run;
+use super::arena::find_from;
 use super::fit::Fit;
 use super::mapping_cache::MappingCache;
 

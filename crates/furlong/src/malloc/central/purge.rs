@@ -17,7 +17,7 @@ use crate::malloc::{
     ThreadHeap, UNIT,
 };
 
-use super::arena::{run, runs};
+use super::super::runs::{run, runs};
 
 /// Units in a step, roughly.
 const STEP: usize = 16;

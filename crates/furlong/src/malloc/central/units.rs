@@ -11,7 +11,8 @@ use crate::malloc::{
     unit_of,
 };
 
-use super::arena::{ARENA, Words, run, runs};
+use super::super::runs::{run, runs};
+use super::arena::{ARENA, Words};
 use super::purge::TOO_MUCH;
 
 /// An odd number with about as many bits set as not, to mix others.

@@ -3,7 +3,8 @@
 use core::ptr::NonNull;
 
 use super::block::{first_word, pointer, set_first_word, zero};
-use super::source::{Misuse, PageSource};
+use super::source::PageSource;
+use crate::malloc::Misuse;
 
 /// A page source, called with addresses of memory that was mapped according to the records.
 pub(crate) trait System: PageSource {

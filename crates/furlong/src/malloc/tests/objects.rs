@@ -3,9 +3,10 @@
 
 use core::ptr;
 
-use super::super::central::arena::{ARENA, Arena, longest};
+use super::super::central::arena::{ARENA, Arena};
 use super::super::central::large::{LARGE_MAX, SIZE_MAX};
 use super::super::class::UNIT;
+use super::super::runs::longest;
 use super::super::{HugePages, Profile};
 use super::source::{Call, Source};
 use super::{Sourced as Tested, free, with_new};

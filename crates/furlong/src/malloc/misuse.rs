@@ -1,0 +1,66 @@
+//! Mistakes of callers that would corrupt memory.
+#![forbid(unsafe_code)]
+
+use crate::error::messages;
+
+/// A caller's mistake that would corrupt memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misuse {
+    /// A free of a block that is free already.
+    DoubleFree,
+    /// A free or resize of a pointer into the middle of a block or into free memory.
+    NotABlock,
+    /// A free or resize of a pointer that this allocator never handed out.
+    Foreign,
+    /// A write to a block after it was freed.
+    WrittenAfterFree,
+    /// A write behind the end of a block, or in front of the next one.
+    Overrun,
+    /// A free of a block with a size that it does not have.
+    WrongSize,
+}
+
+messages! { Misuse:
+    it => "{}", it.message();
+}
+
+impl Misuse {
+    /// The message, in one line.
+    #[must_use]
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::DoubleFree => "block freed twice",
+            Self::NotABlock => "pointer is not the start of a live block",
+            Self::Foreign => "pointer was not allocated here",
+            Self::WrittenAfterFree => "block written to after it was freed",
+            Self::Overrun => "block written to past its end",
+            Self::WrongSize => "block freed with a wrong size",
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Misuse;
+
+    #[test]
+    fn each_misuse_has_a_line_of_its_own() {
+        for (misuse, line) in [
+            (Misuse::DoubleFree, "block freed twice"),
+            (
+                Misuse::NotABlock,
+                "pointer is not the start of a live block",
+            ),
+            (Misuse::Foreign, "pointer was not allocated here"),
+            (
+                Misuse::WrittenAfterFree,
+                "block written to after it was freed",
+            ),
+            (Misuse::Overrun, "block written to past its end"),
+            (Misuse::WrongSize, "block freed with a wrong size"),
+        ] {
+            assert_eq!((misuse.message(), misuse.to_string()), (line, line.into()));
+        }
+    }
+}
