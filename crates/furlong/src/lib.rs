@@ -20,6 +20,9 @@ pub mod guides;
 pub mod iova;
 #[cfg(all(target_has_atomic = "64", target_pointer_width = "64", not(loom)))]
 pub mod malloc;
+#[cfg(not(any(loom, all(target_has_atomic = "64", target_pointer_width = "64"))))]
+#[path = "malloc/portable.rs"]
+pub mod malloc;
 #[cfg(loom)]
 #[path = "malloc/under_loom.rs"]
 pub mod malloc;

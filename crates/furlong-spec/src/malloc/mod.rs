@@ -9,6 +9,8 @@ mod operation;
 mod pages;
 mod parts;
 mod places;
+mod small;
+mod small_subject;
 mod stream;
 #[cfg(feature = "trials")]
 mod stress;
@@ -23,6 +25,8 @@ pub use operation::{Operation, Outcome, THREADS};
 pub use pages::Pages;
 pub use parts::{Numbered, Parts};
 pub use places::Places;
+pub use small::{SmallModel, SmallOperation, SmallOutcome, small_operations};
+pub use small_subject::SmallAllocator;
 pub use stream::{chosen, operations};
 #[cfg(feature = "trials")]
 pub use stress::{Stressed, stress};

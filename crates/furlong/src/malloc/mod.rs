@@ -18,6 +18,8 @@
 //!   (`FURLONG_MALLOC_STATISTICS=1`) and a heap profile (`FURLONG_MALLOC_HEAP_PROFILE=NAME`).
 //! - **In a kernel**: implement two traits, [`PageSource`] and [`CurrentHeap`]. The example of the
 //!   latter is complete.
+//! - **In 64 KiB**: [`SmallHeap`], and [`SmallGlobal`] as the global allocator of a firmware, an
+//!   early kernel or a WebAssembly module. It needs nothing of the above, on any target.
 //! - **For one purpose**: a [`Zone`] is a private heap that is freed as a whole. An [`ObjectCache`]
 //!   holds objects of one type, with reserves that cannot fail.
 //!
@@ -89,8 +91,10 @@
 //!   objects, and memory that returns to the system.
 //! - `os`: [`PageSource`], the interface to the system: Linux, latches, the current heap, and the
 //!   memory of blocks.
+//! - `small`: [`SmallHeap`], which shares with all others only `runs` and `misuse`.
 //! - `config`, `policy`: configuration; `class`, `field`: size classes, and the fields of records;
-//!   `runs`: runs of bits in a word; `misuse`: mistakes of callers.
+//!   `runs`: runs of bits in a word; `misuse`: mistakes of callers. `portable` is this file for
+//!   targets that have the small heap alone.
 //!
 //! # Sources
 //! - mimalloc 2.4 and 3.4 (`page.c`, `segment.c`): a static that stands for a missing heap; spans
@@ -112,6 +116,7 @@ mod policy;
 #[cfg(any(all(test, not(loom)), prove))]
 pub mod proofs;
 mod runs;
+mod small;
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 mod tests;
 mod thread;
@@ -132,6 +137,12 @@ pub use os::current::thread_heap;
 pub use os::linux::Linux;
 pub use os::{current::CurrentHeap, latch::Latch, source::PageSource};
 pub use policy::{HugePages, Policy, Profile};
+pub use small::{
+    check::{BrokenSmall, SmallStatistics},
+    global::SmallGlobal,
+    heap::SmallHeap,
+    source::{RegionSource, StaticRegion},
+};
 pub use thread::{
     heap::{Heap, VACANT},
     object_cache::{Object, ObjectCache, Reserve},

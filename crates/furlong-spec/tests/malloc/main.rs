@@ -3,6 +3,8 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
+mod small;
+
 use furlong::malloc::{Batched, Checked, Inlined, NoHardening, Outlined, PerCall, Secure};
 use furlong_spec::Coverage;
 use furlong_spec::malloc::{Model, Operation, Outcome, TRIALS, operations, stress, zones};
