@@ -33,8 +33,11 @@ says() {
 bash image.sh "$work/image"
 cp "$work/image" "$work/before"
 boot "$work/image" 0
-for name in phys malloc iova vmspace bounce disk PASS; do says 1 "$name"; done
+for name in small phys malloc iova vmspace bounce disk PASS; do says 1 "$name"; done
 says 0 FAIL
+# The heap of 64 KiB was full: more than half of it in blocks of all sizes, and all of it free again.
+grep -qE '^small +a heap of 65536 bytes, [3-6][0-9]{4} of them in use at most; [1-9][0-9]* requests refused' \
+  "$work/serial" || { cat "$work/serial" >&2; fail "the heap of 64 KiB was not full"; }
 {
   head -c $((512 * 512)) "$work/before"
   for ((sector = 512; sector < 1024; sector++)); do

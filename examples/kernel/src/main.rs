@@ -2,12 +2,13 @@
 //!
 //! It is booted by QEMU, says a line a system over the serial line, then PASS, and ends the
 //! machine; where anything is not as it should be it says FAIL and why. There is no operating
-//! system and no standard library, and before `malloc` runs there is no heap.
+//! system and no standard library, and before `malloc` runs there is no heap but that of `small`.
 //!
 //! - `boot`, `exception`, `start_info`, `port`, `serial`, `exit`, `mem`: the machine.
 //! - `direct`, `paging`: memory by its address, and page tables.
 //! - `phys`, `iova`, `malloc`, `vmspace`, `bounce`, `disk`: what the kernel makes of furlong, one
 //!   file a system, and a driver of somebody else's.
+//! - `small`: a heap of 64 KiB, before any of them.
 //! - `once`: a static that is set once.
 #![no_std]
 #![no_main]
@@ -28,6 +29,7 @@ mod paging;
 mod phys;
 mod port;
 mod serial;
+mod small;
 mod start_info;
 mod vmspace;
 
@@ -39,6 +41,7 @@ use start_info::MemoryMap;
 
 /// All of it, in the order in which a kernel gets to it.
 fn main(map: &MemoryMap) -> ! {
+    small::run();
     malloc::unused(|| {
         phys::run(map);
         iova::open();

@@ -15,7 +15,7 @@ use furlong::malloc::{
 };
 
 use crate::serial::say;
-use crate::{direct, iova};
+use crate::{direct, iova, small};
 
 /// Pages of the bus.
 struct Pages;
@@ -91,7 +91,7 @@ static MALLOC: Malloc<Kernel> = unsafe { Malloc::new(Pages) };
 #[global_allocator]
 static GLOBAL: Counted = Counted(Global::new(&MALLOC));
 
-/// The allocator, and how often it was asked for memory.
+/// The allocator, and how often it was asked for memory. The small heap goes first, uncounted.
 struct Counted(Global<Kernel>);
 
 static ASKED: AtomicU64 = AtomicU64::new(0);
@@ -103,23 +103,39 @@ fn asked() {
 // SAFETY: everything is forwarded to an allocator.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if let Some(small) = small::serving() {
+            // SAFETY: the caller's promise.
+            return unsafe { small.alloc(layout) };
+        }
         asked();
         // SAFETY: the caller's promise.
         unsafe { self.0.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if let Some(small) = small::serving() {
+            // SAFETY: as above; there is no other heap yet.
+            return unsafe { small.dealloc(block, layout) };
+        }
         // SAFETY: as above.
         unsafe { self.0.dealloc(block, layout) };
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if let Some(small) = small::serving() {
+            // SAFETY: as above.
+            return unsafe { small.alloc_zeroed(layout) };
+        }
         asked();
         // SAFETY: as above.
         unsafe { self.0.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if let Some(small) = small::serving() {
+            // SAFETY: as above.
+            return unsafe { small.realloc(block, layout, size) };
+        }
         asked();
         // SAFETY: as above.
         unsafe { self.0.realloc(block, layout, size) }
