@@ -35,5 +35,5 @@ pub mod proofs;
 pub mod rbtree;
 pub mod rcu;
 pub mod sync;
-#[cfg(feature = "alloc")]
+#[cfg(all(feature = "alloc", target_has_atomic = "64"))]
 pub mod vmspace;

@@ -251,7 +251,9 @@ mod tests {
         assert!(!is_urgent());
         let (latch, own) = (&LATCH, hold(&LATCH));
         let other = thread::spawn(|| {
-            let least = libc::sched_param { sched_priority: 1 };
+            // SAFETY: numbers, and with other C libraries more of them, which count nothing here.
+            let mut least: libc::sched_param = unsafe { core::mem::zeroed() };
+            least.sched_priority = 1;
             for class in [libc::SCHED_RR, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK] {
                 // SAFETY: the caller's class, and a parameter.
                 if unsafe { libc::sched_setscheduler(0, class, &raw const least) } != 0 {
