@@ -5,7 +5,7 @@ use furlong::malloc::{
 };
 
 use super::Held;
-use crate::malloc::{Allocator, Model, Operation, chosen};
+use crate::malloc::{Allocator, Model, Operation, Pages, chosen};
 use crate::{Bytes, Choices, judge};
 
 /// A memory limit, in bytes, that is short for a stream with one large block.
@@ -35,7 +35,7 @@ fn agree<H: Hardening, G: Gate, T: Tier>(mut choices: Bytes<'_>) -> Held {
     let row = choices.pick(&[1, 1, 50]).min(places);
     let limit = choices.pick(&[usize::MAX, usize::MAX, SHORT]);
     let mut model = Model::new(places, limit < usize::MAX).sealed(H::SCRUB);
-    let mut subject = Allocator::<H, G, T>::new(places, limit);
+    let mut subject = Allocator::<H, G, T>::new(places, Pages::new(limit));
     let stream = chosen(places, choices);
     let stream = stream.flat_map(|operation| rowed(operation, row, places));
     judge(&mut model, &mut subject, stream).map_err(|error| error.to_string())?;

@@ -18,21 +18,42 @@ struct Book {
 
 /// Pages from Linux. Dropping it unmaps everything that is still mapped.
 #[derive(Debug)]
-pub struct Pages(Mutex<Book>);
+pub struct Pages {
+    book: Mutex<Book>,
+    /// The least size of a page.
+    page: usize,
+}
 
 impl Pages {
     /// A source of at most `limit` bytes in total.
     #[must_use]
     pub const fn new(limit: usize) -> Self {
-        Self(Mutex::new(Book {
-            mapped: BTreeMap::new(),
-            left: limit,
-            looks: 0,
-        }))
+        Self {
+            book: Mutex::new(Book {
+                mapped: BTreeMap::new(),
+                left: limit,
+                looks: 0,
+            }),
+            page: 1,
+        }
+    }
+
+    /// The same with pages of at least `page` bytes, a power of two: no call may name less.
+    #[must_use]
+    pub const fn of(mut self, page: usize) -> Self {
+        self.page = page;
+        self
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same, for a call about whole pages.
+    fn book_for(&self, start: NonNull<u8>, len: usize) -> MutexGuard<'_, Book> {
+        let is_whole = (address(start) | len).is_multiple_of(self.page_size());
+        assert!(is_whole, "{len} bytes at {start:?} are not whole pages");
+        self.book()
     }
 }
 
@@ -73,11 +94,12 @@ impl Book {
 // SAFETY: all memory comes from Linux; the limit and the record do not change it.
 unsafe impl PageSource for Pages {
     fn page_size(&self) -> usize {
-        Linux.page_size()
+        Linux.page_size().max(self.page)
     }
 
     fn map(&self, len: usize, align: usize) -> Option<NonNull<u8>> {
         let mut book = self.book();
+        assert!(len.is_multiple_of(self.page_size()) && align >= self.page_size());
         if len > book.left {
             return None;
         }
@@ -88,7 +110,7 @@ unsafe impl PageSource for Pages {
     }
 
     unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
-        let mut book = self.book();
+        let mut book = self.book_for(start, len);
         book.cut(address(start), len);
         // SAFETY: the caller's promise; the range is recorded as mapped.
         unsafe { Linux.unmap(start, len) };
@@ -99,13 +121,13 @@ unsafe impl PageSource for Pages {
     }
 
     unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
-        self.book().holder(address(start), len);
+        self.book_for(start, len).holder(address(start), len);
         // SAFETY: the caller's promise; the range is recorded as mapped.
         unsafe { Linux.purge(start, len) }
     }
 
     unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
-        let mut book = self.book();
+        let mut book = self.book_for(start, old | new);
         let whole = book.holder(address(start), old);
         assert_eq!(whole, (address(start), old), "a part of a mapping");
         if new > old && new - old > book.left {
@@ -121,7 +143,7 @@ unsafe impl PageSource for Pages {
     }
 
     unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
-        let mut book = self.book();
+        let mut book = self.book_for(from, len);
         book.holder(address(to), len);
         // SAFETY: the caller's promise; both ranges are recorded as mapped.
         let done = unsafe { Linux.relocate(from, len, to) };
@@ -132,19 +154,19 @@ unsafe impl PageSource for Pages {
     }
 
     unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) {
-        self.book().holder(address(start), len);
+        self.book_for(start, len).holder(address(start), len);
         // SAFETY: the caller's promise; the range is recorded as mapped.
         unsafe { Linux.prefer_huge_pages(start, len) };
     }
 
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {
-        self.book().holder(address(start), len);
+        self.book_for(start, len).holder(address(start), len);
         // SAFETY: the caller's promise; the range is recorded as mapped.
         unsafe { Linux.guard(start, len) }
     }
 
     unsafe fn unguard(&self, start: NonNull<u8>, len: usize) -> bool {
-        self.book().holder(address(start), len);
+        self.book_for(start, len).holder(address(start), len);
         // SAFETY: as above.
         unsafe { Linux.unguard(start, len) }
     }

@@ -73,13 +73,13 @@ impl<C: Config<Source = Pages>> Owned<C> {
 
     /// # Panics
     /// If this thread has an allocator already, which uses its heaps; or if memory is short.
-    pub(super) fn new(limit: usize) -> Self {
+    pub(super) fn new(pages: Pages) -> Self {
         assert!(!OWNED.replace(true), "a thread has one allocator at a time");
         let place = Linux.map(Self::LEN, Self::PAGE);
         let place = place.expect("there are 3 MiB of addresses").cast();
         // SAFETY: fresh pages; the only allocator of the thread, whose heaps have been vacant since
         // the last allocator was dropped.
-        unsafe { Malloc::new_at(place, Pages::new(limit)) };
+        unsafe { Malloc::new_at(place, pages) };
         Self(place)
     }
 

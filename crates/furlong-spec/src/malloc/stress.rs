@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use furlong::malloc::{Gate, Hardening, Malloc, Tier};
 
 use super::block::Block;
+use super::pages::Pages;
 use super::parts::{Owned, Parts};
 use super::stream::{align, size};
 use crate::Random;
@@ -153,7 +154,7 @@ pub fn stress<H: Hardening, G: Gate, T: Tier>(
     seed: u64,
 ) -> Stressed {
     let run = move || {
-        let owned = Owned::new(usize::MAX);
+        let owned = Owned::new(Pages::new(usize::MAX));
         let shared = Shared::<H, G, T> {
             malloc: owned.get(),
             places: (0..SHARED).map(|_| Mutex::new(None)).collect(),

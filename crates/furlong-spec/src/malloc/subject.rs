@@ -7,6 +7,7 @@ use core::cell::Cell;
 use furlong::malloc::{Gate, Hardening, Malloc, Profile, Tier};
 
 use super::operation::{Operation, Outcome};
+use super::pages::Pages;
 use super::parts::{Owned, Parts, become_thread, begin};
 use super::places::Places;
 use crate::Subject;
@@ -23,11 +24,11 @@ pub struct Allocator<H: Hardening, G: Gate, T: Tier> {
 }
 
 impl<H: Hardening, G: Gate, T: Tier> Allocator<H, G, T> {
-    /// A program with `places` places, in a system with `limit` bytes.
+    /// A program with `places` places, in a system with these pages.
     #[must_use]
-    pub fn new(places: usize, limit: usize) -> Self {
+    pub fn new(places: usize, pages: Pages) -> Self {
         become_thread(0);
-        let owned = Owned::new(limit);
+        let owned = Owned::new(pages);
         Self {
             places: Places::new(owned.get(), places),
             owned,

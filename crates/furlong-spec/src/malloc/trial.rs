@@ -10,6 +10,7 @@ use furlong::malloc::{
 use super::coverage::{gaps, word};
 use super::model::Model;
 use super::operation::{Operation, Outcome, THREADS};
+use super::pages::Pages;
 use super::stream::operations;
 use super::subject::Allocator;
 use crate::trial::Run;
@@ -24,16 +25,28 @@ const SHORT: usize = 26 << 20;
 /// The number of operations in a stream.
 const LENGTH: usize = 100_000;
 
-/// Every arm, and the default arm with short memory.
-pub const TRIALS: [Trial; 6] = [
-    of("default", streams::<Checked, Inlined, Batched, false>),
-    of("plain", streams::<NoHardening, Inlined, Batched, false>),
-    of("secure", streams::<Secure, Inlined, Batched, false>),
-    of("outlined", streams::<Checked, Outlined, Batched, false>),
-    of("per-call", streams::<Checked, Inlined, PerCall, false>),
+/// Every arm, two arms with larger pages, and the default arm with short memory.
+pub const TRIALS: [Trial; 9] = [
+    of("default", streams::<Checked, Inlined, Batched, 1, false>),
+    of("plain", streams::<NoHardening, Inlined, Batched, 1, false>),
+    of("secure", streams::<Secure, Inlined, Batched, 1, false>),
+    of("outlined", streams::<Checked, Outlined, Batched, 1, false>),
+    of("per-call", streams::<Checked, Inlined, PerCall, 1, false>),
+    of(
+        "pages of 16 KiB",
+        streams::<Checked, Inlined, Batched, 16_384, false>,
+    ),
+    of(
+        "pages of 64 KiB",
+        streams::<Checked, Inlined, Batched, 65_536, false>,
+    ),
+    of(
+        "secure pages of 64 KiB",
+        streams::<Secure, Inlined, Batched, 65_536, false>,
+    ),
     Trial::new(
         "short of memory",
-        streams::<Checked, Inlined, Batched, true>,
+        streams::<Checked, Inlined, Batched, 1, true>,
         |seen, least| gaps(seen, least, true),
     ),
 ];
@@ -42,14 +55,14 @@ const fn of(name: &'static str, run: Run) -> Trial {
     Trial::new(name, run, |seen, least| gaps(seen, least, false))
 }
 
-/// Runs a stream for each seed.
-fn streams<H: Hardening, G: Gate, T: Tier, const IS_SHORT: bool>(
+/// Runs a stream for each seed, with pages of at least `PAGE` bytes.
+fn streams<H: Hardening, G: Gate, T: Tier, const PAGE: usize, const IS_SHORT: bool>(
     seeds: Range<u64>,
 ) -> Result<Coverage, String> {
     let mut all = Coverage::default();
     for seed in seeds {
         let done = std::thread::scope(|scope| {
-            let done = scope.spawn(|| one::<H, G, T>(IS_SHORT, seed)).join();
+            let done = scope.spawn(|| one::<H, G, T>(PAGE, IS_SHORT, seed)).join();
             done.unwrap_or_else(|panic| Err(said(&*panic)))
         });
         all += done.map_err(|what| format!("seed {seed}: {what}"))?;
@@ -57,9 +70,14 @@ fn streams<H: Hardening, G: Gate, T: Tier, const IS_SHORT: bool>(
     Ok(all)
 }
 
-fn one<H: Hardening, G: Gate, T: Tier>(is_short: bool, seed: u64) -> Result<Coverage, String> {
+fn one<H: Hardening, G: Gate, T: Tier>(
+    page: usize,
+    is_short: bool,
+    seed: u64,
+) -> Result<Coverage, String> {
     let limit = if is_short { SHORT } else { usize::MAX };
-    let allocator = Allocator::<H, G, T>::new(PLACES, limit);
+    let pages = Pages::new(limit).of(page);
+    let allocator = Allocator::<H, G, T>::new(PLACES, pages);
     let mut model = Model::new(PLACES, is_short).sealed(H::SCRUB);
     let (mut coverage, mut watch) = (Coverage::default(), Watch::new());
     let mut watched = Through::new(allocator, |operation, outcome| {

@@ -5,6 +5,7 @@
 use furlong::malloc::{Batched, Hardening, Inlined, Malloc, Zone};
 
 use super::block::{Block, Giver};
+use super::pages::Pages;
 use super::parts::{Owned, Parts};
 use super::stream::{align, size};
 use crate::Random;
@@ -114,7 +115,7 @@ fn count<H: Hardening>(
 }
 
 fn run<H: Hardening>(operations: u64, limit: usize, seed: u64) -> Result<Zoned, String> {
-    let owned = Owned::<Parted<H>>::new(limit);
+    let owned = Owned::<Parted<H>>::new(Pages::new(limit));
     let malloc = owned.get();
     let mut random = Random::new(seed);
     let mut done = Zoned::default();

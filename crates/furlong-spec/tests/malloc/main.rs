@@ -44,6 +44,13 @@ fn the_arms_of_gate_and_tier_agree_with_the_model() {
 }
 
 #[test]
+fn pages_of_16_and_64_kib_agree_with_the_model_and_stay_whole() {
+    agrees("pages of 16 KiB", 2);
+    agrees("pages of 64 KiB", 2);
+    agrees("secure pages of 64 KiB", 2);
+}
+
+#[test]
 fn an_allocator_without_memory_refuses_and_stays_as_it_was() {
     agrees("short of memory", 3);
 }
