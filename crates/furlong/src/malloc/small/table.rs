@@ -75,9 +75,13 @@ pub(super) const fn summaries(words: usize) -> usize {
     (2 * (words / LEAF)).saturating_sub(1)
 }
 
-/// The words of a part of a level; level 0 are single words, which have no summaries.
-const fn words_of(level: u32) -> usize {
-    if level == 0 { 1 } else { LEAF << (level - 1) }
+/// The logarithm of the words of a part of a level; level 0 are single words, without summaries.
+const fn shift(level: u32) -> u32 {
+    if level == 0 {
+        0
+    } else {
+        level - 1 + LEAF.ilog2()
+    }
 }
 
 /// The grains of so many words.
@@ -103,6 +107,34 @@ const fn widest(word: usize, words: usize) -> u32 {
     (both + 1).saturating_sub(LEAF.ilog2())
 }
 
+/// The number of free grains from a grain of these words on.
+fn ahead(words: &[u64], at: usize) -> u32 {
+    let (mut len, mut skipped) = (0, at % WORD);
+    for free in &words[at / WORD..] {
+        let ones = (free >> skipped).trailing_ones();
+        len += ones;
+        if ones as usize + skipped < WORD {
+            break;
+        }
+        skipped = 0;
+    }
+    len
+}
+
+/// The number of free grains in front of a grain of these words, or in front of their end.
+fn behind(words: &[u64], at: usize) -> u32 {
+    let (mut len, mut skipped) = (0, at.next_multiple_of(WORD) - at);
+    for free in words[..at.div_ceil(WORD)].iter().rev() {
+        let ones = (free << skipped).leading_ones();
+        len += ones;
+        if ones as usize + skipped < WORD {
+            break;
+        }
+        skipped = 0;
+    }
+    len
+}
+
 /// The words that a run of grains touches, each with the bits of the run.
 fn pieces(at: usize, len: usize) -> impl Iterator<Item = (usize, u64)> {
     let (mut at, end) = (at, at + len);
@@ -124,7 +156,7 @@ impl Table<'_> {
         self.free.fill(0);
         self.starts.fill(0);
         self.mark(0, self.grains, true);
-        self.sum(0, self.free.len() - 1);
+        self.sum(0, self.free.len() - 1, Self::summary);
     }
 
     /// The lowest grain, from grain `from` on, with which `len` free ones begin.
@@ -142,7 +174,7 @@ impl Table<'_> {
                 None => widest(word, words),
             };
             let (head, tail, has_room);
-            let size = words_of(level) * WORD;
+            let size = WORD << shift(level);
             if level == 0 {
                 let free = self.free[word] >> skipped << skipped;
                 (head, tail) = (free.trailing_ones(), free.leading_ones());
@@ -152,7 +184,7 @@ impl Table<'_> {
                 }
                 has_room = false;
             } else {
-                let here = self.summaries[place(level, word / words_of(level))];
+                let here = self.summaries[place(level, word >> shift(level))];
                 (head, tail) = (here.first, here.last);
                 has_room = here.most as usize >= len;
             }
@@ -165,7 +197,7 @@ impl Table<'_> {
                 continue;
             }
             before = if head == size { before + size } else { tail };
-            word += words_of(level);
+            word += 1 << shift(level);
             skipped = 0;
         }
         None
@@ -217,7 +249,13 @@ impl Table<'_> {
     pub(super) fn change(&mut self, at: usize, len: usize, is_free: bool) {
         if len > 0 {
             self.mark(at, len, is_free);
-            self.sum(at / WORD, (at + len - 1) / WORD);
+            let (first, last) = (at / WORD, (at + len - 1) / WORD);
+            self.sum(first, last, |table, level, part| {
+                if level > 1 {
+                    return table.summary(level, part);
+                }
+                table.summary_after(part, (at, at + len), is_free)
+            });
         }
     }
 
@@ -233,15 +271,15 @@ impl Table<'_> {
 
     /// Corrects the summaries after a change in these words, from the lowest level up to the first
     /// that stays as it was.
-    fn sum(&mut self, first: usize, last: usize) {
+    fn sum(&mut self, first: usize, last: usize, of: impl Fn(&Self, u32, usize) -> Summary) {
         let words = self.free.len();
         let mut level = 1;
-        while words >= words_of(level) {
-            let first = first / words_of(level);
-            let last = (last / words_of(level)).min(words / words_of(level) - 1);
+        while words >> shift(level) > 0 {
+            let first = first >> shift(level);
+            let last = (last >> shift(level)).min((words >> shift(level)) - 1);
             let mut is_changed = false;
             for part in first..=last {
-                let now = self.summary(level, part);
+                let now = of(self, level, part);
                 let place = &mut self.summaries[place(level, part)];
                 is_changed |= *place != now;
                 *place = now;
@@ -257,18 +295,39 @@ impl Table<'_> {
     pub(super) fn summary(&self, level: u32, part: usize) -> Summary {
         if level > 1 {
             let below = |half| self.summaries[place(level - 1, 2 * part + half)];
-            let len = length(words_of(level - 1));
+            let len = length(1 << shift(level - 1));
             return below(0).join(len, below(1), len);
         }
         Summary::of(&self.free[part * LEAF..][..LEAF])
     }
 
+    /// The summary of a leaf after a change of the grains in `run`. It searches all words only if
+    /// the longest run may have become shorter.
+    fn summary_after(&self, leaf: usize, run: (usize, usize), is_free: bool) -> Summary {
+        const LEN: usize = LEAF * WORD;
+        let words = &self.free[leaf * LEAF..][..LEAF];
+        let start = leaf * LEN;
+        let (from, to) = (run.0.max(start) - start, run.1.min(start + LEN) - start);
+        // The run that the change made or cut: with the free grains on both sides of it.
+        #[expect(clippy::cast_possible_truncation, reason = "within a leaf")]
+        let around = behind(words, from) + (to - from) as u32 + ahead(words, to);
+        let most = self.summaries[place(1, leaf)].most;
+        if !is_free && around == most {
+            return Summary::of(words);
+        }
+        Summary {
+            first: ahead(words, 0),
+            most: most.max(around),
+            last: behind(words, LEN),
+        }
+    }
+
     /// True if every summary is that of its part.
     pub(super) fn is_summed(&self) -> bool {
         let words = self.free.len();
-        let levels = (1..).take_while(|level| words >= words_of(*level));
+        let levels = (1..).take_while(|level| words >> shift(*level) > 0);
         let mut parts =
-            levels.flat_map(|level| (0..words / words_of(level)).map(move |part| (level, part)));
+            levels.flat_map(|level| (0..words >> shift(level)).map(move |part| (level, part)));
         parts.all(|(level, part)| self.summaries[place(level, part)] == self.summary(level, part))
     }
 
@@ -279,9 +338,9 @@ impl Table<'_> {
         while word < words {
             // At least 1, because there are whole leaves of words.
             let level = widest(word, words);
-            let next = self.summaries[place(level, word / words_of(level))];
-            sum = sum.join(length(word), next, length(words_of(level)));
-            word += words_of(level);
+            let next = self.summaries[place(level, word >> shift(level))];
+            sum = sum.join(length(word), next, length(1 << shift(level)));
+            word += 1 << shift(level);
         }
         sum.most as usize
     }
