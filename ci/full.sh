@@ -21,6 +21,7 @@
 # malloc-latency (the worst malloc beside other threads, with real-time priorities);
 # malloc-huge-pages (faults and memory of real programs, by the memory that has huge pages);
 # malloc-heap-profile (instructions of real programs, by the heap profile);
+# malloc-small-heaps (the small heap beside four others: memory, and instructions);
 # hostile (the hostile caller, with every state; the checks of a commit take a third);
 # peers (the allocators' tests with the one peer in C++);
 # mutants (200 small changes of each module, and the tests that notice);
@@ -112,6 +113,10 @@ tour() {
 
 pairs() {
   record pairs bash ci/pairs.sh
+}
+
+malloc-small-heaps() {
+  record malloc-small-heaps bash ci/small_heaps.sh
 }
 
 hostile() {
