@@ -23,6 +23,13 @@ const TOUCHED_MAX: usize = 64 << 20;
 /// An odd multiplier whose multiples share few bits.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// Protections and flags of `mmap`.
+const READ: c_int = 1;
+const WRITE: c_int = 2;
+const PRIVATE: c_int = 2;
+const ANONYMOUS: c_int = 0x20;
+const POPULATE: c_int = 0x8000;
+
 /// Bytes of the largest block that [`Nothing`] hands out.
 const NOTHING_MAX: usize = 2048;
 
@@ -49,6 +56,7 @@ unsafe extern "C" {
         file: c_int,
         offset: i64,
     ) -> *mut c_void;
+    fn malloc_usable_size(block: *mut c_void) -> usize;
     fn dladdr(address: *const c_void, found: *mut Symbol) -> c_int;
 }
 
@@ -132,11 +140,17 @@ impl<S: Source> Block<S> {
 
     #[inline(always)]
     fn of(found: *mut c_void, len: usize, word: u64) -> Self {
+        let block = Self::found(found, len);
+        // SAFETY: the block has at least [`WORD`] bytes, and only this program uses it.
+        unsafe { block.start.cast::<u64>().write_unaligned(word) };
+        block
+    }
+
+    #[inline(always)]
+    fn found(found: *mut c_void, len: usize) -> Self {
         let Some(start) = NonNull::new(found.cast()) else {
             die(&format!("no memory for {len} bytes"));
         };
-        // SAFETY: the block has at least [`WORD`] bytes, and only this program uses it.
-        unsafe { start.cast::<u64>().write_unaligned(word) };
         Self {
             start,
             len,
@@ -210,6 +224,81 @@ impl Block {
             }
         }
         Self::of(found, len, next)
+    }
+}
+
+impl Block {
+    /// As [`Block::new`] or [`Block::aligned`], but nothing is written to it.
+    pub(crate) fn unmarked(len: usize, align: usize) -> Self {
+        let len = len.max(WORD);
+        let found = match align {
+            1 => Process::allocate(len).cast(),
+            // SAFETY: aligned_alloc accepts any length and alignment.
+            _ => unsafe { aligned_alloc(align, len) },
+        };
+        Self::found(found, len)
+    }
+
+    /// As [`Block::zeroed`], but nothing is written to it.
+    pub(crate) fn unmarked_zeroed(len: usize) -> Self {
+        let len = len.max(WORD);
+        // SAFETY: calloc accepts any length.
+        Self::found(unsafe { calloc(1, len) }, len)
+    }
+
+    /// As [`Block::resized`], but nothing is written to it or checked.
+    pub(crate) fn resized_unmarked(self, len: usize) -> Self {
+        let len = len.max(WORD);
+        // SAFETY: the block came from malloc, and `self` owned it.
+        Self::found(
+            unsafe { realloc(self.start.as_ptr().cast(), len) },
+            len,
+        )
+    }
+
+    /// Writes the word at the start.
+    pub(crate) fn mark(&mut self, word: u64) {
+        // SAFETY: the block has at least [`WORD`] bytes, and only this program uses it.
+        unsafe { self.start.cast::<u64>().write_unaligned(word) };
+    }
+
+    /// Frees the block, whatever it holds.
+    pub(crate) fn free_unmarked(self) {
+        // SAFETY: the block came from malloc, and `self` owned it.
+        unsafe { Process::release(self.start.as_ptr()) };
+    }
+
+    /// Writes to some pages of the block.
+    pub(crate) fn touch_pages(&mut self, first: usize, count: usize) {
+        let end = self.len.min((first + count) * PAGE);
+        for place in (first * PAGE + WORD..end).step_by(PAGE) {
+            // SAFETY: a place inside the block.
+            let byte = unsafe { self.start.add(place) };
+            // SAFETY: `self`, the block's owner, is borrowed mutably.
+            unsafe { byte.write(1) };
+        }
+    }
+
+    /// Writes to the last byte of a block that [`Block::touch`] has touched to its end.
+    pub(crate) fn touch_end(&mut self) {
+        if (WORD + 1..=TOUCHED_MAX).contains(&self.len) {
+            // SAFETY: the last byte of the block.
+            let byte = unsafe { self.start.add(self.len - 1) };
+            // SAFETY: `self`, the block's owner, is borrowed mutably.
+            unsafe { byte.write(1) };
+        }
+    }
+
+    /// Frees the block and returns the bytes that it could hold; 0 if the allocator does not tell.
+    pub(crate) fn usable(self) -> usize {
+        if origin_of(malloc as *const c_void) != origin_of(malloc_usable_size as *const c_void) {
+            return 0;
+        }
+        // SAFETY: a block of this allocator in use.
+        let usable = unsafe { malloc_usable_size(self.start.as_ptr().cast()) };
+        // SAFETY: the block came from malloc, and `self` owned it.
+        unsafe { Process::release(self.start.as_ptr()) };
+        usable
     }
 }
 
@@ -296,16 +385,16 @@ impl DerefMut for Bytes {
     }
 }
 
-/// Contents of standard input if it is a file, mapped rather than allocated.
-pub(crate) fn input() -> &'static [u8] {
+/// Contents of standard input if it is a file, mapped rather than allocated; resident at once if
+/// wanted.
+pub(crate) fn input(resident: bool) -> &'static [u8] {
     let len = fs::metadata("/proc/self/fd/0").map_or(0, |data| data.len() as usize);
     if len == 0 {
         return &[];
     }
-    const READ: c_int = 1;
-    const PRIVATE: c_int = 2;
+    let populate = if resident { POPULATE } else { 0 };
     // SAFETY: a new mapping at an address that the kernel chooses.
-    let at = unsafe { mmap(ptr::null_mut(), len, READ, PRIVATE, 0, 0) };
+    let at = unsafe { mmap(ptr::null_mut(), len, READ, PRIVATE | populate, 0, 0) };
     if at.addr() == usize::MAX {
         die("standard input is not a file that can be mapped");
     }
@@ -313,14 +402,39 @@ pub(crate) fn input() -> &'static [u8] {
     unsafe { slice::from_raw_parts(at.cast(), len) }
 }
 
+/// A table outside the heap, resident at once.
+pub(crate) fn mapped<T>(len: usize, new: fn() -> T) -> &'static [T] {
+    let bytes = (len * mem::size_of::<T>()).max(1);
+    let flags = PRIVATE | ANONYMOUS | POPULATE;
+    // SAFETY: a new mapping at an address that the kernel chooses.
+    let at = unsafe { mmap(ptr::null_mut(), bytes, READ | WRITE, flags, -1, 0) };
+    if at.addr() == usize::MAX {
+        die(&format!("no memory for a table of {bytes} bytes"));
+    }
+    let at: *mut T = at.cast();
+    for place in 0..len {
+        // SAFETY: a place inside the mapping.
+        let place = unsafe { at.add(place) };
+        // SAFETY: aligned memory of this mapping that nobody has seen.
+        unsafe { place.write(new()) };
+    }
+    // SAFETY: `len` values that stay mapped.
+    unsafe { slice::from_raw_parts(at, len) }
+}
+
 /// The file that provides `malloc` in this process.
 pub(crate) fn origin() -> String {
+    origin_of(malloc as *const c_void)
+}
+
+/// The file that provides a function.
+fn origin_of(function: *const c_void) -> String {
     // SAFETY: a structure of four pointers, which may be null.
     let mut symbol: Symbol = unsafe { mem::zeroed() };
     // SAFETY: `dladdr` takes any address and a structure to fill.
-    let found = unsafe { dladdr(malloc as *const c_void, &raw mut symbol) };
+    let found = unsafe { dladdr(function, &raw mut symbol) };
     if found == 0 || symbol.file.is_null() {
-        die("the loader does not know where malloc is");
+        die("the loader does not know where the functions of malloc are");
     }
     // SAFETY: the loader's own string, which stays valid.
     let file = unsafe { CStr::from_ptr(symbol.file) };

@@ -3,7 +3,7 @@
 //!
 //! `build.rs` compiles it; furlong embeds it and runs it with an allocator preloaded. Only furlong
 //! starts it. The arguments are the name of a work and its parameters as `name=number`. Standard
-//! output is one line of `name=value` pairs: the operations, their duration, a digest of the
+//! output ends with a line of `name=value` pairs: the operations, their duration, a digest of the
 //! answers, and the file that provides the allocator. Each work is written from the published
 //! description of the benchmark that it is named after; its file cites the source.
 
@@ -14,6 +14,7 @@ mod cache;
 mod cfrac;
 mod clock;
 mod espresso;
+mod gauge;
 mod larson;
 mod mixed;
 mod mstress;
@@ -61,6 +62,9 @@ fn main() -> ExitCode {
         ));
     };
     let said = work(&Options::read(arguments));
+    for line in &said.lines {
+        println!("{line}");
+    }
     println!("{said} malloc={}", block::origin());
     ExitCode::SUCCESS
 }

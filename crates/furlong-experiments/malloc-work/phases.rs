@@ -40,6 +40,7 @@ pub(crate) fn run(options: &Options) -> Said {
         elapsed,
         digest: blocks,
         more: figures,
+        lines: vec![],
     }
 }
 

@@ -8,18 +8,25 @@
 //! | 8..12 | number of earlier steps on this slot |
 //! | 12 | kind, see [`Kind`] |
 //! | 13 | power of two of the alignment |
-//! | 16..24 | bytes |
+//! | 14 | 1 if steps that follow touch the block, 0 if all its pages are touched |
+//! | 16..24 | bytes; of pages to touch the first one, and from bit 32 their number |
 //!
 //! Threads carry out their own steps concurrently. A step on a block waits for the previous step on
 //! the same slot. This cannot deadlock: the earliest step that is not done is always ready.
+//!
+//! With `samples=1` all threads wait at each sample while one reads the memory of the process. The
+//! output then begins with a line for each, the first one of the start: nanoseconds, resident KiB,
+//! and the largest resident KiB since the sample before. All memory but the blocks is resident from
+//! the start on.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 
-use crate::block::{Block, input};
+use crate::block::{Block, input, mapped};
 use crate::clock::timed;
+use crate::gauge::Gauge;
 use crate::options::Options;
 use crate::said::{Said, die};
 use crate::threads::on_threads;
@@ -36,6 +43,12 @@ enum Kind {
     Resize,
     /// The process ends: all threads wait for each other, and live blocks are freed.
     End,
+    /// Pages of a block are touched.
+    Touch,
+    /// The memory of the process is read.
+    Sample,
+    /// A block is allocated to learn the bytes that it can hold.
+    Probe,
 }
 
 #[derive(Clone, Copy)]
@@ -45,6 +58,7 @@ struct Step {
     before: u32,
     kind: Kind,
     align: usize,
+    is_touched: bool,
     len: usize,
 }
 
@@ -60,6 +74,9 @@ impl Step {
             Kind::Free,
             Kind::Resize,
             Kind::End,
+            Kind::Touch,
+            Kind::Sample,
+            Kind::Probe,
         ];
         let Some(kind) = kinds.get(usize::from(bytes[12])) else {
             die("a step has an unknown kind: furlong prepares this input");
@@ -70,6 +87,7 @@ impl Step {
             before: word(8),
             kind: *kind,
             align: 1 << bytes[13].min(40),
+            is_touched: bytes[14] != 0,
             len: word(16) as usize | (word(20) as usize) << 32,
         }
     }
@@ -80,90 +98,172 @@ impl Step {
     }
 }
 
+/// A block, and the word at its start; no word in a block of which only some pages are touched.
+type Live = (Block, Option<u64>);
+
 /// A slot for a block, and the number of steps done on it.
 #[derive(Default)]
 struct Slot {
     seen: AtomicU32,
-    live: Mutex<Option<(Block, u64)>>,
+    live: Mutex<Option<Live>>,
 }
 
 impl Slot {
-    fn take(&self) -> (Block, u64) {
+    fn take(&self) -> Live {
         let live = self.live.lock().expect("nobody panics").take();
         live.unwrap_or_else(|| die("a step names no block: furlong prepares this input"))
     }
 
-    fn put(&self, block: Block, word: u64) {
-        *self.live.lock().expect("nobody panics") = Some((block, word));
+    fn put(&self, live: Live) {
+        *self.live.lock().expect("nobody panics") = Some(live);
     }
+}
+
+/// Everything that the threads share.
+struct Shared<'a> {
+    table: &'a [Slot],
+    barrier: Barrier,
+    /// Without it nothing is sampled.
+    gauge: Option<Gauge>,
 }
 
 pub(crate) fn run(options: &Options) -> Said {
     let (threads, slots) = (options.size("threads"), options.size("slots"));
+    let is_sampled = options.take("samples") > 0;
     options.done();
-    let (steps, rest) = input().as_chunks::<STEP_BYTES>();
+    let (steps, rest) = input(is_sampled).as_chunks::<STEP_BYTES>();
     if steps.is_empty() || !rest.is_empty() {
         die("standard input is truncated: furlong prepares this input");
     }
-    let table: Vec<Slot> = (0..slots).map(|_| Slot::default()).collect();
-    let barrier = Barrier::new(threads);
+    let steps = || steps.iter().map(Step::read);
+    let samples = steps().filter(|step| step.kind == Kind::Sample).count();
+    let shared = Shared {
+        table: mapped(slots, Slot::default),
+        barrier: Barrier::new(threads),
+        gauge: is_sampled.then(|| Gauge::new(samples + 1)),
+    };
     let done = timed(|| {
         on_threads(threads, |thread| {
-            let own = |step: &Step| step.thread == thread || step.kind == Kind::End;
-            let own = steps.iter().map(Step::read).filter(own);
-            own.map(|step| carry_out(step, thread, &table, &barrier))
+            shared.sample(thread);
+            let all = |step: &Step| matches!(step.kind, Kind::End | Kind::Sample);
+            let own = |step: &Step| step.thread == thread || all(step);
+            let own = steps().filter(own);
+            own.map(|step| shared.carry_out(step, thread))
                 .fold(0, u64::wrapping_add)
         })
     });
-    Said::new(steps.len() as u64, done)
+    let mut said = Said::new(steps().count() as u64, done);
+    let probes = steps().filter(|step| step.kind == Kind::Probe);
+    let usable = |step: Step| format!("usable {} {}", step.len, Block::new(step.len, 0).usable());
+    if let Some(gauge) = &shared.gauge {
+        said.more.push(("sampling_ns", gauge.spent_ns()));
+        said.lines = gauge.lines();
+    }
+    said.lines.extend(probes.map(usable));
+    said
 }
 
-/// Does one step. Returns the bytes that it allocated.
-fn carry_out(step: Step, thread: usize, table: &[Slot], barrier: &Barrier) -> u64 {
-    if step.kind == Kind::End {
-        barrier.wait();
+impl Shared<'_> {
+    /// Lets all threads wait while the first one does something.
+    fn together(&self, thread: usize, first: impl FnOnce()) {
+        self.barrier.wait();
         if thread == 0 {
-            end(table);
+            first();
         }
-        barrier.wait();
-        return 0;
+        self.barrier.wait();
     }
-    let slot = &table[step.slot];
+
+    fn sample(&self, thread: usize) {
+        if let Some(gauge) = &self.gauge {
+            self.together(thread, || gauge.read());
+        }
+    }
+
+    /// Does one step. Returns the bytes that it allocated.
+    fn carry_out(&self, step: Step, thread: usize) -> u64 {
+        match step.kind {
+            Kind::End => self.together(thread, || end(self.table)),
+            Kind::Sample => self.sample(thread),
+            Kind::Probe => {}
+            _ => return on_block(step, &self.table[step.slot]),
+        }
+        0
+    }
+}
+
+/// Does one step on a block. Returns the bytes that it allocated.
+fn on_block(step: Step, slot: &Slot) -> u64 {
     // Acquire: pairs with the release below, by the previous step on this slot.
     while slot.seen.load(Ordering::Acquire) != step.before {
         thread::yield_now();
     }
-    let word = step.word();
-    let made = match step.kind {
-        Kind::Allocate if step.align > 1 => Some(Block::aligned(step.len, step.align, word)),
-        Kind::Allocate => Some(Block::new(step.len, word)),
-        Kind::Zeroed => Some(Block::zeroed(step.len, word)),
-        Kind::Resize => {
-            let (block, old) = slot.take();
-            Some(block.resized(step.len, old, word))
+    let bytes = match step.kind {
+        Kind::Free => {
+            free(slot.take());
+            0
         }
-        Kind::Free | Kind::End => {
-            let (block, old) = slot.take();
-            block.free(old);
-            None
+        Kind::Touch => {
+            let (mut block, word) = slot.take();
+            block.touch_pages(step.len & 0xffff_ffff, step.len >> 32);
+            slot.put((block, word));
+            0
+        }
+        _ if step.is_touched => {
+            slot.put((unmarked(step, slot), None));
+            step.len as u64
+        }
+        _ => {
+            let mut block = marked(step, slot);
+            block.touch();
+            block.touch_end();
+            slot.put((block, Some(step.word())));
+            step.len as u64
         }
     };
-    let bytes = made.as_ref().map_or(0, |_| step.len as u64);
-    if let Some(mut block) = made {
-        block.touch();
-        slot.put(block, word);
-    }
     // Release: pairs with the acquire above, of the next step on this slot.
     slot.seen.store(step.before + 1, Ordering::Release);
     bytes
 }
 
+/// Makes a block with its word at the start.
+fn marked(step: Step, slot: &Slot) -> Block {
+    let word = step.word();
+    match step.kind {
+        Kind::Resize => match slot.take() {
+            (block, Some(old)) => block.resized(step.len, old, word),
+            (block, None) => {
+                let mut block = block.resized_unmarked(step.len);
+                block.mark(word);
+                block
+            }
+        },
+        Kind::Zeroed => Block::zeroed(step.len, word),
+        _ if step.align > 1 => Block::aligned(step.len, step.align, word),
+        _ => Block::new(step.len, word),
+    }
+}
+
+/// Makes a block that steps behind this one touch.
+fn unmarked(step: Step, slot: &Slot) -> Block {
+    match step.kind {
+        Kind::Resize => slot.take().0.resized_unmarked(step.len),
+        Kind::Zeroed => Block::unmarked_zeroed(step.len),
+        _ => Block::unmarked(step.len, step.align),
+    }
+}
+
+fn free((block, word): Live) {
+    match word {
+        Some(word) => block.free(word),
+        None => block.free_unmarked(),
+    }
+}
+
 /// Frees live blocks and resets all slots.
 fn end(table: &[Slot]) {
     for slot in table {
-        if let Some((block, word)) = slot.live.lock().expect("nobody panics").take() {
-            block.free(word);
-        }
+        let live = slot.live.lock().expect("nobody panics").take();
+        live.map(free);
         // Relaxed: the barrier orders this store.
         slot.seen.store(0, Ordering::Relaxed);
     }

@@ -42,6 +42,7 @@ pub(crate) fn run(options: &Options) -> Said {
         elapsed,
         digest,
         more,
+        lines: vec![],
     }
 }
 

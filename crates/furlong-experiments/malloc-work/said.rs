@@ -15,6 +15,8 @@ pub(crate) struct Said {
     pub(crate) digest: u64,
     /// Further figures, by name.
     pub(crate) more: Vec<(&'static str, u64)>,
+    /// Lines before that of the figures.
+    pub(crate) lines: Vec<String>,
 }
 
 impl Said {
@@ -25,6 +27,7 @@ impl Said {
             elapsed,
             digest,
             more: vec![],
+            lines: vec![],
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `malloc-suite`: allocators on our versions of the classic benchmarks, and on real programs.
 #![forbid(unsafe_code)]
 
+mod candidate;
 mod classic;
 mod inputs;
 mod real;
@@ -10,7 +11,9 @@ mod tests;
 
 use std::path::Path;
 
-use super::malloc::{Done, Library, Program, Work, file, found};
+pub use super::malloc::Done;
+use super::malloc::{Library, Program, Work, file, found};
+pub use candidate::{Candidate, candidates};
 use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request, Workload};
 use real::Real;
 use serde::Deserialize;
@@ -56,18 +59,30 @@ impl Named {
     ///
     /// The allocator is not installed, or the program that carries the steps out fails.
     pub fn replay(&self, steps: &Path, threads: u32, slots: u32) -> Result<Done, Failure> {
-        let work = Work {
-            arguments: vec![
-                "replay".to_owned(),
-                format!("threads={threads}"),
-                format!("slots={slots}"),
-            ],
-            preload: &file(&self.preload)?,
-            input: Some(steps),
-            settings: vec![],
-        };
-        Program::new()?.run(&work, &[])
+        replayed(&file(&self.preload)?, vec![], steps, [threads, slots, 0])
     }
+}
+
+/// Carries out steps with a library and settings; the numbers are of threads, of slots, and 1 if
+/// memory is sampled.
+fn replayed(
+    library: &Path,
+    settings: Vec<(&'static str, &'static str)>,
+    steps: &Path,
+    [threads, slots, samples]: [u32; 3],
+) -> Result<Done, Failure> {
+    let work = Work {
+        arguments: vec![
+            "replay".to_owned(),
+            format!("threads={threads}"),
+            format!("slots={slots}"),
+            format!("samples={samples}"),
+        ],
+        preload: library,
+        input: Some(steps),
+        settings,
+    };
+    Program::new()?.run(&work, &[])
 }
 
 /// All allocators of the suite.

@@ -16,7 +16,8 @@ pub(super) use environment::{environment, variables};
 use figures::{countable, figures};
 pub(super) use library::Library;
 pub use library::shipped_library;
-pub(super) use program::{Done, Program, Work};
+pub use program::Done;
+pub(super) use program::{Program, Work};
 
 use furlong_lab::model::{Arm, Experiment, Failure, Plan};
 

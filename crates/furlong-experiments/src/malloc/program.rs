@@ -45,7 +45,9 @@ pub struct Done {
     /// Digest of the answers.
     pub(crate) digest: u64,
     /// Further figures of its own.
-    pub(crate) more: BTreeMap<String, f64>,
+    pub more: BTreeMap<String, f64>,
+    /// Lines before that of the figures.
+    pub lines: Vec<String>,
     /// Resources used by the whole process.
     pub usage: Usage,
     /// Events of the whole process, by metric.
@@ -150,8 +152,9 @@ impl Program {
             let last = last.unwrap_or_else(|| "it printed nothing".to_owned());
             return Err(Failure(format!("{}: {last}", finished.ending)));
         }
-        let line = fs::read_to_string(self.said()).map_err(Failure::of)?;
-        let (line, served) = line.trim().split_once(" malloc=").unwrap_or_default();
+        let text = fs::read_to_string(self.said()).map_err(Failure::of)?;
+        let (lines, line) = text.trim().rsplit_once('\n').unwrap_or(("", text.trim()));
+        let (line, served) = line.split_once(" malloc=").unwrap_or_default();
         if !same_file(Path::new(served), work.preload) {
             let wanted = work.preload.display();
             return Err(Failure(format!(
@@ -179,6 +182,7 @@ impl Program {
             elapsed_s: ns * 1e-9,
             digest,
             more: numbers,
+            lines: lines.lines().map(str::to_owned).collect(),
             usage: finished.usage,
             events: BTreeMap::new(),
         })
