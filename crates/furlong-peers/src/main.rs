@@ -9,6 +9,10 @@ fn main() -> ExitCode {
     furlong_lab::main(&furlong_lab::Program {
         experiments: furlong_peers::experiments(),
         further: |verb| match verb {
+            Verb::Malloc(args) => {
+                let libraries: Vec<_> = furlong_peers::malloc::libraries().collect();
+                furlong_verbs::cmd::malloc::run(&args, &libraries)
+            }
             Verb::Peers(args) => furlong_peers::linux::build(&args),
             other => other.run(),
         },

@@ -4,6 +4,8 @@ use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use crate::{arena, sample, symbols};
+
 #[link(name = "c")]
 unsafe extern "C" {
     pub(crate) fn abort() -> !;
@@ -21,6 +23,7 @@ unsafe extern "C" {
         offset: c_long,
     ) -> *mut c_void;
     fn getpid() -> c_int;
+    fn madvise(at: *mut c_void, len: usize, advice: c_int) -> c_int;
     fn pthread_self() -> usize;
     fn pthread_atfork(
         prepare: Option<extern "C" fn()>,
@@ -43,6 +46,7 @@ const O_RDWR: c_int = 2;
 const O_CLOEXEC: c_int = 0o2_000_000;
 const PROT_READ_WRITE: c_int = 3;
 const MAP_SHARED: c_int = 1;
+const MADV_DONTNEED: c_int = 4;
 
 /// Start of the file.
 #[repr(C)]
@@ -85,6 +89,15 @@ pub(crate) enum Kind {
     Resizing = 6,
     /// The old block has become `block`; or resizing failed, `block` is null and the old one stays.
     Resized = 7,
+    /// Pages of `block` that were touched: the first one from bit 32 of `old`, and their count; the
+    /// size is the number of such events of the block directly before.
+    Touched = 8,
+    /// The size is this process's memory outside the heap in bytes, `block` its processor time, and
+    /// `old` the time, both in nanoseconds.
+    Sampled = 9,
+    /// The library whose allocator would serve the program without the recorder: `block` is its
+    /// file's number, and `old` that of its device.
+    Served = 10,
 }
 
 const UNKNOWN: u32 = 0;
@@ -96,10 +109,32 @@ static STATE: AtomicU32 = AtomicU32::new(UNKNOWN);
 static LOG: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
 static PROCESS: AtomicU64 = AtomicU64::new(0);
 
-/// Records an event if there is a log with room.
-pub(crate) fn put(kind: Kind, size: usize, align: usize, block: *mut c_void, old: *mut c_void) {
+/// True if there is a log. The first call opens it.
+pub(crate) fn is_on() -> bool {
     // Acquire: pairs with the release in begun; a thread that sees ON sees the log.
-    if STATE.load(Ordering::Acquire) == ON || begun() {
+    STATE.load(Ordering::Acquire) == ON || begun()
+}
+
+/// True if this process is the one that the log knows; a child by `vfork` is not.
+pub(crate) fn is_known() -> bool {
+    // Relaxed: only a fork changes it, and the child has one thread.
+    let known = PROCESS.load(Ordering::Relaxed);
+    // SAFETY: no contract.
+    known == unsafe { getpid() } as u64
+}
+
+/// Records a call if there is a log with room.
+pub(crate) fn put(kind: Kind, size: usize, align: usize, block: *mut c_void, old: *mut c_void) {
+    if is_on() {
+        append(kind, size, align, block, old);
+        sample::called();
+    }
+}
+
+/// Writes an event if there is a log with room.
+pub(crate) fn append(kind: Kind, size: usize, align: usize, block: *mut c_void, old: *mut c_void) {
+    // Acquire: pairs with the release in begun; a thread that sees ON sees the log.
+    if STATE.load(Ordering::Acquire) == ON {
         // Relaxed: ON published it.
         let log = LOG.load(Ordering::Relaxed);
         write(
@@ -130,9 +165,13 @@ fn begun() -> bool {
         return false;
     }
     note_process();
-    // SAFETY: a function that stays. If out of memory, children count as the parent.
-    unsafe { pthread_atfork(None, None, Some(forked)) };
+    arena::begin();
+    // SAFETY: functions that stay. If out of memory, children count as the parent.
+    unsafe { pthread_atfork(Some(arena_locked), Some(arena_unlocked), Some(forked)) };
     write(log, Kind::Begun, 0, 1, 0, 0);
+    if let Some([device, file]) = symbols::allocator() {
+        write(log, Kind::Served, 0, 1, file, device);
+    }
     // Release: pairs with the acquire in put.
     STATE.store(ON, Ordering::Release);
     true
@@ -145,7 +184,17 @@ fn note_process() -> u64 {
     PROCESS.swap(process, Ordering::Relaxed)
 }
 
+extern "C" fn arena_locked() {
+    arena::lock();
+}
+
+extern "C" fn arena_unlocked() {
+    arena::unlock();
+}
+
 extern "C" fn forked() {
+    arena::unlock();
+    sample::forked();
     let parent = note_process();
     // Relaxed: this is the child's only thread, a copy of the parent's thread that wrote it.
     let log = LOG.load(Ordering::Relaxed);
@@ -191,6 +240,19 @@ fn map_file(file: c_int) -> *mut Header {
     } else {
         at.cast()
     }
+}
+
+/// Removes the log's pages from this process. What was written to them stays.
+pub(crate) fn forget_pages() {
+    // Relaxed: ON published it.
+    let log = LOG.load(Ordering::Relaxed);
+    // SAFETY: the mapping of a log, which is never unmapped.
+    let header = unsafe { &*log };
+    // Relaxed: pages of later events only stay.
+    let next = header.next.load(Ordering::Relaxed).min(header.capacity);
+    let len = HEADER_BYTES + next as usize * size_of::<Event>();
+    // SAFETY: a part of a mapping of a file, whose pages come back when they are used.
+    unsafe { madvise(log.cast(), len, MADV_DONTNEED) };
 }
 
 fn write(log: *mut Header, kind: Kind, size: usize, align: usize, block: u64, old: u64) {

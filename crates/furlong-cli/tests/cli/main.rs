@@ -21,6 +21,7 @@ mod imports;
 mod lab;
 mod ministat_vectors;
 mod peers;
+mod prescribe;
 mod record;
 mod replay;
 mod resume;

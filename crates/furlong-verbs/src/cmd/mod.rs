@@ -1,5 +1,6 @@
 //! The command's verbs about memory systems.
 
+pub mod malloc;
 pub mod peers;
 pub mod record;
 pub mod replay;
@@ -18,6 +19,8 @@ pub enum Verb {
     Record(record::Args),
     /// Run a recorded trace through subjects, every answer checked
     Replay(replay::Args),
+    /// Advise on the allocator of a program
+    Malloc(malloc::Args),
     /// Build peers that no package ships, for --peers
     Peers(peers::Args),
 }
@@ -33,6 +36,7 @@ impl Verb {
             Verb::Seeds(args) => seeds::run(&args),
             Verb::Record(args) => record::run(&args),
             Verb::Replay(args) => replay::run(&args),
+            Verb::Malloc(args) => malloc::run(&args, &[]),
             Verb::Peers(_) => peers::elsewhere(),
         }
     }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{ExitCode, ExitStatus};
+use std::process::{ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
 
 use signal_hook::consts::SIGINT;
@@ -116,7 +116,7 @@ fn allocations(args: &MallocArgs) -> Result<ExitCode, Error> {
     let path = args.output.clone().unwrap_or_else(default);
     let (name, file) = created(&path)?;
     outlive_interrupts()?;
-    let (recorded, status) = malloc::record(&program, &path, args.events)?;
+    let (recorded, status) = malloc::record(&program, &path, args.events, Stdio::inherit())?;
     let about = [program.line(), "recorded by a preloaded library".to_owned()];
     recorded
         .write(&about, BufWriter::new(file))
@@ -183,7 +183,7 @@ fn cannot_write(name: &str, error: &io::Error) -> Error {
 }
 
 /// Lets this process outlive Ctrl-C, which ends only the command; its calls until then are kept.
-fn outlive_interrupts() -> Result<(), Error> {
+pub(super) fn outlive_interrupts() -> Result<(), Error> {
     let refused = |error| Error::failed(format!("cannot listen for Ctrl-C: {}", cause(&error)));
     flag::register(SIGINT, Arc::default())
         .map(drop)

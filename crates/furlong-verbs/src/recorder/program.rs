@@ -34,6 +34,12 @@ impl Program {
         Ok(Self { words })
     }
 
+    /// The program's file; `None` if it is gone.
+    #[must_use]
+    pub fn file(&self) -> Option<PathBuf> {
+        found(Path::new(&self.words[0]))
+    }
+
     /// The program's name, without its folder.
     #[must_use]
     pub fn name(&self) -> String {

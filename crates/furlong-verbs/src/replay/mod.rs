@@ -21,6 +21,6 @@ mod vmspace;
 
 pub use form::replay;
 pub use input::Input;
-pub(crate) use malloc::HEADING as MALLOC_HEADING;
+pub(crate) use malloc::{HEADING as MALLOC_HEADING, Life, PROBE, Script, parse};
 pub use outcome::{Differing, Judge, Kind, Outcome, SubjectOutcome};
 pub use page::page;

@@ -43,6 +43,21 @@ pub(super) enum RecordedCall {
         block: Address,
         old: Address,
     },
+    /// The size is the number of such events of the block directly before.
+    Touched {
+        block: Address,
+        first: u64,
+        pages: u64,
+    },
+    /// The size is the memory outside the heap.
+    Sampled {
+        at_ns: u64,
+        busy_ns: u64,
+    },
+    /// The library that would serve the program: device and number of its file.
+    Served {
+        allocator: [u64; 2],
+    },
 }
 
 /// One event.
@@ -69,6 +84,18 @@ impl Event {
             5 => RecordedCall::Freed { block: old },
             6 => RecordedCall::Resizing { block: old },
             7 => RecordedCall::Resized { block, old },
+            8 => RecordedCall::Touched {
+                block,
+                first: old >> 32,
+                pages: old & u64::from(u32::MAX),
+            },
+            9 => RecordedCall::Sampled {
+                at_ns: old,
+                busy_ns: block,
+            },
+            10 => RecordedCall::Served {
+                allocator: [old, block],
+            },
             _ => return None,
         };
         Some(Event {

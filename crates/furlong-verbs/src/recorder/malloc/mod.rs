@@ -13,7 +13,7 @@ use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 
 use self::log::Log;
 pub use self::tape::Recorded;
@@ -33,7 +33,8 @@ pub const EVENTS: u64 = 1 << 24;
 ///
 /// # Shapes
 ///
-/// The log is placed beside `output`, if that is a file, and has room for `events` calls.
+/// The log is placed beside `output`, if that is a file, and has room for `events` calls. `said`
+/// receives the command's standard output.
 ///
 /// # Errors
 ///
@@ -42,6 +43,7 @@ pub fn record(
     program: &Program,
     output: &Path,
     events: u64,
+    said: Stdio,
 ) -> Result<(Recorded, ExitStatus), Error> {
     if IMAGE.is_empty() {
         return Err(Error::usage(
@@ -71,6 +73,7 @@ pub fn record(
         .args(&program.words[1..])
         .env("LD_PRELOAD", &library)
         .env(VARIABLE, log.path())
+        .stdout(said)
         .status()
         .map_err(|error| Error::usage(format!("{}: {}", program.name(), cause(&error))))?;
     let read = |error: io::Error| Error::failed(format!("the log: {}", cause(&error)));

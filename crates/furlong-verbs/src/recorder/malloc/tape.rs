@@ -1,6 +1,6 @@
 //! Conversion of a log's events to the lines of a trace: by process, with blocks by number.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -8,11 +8,16 @@ use super::log::{Address, Event, RecordedCall};
 use crate::recorder::missed;
 use crate::replay::MALLOC_HEADING;
 
+/// Bytes of the largest block whose pages are not recorded, as in `malloc-record/arena.rs`.
+const SMALL_MAX: u64 = 16 << 10;
+
 /// The recorded calls of a command, as lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Lines of each program of each process, in starting order.
     lives: Vec<String>,
+    /// Device and number of the file whose allocator each of them uses by itself.
+    pub(crate) allocators: Vec<Option<[u64; 2]>>,
     /// Number of calls in them.
     pub calls: u64,
     /// Missing parts, a sentence each.
@@ -46,8 +51,15 @@ impl Recorded {
 #[derive(Debug, Default)]
 struct Life {
     lines: String,
+    /// Touched pages of blocks, by the place in the lines behind the call that they belong to.
+    touched: BTreeMap<usize, Vec<(u64, u64)>>,
     /// Number of the next block.
     next: u64,
+    /// Place behind the last call about each block in use.
+    places: HashMap<u64, usize>,
+    /// Time of the first sample.
+    began_ns: Option<u64>,
+    allocator: Option<[u64; 2]>,
     live: HashMap<Address, u64>,
     /// Block that each thread is resizing, until the result is known.
     resizing: HashMap<u64, u64>,
@@ -79,8 +91,16 @@ impl Tape {
             RecordedCall::Begun | RecordedCall::Forked { .. }
         );
         if begins || !self.of_process.contains_key(&event.process) {
+            let allocator = match event.call {
+                RecordedCall::Forked { parent } => self.of_process.get(&parent),
+                _ => None,
+            };
+            let allocator = allocator.and_then(|parent| self.lives[*parent].allocator);
             self.of_process.insert(event.process, self.lives.len());
-            self.lives.push(Life::default());
+            self.lives.push(Life {
+                allocator,
+                ..Life::default()
+            });
         }
         let life = self.of_process[&event.process];
         if !begins && !self.lives[life].ask(&event) {
@@ -107,6 +127,7 @@ impl Tape {
         let lives = self.lives.iter().filter(|life| life.calls > 0);
         Recorded {
             calls: lives.clone().map(|life| life.calls).sum(),
+            allocators: lives.clone().map(|life| life.allocator).collect(),
             lives: lives.map(Life::text).collect(),
             missed,
         }
@@ -117,13 +138,14 @@ impl Life {
     /// Writes a call as a line. Returns false if its block is unknown in this program.
     fn ask(&mut self, event: &Event) -> bool {
         let size = event.size;
+        let mut made = None;
         let line = match event.call {
             RecordedCall::Allocated {
                 zeroed,
                 align,
                 block,
             } => {
-                self.number(block);
+                made = Some(self.number(block));
                 let letter = if zeroed { 'z' } else { 'm' };
                 match align {
                     1 => format!("{letter} {size}"),
@@ -131,7 +153,10 @@ impl Life {
                 }
             }
             RecordedCall::Freed { block } => match self.live.remove(&block) {
-                Some(number) => format!("f {number}"),
+                Some(number) => {
+                    self.places.remove(&number);
+                    format!("f {number}")
+                }
                 None => return false,
             },
             RecordedCall::Resizing { block } => {
@@ -148,26 +173,71 @@ impl Life {
                 }
                 Some(number) if number != u64::MAX => {
                     self.live.insert(block, number);
+                    made = Some(number);
                     format!("r {number} {size}")
                 }
                 _ if block == 0 => return true,
                 _ => {
-                    self.number(block);
+                    made = Some(self.number(block));
                     format!("m {size}")
                 }
             },
-            RecordedCall::Begun | RecordedCall::Forked { .. } => return true,
+            RecordedCall::Begun
+            | RecordedCall::Forked { .. }
+            | RecordedCall::Touched { .. }
+            | RecordedCall::Sampled { .. }
+            | RecordedCall::Served { .. } => {
+                self.learn(event);
+                return true;
+            }
         };
         self.turn(event.thread);
         self.calls += 1;
         // Writing to a string cannot fail.
         let _ = writeln!(self.lines, "{line}");
+        if let Some(number) = made.filter(|_| size > SMALL_MAX) {
+            self.places.insert(number, self.lines.len());
+        }
         true
     }
 
-    fn number(&mut self, block: Address) {
+    /// Takes an event that is no call.
+    fn learn(&mut self, event: &Event) {
+        let size = event.size;
+        match event.call {
+            RecordedCall::Touched {
+                block,
+                first,
+                pages,
+            } => self.touch(block, size == 0, (first, pages)),
+            RecordedCall::Sampled { at_ns, busy_ns } => {
+                let began = *self.began_ns.get_or_insert(at_ns);
+                let at_ns = at_ns.saturating_sub(began);
+                // Writing to a string cannot fail.
+                let _ = writeln!(self.lines, "o {size} {at_ns} {busy_ns}");
+            }
+            RecordedCall::Served { allocator } => self.allocator = Some(allocator),
+            _ => {}
+        }
+    }
+
+    fn number(&mut self, block: Address) -> u64 {
         self.live.insert(block, self.next);
         self.next += 1;
+        self.next - 1
+    }
+
+    /// Notes a run of touched pages of a block; the first one replaces what was known.
+    fn touch(&mut self, block: Address, is_first: bool, run: (u64, u64)) {
+        let number = self.live.get(&block);
+        let Some(place) = number.and_then(|number| self.places.get(number)) else {
+            return;
+        };
+        let runs = self.touched.entry(*place).or_default();
+        if is_first {
+            runs.clear();
+        }
+        runs.push(run);
     }
 
     /// Writes a line with the thread if it differs from the last one.
@@ -181,6 +251,17 @@ impl Life {
     }
 
     fn text(&self) -> String {
-        format!("p\n{}", self.lines)
+        let mut text = "p\n".to_owned();
+        let mut from = 0;
+        for (place, runs) in &self.touched {
+            text.push_str(&self.lines[from..*place]);
+            from = *place;
+            for (first, pages) in runs {
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "w {first} {pages}");
+            }
+        }
+        text.push_str(&self.lines[from..]);
+        text
     }
 }

@@ -8,6 +8,9 @@ const ZEROED: u64 = 4;
 const FREED: u64 = 5;
 const RESIZING: u64 = 6;
 const RESIZED: u64 = 7;
+const TOUCHED: u64 = 8;
+const SAMPLED: u64 = 9;
+const SERVED: u64 = 10;
 
 /// An event of a process and a thread: kind, size, block, old block.
 fn event(process: u64, thread: u64, [kind, size, block, old]: [u64; 4]) -> Option<Event> {
@@ -96,4 +99,50 @@ fn what_was_not_finished_or_had_no_room_is_counted() {
         missed[1].starts_with("1 calls were incomplete"),
         "{missed:?}"
     );
+}
+
+/// A run of pages as an event's word.
+fn pages(first: u64, count: u64) -> u64 {
+    first << 32 | count
+}
+
+#[test]
+fn touched_pages_stand_behind_the_call_that_made_their_block() {
+    let recorded = recorded(&[
+        event(9, 1, [BEGUN, 0, 0, 0]),
+        event(9, 1, [ZEROED, 80_000, 0x10, 0]),
+        event(9, 1, [ALLOCATED, 90_000, 0x90, 0]),
+        event(9, 1, [ALLOCATED, 8, 0x50, 0]),
+        // A later report replaces this one, and belongs to the block as it is now.
+        event(9, 1, [TOUCHED, 0, 0x10, pages(0, 2)]),
+        event(9, 1, [TOUCHED, 0, 0x10, pages(0, 3)]),
+        event(9, 1, [TOUCHED, 1, 0x10, pages(7, 4)]),
+        event(9, 1, [RESIZING, 0, 0, 0x10]),
+        event(9, 1, [RESIZED, 40_000, 0x10, 0x10]),
+        event(9, 1, [TOUCHED, 0, 0x10, pages(0, 0)]),
+        event(9, 1, [FREED, 0, 0, 0x10]),
+        // No block of this process.
+        event(9, 1, [TOUCHED, 0, 0x777, pages(0, 1)]),
+    ]);
+    let lines = "p\nt 0\nz 80000\nw 0 3\nw 7 4\nm 90000\nm 8\nr 0 40000\nw 0 0\nf 0\n";
+    assert!(text(&recorded).ends_with(lines), "{}", text(&recorded));
+    assert_eq!(recorded.calls, 5);
+}
+
+#[test]
+fn a_sample_has_its_time_and_a_child_its_parents_allocator() {
+    let recorded = recorded(&[
+        event(9, 1, [BEGUN, 0, 0, 0]),
+        event(9, 1, [SERVED, 0, 5, 6]),
+        event(9, 1, [ALLOCATED, 8, 0x10, 0]),
+        event(9, 1, [SAMPLED, 4096, 30, 1000]),
+        event(9, 1, [SAMPLED, 8192, 40, 1500]),
+        event(10, 1, [FORKED, 0, 0, 9]),
+        event(10, 1, [ALLOCATED, 8, 0x10, 0]),
+        event(9, 1, [BEGUN, 0, 0, 0]),
+        event(9, 1, [ALLOCATED, 8, 0x10, 0]),
+    ]);
+    let lines = "p\nt 0\nm 8\no 4096 0 30\no 8192 500 40\np\nt 0\nm 8\np\nt 0\nm 8\n";
+    assert!(text(&recorded).ends_with(lines), "{}", text(&recorded));
+    assert_eq!(recorded.allocators, [Some([6, 5]), Some([6, 5]), None]);
 }

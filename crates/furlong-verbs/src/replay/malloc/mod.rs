@@ -9,8 +9,8 @@ mod trace;
 use std::fs;
 use std::path::Path;
 
-pub(crate) use self::trace::HEADING;
-use self::trace::{Script, parse, unpacked};
+use self::trace::unpacked;
+pub(crate) use self::trace::{HEADING, Life, PROBE, Script, parse};
 use super::form::{Form, chosen};
 use super::input::Input;
 use super::outcome::{Count, Judge, Outcome, SCHEMA, SubjectOutcome};

@@ -74,6 +74,10 @@ fn what_is_wrong_is_said_with_its_line_and_what_stands_before_is_kept() {
         ("m 8 1099511627776", "is not an alignment"),
         ("m 99999999999999", "exceed the largest block"),
         ("jump 3", "is not a known call"),
+        ("w 0 2", "fewer than 2 pages"),
+        ("w 18446744073709551615 9", "fewer than"),
+        ("f 0\nw 0 1", "must follow the call"),
+        ("o 1 2\n", "is not a known call"),
         ("\u{0}", "is not a known call"),
     ] {
         let (script, fault) = parse(format!("m 5\n{wrong}\nm 6\n").as_bytes());
@@ -91,4 +95,51 @@ fn what_is_packed_and_cut_off_is_not_whole() {
     assert!(text == b"m 1\n" && error.is_none());
     let (text, error) = unpacked(&[0x28, 0xb5, 0x2f, 0xfd, 4], true);
     assert!(text.is_empty() && error.is_some());
+}
+
+#[test]
+fn only_the_named_pages_are_touched_and_the_largest_memory_counts_them() {
+    let text = "p\nm 40960\nw 1 2\nw 5 1\no 1000 7 3\nz 8192\nf 0\no 50000 9 4\nr 1 20000\n";
+    let (script, fault) = parse(text.as_bytes());
+    assert_eq!(fault, None);
+    let steps: Vec<_> = steps(text)
+        .into_iter()
+        .map(|step| (step.1, step.3, step.5))
+        .collect();
+    let expected = [
+        (0, 0, 40_960),
+        (0, 5, 1 | 2 << 32),
+        (0, 5, 5 | 1 << 32),
+        (0, 6, 0),
+        (1, 1, 8192),
+        (0, 2, 0),
+        (0, 6, 0),
+        (1, 3, 20_000),
+        (0, 4, 0),
+    ];
+    assert_eq!(steps, expected);
+    let is_touched: Vec<u8> = script
+        .steps
+        .as_chunks::<24>()
+        .0
+        .iter()
+        .map(|step| step[14])
+        .collect();
+    assert_eq!(is_touched, [1, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let life = &script.lives[0];
+    assert_eq!(life.samples, [[1000, 7, 3], [50_000, 9, 4]]);
+    assert_eq!((life.peak_bytes, life.peak_at), (70_000, 8 * 24));
+    assert_eq!((life.calls, life.slots, life.threads), (4, 2, 1));
+}
+
+#[test]
+fn each_program_has_its_part_of_the_steps() {
+    let (script, _) = parse(b"p\nm 8\nm 9\np\np\nt 3\nm 9\nf 0\n");
+    let lives: Vec<_> = script
+        .lives
+        .iter()
+        .map(|life| (life.steps.clone(), life.calls))
+        .collect();
+    assert_eq!(lives, [(0..72, 2), (72..144, 2)]);
+    assert_eq!(script.lives[1].threads, 4);
 }

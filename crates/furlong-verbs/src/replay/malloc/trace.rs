@@ -9,9 +9,13 @@
 //! | `z SIZE` | the same, filled with zeros |
 //! | `f B` | block B is freed |
 //! | `r B SIZE` | block B gets another size |
+//! | `w FIRST COUNT` | of the block of the line before, only such pages are touched |
+//! | `o BYTES NS BUSY` | BYTES outside the heap, NS after the first `o`, BUSY on processors |
 
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read};
+use std::mem;
+use std::ops::Range;
 
 use ruzstd::decoding::StreamingDecoder;
 
@@ -43,12 +47,33 @@ pub(super) struct Totals {
 
 /// A trace, ready to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Script {
+pub(crate) struct Script {
     /// Steps in the format of `malloc-work/replay.rs`.
-    pub(super) steps: Vec<u8>,
+    pub(crate) steps: Vec<u8>,
     pub(super) threads: u32,
     pub(super) slots: u32,
     pub(super) totals: Totals,
+    /// Its programs, in order.
+    pub(crate) lives: Vec<Life>,
+}
+
+/// One program of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Life {
+    /// Its steps, in bytes of the script.
+    pub(crate) steps: Range<usize>,
+    /// Number of its threads.
+    pub(crate) threads: u32,
+    /// Number of its slots.
+    pub(crate) slots: u32,
+    /// Its samples: bytes outside the heap, nanoseconds, and those on processors.
+    pub(crate) samples: Vec<[u64; 3]>,
+    /// Its largest memory: bytes outside the heap, and touched bytes of live blocks.
+    pub(crate) peak_bytes: u64,
+    /// End of the step that reached it, in bytes of the script.
+    pub(crate) peak_at: usize,
+    /// Number of its calls.
+    pub(crate) calls: u64,
 }
 
 /// A live block.
@@ -56,6 +81,7 @@ pub(super) struct Script {
 struct Live {
     slot: u32,
     bytes: u64,
+    touched: u64,
 }
 
 /// Reader of a trace's lines.
@@ -70,6 +96,12 @@ struct Reader {
     seen: Vec<u32>,
     free_slots: Vec<u32>,
     live_bytes: u64,
+    life: Life,
+    /// Bytes outside the heap, and touched bytes of live blocks.
+    own_bytes: u64,
+    touched_bytes: u64,
+    /// Block and step of the line before, which may be followed by touched pages.
+    made: Option<(u64, usize)>,
 }
 
 /// Kinds of steps, as in `malloc-work/replay.rs`.
@@ -78,6 +110,15 @@ const ZEROED: u8 = 1;
 const FREE: u8 = 2;
 const RESIZE: u8 = 3;
 const END: u8 = 4;
+const TOUCH: u8 = 5;
+const SAMPLE: u8 = 6;
+pub(crate) const PROBE: u8 = 7;
+
+/// Bytes of a page, as recorded.
+const PAGE: u64 = 4096;
+
+/// Bytes that are touched of a block whose touched pages are unknown.
+const TOUCHED_MAX: u64 = 64 << 20;
 
 /// Decompresses the input if necessary. Returns the text, and the error that truncates it, if any.
 pub(super) fn unpacked(bytes: &[u8], packed: bool) -> (Vec<u8>, Option<io::Error>) {
@@ -93,7 +134,7 @@ pub(super) fn unpacked(bytes: &[u8], packed: bool) -> (Vec<u8>, Option<io::Error
 }
 
 /// Parses a trace. Returns the lines before the first wrong one, and the fault, if any.
-pub(super) fn parse(text: &[u8]) -> (Script, Option<String>) {
+pub(crate) fn parse(text: &[u8]) -> (Script, Option<String>) {
     let mut reader = Reader::default();
     let lines = text.split(|byte| *byte == b'\n').enumerate();
     for (number, line) in lines {
@@ -114,6 +155,9 @@ impl Reader {
         };
         let numbers: Option<Vec<u64>> = words.map(|word| word.parse().ok()).collect();
         let numbers = numbers.ok_or_else(|| format!("`{line}`: a number must follow"))?;
+        if word != "w" {
+            self.settle();
+        }
         match (word, numbers.as_slice()) {
             ("p", []) => {
                 self.end_program();
@@ -121,7 +165,7 @@ impl Reader {
             }
             ("t", &[thread]) => {
                 self.thread = (thread % u64::from(THREADS_MAX)) as u32;
-                self.script.threads = self.script.threads.max(self.thread + 1);
+                self.life.threads = self.life.threads.max(self.thread + 1);
             }
             ("m", &[size]) => self.allocate(ALLOCATE, size, 1)?,
             ("m", &[size, align]) => self.allocate(ALLOCATE, size, align)?,
@@ -132,15 +176,21 @@ impl Reader {
                 self.step(FREE, live.slot, 0, 0);
                 self.free_slots.push(live.slot);
                 self.live_bytes -= live.bytes;
+                self.touched_bytes -= live.touched;
                 self.script.totals.frees += 1;
             }
             ("r", &[block, size]) => {
                 let live = self.block(block)?;
                 self.step(RESIZE, live.slot, 0, sized(size)?);
-                let bytes = size;
-                self.blocks.insert(block, Live { bytes, ..live });
-                self.live(live.bytes, size);
+                self.live(block, live, size);
                 self.script.totals.resizes += 1;
+            }
+            ("w", &[first, count]) => self.touch(first, count)?,
+            ("o", &[bytes, at_ns, busy_ns]) => {
+                self.own_bytes = bytes;
+                self.life.samples.push([bytes, at_ns, busy_ns]);
+                self.put(0, 0, 0, SAMPLE, 0, 0);
+                self.settle();
             }
             _ => return Err(format!("`{line}` is not a known call")),
         }
@@ -159,9 +209,13 @@ impl Reader {
             self.seen.len() as u32 - 1
         });
         self.step(kind, slot, align.trailing_zeros() as u8, size);
-        self.blocks.insert(self.next, Live { slot, bytes: size });
+        let none = Live {
+            slot,
+            bytes: 0,
+            touched: 0,
+        };
+        self.live(self.next, none, size);
         self.next += 1;
-        self.live(0, size);
         self.script.totals.allocations += 1;
         Ok(())
     }
@@ -171,15 +225,61 @@ impl Reader {
         live.ok_or_else(|| format!("block {number} is not live here"))
     }
 
-    fn live(&mut self, before: u64, after: u64) {
-        self.live_bytes = self.live_bytes - before + after;
+    /// Gives a block a size; it counts as touched until the next line says otherwise.
+    fn live(&mut self, block: u64, before: Live, bytes: u64) {
+        let touched = bytes.min(TOUCHED_MAX);
+        self.live_bytes = self.live_bytes - before.bytes + bytes;
+        self.touched_bytes = self.touched_bytes - before.touched + touched;
         let most = &mut self.script.totals.live_bytes_max;
         *most = self.live_bytes.max(*most);
+        let after = Live {
+            bytes,
+            touched,
+            ..before
+        };
+        self.blocks.insert(block, after);
+        self.made = Some((block, self.script.steps.len() - STEP_BYTES));
+    }
+
+    /// Touches pages of the block of the line before.
+    fn touch(&mut self, first: u64, count: u64) -> Result<(), String> {
+        let (block, step) = self
+            .made
+            .ok_or("touched pages must follow the call that made their block")?;
+        let mut live = self.block(block)?;
+        let end = first.saturating_add(count);
+        if end > live.bytes.div_ceil(PAGE) {
+            return Err(format!("block {block} has fewer than {end} pages"));
+        }
+        let is_touched = &mut self.script.steps[step + 14];
+        if *is_touched == 0 {
+            *is_touched = 1;
+            self.touched_bytes -= live.touched;
+            live.touched = 0;
+        }
+        let bytes = (count * PAGE).min(live.bytes);
+        live.touched += bytes;
+        self.touched_bytes += bytes;
+        self.blocks.insert(block, live);
+        if count > 0 {
+            self.step(TOUCH, live.slot, 0, first | count << 32);
+        }
+        Ok(())
+    }
+
+    /// Ends what the line before began.
+    fn settle(&mut self) {
+        self.made = None;
+        let bytes = self.own_bytes.saturating_add(self.touched_bytes);
+        if bytes > self.life.peak_bytes {
+            self.life.peak_bytes = bytes;
+            self.life.peak_at = self.script.steps.len();
+        }
     }
 
     fn step(&mut self, kind: u8, slot: u32, align: u8, size: u64) {
         let seen = &mut self.seen[slot as usize];
-        let before = std::mem::replace(seen, *seen + 1);
+        let before = mem::replace(seen, *seen + 1);
         self.put(self.thread, slot, before, kind, align, size);
     }
 
@@ -195,14 +295,26 @@ impl Reader {
 
     /// Frees all live blocks and restarts counting.
     fn end_program(&mut self) {
-        self.script.slots = self.script.slots.max(self.seen.len() as u32);
+        self.settle();
+        let mut life = mem::take(&mut self.life);
+        life.slots = self.seen.len() as u32;
+        life.threads = life.threads.max(1);
+        self.script.slots = self.script.slots.max(life.slots);
+        self.script.threads = self.script.threads.max(life.threads);
+        let begin = self.script.lives.last().map_or(0, |life| life.steps.end);
         if !self.seen.is_empty() {
             self.put(0, 0, 0, END, 0, 0);
+            let totals = &self.script.totals;
+            let before: u64 = self.script.lives.iter().map(|life| life.calls).sum();
+            life.calls = totals.allocations + totals.resizes + totals.frees - before;
+            life.steps = begin..self.script.steps.len();
+            self.script.lives.push(life);
         }
         self.blocks.clear();
         self.seen.clear();
         self.free_slots.clear();
         (self.next, self.live_bytes, self.thread) = (0, 0, 0);
+        (self.own_bytes, self.touched_bytes) = (0, 0);
     }
 
     fn end(mut self) -> Script {

@@ -1,0 +1,83 @@
+use super::forecast::sizes_at;
+use super::{Forecast, Outcome};
+
+fn forecast(name: &str, peak_kib: u64, calls_ms: f64) -> Forecast {
+    Forecast {
+        name: name.to_owned(),
+        peak_kib,
+        calls_ms,
+        ..Forecast::default()
+    }
+}
+
+fn outcome(forecasts: &[(&str, u64, f64)], busy_ms: f64) -> Outcome {
+    let forecasts = forecasts.iter();
+    let forecasts = forecasts.map(|(name, peak, calls)| forecast(name, *peak, *calls));
+    Outcome::new(
+        "ls".to_owned(),
+        String::new(),
+        busy_ms,
+        forecasts.collect(),
+        0,
+    )
+}
+
+#[test]
+fn the_smallest_peak_is_chosen_unless_its_calls_are_dear() {
+    let all = [
+        ("own", 100_000, 10.0),
+        ("slow", 50_000, 33.0),
+        ("good", 70_000, 20.0),
+        ("fast", 90_000, 1.0),
+    ];
+    let outcome = outcome(&all, 1000.0);
+    assert_eq!(outcome.choice.name, "good");
+    assert_eq!(outcome.candidates[0].name, "slow", "sorted by peak");
+    let expected = "Use good: it saves 30 % of the peak of own, which is 29.3 MiB, and its calls \
+                    take 10.0 ms more (1.0 % of the processor time).";
+    assert_eq!(outcome.choice.sentence, expected);
+}
+
+#[test]
+fn little_memory_is_not_worth_a_change() {
+    for (peak, calls) in [(95_100, 1.0), (100_000, 0.1), (94_000, 40.0)] {
+        let outcome = outcome(&[("own", 100_000, 10.0), ("other", peak, calls)], 1000.0);
+        assert_eq!(outcome.choice.name, "own");
+        assert!(outcome.choice.sentence.starts_with("Stay with own: "));
+    }
+    let small = outcome(&[("own", 3000, 10.0), ("other", 2000, 1.0)], 1000.0);
+    assert_eq!(small.choice.name, "own", "less than 1 MiB");
+}
+
+#[test]
+fn an_allocator_that_cannot_run_the_recording_is_not_chosen() {
+    let mut broken = forecast("broken", 0, 0.0);
+    broken.na = Some("exit code 1".to_owned());
+    let all = vec![forecast("own", 100_000, 10.0), broken];
+    let outcome = Outcome::new("ls".to_owned(), String::new(), 1000.0, all, 0);
+    assert_eq!(outcome.choice.name, "own");
+    assert_eq!(outcome.candidates[1].name, "broken", "the last one");
+}
+
+/// A step of a kind on a slot.
+fn step(kind: u8, slot: u32, size: u64) -> [u8; 24] {
+    let mut step = [0; 24];
+    step[4..8].copy_from_slice(&slot.to_le_bytes());
+    step[12] = kind;
+    step[16..].copy_from_slice(&size.to_le_bytes());
+    step
+}
+
+#[test]
+fn blocks_at_the_peak_are_those_that_are_live_there() {
+    let steps = [
+        step(0, 0, 24),
+        step(1, 1, 24),
+        step(0, 2, 100),
+        step(5, 2, 7),
+        step(2, 0, 0),
+        step(3, 2, 50),
+        step(6, 0, 0),
+    ];
+    assert_eq!(sizes_at(steps.as_flattened()), [[24, 1], [50, 1]]);
+}
