@@ -182,6 +182,10 @@ malloc-heap-profile() {
   record malloc-heap-profile bash ci/heap_profile.sh
 }
 
+malloc-prescribe() {
+  record malloc-prescribe bash ci/prescribe.sh
+}
+
 # proof NAME: the specification's example of that name.
 proofs=(iova-oracle phys-oracle maple-oracle vmspace-oracle vmspace-kernel phys-race maple-race
   vmspace-race bounce-stress malloc-oracle)
