@@ -5,7 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::block::mapped;
 use crate::said::die;
@@ -43,9 +44,10 @@ impl Gauge {
         }
     }
 
-    /// Reads the memory and resets the peak. Only one thread may call it at a time.
-    pub(crate) fn read(&self) {
+    /// Waits for a time, reads the memory and resets the peak. Only one thread may do so at a time.
+    pub(crate) fn read(&self, at: Duration) {
         let began = self.began.elapsed();
+        thread::sleep(at.saturating_sub(began));
         let mut text = [0; 4096];
         let len = self.status.read_at(&mut text, 0).unwrap_or(0);
         let text = &text[..len];

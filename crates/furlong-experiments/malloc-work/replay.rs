@@ -9,7 +9,7 @@
 //! | 12 | kind, see [`Kind`] |
 //! | 13 | power of two of the alignment |
 //! | 14 | 1 if steps that follow touch the block, 0 if all its pages are touched |
-//! | 16..24 | bytes; of pages to touch the first one, and from bit 32 their number |
+//! | 16..24 | bytes; of pages the first one, and from bit 32 their number; a sample's nanosecond |
 //!
 //! Threads carry out their own steps concurrently. A step on a block waits for the previous step on
 //! the same slot. This cannot deadlock: the earliest step that is not done is always ready.
@@ -17,12 +17,14 @@
 //! With `samples=1` all threads wait at each sample while one reads the memory of the process. The
 //! output then begins with a line for each, the first one of the start: nanoseconds, resident KiB,
 //! and the largest resident KiB since the sample before. All memory but the blocks is resident from
-//! the start on.
+//! the start on. With `paced=1` a sample waits for its time, so that an allocator that returns
+//! memory after a delay does so as in the recorded program.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use crate::block::{Block, input, mapped};
 use crate::clock::timed;
@@ -125,11 +127,13 @@ struct Shared<'a> {
     barrier: Barrier,
     /// Without it nothing is sampled.
     gauge: Option<Gauge>,
+    is_paced: bool,
 }
 
 pub(crate) fn run(options: &Options) -> Said {
     let (threads, slots) = (options.size("threads"), options.size("slots"));
     let is_sampled = options.take("samples") > 0;
+    let is_paced = options.take("paced") > 0;
     options.done();
     let (steps, rest) = input(is_sampled).as_chunks::<STEP_BYTES>();
     if steps.is_empty() || !rest.is_empty() {
@@ -141,10 +145,11 @@ pub(crate) fn run(options: &Options) -> Said {
         table: mapped(slots, Slot::default),
         barrier: Barrier::new(threads),
         gauge: is_sampled.then(|| Gauge::new(samples + 1)),
+        is_paced,
     };
     let done = timed(|| {
         on_threads(threads, |thread| {
-            shared.sample(thread);
+            shared.sample(thread, 0);
             let all = |step: &Step| matches!(step.kind, Kind::End | Kind::Sample);
             let own = |step: &Step| step.thread == thread || all(step);
             let own = steps().filter(own);
@@ -173,9 +178,10 @@ impl Shared<'_> {
         self.barrier.wait();
     }
 
-    fn sample(&self, thread: usize) {
+    fn sample(&self, thread: usize, at_ns: usize) {
         if let Some(gauge) = &self.gauge {
-            self.together(thread, || gauge.read());
+            let at_ns = if self.is_paced { at_ns } else { 0 };
+            self.together(thread, || gauge.read(Duration::from_nanos(at_ns as u64)));
         }
     }
 
@@ -183,7 +189,7 @@ impl Shared<'_> {
     fn carry_out(&self, step: Step, thread: usize) -> u64 {
         match step.kind {
             Kind::End => self.together(thread, || end(self.table)),
-            Kind::Sample => self.sample(thread),
+            Kind::Sample => self.sample(thread, step.len),
             Kind::Probe => {}
             _ => return on_block(step, &self.table[step.slot]),
         }

@@ -13,7 +13,7 @@ use std::path::Path;
 
 pub use super::malloc::Done;
 use super::malloc::{Library, Program, Work, file, found};
-pub use candidate::{Candidate, candidates};
+pub use candidate::{Candidate, Pace, candidates};
 use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request, Workload};
 use real::Real;
 use serde::Deserialize;
@@ -59,17 +59,17 @@ impl Named {
     ///
     /// The allocator is not installed, or the program that carries the steps out fails.
     pub fn replay(&self, steps: &Path, threads: u32, slots: u32) -> Result<Done, Failure> {
-        replayed(&file(&self.preload)?, vec![], steps, [threads, slots, 0])
+        replayed(&file(&self.preload)?, vec![], steps, [threads, slots, 0, 0])
     }
 }
 
-/// Carries out steps with a library and settings; the numbers are of threads, of slots, and 1 if
-/// memory is sampled.
+/// Carries out steps with a library and settings; the numbers are of threads, of slots, 1 if memory
+/// is sampled, and 1 if samples wait for their time.
 fn replayed(
     library: &Path,
     settings: Vec<(&'static str, &'static str)>,
     steps: &Path,
-    [threads, slots, samples]: [u32; 3],
+    [threads, slots, samples, paced]: [u32; 4],
 ) -> Result<Done, Failure> {
     let work = Work {
         arguments: vec![
@@ -77,6 +77,7 @@ fn replayed(
             format!("threads={threads}"),
             format!("slots={slots}"),
             format!("samples={samples}"),
+            format!("paced={paced}"),
         ],
         preload: library,
         input: Some(steps),

@@ -41,6 +41,15 @@ pub struct Candidate {
     pub file: PathBuf,
 }
 
+/// Speed of a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Each sample waits for its time in the recording.
+    Recorded,
+    /// Nothing waits.
+    Full,
+}
+
 impl Candidate {
     /// The allocator, and its setting as for a shell.
     #[must_use]
@@ -57,9 +66,16 @@ impl Candidate {
     /// # Errors
     ///
     /// The program that carries the steps out fails.
-    pub fn replay(&self, steps: &Path, threads: u32, slots: u32) -> Result<Done, Failure> {
+    pub fn replay(
+        &self,
+        steps: &Path,
+        threads: u32,
+        slots: u32,
+        pace: Pace,
+    ) -> Result<Done, Failure> {
         let settings = self.setting.into_iter().collect();
-        replayed(&self.file, settings, steps, [threads, slots, 1])
+        let paced = u32::from(pace == Pace::Recorded);
+        replayed(&self.file, settings, steps, [threads, slots, 1, paced])
     }
 
     /// The environment of a program that runs with it.

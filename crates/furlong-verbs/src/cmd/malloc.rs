@@ -12,7 +12,7 @@ use signal_hook::flag;
 use super::record::outlive_interrupts;
 use crate::prescribe::{Outcome, live_kib, page, record};
 use crate::recorder::{Program, malloc};
-use furlong_experiments::malloc_suite::{Candidate, candidates};
+use furlong_experiments::malloc_suite::{Candidate, Pace, candidates};
 use furlong_lab::error::{Error, Exit, cause};
 use furlong_lab::nearest::named;
 use furlong_lab::options::Settings;
@@ -106,6 +106,12 @@ pub fn run(args: &Args, further: &[(&'static str, &Path)]) -> Result<ExitCode, E
     }
     let count = candidates.len();
     voice.note(&format!("replays on {count} allocators and settings"));
+    if recording.pace() == Pace::Full {
+        voice.warn(
+            "the replays are faster than the program, which took long: allocators that return \
+             memory after a delay seem to keep more of it",
+        );
+    }
     let mut forecasts = recording.forecasts(&candidates)?;
     if args.check {
         voice.note("runs of the program with each of them");

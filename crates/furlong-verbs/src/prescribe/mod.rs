@@ -27,7 +27,7 @@ pub use self::outcome::{Choice, Outcome};
 pub use self::page::page;
 use crate::recorder::{Program, malloc};
 use crate::replay::{Life, PROBE, Script, parse};
-use furlong_experiments::malloc_suite::Candidate;
+use furlong_experiments::malloc_suite::{Candidate, Pace};
 use furlong_lab::error::{Error, cause};
 use furlong_lab::measure::launch::finished::Ending;
 use furlong_lab::measure::launch::launcher::{Launcher, Task};
@@ -135,6 +135,17 @@ impl Recording {
         last.map_or(0.0, |[_, _, busy_ns]| *busy_ns as f64 / 1e6)
     }
 
+    /// The pace of the replays whose memory counts: an allocator that returns memory after a delay
+    /// has to have the time of the recorded program.
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        let last = self.life.samples.last();
+        match last {
+            Some([_, at_ns, _]) if *at_ns > PACED_NS_MAX => Pace::Full,
+            _ => Pace::Recorded,
+        }
+    }
+
     /// A sentence about the process that is replayed.
     #[must_use]
     pub fn described(&self) -> String {
@@ -193,9 +204,10 @@ impl Recording {
             Some(_) if self.is_linked(candidate) => &mut own_base,
             base_kib => base_kib,
         };
-        // The memory is that of the first replay; a time is the shortest.
-        for _ in 0..REPLAYS {
-            match candidate.replay(steps, self.life.threads, self.life.slots) {
+        // The memory is that of the first replay; the time is the shortest.
+        for replay in 0..REPLAYS {
+            let pace = if replay == 0 { self.pace() } else { Pace::Full };
+            match candidate.replay(steps, self.life.threads, self.life.slots, pace) {
                 Ok(done) => forecast.take(&done, &self.life.samples, &self.sizes, base_kib),
                 Err(failure) => {
                     forecast.na = Some(failure.0);
@@ -212,6 +224,9 @@ fn file(path: &Path) -> Option<[u64; 2]> {
     let data = fs::metadata(path).ok()?;
     Some([data.dev(), data.ino()])
 }
+
+/// Longest time of a program whose replays take as long.
+const PACED_NS_MAX: u64 = 20_000_000_000;
 
 /// Replays of each candidate.
 const REPLAYS: usize = 3;

@@ -1,5 +1,7 @@
 use super::forecast::sizes_at;
-use super::{Forecast, Outcome};
+use super::{Forecast, Outcome, Recording};
+use crate::replay::parse;
+use furlong_experiments::malloc_suite::Pace;
 
 fn forecast(name: &str, peak_kib: u64, calls_ms: f64) -> Forecast {
     Forecast {
@@ -80,4 +82,33 @@ fn blocks_at_the_peak_are_those_that_are_live_there() {
         step(6, 0, 0),
     ];
     assert_eq!(sizes_at(steps.as_flattened()), [[24, 1], [50, 1]]);
+}
+
+#[test]
+fn the_process_with_the_most_memory_is_replayed_at_its_own_pace_unless_that_is_long() {
+    let text = "p\nm 900\no 1 0 5\np\nt 1\nm 40\nm 40\nm 700\no 9000 0 5\no 500 20000000000 6\n\
+                p\nm 100000\n";
+    let (script, fault) = parse(text.as_bytes());
+    assert_eq!(fault, None);
+    let allocators = [None, Some([1, 2]), None];
+    let recording = Recording::of(script, &allocators, vec![]).unwrap();
+    assert_eq!(
+        recording.sizes,
+        [[40, 2], [700, 1]],
+        "the last one has no sample"
+    );
+    assert_eq!(recording.allocator, Some([1, 2]));
+    assert_eq!(
+        recording.steps.len(),
+        (3 + 2 + 1 + 2) * 24,
+        "calls, samples, end, sizes"
+    );
+    assert_eq!(recording.pace(), Pace::Recorded);
+    let (script, _) = parse(b"p\nm 900\no 1 0 5\no 1 20000000001 5\n");
+    assert_eq!(
+        Recording::of(script, &[None], vec![]).unwrap().pace(),
+        Pace::Full
+    );
+    let (script, _) = parse(b"p\nm 900\n");
+    assert!(Recording::of(script, &[None], vec![]).is_none());
 }

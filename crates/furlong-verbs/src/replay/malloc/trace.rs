@@ -189,7 +189,7 @@ impl Reader {
             ("o", &[bytes, at_ns, busy_ns]) => {
                 self.own_bytes = bytes;
                 self.life.samples.push([bytes, at_ns, busy_ns]);
-                self.put(0, 0, 0, SAMPLE, 0, 0);
+                self.put(0, 0, 0, SAMPLE, 0, at_ns);
                 self.settle();
             }
             _ => return Err(format!("`{line}` is not a known call")),
