@@ -212,8 +212,8 @@ parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
   parts=(tour pull-request pairs simulation bisect-simulation bisect layouts
     false-alarms loom asan aarch64 memcheck attacks malloc-latency malloc-huge-pages
-    malloc-heap-profile hostile peers mutants site fuzz package imports
-    rangemap-users "${proofs[@]}")
+    malloc-heap-profile malloc-prescribe malloc-small-heaps hostile peers mutants site fuzz package
+    imports rangemap-users "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
   parts+=(linux)
@@ -221,16 +221,12 @@ fi
 for part in "${parts[@]}"; do
   echo
   echo "== $part"
-  if [ "$part" = simulation ]; then
-    simulation
-  elif [ "$part" = loom ]; then
-    loom
-  elif [[ "$part" == fuzz-* ]]; then
+  if [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
-  elif [[ " tour pull-request pairs bisect-simulation bisect layouts false-alarms asan aarch64 memcheck attacks malloc-latency malloc-huge-pages malloc-heap-profile hostile peers mutants site fuzz package imports linux rangemap-users " == *" $part "* ]]; then
-    "$part"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"
+  elif declare -F "$part" >/dev/null; then
+    "$part"
   else
     experiment "$part"
   fi

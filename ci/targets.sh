@@ -122,7 +122,7 @@ extern "C" fn run(operations: u32, kept: u32) -> u32 {
     if GLOBAL.lock().statistics().used_blocks == 0 { most as u32 } else { 0 }
 }
 RS
-  RUSTFLAGS= cargo build --quiet --release --manifest-path "$work/Cargo.toml" \
+  RUSTFLAGS='' cargo build --quiet --release --manifest-path "$work/Cargo.toml" \
     --target wasm32-unknown-unknown --target-dir "$target/targets"
   node - "$target/targets/wasm32-unknown-unknown/release/module.wasm" <<'JS' || fail "the module is wrong"
 const { readFileSync } = require("node:fs");
