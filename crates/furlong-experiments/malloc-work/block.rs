@@ -250,10 +250,7 @@ impl Block {
     pub(crate) fn resized_unmarked(self, len: usize) -> Self {
         let len = len.max(WORD);
         // SAFETY: the block came from malloc, and `self` owned it.
-        Self::found(
-            unsafe { realloc(self.start.as_ptr().cast(), len) },
-            len,
-        )
+        Self::found(unsafe { realloc(self.start.as_ptr().cast(), len) }, len)
     }
 
     /// Writes the word at the start.

@@ -37,7 +37,10 @@ impl Gauge {
         };
         Self {
             status,
-            reset: OpenOptions::new().write(true).open("/proc/self/clear_refs").ok(),
+            reset: OpenOptions::new()
+                .write(true)
+                .open("/proc/self/clear_refs")
+                .ok(),
             began: Instant::now(),
             readings: mapped(readings, Reading::default),
             next: AtomicUsize::new(0),

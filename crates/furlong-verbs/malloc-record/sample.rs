@@ -89,7 +89,13 @@ pub(crate) fn report(block: *mut c_void) {
     let mut runs = 0;
     let mut put = |first: usize, count: usize| {
         let run = first << 32 | count;
-        append(Kind::Touched, runs, 1, block, ptr::without_provenance_mut(run));
+        append(
+            Kind::Touched,
+            runs,
+            1,
+            block,
+            ptr::without_provenance_mut(run),
+        );
         runs += 1;
     };
     // Two walks, so that a block that was touched whole costs no event, if it is taken for one.
