@@ -30,8 +30,9 @@ pub(crate) const ROWS: &[Row] = rows! {
         Request, ReserveAtError, ReserveError, Reserved, RestoreError, SavedExtent, Sealed,
         Shared, Split, Stale, StaleSeal, StaleToken, State, Token, Traffic;
     malloc:
-        Batched, BrokenMalloc, Checked, Forks, Heap, HugePages, Inlined, Latch, Linux, Misuse,
-        NoHardening, Outlined, PerCall, Policy, Profile, Secure, Statistics;
+        Batched, BrokenMalloc, BrokenSmall, Checked, Forks, Heap, HugePages, Inlined, Latch,
+        Linux, Misuse, NoHardening, Outlined, PerCall, Policy, Profile, Secure, SmallStatistics,
+        Statistics;
     maple:
         Broken, EraseError, Event, Heap, Lines, Nodes, NotEnough, Off, Tally;
     phys:
