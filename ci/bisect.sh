@@ -5,16 +5,9 @@
 # has a chance of less than 2 %.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-here=$PWD
 searches=${1:-20} commits=${2:-128}
 bash ci/need.sh git cc jq
-cargo build --quiet --release -p furlong-cli --no-default-features
-furlong=$(realpath "${CARGO_TARGET_DIR:-target}/release/furlong")
-
-home=$(mktemp -d)
-trap 'rm -rf "$home"' EXIT
-export XDG_DATA_HOME=$home/data GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
-export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+. ci/home.sh
 
 # program ROUNDS: about 20 ms at 1,000.
 program() {

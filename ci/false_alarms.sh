@@ -6,16 +6,9 @@
 # bash ci/false_alarms.sh [RUNS] [LAYOUTS]. Fails if furlong errs more than 5 % explains.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-runs=${1:-100} layouts=${2:-8} here=$PWD
+runs=${1:-100} layouts=${2:-8}
 bash ci/need.sh git cc jq hyperfine valgrind
-cargo build --quiet --release -p furlong-cli --no-default-features
-furlong=$(realpath "${CARGO_TARGET_DIR:-target}/release/furlong")
-
-home=$(mktemp -d)
-trap 'rm -rf "$home"' EXIT
-export XDG_DATA_HOME=$home/data XDG_CACHE_HOME=$home/cache
-export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
-export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+. ci/home.sh
 unset CARGO_TARGET_DIR RUSTFLAGS
 
 mkdir -p "$home/package/src" "$home/package/benches"

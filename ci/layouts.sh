@@ -7,16 +7,9 @@
 # 2 % is found in less than 80 % with the layouts that furlong names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-changes=${1:-40} layouts=${2:-8} time_s=5 here=$PWD
+changes=${1:-40} layouts=${2:-8} time_s=5
 bash ci/need.sh git cc jq hyperfine
-cargo build --quiet --release -p furlong-cli --no-default-features
-furlong=$(realpath "${CARGO_TARGET_DIR:-target}/release/furlong")
-
-home=$(mktemp -d)
-trap 'rm -rf "$home"' EXIT
-export XDG_DATA_HOME=$home/data XDG_CACHE_HOME=$home/cache
-export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
-export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+. ci/home.sh
 unset CARGO_TARGET_DIR RUSTFLAGS
 
 # commit NUMBER ROUNDS TAG: the program with the inert function of that number.

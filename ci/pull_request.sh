@@ -3,14 +3,8 @@
 # 3 % more work in one benchmark, a benchmark on one side only, and a build that fails.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-repository=$PWD
-cargo build --quiet --release -p furlong-cli --no-default-features
-export PATH=$repository/target/release:$PATH
-
-home=$(mktemp -d)
-trap 'rm -rf "$home"' EXIT
-export XDG_DATA_HOME=$home/data XDG_CACHE_HOME=$home/cache
-export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+. ci/home.sh
+export PATH=${furlong%/*}:$PATH
 
 origin=$home/origin
 mkdir -p "$origin/src" "$origin/benches"
@@ -23,7 +17,7 @@ version = "0.1.0"
 edition = "2024"
 
 [dev-dependencies]
-furlong-bench = { path = "$repository/crates/furlong-bench" }
+furlong-bench = { path = "$here/crates/furlong-bench" }
 
 [[bench]]
 name = "work"
@@ -57,14 +51,14 @@ fn main() -> std::process::ExitCode {
 END
 echo /target >.gitignore
 # The packages of this workspace's own lock, so that nothing is fetched.
-cp "$repository/Cargo.lock" .
+cp "$here/Cargo.lock" .
 cargo generate-lockfile --quiet --offline 2>/dev/null || true
 git add .
 git commit --quiet --message base
 
 # pull NAME CODE FILE SED: a branch with one change, judged by the step of FILE; must end with CODE.
 pull() {
-  local name=$1 code=$2 file=$repository/examples/ci/$3 change=$4 found=0
+  local name=$1 code=$2 file=$here/examples/ci/$3 change=$4 found=0
   git checkout --quiet -B "$name" main
   # The lock changes even if nothing else does.
   echo "# $name" >>Cargo.toml

@@ -5,20 +5,13 @@
 //! free one links to the next. Larger ones begin with untouched pages, which they give back when
 //! they are freed; their lengths lie in a table.
 
-use core::ffi::{c_int, c_long, c_uchar, c_void};
+use core::ffi::{c_int, c_uchar, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
+use crate::system::{madvise, mmap};
+
 unsafe extern "C" {
-    fn mmap(
-        at: *mut c_void,
-        len: usize,
-        protection: c_int,
-        flags: c_int,
-        file: c_int,
-        offset: c_long,
-    ) -> *mut c_void;
-    fn madvise(at: *mut c_void, len: usize, advice: c_int) -> c_int;
     fn mincore(at: *mut c_void, len: usize, answer: *mut c_uchar) -> c_int;
     fn sched_yield() -> c_int;
 }

@@ -15,6 +15,7 @@ mod arena;
 mod log;
 mod sample;
 mod symbols;
+mod system;
 
 // The compiled parts of Rust's library refer to this personality routine, which is never called. It
 // is hidden, since a Rust program has its own.

@@ -1,29 +1,17 @@
 //! The log: a file, mapped by every process of the program.
 
-use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
+use core::ffi::{c_char, c_int, c_ulong, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use crate::system::{close, madvise, mmap, open, read};
 use crate::{arena, sample, symbols};
 
-#[link(name = "c")]
 unsafe extern "C" {
     pub(crate) fn abort() -> !;
     fn getenv(name: *const c_char) -> *const c_char;
     fn getauxval(name: c_ulong) -> c_ulong;
-    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
-    fn read(file: c_int, into: *mut c_void, len: usize) -> isize;
-    fn close(file: c_int) -> c_int;
-    fn mmap(
-        at: *mut c_void,
-        len: usize,
-        protection: c_int,
-        flags: c_int,
-        file: c_int,
-        offset: c_long,
-    ) -> *mut c_void;
     fn getpid() -> c_int;
-    fn madvise(at: *mut c_void, len: usize, advice: c_int) -> c_int;
     fn pthread_self() -> usize;
     fn pthread_atfork(
         prepare: Option<extern "C" fn()>,

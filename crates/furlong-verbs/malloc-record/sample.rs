@@ -1,17 +1,15 @@
 //! Memory of a recorded program: the pages of its large blocks that were touched, and all memory
 //! outside the heap, from time to time.
 
-use core::ffi::{c_char, c_int, c_long, c_void};
+use core::ffi::{c_int, c_long, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::arena::{self, PAGE};
 use crate::log::{self, Kind, append};
+use crate::system::{close, open, read};
 
 unsafe extern "C" {
-    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
-    fn read(file: c_int, into: *mut c_void, len: usize) -> isize;
-    fn close(file: c_int) -> c_int;
     fn clock_gettime(clock: c_int, time: *mut [c_long; 2]) -> c_int;
     fn __errno_location() -> *mut c_int;
 }

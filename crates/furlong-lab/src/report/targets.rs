@@ -83,7 +83,18 @@ pub struct Target<'a> {
     pub path: &'a Path,
 }
 
-impl Target<'_> {
+impl<'a> Target<'a> {
+    /// The destination of `--json`, tested, if there is one.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn json(path: Option<&'a Path>) -> Result<Option<Self>, Error> {
+        let option = "--json";
+        let target = path.map(|path| Self { option, path });
+        target.iter().try_for_each(Self::check)?;
+        Ok(target)
+    }
+
     /// True for standard output: messages must then go elsewhere.
     pub fn is_stdout(&self) -> bool {
         is_stdout(self.path)

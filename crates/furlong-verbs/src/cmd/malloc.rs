@@ -87,13 +87,7 @@ pub fn run(args: &Args, further: &[(&'static str, &Path)]) -> Result<ExitCode, E
     }
     let settings = Settings::of_here()?;
     let voice = args.talk.voice(&settings);
-    let json = args.json.as_deref().map(|path| Target {
-        option: "--json",
-        path,
-    });
-    if let Some(json) = json {
-        json.check()?;
-    }
+    let json = Target::json(args.json.as_deref())?;
     let program = Program::new(&args.command)?;
     let candidates = chosen(args, further, voice)?;
     outlive_interrupts()?;

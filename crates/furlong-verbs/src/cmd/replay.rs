@@ -46,13 +46,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let voice = args.talk.voice(&settings);
-    let json = args.json.as_deref().map(|path| Target {
-        option: "--json",
-        path,
-    });
-    if let Some(json) = json {
-        json.check()?;
-    }
+    let json = Target::json(args.json.as_deref())?;
     let input = Input::read(&args.trace)?;
     let outcome = replay(&input, &args.subjects)?;
     if !input.ends_with_a_line() {

@@ -77,7 +77,7 @@ type Files = BTreeMap<PathBuf, PathBuf>;
 /// A way to put a file at a place.
 type Place = fn(&Path, &Path) -> io::Result<()>;
 
-/// What a file was: inode, length, and the time of its last change in seconds and nanoseconds.
+/// The state of a file: inode, length, and the time of its last change in seconds and nanoseconds.
 type State = (u64, u64, i64, i64);
 
 /// Returns the variable and value that make cargo link a number of layouts. The linker is in the
