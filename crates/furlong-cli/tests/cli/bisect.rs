@@ -27,7 +27,8 @@ impl Repository {
         for number in 0..=COMMITS {
             let time = milliseconds(number);
             let program = format!(
-                "#!/bin/sh\nsleep 0.0{time:02}\necho \"took $((100 + $$ % 3)) of {number}\"\n"
+                "#!/bin/sh\nsleep 0.0{time:02}\n\
+                 echo \"took $((100 + $$ % 3)) of {number}, {time} ms\"\n"
             );
             here.0.write("work", program);
             let works = if number == BROKEN { "false" } else { "true" };
@@ -97,6 +98,8 @@ fn the_commit_that_slows_a_program_is_named() {
     assert_eq!(result["candidates"][0]["subject"], format!("number-{SLOW}"));
     assert!(result["candidates"][0]["probability"].as_f64().unwrap() > 0.9);
     assert!(result["step_pct"].as_f64().unwrap() > 100.0, "{stdout}");
+    // Both sides of the step were measured for three seconds each.
+    assert!(result["seconds"].as_f64().unwrap() > 6.0, "{result}");
     let builds = here.0.lines("builds");
     assert!(builds.len() <= COMMITS, "{builds:?}");
     let blocks = result["blocks"].as_array().unwrap();
@@ -125,7 +128,8 @@ fn the_function_that_the_commit_changed_is_named() {
              __attribute__((noinline)) int part(int n) {{ int s = n;\n\
              for (int i = 0; i < {rounds}; i++) s = s * 3 ^ i; return s; }}\n\
              int main(void) {{ int s = {number};\n\
-             for (int i = 0; i < 200; i++) s += part(s); printf(\"%d\\n\", s); return 0; }}\n"
+             for (int i = 0; i < 200; i++) s += part(s);\n\
+             printf(\"{rounds} rounds: %d\\n\", s); return 0; }}\n"
         );
         here.0.write("work.c", program);
         here.0.write("make", "cc -O1 -o work work.c\n");
@@ -133,8 +137,10 @@ fn the_function_that_the_commit_changed_is_named() {
         here.0
             .git(&format!("commit --quiet --message number-{number}"));
     }
+    // A figure that repeats exactly names the commit on any machine.
+    let figure = "([0-9]+) rounds";
     let call = [
-        "main~3", "--json", "r.json", "--margin", "20", "--", "./work",
+        "main~3", "--json", "r.json", "--metric", figure, "--", "./work",
     ];
     let (stdout, _) = here.bisect(0, &call);
     says(&stdout, &["number-2", "more instructions, by function:"]);
@@ -269,7 +275,7 @@ fn what_cannot_be_searched_is_refused_with_a_reason() {
 fn a_commit_whose_command_fails_is_left_out() {
     let here = Repository::new(|number| if number < SLOW { 4 } else { 40 });
     // Fails in the middle, of which a search measures something.
-    let command = "./work && n=$(./work | sed 's/.* //') && test $n -lt 5 -o $n -gt 9";
+    let command = "./work && n=$(./work | sed 's/.*of //; s/,.*//') && test $n -lt 5 -o $n -gt 9";
     let (stdout, stderr) = here.bisect(0, &[&first(), "main", "--", command]);
     says(&stderr, &["left out: `"]);
     says(&stdout, &["left out: ", "number-8"]);
@@ -324,6 +330,8 @@ fn a_search_measures_however_long_it_builds_and_keeps_eight_checkouts() {
             &build,
             &first(),
             "main",
+            "--metric",
+            "([0-9]+) ms",
             "--",
             "./work",
         ];

@@ -100,8 +100,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         let (belief, state) = search.state(bench.cost());
         // However long the builds took.
         let goes_on = ended.is_ok() && (search.blocks() < PILOT || !bench.is_over());
-        match state {
-            State::Open(next) if goes_on => ended = bench.measure(next, &mut search),
+        ended = match (state, bench.hasty(&belief, &search)) {
+            (State::Open(next), _) if goes_on => bench.measure(next, &mut search),
+            (_, Some(commits)) if goes_on => bench.settle(&commits, &mut search),
             _ => break (belief, state),
         }
     };

@@ -24,7 +24,7 @@ use crate::model::result::Better;
 use crate::record::functions::FUNCTIONS_MAX;
 use crate::talk::Voice;
 use furlong_stats::attribution::{Attribution, Costs, attribution};
-use furlong_stats::bisect::{Cost, Next, PILOT, Search};
+use furlong_stats::bisect::{Belief, Cost, Next, PILOT, Search};
 
 /// Name of a search in the seeds of its orders.
 const BISECT: &str = "bisect";
@@ -34,6 +34,11 @@ const FIRST: &str = "GOOD";
 
 /// Longest time, in seconds, for the functions behind a change.
 const WHY_S: f64 = 20.0;
+
+/// Seconds of blocks that a commit needs before a conclusion rests on it. Whatever else runs on a
+/// machine comes and goes within a few seconds, and blocks of short commands all fall into one
+/// moment of it.
+const MOMENT_S: f64 = 3.0;
 
 /// Seconds for a run without a limit: it is stopped by Ctrl-C alone.
 const PATIENCE_S: f64 = 1e9;
@@ -54,8 +59,11 @@ pub(super) struct Block {
 struct Times(Vec<f64>);
 
 impl Times {
-    fn add(&mut self, began: Instant) {
-        self.0.push(began.elapsed().as_secs_f64());
+    /// Returns the seconds that were added.
+    fn add(&mut self, began: Instant) -> f64 {
+        let seconds = began.elapsed().as_secs_f64();
+        self.0.push(seconds);
+        seconds
     }
 
     fn mean_s(&self) -> f64 {
@@ -87,6 +95,8 @@ pub(super) struct Bench<'a> {
     times: Times,
     /// All blocks, in their order.
     pub(super) blocks: Vec<Block>,
+    /// Seconds of the blocks of each commit.
+    spent: BTreeMap<usize, f64>,
     /// Commits that were left out, with the reasons.
     pub(super) left_out: BTreeMap<usize, String>,
 }
@@ -131,6 +141,7 @@ impl<'a> Bench<'a> {
             builds: Times::default(),
             times: Times::default(),
             blocks: vec![],
+            spent: BTreeMap::new(),
             left_out: BTreeMap::new(),
         };
         bench.builds.add(began);
@@ -181,9 +192,36 @@ impl<'a> Bench<'a> {
                 Ok(block) => {
                     search.add(next.commit, block.good.ln(), block.values.map(f64::ln));
                     self.blocks.push(block);
-                    self.times.add(began);
+                    *self.spent.entry(next.commit).or_default() += self.times.add(began);
                 }
                 Err(why) => return self.leave_out(next.commit, &Error::failed(why), search),
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits that a conclusion rests on: the last one, or those on both sides of the set. `None`
+    /// if all of them were measured for longer than a moment.
+    pub(super) fn hasty(&self, belief: &Belief, search: &Search) -> Option<Vec<usize>> {
+        let set = || belief.candidates.iter().map(|one| one.commit);
+        let first = set().min().unwrap_or(search.commits());
+        let last = set().max().unwrap_or(search.commits());
+        let before = search.measured().filter(|commit| *commit < first).last();
+        let behind = search.measured().find(|commit| *commit >= last);
+        let sides: Vec<usize> = before.into_iter().chain(behind).collect();
+        let spent = |commit: &usize| self.spent.get(commit).copied().unwrap_or_default();
+        // Figures that repeat exactly depend on no moment.
+        let varies = |block: &Block| block.values[0] != block.values[1];
+        (sides.iter().any(|commit| spent(commit) < MOMENT_S) && self.blocks.iter().any(varies))
+            .then_some(sides)
+    }
+
+    /// Measures these commits in turn until none of them is known from a moment alone.
+    pub(super) fn settle(&mut self, commits: &[usize], search: &mut Search) -> Result<(), Error> {
+        for _ in 0..(MOMENT_S / self.times.mean_s()).ceil() as u32 {
+            for commit in commits {
+                let (commit, blocks) = (*commit, 1);
+                self.measure(Next { commit, blocks }, search)?;
             }
         }
         Ok(())
