@@ -7,13 +7,14 @@ mod programs;
 pub mod table;
 mod tool;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use drift::Drift;
 use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request, Workload};
 use poop::Poop;
 use programs::Programs;
-use tool::{Amount, BlockOrder, Furlong, Hyperfine, Tool};
+use tool::{Amount, BlockOrder, Duet, Furlong, Hyperfine, Tool};
 
 const PLAN: &str = include_str!("../experiments/lab-honesty/plan.toml");
 
@@ -22,6 +23,9 @@ const CALLED_DIFFERENT: &str = "called_different_pct";
 
 /// Comparisons in which the tool called the slower program slower, in per cent.
 const FOUND_SLOWER: &str = "found_slower_pct";
+
+/// Half the width of the interval of a difference, in per cent.
+const HALF_WIDTH: &str = "half_width_pct";
 
 /// Run time of a program that does nothing, as the tool reports it, in microseconds.
 const SPAWN_TO_EXIT: &str = "spawn_to_exit_us";
@@ -37,48 +41,59 @@ const COMPARISON: &str = "comparison_s";
 pub fn experiment() -> Experiment {
     let arms = vec![
         Arm {
-            na: |workload| own_stop(workload).or_else(Hyperfine::missing),
+            na: |workload| unfit(workload).or_else(Hyperfine::missing),
             ..Arm::new("hyperfine", run::<Hyperfine>)
         },
         Arm {
-            na: |workload| own_stop(workload).or_else(Poop::missing),
+            na: |workload| unfit(workload).or_else(Poop::missing),
             ..Arm::new("poop", run::<Poop>)
         },
         Arm {
-            na: own_stop,
+            na: unfit,
             ..Arm::new("block-order", run::<BlockOrder>)
         },
         Arm::new("furlong", run::<Furlong>),
+        Arm {
+            na: |workload| {
+                let is_asked = workload.has(HALF_WIDTH);
+                let elsewhere = (!is_asked).then(|| "it is compared for equal time".to_owned());
+                elsewhere.or_else(Duet::missing)
+            },
+            ..Arm::new("furlong-duet", run::<Duet>)
+        },
     ];
     Experiment::compiled_in(PLAN, arms)
 }
 
-/// The reason if a workload lets the tool decide when to stop, which only furlong does by a
-/// verdict; otherwise `None`.
-fn own_stop(workload: &Workload) -> Option<String> {
-    let is_asked = workload.params.contains_key(LIMIT_MS);
-    is_asked.then(|| "it does not stop at a verdict".to_owned())
+/// The reason if a workload asks for more than other tools have; otherwise `None`.
+fn unfit(workload: &Workload) -> Option<String> {
+    if workload.params.contains_key(LIMIT_MS) {
+        return Some("it does not stop at a verdict".to_owned());
+    }
+    let wants_width = workload.has(HALF_WIDTH);
+    wants_width.then(|| "it gives no interval of the difference".to_owned())
 }
 
-/// One operation of a sample.
-type Operation<T> = fn(&mut T, &Programs) -> Result<f64, Failure>;
-
-/// Returns the operation that a workload runs, and the metric that is its mean.
-fn operation_of<T: Tool>(request: &Request) -> (&'static str, Operation<T>) {
+/// Does one operation of a sample and returns its figures, of which a workload has some.
+fn figures<T: Tool>(
+    tool: &mut T,
+    programs: &Programs,
+    workload: &Workload,
+) -> Result<Vec<(&'static str, f64)>, Failure> {
     const fn share(told: bool) -> f64 {
         if told { 100.0 } else { 0.0 }
     }
-    if request.workload.has(SPAWN_TO_EXIT) {
-        (SPAWN_TO_EXIT, |tool, _| tool.spawn_to_exit_us())
-    } else if request.workload.has(FOUND_SLOWER) {
-        (FOUND_SLOWER, |tool, programs| {
-            Ok(share(tool.compare(programs)?.slower))
-        })
-    } else {
-        (CALLED_DIFFERENT, |tool, programs| {
-            Ok(share(tool.compare(programs)?.different))
-        })
+    if workload.has(SPAWN_TO_EXIT) {
+        return Ok(vec![(SPAWN_TO_EXIT, tool.spawn_to_exit_us()?)]);
     }
+    let answer = tool.compare(programs)?;
+    let mut figures = vec![
+        (CALLED_DIFFERENT, share(answer.different)),
+        (FOUND_SLOWER, share(answer.slower)),
+    ];
+    figures.extend(answer.half_width_pct.map(|width| (HALF_WIDTH, width)));
+    figures.retain(|(metric, _)| workload.has(metric));
+    Ok(figures)
 }
 
 /// Makes comparisons with a tool and returns their mean.
@@ -90,19 +105,20 @@ fn run<T: Tool>(request: &Request) -> Result<Outcome, Failure> {
         Some(limit) => Amount::UntilVerdict(Duration::from_millis(*limit)),
         None => Amount::Runs(param("runs")),
     })?;
-    let (metric, operation) = operation_of::<T>(request);
     let drift = (param("drift") > 0).then(|| Drift::begin(request.seed));
     let drift = drift.transpose().map_err(Failure::of)?;
     let began = Instant::now();
-    let mut sum = 0.0;
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for _ in 0..request.operations {
-        sum += operation(&mut tool, &programs)?;
+        for (metric, value) in figures(&mut tool, &programs, &request.workload)? {
+            *sums.entry(metric).or_default() += value;
+        }
     }
     let elapsed = began.elapsed();
     drop(drift);
-    let per_op = |total: f64| total / request.operations as f64;
-    let seconds = elapsed.as_secs_f64();
-    let metrics = [(metric, per_op(sum)), (COMPARISON, per_op(seconds))];
+    sums.insert(COMPARISON, elapsed.as_secs_f64());
+    let metrics = sums.into_iter();
+    let metrics = metrics.map(|(metric, sum)| (metric, sum / request.operations as f64));
     // The tool's answers vary, so arms can agree only on the question.
     let digest = request.seed;
     Ok(Outcome::new(request.operations, elapsed, digest, metrics))

@@ -109,6 +109,7 @@ impl Tool for Poop {
         Ok(Answer {
             different: sign.is_some(),
             slower: sign == Some(SIGNS[0]),
+            half_width_pct: None,
         })
     }
 

@@ -11,6 +11,9 @@ use furlong_stats::share;
 /// The tool with promises.
 const OURS: &str = "furlong";
 
+/// The same with both commands at once; the second promise holds for it, too.
+const DUET: &str = "furlong-duet";
+
 /// Minimum comparisons for a share.
 const COMPARISONS_MIN: u64 = 400;
 
@@ -216,15 +219,17 @@ fn promises(workload: &WorkloadResult, same: &[Count], slower: &[Count]) -> Vec<
             text: format!("{name}: at least {least} comparisons with each tool: {fewest} and more"),
             holds: fewest >= least,
         });
-        all.push(Promise {
+        let is_ours = |one: &&Count| [OURS, DUET].contains(&one.tool.as_str());
+        all.extend(same.iter().filter(is_ours).map(|one| Promise {
             text: format!(
-                "{name}: {OURS} calls a program different from itself in at most {} %: {:.1} %",
+                "{name}: {} calls a program different from itself in at most {} %: {:.1} %",
+                one.tool,
                 100.0 * most,
-                100.0 * ours.share()
+                100.0 * one.share()
             ),
-            holds: ours.share() <= most,
-        });
-        let others = same.iter().filter(|one| one.tool != OURS);
+            holds: one.share() <= most,
+        }));
+        let others = same.iter().filter(|one| !is_ours(one));
         all.extend(others.filter(|_| has_drift(workload)).map(|other| Promise {
             text: format!(
                 "{name}: {} does in many times as many: {:.1} %, {:.1} times",
@@ -321,6 +326,16 @@ mod tests {
         );
         assert!(table.promises.iter().all(|one| one.holds), "{table:?}");
         assert_eq!(table.promises.len(), 3);
+    }
+
+    #[test]
+    fn a_duet_has_the_promise_of_its_level_too() {
+        let arms = [("furlong", 5.0), ("furlong-duet", 7.0)];
+        let table = Table::of_workloads(&[workload(CALLED_DIFFERENT, &arms, 5.0)]);
+        let held: Vec<bool> = table.promises.iter().map(|one| one.holds).collect();
+        assert_eq!(held, [true, true, false], "{table:?}");
+        let duet = &table.promises[2].text;
+        assert!(duet.contains("furlong-duet calls a program"), "{duet}");
     }
 
     #[test]

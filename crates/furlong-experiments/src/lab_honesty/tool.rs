@@ -10,6 +10,7 @@ use tempfile::NamedTempFile;
 
 use super::programs::{NOTHING, Programs, SHELL};
 use crate::process::finished;
+use furlong_lab::doctor::DuetCheck;
 use furlong_lab::measure::launch::launcher::{Launcher, Task};
 use furlong_lab::model::Failure;
 use furlong_lab::model::result::{Direction, Verdict, WorkloadResult};
@@ -58,6 +59,8 @@ pub(super) struct Answer {
     pub(super) different: bool,
     /// It calls the second one slower.
     pub(super) slower: bool,
+    /// Half the width of the interval of the difference, per cent, if it gives one.
+    pub(super) half_width_pct: Option<f64>,
 }
 
 /// Significance level of a test.
@@ -115,6 +118,7 @@ impl Tool for Hyperfine {
         Ok(Answer {
             different: test.is_some(),
             slower: test.is_some_and(|test| test.t > 0.0),
+            half_width_pct: None,
         })
     }
 
@@ -161,6 +165,7 @@ impl Tool for BlockOrder {
         Ok(Answer {
             different: middle.abs() - half > POOP_PCT,
             slower: middle - half > POOP_PCT,
+            half_width_pct: None,
         })
     }
 
@@ -182,8 +187,9 @@ const WALL: &str = "wall_s";
 const MARGIN_PCT: &str = "0.5";
 
 impl Furlong {
-    /// Compares two commands and returns the comparison's only workload.
-    fn compared(&self, commands: &[String; 2]) -> Result<WorkloadResult, Failure> {
+    /// Compares two commands, with these options besides, and returns the comparison's only
+    /// workload.
+    fn compared(&self, commands: &[String; 2], more: &[&str]) -> Result<WorkloadResult, Failure> {
         let file = NamedTempFile::new().map_err(Failure::of)?;
         let mut command = Command::new(build::executable().map_err(Failure::of)?);
         command.args(["compare", "--quiet", "--db", "none", "--html", "none"]);
@@ -196,7 +202,7 @@ impl Furlong {
             }
         }
         command.args(["--names", "a,b", "--json"]).arg(file.path());
-        command.args(commands);
+        command.args(more).args(commands);
         finished(&mut command)?;
         let text = fs::read_to_string(file.path()).map_err(Failure::of)?;
         let result = json::read(&text).map_err(Failure::of)?;
@@ -207,13 +213,10 @@ impl Furlong {
     }
 }
 
-impl Tool for Furlong {
-    fn new(amount: Amount) -> Result<Self, Failure> {
-        Ok(Self { amount })
-    }
-
-    fn compare(&mut self, programs: &Programs) -> Result<Answer, Failure> {
-        let mut all = self.compared(&programs.commands())?.comparisons.into_iter();
+impl Furlong {
+    fn answer(&self, programs: &Programs, more: &[&str]) -> Result<Answer, Failure> {
+        let compared = self.compared(&programs.commands(), more)?;
+        let mut all = compared.comparisons.into_iter();
         let wall = all.find(|one| one.metric == WALL);
         let wall = wall.ok_or_else(|| Failure("furlong compared no wall time".to_owned()))?;
         let interval = wall.ci95_pct;
@@ -227,14 +230,54 @@ impl Tool for Furlong {
             },
             // Its sentence begins with "slower" as soon as the direction is known.
             slower: wall.direction == Some(Direction::Worse),
+            half_width_pct: interval.map(|[low, high]| (high - low) / 2.0),
         })
+    }
+}
+
+impl Tool for Furlong {
+    fn new(amount: Amount) -> Result<Self, Failure> {
+        Ok(Self { amount })
+    }
+
+    fn compare(&mut self, programs: &Programs) -> Result<Answer, Failure> {
+        self.answer(programs, &[])
     }
 
     fn spawn_to_exit_us(&mut self) -> Result<f64, Failure> {
-        let workload = self.compared(&[NOTHING, NOTHING].map(str::to_owned))?;
+        let workload = self.compared(&[NOTHING, NOTHING].map(str::to_owned), &[])?;
         let walls = workload.arms.iter().filter_map(|arm| arm.samples.get(WALL));
         let walls: Vec<f64> = walls.flatten().flatten().copied().collect();
         Ok(mean_us(&walls))
+    }
+}
+
+/// `furlong compare --duet`.
+pub(super) struct Duet(Furlong);
+
+impl Duet {
+    /// The reason if duets are not known to be fair on this machine, otherwise `None`.
+    pub(super) fn missing() -> Option<String> {
+        match DuetCheck::known().map(|check| check.refusal()) {
+            Some(refusal) => refusal,
+            None => Some("`furlong doctor --duet` has not been called here".to_owned()),
+        }
+    }
+}
+
+impl Tool for Duet {
+    /// As long as so many blocks of three runs: two runs at once, twice, take the time of two.
+    fn new(amount: Amount) -> Result<Self, Failure> {
+        let runs = amount.runs()? * 3 / 2;
+        Furlong::new(Amount::Runs(runs)).map(Self)
+    }
+
+    fn compare(&mut self, programs: &Programs) -> Result<Answer, Failure> {
+        self.0.answer(programs, &["--duet"])
+    }
+
+    fn spawn_to_exit_us(&mut self) -> Result<f64, Failure> {
+        self.0.spawn_to_exit_us()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod amount;
 pub(super) mod benchmarks;
+mod duet;
 mod names;
 mod other_names;
 mod ready;
@@ -23,7 +24,7 @@ use crate::measure::instructions::{callgrind, metrics_of_commands};
 use crate::measure::launch::command::Shell;
 use crate::measure::launch::launcher::Output;
 use crate::measure::sampler::When;
-use crate::model::command_fact::{COMMANDS, CommandFact, PARAMETERS};
+use crate::model::command_fact::{COMMANDS, CommandFact, DUET, PARAMETERS};
 use crate::model::result::Better;
 use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWorkload};
 use crate::model::{Counters, MetricPlan, Workload};
@@ -130,6 +131,10 @@ pub struct How {
     /// Require the same output from all commands; a difference ends the comparison
     #[arg(long, conflicts_with = RESUME)]
     pub same_output: bool,
+    /// Run both commands at once, each on a core of its own, and swap the cores in every block:
+    /// sharper beside other work. Refused where planted changes do not come out right
+    #[arg(long, conflicts_with_all = ["metric", "same_output", "show_output", RESUME])]
+    pub duet: bool,
     /// Conditions under which it ends.
     #[command(flatten)]
     pub enough: Enough,
@@ -284,11 +289,12 @@ impl How {
                        of them out";
             return Err(Error::usage(why));
         }
+        let counters = self.counters.or(settings.counters).unwrap_or_default();
         if let Some(suite) = &sides.suite {
+            duet::check_alone(self.duet, "benchmarks")?;
             return self.schedule_of(suite, sides, settings);
         }
-        let counters = self.counters.or(settings.counters).unwrap_or_default();
-        let subject = self.subject(sides, counters)?;
+        let mut subject = self.subject(sides, counters)?;
         let filled = subject.filled()?;
         let names = match filled.first() {
             Some(first) => self.names.arms(first, &sides.names)?,
@@ -300,16 +306,23 @@ impl How {
             _ => Usual::Answer,
         };
         let (blocks, rule) = self.amount.rule(settings, &self.enough, usual)?;
+        subject.duet = self.processors(&subject, names.len())?;
         let metrics = self.metrics(&subject, counters)?;
         let workloads = filled.iter().map(|one| {
             let mut scheduled = self.scheduled(one, &names, blocks);
             scheduled.facts.extend(sides.facts.clone());
+            let duet = subject.duet.map(|processors| json!(processors));
+            scheduled
+                .facts
+                .extend(duet.map(|fact| (DUET.to_owned(), fact)));
             self.enough.note(&mut scheduled, rule);
             self.amount.note(&mut scheduled, settings, usual);
             scheduled
         });
         let comparison = self.name.as_ref().or(sides.comparison.as_ref()).cloned();
-        let comparison = comparison.unwrap_or_else(|| name_of(&subject.commands));
+        // Their times are those of two commands at once, so they have a history of their own.
+        let duet = if self.duet { " at once" } else { "" };
+        let comparison = comparison.unwrap_or_else(|| name_of(&subject.commands) + duet);
         let entry = ScheduledExperiment {
             name: COMPARE.to_owned(),
             comparison: Some(comparison),
@@ -368,6 +381,7 @@ impl How {
             printed: self.printed()?,
             counted,
             same_output: self.same_output,
+            duet: None,
             count_if_undecided: self.counters == Some(Counters::Auto),
             why: self.why(sides)?,
         })

@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::doctor::{Finding, Floor, State, checks, floor};
+use crate::doctor::duet::{Work, work};
+use crate::doctor::{DuetCheck, Finding, Floor, State, checks};
 use crate::error::{Error, Exit};
 use crate::measure::interrupt::Interrupt;
 use crate::model::result::Machine;
@@ -51,9 +52,15 @@ pub struct Args {
     /// Exit with 3 if there is such a finding
     #[arg(long, value_name = "STATE")]
     pub fail_on: Option<FailOn>,
+    /// Check whether two commands at once are compared fairly here (compare --duet)
+    #[arg(long)]
+    pub duet: bool,
     /// Work of a sample, for the doctor itself
     #[arg(long, hide = true)]
     pub spin: Option<u64>,
+    /// The same in memory
+    #[arg(long, hide = true)]
+    pub walk: Option<u64>,
     /// Amount of messages.
     #[command(flatten)]
     pub talk: Talk,
@@ -75,8 +82,9 @@ struct Findings<'a> {
 ///
 /// A process cannot be run, or the output cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
-    if let Some(iterations) = args.spin {
-        floor::spin(iterations);
+    let works = [(Work::Compute, args.spin), (Work::Cache, args.walk)];
+    if let Some((kind, amount)) = works.iter().find_map(|(kind, n)| Some((*kind, (*n)?))) {
+        work(kind, amount);
         return Ok(Exit::Done.into());
     }
     let settings = Settings::of_here()?;
@@ -88,6 +96,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     }
     let files = Files::default();
     let since = files.cpu_time();
+    let interrupt = Interrupt::listen()?;
     let machine = files.machine();
     let floor = if args.no_floor {
         thread::sleep(LOOK);
@@ -97,10 +106,15 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         voice.note(&format!(
             "measuring the noise floor, for {seconds} s at most"
         ));
-        Floor::measure(seconds, &Interrupt::listen()?)?
+        Floor::measure(seconds, &interrupt)?
     };
     let mut findings = checks::all(&files, since);
     findings.extend(floor.map(|floor| floor.finding()));
+    if args.duet {
+        voice.note("comparing planted changes in two programs at once, for some ten seconds");
+        let check = DuetCheck::measure(&interrupt)?;
+        findings.extend(check.map(|check| check.finding()));
+    }
     let lines: String = findings.iter().map(|one| format!("{one}\n")).collect();
     let bad = findings.iter().filter(|one| one.state == State::Bad);
     let bad = bad.count();

@@ -8,7 +8,7 @@ use super::finding::Finding;
 use crate::error::Error;
 use crate::measure::block_order::BlockOrder;
 use crate::measure::interrupt::Interrupt;
-use crate::measure::launch::finished::Ending;
+use crate::measure::launch::finished::{Ending, Finished};
 use crate::measure::launch::launcher::{LaunchError, Launcher, Task};
 use crate::record::build;
 use furlong_stats::blocks::Blocks;
@@ -52,6 +52,16 @@ pub fn spin(iterations: u64) {
     }
 }
 
+/// Returns the seconds of a sample.
+pub(super) fn executed(finished: &Finished) -> Result<f64, Error> {
+    match finished.ending {
+        Ending::Exited(0) => Ok(finished.usage.wall_s),
+        ending => Err(Error::failed(format!(
+            "a sample of furlong itself failed: {ending}"
+        ))),
+    }
+}
+
 impl Floor {
     /// Measures for at most this many seconds; `None` if the user stopped it before there was a
     /// result.
@@ -66,13 +76,7 @@ impl Floor {
         let sample = |iterations: u64| {
             let spin = format!("--spin={iterations}");
             let finished = launcher.run(&Task::new(&program, &["doctor", &spin]), None);
-            let finished = finished.map_err(failed)?;
-            match finished.ending {
-                Ending::Exited(0) => Ok(finished.usage.wall_s),
-                ending => Err(Error::failed(format!(
-                    "a sample of furlong itself failed: {ending}"
-                ))),
-            }
+            executed(&finished.map_err(failed)?)
         };
         let end = Instant::now() + Duration::from_secs_f64(seconds);
         let mut iterations = 1 << 20;

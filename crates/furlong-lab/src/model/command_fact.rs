@@ -11,6 +11,14 @@ pub const COMMANDS: &str = "commands";
 /// Name of the fact that holds a sweep's values for the commands, by arm and parameter.
 pub const PARAMETERS: &str = "parameters";
 
+/// Name of the fact that holds the processors of two commands that run at once.
+pub const DUET: &str = "duet";
+
+/// Returns the processors of two commands that ran at once, from the parameters of a workload.
+pub fn duet(params: &BTreeMap<String, Value>) -> Option<[usize; 2]> {
+    <[usize; 2]>::deserialize(params.get(DUET)?).ok()
+}
+
 /// The command of an arm.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandFact {

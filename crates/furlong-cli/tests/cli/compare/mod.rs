@@ -2,6 +2,7 @@
 
 mod answer;
 mod counted;
+mod duet;
 mod exports;
 mod filed;
 mod formats;

@@ -10,6 +10,7 @@ use super::subject::Subject;
 use crate::error::{Error, cause};
 use crate::measure::campaign::End;
 use crate::measure::commands::comparison::{CommandComparison, Failures, Rules, Timed};
+use crate::measure::commands::duet::Duet;
 use crate::measure::instructions;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::sampler::{Pass, Sampler, When};
@@ -151,7 +152,10 @@ impl Ready {
             }
         };
         Ok(Self {
-            sampler: Box::new(Timed(Rc::clone(&comparison))),
+            sampler: match subject.duet {
+                None => Box::new(Timed(Rc::clone(&comparison))),
+                Some(processors) => Box::new(Duet::new(&comparison, processors)),
+            },
             commands: Some(comparison),
             passes,
             note,

@@ -62,6 +62,9 @@ pub(super) struct Subject {
     /// Metrics from the counters of processor and kernel.
     pub(super) counted: Vec<String>,
     pub(super) same_output: bool,
+    /// The processors of two commands that run at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) duet: Option<[usize; 2]>,
     /// Instructions are counted if times give no verdict.
     #[serde(default)]
     pub(super) count_if_undecided: bool,

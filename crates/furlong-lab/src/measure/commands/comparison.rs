@@ -332,20 +332,7 @@ impl CommandComparison {
 
     /// Takes one sample.
     fn take(&self, job: &Job<'_>) -> Result<Outcome, SampleError> {
-        let workload = self.enter(&job.workload.name)?;
-        self.warm_up(workload)?;
-        let names = workload.arms.iter().map(|arm| arm.name.len());
-        // The schedule pads for names of different length because it takes them for arguments. Here
-        // they are not, so that padding is removed.
-        let for_name = names.max().unwrap_or(0).saturating_sub(job.arm.len());
-        let padding = job.padding.saturating_sub(for_name);
-        let arm = arm_of(workload, job.arm)?;
-        if arm.commands.len() > 1 {
-            // The first run of a layout finds its file in no cache, and the baseline alone has a
-            // second one: identical programs differed by 0.7 %. So none is timed.
-            self.run_untimed(workload, arm, (job.block, padding))?;
-        }
-        let mut task = self.task_of(workload, arm, (job.block, padding))?;
+        let mut task = self.next(job, job.arm)?;
         if let Some(outputs) = &self.outputs {
             task.output = outputs.kept();
         }
@@ -353,19 +340,10 @@ impl CommandComparison {
         let mut counters = Counters::open(&self.rules.events).map_err(SampleError::Fatal)?;
         let finished = self.finished(&task)?;
         let counted = counters.read().map_err(SampleError::Failed)?;
-        self.conclude_arm(arm)?;
-        self.accept(job.arm, &finished, &self.rules.failures)?;
-        if finished.left_behind {
-            self.notice(format!(
-                "`{}` leaves processes running when it ends: they disturb the next samples",
-                job.arm
-            ));
-        }
-        let mut metrics = metrics_of(&finished.usage);
-        metrics.extend(code_of(finished.ending));
+        let mut outcome = self.outcome(job, job.arm, &finished)?;
         for (metric, count) in counted {
             let value = self.overhead.taken_off(metric, count.value);
-            metrics.insert(metric.to_owned(), value);
+            outcome.metrics.insert(metric.to_owned(), value);
             if count.share < 1.0 {
                 self.notice(format!(
                     "{metric} shared a hardware counter and is scaled: count fewer metrics, or \
@@ -373,20 +351,89 @@ impl CommandComparison {
                 ));
             }
         }
-        let mut digest = 0;
         if let Some(outputs) = &self.outputs {
             let printed = outputs.find(&self.rules.patterns, &finished);
-            metrics.extend(printed.map_err(SampleError::Failed)?);
+            outcome
+                .metrics
+                .extend(printed.map_err(SampleError::Failed)?);
             if self.rules.same_output {
-                digest = outputs.digest().map_err(SampleError::Failed)?;
+                outcome.digest = outputs.digest().map_err(SampleError::Failed)?;
             }
         }
+        Ok(outcome)
+    }
+
+    /// Returns the names of a workload's first two arms.
+    pub(super) fn pair(&self, workload: &str) -> Result<[String; 2], SampleError> {
+        match &self.enter(workload)?.arms[..] {
+            [one, other, ..] => Ok([one.name.clone(), other.name.clone()]),
+            _ => Err(SampleError::Fatal("a duet needs two commands".to_owned())),
+        }
+    }
+
+    /// Takes a sample of each of two arms, which run at once. The job's own arm does not count.
+    pub(super) fn take_both(
+        &self,
+        job: &Job<'_>,
+        arms: [&str; 2],
+        processors: [usize; 2],
+    ) -> Result<[Outcome; 2], SampleError> {
+        let tasks = [self.next(job, arms[0])?, self.next(job, arms[1])?];
+        let run = |launcher: &Launcher, stop: &PipeReader| {
+            launcher.run_both(tasks.each_ref(), processors, Some(stop))
+        };
+        let [one, other] = self
+            .watched(run)?
+            .map_err(|error| SampleError::Fatal(error.to_string()))?;
+        let one = self.outcome(job, arms[0], &one)?;
+        Ok([one, self.outcome(job, arms[1], &other)?])
+    }
+
+    /// Returns the next timed run of an arm, after everything that has to run before it.
+    fn next(&self, job: &Job<'_>, arm: &str) -> Result<Task, SampleError> {
+        let workload = self.enter(&job.workload.name)?;
+        self.warm_up(workload)?;
+        let names = workload.arms.iter().map(|arm| arm.name.len());
+        // The schedule pads for names of different length because it takes them for arguments. Here
+        // they are not, so that padding is removed.
+        let for_name = names.max().unwrap_or(0).saturating_sub(job.arm.len());
+        let padding = job.padding.saturating_sub(for_name);
+        let arm = arm_of(workload, arm)?;
+        if arm.commands.len() > 1 {
+            // The first run of a layout finds its file in no cache, and the baseline alone has a
+            // second one: identical programs differed by 0.7 %. So none is timed.
+            self.run_untimed(workload, arm, (job.block, padding))?;
+        }
+        self.task_of(workload, arm, (job.block, padding))
+    }
+
+    /// Concludes a run of an arm, and returns its figures if its end is a valid one.
+    fn outcome(
+        &self,
+        job: &Job<'_>,
+        arm: &str,
+        finished: &Finished,
+    ) -> Result<Outcome, SampleError> {
+        self.conclude_arm(arm_of(self.enter(&job.workload.name)?, arm)?)?;
+        self.accept(arm, finished, &self.rules.failures)?;
+        if finished.left_behind {
+            self.notice(format!(
+                "`{arm}` leaves processes running when it ends: they disturb the next samples"
+            ));
+        }
+        let mut metrics = metrics_of(&finished.usage);
+        metrics.extend(code_of(finished.ending));
         Ok(Outcome {
             metrics,
             operations: 1,
             elapsed_s: finished.usage.wall_s,
-            digest,
+            digest: 0,
         })
+    }
+
+    /// Returns what the user should know about the runs so far.
+    pub(super) fn notices(&self) -> Vec<String> {
+        self.notices.borrow().clone()
     }
 
     fn notice(&self, text: String) {
@@ -439,6 +486,6 @@ impl Sampler for Timed {
     }
 
     fn notices(&mut self) -> Vec<String> {
-        self.0.notices.borrow().clone()
+        self.0.notices()
     }
 }

@@ -3,7 +3,8 @@
 //! # Files
 //!
 //! - `command.rs`: a user's command, prepared to run.
-//! - `launcher.rs`: runs a command; `finished.rs`: the resources that it used.
+//! - `launcher.rs`: runs a command; `pair.rs`: runs two at once.
+//! - `finished.rs`: the resources that a command used.
 //! - `pmu.rs`: the counters of processor and kernel.
 //! - `callgrind.rs`: runs a command under callgrind; `functions.rs`: reads its files by function.
 
@@ -12,4 +13,5 @@ pub mod command;
 pub mod finished;
 pub mod functions;
 pub mod launcher;
+pub mod pair;
 pub mod pmu;

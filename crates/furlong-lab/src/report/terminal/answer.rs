@@ -6,7 +6,7 @@
 
 use super::columns::NAME_MAX;
 use super::{Page, Style, family, paint, single, summary};
-use crate::model::{Profile, README};
+use crate::model::{Profile, README, command_fact};
 use serde_json::Value;
 
 use crate::model::result::{
@@ -312,6 +312,11 @@ fn remarks(e: &ExperimentResult, w: &WorkloadResult, comparisons: &[&Comparison]
         && let Some(by_layout) = &c.by_layout
     {
         remarks.push(wording::in_layouts(by_layout));
+    }
+    if let Some([one, other]) = command_fact::duet(&w.params) {
+        remarks.push(format!(
+            "a duet on processors {one} and {other}: the ratio counts, not the times"
+        ));
     }
     let open = comparisons.iter();
     let open = open.filter(|c| c.verdict == Verdict::Inconclusive);
