@@ -4,6 +4,7 @@
 mod candidate;
 mod classic;
 mod inputs;
+mod public;
 mod real;
 mod redis;
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub use super::malloc::Done;
 use super::malloc::{Library, Program, Work, file, found};
 pub use candidate::{Candidate, Pace, candidates};
 use furlong_lab::model::{Arm, Experiment, Failure, Outcome, Request, Workload};
+use public::Public;
 use real::Real;
 use serde::Deserialize;
 
@@ -31,6 +33,8 @@ enum Kind {
     /// Its work `mixed`, on two threads compared with one.
     Scaling,
     Real(Real),
+    /// A program that others wrote to compare allocators.
+    Public(Public),
 }
 
 /// An allocator that can be preloaded.
@@ -122,9 +126,11 @@ pub fn experiment() -> Experiment {
             ..Arm::new("nothing", classic::nothing)
         },
     ];
+    let experiment = Experiment::compiled_in(PLAN, arms);
     Experiment {
         files: || found(SUBJECTS.map(|subject| (subject.name, subject.preload))),
-        ..Experiment::compiled_in(PLAN, arms)
+        plan: public::there(experiment.plan),
+        ..experiment
     }
 }
 
@@ -154,16 +160,12 @@ pub fn missing_file(library: &'static str, workload: &Workload) -> Option<String
 
 /// The reason if an arm cannot run a workload, otherwise `None`.
 fn missing(library: &Library, workload: &Workload) -> Option<String> {
-    let program = real(workload).and_then(Real::missing);
-    program.or_else(|| library.missing())
-}
-
-/// The program of a workload, if it runs a real one.
-fn real(workload: &Workload) -> Option<Real> {
-    match workload.read() {
-        Ok(Kind::Real(real)) => Some(real),
+    let program = match workload.read() {
+        Ok(Kind::Real(real)) => real.missing(),
+        Ok(Kind::Public(public)) => public.missing(),
         _ => None,
-    }
+    };
+    program.or_else(|| library.missing())
 }
 
 fn run(library: &Library, request: &Request) -> Result<Outcome, Failure> {
@@ -171,5 +173,6 @@ fn run(library: &Library, request: &Request) -> Result<Outcome, Failure> {
         Kind::Classic(work) => classic::run(&work, library, request),
         Kind::Scaling => classic::scaling("mixed", library, request),
         Kind::Real(real) => real.run(library, request),
+        Kind::Public(public) => public.run(library, request),
     }
 }

@@ -22,6 +22,17 @@ const BUILT: [(&str, &str); 3] = [
 /// executable on request.
 const HEAPS: [(&str, &str); 2] = [("talc-5.1", "talc_malloc"), ("buddy-0.13", "buddy_malloc")];
 
+/// Further libraries, in a folder of the user's that a variable names: no registry has them.
+const OWN: [(&str, &str); 6] = [
+    ("mimalloc-v2", "mimalloc-2.so"),
+    ("mimalloc-v3", "mimalloc-3.so"),
+    ("rusty_alloc", "rusty_alloc.so"),
+    ("snmalloc-checks", "snmalloc-checks.so"),
+    ("jemalloc-own", "jemalloc.so"),
+    ("tcmalloc-own", "tcmalloc.so"),
+];
+const FOLDER: &str = "FURLONG_MALLOC_LIBRARIES";
+
 /// Workloads that take minutes with a heap, and seconds with others.
 const TOO_LONG: [(&str, &str); 2] = [("buddy-0.13", "perl"), ("buddy-0.13", "returns")];
 
@@ -39,6 +50,12 @@ fn left_out(arm: &str) -> Option<&'static str> {
 
 /// The paths at which they are expected.
 static HEAP_FILES: LazyLock<[String; 2]> = LazyLock::new(|| HEAPS.map(|(_, name)| file(name)));
+
+/// The paths of the user's libraries.
+static OWN_FILES: LazyLock<[String; 6]> = LazyLock::new(|| {
+    let folder = PathBuf::from(env::var_os(FOLDER).unwrap_or_default());
+    OWN.map(|(_, name)| folder.join(name).to_string_lossy().into_owned())
+});
 
 fn file(name: &str) -> String {
     let here = env::current_exe().unwrap_or_default();
@@ -81,6 +98,21 @@ fn heap<const AT: usize>() -> Arm {
     }
 }
 
+/// The arm of a library of the user's.
+fn own<const AT: usize>() -> Arm {
+    Arm {
+        na: |workload| {
+            let file = OWN[AT].1;
+            let missing = !Path::new(&OWN_FILES[AT]).is_file();
+            let missing = missing.then(|| format!("{FOLDER} names no folder with {file}"));
+            missing.or_else(|| malloc_suite::missing_file(&OWN_FILES[AT], workload))
+        },
+        ..Arm::new(OWN[AT].0, |request| {
+            malloc_suite::preloaded(&OWN_FILES[AT], request)
+        })
+    }
+}
+
 /// The libraries of this build by the names of their arms; a heap's file may be missing.
 pub fn libraries() -> impl Iterator<Item = (&'static str, &'static Path)> {
     let heaps = HEAPS.into_iter().zip(HEAP_FILES.iter());
@@ -88,7 +120,9 @@ pub fn libraries() -> impl Iterator<Item = (&'static str, &'static Path)> {
     let built = BUILT
         .into_iter()
         .filter(|(name, _)| left_out(name).is_none());
-    let all = built.chain(heaps);
+    let own = OWN.into_iter().zip(OWN_FILES.iter());
+    let own = own.map(|((name, _), file)| (name, file.as_str()));
+    let all = built.chain(heaps).chain(own);
     all.map(|(name, file)| (name, Path::new(file)))
 }
 
@@ -101,5 +135,11 @@ pub fn arms() -> Vec<Arm> {
         built::<2>(),
         heap::<0>(),
         heap::<1>(),
+        own::<0>(),
+        own::<1>(),
+        own::<2>(),
+        own::<3>(),
+        own::<4>(),
+        own::<5>(),
     ]
 }

@@ -1,5 +1,23 @@
-use super::{GLIBC, SUBJECTS, experiment, inputs, real, run};
-use furlong_lab::model::{Experiment, Outcome, Profile};
+use super::real::Real;
+use super::{GLIBC, Kind, PLAN, SUBJECTS, inputs, public, run};
+use furlong_lab::model::{Experiment, Outcome, Plan, Profile, Workload};
+
+/// The experiment as for somebody who has not fetched what others wrote.
+fn experiment() -> Experiment {
+    let whole = super::experiment();
+    Experiment {
+        plan: public::alone(Plan::compiled_in(PLAN)),
+        ..whole
+    }
+}
+
+/// The program of a workload, if it runs a real one.
+fn real(workload: &Workload) -> Option<Real> {
+    match workload.read() {
+        Ok(Kind::Real(real)) => Some(real),
+        _ => None,
+    }
+}
 
 fn outcome(experiment: &Experiment, workload: &str) -> Outcome {
     let request = experiment.request(workload, 1000, false);
@@ -82,4 +100,16 @@ fn the_subjects_are_the_arms_that_keep_what_is_written() {
 fn inputs_are_as_large_as_they_are_asked_for() {
     assert_eq!(inputs::c(7).matches("int work_").count(), 7);
     assert!(inputs::sql(123).contains("i < 123"));
+}
+
+#[test]
+fn programs_that_others_wrote_are_workloads_for_whoever_has_them() {
+    let alone = experiment().plan;
+    let whole = Plan::compiled_in(PLAN);
+    let is_public = |load: &&Workload| matches!(load.read(), Ok(Kind::Public(_)));
+    assert_eq!(whole.workloads.iter().filter(is_public).count(), 15);
+    assert_eq!(alone.workloads.iter().filter(is_public).count(), 0);
+    assert_eq!(alone.workloads.len() + 15, whole.workloads.len());
+    let timed = |plan: &Plan| plan.metrics.iter().any(|one| one.name == "program_s");
+    assert!(timed(&whole) && !timed(&alone));
 }
