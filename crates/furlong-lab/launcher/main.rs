@@ -16,6 +16,8 @@
 //! | 5 | path of the program |
 //! | 6.. | the command's arguments, its own name first |
 //!
+//! With two arguments it is itself a command to measure: `spin` or `walk`, and an amount of work.
+//!
 //! Descriptor 0 is the pipe for the [`Record`]. Descriptors 1 and 2 are already the command's, and
 //! so is the environment. `src/measure/launcher.rs` reads the record.
 #![no_std]
@@ -91,6 +93,11 @@ const fn bit(signal: usize) -> SignalSet {
     1 << (signal - 1)
 }
 
+/// Cells that work walks through, 2 MiB: more than most cores have of their own, and few enough
+/// that addresses are found as fast with small pages as with huge ones.
+const CELLS: usize = 1 << 18;
+static TABLE: [AtomicU64; CELLS] = [const { AtomicU64::new(0) }; CELLS];
+
 /// Nothing here panics. If it did, furlong would report the missing record.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
@@ -106,11 +113,18 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 unsafe extern "C" fn launch(stack: *const usize) -> ! {
     // SAFETY: a new program's stack begins with the argument count.
     let count = unsafe { stack.read() };
+    let arguments = stack.wrapping_add(1).cast::<*const c_char>();
+    if count == 3 {
+        // SAFETY: index 1 is less than the count.
+        let kind = unsafe { string(arguments, 1) };
+        // SAFETY: index 2 is less than the count.
+        work(kind, number(unsafe { string(arguments, 2) }));
+        sys::exit(0)
+    }
     if count < 7 {
         let _ = sys::write(2, USAGE);
         sys::exit(2)
     }
-    let arguments = stack.wrapping_add(1).cast::<*const c_char>();
     // SAFETY: index 1 is less than the count.
     let parent = number(unsafe { string(arguments, 1) });
     // SAFETY: index 2 is less than the count.
@@ -139,6 +153,24 @@ unsafe extern "C" fn launch(stack: *const usize) -> ! {
     };
     let _ = sys::write(pipe, record.words().as_flattened());
     sys::exit(0)
+}
+
+/// Does work whose time is known to grow with its amount: it computes, or it waits for caches.
+fn work(kind: &CStr, amount: u64) {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let walks = kind == c"walk";
+    let mut value = 1_u64;
+    for step in 0..amount {
+        // Each step depends on the one before.
+        value = value.wrapping_mul(FACTOR) ^ step;
+        if walks {
+            let cell = &TABLE[value as usize % CELLS];
+            // Relaxed: there is one thread.
+            value ^= cell.load(Ordering::Relaxed);
+            cell.store(value, Ordering::Relaxed);
+        }
+    }
+    core::hint::black_box(value);
 }
 
 /// Does everything before the clock starts.

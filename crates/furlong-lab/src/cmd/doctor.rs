@@ -8,7 +8,6 @@ use std::time::Duration;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::doctor::duet::{Work, work};
 use crate::doctor::{DuetCheck, Finding, Floor, State, checks};
 use crate::error::{Error, Exit};
 use crate::measure::interrupt::Interrupt;
@@ -55,12 +54,6 @@ pub struct Args {
     /// Check whether two commands at once are compared fairly here (compare --duet)
     #[arg(long)]
     pub duet: bool,
-    /// Work of a sample, for the doctor itself
-    #[arg(long, hide = true)]
-    pub spin: Option<u64>,
-    /// The same in memory
-    #[arg(long, hide = true)]
-    pub walk: Option<u64>,
     /// Amount of messages.
     #[command(flatten)]
     pub talk: Talk,
@@ -82,11 +75,6 @@ struct Findings<'a> {
 ///
 /// A process cannot be run, or the output cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
-    let works = [(Work::Compute, args.spin), (Work::Cache, args.walk)];
-    if let Some((kind, amount)) = works.iter().find_map(|(kind, n)| Some((*kind, (*n)?))) {
-        work(kind, amount);
-        return Ok(Exit::Done.into());
-    }
     let settings = Settings::of_here()?;
     let voice = args.talk.voice(&settings);
     let option = "--json";
@@ -111,7 +99,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let mut findings = checks::all(&files, since);
     findings.extend(floor.map(|floor| floor.finding()));
     if args.duet {
-        voice.note("comparing planted changes in two programs at once, for some ten seconds");
+        voice.note("comparing planted changes in two programs at once, for at most a minute");
         let check = DuetCheck::measure(&interrupt)?;
         findings.extend(check.map(|check| check.finding()));
     }

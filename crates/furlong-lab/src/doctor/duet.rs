@@ -5,43 +5,33 @@
 //! programs with planted changes are compared in this way first.
 
 use std::fs;
-use std::hint::black_box;
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
-use super::floor::{executed, spin};
+use super::floor::executed;
 use crate::error::Error;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::launch::launcher::{Launcher, Task};
 use crate::measure::launch::pair::two_cores;
-use crate::record::build;
 use crate::record::place::{cache_dir, private_dir, write_private};
-use furlong_stats::paired::Paired;
+use furlong_stats::distribution::t_upper;
 
-/// Planted changes, per cent.
-const PLANTED_PCT: [u64; 3] = [2, 5, 10];
+/// Planted changes, per cent, in turn. The largest tells most about a part that is lost.
+const PLANTED_PCT: [u64; 4] = [2, 5, 10, 10];
 
 /// Wanted length of a run, seconds.
 const RUN_S: f64 = 0.06;
 
-/// Blocks before an interval is looked at, and the most.
-const BLOCKS: std::ops::RangeInclusive<usize> = 8..=40;
+/// Blocks before the interval is looked at, and the most.
+const BLOCKS: std::ops::RangeInclusive<usize> = 16..=160;
 
-/// Half width of an interval, in logarithms, with which it is narrow enough.
-const NARROW: f64 = 0.004;
+/// Level of the intervals.
+const LEVEL: f64 = 0.99;
 
-/// Level of the intervals: of six, one lies beside the truth in one check of 170.
-const LEVEL: f64 = 0.999;
-
-/// Bias that is no fault: a part of the change, and a little besides for the start of a process.
+/// Part of a change that may be lost or added, and the widest half of an interval that tells it.
 const BIAS: f64 = 0.1;
-const BIAS_MIN: f64 = 0.002;
-
-/// Bytes that the work on memory walks through: more than a core has of its own, and less than the
-/// cores of a server share.
-const WALKED_BYTES: usize = 8 << 20;
+const UNCLEAR: f64 = 0.2;
 
 /// Name of the file in the cache.
 const FILE: &str = "duet.json";
@@ -62,47 +52,49 @@ pub enum Work {
 const WORKS: [Work; 2] = [Work::Compute, Work::Cache];
 
 impl Work {
-    /// The option of `furlong doctor` that does it, as a sample.
-    const fn option(self) -> &'static str {
+    /// The name by which the launcher knows it.
+    const fn name(self) -> &'static str {
         match self {
-            Self::Compute => "--spin",
-            Self::Cache => "--walk",
+            Self::Compute => "spin",
+            Self::Cache => "walk",
         }
     }
 }
 
-/// A planted change, and what came out.
+/// The part of planted changes that came out, in programs of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Planted {
-    /// What the program does.
+pub struct Found {
+    /// What the programs do.
     pub work: Work,
-    /// The change, per cent.
-    pub pct: u64,
-    /// The difference that came out, as a logarithm.
-    found: f64,
+    /// 1 if nothing was lost.
+    pub part: f64,
     /// Half the width of its interval.
-    half: f64,
+    pub half: f64,
 }
 
-impl Planted {
-    /// The change, as a logarithm.
-    fn truth(&self) -> f64 {
-        (self.pct as f64 / 100.0).ln_1p()
+impl Found {
+    /// The part in differences of blocks, each with its planted change, both as logarithms: the
+    /// slope of a line through the origin. `None` for fewer than two.
+    fn of(work: Work, blocks: &[(f64, f64)]) -> Option<Self> {
+        let sum = |of: fn(f64, f64) -> f64| blocks.iter().map(|(t, d)| of(*t, *d)).sum::<f64>();
+        let squares = sum(|planted, _| planted * planted);
+        let part = sum(|planted, found| planted * found) / squares;
+        let residuals = blocks.iter().map(|(planted, found)| found - part * planted);
+        let variance = residuals.map(|one| one * one).sum::<f64>();
+        let free = blocks.len().checked_sub(1).filter(|free| *free > 0)? as f64;
+        let error = (variance / free / squares).sqrt();
+        let half = t_upper((1.0 - LEVEL) / 2.0, free) * error;
+        Some(Self { work, part, half })
     }
 
     /// True if the interval is narrow enough to tell a bias.
     fn is_clear(&self) -> bool {
-        self.half <= 2.0 * NARROW
+        self.half <= UNCLEAR
     }
 
     /// True if a bias is there for certain.
     fn is_biased(&self) -> bool {
-        let allowed = BIAS * self.truth() + BIAS_MIN;
-        (self.found - self.truth()).abs() - self.half > allowed
-    }
-
-    fn pct_of(log: f64) -> f64 {
-        100.0 * log.exp_m1()
+        (self.part - 1.0).abs() - self.half > BIAS
     }
 }
 
@@ -113,30 +105,8 @@ pub struct DuetCheck {
     boot: String,
     /// The processors.
     pub processors: [usize; 2],
-    /// Planted changes.
-    pub planted: Vec<Planted>,
-}
-
-/// Adds to cells of a table in an order that no prefetcher guesses; the work of a sample.
-pub fn walk(steps: u64) {
-    let mut table = vec![1_u64; WALKED_BYTES / size_of::<u64>()];
-    let mask = table.len() - 1;
-    let mut at = 1_usize;
-    for step in 0..steps {
-        // The next place depends on the cell.
-        let cell = &mut table[at & mask];
-        *cell = cell.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ step;
-        at = at.wrapping_mul(5).wrapping_add(1 + (*cell >> 32) as usize);
-    }
-    black_box(at);
-}
-
-/// Does the work of a sample.
-pub fn work(work: Work, amount: u64) {
-    match work {
-        Work::Compute => spin(amount),
-        Work::Cache => walk(amount),
-    }
+    /// What came out, by kind of program.
+    pub found: Vec<Found>,
 }
 
 impl DuetCheck {
@@ -145,13 +115,13 @@ impl DuetCheck {
         let text = fs::read_to_string(cache_dir()?.join(FILE)).ok()?;
         let check: Self = serde_json::from_str(&text).ok()?;
         let processors = two_cores().ok()?;
-        let is_whole = check.planted.len() == WORKS.len() * PLANTED_PCT.len();
+        let is_whole = check.found.len() == WORKS.len();
         let is_here = check.boot == boot() && check.processors == processors;
         (is_whole && is_here).then_some(check)
     }
 
     /// Checks this machine, and keeps the result in the cache; `None` if the user stopped it. It
-    /// takes about ten seconds on a quiet machine.
+    /// takes five seconds on a quiet machine, and half a minute on a noisy one.
     ///
     /// # Errors
     ///
@@ -161,30 +131,26 @@ impl DuetCheck {
         let launcher = Launcher::new().map_err(|error| Error::failed(error.to_string()))?;
         let runner = Runner {
             launcher,
-            program: build::executable()?,
             processors,
         };
-        let mut planted: Vec<Planted> = vec![];
-        'all: for work in WORKS {
-            let amount = runner.calibrated(work)?;
-            for pct in PLANTED_PCT {
-                // What is too noisy once is so for all.
-                if planted.last().is_some_and(|last| !last.is_clear()) {
-                    break 'all;
-                }
-                match runner.planted(work, amount, pct, interrupt)? {
-                    Some(found) => planted.push(found),
-                    None => return Ok(None),
-                }
+        let mut found: Vec<Found> = vec![];
+        for work in WORKS {
+            match runner.found(work, interrupt)? {
+                Some(part) => found.push(part),
+                None => return Ok(None),
+            }
+            // What is too noisy once is so for all.
+            if !found.iter().all(Found::is_clear) {
+                break;
             }
         }
         let check = Self {
             boot: boot(),
             processors,
-            planted,
+            found,
         };
         // Noise may be gone the next time, so such a check is not kept.
-        if check.planted.iter().all(Planted::is_clear) {
+        if check.found.iter().all(Found::is_clear) {
             check.keep();
         }
         Ok(Some(check))
@@ -202,25 +168,20 @@ impl DuetCheck {
 
     /// The reason if two commands at once would not be compared fairly.
     pub fn refusal(&self) -> Option<String> {
-        let told = |one: &Planted| {
-            let [found, half] = [Planted::pct_of(one.found), 100.0 * one.half];
+        let told = |one: &Found| {
             let kind = match one.work {
-                Work::Compute => "a program that computes",
-                Work::Cache => "a program that waits for caches",
+                Work::Compute => "compute",
+                Work::Cache => "wait for caches",
             };
-            format!(
-                "{} % in {kind} came out as {found:.1} ± {half:.1} %",
-                one.pct
-            )
+            let [part, half] = [100.0 * one.part, 100.0 * one.half];
+            format!("{part:.0} ± {half:.0} % of planted changes came out in programs that {kind}")
         };
-        let unclear = self.planted.iter().find(|one| !one.is_clear());
+        let unclear = self.found.iter().find(|one| !one.is_clear());
         if let Some(one) = unclear {
             let why = "too noisy to tell whether a duet is fair here";
-            return Some(format!("{why}: a planted {}", told(one)));
+            return Some(format!("{why}: {}", told(one)));
         }
-        let biased = self.planted.iter().filter(|one| one.is_biased());
-        let worst = biased.max_by(|a, b| a.pct.cmp(&b.pct))?;
-        Some(format!("a planted {}", told(worst)))
+        self.found.iter().find(|one| one.is_biased()).map(told)
     }
 
     /// Returns the result as a finding.
@@ -231,14 +192,13 @@ impl DuetCheck {
             return Finding::bad(SUBJECT, why, remedy);
         }
         let [one, other] = self.processors;
-        let off = self
-            .planted
-            .iter()
-            .map(|one| (one.found - one.truth()).abs());
-        let off = 100.0 * off.fold(0.0, f64::max);
-        let planted = "planted changes of 2 to 10 % came out";
-        let cores = format!("on processors {one} and {other}");
-        Finding::good(SUBJECT, format!("{planted} within {off:.2} % {cores}"))
+        let parts = self.found.iter().map(|one| {
+            let [part, half] = [100.0 * one.part, 100.0 * one.half];
+            format!("{part:.0} ± {half:.0} %")
+        });
+        let parts = parts.collect::<Vec<_>>().join(" and ");
+        let of = format!("of planted changes came out on processors {one} and {other}");
+        Finding::good(SUBJECT, format!("{parts} {of}"))
     }
 }
 
@@ -253,24 +213,23 @@ fn boot() -> String {
 /// Runs the work of samples.
 struct Runner {
     launcher: Launcher,
-    program: PathBuf,
     processors: [usize; 2],
 }
 
 impl Runner {
     fn task(&self, work: Work, amount: u64) -> Task {
-        let amount = format!("{}={amount}", work.option());
-        Task::new(&self.program, &["doctor", &amount])
+        let amount = amount.to_string();
+        Task::new(self.launcher.itself(), &[work.name(), &amount])
     }
 
     /// The amount of work that takes [`RUN_S`] beside another like it.
     fn calibrated(&self, work: Work) -> Result<u64, Error> {
-        let mut amount = 1 << 20;
+        let mut amount = 1 << 18;
         // The first time is mostly the start of the process.
-        for _ in 0..2 {
+        for _ in 0..3 {
             let [one, _] =
                 self.both([&self.task(work, amount), &self.task(work, amount)], false)?;
-            let longer = (RUN_S / one.max(1e-6)).clamp(0.1, 1000.0);
+            let longer = (RUN_S / one.max(1e-6)).clamp(0.1, 100.0);
             amount = (amount as f64 * longer) as u64;
         }
         Ok(amount)
@@ -287,79 +246,75 @@ impl Runner {
         Ok([executed(&one)?, executed(&other)?])
     }
 
-    fn planted(
-        &self,
-        work: Work,
-        amount: u64,
-        pct: u64,
-        interrupt: &Interrupt,
-    ) -> Result<Option<Planted>, Error> {
-        let tasks = [
-            self.task(work, amount),
-            self.task(work, amount + amount * pct / 100),
-        ];
-        let mut effects = vec![];
-        let paired = loop {
+    /// Compares programs with planted changes, until the part that comes out is known.
+    fn found(&self, work: Work, interrupt: &Interrupt) -> Result<Option<Found>, Error> {
+        let amount = self.calibrated(work)?;
+        let base = self.task(work, amount);
+        let mut blocks = vec![];
+        for pct in PLANTED_PCT.into_iter().cycle() {
             if interrupt.signal().is_some() {
-                return Ok(None);
+                break;
             }
-            let mut effect = 0.0;
+            let changed = self.task(work, amount + amount * pct / 100);
+            let mut difference = 0.0;
             for swapped in [false, true] {
-                let [a, b] = self.both(tasks.each_ref(), swapped)?;
-                effect += (b / a).ln() / 2.0;
+                let [a, b] = self.both([&base, &changed], swapped)?;
+                difference += (b / a).ln() / 2.0;
             }
-            effects.push(effect);
-            let enough = |paired: &Paired| {
-                effects.len() >= *BLOCKS.start() && paired.half_width(LEVEL) <= NARROW
-                    || effects.len() >= *BLOCKS.end()
-            };
-            if let Some(paired) = Paired::of(&effects).filter(enough) {
-                break paired;
+            blocks.push(((pct as f64 / 100.0).ln_1p(), difference));
+            let found = Found::of(work, &blocks);
+            let is_narrow = found.is_some_and(|found| found.half <= BIAS);
+            if is_narrow && blocks.len() >= *BLOCKS.start() || blocks.len() >= *BLOCKS.end() {
+                return Ok(found);
             }
-        };
-        Ok(Some(Planted {
-            work,
-            pct,
-            found: paired.mean,
-            half: paired.half_width(LEVEL),
-        }))
+        }
+        Ok(None)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DuetCheck, Planted, Work};
+    use super::{DuetCheck, Found, Work};
     use crate::doctor::State;
 
-    fn check(found: f64, half: f64) -> DuetCheck {
-        let planted = |(pct, found, half)| Planted {
-            work: Work::Cache,
-            pct,
-            found,
-            half,
-        };
+    fn check(part: f64, half: f64) -> DuetCheck {
+        let of = |(work, part, half)| Found { work, part, half };
         DuetCheck {
             boot: "b".to_owned(),
             processors: [0, 1],
-            planted: [(2, 0.02, 0.001), (10, found, half)].map(planted).to_vec(),
+            found: [(Work::Compute, 1.01, 0.05), (Work::Cache, part, half)]
+                .map(of)
+                .to_vec(),
         }
     }
 
     #[test]
     fn a_bias_is_refused_and_so_is_noise_that_could_hide_one() {
-        let fair = check(0.0945, 0.002);
+        let fair = check(0.95, 0.08);
         assert_eq!(fair.refusal(), None);
-        assert_eq!(fair.finding().state, State::Good);
-        let biased = check(0.08, 0.002);
-        let why = biased.refusal().unwrap();
+        let finding = fair.finding();
+        assert_eq!(finding.state, State::Good);
+        assert!(finding.text.starts_with("101 ± 5 % and 95 ± 8 % of"));
+        let biased = check(0.8, 0.08);
         assert_eq!(
-            why,
-            "a planted 10 % in a program that waits for caches came out as 8.3 ± 0.2 %"
+            biased.refusal().unwrap(),
+            "80 ± 8 % of planted changes came out in programs that wait for caches"
         );
         assert_eq!(biased.finding().state, State::Bad);
-        // An interval that holds the truth, or something near it, is no proof of a bias.
-        assert_eq!(check(0.08, 0.007).refusal(), None);
-        let noisy = check(0.0953, 0.02).refusal().unwrap();
+        // An interval that holds nearly all of them is no proof of a bias.
+        assert_eq!(check(0.8, 0.15).refusal(), None);
+        let noisy = check(1.0, 0.3).refusal().unwrap();
         assert!(noisy.starts_with("too noisy"), "{noisy}");
+    }
+
+    #[test]
+    fn the_part_is_a_slope_through_the_origin() {
+        let blocks = [(0.02, 0.017), (0.05, 0.039), (0.1, 0.081), (0.1, 0.079)];
+        let found = Found::of(Work::Compute, &blocks).unwrap();
+        // (.00034 + .00195 + .0081 + .0079) / (.0004 + .0025 + .01 + .01)
+        assert!((found.part - 0.7987).abs() < 1e-4, "{found:?}");
+        // Residuals: .00103, -.00094, .00113, -.00087; t(.995, 3) is 5.841.
+        assert!((found.half - 0.0445).abs() < 2e-3, "{found:?}");
+        assert_eq!(Found::of(Work::Compute, &blocks[..1]), None);
     }
 }

@@ -10,7 +10,6 @@ use crate::measure::block_order::BlockOrder;
 use crate::measure::interrupt::Interrupt;
 use crate::measure::launch::finished::{Ending, Finished};
 use crate::measure::launch::launcher::{LaunchError, Launcher, Task};
-use crate::record::build;
 use furlong_stats::blocks::Blocks;
 use furlong_stats::control::floor;
 use furlong_stats::paired::Paired;
@@ -43,22 +42,11 @@ pub struct Floor {
     pub found_pct: f64,
 }
 
-/// Counts; the work of a sample.
-pub fn spin(iterations: u64) {
-    let mut value = 1_u64;
-    for iteration in 0..iterations {
-        // Each step depends on the one before.
-        value = std::hint::black_box(value.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ iteration);
-    }
-}
-
 /// Returns the seconds of a sample.
 pub(super) fn executed(finished: &Finished) -> Result<f64, Error> {
     match finished.ending {
         Ending::Exited(0) => Ok(finished.usage.wall_s),
-        ending => Err(Error::failed(format!(
-            "a sample of furlong itself failed: {ending}"
-        ))),
+        ending => Err(Error::failed(format!("a sample failed: {ending}"))),
     }
 }
 
@@ -72,10 +60,9 @@ impl Floor {
     pub fn measure(seconds: f64, interrupt: &Interrupt) -> Result<Option<Self>, Error> {
         let failed = |error: LaunchError| Error::failed(error.to_string());
         let launcher = Launcher::new().map_err(failed)?;
-        let program = build::executable()?;
         let sample = |iterations: u64| {
-            let spin = format!("--spin={iterations}");
-            let finished = launcher.run(&Task::new(&program, &["doctor", &spin]), None);
+            let task = Task::new(launcher.itself(), &["spin", &iterations.to_string()]);
+            let finished = launcher.run(&task, None);
             executed(&finished.map_err(failed)?)
         };
         let end = Instant::now() + Duration::from_secs_f64(seconds);

@@ -41,7 +41,7 @@ impl How {
             None => {
                 let voice = self.voice();
                 voice.note(
-                    "comparing planted changes in two programs at once, for some ten seconds",
+                    "comparing planted changes in two programs at once, for at most a minute",
                 );
                 let interrupt = Interrupt::listen()?;
                 let checked = DuetCheck::measure(&interrupt)?;
