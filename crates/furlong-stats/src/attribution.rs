@@ -18,26 +18,13 @@
 //! one calls the other more often, which calls back less often. So the sum of these terms is taken
 //! over the circle. Each member that is called more often has the part of it that its calls cost.
 
-use std::borrow::Cow;
+mod costs;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Costs and calls of a program by function, from one run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Costs {
-    /// By name. A function that nothing calls is entered once.
-    pub functions: BTreeMap<String, Function>,
-}
-
-/// A function's own cost, and the calls that it makes.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Function {
-    /// Cost of its own code, without the functions that it calls, over all its calls.
-    pub own: f64,
-    /// Number of calls by the name of the called function, over all its calls.
-    pub calls: BTreeMap<String, f64>,
-}
+pub use costs::{Calls, Costs, Function};
 
 /// The difference between two runs and its causes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,9 +73,9 @@ pub struct Callee {
 /// O(calls), besides finding names. A circle of n functions costs up to O(n^3).
 #[must_use]
 pub fn attribution([base, other]: [&Costs; 2]) -> Attribution {
-    let other = renamed(base, other);
+    let other = other.renamed_like(base);
     let runs = [base, &other];
-    let names: BTreeSet<&str> = runs.iter().flat_map(|run| names(run)).collect();
+    let names: BTreeSet<&str> = runs.iter().flat_map(|run| run.names()).collect();
     let names: Vec<&str> = names.into_iter().collect();
     let numbered = runs.map(|run| Numbered::new(run, &names));
     let circles = Circles::of(&numbered, names.len());
@@ -116,63 +103,6 @@ impl Attribution {
         self.causes.truncate(most);
         self
     }
-}
-
-impl Costs {
-    /// Cost of all functions.
-    #[must_use]
-    pub fn total(&self) -> f64 {
-        self.functions.values().map(|one| one.own).sum()
-    }
-}
-
-/// Returns the other run with the crate of its `main` named as the base's, if they differ: two
-/// builds of a program may have two names.
-fn renamed<'a>(base: &Costs, other: &'a Costs) -> Cow<'a, Costs> {
-    let main = |run: &Costs| {
-        let names = run.functions.keys();
-        let mut crates = names.filter_map(|name| name.strip_suffix("::main"));
-        crates.find(|name| !name.contains(':')).map(str::to_owned)
-    };
-    let (Some(from), Some(to)) = (main(other), main(base)) else {
-        return Cow::Borrowed(other);
-    };
-    if from == to {
-        return Cow::Borrowed(other);
-    }
-    let [from, to] = [from, to].map(|name| format!("{name}::"));
-    let rename = |name: &String| {
-        let mut renamed = String::with_capacity(name.len());
-        for part in name.split_inclusive(|c: char| !c.is_alphanumeric() && !"_:".contains(c)) {
-            match part.strip_prefix(from.as_str()) {
-                Some(rest) => renamed.extend([&to, rest]),
-                None => renamed.push_str(part),
-            }
-        }
-        renamed
-    };
-    let functions = other.functions.iter().map(|(name, one)| {
-        let calls = one.calls.iter();
-        let calls = calls.map(|(callee, calls)| (rename(callee), *calls));
-        let calls = calls.collect();
-        (
-            rename(name),
-            Function {
-                own: one.own,
-                calls,
-            },
-        )
-    });
-    Cow::Owned(Costs {
-        functions: functions.collect(),
-    })
-}
-
-/// Names of a run's functions, of those that are only called, and of the start.
-fn names(run: &Costs) -> impl Iterator<Item = &str> {
-    let called = run.functions.values().flat_map(|one| one.calls.keys());
-    let all = run.functions.keys().chain(called).map(String::as_str);
-    all.chain([START])
 }
 
 /// Name of the start of a program, which enters what nothing calls.
@@ -203,8 +133,8 @@ impl Numbered {
             let at = number(name);
             numbered.own[at] = one.own;
             for (callee, calls) in &one.calls {
-                numbered.calls[at].insert(number(callee), *calls);
-                numbered.count[number(callee)] += calls;
+                numbered.calls[at].insert(number(callee), calls.number);
+                numbered.count[number(callee)] += calls.number;
             }
         }
         numbered.count[START_AT] = 1.0;

@@ -173,18 +173,11 @@ struct Counted(Vec<(String, Costs)>);
 impl Counted {
     /// Adds an arm, or replaces what an earlier process of it counted.
     fn add(&mut self, arm: &str, count: &Count, operations: u64) {
-        let Some(mut costs) = functions::costs(&count.profiles) else {
+        let Some(costs) = functions::costs(&count.profiles) else {
             return;
         };
-        for function in costs.functions.values_mut() {
-            function.own /= operations as f64;
-            function
-                .calls
-                .values_mut()
-                .for_each(|calls| *calls /= operations as f64);
-        }
         self.0.retain(|(counted, _)| counted != arm);
-        self.0.push((arm.to_owned(), costs));
+        self.0.push((arm.to_owned(), costs.per(operations as f64)));
     }
 
     /// The functions behind the difference of each arm from the baseline, and an empty list for the

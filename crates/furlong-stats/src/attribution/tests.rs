@@ -1,15 +1,20 @@
-use super::{Attribution, Cause, Costs, Function, attribution};
+use super::{Attribution, Calls, Cause, Costs, Function, attribution};
 use crate::random::Random;
 
 /// A function: its name, its own cost, and its calls.
 type Line<'a> = (&'a str, f64, &'a [(&'a str, f64)]);
+
+/// So many calls. Their costs are not used.
+fn calls_of(number: f64) -> Calls {
+    Calls { number, cost: 0.0 }
+}
 
 /// The costs of functions.
 fn costs(lines: &[Line<'_>]) -> Costs {
     let function = |(name, own, calls): &Line<'_>| {
         let calls = calls
             .iter()
-            .map(|(name, calls)| ((*name).to_owned(), *calls));
+            .map(|(name, number)| ((*name).to_owned(), calls_of(*number)));
         let calls = calls.collect();
         ((*name).to_owned(), Function { own: *own, calls })
     };
@@ -125,7 +130,7 @@ fn differences_of_any_two_programs_add_up() {
                     if calls[at] > 0.0 && random.below(4) == 0 {
                         let more = calls[at] * random.below(5) as f64;
                         calls[later] += more;
-                        function.calls.insert(format!("f{later}"), more);
+                        function.calls.insert(format!("f{later}"), calls_of(more));
                     }
                 }
                 if calls[at] > 0.0 {

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use furlong_stats::attribution::{Costs, Function};
+use furlong_stats::attribution::{Calls, Costs, Function};
 
 /// A function in the files: its name and the object that holds it.
 type Key = (String, String);
@@ -21,14 +21,7 @@ struct Functions(BTreeMap<Key, Node>);
 #[derive(Clone, Debug, Default)]
 struct Node {
     own: f64,
-    edges: BTreeMap<Key, Edge>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Edge {
-    calls: f64,
-    /// Cost of these calls with everything below them.
-    cost: f64,
+    edges: BTreeMap<Key, Calls>,
 }
 
 /// Reads the instructions and calls of every function from the files of all processes. `None` if
@@ -61,7 +54,7 @@ impl Functions {
             let edges = known
                 .iter()
                 .filter_map(|caller| self.0.get(caller)?.edges.get(&key));
-            let all: f64 = edges.map(|edge| edge.calls).sum();
+            let all: f64 = edges.map(|edge| edge.number).sum();
             if is_circle || all == 0.0 {
                 self.0.insert(key, node);
                 continue;
@@ -76,10 +69,13 @@ impl Functions {
                 let Some(into) = self.0.get_mut(caller) else {
                     continue;
                 };
-                let share = into.edges.remove(&key).map_or(0.0, |edge| edge.calls / all);
+                let share = into
+                    .edges
+                    .remove(&key)
+                    .map_or(0.0, |edge| edge.number / all);
                 into.own += node.own * share;
                 for (callee, further) in &node.edges {
-                    into.edge(callee.clone()).add(*further, share);
+                    add(into.edge(callee), *further, share);
                 }
             }
         }
@@ -130,7 +126,7 @@ impl Functions {
             let function: &mut Function = costs.functions.entry(name(key)).or_default();
             function.own += node.own;
             for (callee, edge) in &node.edges {
-                *function.calls.entry(name(callee)).or_default() += edge.calls;
+                add(function.calls.entry(name(callee)).or_default(), *edge, 1.0);
             }
         }
         costs
@@ -138,16 +134,15 @@ impl Functions {
 }
 
 impl Node {
-    fn edge(&mut self, callee: Key) -> &mut Edge {
-        self.edges.entry(callee).or_default()
+    fn edge(&mut self, callee: &Key) -> &mut Calls {
+        self.edges.entry(callee.clone()).or_default()
     }
 }
 
-impl Edge {
-    fn add(&mut self, other: Self, share: f64) {
-        self.calls += other.calls * share;
-        self.cost += other.cost * share;
-    }
+/// Adds a share of further calls.
+fn add(calls: &mut Calls, further: Calls, share: f64) {
+    calls.number += further.number * share;
+    calls.cost += further.cost * share;
 }
 
 /// A name that callgrind made of an address.
@@ -279,7 +274,7 @@ impl<'a> Reader<'a> {
             } else if let Some(cost) = self.cost(line) {
                 let node = into.0.entry(at.clone()).or_default();
                 match calls.take() {
-                    Some(calls) => node.edge(callee.clone()).add(Edge { calls, cost }, 1.0),
+                    Some(number) => add(node.edge(&callee), Calls { number, cost }, 1.0),
                     None => node.own += cost,
                 }
             }
@@ -368,7 +363,8 @@ totals: 510
         assert_eq!(costs.functions.len(), 2);
         assert_eq!(own("main"), 10.0 + 60.0);
         assert_eq!(own("step"), 40.0 + 16.0 + 384.0);
-        assert_eq!(costs.functions["main"].calls["step"], 4.0);
+        assert_eq!(costs.functions["main"].calls["step"].number, 4.0);
+        assert_eq!(costs.functions["main"].calls["step"].cost, 480.0);
         assert_eq!(costs.total(), 510.0);
     }
 
@@ -377,8 +373,8 @@ totals: 510
         let file = FILE.replace("cfn=(5) grow", "cob=(1)\ncfn=(6) less");
         let costs = costs(&[file]).expect("it has instructions");
         assert_eq!(costs.functions["malloc"].own, 404.0);
-        assert_eq!(costs.functions["malloc"].calls["less"], 1.0);
-        assert_eq!(costs.functions["step"].calls["malloc"], 8.0);
+        assert_eq!(costs.functions["malloc"].calls["less"].number, 1.0);
+        assert_eq!(costs.functions["step"].calls["malloc"].number, 8.0);
     }
 
     #[test]
