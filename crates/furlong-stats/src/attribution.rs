@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use costs::Crates;
 pub use costs::{Calls, Costs, Function};
 
 /// The difference between two runs and its causes.

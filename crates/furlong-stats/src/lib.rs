@@ -29,6 +29,7 @@
 //!   interval of a given width; [`budget`]: one time for a family
 //! - [`change`]: changes of level in a history of runs
 //! - [`attribution`](mod@attribution): the functions that a difference comes from
+//! - [`flame`]: the call stacks of two runs, with the cost of each
 //! - [`bisect`]: the commit that changed a figure
 //! - [`promise`]: the verdict's guarantees, checked by [`simulation`]; [`family`]: those on pull
 //!   requests; [`bisection`]: those on the search for a commit
@@ -45,6 +46,7 @@ pub mod control;
 mod descriptive;
 pub mod exact;
 mod families;
+pub mod flame;
 mod hypothesis;
 pub mod judge;
 mod numeric;

@@ -57,37 +57,17 @@ impl Costs {
         all.chain([START])
     }
 
-    /// Returns this run with the crate of its `main` named as the base's, if they differ: two
-    /// builds of a program may have two names.
-    pub(crate) fn renamed_like<'a>(&'a self, base: &Self) -> Cow<'a, Self> {
-        let main = |run: &Self| {
-            let names = run.functions.keys();
-            let mut crates = names.filter_map(|name| name.strip_suffix("::main"));
-            crates.find(|name| !name.contains(':')).map(str::to_owned)
-        };
-        let (Some(from), Some(to)) = (main(self), main(base)) else {
+    /// Returns this run with the crate of its `main` named as the base's, if they differ.
+    pub(super) fn renamed_like<'a>(&'a self, base: &Self) -> Cow<'a, Self> {
+        let Some(crates) = Crates::of([base, self].map(|run| run.functions.keys())) else {
             return Cow::Borrowed(self);
-        };
-        if from == to {
-            return Cow::Borrowed(self);
-        }
-        let [from, to] = [from, to].map(|name| format!("{name}::"));
-        let rename = |name: &String| {
-            let mut renamed = String::with_capacity(name.len());
-            for part in name.split_inclusive(|c: char| !c.is_alphanumeric() && !"_:".contains(c)) {
-                match part.strip_prefix(from.as_str()) {
-                    Some(rest) => renamed.extend([&to, rest]),
-                    None => renamed.push_str(part),
-                }
-            }
-            renamed
         };
         let functions = self.functions.iter().map(|(name, one)| {
             let calls = one.calls.iter();
-            let calls = calls.map(|(callee, calls)| (rename(callee), *calls));
+            let calls = calls.map(|(callee, calls)| (crates.rename(callee), *calls));
             let calls = calls.collect();
             (
-                rename(name),
+                crates.rename(name),
                 Function {
                     own: one.own,
                     calls,
@@ -97,5 +77,43 @@ impl Costs {
         Cow::Owned(Self {
             functions: functions.collect(),
         })
+    }
+}
+
+/// The two names of a crate: two builds of a program may have two.
+pub(crate) struct Crates {
+    /// Beginning of the names in the base.
+    base: String,
+    /// Beginning of the names in the other build.
+    other: String,
+}
+
+impl Crates {
+    /// Finds the crates of `main` in the names of functions. `None` if they are the same, or one
+    /// has none.
+    pub(crate) fn of<'a, N: IntoIterator<Item = &'a String>>(builds: [N; 2]) -> Option<Self> {
+        let main = |names: N| {
+            let names = names.into_iter();
+            let mut crates = names.filter_map(|name| name.strip_suffix("main"));
+            crates.find(|name| {
+                name.strip_suffix("::")
+                    .is_some_and(|name| !name.contains(':'))
+            })
+        };
+        let [base, other] = builds.map(main);
+        let (base, other) = (base?.to_owned(), other?.to_owned());
+        (base != other).then_some(Self { base, other })
+    }
+
+    /// Returns a name of the other build as the base has it.
+    pub(crate) fn rename(&self, name: &str) -> String {
+        let mut renamed = String::with_capacity(name.len());
+        for part in name.split_inclusive(|c: char| !c.is_alphanumeric() && !"_:".contains(c)) {
+            match part.strip_prefix(self.other.as_str()) {
+                Some(rest) => renamed.extend([&self.base, rest]),
+                None => renamed.push_str(part),
+            }
+        }
+        renamed
     }
 }
