@@ -173,11 +173,12 @@ struct Counted(Vec<(String, Costs)>);
 impl Counted {
     /// Adds an arm, or replaces what an earlier process of it counted.
     fn add(&mut self, arm: &str, count: &Count, operations: u64) {
-        let Some(costs) = functions::costs(&count.profiles) else {
+        let Some(found) = functions::profiled(&count.profiles) else {
             return;
         };
         self.0.retain(|(counted, _)| counted != arm);
-        self.0.push((arm.to_owned(), costs.per(operations as f64)));
+        let found = found.per(operations as f64);
+        self.0.push((arm.to_owned(), found.functions));
     }
 
     /// The functions behind the difference of each arm from the baseline, and an empty list for the
@@ -223,7 +224,7 @@ fn count_command(
 /// Returns the instructions of a command by function; `None` if they cannot be counted.
 pub fn costs(comparison: &Rc<CommandComparison>, job: &Job<'_>) -> Option<Costs> {
     let count = count_command(comparison, &callgrind().ok()?, job).ok()?;
-    functions::costs(&count.profiles)
+    Some(functions::profiled(&count.profiles)?.functions)
 }
 
 impl Sampler for CommandCounts {

@@ -185,6 +185,11 @@ impl Callgrind {
         ];
         let mut arguments = vec![self.valgrind.clone().into_os_string()];
         arguments.extend(options.map(OsString::from));
+        // Copies of a generic function share a name, and valgrind would count them as one function.
+        // What counts only within a function names it in the source's words.
+        if self.within.is_none() {
+            arguments.push("--demangle=no".into());
+        }
         let within = self.within.iter();
         arguments.extend(within.map(|name| format!("--toggle-collect={name}").into()));
         arguments.push(task.program.clone().into_os_string());

@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use furlong_stats::attribution::{Calls, Costs, Function};
 
+use super::names::{demangled, stable, symbol};
+
 /// A function in the files: its name and the object that holds it.
 type Key = (String, String);
 
@@ -24,19 +26,60 @@ struct Node {
     edges: BTreeMap<Key, Calls>,
 }
 
+/// The instructions of a command.
+pub struct Profiled {
+    /// By function.
+    pub functions: Costs,
+    /// By symbol: the copies of a generic or split function apart. [`stable`] is the name that they
+    /// share.
+    pub symbols: Costs,
+}
+
 /// Reads the instructions and calls of every function from the files of all processes. `None` if
 /// one has no instructions.
-pub fn costs(files: &[String]) -> Option<Costs> {
-    let mut functions = Functions::default();
+pub fn profiled(files: &[String]) -> Option<Profiled> {
+    let mut symbols = Functions::default();
     for file in files {
-        Reader::new(file)?.read(&mut functions);
+        Reader::new(file)?.read(&mut symbols);
     }
-    functions.drop_unnamed();
-    functions.fold_libraries();
-    Some(functions.named())
+    Some(Profiled {
+        functions: symbols.merged().folded(),
+        symbols: symbols.folded(),
+    })
+}
+
+impl Profiled {
+    /// This, with all costs and calls divided by a number of operations.
+    pub fn per(self, operations: f64) -> Self {
+        Self {
+            functions: self.functions.per(operations),
+            symbols: self.symbols.per(operations),
+        }
+    }
 }
 
 impl Functions {
+    /// Functions instead of symbols.
+    fn merged(&self) -> Self {
+        let merged = |(name, object): &Key| (stable(name), object.clone());
+        let mut all = Self::default();
+        for (key, node) in &self.0 {
+            let into = all.0.entry(merged(key)).or_default();
+            into.own += node.own;
+            for (callee, calls) in &node.edges {
+                add(into.edge(&merged(callee)), *calls, 1.0);
+            }
+        }
+        all
+    }
+
+    /// The costs without those that are counted as part of the callers.
+    fn folded(mut self) -> Costs {
+        self.drop_unnamed();
+        self.fold_libraries();
+        self.named()
+    }
+
     /// Counts functions without a name as part of their callers, in proportion to the calls.
     fn drop_unnamed(&mut self) {
         let mut callers: BTreeMap<Key, BTreeSet<Key>> = BTreeMap::new();
@@ -163,6 +206,7 @@ const STANDARD: [&str; 7] = [
 
 /// A function of a shared library, by the name of its file, or of a standard library, by its own.
 fn is_library((name, object): &Key) -> bool {
+    let name = demangled(name);
     let name = name.trim_start_matches(['<', '&']);
     let file = base(object);
     file.ends_with(".so")
@@ -172,60 +216,6 @@ fn is_library((name, object): &Key) -> bool {
 
 fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-/// A name without the parts that differ between builds of the same function: levels of recursion,
-/// hashes and the suffixes of partial copies.
-fn stable(name: &str) -> String {
-    let mut name = name;
-    if let Some((rest, level)) = name.rsplit_once('\'')
-        && is_number(level)
-    {
-        name = rest;
-    }
-    if let Some((rest, hash)) = name.rsplit_once("::h")
-        && hash.len() == 16
-        && is_hexadecimal(hash)
-    {
-        name = rest;
-    }
-    for copy in [
-        ".constprop",
-        ".isra",
-        ".part",
-        ".cold",
-        ".llvm",
-        ".lto_priv",
-    ] {
-        name = name.split_once(copy).map_or(name, |(rest, _)| rest);
-    }
-    without_disambiguators(name)
-}
-
-/// Removes `[0123abcd..]`, the hash of a crate in Rust's newer names.
-fn without_disambiguators(name: &str) -> String {
-    let mut kept = String::with_capacity(name.len());
-    let mut rest = name;
-    while let Some((before, after)) = rest.split_once('[') {
-        kept.push_str(before);
-        match after.split_once(']') {
-            Some((hash, after)) if hash.len() >= 8 && is_hexadecimal(hash) => rest = after,
-            _ => {
-                kept.push('[');
-                rest = after;
-            }
-        }
-    }
-    kept.push_str(rest);
-    kept
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn is_hexadecimal(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// A file of callgrind, line by line.
@@ -292,7 +282,7 @@ impl<'a> Reader<'a> {
 }
 
 fn key(name: &str, object: &str) -> Key {
-    (stable(name), object.to_owned())
+    (symbol(name).to_owned(), object.to_owned())
 }
 
 /// A name of a file: `(12) name` where it is first used, and `(12)` afterwards.
@@ -311,7 +301,8 @@ fn named<'a>(known: &mut BTreeMap<&'a str, &'a str>, text: &'a str) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    use super::{costs, stable};
+    use super::profiled;
+    use furlong_stats::attribution::Costs;
 
     const FILE: &str = "\
 version: 1
@@ -356,9 +347,16 @@ fn=(5)
 totals: 510
 ";
 
+    fn costs(file: &str) -> Costs {
+        let found = profiled(&[file.to_owned()]).expect("it has instructions");
+        // Its names are the same in both.
+        assert_eq!(found.functions, found.symbols);
+        found.functions
+    }
+
     #[test]
     fn libraries_and_stubs_are_a_part_of_their_callers() {
-        let costs = costs(&[FILE.to_owned()]).expect("it has instructions");
+        let costs = costs(FILE);
         let own = |name: &str| costs.functions[name].own;
         assert_eq!(costs.functions.len(), 2);
         assert_eq!(own("main"), 10.0 + 60.0);
@@ -371,7 +369,7 @@ totals: 510
     #[test]
     fn a_library_that_calls_the_program_back_stays() {
         let file = FILE.replace("cfn=(5) grow", "cob=(1)\ncfn=(6) less");
-        let costs = costs(&[file]).expect("it has instructions");
+        let costs = costs(&file);
         assert_eq!(costs.functions["malloc"].own, 404.0);
         assert_eq!(costs.functions["malloc"].calls["less"].number, 1.0);
         assert_eq!(costs.functions["step"].calls["malloc"].number, 8.0);
@@ -379,22 +377,23 @@ totals: 510
 
     #[test]
     fn processes_add_up_and_a_file_without_instructions_is_refused() {
-        let twice = costs(&[FILE.to_owned(), FILE.to_owned()]).expect("both have");
-        assert_eq!(twice.total(), 1020.0);
-        assert_eq!(costs(&["events: Dr\nfn=(1) main\n1 2\n".to_owned()]), None);
+        let twice = profiled(&[FILE.to_owned(), FILE.to_owned()]).expect("both have");
+        assert_eq!(twice.functions.total(), 1020.0);
+        assert!(profiled(&["events: Dr\nfn=(1) main\n1 2\n".to_owned()]).is_none());
     }
 
     #[test]
-    fn names_of_two_builds_are_the_same() {
-        for (name, wanted) in [
-            ("fib'2", "fib"),
-            ("core::fmt::write::h0123456789abcdef", "core::fmt::write"),
-            ("sort.constprop.0", "sort"),
-            ("<core[1a2b3c4d5e6f7a8b]::iter>::next", "<core::iter>::next"),
-            ("f<[u8]>", "f<[u8]>"),
-            ("it's", "it's"),
-        ] {
-            assert_eq!(stable(name), wanted);
-        }
+    fn copies_of_a_generic_function_are_one_function_and_several_symbols() {
+        let [first, second] = ["step::h0123456789abcdef", "step::hfedcba9876543210"];
+        let file = FILE.replace("fn=(2) step", &format!("fn=(2) {first}"));
+        let file = file.replace("cfn=(5) grow", &format!("cob=(1)\ncfn=(7) {second}"));
+        let file = file.replace("fn=(5)\n", "ob=(1)\nfn=(7)\n");
+        let found = profiled(&[file]).expect("it has instructions");
+        let names = |costs: &Costs| costs.functions.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&found.functions), ["main", "malloc", "step"]);
+        assert_eq!(names(&found.symbols), ["main", "malloc", first, second]);
+        let calls = &found.symbols.functions["malloc"].calls;
+        assert_eq!(calls.keys().collect::<Vec<_>>(), [second]);
+        assert_eq!(found.functions.functions["malloc"].calls["step"].cost, 40.0);
     }
 }

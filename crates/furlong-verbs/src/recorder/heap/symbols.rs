@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use cpp_demangle::DemangleOptions as Options;
+use furlong_lab::measure::launch::names::demangled;
 use object::read::elf::{ElfFile64, ProgramHeader as _};
 use object::{Endianness, Object as _, ObjectSymbol, SymbolKind};
 
@@ -84,33 +84,9 @@ impl File {
     }
 }
 
-/// A name as its programmer wrote it.
-fn demangled(name: &str) -> String {
-    if let Ok(name) = rustc_demangle::try_demangle(name) {
-        return format!("{name:#}");
-    }
-    let symbol = cpp_demangle::Symbol::new(name).ok();
-    let shown = symbol.and_then(|symbol| symbol.demangle(&Options::default()).ok());
-    shown.unwrap_or_else(|| name.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Symbols, demangled};
-
-    #[test]
-    fn names_are_those_of_the_source() {
-        assert_eq!(
-            demangled("_ZN5Cache12planted_leakEi"),
-            "Cache::planted_leak(int)"
-        );
-        assert_eq!(
-            demangled("_ZN4core3fmt5write17h0123456789abcdefE"),
-            "core::fmt::write"
-        );
-        assert_eq!(demangled("_RNvC4leak7planted"), "leak::planted");
-        assert_eq!(demangled("planted_leak"), "planted_leak");
-    }
+    use super::Symbols;
 
     #[test]
     fn a_file_without_symbols_names_itself() {
