@@ -14,6 +14,7 @@ use std::time::Duration;
 use furlong_bench::calibrate::calibrate;
 use furlong_bench::protocol::COUNTED;
 use furlong_stats::attribution::{Costs, attribution};
+use furlong_stats::flame::frames;
 use serde_json::{Value, json};
 
 use super::benchmarks::Benchmarks;
@@ -21,14 +22,15 @@ use super::commands::comparison::CommandComparison;
 use super::interrupt::Interrupt;
 use super::launch::callgrind::{Callgrind, CallgrindError, Count, per_operation};
 use super::launch::finished::Ending;
-use super::launch::functions;
+use super::launch::functions::{self, Profiled};
 use super::launch::launcher::{LaunchError, Launcher};
+use super::launch::names::stable;
 use super::process::Processes;
 use super::sampler::{Job, Pass, SampleError, Sampler, When};
 use crate::error::Error;
 use crate::model::result::Kind;
 use crate::model::{MetricPlan, Outcome, Profile};
-use crate::record::functions::{FUNCTIONS, FUNCTIONS_MAX, Functions};
+use crate::record::functions::{Difference, FRAMES_MAX, FUNCTIONS, FUNCTIONS_MAX, Functions};
 pub use crate::record::judged::{INSTRUCTIONS, INSTRUCTIONS_PER_OP};
 
 /// Misses of a command in the first caches.
@@ -168,7 +170,7 @@ fn outcome(name: &str, value: f64) -> Outcome {
 
 /// Functions of the arms of a workload, the baseline first.
 #[derive(Default)]
-struct Counted(Vec<(String, Costs)>);
+struct Counted(Vec<(String, Profiled)>);
 
 impl Counted {
     /// Adds an arm, or replaces what an earlier process of it counted.
@@ -177,8 +179,7 @@ impl Counted {
             return;
         };
         self.0.retain(|(counted, _)| counted != arm);
-        let found = found.per(operations as f64);
-        self.0.push((arm.to_owned(), found.functions));
+        self.0.push((arm.to_owned(), found.per(operations as f64)));
     }
 
     /// The functions behind the difference of each arm from the baseline, and an empty list for the
@@ -186,14 +187,24 @@ impl Counted {
     fn fact(&mut self) -> Option<(&'static str, Value)> {
         let arms = mem::take(&mut self.0);
         let ((_, base), others) = arms.split_first()?;
-        let behind = |(arm, costs): &(String, Costs)| {
-            (
-                arm.clone(),
-                attribution([base, costs]).greatest(FUNCTIONS_MAX),
-            )
-        };
-        let behind: Functions = others.iter().map(behind).collect();
+        let behind = others
+            .iter()
+            .map(|(arm, found)| (arm.clone(), difference([base, found])));
+        let behind: Functions = behind.collect();
         Some((FUNCTIONS, json!(behind)))
+    }
+}
+
+/// Returns the difference between two commands by function, and their call stacks.
+fn difference(found: [&Profiled; 2]) -> Difference {
+    let attribution = attribution(found.map(|one| &one.functions)).greatest(FUNCTIONS_MAX);
+    let frames = match attribution.causes.is_empty() {
+        true => vec![],
+        false => frames(found.map(|one| &one.symbols), stable, FRAMES_MAX),
+    };
+    Difference {
+        attribution,
+        frames,
     }
 }
 

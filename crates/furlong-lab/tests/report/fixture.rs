@@ -6,14 +6,17 @@ use std::collections::BTreeMap;
 use furlong_lab::model::result::{
     Better, ExperimentResult, Kind, Machine, Metric, ResultFile, Run, SCHEMA, WorkloadResult,
 };
+use furlong_lab::record::functions::{Difference, FRAMES_MAX};
+use furlong_stats::attribution::{Calls, Costs, Function, attribution};
 use furlong_stats::blocks::{Blocks, present};
 use furlong_stats::comparison::{Evidence, Question, exact};
 use furlong_stats::control::floor;
 use furlong_stats::describe;
+use furlong_stats::flame::frames;
 use furlong_stats::random::Random;
 use furlong_stats::stopping::Stopping;
 use furlong_stats::verdict::Check;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Disturbance by the machine during a workload.
 #[derive(Clone, Copy)]
@@ -356,4 +359,40 @@ pub(crate) fn add(w: &mut WorkloadResult, mut other: WorkloadResult) {
     }
     w.control.append(&mut other.control);
     w.comparisons.append(&mut other.comparisons);
+}
+
+/// The difference between two builds of a program of functions with these names, in turn. Each
+/// calls up to three, and the last one has a second caller. One has become slower and one faster.
+pub(crate) fn difference(arm: &str, names: &[&str]) -> Value {
+    let count = 80;
+    let name = |at: usize| format!("{}{at}", names[at % names.len()]);
+    let run = |slower: f64, faster: f64| {
+        let mut costs = Costs::default();
+        let mut whole = vec![0.0; count];
+        for at in (0..count).rev() {
+            let factor = match at {
+                17 => slower,
+                5 => faster,
+                _ => 1.0,
+            };
+            let own = f64::from(u32::try_from(at % 7).unwrap() + 1) * 100.0 * factor;
+            let callees = 3 * at + 1..(3 * at + 4).min(count);
+            let calls = callees.map(|callee| (callee, whole[callee]));
+            let mut calls: BTreeMap<usize, f64> = calls.collect();
+            if at == 30 {
+                calls.insert(count - 1, 50.0);
+            }
+            whole[at] = own + calls.values().sum::<f64>();
+            let calls = calls.into_iter();
+            let calls = calls.map(|(callee, cost)| (name(callee), Calls { number: 1.0, cost }));
+            let calls = calls.collect();
+            costs.functions.insert(name(at), Function { own, calls });
+        }
+        costs
+    };
+    let runs = [&run(1.0, 1.0), &run(3.0, 0.4)];
+    json!({ arm: Difference {
+        attribution: attribution(runs),
+        frames: frames(runs, str::to_owned, FRAMES_MAX),
+    } })
 }

@@ -6,10 +6,12 @@ use furlong_lab::model::result::{
     Better, ByLayout, ByNode, ExperimentResult, Fleet, Kind, Metric, NodeEffect, NodesTest,
     ResultFile, Verdict, WorkloadResult,
 };
+use furlong_lab::record::functions::FUNCTIONS;
 use furlong_stats::random::Random;
 
 use crate::fixture::{
-    Invention, Weather, add, add_exact, file, judge, metric, named as arms, rich, small, with_names,
+    Invention, Weather, add, add_exact, difference, file, judge, metric, named as arms, rich,
+    small, with_names,
 };
 
 /// Every result of this file and the usual one, with their names.
@@ -17,6 +19,7 @@ pub(crate) fn all() -> Vec<(&'static str, ResultFile)> {
     vec![
         ("rich", rich()),
         ("compare", compare()),
+        ("functions", functions()),
         ("single", single()),
         ("devices", devices()),
         ("control-failed", control_failed()),
@@ -199,6 +202,19 @@ pub(crate) fn compare() -> ResultFile {
     result
 }
 
+/// The same with the functions behind the difference.
+pub(crate) fn functions() -> ResultFile {
+    let mut result = compare();
+    let names = [
+        "allocator::",
+        "<page::Cache as Drop>::",
+        "allocator::size_class::refill::",
+    ];
+    let params = &mut result.experiments[0].workloads[0].params;
+    params.insert(FUNCTIONS.to_owned(), difference("allocator-new", &names));
+    result
+}
+
 /// As much as a quick run of all experiments has: 27 workloads, 324 figures of arms, and 270
 /// comparisons.
 pub(crate) fn everything() -> ResultFile {
@@ -377,6 +393,8 @@ pub(crate) fn hostile() -> ResultFile {
         "<b>param</b>".to_owned(),
         serde_json::json!({"k": ["</td>", null]}),
     );
+    let functions = difference(arms[1].0, &[script, arms[1].0, arms[2].0, &long, "</svg>"]);
+    w.params.insert(FUNCTIONS.to_owned(), functions);
     w.warnings.push(format!("{script} and {long}"));
     (e.metric_order, e.metrics) = with_names([(long.as_str(), time)]);
     e.name = format!("{script}\n# heading");

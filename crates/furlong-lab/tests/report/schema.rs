@@ -27,7 +27,8 @@ fn closed(mut schema: Value) -> Value {
             *value = closed(value.take());
         }
         if object.contains_key("properties") && object.get("type") == Some(&json!("object")) {
-            object.insert("additionalProperties".to_owned(), json!(false));
+            let others = object.entry("additionalProperties");
+            others.or_insert(json!(false));
         }
     }
     schema
@@ -47,7 +48,7 @@ fn every_result_that_is_written_is_valid() {
 #[test]
 fn the_schema_knows_every_field_that_is_written() {
     let validator = validator(&closed(shipped()));
-    for name in ["rich", "compare", "control-failed", "hostile"] {
+    for name in ["rich", "functions", "control-failed", "hostile"] {
         let value = written(&odd::named(name));
         if let Err(error) = validator.validate(&value) {
             panic!("{name}: {error} at {}", error.instance_path());
