@@ -53,7 +53,7 @@ fi
 pages=("${1:-}")
 if [ "$#" -eq 0 ]; then
   built
-  target/debug/examples/report "$made" rich compare everything hostile many-arms all-null empty
+  target/debug/examples/report "$made" rich functions everything hostile many-arms all-null empty
   target/debug/furlong \
     run iova-gap tree-order malloc-gate --profile smoke --db none --quiet --html "$made/real.html" >"$made/real.txt"
   pages=("$made"/*.html)

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use furlong_lab::measure::launch::callgrind::Callgrind;
-use furlong_lab::record::functions::behind;
+use furlong_lab::record::functions::{behind, frames};
 use furlong_stats::attribution::Attribution;
+use furlong_stats::flame::with_callees;
 
 use crate::lab::{Home, read};
 
@@ -154,13 +155,58 @@ fn the_changed_function_is_named_first() {
     }
 }
 
+/// The flame graph of a page; `None` if there is none.
+fn flame_graph(page: &str) -> Option<&str> {
+    let (_, rest) = page.split_once("<svg class=\"flame\"")?;
+    rest.split_once("</svg>").map(|(graph, _)| graph)
+}
+
+#[test]
+fn the_page_has_a_flame_graph_in_which_the_changed_function_is_marked() {
+    if Callgrind::new().is_err() {
+        return;
+    }
+    let home = Home::new();
+    let base = build(&home.path(""), None);
+    let head = build(&home.path(""), Some((Change::SlowerLoop, 17)));
+    let (_, found) = compare(&home, [&base, &head]);
+
+    let kept = frames(
+        &read(&home.path("r.json")).experiments[0].workloads[0],
+        "head",
+    )
+    .unwrap();
+    for (sum, total) in with_callees(&kept)[0].into_iter().zip(found.totals) {
+        assert!((sum / total - 1.0).abs() < 1e-12, "{sum} of {total}");
+    }
+    let mut changed = kept.iter().filter(|frame| frame.function == "program::f17");
+    let frame = changed.next().expect("it is the greatest function of all");
+    let [before, after] = frame.own;
+    assert!(after - before > 0.9 * (found.totals[1] - found.totals[0]));
+    assert_eq!(kept[frame.caller.unwrap()].function, "program::main");
+
+    // The store has it too.
+    home.ends(0, &["show", "--html", "r.html"]);
+    let page = fs::read_to_string(home.path("r.html")).unwrap();
+    let graph = flame_graph(&page).expect("they differ");
+    let marked = "<g class=\"c2 l3\"><title>program::f17: ";
+    assert_eq!(graph.matches(marked).count(), 1, "{graph}");
+    assert_eq!(graph.matches("<g class=\"c2 l3\">").count(), 1, "{graph}");
+    assert!(
+        page.contains("→ program::main → program::f17</bdi>"),
+        "{page}"
+    );
+}
+
 #[test]
 fn nothing_is_named_where_nothing_differs() {
     if Callgrind::new().is_err() {
         return;
     }
     let home = Home::new();
-    let options = ["--why", "--blocks", "1"];
+    let options = ["--why", "--blocks", "1", "--html", "r.html"];
     let (answer, _) = home.ends(0, &[&["compare", "true", "true"][..], &options].concat());
     assert!(!answer.contains("by function"), "{answer}");
+    let page = fs::read_to_string(home.path("r.html")).unwrap();
+    assert_eq!(flame_graph(&page), None);
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use furlong_lab::report::html::render;
+use serde_json::{Value, json};
 
 use crate::odd;
 
@@ -208,6 +209,55 @@ fn the_page_of_a_larger_run_leaves_parts_out_and_says_so() {
     assert!(large.contains("this page leaves out"));
     assert!(large.len() < 300_000, "{}", large.len());
     assert_eq!(lines(&large), 2 * lines(&small));
+}
+
+#[test]
+fn a_page_has_the_call_stacks_of_a_difference_as_far_as_there_is_room() {
+    let mut file = odd::named("functions");
+    let page = render(&file);
+    for wanted in [
+        "% more instructions, by function:",
+        "<summary>Flame graph</summary>",
+        "aria-label=\"Flame graph of allocator-new. A table after it",
+        "<title>allocator::size_class::refill::17: ",
+        "→ allocator::size_class::refill::17</bdi>",
+    ] {
+        assert!(page.contains(wanted), "{wanted:?} is missing");
+    }
+    assert_eq!(page.matches("<svg class=\"flame\"").count(), 1);
+    let workloads = &mut file.experiments[0].workloads;
+    let one = workloads[0].clone();
+    workloads.resize(12, one);
+    let page = render(&file);
+    assert!(page.len() < 300_000, "{}", page.len());
+    assert!(!page.contains("Flame graph"));
+    assert!(page.contains("this page leaves out flame graphs. All are in"));
+    assert!(page.contains("Values, in the order of the run"));
+}
+
+#[test]
+fn broken_call_stacks_are_not_drawn() {
+    let broken = |change: fn(&mut Value)| {
+        let mut file = odd::named("functions");
+        let params = &mut file.experiments[0].workloads[0].params;
+        let functions = params.get_mut("functions").unwrap();
+        change(&mut functions["allocator-new"]["frames"]);
+        !render(&file).contains("Flame graph")
+    };
+    assert!(!broken(|_| {}));
+    assert!(broken(|frames| *frames = Value::Null));
+    assert!(broken(|frames| *frames = json!([])));
+    assert!(broken(|frames| frames[3]["caller"] = json!(3)));
+    assert!(broken(|frames| frames[3]["caller"] = Value::Null));
+    assert!(broken(|frames| {
+        frames[0]["own"] = json!([1e308, 1e308]);
+        frames[1]["own"] = json!([1e308, 1e308]);
+    }));
+    assert!(broken(|frames| frames[3]["own"] = json!([1.0, -1.0])));
+    assert!(broken(|frames| {
+        let frame = frames[3].clone();
+        frames.as_array_mut().unwrap().resize(201, frame);
+    }));
 }
 
 #[test]

@@ -15,7 +15,8 @@ use super::finite::finite;
 use super::outline::Finding;
 use super::text::{called, plain, shorten};
 use super::{geomean, outline, wording};
-use crate::model::result::{ExperimentResult, ResultFile, Run};
+use crate::model::result::{ExperimentResult, ResultFile, Run, WorkloadResult};
+use crate::record::functions::frames;
 use frame::{Name, minus, warnings};
 pub(super) use svg::pairs;
 
@@ -23,7 +24,7 @@ pub(super) use svg::pairs;
 pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// Its SHA-256 in base64. A test holds the two together, and prints the hash of a new style.
-const STYLE_HASH: &str = "KoS4b3rOcKVoOw4MEjF+p7qTxBkGBkOdXz2hEpODlRg=";
+const STYLE_HASH: &str = "TKUkYmSclf2wN4cgTibAACu50PWFOMgsVmhZ8Mj8Ixg=";
 
 /// The only script of the page.
 const SCRIPT: &str = include_str!("page.js");
@@ -45,6 +46,8 @@ const SECTIONS_MAX: usize = 280_000;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Room {
     All,
+    /// No flame graphs.
+    Values,
     /// No single values, and no table of tests.
     Figures,
     /// No figures either.
@@ -54,17 +57,38 @@ enum Room {
 }
 
 impl Room {
-    const ALL: [Room; 4] = [Room::All, Room::Figures, Room::Tables, Room::Primary];
+    const ALL: [Room; 5] = [
+        Room::All,
+        Room::Values,
+        Room::Figures,
+        Room::Tables,
+        Room::Primary,
+    ];
 
-    /// The parts that are left out.
-    fn left_out(self) -> Option<&'static str> {
-        match self {
-            Room::All => None,
-            Room::Figures => Some("single values and tests"),
-            Room::Tables => Some("single values, tests and figures"),
-            Room::Primary => Some("single values, tests, figures and all but the primary metrics"),
-        }
+    /// The parts of a result that are left out.
+    fn left_out(self, file: &ResultFile) -> Option<String> {
+        let parts = [
+            (Room::Values, "flame graphs"),
+            (Room::Figures, "single values"),
+            (Room::Figures, "tests"),
+            (Room::Tables, "figures"),
+            (Room::Primary, "all but the primary metrics"),
+        ];
+        let is_there = |(room, _): &(Room, _)| *room != Room::Values || has_flame_graphs(file);
+        let parts = parts.into_iter().filter(|(room, _)| self >= *room);
+        let parts: Vec<&str> = parts.filter(is_there).map(|(_, part)| part).collect();
+        let (last, others) = parts.split_last()?;
+        Some(match others {
+            [] => (*last).to_owned(),
+            _ => format!("{} and {last}", others.join(", ")),
+        })
     }
+}
+
+/// True if call stacks of an arm are kept.
+fn has_flame_graphs(file: &ResultFile) -> bool {
+    let has = |w: &WorkloadResult| w.arms.iter().any(|arm| frames(w, &arm.name).is_some());
+    file.workloads().any(has)
 }
 
 /// The whole result as one HTML page.
@@ -114,7 +138,7 @@ fn sections_in(room: Room, file: &ResultFile) -> Markup {
             @for (i, e) in file.experiments.iter().enumerate() {
                 (experiment(i, e, file, &found, room))
             }
-            @if let Some(parts) = room.left_out() {
+            @if let Some(parts) = room.left_out(file) {
                 p.note {
                     "To stay small, this page leaves out " (parts) ". All are in the output of "
                     code { "furlong show " (plain(&file.run.id)) " --json -" } "."

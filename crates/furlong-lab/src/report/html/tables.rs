@@ -4,12 +4,14 @@ use maud::{Markup, html};
 
 use super::Room;
 use super::frame::{Name, cell, heads, minus, scroll};
+use super::svg::flame::Stacks;
 use super::svg::scale::Scale as Place;
 use super::svg::{colour, forest};
 use crate::model::result::{ArmResult, Comparison, ExperimentResult, Kind, TTest, WorkloadResult};
+use crate::record::functions::frames;
 use crate::report::causes;
 use crate::report::outline::{self, Named};
-use crate::report::quantity::{Scale, chosen_percent, count, percent, spread};
+use crate::report::quantity::{Scale, chosen_percent, count, percent, signed, spread};
 use crate::report::text::shorten;
 use crate::report::wording::{self, signed_effect, signed_interval};
 
@@ -21,6 +23,10 @@ const VALUES: &str = "Values, in the order of the run";
 
 /// Columns of a function's name.
 const FUNCTION_COLUMNS: usize = 120;
+/// Rows of the table of call stacks.
+const STACKS_MAX: usize = 10;
+/// Last functions of a call stack that are named in it.
+const STACK_MAX: usize = 5;
 
 /// Every metric of every arm, with every value; the control below the arms. If there is no room
 /// for all of them, without the values, or of the primary metric alone.
@@ -43,8 +49,8 @@ pub(super) fn measured(
     scroll("Measured values", &content)
 }
 
-/// The functions behind each difference in instructions.
-pub(super) fn functions(w: &WorkloadResult) -> Markup {
+/// The functions behind each difference in instructions, and their call stacks, folded.
+pub(super) fn functions(w: &WorkloadResult, room: Room) -> Markup {
     html! {
         @for (arm, found) in causes::of_arms(w) {
             p { b { (Name(arm)) } ": " (found.amount) ", by function:" }
@@ -62,6 +68,64 @@ pub(super) fn functions(w: &WorkloadResult) -> Markup {
                     }
                 }
             }))
+            @if room == Room::All { (flame(w, arm)) }
+        }
+    }
+}
+
+/// The flame graph of an arm, and the differences in it as a table.
+fn flame(w: &WorkloadResult, arm: &str) -> Markup {
+    let Some(stacks) = frames(w, arm).and_then(Stacks::new) else {
+        return html! {};
+    };
+    let base = w.arms.first().map_or("", |arm| arm.name.as_str());
+    let about = format!(
+        "Flame graph of {}. A table after it has the greatest differences.",
+        shorten(arm, 60)
+    );
+    let path = |stack: &[&str]| {
+        let more = stack.len().saturating_sub(STACK_MAX);
+        let names = stack[more..]
+            .iter()
+            .map(|name| shorten(name, FUNCTION_COLUMNS));
+        let cut = (more > 0).then(|| "…".to_owned()).into_iter();
+        cut.chain(names).collect::<Vec<_>>().join(" → ")
+    };
+    let table = html! {
+        table {
+            caption {
+                "The greatest differences by call stack, in per cent of all instructions of "
+                (Name(base)) "."
+            }
+            (heads(">Own code|>With callees|Call stack"))
+            tbody {
+                @for (own, all, stack) in stacks.greatest(STACKS_MAX) {
+                    tr {
+                        td.number { (minus(&format!("{} %", signed(own, 2)))) }
+                        td.number { (minus(&format!("{} %", signed(all, 2)))) }
+                        td.wrap { bdi { (path(&stack)) } }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        details {
+            summary { "Flame graph" }
+            p {
+                "A bar is a function, on top of the one that calls it. It is as wide as the "
+                "function's share of the instructions of " (Name(arm)) ", with all that it calls. "
+                b class="c2" { "Orange" } ": its own code takes more than in " (Name(base)) "; "
+                b class="c1" { "blue" } ": less. The strength shows the amount."
+            }
+            (scroll("Flame graph", &stacks.draw(&about)))
+            (scroll("Differences by call stack", &table))
+            p.note {
+                "Counted were calls between functions, not call stacks. So the cost of a function "
+                "is divided among its callers in proportion to the cost of their calls. Calls "
+                "that lead back in a recursion are left out. Stacks below 0.1 % are part of their "
+                "callers, and a function that only " (Name(base)) " has is in the table alone."
+            }
         }
     }
 }
@@ -70,7 +134,7 @@ pub(super) fn functions(w: &WorkloadResult) -> Markup {
 /// primary metric is there.
 fn columns(room: Room) -> Vec<&'static str> {
     let shown = |head: &&str| match *head {
-        VALUES => room == Room::All,
+        VALUES => room < Room::Figures,
         PICTURE => room < Room::Primary,
         _ => true,
     };
@@ -110,7 +174,7 @@ fn group(w: &WorkloadResult, (name, metric): Named<'_>, room: Room) -> Markup {
                             td { @if i == 0 && w.arms.len() > 1 { "baseline" } }
                         }
                     }
-                    @if room == Room::All {
+                    @if room < Room::Figures {
                         td { (listed(metric.kind, arm.samples.get(name), &scale)) }
                     }
                 }
@@ -184,7 +248,7 @@ fn control(w: &WorkloadResult, name: &str, scale: &Scale, room: Room) -> Markup 
             }
             @if room < Room::Primary { td {} }
             td {}
-            @if room == Room::All {
+            @if room < Room::Figures {
                 td { (listed(Kind::Sampled, Some(&control.samples), scale)) }
             }
         }

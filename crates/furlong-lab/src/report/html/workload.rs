@@ -27,7 +27,7 @@ pub(super) fn section(id: &str, e: &ExperimentResult, w: &WorkloadResult, look: 
             }
             @if let Some(primary) = outline::primary(e, w) {
                 (sentences(w, primary))
-                (tables::functions(w))
+                (tables::functions(w, look.room))
                 (warnings(&w.warnings, "warnings"))
                 (content(e, w, primary, look.room))
             } @else {
@@ -82,7 +82,7 @@ fn content(e: &ExperimentResult, w: &WorkloadResult, primary: Named<'_>, room: R
             }
         }
         (tables::measured(e, w, primary, room))
-        @if enough && room == Room::All { (tables::tests(w)) }
+        @if enough && room < Room::Figures { (tables::tests(w)) }
     }
 }
 

@@ -2,6 +2,7 @@
 //! with a round end.
 
 pub(super) mod axis;
+pub(super) mod flame;
 pub(super) mod forest;
 pub(super) mod order;
 pub(in crate::report) mod pairs;
