@@ -21,8 +21,10 @@ const HUGE_PAGE: usize = 2 << 20;
 /// The longest mapping that is kept with `SCRUB`: all of it is overwritten before it is used again.
 const SCRUBBED_MAX: usize = 32 << 20;
 
-/// The largest size of any object.
-pub(crate) const SIZE_MAX: usize = isize::MAX as usize - 4 * LARGE_MAX;
+/// The largest size of any object. Half of the addresses of 48 bits are the most that can lie side
+/// by side: a system is not asked for more, nor is memory given back to it for nothing.
+pub(crate) const SIZE_MAX: usize =
+    (isize::MAX as usize >> usize::BITS.saturating_sub(48)) - 4 * LARGE_MAX;
 
 /// The length that an object of length `len` gets of a longer mapping: all of it, or up to the end
 /// of a huge page, if no more than an eighth is too much.

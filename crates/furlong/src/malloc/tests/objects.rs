@@ -258,6 +258,22 @@ fn kept_mappings_make_a_longer_one_and_a_long_one_serves_several_objects() {
     });
 }
 
+/// A program that asks for all of memory again and again does not lose what is kept for it.
+#[test]
+fn nothing_is_given_back_for_a_size_beyond_all_addresses() {
+    with_new(able(), |malloc: Tested| {
+        free(malloc, allocate(malloc, MIB));
+        let kept = malloc.statistics().arena_bytes;
+        malloc.source().take_calls();
+        for size in [1 << 47, 1 << 50, isize::MAX as usize - 8 * MIB] {
+            assert!(malloc.allocate(size).is_null(), "{size}");
+            assert!(malloc.allocate_aligned(size, 4096).is_null(), "{size}");
+        }
+        assert_eq!(malloc.statistics().arena_bytes, kept);
+        assert_eq!(malloc.source().take_calls(), [0; 3]);
+    });
+}
+
 /// Memory that arenas keep is given back for an object that would not fit beside it.
 #[test]
 fn kept_arenas_are_given_back_for_what_needs_their_memory() {
