@@ -57,6 +57,11 @@ pub fn aligned_alloc<K: Kind>(align: usize, size: usize) -> *mut c_void {
     if align.is_power_of_two() || !is_strict() {
         return memalign::<K>(align, size);
     }
+    invalid()
+}
+
+/// Refuses an alignment.
+fn invalid() -> *mut c_void {
     // SAFETY: it always returns this thread's errno.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
@@ -64,11 +69,11 @@ pub fn aligned_alloc<K: Kind>(align: usize, size: usize) -> *mut c_void {
     ptr::null_mut()
 }
 
-/// `memalign`: rounds an alignment up to a power of two.
+/// `memalign`: rounds an alignment up to a power of two, if there is one.
 pub fn memalign<K: Kind>(align: usize, size: usize) -> *mut c_void {
     match align.checked_next_power_of_two() {
         Some(align) => K::allocator().allocate_aligned(size, align).cast(),
-        None => K::allocator().refuse().cast(),
+        None => invalid(),
     }
 }
 

@@ -85,6 +85,9 @@ const ROWS: &[Row] = &[
     ("memalign of too much", || {
         asked(|| c::memalign(4096, usize::MAX - 64))
     }),
+    ("memalign beyond all powers of two", || {
+        asked(|| c::memalign(usize::MAX, 10)) + &asked(|| c::memalign(MOST + 2, 10))
+    }),
     ("pvalloc of too much", || {
         asked(|| c::pvalloc(usize::MAX - 1))
     }),
