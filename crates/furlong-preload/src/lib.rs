@@ -28,6 +28,7 @@ pub mod plain;
 pub mod profile;
 pub mod report;
 pub mod start;
+mod streams;
 mod symbols;
 
 pub use current::Thread;

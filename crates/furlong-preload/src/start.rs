@@ -14,7 +14,7 @@ use furlong::malloc::{HugePages, Profile};
 
 use crate::kind::Kind;
 use crate::profile::{PROFILE, signalled};
-use crate::report;
+use crate::{report, streams};
 
 /// The key whose destructor is called at a thread's end, plus one; 0 before it is created.
 static KEY: AtomicU64 = AtomicU64::new(0);
@@ -96,6 +96,7 @@ fn watch_forks<K: Kind>() {
     if !WATCHED.swap(true, Ordering::SeqCst)
         && let Some(register) = register()
     {
+        streams::find();
         let handlers: [Handler; 3] = [Some(prepare::<K>), Some(parent::<K>), Some(child::<K>)];
         let [before, after, in_child] = handlers;
         // SAFETY: functions of a library that is never unmapped, so they belong to no handle.
@@ -127,21 +128,32 @@ extern "C" fn process_ends<K: Kind>() {
 }
 
 extern "C" fn prepare<K: Kind>() {
-    // SAFETY: a forking thread calls it, and one of the others afterwards.
-    unsafe { K::allocator().before_fork() };
-    PROFILE.lock();
+    if streams::lock() {
+        // SAFETY: a forking thread calls it, and one of the others afterwards.
+        unsafe { K::allocator().before_fork() };
+        PROFILE.lock();
+        streams::held();
+    }
 }
 
 extern "C" fn parent<K: Kind>() {
-    PROFILE.unlock();
-    // SAFETY: as above.
-    unsafe { K::allocator().after_fork() };
+    streams::unlock(|| {
+        PROFILE.unlock();
+        // SAFETY: as above.
+        unsafe { K::allocator().after_fork() };
+    });
 }
 
 extern "C" fn child<K: Kind>() {
-    PROFILE.unlock();
-    // SAFETY: as above; a new process has one thread.
-    unsafe { K::allocator().after_fork_in_child() };
+    let was_held = streams::reset(|| {
+        PROFILE.unlock();
+        // SAFETY: as above; a new process has one thread.
+        unsafe { K::allocator().after_fork_in_child() };
+    });
+    if !was_held {
+        // SAFETY: nothing is held only for a process with one thread.
+        unsafe { K::allocator().after_lone_fork_in_child() };
+    }
 }
 
 /// The key, created by the first caller; `None` if the process has none left.

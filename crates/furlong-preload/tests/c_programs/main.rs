@@ -87,6 +87,22 @@ fn handlers_of_any_library_allocate_around_forks_of_one_and_of_four_threads() {
     }
 }
 
+/// A child of one that hangs waits for ever, so a command ends them all.
+#[test]
+fn a_fork_waits_for_no_stream_and_may_come_from_a_handler_of_a_signal() {
+    let folder = Folder::new("streams");
+    let program = folder.compiled("c_programs/streams", &[]);
+    let line = folder.0.join("line");
+    for name in KINDS {
+        for how in [line.as_os_str(), "from a handler".as_ref()] {
+            let mut command = Command::new("timeout");
+            command.arg("100").arg(&program).arg(how);
+            let output = run(command.env("LD_PRELOAD", library(name)));
+            assert_eq!(output.stdout, b"it ends\n", "{name}: {}", told(&output));
+        }
+    }
+}
+
 #[test]
 fn a_library_can_be_opened_used_and_closed() {
     let folder = Folder::new("opened");

@@ -149,6 +149,18 @@ impl<C: Config> Central<C> {
         self.pool.heaps().for_each(|heap| self.tidy_ended(heap));
     }
 
+    /// Gives the only thread of a new process its number there, unless the fork interrupted it
+    /// under a latch: that one is released by the number that took it.
+    pub(crate) fn after_lone_fork_in_child(&'static self) {
+        let heap = C::Current::get();
+        // SeqCst: as in unlock.
+        let is_free = |latch: &Latch| latch.holder().load(Ordering::SeqCst) == 0;
+        let all_free = is_free(&self.pool.latch) && self.pool.heaps().all(|h| is_free(&h.latch));
+        if heap.is_running() && all_free {
+            heap.cache.caller.set(self.source.caller());
+        }
+    }
+
     /// Ends the heaps of all other threads.
     fn end_others(&'static self) {
         let own = C::Current::get();

@@ -89,6 +89,15 @@ impl<C: Config> Malloc<C> {
         self.central.after_fork_in_child();
     }
 
+    /// Resumes in the child of a process with one thread, before whose fork nothing was called.
+    /// The fork may have interrupted the thread in this allocator, from a signal handler.
+    ///
+    /// # Safety
+    /// The process that forked had one thread.
+    pub unsafe fn after_lone_fork_in_child(&'static self) {
+        self.central.after_lone_fork_in_child();
+    }
+
     /// Checks every invariant. No other thread may be in a gate meanwhile; threads in a slow path
     /// are waited for.
     ///

@@ -93,6 +93,31 @@ fn heaps_of_threads_that_a_child_does_not_have_are_ended_in_it() {
 }
 
 #[test]
+fn the_child_of_a_process_with_one_thread_continues_what_a_signal_interrupted() {
+    with_new(Linux, |malloc: Tested| {
+        free(malloc, malloc.allocate(48).expose_provenance());
+        let (pool, own) = (&malloc.central.pool, OfThread::get());
+        let parent = 1 << 20;
+        for latch in [&pool.latch, &own.latch] {
+            own.cache.caller.set(parent);
+            assert!(latch.try_lock(parent));
+            // SAFETY: this thread stands for the only one.
+            unsafe { malloc.after_lone_fork_in_child() };
+            assert_eq!(
+                own.cache.caller.get(),
+                parent,
+                "it has to release the latch"
+            );
+            latch.unlock(parent, |_| unreachable!("nobody sleeps"));
+        }
+        // SAFETY: as above.
+        unsafe { malloc.after_lone_fork_in_child() };
+        assert_eq!(own.cache.caller.get(), Linux.caller());
+        malloc.check().expect("nothing is broken");
+    });
+}
+
+#[test]
 fn a_thread_whose_heap_has_ended_may_fork() {
     with_new(Linux, |malloc: Tested| {
         malloc.end_thread();
