@@ -18,6 +18,7 @@
 # memcheck (the allocator's tests under valgrind);
 # attacks (on the preloaded libraries and on other allocators; also the programs of mimalloc-bench in
 # the folder ATTACK_PROGRAMS, if it is set);
+# malloc-tests-glibc, -python, -redis, -postgresql (their own tests under the preloaded libraries);
 # malloc-latency (the worst malloc beside other threads, with real-time priorities);
 # malloc-huge-pages (faults and memory of real programs, by the memory that has huge pages);
 # malloc-heap-profile (instructions of real programs, by the heap profile);
@@ -210,10 +211,11 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(tour pull-request pairs simulation bisect-simulation bisect layouts
-    false-alarms loom asan aarch64 memcheck attacks malloc-latency malloc-huge-pages
-    malloc-heap-profile malloc-prescribe malloc-small-heaps hostile peers mutants site fuzz package
-    imports rangemap-users "${proofs[@]}")
+  parts=(tour pull-request pairs simulation bisect-simulation bisect layouts false-alarms loom asan
+    aarch64 memcheck attacks malloc-latency malloc-huge-pages malloc-tests-glibc malloc-tests-python
+    malloc-tests-redis malloc-tests-postgresql malloc-heap-profile malloc-prescribe
+    malloc-small-heaps hostile peers mutants site fuzz package imports rangemap-users
+    "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.
   parts+=(linux)
@@ -223,6 +225,8 @@ for part in "${parts[@]}"; do
   echo "== $part"
   if [[ "$part" == fuzz-* ]]; then
     fuzz "${part#fuzz-}"
+  elif [[ "$part" == malloc-tests-* ]]; then
+    record malloc-programs-tests bash ci/programs_tests.sh "${part#malloc-tests-}"
   elif [[ " ${proofs[*]} " == *" $part "* ]]; then
     proof "$part"
   elif declare -F "$part" >/dev/null; then
