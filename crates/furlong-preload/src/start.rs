@@ -38,6 +38,12 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 /// Runs when the library is loaded: reads the environment, and registers the fork handlers.
 pub extern "C" fn loaded<K: Kind>() {
     key::<K>();
+    for name in unknown(|name| variable(name).map(CStr::to_bytes)) {
+        let mut text = report::Text::of(b"furlong malloc: ");
+        text.put(name.to_bytes());
+        text.put(b" has no value that is known, and is ignored\n");
+        text.print(2);
+    }
     let mut profile = profile();
     if profile != Profile::STANDARD {
         if profile.sample_bytes > 0 && !heap_profile(profile.sample_bytes) {
@@ -216,6 +222,39 @@ fn number(digits: &[u8]) -> Option<usize> {
     let is_number = (1..=9).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
     let digits = digits.iter().map(|digit| usize::from(digit - b'0'));
     is_number.then(|| digits.fold(0, |number, digit| number * 10 + digit))
+}
+
+/// The variables with a fixed set of values, each with the test of one.
+const KNOWN: [(&CStr, fn(&[u8]) -> bool); 7] = [
+    (c"FURLONG_MALLOC_PROFILE", |value| {
+        [&b"standard"[..], b"conservative"].contains(&value)
+    }),
+    (c"FURLONG_MALLOC_PREFAULT", is_switch),
+    (c"FURLONG_MALLOC_STATISTICS", is_switch),
+    (c"FURLONG_MALLOC_PURGE_DELAY_MS", |value| {
+        number(value).is_some()
+    }),
+    (c"FURLONG_MALLOC_HUGE_PAGES", |value| {
+        [&b"off"[..], b"objects", b"arenas"].contains(&value)
+    }),
+    (c"FURLONG_MALLOC_HEAP_PROFILE_BYTES", |value| {
+        number(value).is_some_and(|every| every > 0)
+    }),
+    (c"FURLONG_MALLOC_HEAP_PROFILE_SIGNAL", |value| {
+        number(value).is_some_and(|signal| (1..=64).contains(&signal))
+    }),
+];
+
+fn is_switch(value: &[u8]) -> bool {
+    [&b"0"[..], b"1"].contains(&value)
+}
+
+/// The variables whose values are not known; an empty one is as none.
+fn unknown<'v>(value: impl Fn(&CStr) -> Option<&'v [u8]>) -> impl Iterator<Item = &'static CStr> {
+    let unknown = KNOWN.into_iter().filter(move |(name, is_known)| {
+        value(name).is_some_and(|value| !value.is_empty() && !is_known(value))
+    });
+    unknown.map(|(name, _)| name)
 }
 
 /// The profile that the environment sets. It does not allocate.

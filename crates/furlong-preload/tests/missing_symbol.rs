@@ -137,27 +137,38 @@ fn programs_of_the_shell_end_as_without() {
     }
 }
 
-/// The environment sets a profile; invalid values are ignored.
+/// The environment sets a profile; invalid values are named and ignored.
 #[test]
-fn nonsense_in_the_environment_changes_nothing() {
-    for (name, value) in [
-        ("FURLONG_MALLOC_PROFILE", "conservative"),
-        ("FURLONG_MALLOC_PROFILE", "\u{7f}nonsense"),
-        ("FURLONG_MALLOC_PREFAULT", "1"),
-        ("FURLONG_MALLOC_PREFAULT", "99999999999999999999999"),
-        ("FURLONG_MALLOC_PURGE_DELAY_MS", "0"),
-        ("FURLONG_MALLOC_HUGE_PAGES", "off"),
-        ("FURLONG_MALLOC_HUGE_PAGES", "arenas"),
-        ("FURLONG_MALLOC_HUGE_PAGES", "all"),
-        ("FURLONG_MALLOC_PURGE_DELAY_MS", "99999999999999999999999"),
+fn nonsense_in_the_environment_is_named_and_changes_nothing() {
+    let long = "99999999999999999999999";
+    for (name, value, is_known) in [
+        ("PROFILE", "conservative", true),
+        ("PROFILE", "\u{7f}nonsense", false),
+        ("PREFAULT", "1", true),
+        ("PREFAULT", long, false),
+        ("STATISTICS", "yes", false),
+        ("PURGE_DELAY_MS", "0", true),
+        ("PURGE_DELAY_MS", "", true),
+        ("PURGE_DELAY_MS", long, false),
+        ("HUGE_PAGES", "off", true),
+        ("HUGE_PAGES", "arenas", true),
+        ("HUGE_PAGES", "all", false),
+        ("HEAP_PROFILE_BYTES", "0", false),
+        ("HEAP_PROFILE_SIGNAL", "12", true),
+        ("HEAP_PROFILE_SIGNAL", "65", false),
     ] {
+        let name = format!("FURLONG_MALLOC_{name}");
         let output = Command::new("/bin/sh")
             .args(["-c", "echo right"])
             .env("LD_PRELOAD", library("furlong_malloc"))
-            .env(name, value)
+            .env(&name, value)
             .output()
             .expect("there is a shell");
         assert!(output.status.success(), "{name}={value}");
         assert_eq!(output.stdout, b"right\n");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let warning =
+            format!("furlong malloc: {name} has no value that is known, and is ignored\n");
+        assert_eq!(said, if is_known { "" } else { &warning }, "{name}={value}");
     }
 }
