@@ -66,11 +66,11 @@ int main(int arguments, char **argument) {
     pthread_join(flusher, NULL);
   } else {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
-    struct itimerval often = {{0, 300}, {0, 300}};
+    struct itimerval often = {{0, 1000}, {0, 1000}};
     void *blocks[64] = {0};
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
-    for (unsigned round = 0; forked < 2000; round++) {
+    for (unsigned round = 0; forked < 300; round++) {
       void **block = &blocks[round * 2654435761u >> 26];
       free(*block);
       /* Most are objects above the size classes, and each call of these takes a latch. */
