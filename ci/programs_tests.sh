@@ -141,11 +141,9 @@ for case in tree.parse(sys.argv[1]).iter("testcase"):
 PYTHON
 }
 
-redis_units=(unit/type/string unit/type/list unit/type/hash unit/type/set unit/type/zset
-  unit/type/stream unit/type/incr unit/dump unit/scan unit/expire unit/sort unit/bitops
-  unit/hyperloglog unit/multi unit/pubsub unit/scripting unit/functions unit/aofrw
-  unit/memefficiency unit/maxmemory unit/lazyfree unit/geo unit/querybuf unit/other integration/rdb
-  integration/convert-ziplist-zset-on-load)
+redis_units=(unit/type/string unit/type/hash unit/type/set unit/type/incr unit/type/stream unit/scan
+  unit/sort unit/hyperloglog unit/multi unit/pubsub unit/scripting unit/functions unit/lazyfree
+  unit/querybuf unit/other)
 
 redis_prepare() {
   source_of redis-server redis

@@ -224,8 +224,10 @@ fn number(digits: &[u8]) -> Option<usize> {
     is_number.then(|| digits.fold(0, |number, digit| number * 10 + digit))
 }
 
-/// The variables with a fixed set of values, each with the test of one.
-const KNOWN: [(&CStr, fn(&[u8]) -> bool); 7] = [
+/// A variable with a fixed set of values, and the test of one.
+type Variable = (&'static CStr, fn(&[u8]) -> bool);
+
+const KNOWN: [Variable; 7] = [
     (c"FURLONG_MALLOC_PROFILE", |value| {
         [&b"standard"[..], b"conservative"].contains(&value)
     }),
