@@ -62,9 +62,13 @@ int main(int count, char **words) {
             if (block[at] != 1)
                 return 1;
     } else if (!strcmp(name, "leak")) {
-        /* 20 MiB in small blocks stay, and the program ends at once. */
-        for (int at = 0; at < 20480; at++)
+        /* 20 MiB in small blocks stay, a quarter each tenth of a second, and the program ends at
+           once. */
+        for (int at = 0; at < 20480; at++) {
+            if (at && at % 5120 == 0)
+                usleep(100000);
             filled(1000);
+        }
         _exit(0);
     } else if (!strcmp(name, "mapped")) {
         /* 48 MiB lie outside the heap. */
