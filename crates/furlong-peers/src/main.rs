@@ -3,6 +3,7 @@
 
 use std::process::ExitCode;
 
+use furlong_peers::malloc::{libraries, own_libraries};
 use furlong_verbs::Verb;
 
 fn main() -> ExitCode {
@@ -10,7 +11,7 @@ fn main() -> ExitCode {
         experiments: furlong_peers::experiments(),
         further: |verb| match verb {
             Verb::Malloc(args) => {
-                let libraries: Vec<_> = furlong_peers::malloc::libraries().collect();
+                let libraries: Vec<_> = libraries().chain(own_libraries()).collect();
                 furlong_verbs::cmd::malloc::run(&args, &libraries)
             }
             Verb::Peers(args) => furlong_peers::linux::build(&args),

@@ -120,10 +120,14 @@ pub fn libraries() -> impl Iterator<Item = (&'static str, &'static Path)> {
     let built = BUILT
         .into_iter()
         .filter(|(name, _)| left_out(name).is_none());
-    let own = OWN.into_iter().zip(OWN_FILES.iter());
-    let own = own.map(|((name, _), file)| (name, file.as_str()));
-    let all = built.chain(heaps).chain(own);
+    let all = built.chain(heaps);
     all.map(|(name, file)| (name, Path::new(file)))
+}
+
+/// The libraries of the user's by the names of their arms; each file may be missing.
+pub fn own_libraries() -> impl Iterator<Item = (&'static str, &'static Path)> {
+    let own = OWN.into_iter().zip(OWN_FILES.iter());
+    own.map(|((name, _), file)| (name, Path::new(file)))
 }
 
 /// The arms.
