@@ -107,10 +107,10 @@ impl Attribution {
 }
 
 /// Name of the start of a program, which enters what nothing calls.
-const START: &str = "";
+pub(crate) const START: &str = "";
 
 /// Its number: it is the first by name.
-const START_AT: usize = 0;
+pub(crate) const START_AT: usize = 0;
 
 /// A run with functions by number.
 struct Numbered {

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::attribution::{Costs, Crates};
+use crate::attribution::{Costs, Crates, START, START_AT};
 
 /// Share of a run below which a stack has no frame.
 const SHARE_MIN: f64 = 0.001;
@@ -138,12 +138,6 @@ struct Stack<'a> {
     /// Their cost with everything below them.
     cost: [f64; 2],
 }
-
-/// Name of the start of a program.
-const START: &str = "";
-
-/// Its number: it is the first by name.
-const START_AT: usize = 0;
 
 /// A run with functions by number.
 struct Run {

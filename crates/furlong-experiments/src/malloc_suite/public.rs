@@ -17,7 +17,7 @@ use super::Kind;
 /// Variable that names its folder.
 const FOLDER: &str = "FURLONG_MIMALLOC_BENCH";
 
-/// Where its build puts the programs.
+/// The folder in which its build puts the programs.
 const PROGRAMS: &str = "out/bench";
 
 /// The time of a program, or the time that it reports.
@@ -34,7 +34,7 @@ pub(super) struct Public {
     /// File that it reads, in the folder of mimalloc-bench.
     #[serde(default)]
     input: Option<PathBuf>,
-    /// Where its figure is, if it runs for a fixed time.
+    /// The place of its figure, if it runs for a fixed time.
     #[serde(default)]
     reports: Option<Report>,
 }

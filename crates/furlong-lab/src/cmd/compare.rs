@@ -291,7 +291,7 @@ impl How {
         }
         let counters = self.counters.or(settings.counters).unwrap_or_default();
         if let Some(suite) = &sides.suite {
-            duet::check_alone(self.duet, "benchmarks")?;
+            duet::refuse_if(self.duet, "benchmarks")?;
             return self.schedule_of(suite, sides, settings);
         }
         let mut subject = self.subject(sides, counters)?;

@@ -39,7 +39,7 @@ const FILE: &str = "duet.json";
 /// File of the number that the kernel draws at its start.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
-/// What a program's time goes into.
+/// The work of a program, which takes its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Work {
@@ -64,7 +64,7 @@ impl Work {
 /// The part of planted changes that came out, in programs of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// What the programs do.
+    /// The work of the programs.
     pub work: Work,
     /// 1 if nothing was lost.
     pub part: f64,
@@ -105,7 +105,7 @@ pub struct DuetCheck {
     boot: String,
     /// The processors.
     pub processors: [usize; 2],
-    /// What came out, by kind of program.
+    /// The parts that came out, by the work of the programs.
     pub found: Vec<Found>,
 }
 

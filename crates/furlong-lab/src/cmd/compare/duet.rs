@@ -7,9 +7,9 @@ use crate::error::{Error, Exit};
 use crate::fleet::On;
 use crate::measure::interrupt::Interrupt;
 
-/// Refuses a duet of something else than two commands.
-pub(super) fn check_alone(duet: bool, what: &str) -> Result<(), Error> {
-    match duet {
+/// Refuses a duet of something else than two commands, if it is that.
+pub(super) fn refuse_if(is_so: bool, what: &str) -> Result<(), Error> {
+    match is_so {
         false => Ok(()),
         true => Err(Error::usage(format!(
             "--duet runs two commands at once, not {what}: leave it out"
@@ -34,7 +34,7 @@ impl How {
             (!subject.counted.is_empty(), "counters of the processor"),
         ];
         for (is_so, what) in unfit {
-            check_alone(is_so, what)?;
+            refuse_if(is_so, what)?;
         }
         let check = match DuetCheck::known() {
             Some(known) => known,
