@@ -11,7 +11,7 @@ use rustix::process::Signal;
 const COMMITS: usize = 13;
 
 /// The commit that slows the program.
-const SLOW: usize = 8;
+pub(crate) const SLOW: usize = 8;
 
 /// A commit that cannot be built.
 const BROKEN: usize = 6;
@@ -23,23 +23,7 @@ impl Repository {
     /// The program takes these milliseconds at a commit.
     fn new(milliseconds: impl Fn(usize) -> u32) -> Self {
         let here = Self(Home::new());
-        here.0.git("init --quiet --initial-branch main");
-        for number in 0..=COMMITS {
-            let time = milliseconds(number);
-            let program = format!(
-                "#!/bin/sh\nsleep 0.0{time:02}\n\
-                 echo \"took $((100 + $$ % 3)) of {number}, {time} ms\"\n"
-            );
-            here.0.write("work", program);
-            let works = if number == BROKEN { "false" } else { "true" };
-            here.0
-                .write("make", format!("echo {number} >> $HOME/builds; {works}\n"));
-            let mut chmod = here.0.command("chmod");
-            ended(0, &chmod.args(["+x", "work"]).output().unwrap());
-            here.0.git("add work make");
-            here.0
-                .git(&format!("commit --quiet --message number-{number}"));
-        }
+        commit_all(&here.0, milliseconds);
         here
     }
 
@@ -62,7 +46,26 @@ impl Repository {
     }
 }
 
-fn first() -> String {
+/// Makes the repository in a home.
+pub(crate) fn commit_all(home: &Home, milliseconds: impl Fn(usize) -> u32) {
+    home.git("init --quiet --initial-branch main");
+    for number in 0..=COMMITS {
+        let time = milliseconds(number);
+        let program = format!(
+            "#!/bin/sh\nsleep 0.0{time:02}\n\
+             echo \"took $((100 + $$ % 3)) of {number}, {time} ms\"\n"
+        );
+        home.write("work", program);
+        let works = if number == BROKEN { "false" } else { "true" };
+        home.write("make", format!("echo {number} >> $HOME/builds; {works}\n"));
+        let mut chmod = home.command("chmod");
+        ended(0, &chmod.args(["+x", "work"]).output().unwrap());
+        home.git("add work make");
+        home.git(&format!("commit --quiet --message number-{number}"));
+    }
+}
+
+pub(crate) fn first() -> String {
     format!("main~{COMMITS}")
 }
 

@@ -60,7 +60,7 @@ echo '{"operations":100,"elapsed_s":0.1,"digest":0}'
 "#;
 
 /// A home with everything that the examples mention, and with settings for short runs.
-fn furnished() -> Home {
+pub(crate) fn furnished() -> Home {
     let home = Home::new();
     let settings = "profile = 'smoke'\nblocks = 3\ntimeout = 60\n";
     home.write("furlong.toml", settings);

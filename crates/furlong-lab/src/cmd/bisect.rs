@@ -2,12 +2,15 @@
 
 mod answer;
 mod bench;
+mod node;
+mod pair;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::ab::repository::Repository;
 use crate::error::{Error, Exit};
+use crate::fleet::Nodes;
 use crate::measure::interrupt::Interrupt;
 use crate::options::{Settings, Talk, percent, seconds};
 use crate::report::Targets;
@@ -15,6 +18,7 @@ use crate::session::new_seed;
 use answer::Answer;
 use bench::Bench;
 use furlong_stats::bisect::{PILOT, Search, State};
+pub(super) use node::work;
 
 /// A range of commits, and the command whose figure changed in it.
 #[derive(Debug, clap::Args)]
@@ -61,17 +65,24 @@ pub struct Args {
     /// Amount of messages.
     #[command(flatten)]
     pub talk: Talk,
+    /// Place of measurement.
+    #[command(flatten)]
+    pub nodes: Nodes,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   furlong bisect v1.2 --margin 5 -- ./target/release/tool big.txt
   furlong bisect v1.2 v1.3 --build 'make -j2' --max-time 60 -- ./tool big.txt
+  furlong bisect v1.2 --margin 5 --on slurm -- ./target/release/tool big.txt
 
 The commits are those between GOOD and BAD along first parents, so a merge counts as one. Each that
 is measured is built in a checkout in the cache. It runs in blocks with GOOD, in random order. The
 next commit is the one from which most is learned in a second, its build counted. A commit that
 cannot be built or run is left out, and stays a candidate.
+
+With --on slurm, the blocks run on an exclusive node each time, and the builds here. Every node must
+see furlong and its cache (XDG_CACHE_HOME) by the same paths.
 
 It ends when one commit has 95 % of the probability, when no commit can tell the others apart, or
 when the time is over. Which commit was it? All that together have 95 % are named.";
@@ -89,6 +100,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         ..Targets::default()
     };
     targets.check()?;
+    args.nodes.check()?;
     let repository = Repository::here()?;
     let range = repository.range(&args.good, &args.bad, voice)?;
     let seed = args.seed.or(settings.seed).map_or_else(new_seed, Ok)?;

@@ -12,6 +12,7 @@ use super::compare::benchmarks::{SAMPLE_S, experiment};
 use super::compare::subject::kept;
 use super::compare::{Sides, measure};
 use crate::error::Error;
+use crate::fleet::{On, Where, submit};
 use crate::measure::instructions::metric_of_benchmarks;
 use crate::measure::launch::callgrind::Callgrind;
 use crate::model::schedule::Schedule;
@@ -23,6 +24,9 @@ use furlong_stats::stopping::{STOPPING, Stopping};
 
 /// Timed samples of a block: base, head, and the base again.
 const SAMPLES: f64 = 3.0;
+
+/// Most blocks on the nodes of a cluster, where each is a task.
+const NODE_BLOCKS_MAX: u32 = 60;
 
 /// Two revisions, and the time to judge them.
 #[derive(Debug, clap::Args)]
@@ -60,7 +64,7 @@ pub struct Args {
     #[arg(long, value_name = "S", conflicts_with = RESUME)]
     pub seed: Option<u64>,
     /// Resume a run that was interrupted or killed, with as much time again
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with = "on")]
     pub resume: Option<String>,
     /// Words for the record.
     #[command(flatten)]
@@ -68,6 +72,9 @@ pub struct Args {
     /// Destinations of the result.
     #[command(flatten)]
     pub showing: Showing,
+    /// Place of measurement.
+    #[command(flatten)]
+    pub place: Where,
 }
 
 const EXAMPLES: &str = "\
@@ -75,12 +82,17 @@ Examples:
   furlong ci main
   furlong ci main HEAD --budget 10m --md comment.md
   furlong ci main HEAD --layouts 16
+  furlong ci main HEAD --on slurm
   furlong ci v1.2 v1.3 --bench sort --build 'cargo bench --no-run -p parser'
 
 Both revisions are built, each in a checkout in the cache, and all benchmarks of furlong-bench that
 both have are measured in turns, until each is decided or the time is over. Where valgrind is
 installed, instructions are counted too. All benchmarks together raise a false alarm in at most 5 %
 of runs.
+
+With --on slurm, each block of all benchmarks is a task on a node of its own. There are as many as
+the budget allows one node, at most 60. The checkouts are in the cache (XDG_CACHE_HOME), which every
+node must see by the same path.
 
 Without BASE, it is $CI_MERGE_REQUEST_DIFF_BASE_SHA (GitLab), or the last common commit with
 $GITHUB_BASE_REF (GitHub) or with the default branch of the remote `origin`.
@@ -97,6 +109,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let settings = Settings::of_here()?;
     let options = args.showing.options(&settings, &[FailOn::Regression]);
     options.targets.check()?;
+    args.place.check()?;
     let words = args.marks.words(&settings);
     if args.resume.is_some() {
         let nothing = || Err(Error::failed("a resumed run has its schedule"));
@@ -125,9 +138,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             Counters::None
         }
     };
-    measure(None, options, words, || {
-        args.schedule(&sides, &settings, counters)
-    })
+    let schedule = || args.schedule(&sides, &settings, counters);
+    match args.place.nodes.on {
+        On::Local => measure(None, options, words, schedule),
+        On::Slurm => submit(&args.place, schedule()?, words, options),
+    }
 }
 
 impl Args {
@@ -154,7 +169,14 @@ impl Args {
         {
             head.push_str(" (2)");
         }
-        let mut entry = experiment(&suite, sides, names, BLOCKS_MAX);
+        let on_nodes = self.place.nodes.on == On::Slurm;
+        // Nodes know nothing of each other, so every benchmark gets its share of the time.
+        let shared = (f64::from(PILOT) * self.budget / least_s) as u32;
+        let blocks = match on_nodes {
+            true => shared.min(NODE_BLOCKS_MAX),
+            false => BLOCKS_MAX,
+        };
+        let mut entry = experiment(&suite, sides, names, blocks);
         entry.metrics[0].margin_pct = self.margin;
         let rule = Stopping::Answer {
             limit_s: self.budget,
@@ -165,7 +187,8 @@ impl Args {
                 ..metric_of_benchmarks()
             });
         }
-        for scheduled in &mut entry.workloads {
+        let adaptive = entry.workloads.iter_mut().filter(|_| !on_nodes);
+        for scheduled in adaptive {
             let facts = [(STOPPING, json!(rule)), (BUDGET_S, json!(self.budget))];
             let facts = facts.map(|(name, fact)| (name.to_owned(), fact));
             scheduled.facts.extend(facts);

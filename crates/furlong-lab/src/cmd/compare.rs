@@ -183,7 +183,7 @@ pub struct How {
     #[arg(long, conflicts_with = RESUME)]
     pub why: bool,
     /// Resume a comparison that was interrupted or killed; a prefix of its name is enough
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with = "on")]
     pub resume: Option<String>,
     /// Words for the record.
     #[command(flatten)]
@@ -238,9 +238,11 @@ pub(super) fn compare(sides: &Sides, how: &How) -> Result<ExitCode, Error> {
     options.targets.check()?;
     how.prepare_terminal(&mut options)?;
     how.place.check()?;
-    if how.place.on == On::Slurm {
+    if how.place.nodes.on == On::Slurm {
         let schedule = how.schedule(sides, &settings)?;
-        Subject::of(&schedule)?.patterns()?;
+        if sides.suite.is_none() {
+            Subject::of(&schedule)?.patterns()?;
+        }
         return submit(&how.place, schedule, how.marks.words(&settings), options);
     }
     measure(
@@ -300,7 +302,7 @@ impl How {
             Some(first) => self.names.arms(first, &sides.names)?,
             None => vec![],
         };
-        let usual = match (&names[..], self.place.on) {
+        let usual = match (&names[..], self.place.nodes.on) {
             (_, On::Slurm) => Usual::Fleet,
             ([_], _) => Usual::Alone,
             _ => Usual::Answer,

@@ -81,7 +81,7 @@ pub struct Args {
     #[arg(long, conflicts_with = RESUME)]
     pub seed_sizes: bool,
     /// Resume a run that was interrupted or killed; a prefix of its name is enough
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with = "on")]
     pub resume: Option<String>,
     /// Words for the record.
     #[command(flatten)]
@@ -108,7 +108,7 @@ pub fn run(args: &Args, experiments: &[Experiment]) -> Result<ExitCode, Error> {
     options.targets.check()?;
     let voice = options.voice;
     args.place.check()?;
-    if args.place.on == On::Slurm {
+    if args.place.nodes.on == On::Slurm {
         let schedule = args.schedule(&settings, experiments, voice)?;
         return submit(&args.place, schedule, args.marks.words(&settings), options);
     }

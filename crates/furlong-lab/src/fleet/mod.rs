@@ -23,10 +23,12 @@
 //! - `step.rs`: the steps and their names.
 //! - `work.rs`: one task, on its node.
 //! - `slurm.rs`: calls of Slurm's programs; `slurm_parse.rs`: parsing of their output.
+//! - `awaited.rs`: a task whose output decides what comes next.
 //! - `gather.rs`: from parts to a ledger; `machine.rs`: common properties of the nodes.
 //! - `wait.rs`: from submitting to the last part; `missing.rs`: the missing steps.
 //! - `options.rs`: the command's options for a fleet.
 
+mod awaited;
 mod files;
 mod gather;
 mod machine;
@@ -41,6 +43,7 @@ pub mod work;
 use files::dir;
 pub use files::{order, part};
 
+pub use awaited::Awaited;
 pub use dir::Dir;
-pub use options::{On, Where, submit};
+pub use options::{Nodes, On, Where, submit};
 pub use wait::{Patience, collect};

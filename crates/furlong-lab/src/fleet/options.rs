@@ -14,7 +14,7 @@ use crate::error::{Error, Exit};
 use crate::measure::campaign::End;
 use crate::measure::interrupt::Interrupt;
 use crate::model::Schedule;
-use crate::options::{Marks, Options, RESUME};
+use crate::options::{Marks, Options};
 use crate::record::build;
 use crate::record::store::Location;
 use crate::session::{Session, new_run};
@@ -30,23 +30,53 @@ pub enum On {
     Slurm,
 }
 
-/// Options for the place of measurement.
+/// The place of measurement.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Fleet")]
-pub struct Where {
+pub struct Nodes {
     /// Place of measurement: this machine, or the nodes of a Slurm cluster with a task per block
-    #[arg(long, value_name = "WHAT", default_value = "local", conflicts_with = RESUME)]
+    #[arg(long, value_name = "WHAT", default_value = "local", help_heading = HEADING)]
     pub on: On,
+    /// With --on slurm: further option for Slurm, for example --slurm=--partition=bench
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true, help_heading = HEADING)]
+    pub slurm: Vec<String>,
+}
+
+/// The place of measurement, and the parts of a run there.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Where {
+    /// The place.
+    #[command(flatten)]
+    pub nodes: Nodes,
     /// With --on slurm: directory of the parts, visible to every node [default: furlong-ID in this
     /// directory]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = HEADING)]
     pub dir: Option<PathBuf>,
-    /// With --on slurm: further option for sbatch, for example --slurm=--partition=bench
-    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
-    pub slurm: Vec<String>,
     /// With --on slurm: submit and do not wait; `furlong collect` merges the parts
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub detach: bool,
+}
+
+/// Title of these options in a help text.
+const HEADING: &str = "Fleet";
+
+impl Nodes {
+    /// Refuses options that need a fleet if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The first such option.
+    pub fn check(&self) -> Result<(), Error> {
+        self.refuse_if(&[("--slurm", !self.slurm.is_empty())])
+    }
+
+    fn refuse_if(&self, given: &[(&str, bool)]) -> Result<(), Error> {
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) if self.on == On::Local => {
+                Err(Error::usage(format!("{option} needs --on slurm")))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Where {
@@ -56,17 +86,9 @@ impl Where {
     ///
     /// The first such option.
     pub fn check(&self) -> Result<(), Error> {
-        let given = [
-            ("--dir", self.dir.is_some()),
-            ("--slurm", !self.slurm.is_empty()),
-            ("--detach", self.detach),
-        ];
-        match given.iter().find(|(_, given)| *given) {
-            Some((option, _)) if self.on == On::Local => {
-                Err(Error::usage(format!("{option} needs --on slurm")))
-            }
-            _ => Ok(()),
-        }
+        let given = [("--dir", self.dir.is_some()), ("--detach", self.detach)];
+        self.nodes.refuse_if(&given)?;
+        self.nodes.check()
     }
 }
 
@@ -84,14 +106,14 @@ pub fn submit(
     if let Some(why) = obstacle(&schedule) {
         return Err(Error::usage(why));
     }
-    slurm::check(&place.slurm)?;
+    slurm::check(&place.nodes.slurm)?;
     let class = words.machine_class.clone();
     let mut run = new_run(&schedule, words)?;
     let path = place.dir.clone();
     let dir = Dir::make(&path.unwrap_or_else(|| format!("furlong-{}", run.id).into()))?;
     run.machine = head(&dir, class.as_deref());
     let mut order = Order::new(run.clone(), schedule.clone(), build::binary());
-    order.slurm.clone_from(&place.slurm);
+    order.slurm.clone_from(&place.nodes.slurm);
     order.db = match options.database.location(options.settings) {
         // A later `collect` may run in another directory.
         Some(Location::File(path)) => Some(std::path::absolute(&path).unwrap_or(path)),

@@ -144,7 +144,7 @@ pub(super) fn check(options: &[String]) -> Result<(), Error> {
 }
 
 /// Runs a program of Slurm and returns its output, or its error message.
-fn answer(command: Command) -> Result<String, String> {
+pub(super) fn answer(command: Command) -> Result<String, String> {
     let output = run(command).map_err(|error| absent(&error))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -158,7 +158,7 @@ fn run(mut command: Command) -> io::Result<Output> {
 }
 
 /// Returns the message for a program of Slurm that cannot be run.
-fn absent(error: &io::Error) -> String {
+pub(super) fn absent(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::NotFound {
         return "Slurm's programs are not on this machine: install them (on Debian: apt-get install \
                 slurm-client), or run it here with --on local"

@@ -1,17 +1,15 @@
 //! Runs every example of `--help` that needs a fleet.
 
-use std::fs;
-
 use clap::CommandFactory;
 use furlong_lab::cli::Cli;
 
 use super::stand_in::StandIn;
+use crate::examples::furnished;
 use crate::help::{examples, is_of_a_fleet};
 
 #[test]
 fn every_example_that_needs_a_fleet_runs() {
-    let slurm = StandIn::new();
-    fs::write(slurm.0.path("furlong.toml"), "profile = 'smoke'\n").unwrap();
+    let slurm = StandIn::over(furnished());
     let all = examples(&Cli::<furlong_verbs::Verb>::command());
     let of_a_fleet = all.iter().filter(|example| is_of_a_fleet(example));
     let (collect, others): (Vec<_>, Vec<_>) =

@@ -6,6 +6,7 @@ mod helped;
 mod nodes;
 mod parts;
 mod refusals;
+mod revisions;
 mod stand_in;
 mod stopped;
 

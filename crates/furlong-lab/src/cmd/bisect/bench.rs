@@ -1,36 +1,22 @@
 //! Builds of commits, and blocks of their command's runs.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::Args;
+use super::node;
+use super::pair::{FIRST, Fault, Figures, Measured, Pair, Runner, metric, patterns};
 use crate::cmd::ab::command_line;
 use crate::cmd::ab::recipe::Recipe;
 use crate::cmd::ab::repository::{Built, Range, Repository};
 use crate::error::Error;
-use crate::measure::block_order::BlockOrder;
-use crate::measure::commands::comparison::{
-    CommandArm, CommandComparison, CommandWorkload, Failures, Rules, Timed,
-};
-use crate::measure::commands::pattern::{Pattern, Printed};
-use crate::measure::instructions::{SLOWDOWN, costs};
+use crate::fleet::{Awaited, On};
+use crate::measure::instructions::SLOWDOWN;
 use crate::measure::interrupt::Interrupt;
-use crate::measure::launch::command::{Commands, Shell, in_shell, metrics};
-use crate::measure::launch::launcher::Output;
-use crate::measure::sampler::{Job, SampleError, Sampler as _};
-use crate::model::Workload;
-use crate::model::result::Better;
 use crate::record::functions::FUNCTIONS_MAX;
 use crate::talk::Voice;
-use furlong_stats::attribution::{Attribution, Costs, attribution};
+use furlong_stats::attribution::{Attribution, attribution};
 use furlong_stats::bisect::{Belief, Cost, Next, PILOT, Search};
-
-/// Name of a search in the seeds of its orders.
-const BISECT: &str = "bisect";
-
-/// Name of the first commit in a block.
-const FIRST: &str = "GOOD";
 
 /// Longest time, in seconds, for the functions behind a change.
 const WHY_S: f64 = 20.0;
@@ -40,8 +26,8 @@ const WHY_S: f64 = 20.0;
 /// moment of it.
 const MOMENT_S: f64 = 3.0;
 
-/// Seconds for a run without a limit: it is stopped by Ctrl-C alone.
-const PATIENCE_S: f64 = 1e9;
+/// Turns of such commits on nodes, where each is a task.
+const TURNS: u32 = 3;
 
 /// A block of runs: one of GOOD, and two of a commit.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
@@ -59,11 +45,8 @@ pub(super) struct Block {
 struct Times(Vec<f64>);
 
 impl Times {
-    /// Returns the seconds that were added.
-    fn add(&mut self, began: Instant) -> f64 {
-        let seconds = began.elapsed().as_secs_f64();
-        self.0.push(seconds);
-        seconds
+    fn add(&mut self, began: Instant) {
+        self.0.push(began.elapsed().as_secs_f64());
     }
 
     fn mean_s(&self) -> f64 {
@@ -73,8 +56,7 @@ impl Times {
 
 /// A commit that is built, with the command in its checkout and in that of GOOD.
 struct Subject {
-    workload: Workload,
-    sampler: Timed,
+    runner: Runner,
     _built: Built,
 }
 
@@ -88,8 +70,10 @@ pub(super) struct Bench<'a> {
     interrupt: &'a Interrupt,
     began: Instant,
     good: Built,
+    /// Nodes that measure; none for this machine.
+    slurm: Option<Awaited>,
+    /// Name of the figure.
     pub(super) metric: String,
-    patterns: Vec<Pattern>,
     subjects: BTreeMap<usize, Subject>,
     builds: Times,
     times: Times,
@@ -110,17 +94,10 @@ impl<'a> Bench<'a> {
         (seed, voice): (u64, Voice),
         interrupt: &'a Interrupt,
     ) -> Result<Self, Error> {
-        let printed = args.metric.iter().map(|regex| {
-            Pattern::new(&Printed {
-                regex: regex.clone(),
-                unit: "1".to_owned(),
-                better: Better::Lower,
-            })
-        });
-        let patterns: Vec<Pattern> = printed.collect::<Result<_, _>>().map_err(Error::usage)?;
-        let metric = match &patterns[..] {
-            [] => metrics()[0].name.clone(),
-            [first, ..] => first.metric.name.clone(),
+        let metric = metric(&patterns(args.metric.as_ref())?);
+        let slurm = match args.nodes.on {
+            On::Local => None,
+            On::Slurm => Some(Awaited::new(&args.nodes.slurm)?),
         };
         let began = Instant::now();
         let good = repository.built(&range.good, Recipe::by(args.build.as_deref()), voice);
@@ -135,8 +112,8 @@ impl<'a> Bench<'a> {
             interrupt,
             began,
             good,
+            slurm,
             metric,
-            patterns,
             subjects: BTreeMap::new(),
             builds: Times::default(),
             times: Times::default(),
@@ -157,6 +134,11 @@ impl<'a> Bench<'a> {
             block_s: self.times.mean_s(),
             build_s: self.builds.mean_s(),
         }
+    }
+
+    /// Mean seconds of a block by itself: on a node, without the wait for it.
+    fn block_s(&self) -> f64 {
+        self.spent.values().sum::<f64>() / self.blocks.len().max(1) as f64
     }
 
     /// True if the time is over.
@@ -182,22 +164,59 @@ impl<'a> Bench<'a> {
                 Err(error) => return self.leave_out(next.commit, &error, search),
             }
         }
-        for _ in 0..next.blocks {
+        // On a node, all of them are one task.
+        let each = match self.slurm {
+            Some(_) => next.blocks,
+            None => 1,
+        };
+        for _ in (0..next.blocks).step_by(each.max(1) as usize) {
             // Less than a pilot says nothing.
             if self.is_over() && search.blocks() >= PILOT {
                 break;
             }
             let began = Instant::now();
-            match self.block(next.commit)? {
-                Ok(block) => {
-                    search.add(next.commit, block.good.ln(), block.values.map(f64::ln));
-                    self.blocks.push(block);
-                    *self.spent.entry(next.commit).or_default() += self.times.add(began);
+            let measured = self.blocks(next.commit, each)?;
+            let block_s = began.elapsed().as_secs_f64() / f64::from(each);
+            for Figures {
+                good,
+                values,
+                seconds,
+            } in measured.blocks
+            {
+                search.add(next.commit, good.ln(), values.map(f64::ln));
+                let commit = next.commit;
+                self.blocks.push(Block {
+                    commit,
+                    good,
+                    values,
+                });
+                self.times.0.push(block_s);
+                *self.spent.entry(commit).or_default() += seconds;
+            }
+            match measured.fault {
+                None => {}
+                Some(Fault::Commit(why)) => {
+                    return self.leave_out(next.commit, &Error::failed(why), search);
                 }
-                Err(why) => return self.leave_out(next.commit, &Error::failed(why), search),
+                Some(fault) => return Err(fault.error(self.interrupt, self.blocks.len())),
             }
         }
         Ok(())
+    }
+
+    /// Runs blocks of a commit, here or on a node.
+    fn blocks(&mut self, commit: usize, count: u32) -> Result<Measured, Error> {
+        let first = self.blocks.len() as u32;
+        let Some(subject) = self.subjects.get_mut(&commit) else {
+            return Err(Error::failed("a commit is measured before it is built"));
+        };
+        match &self.slurm {
+            None => Ok(subject.runner.measure(first, count)),
+            Some(slurm) => {
+                let pair = subject.runner.pair();
+                node::measure(slurm, pair, (first, count), self.interrupt, self.voice)
+            }
+        }
     }
 
     /// Commits that a conclusion rests on: the last one, or those on both sides of the set. `None`
@@ -218,9 +237,14 @@ impl<'a> Bench<'a> {
 
     /// Measures these commits in turn until none of them is known from a moment alone.
     pub(super) fn settle(&mut self, commits: &[usize], search: &mut Search) -> Result<(), Error> {
-        for _ in 0..(MOMENT_S / self.times.mean_s()).ceil() as u32 {
+        let all = (MOMENT_S / self.block_s()).ceil() as u32;
+        let turns = match self.slurm {
+            Some(_) => all.min(TURNS),
+            None => all,
+        };
+        for _ in 0..turns {
             for commit in commits {
-                let (commit, blocks) = (*commit, 1);
+                let (commit, blocks) = (*commit, all.div_ceil(turns));
                 self.measure(Next { commit, blocks }, search)?;
             }
         }
@@ -236,48 +260,18 @@ impl<'a> Bench<'a> {
         go_on(self.interrupt)?;
         let built = built?;
         self.builds.add(began);
-        let line = command_line(&self.args.command);
-        let folders = [&self.good.folder, &built.folder];
-        let texts = folders.map(|folder| (line.as_str(), Some(folder.as_path())));
-        let commands = Commands::new(&texts, &Shell::AsNeeded)?;
-        let name = revision.short().to_owned();
-        let mut arms = vec![];
-        for ((command, folder), arm) in commands.list.into_iter().zip(folders).zip([FIRST, &name]) {
-            let prepare = self.args.prepare.as_deref();
-            let prepare = prepare.map(|text| in_shell("sh", text, Some(folder)));
-            arms.push(CommandArm {
-                name: arm.to_owned(),
-                commands: vec![command],
-                prepare: prepare.transpose()?,
-                conclude: None,
-                output: Output::Discard,
-            });
-        }
-        let rules = Rules {
-            workloads: vec![CommandWorkload {
-                name: name.clone(),
-                arms,
-                ..CommandWorkload::default()
-            }],
-            events: vec![],
-            patterns: self.patterns.clone(),
-            same_output: false,
-            warmup: 0,
-            input: "/dev/null".into(),
-            limit: self.args.timeout.map(Duration::from_secs_f64),
-            failures: match self.args.ignore_failure {
-                true => Failures::Count,
-                false => Failures::End,
-            },
+        let pair = Pair {
+            name: revision.short().to_owned(),
+            folders: [self.good.folder.clone(), built.folder.clone()],
+            command: command_line(&self.args.command),
+            prepare: self.args.prepare.clone(),
+            printed: self.args.metric.clone(),
+            timeout_s: self.args.timeout,
+            ignore_failure: self.args.ignore_failure,
+            seed: self.seed,
         };
-        let comparison = CommandComparison::new(rules, self.interrupt.clone());
-        let comparison = comparison.map_err(|error| Error::failed(error.to_string()))?;
         Ok(Subject {
-            workload: Workload {
-                name,
-                ..Workload::default()
-            },
-            sampler: Timed(Rc::clone(&comparison)),
+            runner: Runner::new(pair, self.interrupt)?,
             _built: built,
         })
     }
@@ -285,81 +279,18 @@ impl<'a> Bench<'a> {
     /// Returns the functions behind the change in a commit, and the name of the commit before it
     /// that was measured last. `None` if they cannot be counted, or not within [`WHY_S`].
     pub(super) fn why(&self, commit: usize) -> Option<(String, Attribution)> {
-        let run_s = self.times.mean_s() / 3.0;
+        let run_s = self.block_s() / 3.0;
         if 2.0 * SLOWDOWN * run_s > WHY_S {
             return None;
         }
-        let after = self.subjects.get(&commit)?;
+        let after = &self.subjects.get(&commit)?.runner;
         let before = self.subjects.range(..commit).next_back();
-        let (subject, arm) = match before {
-            Some((_, subject)) => (subject, subject.workload.name.as_str()),
-            None => (after, FIRST),
+        let (base, name) = match before {
+            Some((_, subject)) => (subject.runner.costs(false)?, subject.runner.name()),
+            None => (after.costs(true)?, FIRST),
         };
-        let base = self.costs(subject, arm)?;
-        let other = self.costs(after, &after.workload.name)?;
-        let found = attribution([&base, &other]).greatest(FUNCTIONS_MAX);
-        Some((arm.to_owned(), found))
-    }
-
-    fn costs(&self, subject: &Subject, arm: &str) -> Option<Costs> {
-        let job = job(&subject.workload, arm, self.patience());
-        costs(&subject.sampler.0, &job)
-    }
-
-    /// Time after which a run has failed.
-    fn patience(&self) -> Duration {
-        Duration::from_secs_f64(self.args.timeout.unwrap_or(PATIENCE_S))
-    }
-
-    /// Runs GOOD once and a commit twice, in random order. The inner error is that of the commit.
-    fn block(&mut self, commit: usize) -> Result<Result<Block, String>, Error> {
-        let number = self.blocks.len() as u32;
-        let patience = self.patience();
-        let Some(subject) = self.subjects.get_mut(&commit) else {
-            return Err(Error::failed("a commit is measured before it is built"));
-        };
-        let name = subject.workload.name.clone();
-        let order = BlockOrder::new(self.seed, BISECT, &name, number, 3);
-        let mut values = [0.0; 3];
-        for place in order.order {
-            let arm = [FIRST, &name, &name][place];
-            let outcome = subject.sampler.sample(&Job {
-                seed: order.seed,
-                padding: order.padding,
-                ..job(&subject.workload, arm, patience)
-            });
-            let value = outcome.map(|outcome| outcome.metrics.get(&self.metric).copied());
-            values[place] = match value {
-                Ok(Some(value)) if value > 0.0 && value.is_finite() => value,
-                Ok(value) => {
-                    let value = value.unwrap_or(f64::NAN);
-                    return Err(Error::failed(format!(
-                        "{}: {value} in a run of {arm}, and only figures above 0 have a ratio",
-                        self.metric
-                    )));
-                }
-                Err(SampleError::Interrupted) => {
-                    let exit = self
-                        .interrupt
-                        .signal()
-                        .unwrap_or(crate::error::Exit::Signal(2));
-                    let message = format!("interrupted after {number} blocks");
-                    return Err(Error { exit, message });
-                }
-                Err(SampleError::Failed(why) | SampleError::Fatal(why)) => {
-                    return match place {
-                        0 => Err(Error::failed(why)),
-                        _ => Ok(Err(why)),
-                    };
-                }
-            };
-        }
-        let [good, values @ ..] = values;
-        Ok(Ok(Block {
-            commit,
-            good,
-            values,
-        }))
+        let found = attribution([&base, &after.costs(false)?]).greatest(FUNCTIONS_MAX);
+        Some((name.to_owned(), found))
     }
 
     /// Leaves a commit out, unless the search cannot do without it.
@@ -391,19 +322,4 @@ fn go_on(interrupt: &Interrupt) -> Result<(), Error> {
         let message = "interrupted".to_owned();
         Err(Error { exit, message })
     })
-}
-
-/// A run of an arm.
-fn job<'a>(workload: &'a Workload, arm: &'a str, timeout: Duration) -> Job<'a> {
-    Job {
-        experiment: BISECT,
-        workload,
-        arm,
-        block: 0,
-        seed: 0,
-        operations: 1,
-        exact: false,
-        padding: 0,
-        timeout,
-    }
 }

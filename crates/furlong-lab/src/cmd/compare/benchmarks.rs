@@ -141,7 +141,10 @@ impl How {
         };
         let names = self.names.arms(&filled, &[])?;
         let names: Vec<String> = names.into_iter().map(|name| name.text).collect();
-        let usual = Usual::Answer;
+        let usual = match self.place.nodes.on {
+            On::Local => Usual::Answer,
+            On::Slurm => Usual::Fleet,
+        };
         let (blocks, rule) = self.amount.rule(settings, &self.enough, usual)?;
         let rule = match (rule, self.enough.max_time) {
             (Stopping::Answer { .. }, None) => Stopping::Answer { limit_s: ANSWER_S },
@@ -180,7 +183,6 @@ impl How {
             ("--warmup", self.amount.warmup > 0),
             ("--reference", self.names.reference.is_some()),
             ("--counters hw and cachesim", whole),
-            ("--on", self.place.on == On::Slurm),
         ];
         match of_commands.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => Err(Error::usage(format!(

@@ -29,7 +29,7 @@ impl How {
         }
         let unfit = [
             (arms != 2, "one command, or three and more"),
-            (self.place.on == On::Slurm, "the nodes of a cluster"),
+            (self.place.nodes.on == On::Slurm, "the nodes of a cluster"),
             (subject.layouts > 0, "several layouts"),
             (!subject.counted.is_empty(), "counters of the processor"),
         ];
