@@ -3,10 +3,10 @@
 # comment, the others a function that nothing calls, which moves the others. Counts how often each is
 # called slower: by `furlong ci` (with layouts for the functions), by criterion's own comparison, and
 # by hyperfine (Welch's test, the old program's runs before the new one's).
-# bash ci/false_alarms.sh [RUNS] [LAYOUTS]. Fails if furlong errs more than 5 % explains.
+# bash ci/false_alarms.sh [RUNS] [LAYOUTS] [FIRST]: the changes have numbers from FIRST on. Fails if furlong errs more than 5 % explains.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-runs=${1:-100} layouts=${2:-8}
+runs=${1:-100} layouts=${2:-8} first=${3:-0}
 bash ci/need.sh git cc jq hyperfine valgrind
 . ci/home.sh
 unset CARGO_TARGET_DIR RUSTFLAGS
@@ -125,7 +125,7 @@ judge() {
 
 by_furlong=0 by_criterion=0 by_hyperfine=0
 for ((run = 0; run <= runs; run++)); do
-  commit "$run"
+  commit $((first + run))
   now=$((run % 2))
   (
     cd "$home/theirs"
@@ -139,9 +139,10 @@ for ((run = 0; run <= runs; run++)); do
     mkdir "$home/built" "$home/built-in-layouts"
     for further in "" "--layouts $layouts"; do
       # shellcheck disable=SC2086
-      judge change-0 change-0 --bench mix $further >answer 2>&1 || { cat answer >&2; exit 1; }
+      judge "change-$first" "change-$first" --bench mix $further >answer 2>&1 || { cat answer >&2; exit 1; }
       to=$home/built${further:+-in-layouts}
-      newest=$(find "$home/cache" -path '*/target/release' -printf '%T@ %h\n' | sort -n | tail -1)
+      # The folders of layouts have links into their checkout, which does not stay.
+      newest=$(find "$home/cache" -path '*/target/layouts' -prune -o -path '*/target/release' -printf '%T@ %h\n' | sort -n | tail -1)
       cp -rp "${newest#* }/." "$to"
       rm -rf "$to/layouts"
     done
@@ -151,7 +152,7 @@ for ((run = 0; run <= runs; run++)); do
 
   further=() code=0
   [ $((run % 2)) -eq 0 ] || further=(--layouts "$layouts")
-  judge "change-$((run - 1))" "change-$run" --build "$build" "${further[@]}" >answer 2>&1 || code=$?
+  judge "change-$((first + run - 1))" "change-$((first + run))" --build "$build" "${further[@]}" >answer 2>&1 || code=$?
   case $code in
     0) ;;
     3) by_furlong=$((by_furlong + 1)) && cat answer ;;
