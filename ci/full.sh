@@ -28,6 +28,8 @@
 # mutants (200 small changes of each module, and the tests that notice);
 # bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);
 # site (the history in a real browser);
+# fleet (as root: runs shared by 10, 100 and 1,000 nodes of a Slurm that it starts);
+# history (1,000,000 points on a PostgreSQL server: judging them, and pages beside their queries);
 # fuzz (10,000,000 inputs a target, guided by coverage; fuzz-TARGET: that one);
 # malloc-oracle (the allocator against its model, under four threads and in zones, 100,000,000
 # operations);
@@ -132,6 +134,14 @@ mutants() {
   record mutants bash ci/mutants.sh full
 }
 
+fleet() {
+  record fleet bash ci/fleet.sh 10 100 1000
+}
+
+history() {
+  record history bash ci/history.sh
+}
+
 site() {
   record browser-site bash ci/browser.sh site
 }
@@ -214,7 +224,7 @@ if [ "${#parts[@]}" -eq 0 ]; then
   parts=(tour pull-request pairs simulation bisect-simulation bisect layouts false-alarms loom asan
     aarch64 memcheck attacks malloc-latency malloc-huge-pages malloc-tests-glibc malloc-tests-python
     malloc-tests-redis malloc-tests-postgresql malloc-heap-profile malloc-prescribe
-    malloc-small-heaps hostile peers mutants site fuzz package imports rangemap-users
+    malloc-small-heaps hostile peers mutants site fleet history fuzz package imports rangemap-users
     "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.

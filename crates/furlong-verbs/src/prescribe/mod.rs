@@ -23,7 +23,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 pub use self::forecast::Forecast;
-pub use self::outcome::{Choice, Outcome};
+pub use self::outcome::{Choice, Outcome, SCHEMA};
 pub use self::page::page;
 use crate::recorder::{Program, malloc};
 use crate::replay::{Life, PROBE, Script, parse};

@@ -5,6 +5,9 @@ use serde::Serialize;
 use super::Forecast;
 use furlong_lab::report::json;
 
+/// JSON schema of the result.
+pub const SCHEMA: &str = include_str!("../../schema/furlong.prescription.1.schema.json");
+
 /// A candidate must have this much less memory to be worth a change: in percent, and in KiB, since
 /// the peak of the same program differs from run to run.
 const WORTH_PCT: f64 = 5.0;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use furlong_verbs::prescribe::SCHEMA;
 use serde_json::Value;
 
 use crate::lab::{FURLONG, Home, ended, says};
@@ -40,7 +41,12 @@ fn prescribed(home: &Home, planted: &str) -> Value {
     let (page, _) = home.ends(0, &[&command[..], &program].concat());
     says(&page, &["allocator and setting", "glibc", planted]);
     assert!(!page.contains("done"), "the program's own output: {page}");
-    serde_json::from_str(&fs::read_to_string(home.path("r.json")).unwrap()).unwrap()
+    let result = serde_json::from_str(&fs::read_to_string(home.path("r.json")).unwrap()).unwrap();
+    let mut schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    // An unknown field is an error.
+    schema["additionalProperties"] = false.into();
+    jsonschema::validate(&schema, &result).unwrap();
+    result
 }
 
 #[test]

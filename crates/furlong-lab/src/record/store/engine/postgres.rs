@@ -159,7 +159,8 @@ impl Postgres {
     }
 }
 
-/// Connects with a search path that has furlong's schema only.
+/// Connects with a search path that has furlong's schema only. No statement reads so much that a
+/// compiled plan pays for its compiler.
 fn client(config: &Config, tls: Option<&MakeRustlsConnect>) -> Result<Client, postgres::Error> {
     let mut client = match tls {
         Some(tls) => config.connect(tls.clone())?,
@@ -167,7 +168,8 @@ fn client(config: &Config, tls: Option<&MakeRustlsConnect>) -> Result<Client, po
     };
     client.batch_execute(&format!(
         "SET search_path TO {SCHEMA}; SET synchronous_commit TO on; \
-         SET client_min_messages TO error;"
+         SET client_min_messages TO error; SELECT set_config(name, 'off', false) \
+         FROM pg_settings WHERE name = 'jit';"
     ))?;
     Ok(client)
 }
