@@ -3,7 +3,8 @@
 # comment, the others a function that nothing calls, which moves the others. Counts how often each is
 # called slower: by `furlong ci` (with layouts for the functions), by criterion's own comparison, and
 # by hyperfine (Welch's test, the old program's runs before the new one's).
-# bash ci/false_alarms.sh [RUNS] [LAYOUTS] [FIRST]: the changes have numbers from FIRST on. Fails if furlong errs more than 5 % explains.
+# bash ci/false_alarms.sh [RUNS] [LAYOUTS] [FIRST]: the changes have numbers from FIRST on, so that two
+# calls have different ones. Fails if furlong errs more than 5 % explains.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 runs=${1:-100} layouts=${2:-8} first=${3:-0}
@@ -142,7 +143,8 @@ for ((run = 0; run <= runs; run++)); do
       judge "change-$first" "change-$first" --bench mix $further >answer 2>&1 || { cat answer >&2; exit 1; }
       to=$home/built${further:+-in-layouts}
       # The folders of layouts have links into their checkout, which does not stay.
-      newest=$(find "$home/cache" -path '*/target/layouts' -prune -o -path '*/target/release' -printf '%T@ %h\n' | sort -n | tail -1)
+      newest=$(find "$home/cache" -path '*/target/layouts' -prune -o -path '*/target/release' \
+        -printf '%T@ %h\n' | sort -n | tail -1)
       cp -rp "${newest#* }/." "$to"
       rm -rf "$to/layouts"
     done

@@ -187,11 +187,12 @@ impl Args {
                 ..metric_of_benchmarks()
             });
         }
-        let adaptive = entry.workloads.iter_mut().filter(|_| !on_nodes);
-        for scheduled in adaptive {
+        if !on_nodes {
             let facts = [(STOPPING, json!(rule)), (BUDGET_S, json!(self.budget))];
             let facts = facts.map(|(name, fact)| (name.to_owned(), fact));
-            scheduled.facts.extend(facts);
+            for scheduled in &mut entry.workloads {
+                scheduled.facts.extend(facts.clone());
+            }
         }
         Ok(Schedule {
             profile: Profile::Quick,

@@ -1,7 +1,7 @@
 //! A task on an exclusive node whose output is awaited, for work that decides what comes next.
 
 use std::path::PathBuf;
-use std::process::{self, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::slurm::{absent, answer, check};
 use crate::error::{Error, cause};
 use crate::measure::interrupt::Interrupt;
+use crate::session::new_id;
 
 /// Interval between two looks for a signal.
 const LOOK: Duration = Duration::from_millis(50);
@@ -18,7 +19,7 @@ const COMPLAINTS: usize = 3;
 
 /// Slurm, for such tasks one after the other.
 pub struct Awaited {
-    /// Name of all of them.
+    /// Name of all of them. No other furlong has it, so that one cancels its own tasks only.
     name: String,
     /// Further options for `srun`.
     options: Vec<String>,
@@ -41,7 +42,7 @@ impl Awaited {
     pub fn new(options: &[String]) -> Result<Self, Error> {
         check(options)?;
         Ok(Self {
-            name: format!("furlong-{}", process::id()),
+            name: format!("furlong-{}", new_id()?),
             options: options.to_vec(),
         })
     }

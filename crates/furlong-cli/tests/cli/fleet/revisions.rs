@@ -7,8 +7,9 @@ use super::stand_in::StandIn;
 use super::{only_fleet, parts, same_samples};
 use crate::ab_benchmarks::Repository;
 use crate::bisect::{SLOW, commit_all, first};
-use crate::lab::{ended, read, says, words};
+use crate::lab::{ended, read, says, send, words};
 use furlong_lab::model::result::Verdict;
+use rustix::process::Signal;
 
 /// A search by a figure that repeats exactly.
 fn search(good: &str) -> Vec<&str> {
@@ -98,6 +99,50 @@ fn a_commit_is_searched_on_nodes_of_a_real_cluster() {
         "{stdout}"
     );
     assert!(cluster.running().is_empty());
+}
+
+#[test]
+fn a_search_outlives_a_node_and_leaves_no_task_behind() {
+    let Some(mut cluster) = Cluster::start() else {
+        return;
+    };
+    let home = &cluster.home;
+    home.git("init --quiet --initial-branch main");
+    for time in [4, 40] {
+        let waits = "#!/bin/sh\nuntil [ -e $HOME/go ]; do sleep 0.05; done\n";
+        home.write("work", format!("{waits}echo 'took, {time} ms'\n"));
+        home.write("make", "chmod +x work\n");
+        home.git("add work make");
+        home.git(&format!("commit --quiet --message takes-{time}"));
+    }
+    let runs = |cluster: &Cluster, but: &str| {
+        let running = cluster.running();
+        running
+            .first()
+            .map(|(_, node)| node.clone())
+            .filter(|node| node != but)
+    };
+    let head = cluster.spawn(&search("main~1"));
+    cluster.wait_until("a task", |cluster| runs(cluster, "").is_some());
+    let node = runs(&cluster, "").unwrap();
+    cluster.switch_off(&node);
+    cluster.wait_until("a task on another node", |cluster| {
+        runs(cluster, &node).is_some()
+    });
+    cluster.home.write("go", "");
+    let (stdout, stderr) = ended(0, &head.wait_with_output().unwrap());
+    says(&stderr, &["tried again"]);
+    assert!(
+        stdout.lines().next().unwrap().ends_with("takes-40"),
+        "{stdout}"
+    );
+
+    fs::remove_file(cluster.home.path("go")).unwrap();
+    let head = cluster.spawn(&search("main~1"));
+    cluster.wait_until("a task", |cluster| runs(cluster, "").is_some());
+    send(&head, Signal::TERM);
+    ended(143, &head.wait_with_output().unwrap());
+    cluster.wait_until("no task", |cluster| cluster.running().is_empty());
 }
 
 #[test]
