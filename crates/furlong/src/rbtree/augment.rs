@@ -60,6 +60,10 @@ pub trait Augment: Sized {
     /// Summary of a whole subtree; it is passed up in registers and never stored.
     type Summary: Copy + PartialEq + Debug;
 
+    /// True if halves have an edge: data that every node above copies unread, as long as the way up
+    /// stays on the same side. An example is the greatest key of a subtree, on the right.
+    const HAS_EDGES: bool = false;
+
     /// The key of an item.
     fn key(item: &Self::Item) -> Self::Key;
 
@@ -92,6 +96,13 @@ pub trait Augment: Sized {
         after: &Self::Summary,
     ) -> bool {
         Self::join(item, side, change[0], other) != *after
+    }
+
+    /// The half with the edge of `other`, if halves have edges.
+    #[inline(always)]
+    fn with_edge(half: &Half<Self>, other: &Half<Self>) -> Half<Self> {
+        let _ = other;
+        *half
     }
 }
 

@@ -36,6 +36,9 @@ impl Not for Side {
 
     #[inline(always)]
     fn not(self) -> Self {
-        Self::right_if(matches!(self, Self::Left))
+        match self {
+            Self::Left => Self::Right,
+            Self::Right => Self::Left,
+        }
     }
 }

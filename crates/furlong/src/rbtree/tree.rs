@@ -216,6 +216,12 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         Ok(())
     }
 
+    /// Says whether the next changes are at an end of the tree. It only saves time.
+    #[inline(always)]
+    pub(crate) fn expect_end(&mut self, is_at_end: bool) {
+        self.head.is_at_end = is_at_end;
+    }
+
     /// Removes `old` from the tree. All nodes keep their items and names.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ pub(crate) struct Grid {
 impl Grid {
     /// Builds the grid for `len` granules; alignment and boundary are powers of two. `None` if
     /// every place crosses the boundary.
+    #[inline(always)]
     pub(crate) fn new(len: u64, align: u64, boundary: Option<u64>) -> Option<Self> {
         debug_assert!(len > 0 && align.is_power_of_two());
         let align_mask = align - 1;

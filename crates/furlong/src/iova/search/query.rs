@@ -233,6 +233,7 @@ fn zones(request: &Request, shift: u32) -> [Option<Zone>; 2] {
 
 /// The data of `request` in a grant at granule `start`: all of its bytes, or those up to the
 /// boundary.
+#[inline(always)]
 pub(crate) fn data(request: &Request, start: u64, shift: u32) -> Option<Extent<Iova>> {
     let first = Iova::new((start << shift) + request.offset);
     let room = request

@@ -45,6 +45,12 @@ pub trait Measure: Copy + PartialEq + Debug {
     #[must_use]
     fn join(self, other: Self) -> Self;
 
+    /// Returns true if `both` is the measure of the union of two sets of gaps.
+    #[inline(always)]
+    fn joins_to(self, other: Self, both: Self) -> bool {
+        self.join(other) == both
+    }
+
     /// Returns true if one of the gaps may satisfy the need; never false if one does.
     fn meets(self, need: &Need) -> bool;
 
@@ -157,6 +163,12 @@ impl Measure for Largest {
         }
     }
 
+    /// The length first: if one of the two differs, it mostly does.
+    #[inline(always)]
+    fn joins_to(self, other: Self, both: Self) -> bool {
+        self.len.max(other.len) == both.len && self.orders.max(other.orders) == both.orders
+    }
+
     #[inline(always)]
     fn meets(self, need: &Need) -> bool {
         (self.orders >= need.orders) | (self.len >= need.any)
@@ -216,6 +228,8 @@ impl<M: Measure> Augment for Gaps<M> {
     type Halves = M::Halves;
     type Summary = GapSummary<M>;
 
+    const HAS_EDGES: bool = true;
+
     #[inline(always)]
     fn key(item: &Reserved) -> u64 {
         item.last
@@ -254,6 +268,16 @@ impl<M: Measure> Augment for Gaps<M> {
     }
 
     #[inline(always)]
+    fn leaf(item: &Reserved) -> GapSummary<M> {
+        let Reserved { start, last } = *item;
+        GapSummary {
+            first: start,
+            last,
+            gap: M::NONE,
+        }
+    }
+
+    #[inline(always)]
     fn differs(
         _: &Reserved,
         _: Side,
@@ -261,7 +285,13 @@ impl<M: Measure> Augment for Gaps<M> {
         other: &GapHalf<M>,
         after: &GapSummary<M>,
     ) -> bool {
-        old.edge != new.edge || old.gap.join(other.gap) != after.gap
+        old.edge != new.edge || !old.gap.joins_to(other.gap, after.gap)
+    }
+
+    #[inline(always)]
+    fn with_edge(half: &GapHalf<M>, other: &GapHalf<M>) -> GapHalf<M> {
+        let (edge, gap) = (other.edge, half.gap);
+        GapHalf { edge, gap }
     }
 }
 

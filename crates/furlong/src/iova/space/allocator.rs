@@ -156,7 +156,10 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         };
         let at = self.take(reserved).map_err(|_| ReserveError::NoMemory)?;
         self.is_interrupted = true;
-        let linked = self.tree.insert_at_edge(position.found.edge, at);
+        let (gap, edge) = (position.found.gap, position.found.edge);
+        let is_end = gap.first == self.bounds.first || gap.last == self.bounds.last;
+        self.tree.expect_end(is_end);
+        let linked = self.tree.insert_at_edge(edge, at);
         linked.expect("a free node is in no tree");
         self.joined(at);
         self.is_interrupted = false;
@@ -304,19 +307,19 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         }
     }
 
-    /// Updates the ends before a node is removed.
+    /// Updates the ends before a node is removed. Returns true if it is one of them.
     #[inline]
-    pub(super) fn leaves(&mut self, at: NodeId) {
-        if let Some([first, last]) = &mut self.ends
-            && (at == *first || at == *last)
-        {
-            let inner = [self.tree.next(*first), self.tree.prev(*last)];
-            self.ends = match inner {
-                [Some(next), _] if at == *first => Some([next, *last]),
-                [_, Some(prev)] => Some([*first, prev]),
-                _ => None,
-            };
-        }
+    fn leaves(&mut self, at: NodeId) -> bool {
+        let Some([first, last]) = self.ends.filter(|ends| ends.contains(&at)) else {
+            return false;
+        };
+        let inner = [self.tree.next(first), self.tree.prev(last)];
+        self.ends = match inner {
+            [Some(next), _] if at == first => Some([next, last]),
+            [_, Some(prev)] => Some([first, prev]),
+            _ => None,
+        };
+        true
     }
 
     /// Releases the extent of a grant.
@@ -365,7 +368,8 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     pub(crate) fn unlink(&mut self, at: NodeId) {
         self.recover();
         self.is_interrupted = true;
-        self.leaves(at);
+        let is_end = self.leaves(at);
+        self.tree.expect_end(is_end);
         self.tree
             .remove(at)
             .expect("a reserved extent is in the tree");

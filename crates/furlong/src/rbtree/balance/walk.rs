@@ -9,12 +9,25 @@
 //! The side of a node below its parent is unpredictable. So values that depend on the side are
 //! selected instead of branched on, here and in any [`Augment`] written for speed.
 
-use crate::rbtree::{Config, Counters, INTERNAL, Nodes, Place, Propagation, Side, Summary, Work};
+use crate::rbtree::{
+    Augment, Config, Counters, INTERNAL, Nodes, Place, Propagation, Side, Summary, Work,
+};
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
     /// The walk once ranks are correct: from a node at `place`, whose `summary` has changed.
     #[inline(always)]
     pub(super) fn climb(&mut self, mut place: Place<N::Ref>, mut summary: Summary<N::Augment>) {
+        // If rotations recompute, halves above may be out of date in more than an edge.
+        let copies_edges = N::Augment::HAS_EDGES && !C::Propagation::AT_ROTATION;
+        if copies_edges && self.head.is_at_end {
+            // A view by value, since the function is not inlined: see `Nodes::view`.
+            let work = Work::<'_, _, C> {
+                nodes: self.nodes.view(INTERNAL),
+                head: self.head,
+                counters: self.counters,
+            };
+            return work.climb_at_end(place, summary);
+        }
         while let Some((at, side)) = place {
             let differs;
             (summary, differs) = self.raise(at, side, &summary);
@@ -23,6 +36,37 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
                 return;
             }
             place = self.nodes.place(at);
+        }
+    }
+
+    /// The same at an end of the tree: as soon as only the edge changes, it is all that is copied.
+    #[inline(never)]
+    fn climb_at_end(mut self, mut place: Place<N::Ref>, mut summary: Summary<N::Augment>) {
+        while let Some((mut at, side)) = place {
+            let (old, new) = (self.nodes.half(at, side), self.half_of(at, side, &summary));
+            let differs;
+            (summary, differs) = self.put_half(at, side, new);
+            self.counters.augmentation();
+            if !C::Propagation::climb(differs) {
+                return;
+            }
+            place = self.nodes.place(at);
+            if N::Augment::with_edge(&old, &new) != new {
+                continue;
+            }
+            while let Some((above, on)) = place
+                && on == side
+            {
+                at = above;
+                let half = N::Augment::with_edge(&self.nodes.half(at, side), &new);
+                self.nodes.set_half(at, side, half, INTERNAL);
+                self.counters.augmentation();
+                place = self.nodes.place(at);
+            }
+            if place.is_none() {
+                return;
+            }
+            summary = self.nodes.summary(at);
         }
     }
 

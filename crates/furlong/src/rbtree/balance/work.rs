@@ -10,6 +10,8 @@ pub(crate) struct Head<R> {
     /// True from the start to the end of a change; if it stays true, user code panicked in it. Then
     /// links are intact, but ranks and halves are not.
     pub(crate) is_interrupted: bool,
+    /// True if the change is probably at an end of the tree, where a walk mostly copies edges.
+    pub(crate) is_at_end: bool,
 }
 
 impl<R> Head<R> {
@@ -17,6 +19,7 @@ impl<R> Head<R> {
         root: None,
         len: 0,
         is_interrupted: false,
+        is_at_end: false,
     };
 }
 
