@@ -183,12 +183,14 @@ pub(crate) trait Exchange: Sized + 'static {
         HeldHeap { of: self, heap }
     }
 
-    /// The heap that ended last, which belongs to the caller from now on.
-    fn take_over(&'static self) -> Option<&'static Heap> {
+    /// The heap that ended last, which belongs to the caller from now on. `note` records that under
+    /// the pool's latch.
+    fn take_over(&'static self, note: impl FnOnce(&'static Heap)) -> Option<&'static Heap> {
         self.ended().get()?;
         let heap = self.under_pool(|| {
             let heap = self.ended().get()?;
             self.ended().set(heap.next_vacant.get());
+            note(heap);
             Some(heap)
         })?;
         // Others may be taking its spans or its remote frees.
@@ -203,13 +205,16 @@ pub(crate) trait Exchange: Sized + 'static {
         self.ended().set(Some(heap));
     }
 
-    /// Ends a heap, after `give_back` has returned its thread's blocks. Only the caller uses the
-    /// heap.
-    fn end(&'static self, heap: &'static Heap, give_back: impl FnOnce()) {
+    /// Ends a heap, after `give_back` has returned its thread's blocks. `note` records that under
+    /// the pool's latch. Only the caller uses the heap.
+    fn end(&'static self, heap: &'static Heap, give_back: impl FnOnce(), note: impl FnOnce()) {
         let _held = self.hold_heap(heap);
         heap.set_state(State::Ended);
         give_back();
-        self.under_pool(|| self.note_ended(heap));
+        self.under_pool(|| {
+            note();
+            self.note_ended(heap);
+        });
     }
 
     /// Takes over spans of a class with blocks left to give from ended heaps. The heap's own latch

@@ -1,6 +1,7 @@
 //! A heap with the memory below it: its beginning and end, the blocks that it sends to other heaps,
 //! and its maintenance.
 
+use core::cell::Cell;
 use core::ptr;
 
 use crate::forms::copies;
@@ -76,11 +77,10 @@ impl<C: Config> ThreadHeap<C> {
 
     /// A heap for the caller, running from now on: an ended one, or a new one.
     pub(crate) fn take(central: &'static Central<C>) -> Option<Self> {
-        let ended = central.take_over();
+        let ended = central.take_over(|heap| Self::new(central, heap).note_left(0));
         // The time of its last round was another thread's.
         ended.inspect(|heap| heap.cache.round_ms.set(0));
         let ended = ended.map(|heap| Self::new(central, heap));
-        ended.inspect(|own| own.forget_left());
         ended.or_else(|| Self::create(central))
     }
 
@@ -107,49 +107,42 @@ impl<C: Config> ThreadHeap<C> {
     /// Ends the heap. Its remote frees are sent, and its stacks and spans wait to be taken over.
     pub(crate) fn end(self) {
         self.post_outgoing();
-        self.central.end(self.heap, || {
-            if !self.leave() {
+        let left = Cell::new(self.stacked_bytes());
+        let give_back = || {
+            if self.central.pool.left.get() + left.get() > self.central.dirty_bytes_max() {
+                left.set(0);
                 self.empty();
             }
             self.central.collect(self.heap);
             self.retire_whole();
-        });
+        };
+        // Others may end at the same time, and leave a little more than may be dirty.
+        let note = || self.note_left(left.get());
+        self.central.end(self.heap, give_back, note);
         self.central.purge_excess();
     }
 
-    /// Leaves the blocks in the stacks of a heap that ends, which is less work than to give each
-    /// back. `false` if ended heaps would then keep more than may be dirty.
-    fn leave(self) -> bool {
+    /// The bytes of the blocks in the stacks. A heap that ends leaves them there, which is less
+    /// work than to give each back, unless ended heaps would then keep more than may be dirty.
+    fn stacked_bytes(self) -> usize {
         let cache = &self.heap.cache;
         let stacked = |class: Class| cache.bins.len(class) * class.size();
         let stacked = (1..CLASSES).map(Class::numbered).map(stacked);
         let waiting = cache.waits().map(|(_, class)| class.size());
-        let bytes = stacked.chain(waiting).sum::<usize>();
-        let most = self.central.dirty_bytes_max();
-        self.central.with_pool(|pool| {
-            let all = pool.left.get() + bytes;
-            if all <= most {
-                pool.left.set(all);
-                cache.left.set(bytes);
-                cache.ended_in.set(pool.round.get());
-            }
-            all <= most
-        })
+        stacked.chain(waiting).sum()
     }
 
-    /// The blocks that an ended heap has left are no longer its own.
-    fn forget_left(self) {
-        let left = self.heap.cache.left.get();
-        if left > 0 {
-            self.heap.cache.left.set(0);
-            self.central
-                .with_pool(|pool| pool.left.set(pool.left.get() - left));
-        }
+    /// Records the bytes that an ended heap has left, under the pool's latch.
+    fn note_left(self, bytes: usize) {
+        let (pool, cache) = (&self.central.pool, &self.heap.cache);
+        pool.left.set(pool.left.get() + bytes - cache.left.get());
+        cache.left.set(bytes);
+        cache.ended_in.set(pool.round.get());
     }
 
     /// Gives back the blocks that an ended heap has left. Its latch is held.
     pub(crate) fn give_left(self) {
-        self.forget_left();
+        self.central.with_pool(|_| self.note_left(0));
         self.empty();
         self.retire_whole();
     }

@@ -100,12 +100,12 @@ impl World {
 
     /// Ends a heap's thread.
     pub fn end_heap(&'static self, heap: usize) {
-        self.end(self.heaps[heap], || self.collect(self.heaps[heap]));
+        self.end(self.heaps[heap], || self.collect(self.heaps[heap]), || ());
     }
 
     /// Begins a thread, which takes over a heap.
     pub fn begin(&'static self) -> Option<usize> {
-        let taken = self.take_over()?;
+        let taken = self.take_over(|_| ())?;
         self.heaps
             .iter()
             .position(|heap| core::ptr::eq(*heap, taken))
