@@ -65,7 +65,8 @@ record() {
     printf '\n## %s, commit %s\n\n' "$day" "$commit"
     printf "\`%s\`: exit %d after %d s on %s, %s cores, %s\n\n" "$*" "$code" \
       $((SECONDS - begun)) "$(uname -srm)" "$(nproc)" "$(rustc --version)"
-    sed 's/^/    /' "$out"
+    # Without the paths of this machine.
+    sed -E -e "s|$PWD/||g; s|${TMPDIR:-/tmp}/tmp\.[A-Za-z0-9]+|HOME|g" -e 's/^/    /' "$out"
   } >>"$file"
   rm -f "$out"
   echo "recorded in $file"
