@@ -268,16 +268,6 @@ impl<M: Measure> Augment for Gaps<M> {
     }
 
     #[inline(always)]
-    fn leaf(item: &Reserved) -> GapSummary<M> {
-        let Reserved { start, last } = *item;
-        GapSummary {
-            first: start,
-            last,
-            gap: M::NONE,
-        }
-    }
-
-    #[inline(always)]
     fn differs(
         _: &Reserved,
         _: Side,

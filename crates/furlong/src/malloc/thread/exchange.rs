@@ -205,14 +205,19 @@ pub(crate) trait Exchange: Sized + 'static {
         self.ended().set(Some(heap));
     }
 
-    /// Ends a heap, after `give_back` has returned its thread's blocks. `note` records that under
-    /// the pool's latch. Only the caller uses the heap.
-    fn end(&'static self, heap: &'static Heap, give_back: impl FnOnce(), note: impl FnOnce()) {
+    /// Ends a heap, after `give_back` has returned its thread's blocks. `note` records the result
+    /// under the pool's latch. Only the caller uses the heap.
+    fn end<T>(
+        &'static self,
+        heap: &'static Heap,
+        give_back: impl FnOnce() -> T,
+        note: impl FnOnce(T),
+    ) {
         let _held = self.hold_heap(heap);
         heap.set_state(State::Ended);
-        give_back();
+        let given = give_back();
         self.under_pool(|| {
-            note();
+            note(given);
             self.note_ended(heap);
         });
     }

@@ -58,7 +58,7 @@ record! {
         /// The time of its last round, or of its first look at the clock; 0 before.
         pub(crate) round_ms: Bits = Bits::new(0),
         /// The bytes of blocks that it kept when it ended, and the pool's round at that time; 0
-        /// bytes while it runs. Under its latch.
+        /// bytes while it runs. Under the pool's latch.
         pub(crate) left: Word = Word::new(0),
         pub(crate) ended_in: Half = Half::new(0),
         /// The number of slow paths until the next look at the clock.

@@ -1,7 +1,6 @@
 //! A heap with the memory below it: its beginning and end, the blocks that it sends to other heaps,
 //! and its maintenance.
 
-use core::cell::Cell;
 use core::ptr;
 
 use crate::forms::copies;
@@ -107,17 +106,18 @@ impl<C: Config> ThreadHeap<C> {
     /// Ends the heap. Its remote frees are sent, and its stacks and spans wait to be taken over.
     pub(crate) fn end(self) {
         self.post_outgoing();
-        let left = Cell::new(self.stacked_bytes());
         let give_back = || {
-            if self.central.pool.left.get() + left.get() > self.central.dirty_bytes_max() {
-                left.set(0);
+            let bytes = self.stacked_bytes();
+            // Others may end at the same time, and leave a little more than may be dirty.
+            let leaves = self.central.pool.left.get() + bytes <= self.central.dirty_bytes_max();
+            if !leaves {
                 self.empty();
             }
             self.central.collect(self.heap);
             self.retire_whole();
+            if leaves { bytes } else { 0 }
         };
-        // Others may end at the same time, and leave a little more than may be dirty.
-        let note = || self.note_left(left.get());
+        let note = |left| self.note_left(left);
         self.central.end(self.heap, give_back, note);
         self.central.purge_excess();
     }
@@ -142,7 +142,9 @@ impl<C: Config> ThreadHeap<C> {
 
     /// Gives back the blocks that an ended heap has left. Its latch is held.
     pub(crate) fn give_left(self) {
-        self.central.with_pool(|_| self.note_left(0));
+        if self.heap.cache.left.get() > 0 {
+            self.central.with_pool(|_| self.note_left(0));
+        }
         self.empty();
         self.retire_whole();
     }

@@ -197,13 +197,8 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
     ) {
         let climbs = C::Propagation::climb(differs);
         if let Some(turn) = self.settle(loss) {
-            // A view by value, since `turn` is not inlined: see `Nodes::view`.
-            let work = Work::<'_, _, C> {
-                nodes: self.nodes.view(INTERNAL),
-                head: self.head,
-                counters: self.counters,
-            };
-            work.turn(turn, loss.at, reached, climbs.then_some(after));
+            let after = climbs.then_some(after);
+            self.by_value().turn(turn, loss.at, reached, after);
         } else if climbs {
             self.climb(self.nodes.place(reached), after);
         }

@@ -20,13 +20,7 @@ impl<N: Nodes, C: Config> Work<'_, N, C> {
         // If rotations recompute, halves above may be out of date in more than an edge.
         let copies_edges = N::Augment::HAS_EDGES && !C::Propagation::AT_ROTATION;
         if copies_edges && self.head.is_at_end {
-            // A view by value, since the function is not inlined: see `Nodes::view`.
-            let work = Work::<'_, _, C> {
-                nodes: self.nodes.view(INTERNAL),
-                head: self.head,
-                counters: self.counters,
-            };
-            return work.climb_at_end(place, summary);
+            return self.by_value().climb_at_end(place, summary);
         }
         while let Some((at, side)) = place {
             let differs;

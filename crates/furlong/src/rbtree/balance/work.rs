@@ -36,6 +36,17 @@ pub(crate) struct Work<'c, N: Nodes, C: Config> {
 }
 
 impl<N: Nodes, C: Config> Work<'_, N, C> {
+    /// The same change with a view of its own, to be passed by value to a function that is not
+    /// inlined: see [`Nodes::view`].
+    #[inline(always)]
+    pub(super) fn by_value(&mut self) -> Work<'_, N::View<'_>, C> {
+        Work {
+            nodes: self.nodes.view(INTERNAL),
+            head: self.head,
+            counters: self.counters,
+        }
+    }
+
     /// Links `child` on `side` of `parent`, in both directions.
     #[inline(always)]
     pub(super) fn attach(&mut self, parent: N::Ref, side: Side, child: Option<N::Ref>) {

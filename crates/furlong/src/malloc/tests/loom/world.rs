@@ -100,7 +100,7 @@ impl World {
 
     /// Ends a heap's thread.
     pub fn end_heap(&'static self, heap: usize) {
-        self.end(self.heaps[heap], || self.collect(self.heaps[heap]), || ());
+        self.end(self.heaps[heap], || self.collect(self.heaps[heap]), |()| ());
     }
 
     /// Begins a thread, which takes over a heap.
