@@ -16,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 libraries=()
-for name in furlong_malloc_plain furlong_malloc furlong_malloc_secure; do
+for name in furlong_malloc{_plain,,_checked,_secure}; do
   cargo build --quiet -p furlong-preload --profile preload --example "$name"
   libraries+=("$target/preload/examples/lib$name.so")
 done

@@ -148,7 +148,7 @@ echo "the manual page has no warning"
 # The allocator to preload: installed, run, and in a Debian package.
 preload=crates/furlong-preload
 bash "$preload/install.sh" "$work/malloc"
-for kind in "" --plain --secure; do
+for kind in "" --plain --checked --secure; do
   FURLONG_MALLOC_STATISTICS=1 "$work/malloc/bin/furlong-malloc" $kind ls / >/dev/null 2>"$work/said"
   for said in '^process [0-9]+ ls$' '^used_bytes '; do
     grep -Eq "$said" "$work/said" ||

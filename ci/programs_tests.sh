@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash ci/need.sh cc python3 tclsh redis-server redis-benchmark initdb
-for name in furlong_malloc_plain furlong_malloc furlong_malloc_secure; do
+for name in furlong_malloc furlong_malloc_checked furlong_malloc_secure; do
   cargo build --quiet -p furlong-preload --profile preload --example "$name"
 done
 libraries=$(realpath "${CARGO_TARGET_DIR:-target}")/preload/examples
@@ -26,8 +26,6 @@ glibc any tst-malloc-backtrace writes in front of a freed block: a fault, or not
 glibc any tst-malloc-stats-cancellation reads glibc's own text of malloc_stats
 glibc any tst-safe-linking wants damaged links in freed blocks to be found: there are no links
 glibc any tst-dynarray-fail leaves 2 MiB of address space, less than an arena
-glibc plain tst-tcfree1 frees a block twice, which plain does not find
-glibc plain tst-tcfree2 frees a block twice, which plain does not find
 glibc secure tst-free-errno maps memory over the end of a block: that is found as a write past it
 glibc secure tst-malloc-usable passes: usable sizes are to the byte
 glibc secure tst-malloc-usable-tunables passes: usable sizes are to the byte
@@ -207,9 +205,9 @@ compare() {
   [ -s "$part.without" ] || { echo "$part: no test ran" >&2; exit 1; }
   printf '%-11s %-8s %6d tests, %6d passed\n' "$part" without "$(wc -l <"$part.without")" \
     "$(grep -c ' ok$' "$part.without")"
-  for grade in plain checked secure; do
+  for grade in default checked secure; do
     library=$libraries/libfurlong_malloc_$grade.so
-    [ "$grade" != checked ] || library=$libraries/libfurlong_malloc.so
+    [ "$grade" != default ] || library=$libraries/libfurlong_malloc.so
     "${part}_run" "$library" | sort -u >"$part.$grade"
     differing "$part" "$grade" >differ
     explained | awk -v p="$part" -v g="$grade" '$1 == p && ($2 == g || $2 == "any") { print $3 }' |

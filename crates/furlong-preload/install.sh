@@ -18,7 +18,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 version=$(cargo pkgid -p furlong-preload | sed 's/.*[#@]//')
 # As in furlong-c: before 1.0 each minor version is an interface of its own.
-for name in furlong_malloc furlong_malloc_plain furlong_malloc_secure; do
+for name in furlong_malloc furlong_malloc_{plain,checked,secure}; do
   soname=lib$name.so.${version%.*}
   cargo rustc --profile preload -p furlong-preload --example "$name" -- \
     -Clink-arg=-Wl,-soname,"$soname"

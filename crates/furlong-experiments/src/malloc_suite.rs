@@ -91,7 +91,7 @@ fn replayed(
 }
 
 /// All allocators of the suite.
-pub const SUBJECTS: [Named; 7] = [
+pub const SUBJECTS: [Named; 8] = [
     Named::new(
         "mimalloc",
         Library::Packaged("libmimalloc.so.2.0", "libmimalloc2.0"),
@@ -107,6 +107,10 @@ pub const SUBJECTS: [Named; 7] = [
     ),
     Named::new("furlong", Library::Shipped("furlong_malloc")),
     Named::new("furlong-plain", Library::Shipped("furlong_malloc_plain")),
+    Named::new(
+        "furlong-checked",
+        Library::Shipped("furlong_malloc_checked"),
+    ),
     Named::new("furlong-secure", Library::Shipped("furlong_malloc_secure")),
 ];
 
@@ -121,6 +125,7 @@ pub fn experiment() -> Experiment {
         arm::<4>(),
         arm::<5>(),
         arm::<6>(),
+        arm::<7>(),
         Arm {
             na: classic::nothing_missing,
             ..Arm::new("nothing", classic::nothing)

@@ -12,4 +12,3 @@ use core::ffi::c_void;
 use furlong_preload::{Batched, Checked, Inlined};
 
 furlong_preload::symbols!(Checked, Inlined, Batched);
-furlong_preload::checked_writes!();

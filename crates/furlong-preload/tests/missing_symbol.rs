@@ -9,8 +9,9 @@ use std::process::Command;
 
 use library::library;
 
-const LIBRARIES: [&str; 5] = [
+const LIBRARIES: [&str; 6] = [
     "furlong_malloc",
+    "furlong_malloc_checked",
     "furlong_malloc_plain",
     "furlong_malloc_secure",
     "furlong_malloc_outlined",
@@ -18,7 +19,7 @@ const LIBRARIES: [&str; 5] = [
 ];
 
 /// The libraries that also check where the program copies to.
-const CHECKS_WRITES: &[&str] = &["furlong_malloc", "furlong_malloc_secure"];
+const CHECKS_WRITES: &[&str] = &["furlong_malloc_checked", "furlong_malloc_secure"];
 
 /// The allocation functions of the C library, its users and C++.
 const NAMES: &[&str] = &[

@@ -100,7 +100,9 @@ pub fn candidates(
     further: &[(&'static str, &Path)],
 ) -> (Vec<Candidate>, Vec<(&'static str, String)>) {
     let (mut found, mut missing) = (vec![], vec![]);
-    for subject in SUBJECTS {
+    // It differs from furlong in `memcpy` alone, which a replay does not call.
+    let same = "furlong-checked";
+    for subject in SUBJECTS.iter().filter(|subject| subject.name != same) {
         if let Some(remedy) = subject.missing() {
             missing.push((subject.name, remedy));
             continue;

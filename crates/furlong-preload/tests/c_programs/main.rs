@@ -15,8 +15,9 @@ use std::process::{Command, Output};
 use folder::Folder;
 use library::library;
 
-const KINDS: [&str; 3] = [
+const KINDS: [&str; 4] = [
     "furlong_malloc",
+    "furlong_malloc_checked",
     "furlong_malloc_plain",
     "furlong_malloc_secure",
 ];

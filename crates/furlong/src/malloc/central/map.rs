@@ -63,11 +63,11 @@ impl Map {
         self.span_at(base_of(unit))
     }
 
-    /// True if there are no records for an address: it is in none of this allocator's arenas, nor
-    /// near one.
+    /// True if an address is in one of this allocator's arenas.
     #[inline(always)]
-    pub(crate) fn is_far(&'static self, address: usize) -> bool {
-        self.roots[(address >> REGION_SHIFT) & (ROOTS - 1)].get() == 0
+    pub(crate) fn is_in_arena(&'static self, address: usize) -> bool {
+        self.arena(unit_of(address))
+            .is_some_and(|arena| arena.base.get() != 0)
     }
 
     /// The region of an address, if there is one.

@@ -2,7 +2,7 @@
 
 use crate::malloc::{
     Class, Config, CurrentHeap, GRAIN, Hardening, LARGE_MAX, LargeObjects, Malloc, Misuse,
-    SIZE_MAX, Seals, UNIT, Use, copy, pointer, stop, unit_of,
+    SIZE_MAX, Seals, UNIT, Use, copy, pointer, stop,
 };
 
 impl<C: Config> Malloc<C> {
@@ -55,27 +55,6 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// True if `len` bytes from an address on are within a small block in use, or far from this
-    /// allocator's memory. The quick part of [`check_write`](Self::check_write).
-    #[inline(always)]
-    pub fn may_write(&'static self, start: *const u8, len: usize) -> bool {
-        let address = start.addr();
-        let span = self.central.map.span_at(address);
-        let magic = span.magic.get();
-        if !span.is(Use::Blocks) || magic == 0 {
-            return self.central.map.is_far(address);
-        }
-        let (offset, room) = (address % UNIT, span.class().size());
-        let start = ((offset * magic as usize) >> 32) * room;
-        let contents = if C::Hardening::SCRUB {
-            let block = address - offset + start;
-            Seals(&self.central).sealed(block, room).unwrap_or(0)
-        } else {
-            room
-        };
-        len <= (start + contents).saturating_sub(offset)
-    }
-
     /// Stops the program if `len` bytes from an address on are neither within a block in use nor
     /// outside this allocator's memory: for a program about to write them.
     ///
@@ -83,39 +62,36 @@ impl<C: Config> Malloc<C> {
     /// O(1); no latch.
     #[inline(always)]
     pub fn check_write(&'static self, start: *const u8, len: usize) {
-        let address = start.addr();
-        if len > 0 && self.room_at(address).is_some_and(|room| len > room) {
-            stop(&self.central.source, Misuse::Overrun, address);
+        if len > self.room_at(start.addr()) {
+            stop(&self.central.source, Misuse::Overrun, start.addr());
         }
     }
 
     /// The number of bytes from an address to the end of its block; 0 if it is in no block in use.
-    /// `None` if the memory is not this allocator's, and beyond the first unit of a huge object.
+    /// No limit if the memory is not this allocator's, and beyond the first unit of a huge object.
     #[inline(always)]
-    fn room_at(&'static self, address: usize) -> Option<usize> {
-        let (central, span) = (&self.central, self.central.map.span_at(address));
-        if span.is(Use::Nothing) {
-            let arena = central.map.arena(unit_of(address))?;
-            return (arena.base.get() != 0).then_some(0);
-        }
-        let span = central.map.first_of(span);
+    fn room_at(&'static self, address: usize) -> usize {
+        let map = &self.central.map;
+        let span = map.first_of(map.span_at(address));
         let (start, room) = if span.is(Use::Blocks) {
             let block = span.block_around(address);
             if block >= usize::from(span.carved.get()) {
-                return Some(0);
+                return 0;
             }
             (span.address_of(block), span.class().size())
         } else if span.is(Use::Large) || span.is(Use::Huge) {
             (span.base(), span.summary.get() as usize)
+        } else if span.is(Use::Nothing) && !map.is_in_arena(address) {
+            return usize::MAX;
         } else {
-            return Some(0);
+            return 0;
         };
         let contents = if C::Hardening::SCRUB {
-            Seals(central).sealed(start, room).unwrap_or(0)
+            Seals(&self.central).sealed(start, room).unwrap_or(0)
         } else {
             room
         };
-        Some((start + contents).saturating_sub(address))
+        (start + contents).saturating_sub(address)
     }
 
     /// True if a block is of the caller's own spans, and of a class of at least this size: of a
