@@ -192,14 +192,20 @@ impl Class {
 
     /// [`block_at`](Self::block_at) for small blocks, by the magic number of their class.
     #[inline]
+    pub(crate) fn block_by(magic: u32, offset: usize) -> Option<usize> {
+        let number = Self::block_within(magic, offset)?;
+        (offset < UNIT).then_some(number)
+    }
+
+    /// The same, if the offset is known to be within the unit.
+    #[inline(always)]
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the lower half is what is compared"
     )]
-    pub(crate) fn block_by(magic: u32, offset: usize) -> Option<usize> {
+    pub(crate) fn block_within(magic: u32, offset: usize) -> Option<usize> {
         let product = (offset as u64).wrapping_mul(u64::from(magic));
-        let starts = offset < UNIT && (product as u32) < magic;
-        starts.then_some((product >> 32) as usize)
+        ((product as u32) < magic).then_some((product >> 32) as usize)
     }
 }
 

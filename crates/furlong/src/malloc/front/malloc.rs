@@ -213,7 +213,16 @@ impl<C: Config> Malloc<C> {
     #[cold]
     #[inline(never)]
     fn free_slow(&'static self, address: usize, span: &'static Span) {
-        if self.send_next(address, span) || address == 0 {
+        if !self.send_next(address, span) {
+            self.free_other(address, span);
+        }
+    }
+
+    /// [`free_slow`](Self::free_slow) for blocks that are not of the word that was sent last. A
+    /// separate function, so that the path of those has no frame.
+    #[inline(never)]
+    fn free_other(&'static self, address: usize, span: &'static Span) {
+        if address == 0 {
             return;
         }
         let span = self.central.map.first_of(span);

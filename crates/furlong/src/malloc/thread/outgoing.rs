@@ -32,13 +32,12 @@ record! {
     struct Open {
         /// Its place among all; that of the last send.
         place: Word = Word::new(0),
-        /// The start of its unit and its magic number.
-        base: Word = Word::new(0),
-        magic: Half = Half::new(0),
-        /// Its first block, and the number of its blocks that have been handed out.
-        first: Word = Word::new(0),
+        /// The start of its first block, and the bytes of its blocks that have been handed out.
+        start: Word = Word::new(0),
         len: Word = Word::new(0),
+        /// The size of a block, and its magic number.
         size: Word = Word::new(0),
+        magic: Half = Half::new(0),
     }
     const fn none;
 }
@@ -86,13 +85,12 @@ impl Outgoing {
     /// Notes the word of the last two sends. [`next`](Self::next) finds none of medium blocks,
     /// which have no magic number.
     fn open(&self, span: &Span, word: usize) {
-        let (open, first) = (&self.open, word * 64);
-        open.base.set(span.base());
+        let (open, first, size) = (&self.open, word * 64, span.class().size());
+        open.start.set(span.address_of(first));
         open.magic.set(span.magic.get());
-        open.first.set(first);
-        open.size.set(span.class().size());
+        open.size.set(size);
         let out = usize::from(span.carved.get()).saturating_sub(first).min(64);
-        open.len.set(out);
+        open.len.set(out * size);
     }
 
     /// The step that adds a block, if it is of the same word as the last one sent. `None` also if
@@ -100,13 +98,13 @@ impl Outgoing {
     #[inline(always)]
     pub(crate) fn next(&self, address: usize) -> Option<Step<'_>> {
         let open = &self.open;
-        if open.len.get() == 0 {
+        let offset = address.wrapping_sub(open.start.get());
+        if offset >= open.len.get() {
             return None;
         }
-        let offset = address.wrapping_sub(open.base.get());
-        let at = Class::block_by(open.magic.get(), offset)?.wrapping_sub(open.first.get());
+        let at = Class::block_within(open.magic.get(), offset)?;
         let bytes = self.bytes.get() + open.size.get();
-        if at >= open.len.get() || bytes >= OUTGOING_BYTES_MAX {
+        if bytes >= OUTGOING_BYTES_MAX {
             return None;
         }
         let place = self.place(open.place.get());
