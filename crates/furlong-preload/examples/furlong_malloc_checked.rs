@@ -1,4 +1,4 @@
-//! The allocator that also checks each `memcpy` into a block.
+//! The same allocator as `furlong_malloc`, which also stops a `memcpy` past the end of a block.
 //!
 //! ```text
 //! cargo build -p furlong-preload --profile preload --examples

@@ -197,7 +197,7 @@ impl Class {
         (offset < UNIT).then_some(number)
     }
 
-    /// The same, if the offset is known to be within the unit.
+    /// The same, for an offset that is within the unit.
     #[inline(always)]
     #[expect(
         clippy::cast_possible_truncation,

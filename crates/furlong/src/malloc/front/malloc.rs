@@ -218,8 +218,8 @@ impl<C: Config> Malloc<C> {
         }
     }
 
-    /// [`free_slow`](Self::free_slow) for blocks that are not of the word that was sent last. A
-    /// separate function, so that the path of those has no frame.
+    /// [`free_slow`](Self::free_slow) for all but the blocks of the word that was sent last. Theirs
+    /// is the most frequent path, and saves no registers if the rest is a function of its own.
     #[inline(never)]
     fn free_other(&'static self, address: usize, span: &'static Span) {
         if address == 0 {

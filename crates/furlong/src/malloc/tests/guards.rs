@@ -7,7 +7,7 @@ use std::fs;
 
 use super::super::central::arena::ARENA;
 use super::super::central::large::LARGE_MAX;
-use super::super::{Checked, Hardening, Misuse, NoHardening, Secure};
+use super::super::{Checked, Hardening, Misuse, NoHardening, Secure, UNIT};
 use super::source::{Call, Source};
 use super::{Sourced as Tested, allocate, free, stopped, with_new};
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -173,6 +173,10 @@ fn ends_of_blocks<H: Hardening>(malloc: Tested<H>) {
             assert_eq!(room(malloc, block + size - 1, 1), 0, "{size} is free");
         }
     }
+    // The last block of a span was not handed out yet.
+    let small = allocate(malloc, 24);
+    assert_eq!(room(malloc, small / UNIT * UNIT + UNIT - 32, 1), 0);
+    free(malloc, small);
     let huge = allocate(malloc, 5 << 20);
     assert_eq!(room(malloc, huge + 100, 10), 10);
     free(malloc, huge);
