@@ -81,10 +81,10 @@ impl<C: Config> Malloc<C> {
             (span.address_of(block), span.class().size())
         } else if span.is(Use::Large) || span.is(Use::Huge) {
             (span.base(), span.summary.get() as usize)
-        } else if span.is(Use::Nothing) && !map.is_in_arena(address) {
-            return usize::MAX;
-        } else {
+        } else if map.is_in_arena(address) {
             return 0;
+        } else {
+            return usize::MAX;
         };
         let contents = if C::Hardening::SCRUB {
             Seals(&self.central).sealed(start, room).unwrap_or(0)
