@@ -194,7 +194,12 @@ fn machines_are_never_put_together() {
 #[test]
 fn a_difference_has_its_verdict_and_can_fail_a_build() {
     let home = Home::new();
-    import(&home, [again(0, 1.0), again(1, 1.3)].into_iter());
+    let mut tolerant = again(2, 1.3);
+    for workload in &mut tolerant.experiments[0].workloads {
+        let comparisons = workload.comparisons.iter_mut();
+        comparisons.for_each(|one| one.margin_pct = 50.0);
+    }
+    import(&home, [again(0, 1.0), again(1, 1.3), tolerant].into_iter());
     let (before, after) = (&name(0)[..], &name(1)[..]);
     let compare = ["diff", before, after];
     let (page, _) = home.ends(0, &compare);
@@ -204,6 +209,9 @@ fn a_difference_has_its_verdict_and_can_fail_a_build() {
     assert!(line.unwrap().contains("revert"), "{page}");
     home.ends(3, &["diff", before, after, "--fail-on", "revert"]);
     home.ends(0, &["diff", after, before, "--fail-on", "revert"]);
+    // This run was measured with a margin of its own.
+    let fails = "--fail-on=revert,inconclusive";
+    home.ends(0, &["diff", before, &name(2), fails]);
     let told = home.refuses(&["diff", before, before]);
     says(&told, &["name two"]);
     home.refuses(&["diff"]);

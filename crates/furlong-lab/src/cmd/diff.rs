@@ -11,12 +11,14 @@ use crate::model::result::{Machine, ResultFile};
 use crate::options::{Database, FailOn, Pages, Settings};
 use crate::publish;
 use crate::record::class::{class, told};
+use crate::record::judged::judged;
 use crate::talk::Voice;
 
 const EXAMPLES: &str = "\
 BEFORE and AFTER are runs: the beginning of a name, `latest`, `tag:NAME` for the latest with that
 tag, or `pinned` for the one that `furlong mark --pin` pinned on this machine. Or they are files: a
-result of --json, or what another tool wrote (furlong import --help names the tools).
+result of --json, or what another tool wrote (furlong import --help names the tools). The margin is
+that with which AFTER was measured.
 
 Examples:
   furlong diff
@@ -73,7 +75,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         }
         let store = open_database(&args.database, &settings)?;
         let id = find(&store, name, class.map(String::as_str))?;
-        Ok(store.load(&id)?.result)
+        let saved = store.load(&id)?;
+        Ok(judged(&saved.result, saved.margin_pct))
     };
     let (before, after) = (load(&args.before)?, load(&args.after)?);
     if before.run.id == after.run.id {

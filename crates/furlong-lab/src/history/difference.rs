@@ -11,6 +11,7 @@ use crate::model::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, 
 use furlong_stats::blocks::{Blocks, present};
 use furlong_stats::control::{Floor, floor};
 use furlong_stats::describe::{Moments, mean};
+use furlong_stats::judge::MARGIN_PCT;
 use furlong_stats::verdict::{Check, Rule, Scale};
 use furlong_stats::welch::Unpooled;
 
@@ -52,7 +53,7 @@ pub struct Differences {
     pub left_out: Vec<String>,
 }
 
-/// Compares `after` with `before`.
+/// Compares `after` with `before`, by the margins with which `after` was judged.
 pub fn differences(before: &ResultFile, after: &ResultFile, metric: Option<&str>) -> Differences {
     let mut all = Differences::default();
     for later in &after.experiments {
@@ -140,7 +141,10 @@ impl Pair<'_> {
         };
         let floors = self.floors(arm);
         let (effect, interval) = change(&earlier, &later)?;
-        let margin_pct = self.about.margin_pct.unwrap_or(1.0);
+        let mut judged = self.later.comparisons.iter();
+        let judged = judged.find(|one| one.metric == self.metric);
+        let declared = self.about.margin_pct.unwrap_or(MARGIN_PCT);
+        let margin_pct = judged.map_or(declared, |one| one.margin_pct);
         let rule = Rule {
             better: self.about.better,
             margin: Scale::Log.distance(margin_pct),

@@ -7,6 +7,7 @@ use crate::history::difference::{Differences, differences};
 use crate::history::difference_page;
 use crate::history::page::minutes;
 use crate::model::result::{ExperimentResult, ResultFile, Run, WorkloadResult};
+use crate::record::judged::judged;
 use crate::record::store::Store;
 use crate::report::finite;
 use crate::report::html::frame::{Name, heads};
@@ -30,7 +31,8 @@ pub(super) fn page(store: &Store, pair: &Pair) -> Result<Page, Refusal> {
             "Both runs are “{base}”: name two different runs."
         )));
     }
-    let (before, after) = (load(store, base)?.result, load(store, with)?.result);
+    let (before, after) = (load(store, base)?.result, load(store, with)?);
+    let after = judged(&after.result, after.margin_pct);
     let mut page = Page::new(&format!("Run {} against {}", plain(with), plain(base)));
     page.crumb("History", &Route::home());
     let (here, there) = (&before.run.machine, &after.run.machine);
