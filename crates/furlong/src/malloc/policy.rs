@@ -16,7 +16,7 @@ pub enum HugePages {
     Off,
     /// Huge objects: those above 2 MiB, which have mappings of their own.
     Objects,
-    /// Huge objects, and all arenas but the first.
+    /// Huge objects, and the arenas that are mapped while each heap has 2 MiB in use on average.
     Arenas,
 }
 
@@ -52,11 +52,11 @@ impl Profile {
         kept_bytes_max: 64 << 10,
         kept_blocks_max: DEPTH,
         aside_bytes_max: 1 << 20,
-        dirty_bytes: (4 << 20, 32 << 20),
-        regretted_bytes_max: 12 << 20,
+        dirty_bytes: (4 << 20, 128 << 20),
+        regretted_bytes_max: 64 << 20,
         purge_delay_ms: 1000,
         prefault: false,
-        huge_pages: HugePages::Objects,
+        huge_pages: HugePages::Arenas,
         sample_bytes: 0,
     };
 
@@ -299,10 +299,10 @@ mod tests {
             all(Profile::STANDARD),
             (
                 (64, 63),
-                (1024, 12 << 10),
-                (4096, 32 << 10),
+                (1024, 64 << 10),
+                (4096, 128 << 10),
                 1000,
-                (false, HugePages::Objects)
+                (false, HugePages::Arenas)
             )
         );
         assert_eq!(

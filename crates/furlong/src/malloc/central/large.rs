@@ -16,7 +16,7 @@ pub(crate) const LARGE_MAX: usize = RUN_MAX * UNIT;
 
 /// The length of the smallest huge pages. Larger ones, of systems with larger pages, are found only
 /// by chance.
-const HUGE_PAGE: usize = 2 << 20;
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
 /// The longest mapping that is kept with `SCRUB`: all of it is overwritten before it is used again.
 const SCRUBBED_MAX: usize = 32 << 20;

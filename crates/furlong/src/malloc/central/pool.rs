@@ -8,6 +8,7 @@ use crate::malloc::{Arena, Bits, Byte, Half, Heap, Latch, Link, UNIT, Word};
 use super::super::runs::run;
 use super::arena::find_from;
 use super::fit::Fit;
+use super::large::HUGE_PAGE;
 use super::mapping_cache::MappingCache;
 
 record! {
@@ -52,6 +53,8 @@ record! {
         pub(crate) huge_count: Word = Word::new(0),
         pub(crate) mappings: MappingCache = MappingCache::new(),
         pub(crate) heaps: Link<Heap> = Link::none(),
+        /// Their number.
+        pub(crate) heap_count: AtomicUsize = AtomicUsize::new(0),
         /// The first of the heaps whose latches are held, while all are held for a fork.
         pub(crate) held: Link<Heap> = Link::none(),
         /// Bytes of blocks that ended heaps keep.
@@ -74,9 +77,13 @@ impl Pool {
         core::iter::successors(self.first.get(), |arena| arena.next.get())
     }
 
-    /// True if there is an arena. Without the latch the answer may be out of date.
-    pub(crate) fn has_arena(&self) -> bool {
-        self.first.get().is_some()
+    /// True if most pages of the units in use have probably been touched. A heap has units for each
+    /// size that it was asked for, and may touch few of their pages. So this is false in a small
+    /// process, and with many heaps that need little.
+    pub(crate) fn is_dense(&self) -> bool {
+        // Relaxed: the answer only decides how memory is backed.
+        let heaps = self.heap_count.load(Ordering::Relaxed);
+        self.live.get() * UNIT >= heaps.max(1) * HUGE_PAGE
     }
 
     /// The heaps, running and ended.

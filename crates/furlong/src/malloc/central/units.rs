@@ -72,8 +72,7 @@ impl<C: Config> Central<C> {
             }
             return None;
         };
-        // A small process has one arena, and would have all of it resident.
-        if self.policy.has_huge_pages(HugePages::Arenas) && self.pool.has_arena() {
+        if self.policy.has_huge_pages(HugePages::Arenas) && self.pool.is_dense() {
             self.source.prefer_huge_pages_at(base, ARENA);
         }
         if self.policy.prefaults() {

@@ -7,7 +7,7 @@ use super::super::central::arena::{ARENA, Arena};
 use super::super::central::large::{LARGE_MAX, SIZE_MAX};
 use super::super::class::UNIT;
 use super::super::runs::longest;
-use super::super::{HugePages, Profile};
+use super::super::{HugePages, Profile, Zone};
 use super::source::{Call, Source};
 use super::{Sourced as Tested, free, with_new};
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -201,12 +201,8 @@ fn a_kept_mapping_serves_objects_of_other_lengths() {
 }
 
 #[test]
-fn huge_objects_get_huge_pages_where_one_begins_and_arenas_only_on_request() {
-    for (huge_pages, bytes) in [
-        (HugePages::Off, 0),
-        (HugePages::Objects, 3 * MIB),
-        (HugePages::Arenas, 3 * MIB + 2 * ARENA),
-    ] {
+fn huge_objects_get_huge_pages_where_one_begins() {
+    for (huge_pages, bytes) in [(HugePages::Off, 0), (HugePages::Objects, 3 * MIB)] {
         with_new(able(), move |malloc: Tested| {
             malloc.follow(&Profile {
                 huge_pages,
@@ -219,6 +215,28 @@ fn huge_objects_get_huge_pages_where_one_begins_and_arenas_only_on_request() {
             assert_eq!(malloc.statistics().arena_bytes, 3 * ARENA);
             assert_eq!(malloc.source().bytes(Call::HugePages), bytes);
             large.into_iter().for_each(|object| free(malloc, object));
+            free(malloc, huge);
+        });
+    }
+}
+
+/// Two large objects fill an arena. An arena has huge pages if it is mapped while each heap has a
+/// huge page in use.
+#[test]
+fn arenas_get_huge_pages_once_the_units_of_each_heap_are_many() {
+    for (zones, arenas_without) in [(0, 1), (2, 1), (3, 2), (9, 5)] {
+        with_new(able(), move |malloc: Tested| {
+            let huge = super::allocate(malloc, 300 * MIB);
+            let of_objects = malloc.source().bytes(Call::HugePages);
+            let zones: Vec<_> = (0..zones).map(|_| Zone::new(malloc)).collect();
+            assert!(zones.iter().all(Option::is_some));
+            for arenas in 1..9 {
+                let _ = [(); 2].map(|()| allocate(malloc, LARGE_MAX));
+                assert_eq!(malloc.statistics().arena_bytes, arenas * ARENA);
+                let of_arenas = malloc.source().bytes(Call::HugePages) - of_objects;
+                let expected = arenas.saturating_sub(arenas_without) * ARENA;
+                assert_eq!(of_arenas, expected, "{arenas} arenas");
+            }
             free(malloc, huge);
         });
     }
