@@ -1,10 +1,14 @@
-/* The longest wait of a thread in malloc that other threads cause: latency MODE [COUNT]. Prints one
-   line of figures a run.
+/* What the rest of a process costs a thread in malloc: latency MODE [COUNT]. Prints one line of
+   figures a run. The first three are the longest wait that other threads cause.
    realtime   a SCHED_FIFO thread beside a normal one, both on one CPU.
    middle     as realtime, beside a third thread of a priority between them that never sleeps.
    purge      malloc(100000) beside a thread that frees 300 MB at once, each on a CPU of its own;
               both are SCHED_FIFO, so that nothing else of the machine is measured.
-   threads    2,000 threads that start, allocate, free and exit. */
+   threads    2,000 threads that start, allocate, free and exit.
+   sleepers   malloc(1000) beside 4,000 threads that sleep with a block each, and the blocks that
+              one more thread left when it ended.
+   holes      a pair of malloc(700000) and free among 16,000 blocks of 600,000 bytes, every second
+              of which has been freed: no hole is long enough. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -198,6 +202,56 @@ static void threads(int times) {
          usage.ru_nvcsw + usage.ru_nivcsw);
 }
 
+static pthread_barrier_t asleep;
+
+static void *sleeper(void *unused) {
+  char *block = malloc(1000);
+  (void)unused;
+  if (!block) fail("malloc");
+  block[0] = 1;
+  pthread_barrier_wait(&asleep);
+  pause();
+  return block;
+}
+
+static void *leaver(void *blocks) {
+  for (int at = 0; at < 1000; at++) ((char **)blocks)[at] = malloc(1000);
+  return NULL;
+}
+
+enum { KEPT = 20000 };
+
+static void sleepers(int times) {
+  static char *left[1000], *kept[KEPT];
+  pthread_barrier_init(&asleep, NULL, times + 1);
+  for (int at = 0; at < times; at++) start(sleeper, NULL, 0);
+  pthread_barrier_wait(&asleep);
+  pthread_join(start(leaver, left, 0), NULL);
+  long before = now_ns();
+  for (int at = 0; at < KEPT; at++) {
+    kept[at] = malloc(1000);
+    if (!kept[at]) fail("malloc");
+    kept[at][0] = 1;
+  }
+  printf("ns %.0f\n", (double)(now_ns() - before) / KEPT);
+}
+
+static void holes(int times) {
+  char **blocks = calloc(times, sizeof *blocks);
+  enum { PAIRS = 20000 };
+  for (int at = 0; at < times; at++)
+    if (!(blocks[at] = malloc(600000))) fail("malloc");
+  for (int at = 0; at < times; at += 2) free(blocks[at]);
+  long before = now_ns();
+  for (int at = 0; at < PAIRS; at++) {
+    char *block = malloc(700000);
+    if (!block) fail("malloc");
+    *(volatile char *)block = 1;
+    free(block);
+  }
+  printf("ns %.0f\n", (double)(now_ns() - before) / PAIRS);
+}
+
 int main(int count, char **arguments) {
   const char *mode = count > 1 ? arguments[1] : "";
   int times = count > 2 ? atoi(arguments[2]) : 0;
@@ -205,6 +259,11 @@ int main(int count, char **arguments) {
   else if (!strcmp(mode, "middle")) realtime(times ? times : 20000, 1);
   else if (!strcmp(mode, "purge")) purge(times ? times : 100);
   else if (!strcmp(mode, "threads")) threads(times ? times : 2000);
-  else return fprintf(stderr, "usage: latency realtime|middle|purge|threads [COUNT]\n"), 2;
+  else if (!strcmp(mode, "sleepers")) sleepers(times ? times : 4000);
+  else if (!strcmp(mode, "holes")) holes(times ? times : 16000);
+  else {
+    fprintf(stderr, "usage: latency realtime|middle|purge|threads|sleepers|holes [COUNT]\n");
+    return 2;
+  }
   return 0;
 }

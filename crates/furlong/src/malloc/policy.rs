@@ -16,7 +16,7 @@ pub enum HugePages {
     Off,
     /// Huge objects: those above 2 MiB, which have mappings of their own.
     Objects,
-    /// Huge objects, and the arenas that are mapped while each heap has 2 MiB in use on average.
+    /// Huge objects, and the arenas that are mapped while each heap has 8 MiB in use on average.
     Arenas,
 }
 

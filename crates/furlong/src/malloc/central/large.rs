@@ -16,7 +16,7 @@ pub(crate) const LARGE_MAX: usize = RUN_MAX * UNIT;
 
 /// The length of the smallest huge pages. Larger ones, of systems with larger pages, are found only
 /// by chance.
-pub(crate) const HUGE_PAGE: usize = 2 << 20;
+const HUGE_PAGE: usize = 2 << 20;
 
 /// The longest mapping that is kept with `SCRUB`: all of it is overwritten before it is used again.
 const SCRUBBED_MAX: usize = 32 << 20;
@@ -57,6 +57,8 @@ impl<C: Config> LargeObjects<C> {
         let Some((base, zero)) = taken else {
             return (self.0.refuse_memory(), false);
         };
+        // A thread without a heap asks the system for its number at each latch.
+        let _ = ThreadHeap::of_caller_or_bound(self.0);
         let zero = match C::Hardening::SCRUB {
             true => self.seal_units(base, zero, size),
             false => zero,

@@ -8,8 +8,11 @@ use crate::malloc::{Arena, Bits, Byte, Half, Heap, Latch, Link, UNIT, Word};
 use super::super::runs::run;
 use super::arena::find_from;
 use super::fit::Fit;
-use super::large::HUGE_PAGE;
 use super::mapping_cache::MappingCache;
+
+/// The bytes of units that each heap has in use, on average, in a dense process. With 2 MiB larson
+/// of two threads had 22 % more memory than without huge pages, and was no faster.
+const DENSE: usize = 8 << 20;
 
 record! {
     /// The shared state. Its latch guards everything here and all arenas. It may be taken under a
@@ -83,7 +86,7 @@ impl Pool {
     pub(crate) fn is_dense(&self) -> bool {
         // Relaxed: the answer only decides how memory is backed.
         let heaps = self.heap_count.load(Ordering::Relaxed);
-        self.live.get() * UNIT >= heaps.max(1) * HUGE_PAGE
+        self.live.get() * UNIT >= heaps.max(1) * DENSE
     }
 
     /// The heaps, running and ended.

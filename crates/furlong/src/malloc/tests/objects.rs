@@ -100,8 +100,13 @@ fn an_object_of_one_aligned_unit_is_resized_by_copying_or_in_place() {
 #[test]
 fn a_huge_object_is_resized_where_it_is_if_the_system_can() {
     with_new(able(), |malloc: Tested| {
+        // A heap for the caller comes with its first object.
+        free(malloc, allocate(malloc, 3 * MIB));
+        malloc.trim();
+        malloc.source().take_calls();
+        let records = malloc.source().calls(Call::Records);
         let mut object = allocate(malloc, 16 * MIB);
-        assert_eq!(malloc.source().calls(Call::Records), 1);
+        assert!(malloc.source().calls(Call::Records) <= records + 1);
         assert_eq!(malloc.source().take_calls()[0], 1);
         assert_eq!(used(malloc), [1, 16 * MIB, 1, 16 * MIB]);
         // Shorter by more than half, but still huge: pages are cut off.
@@ -220,17 +225,18 @@ fn huge_objects_get_huge_pages_where_one_begins() {
     }
 }
 
-/// Two large objects fill an arena. An arena has huge pages if it is mapped while each heap has a
-/// huge page in use.
+/// Two large objects fill an arena. An arena has huge pages if it is mapped while each heap has two
+/// arenas in use.
 #[test]
 fn arenas_get_huge_pages_once_the_units_of_each_heap_are_many() {
-    for (zones, arenas_without) in [(0, 1), (2, 1), (3, 2), (9, 5)] {
+    // The caller has a heap, too.
+    for (zones, arenas_without) in [(0, 2), (1, 4), (2, 6), (5, 12)] {
         with_new(able(), move |malloc: Tested| {
             let huge = super::allocate(malloc, 300 * MIB);
             let of_objects = malloc.source().bytes(Call::HugePages);
             let zones: Vec<_> = (0..zones).map(|_| Zone::new(malloc)).collect();
             assert!(zones.iter().all(Option::is_some));
-            for arenas in 1..9 {
+            for arenas in 1..15 {
                 let _ = [(); 2].map(|()| allocate(malloc, LARGE_MAX));
                 assert_eq!(malloc.statistics().arena_bytes, arenas * ARENA);
                 let of_arenas = malloc.source().bytes(Call::HugePages) - of_objects;
