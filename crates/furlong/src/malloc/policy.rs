@@ -56,7 +56,7 @@ impl Profile {
         regretted_bytes_max: 64 << 20,
         purge_delay_ms: 1000,
         prefault: false,
-        huge_pages: HugePages::Arenas,
+        huge_pages: HugePages::Objects,
         sample_bytes: 0,
     };
 
@@ -302,7 +302,7 @@ mod tests {
                 (1024, 64 << 10),
                 (4096, 128 << 10),
                 1000,
-                (false, HugePages::Arenas)
+                (false, HugePages::Objects)
             )
         );
         assert_eq!(
