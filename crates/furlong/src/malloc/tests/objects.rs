@@ -232,6 +232,10 @@ fn arenas_get_huge_pages_once_the_units_of_each_heap_are_many() {
     // The caller has a heap, too.
     for (zones, arenas_without) in [(0, 2), (1, 4), (2, 6), (5, 12)] {
         with_new(able(), move |malloc: Tested| {
+            malloc.follow(&Profile {
+                huge_pages: HugePages::Arenas,
+                ..Profile::STANDARD
+            });
             let huge = super::allocate(malloc, 300 * MIB);
             let of_objects = malloc.source().bytes(Call::HugePages);
             let zones: Vec<_> = (0..zones).map(|_| Zone::new(malloc)).collect();
