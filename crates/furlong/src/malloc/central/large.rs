@@ -57,7 +57,7 @@ impl<C: Config> LargeObjects<C> {
         let Some((base, zero)) = taken else {
             return (self.0.refuse_memory(), false);
         };
-        // A thread without a heap asks the system for its number at each latch.
+        // So that the caller's number is known: without a heap, each latch asks the system for it.
         let _ = ThreadHeap::of_caller_or_bound(self.0);
         let zero = match C::Hardening::SCRUB {
             true => self.seal_units(base, zero, size),

@@ -10,7 +10,7 @@ use super::arena::find_from;
 use super::fit::Fit;
 use super::mapping_cache::MappingCache;
 
-/// The bytes of units that each heap has in use, on average, in a dense process. With 2 MiB larson
+/// The bytes of units that each heap of a dense process has in use, on average. With 2 MiB, larson
 /// of two threads had 22 % more memory than without huge pages, and was no faster.
 const DENSE: usize = 8 << 20;
 
@@ -80,9 +80,8 @@ impl Pool {
         core::iter::successors(self.first.get(), |arena| arena.next.get())
     }
 
-    /// True if most pages of the units in use have probably been touched. A heap has units for each
-    /// size that it was asked for, and may touch few of their pages. So this is false in a small
-    /// process, and with many heaps that need little.
+    /// True if most pages of the units in use have probably been touched: each heap uses many. A
+    /// heap with few has some for each size, and has touched a part of each.
     pub(crate) fn is_dense(&self) -> bool {
         // Relaxed: the answer only decides how memory is backed.
         let heaps = self.heap_count.load(Ordering::Relaxed);

@@ -100,14 +100,10 @@ fn an_object_of_one_aligned_unit_is_resized_by_copying_or_in_place() {
 #[test]
 fn a_huge_object_is_resized_where_it_is_if_the_system_can() {
     with_new(able(), |malloc: Tested| {
-        // A heap for the caller comes with its first object.
-        free(malloc, allocate(malloc, 3 * MIB));
-        malloc.trim();
-        malloc.source().take_calls();
-        let records = malloc.source().calls(Call::Records);
         let mut object = allocate(malloc, 16 * MIB);
-        assert!(malloc.source().calls(Call::Records) <= records + 1);
-        assert_eq!(malloc.source().take_calls()[0], 1);
+        assert_eq!(malloc.source().calls(Call::Records), 1);
+        // The second is that of the caller's heap, which comes with its first object.
+        assert_eq!(malloc.source().take_calls()[0], 2);
         assert_eq!(used(malloc), [1, 16 * MIB, 1, 16 * MIB]);
         // Shorter by more than half, but still huge: pages are cut off.
         let shorter = resize(malloc, (object, 16 * MIB), 5 * MIB + 1);
@@ -225,8 +221,8 @@ fn huge_objects_get_huge_pages_where_one_begins() {
     }
 }
 
-/// Two large objects fill an arena. An arena has huge pages if it is mapped while each heap has two
-/// arenas in use.
+/// Two large objects fill an arena. A new arena has huge pages if two arenas are in use for each
+/// heap.
 #[test]
 fn arenas_get_huge_pages_once_the_units_of_each_heap_are_many() {
     // The caller has a heap, too.
