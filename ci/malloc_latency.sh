@@ -32,6 +32,8 @@ done
 arms=("${names[@]}" glibc)
 mimalloc=${MIMALLOC:-$(ldconfig -p | awk '/libmimalloc\.so/ { print $NF; exit }')}
 if [ -n "$mimalloc" ]; then
+  # The loader passes over a library that is not there, and would measure the C library.
+  [ -r "$mimalloc" ] || { echo "there is no library $mimalloc" >&2; exit 2; }
   library[mimalloc]=$mimalloc
   arms+=(mimalloc)
 fi
