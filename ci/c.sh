@@ -145,7 +145,7 @@ groff -mandoc -Tutf8 -ww -z "$work/prefix/share/man/man3/furlong.3" 2>"$work/war
 [ ! -s "$work/warnings" ] || { cat "$work/warnings" >&2; exit 1; }
 echo "the manual page has no warning"
 
-# The allocator to preload: installed, run, and in a Debian package.
+# The allocator to preload: installed, run, linked with, and in a Debian package.
 preload=crates/furlong-preload
 bash "$preload/install.sh" "$work/malloc"
 for kind in "" --plain --checked --secure; do
@@ -156,6 +156,17 @@ for kind in "" --plain --checked --secure; do
   done
 done
 if "$work/malloc/bin/furlong-malloc" 2>/dev/null; then echo "it ran nothing" >&2; exit 1; fi
+# Its header declares what the library has, as C and as C++; a program is linked with it.
+declared=$(grep -oE '\bfurlong_[a-z_]+\(' "$work/malloc/include/furlong_malloc.h" | tr -d '(' | sort -u)
+diff <(nm -D --defined-only "$work/malloc/lib/libfurlong_malloc.so" | awk '$3 ~ /^furlong_/ { print $3 }' |
+  sort) - <<<"$declared"
+linked=("-I$work/malloc/include" "-L$work/malloc/lib" -lfurlong_malloc "-Wl,-rpath,$work/malloc/lib")
+printf '#include <furlong_malloc.h>\nint main() { furlong_heap_destroy(furlong_heap_create()); }\n' \
+  >"$work/heap.cc"
+g++ -std=c++11 -pedantic -Wall -Wextra -Werror -o "$work/heap" "$work/heap.cc" "${linked[@]}"
+"$work/heap"
+cc "${c_flags[@]}" -o "$work/heaps" "$preload/tests/c_programs/heaps.c" -pthread "${linked[@]}"
+"$work/heaps" blocks
 DEB=$work/malloc.deb bash "$preload/install.sh" /usr
 mkdir "$work/deb"
 (cd "$work/deb" && ar x ../malloc.deb && tar xzf data.tar.gz && tar xzf control.tar.gz)

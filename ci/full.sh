@@ -20,6 +20,7 @@
 # the folder ATTACK_PROGRAMS, if it is set);
 # malloc-tests-glibc, -python, -redis, -postgresql (their own tests under the preloaded libraries);
 # malloc-latency (the worst malloc beside other threads, with real-time priorities);
+# malloc-lines (cache lines that move between 2 to 64 processors, counted);
 # malloc-huge-pages (faults and memory of real programs, by the memory that has huge pages);
 # malloc-heap-profile (instructions of real programs, by the heap profile);
 # malloc-small-heaps (the small heap beside four others: memory, and instructions);
@@ -186,6 +187,10 @@ malloc-latency() {
   record malloc-latency bash ci/malloc_latency.sh
 }
 
+malloc-lines() {
+  record malloc-lines bash ci/malloc_lines.sh
+}
+
 malloc-huge-pages() {
   record malloc-huge-pages bash ci/huge_pages.sh
 }
@@ -223,9 +228,9 @@ experiment() {
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
   parts=(tour pull-request pairs simulation bisect-simulation bisect layouts false-alarms loom asan
-    aarch64 memcheck attacks malloc-latency malloc-huge-pages malloc-tests-glibc malloc-tests-python
-    malloc-tests-redis malloc-tests-postgresql malloc-heap-profile malloc-prescribe
-    malloc-small-heaps hostile peers mutants site fleet history fuzz package imports rangemap-users
+    aarch64 memcheck attacks malloc-latency malloc-lines malloc-huge-pages malloc-tests-glibc
+    malloc-tests-python malloc-tests-redis malloc-tests-postgresql malloc-heap-profile
+    malloc-prescribe malloc-small-heaps hostile peers mutants site fleet history fuzz package imports rangemap-users
     "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.

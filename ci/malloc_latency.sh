@@ -22,7 +22,7 @@ for name in "${names[@]}"; do
 done
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-cc -O2 -Wall -Werror -pthread -o "$folder/latency" crates/furlong-preload/latency/latency.c
+cc -O2 -Wall -Werror -pthread -o "$folder/latency" crates/furlong-preload/latency/latency.c -ldl
 
 declare -A library=([glibc]="")
 for name in "${names[@]}"; do
@@ -74,4 +74,5 @@ measure threads rss_mb x2
 # No limit: the time is mostly that of page faults, and mimalloc's memory has huge pages.
 measure sleepers ns
 measure holes ns x1.2
+measure zones drop_ns x1.2
 exit "$failed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the allocator to preload and installs it, stripped, with the command furlong-malloc, which
-# runs another command with it, below a folder: bash crates/furlong-preload/install.sh /usr/local
+# Builds the allocator to preload and installs it, stripped, with the header furlong_malloc.h and the
+# command furlong-malloc, which runs another command with it, below a folder: bash crates/furlong-preload/install.sh /usr/local
 # DESTDIR=ROOT puts them below ROOT/usr/local, for a package. With DEB=FILE that package is a
 # Debian one: DEB=furlong-malloc.deb bash crates/furlong-preload/install.sh /usr
 set -euo pipefail
@@ -29,7 +29,8 @@ for name in furlong_malloc furlong_malloc_{plain,checked,secure}; do
   ln -sf "lib$name.so.$version" "$to/lib/$soname"
   ln -sf "$soname" "$to/lib/lib$name.so"
 done
-install -d "$to/bin"
+install -d "$to/include" "$to/bin"
+install -m 644 crates/furlong-preload/include/furlong_malloc.h "$to/include"
 sed "s|@PREFIX@|$prefix|; s|@INTERFACE@|${version%.*}|" crates/furlong-preload/furlong-malloc.in \
   >"$to/bin/furlong-malloc"
 chmod 755 "$to/bin/furlong-malloc"

@@ -60,8 +60,8 @@ pub fn aligned_alloc<K: Kind>(align: usize, size: usize) -> *mut c_void {
     invalid()
 }
 
-/// Refuses an alignment.
-fn invalid() -> *mut c_void {
+/// Refuses an argument: null, and `errno` is `EINVAL`.
+pub(crate) fn invalid() -> *mut c_void {
     // SAFETY: it always returns this thread's errno.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.

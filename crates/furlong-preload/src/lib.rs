@@ -8,9 +8,10 @@
 //! - `kind`: the parts that differ between the libraries.
 //! - `current`: a thread's heap, in initial-exec thread-local storage.
 //! - `plain`, `aligned`, `report`, `cxx`: the groups of symbols; `symbols`: their names.
-//! - `profile`: the heap profile.
-//! - `start`: the hooks at load, at fork and at a thread's end; `fault`: the library's own panic
-//!   handler.
+//! - `heap`, `hook`: heaps of a purpose, and reports of trouble, for programs in C that include
+//!   `furlong_malloc.h`; `profile`: the heap profile.
+//! - `start`: the hooks at load, at fork and at a thread's end; `guard`: the handler of faults in
+//!   guard pages; `fault`: the library's own panic handler.
 //!
 //! With `panic = "abort"` the libraries do without Rust's standard library, which they would use
 //! only for panic messages. It would be most of their code, and would load the C compiler's
@@ -23,6 +24,9 @@ mod current;
 pub mod cxx;
 #[cfg(all(panic = "abort", target_arch = "x86_64"))]
 mod fault;
+mod guard;
+pub mod heap;
+pub mod hook;
 pub mod kind;
 pub mod plain;
 pub mod profile;

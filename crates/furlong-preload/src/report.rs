@@ -56,6 +56,47 @@ pub fn mallinfo<K: Kind>() -> libc::mallinfo {
     }
 }
 
+/// `furlong_malloc_statistics`: writes the numbers, in the order of the header. A caller whose
+/// structure has fewer gets the first ones; what a longer one has in addition becomes 0.
+///
+/// # Safety
+/// `now` is null, or `len` bytes may be written there.
+pub unsafe fn furlong_malloc_statistics<K: Kind>(now: *mut c_void, len: usize) {
+    if now.is_null() {
+        return;
+    }
+    let Statistics {
+        used_bytes,
+        used_blocks,
+        free_bytes,
+        dirty_bytes,
+        arena_bytes,
+        huge_bytes,
+        huge_blocks,
+        heaps_running,
+        heaps_ended,
+        zones,
+        ..
+    } = K::allocator().statistics();
+    let numbers = [
+        used_bytes,
+        used_blocks,
+        free_bytes,
+        dirty_bytes,
+        arena_bytes,
+        huge_bytes,
+        huge_blocks,
+        heaps_running,
+        heaps_ended,
+        zones,
+    ];
+    // SAFETY: the caller's promise; the copied part is no longer than either.
+    unsafe {
+        now.write_bytes(0, len);
+        now.copy_from_nonoverlapping(numbers.as_ptr().cast(), len.min(size_of_val(&numbers)));
+    }
+}
+
 /// A text buffer on the stack.
 pub(crate) struct Text {
     bytes: [u8; 1024],

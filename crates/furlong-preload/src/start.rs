@@ -14,7 +14,7 @@ use furlong::malloc::{HugePages, Profile};
 
 use crate::kind::Kind;
 use crate::profile::{PROFILE, signalled};
-use crate::{report, streams};
+use crate::{guard, report, streams};
 
 /// The key whose destructor is called at a thread's end, plus one; 0 before it is created.
 static KEY: AtomicU64 = AtomicU64::new(0);
@@ -54,6 +54,9 @@ pub extern "C" fn loaded<K: Kind>() {
             report::Text::of(line).print(2);
         }
         K::allocator().follow(&profile);
+    }
+    if profile.guarded_every > 0 {
+        guard::watch::<K>();
     }
     if variable(c"FURLONG_MALLOC_STATISTICS").map(CStr::to_bytes) == Some(b"1") {
         report::keep_errors();
@@ -227,7 +230,7 @@ fn number(digits: &[u8]) -> Option<usize> {
 /// A variable with a fixed set of values, and the test of one.
 type Variable = (&'static CStr, fn(&[u8]) -> bool);
 
-const KNOWN: [Variable; 7] = [
+const KNOWN: [Variable; 8] = [
     (c"FURLONG_MALLOC_PROFILE", |value| {
         [&b"standard"[..], b"conservative"].contains(&value)
     }),
@@ -239,6 +242,7 @@ const KNOWN: [Variable; 7] = [
     (c"FURLONG_MALLOC_HUGE_PAGES", |value| {
         [&b"off"[..], b"objects", b"arenas"].contains(&value)
     }),
+    (c"FURLONG_MALLOC_GUARDED", |value| number(value).is_some()),
     (c"FURLONG_MALLOC_HEAP_PROFILE_BYTES", |value| {
         number(value).is_some_and(|every| every > 0)
     }),
@@ -275,6 +279,9 @@ fn profile_of<'v>(value: impl Fn(&CStr) -> Option<&'v [u8]>) -> Option<Profile> 
     profile.prefault |= value(c"FURLONG_MALLOC_PREFAULT") == Some(b"1");
     if let Some(delay) = value(c"FURLONG_MALLOC_PURGE_DELAY_MS").and_then(number) {
         profile.purge_delay_ms = delay;
+    }
+    if let Some(every) = value(c"FURLONG_MALLOC_GUARDED").and_then(number) {
+        profile.guarded_every = every;
     }
     profile.huge_pages = match value(c"FURLONG_MALLOC_HUGE_PAGES") {
         Some(b"off") => HugePages::Off,
@@ -345,6 +352,14 @@ mod tests {
         assert_eq!(pages_of(b"conservative", b"?"), Some(HugePages::Off));
         let asked = pages_of(b"conservative", b"objects");
         assert_eq!(asked, Some(HugePages::Objects));
+    }
+
+    #[test]
+    fn the_environment_names_how_many_blocks_are_guarded() {
+        let every_of = |every| profile_with(&[("GUARDED", every)]).map(|p| p.guarded_every);
+        assert_eq!(every_of(b"1000"), Some(1000));
+        assert_eq!(every_of(b"0"), None, "as the standard profile");
+        assert_eq!(every_of(b"1,000"), None);
     }
 
     #[test]

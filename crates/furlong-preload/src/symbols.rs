@@ -61,8 +61,21 @@ macro_rules! symbols {
             start::register_atfork: [__register_atfork]
                 (before: $crate::Handler, after: $crate::Handler, in_child: $crate::Handler,
                  library: *mut c_void) -> i32;
+            heap::create: [furlong_heap_create] () -> *mut c_void;
+            heap::destroy: [furlong_heap_destroy] (heap: *mut c_void) -> ();
+            heap::malloc: [furlong_heap_malloc] (heap: *mut c_void, size: usize) -> *mut c_void;
+            heap::calloc: [furlong_heap_calloc]
+                (heap: *mut c_void, count: usize, size: usize) -> *mut c_void;
+            heap::aligned_alloc: [furlong_heap_aligned_alloc]
+                (heap: *mut c_void, align: usize, size: usize) -> *mut c_void;
+            heap::realloc: [furlong_heap_realloc]
+                (heap: *mut c_void, block: *mut c_void, size: usize) -> *mut c_void;
+            heap::free: [furlong_heap_free] (heap: *mut c_void, block: *mut c_void) -> ();
+            hook::on_trouble: [furlong_malloc_on_trouble] (hook: $crate::hook::Hook) -> ();
             profile::furlong_heap_profile: [furlong_heap_profile]
                 (name: *const $crate::libc::c_char) -> i32;
+            report::furlong_malloc_statistics: [furlong_malloc_statistics]
+                (now: *mut c_void, len: usize) -> ();
             report::malloc_trim: [malloc_trim] (keep: usize) -> i32;
             report::mallopt: [mallopt] (parameter: i32, value: i32) -> i32;
             report::mallinfo: [mallinfo] () -> $crate::libc::mallinfo;

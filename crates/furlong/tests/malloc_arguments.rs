@@ -180,6 +180,7 @@ fn any_profile_can_be_followed_at_any_time() {
                     prefault: false,
                     huge_pages: HugePages::Arenas,
                     sample_bytes: kept,
+                    guarded_every: kept,
                 });
                 let blocks: Vec<_> = (0..300).map(|at| KEPT.allocate(at * 300)).collect();
                 for block in blocks {

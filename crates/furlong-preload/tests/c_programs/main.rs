@@ -1,6 +1,6 @@
 //! C programs under the preloaded libraries: at the ends of threads and of the process, in
-//! handlers, around forks, opened and closed, in a process that may not trust its environment, and
-//! in a system that refuses memory.
+//! handlers, around forks, opened and closed, with the header, in a process that may not trust its
+//! environment, and in a system that refuses memory.
 #![forbid(unsafe_code)]
 
 #[path = "../folder/mod.rs"]
@@ -10,6 +10,8 @@ mod library;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use folder::Folder;
@@ -131,18 +133,109 @@ fn what_a_new_handler_does_reaches_the_caller_of_new_as_the_standard_says() {
     }
 }
 
-/// A set-user-ID program ignores its caller's environment.
+/// The heaps, the statistics and the reports of `furlong_malloc.h`, linked with one grade and run
+/// with each.
 #[test]
-fn a_process_that_may_not_trust_its_environment_ignores_it() {
-    let folder = Folder::new("secure");
+fn a_program_that_includes_the_header_runs_with_every_grade() {
+    let folder = Folder::new("heaps");
+    let program = linked(&folder, "c_programs/heaps");
+    for name in KINDS {
+        for (command, said) in [
+            ("blocks", "180 blocks\n"),
+            ("nonsense", "nothing is wrong\n"),
+            ("full", "heaps again: yes\n"),
+        ] {
+            let mut ask = Command::new(&program);
+            let output = run(ask.arg(command).env("LD_PRELOAD", library(name)));
+            let all = told(&output);
+            assert!(output.status.success(), "{name}, {command}: {all}");
+            assert_eq!(
+                String::from_utf8_lossy(&output.stdout),
+                said,
+                "{name}: {all}"
+            );
+        }
+        let checks = name != "furlong_malloc_plain";
+        for (command, trouble, is_always) in [
+            ("of-another-heap", 3, true),
+            ("large-of-another-heap", 3, true),
+            ("of-malloc", 3, true),
+            ("destroyed-twice", 1, checks),
+            ("freed-twice", 1, checks),
+            ("freed-inside", 2, checks),
+        ] {
+            if !is_always {
+                continue;
+            }
+            let mut ask = Command::new(&program);
+            let output = run(ask.arg(command).env("LD_PRELOAD", library(name)));
+            let all = told(&output);
+            assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{name}: {all}");
+            let line = format!("trouble {trouble} there\n");
+            assert_eq!(
+                String::from_utf8_lossy(&output.stdout),
+                line,
+                "{name}: {all}"
+            );
+        }
+    }
+}
+
+/// With `FURLONG_MALLOC_GUARDED=1` every block that can have guard pages has them, except in the
+/// secure library.
+#[test]
+fn an_access_to_a_guard_page_stops_the_program_with_its_reason() {
+    let folder = Folder::new("guarded");
+    let program = folder.compiled("c_programs/guarded", &[]);
+    for name in &KINDS[..3] {
+        let ask = |mistake: &str| {
+            run(Command::new(&program)
+                .arg(mistake)
+                .env("LD_PRELOAD", library(name))
+                .env("FURLONG_MALLOC_GUARDED", "1"))
+        };
+        let right = ask("none");
+        assert_eq!(told(&right), "exit status: 0: right\n", "{name}");
+        for (mistake, reason) in [
+            ("past", "access outside of a block"),
+            ("before", "access outside of a block"),
+            ("freed", "block used after it was freed"),
+            ("read", "block used after it was freed"),
+        ] {
+            let output = ask(mistake);
+            let all = told(&output);
+            assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{name}: {all}");
+            let line = format!("furlong malloc: {reason}: 0x");
+            assert!(all.contains(&line), "{name}, {mistake}: {all}");
+        }
+        for mistake in ["null", "sent"] {
+            let output = ask(mistake);
+            let all = told(&output);
+            assert_eq!(output.status.signal(), Some(libc::SIGSEGV), "{name}: {all}");
+            assert!(!all.contains("furlong malloc"), "{name}, {mistake}: {all}");
+        }
+        assert_eq!(ask("own").status.code(), Some(7), "the program's handler");
+    }
+}
+
+/// Compiles a program that is linked with the library.
+fn linked(folder: &Folder, program: &str) -> PathBuf {
     fs::copy(
         library("furlong_malloc"),
         folder.0.join("libfurlong_malloc.so"),
     )
     .expect("there is room for a library");
     let place = folder.0.display();
+    let header = format!("-I{}/include", env!("CARGO_MANIFEST_DIR"));
     let (search, load) = (format!("-L{place}"), format!("-Wl,-rpath,{place}"));
-    let program = folder.compiled("c_programs/secure", &[&search, "-lfurlong_malloc", &load]);
+    folder.compiled(program, &[&header, &search, "-lfurlong_malloc", &load])
+}
+
+/// A set-user-ID program ignores its caller's environment.
+#[test]
+fn a_process_that_may_not_trust_its_environment_ignores_it() {
+    let folder = Folder::new("secure");
+    let program = linked(&folder, "c_programs/secure");
     let ask = || run(Command::new(&program).env("FURLONG_MALLOC_STATISTICS", "1"));
 
     let trusted = ask();

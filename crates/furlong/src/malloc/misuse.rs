@@ -19,6 +19,10 @@ pub enum Misuse {
     Overrun,
     /// A free of a block with a size that it does not have.
     WrongSize,
+    /// An access to a block with guard pages after it was freed.
+    UsedAfterFree,
+    /// An access past the pages of a block with guard pages, or in front of them.
+    OutOfBounds,
 }
 
 messages! { Misuse:
@@ -36,6 +40,8 @@ impl Misuse {
             Self::WrittenAfterFree => "block written to after it was freed",
             Self::Overrun => "block written to past its end",
             Self::WrongSize => "block freed with a wrong size",
+            Self::UsedAfterFree => "block used after it was freed",
+            Self::OutOfBounds => "access outside of a block",
         }
     }
 }
@@ -59,6 +65,8 @@ mod tests {
             ),
             (Misuse::Overrun, "block written to past its end"),
             (Misuse::WrongSize, "block freed with a wrong size"),
+            (Misuse::UsedAfterFree, "block used after it was freed"),
+            (Misuse::OutOfBounds, "access outside of a block"),
         ] {
             assert_eq!((misuse.message(), misuse.to_string()), (line, line.into()));
         }

@@ -134,7 +134,7 @@ pub use os::current::Forks;
 #[cfg(feature = "std")]
 pub use os::current::thread_heap;
 #[cfg(all(feature = "linux", target_os = "linux"))]
-pub use os::linux::Linux;
+pub use os::linux::{Hook, Linux, Trouble};
 pub use os::{current::CurrentHeap, latch::Latch, source::PageSource};
 pub use policy::{HugePages, Policy, Profile};
 pub use small::{
@@ -153,6 +153,7 @@ pub use thread::{
 // Names that several modules below use.
 use central::arena::{Arena, UNITS};
 use central::empty::EmptyBlocks;
+use central::guarded::GuardedBlocks;
 use central::large::{LARGE_MAX, LargeObjects, SIZE_MAX};
 use central::map::Map;
 use central::pool::Pool;

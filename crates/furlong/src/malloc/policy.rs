@@ -44,6 +44,9 @@ pub struct Profile {
     /// The mean number of bytes from one sampled block to the next; 0 samples nothing. An allocator
     /// that begins with 0 never samples. See [`Sampler`](super::Sampler).
     pub sample_bytes: usize,
+    /// One of so many allocations that find no block at hand gets guard pages; 0 is none. Only
+    /// sizes up to 56 KiB can get them, with pages of 4 KiB, and the type `Secure` none.
+    pub guarded_every: usize,
 }
 
 impl Profile {
@@ -58,6 +61,7 @@ impl Profile {
         prefault: false,
         huge_pages: HugePages::Objects,
         sample_bytes: 0,
+        guarded_every: 0,
     };
 
     /// Less memory for more work: small caches, and free memory goes back early.
@@ -71,6 +75,7 @@ impl Profile {
         prefault: false,
         huge_pages: HugePages::Off,
         sample_bytes: 0,
+        guarded_every: 0,
     };
 }
 
@@ -88,6 +93,7 @@ record! {
         huge_pages: Byte = Byte::new(0),
         sample: Word = Word::new(0),
         two_stacks: Byte = Byte::new(0),
+        guarded_every: Word = Word::new(0),
     }
     pub(crate) const fn new;
 }
@@ -118,6 +124,7 @@ impl Policy {
         self.prefault.set(u8::from(profile.prefault));
         self.huge_pages.set(profile.huge_pages as u8);
         self.sample.set(profile.sample_bytes);
+        self.guarded_every.set(profile.guarded_every);
     }
 
     /// The most bytes that a heap sets aside.
@@ -151,6 +158,11 @@ impl Policy {
     /// The mean number of bytes between samples; 0 without samples.
     pub(crate) fn sample_bytes(&self) -> usize {
         self.sample.get()
+    }
+
+    /// The mean number of slow allocations for each with guard pages; 0 without them.
+    pub(crate) fn guarded_every(&self) -> usize {
+        self.guarded_every.get()
     }
 
     /// True if each class has a second stack, for freed blocks, because blocks are sampled.

@@ -5,6 +5,7 @@ mod broken;
 mod ended;
 mod exchange;
 mod forks;
+mod guarded;
 mod guards;
 mod latches;
 mod ledger;

@@ -7,7 +7,8 @@ use crate::error::messages;
 use crate::sync::atomic::Ordering;
 
 use crate::malloc::{
-    Arena, CLASSES, Central, Class, Config, Heap, LISTED, MAKING, Span, UNIT, UNITS, Use, unit_of,
+    Arena, CLASSES, Central, Class, Config, GuardedBlocks, Heap, LISTED, MAKING, Span, UNIT, UNITS,
+    Use, unit_of,
 };
 
 use super::arena::ARENA;
@@ -209,6 +210,10 @@ impl<C: Config> HeldAll<C> {
                     self.count_span(span, &mut sum);
                 } else if span.is(Use::Empty) {
                     sum.used_blocks += usize::from(span.carved.get() - span.free.get());
+                } else if span.is(Use::Guarded) {
+                    let block = GuardedBlocks(self.0).block(span);
+                    sum.used_blocks += usize::from(block.is_some());
+                    sum.used_bytes += block.map_or(0, |(_, room)| room);
                 }
             }
         }

@@ -10,7 +10,7 @@
 //! - `map`: the lookup of a record by address; `span`: the record of a unit.
 //! - `purge`: memory that returns to the system.
 //! - `large`: objects above the size classes; `mapping_cache`: the mappings of freed ones.
-//! - `empty`: blocks of no bytes.
+//! - `empty`: blocks of no bytes; `guarded`: blocks with guard pages.
 //! - `seal`: the words behind blocks that reveal overruns.
 //! - `check`: walks over everything, for the invariants and for the memory in use.
 #![deny(unsafe_code)]
@@ -19,6 +19,7 @@ pub(crate) mod arena;
 pub(crate) mod check;
 pub(crate) mod empty;
 mod fit;
+pub(crate) mod guarded;
 pub(crate) mod large;
 pub(crate) mod map;
 mod mapping_cache;

@@ -8,6 +8,7 @@ use crate::malloc::{Arena, Bits, Byte, Half, Heap, Latch, Link, UNIT, Word};
 use super::super::runs::run;
 use super::arena::find_from;
 use super::fit::Fit;
+use super::guarded::GuardedRuns;
 use super::mapping_cache::MappingCache;
 
 /// The bytes of units that each heap of a dense process has in use, on average. With 2 MiB, larson
@@ -55,6 +56,7 @@ record! {
         pub(crate) huge: Word = Word::new(0),
         pub(crate) huge_count: Word = Word::new(0),
         pub(crate) mappings: MappingCache = MappingCache::new(),
+        pub(crate) guarded: GuardedRuns = GuardedRuns::new(),
         pub(crate) heaps: Link<Heap> = Link::none(),
         /// Their number.
         pub(crate) heap_count: AtomicUsize = AtomicUsize::new(0),

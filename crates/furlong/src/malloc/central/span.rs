@@ -23,6 +23,8 @@ pub(crate) enum Use {
     Empty,
     /// Inaccessible.
     Guard,
+    /// The first unit of a run for a block with guard pages.
+    Guarded,
 }
 
 /// A value of `listed`: the span is in its heap's list, which has all spans with blocks left to
@@ -61,8 +63,8 @@ record! {
         /// The number of the stack for its freed blocks: its class's number, unless blocks are
         /// sampled.
         pub(crate) bin: Fixed<u8> = Fixed::new(0),
-        /// The set of its non-zero words. For large and huge objects the length; for later units
-        /// the number of the first unit.
+        /// The set of its non-zero words. For large and huge objects the length; for a block with
+        /// guard pages its size and place; for later units the number of the first unit.
         pub(crate) summary: Bits = Bits::new(0),
         /// Its neighbours in that list, by unit; 0 is none.
         pub(crate) next: Half = Half::new(0),

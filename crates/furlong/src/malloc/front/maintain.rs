@@ -3,7 +3,8 @@
 
 use crate::check::Check;
 use crate::malloc::{
-    BrokenMalloc, Config, CurrentHeap, Heap, Malloc, Profile, Statistics, ThreadHeap,
+    BrokenMalloc, Config, CurrentHeap, GuardedBlocks, Heap, Malloc, Profile, Statistics,
+    ThreadHeap, stop,
 };
 
 impl<C: Config> Check for &'static Malloc<C> {
@@ -40,6 +41,18 @@ impl<C: Config> Malloc<C> {
         unsafe { C::Current::set(Heap::over()) };
         if own.heap.is_running() {
             own.end();
+        }
+    }
+
+    /// Stops the program if an access that has faulted at this address was a mistake with a block
+    /// that has guard pages: see [`Profile::guarded_every`]. A handler of the fault calls it.
+    ///
+    /// # Cost
+    /// O(1); no latch.
+    pub fn explain_fault(&'static self, address: *const u8) {
+        let mistake = GuardedBlocks(&self.central).mistake_at(address.addr());
+        if let Some((misuse, block)) = mistake {
+            stop(&self.central.source, misuse, block);
         }
     }
 

@@ -5,10 +5,10 @@ use core::ptr::{self, NonNull};
 
 use crate::forms::debug_as;
 use crate::malloc::{
-    CLASSES, Central, Class, Config, CurrentHeap, EmptyBlocks, FINE_MAX, GRAIN, Gate, Hardening,
-    Heap, LargeObjects, MEDIUM_MAX, Map, PageSource, Policy, Pool, SIZE_MAX, SMALL_MAX, Seals,
-    Span, ThreadHeap, Tier, UNIT, Use, begins_with, clear_block, pointer, set_first_word,
-    with_seal, zero,
+    CLASSES, Central, Class, Config, CurrentHeap, EmptyBlocks, FINE_MAX, GRAIN, Gate,
+    GuardedBlocks, Hardening, Heap, LargeObjects, MEDIUM_MAX, Map, PageSource, Policy, Pool,
+    SIZE_MAX, SMALL_MAX, Seals, Span, ThreadHeap, Tier, UNIT, Use, begins_with, clear_block,
+    pointer, set_first_word, with_seal, zero,
 };
 
 /// A general-purpose allocator, for a static.
@@ -230,6 +230,8 @@ impl<C: Config> Malloc<C> {
             ThreadHeap::free(&self.central, span, address);
         } else if span.is(Use::Empty) {
             EmptyBlocks(&self.central).free(span, address);
+        } else if span.is(Use::Guarded) {
+            GuardedBlocks(&self.central).free(span, address);
         } else {
             LargeObjects(&self.central).free(address);
         }

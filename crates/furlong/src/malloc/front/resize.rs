@@ -1,8 +1,8 @@
 //! Resizing of blocks, and their usable size.
 
 use crate::malloc::{
-    Class, Config, CurrentHeap, GRAIN, Hardening, LARGE_MAX, LargeObjects, Malloc, Misuse,
-    SIZE_MAX, Seals, UNIT, Use, copy, pointer, stop,
+    Class, Config, CurrentHeap, GRAIN, GuardedBlocks, Hardening, LARGE_MAX, LargeObjects, Malloc,
+    Misuse, SIZE_MAX, Seals, UNIT, Use, copy, pointer, stop,
 };
 
 impl<C: Config> Malloc<C> {
@@ -49,8 +49,11 @@ impl<C: Config> Malloc<C> {
         unsafe { self.check_size(block, size) };
         // SAFETY: as above.
         let have = unsafe { self.usable_size(block) };
-        // A huge object may have a kept mapping that is a little longer.
-        if have <= LARGE_MAX && have != self.good_size(size) && !C::Hardening::SCRUB {
+        // A huge object may have a kept mapping that is a little longer, and a block with guard
+        // pages is as short as it can be.
+        let is_guarded = self.central.map.first_unit(block.addr()).is(Use::Guarded);
+        let exact = is_guarded || have > LARGE_MAX || have == self.good_size(size);
+        if !exact && !C::Hardening::SCRUB {
             stop(&self.central.source, Misuse::WrongSize, block.addr());
         }
     }
@@ -81,6 +84,11 @@ impl<C: Config> Malloc<C> {
             (span.address_of(block), span.class().size())
         } else if span.is(Use::Large) || span.is(Use::Huge) {
             (span.base(), span.summary.get() as usize)
+        } else if span.is(Use::Guarded) {
+            let block = GuardedBlocks(&self.central).block(span);
+            block
+                .filter(|(start, _)| *start <= address)
+                .unwrap_or((0, 0))
         } else if map.is_in_arena(address) {
             return 0;
         } else {
@@ -131,6 +139,8 @@ impl<C: Config> Malloc<C> {
         } else if span.is(Use::Empty) {
             self.central.block_in(span, address);
             return 0;
+        } else if span.is(Use::Guarded) {
+            GuardedBlocks(&self.central).room(span, address)
         } else {
             LargeObjects(&self.central).object_at(address).1
         };
@@ -172,7 +182,8 @@ impl<C: Config> Malloc<C> {
             return block;
         }
         // The gate also leaves blocks in later units of their spans to this.
-        let is_object = have > 0 && !self.central.map.first_unit(address).is(Use::Blocks);
+        let span = self.central.map.first_unit(address);
+        let is_object = have > 0 && !span.is(Use::Blocks) && !span.is(Use::Guarded);
         if is_object && size <= SIZE_MAX {
             let resized = self.resize_object(address, size, align);
             if resized != 0 {

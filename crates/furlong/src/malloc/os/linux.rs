@@ -1,11 +1,14 @@
 //! Linux as the system below an allocator.
 
+mod hook;
 mod latch;
 
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 
 use crate::malloc::{Latch, Misuse, PageSource};
+
+pub use hook::{Hook, Trouble};
 
 /// Pages of Linux, by `mmap`. `errno` is preserved.
 #[derive(Clone, Copy, Debug, Default)]
@@ -176,6 +179,7 @@ unsafe impl PageSource for Linux {
     }
 
     fn refused(&self) {
+        hook::tell(Trouble::Refused);
         // SAFETY: it always returns this thread's errno.
         let errno = unsafe { libc::__errno_location() };
         // SAFETY: as above.
@@ -187,6 +191,7 @@ unsafe impl PageSource for Linux {
         let len = message(&mut line, misuse.message(), address);
         // SAFETY: a buffer of at least this length.
         unsafe { libc::write(2, line.as_ptr().cast(), len) };
+        hook::tell(Trouble::Misuse { misuse, address });
         // SAFETY: no contract.
         unsafe { libc::abort() }
     }

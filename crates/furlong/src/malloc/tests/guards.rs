@@ -13,7 +13,7 @@ use super::{Sourced as Tested, allocate, free, stopped, with_new};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// A source that can guard pages.
-fn guarding() -> Source {
+pub(super) fn guarding() -> Source {
     Source {
         guards: true,
         ..Source::keeping()
@@ -21,7 +21,7 @@ fn guarding() -> Source {
 }
 
 /// True if the system lets this process read and write an address.
-fn is_accessible(address: usize) -> bool {
+pub(super) fn is_accessible(address: usize) -> bool {
     let maps = fs::read_to_string("/proc/self/maps").expect("Linux has it");
     let number = |digits| usize::from_str_radix(digits, 16).expect("an address");
     maps.lines().any(|line| {

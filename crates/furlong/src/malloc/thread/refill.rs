@@ -1,8 +1,8 @@
 //! The slow paths of a heap's blocks: an empty stack, a full stack, and blocks of other heaps.
 
 use crate::malloc::{
-    Central, Class, Config, DEPTH, Exchange, Hardening, Misuse, Samples, Seals, Span, ThreadHeap,
-    begins_with, clear_block, set_first_word, stop,
+    Central, Class, Config, DEPTH, Exchange, GuardedBlocks, Hardening, Misuse, Samples, Seals,
+    Span, ThreadHeap, begins_with, clear_block, set_first_word, stop,
 };
 
 use super::exchange::HeldHeap;
@@ -51,6 +51,9 @@ impl<C: Config> ThreadHeap<C> {
             0 if Samples(self.central).are_taken() => {
                 Samples(self.central).allocate(self, class, size)
             }
+            0 if GuardedBlocks(self.central).is_due(self) => GuardedBlocks(self.central)
+                .allocate(class, size)
+                .unwrap_or_else(|| self.refill(class, DEPTH)),
             0 => self.refill(class, DEPTH),
             block => block,
         }

@@ -63,6 +63,9 @@ record! {
         pub(crate) ended_in: Half = Half::new(0),
         /// The number of slow paths until the next look at the clock.
         pub(crate) until_look: Word = Word::new(0),
+        /// The number of slow allocations up to the next one that gets guard pages; 0 before the
+        /// first.
+        pub(crate) until_guarded: Word = Word::new(0),
         /// 1 while its thread is posting: see `send_word` of `remote`.
         pub(crate) posting: AtomicU8 = AtomicU8::new(0),
         /// State for random placement.

@@ -7,6 +7,7 @@
 
 use core::alloc::Layout;
 use core::cell::Cell;
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use crate::forms::debug_as;
@@ -24,6 +25,9 @@ use crate::malloc::{
 ///
 /// With the feature `allocator-api2` a `&Zone` is an `Allocator`: a collection that borrows the
 /// zone cannot outlive it.
+///
+/// A zone keeps a reference to its allocator. A program whose allocator has one place may pass
+/// another type `M` that stands for it: the place is then a constant of the code.
 ///
 /// # Cost
 /// An allocation costs as much as a thread's, plus two changes of the current heap. Dropping a zone
@@ -57,8 +61,9 @@ use crate::malloc::{
 /// drop(request);
 /// assert_eq!(MALLOC.statistics().used_blocks, 0);
 /// ```
-pub struct Zone<C: Config> {
-    malloc: &'static Malloc<C>,
+pub struct Zone<C: Config, M: Copy + Into<&'static Malloc<C>> = &'static Malloc<C>> {
+    malloc: M,
+    of: PhantomData<&'static Malloc<C>>,
     heap: &'static Heap,
     /// The unit of the first of its objects above the classes; 0 is none. They are linked through
     /// the fields that link spans in their heap's list.
@@ -66,6 +71,14 @@ pub struct Zone<C: Config> {
 }
 
 debug_as! { Zone<C> where [C: Config]: |it| Zone { malloc: it.malloc, .. } }
+
+impl<C: Config> Zone<C> {
+    /// A zone of an allocator; `None` if out of memory.
+    #[must_use]
+    pub fn new(malloc: &'static Malloc<C>) -> Option<Self> {
+        Self::of(malloc)
+    }
+}
 
 /// Makes a zone's heap the caller's current one, until it is dropped.
 struct Entered<C: Config> {
@@ -80,17 +93,18 @@ impl<C: Config> Drop for Entered<C> {
     }
 }
 
-impl<C: Config> Zone<C> {
-    /// A zone of an allocator; `None` if out of memory.
+impl<C: Config, M: Copy + Into<&'static Malloc<C>>> Zone<C, M> {
+    /// A zone of the allocator that `malloc` stands for; `None` if out of memory.
     #[must_use]
-    pub fn new(malloc: &'static Malloc<C>) -> Option<Self> {
+    pub fn of(malloc: M) -> Option<Self> {
         let _pin = C::Current::pin();
-        let central = &malloc.central;
+        let central = &malloc.into().central;
         let spare = central.with_pool(Pool::take_spare);
         let heap = spare.or_else(|| Some(ThreadHeap::create(central)?.heap))?;
         heap.zone.set(1);
         Some(Self {
             malloc,
+            of: PhantomData,
             heap,
             objects: Cell::new(0),
         })
@@ -98,8 +112,8 @@ impl<C: Config> Zone<C> {
 
     /// The allocator of this zone.
     #[must_use]
-    pub const fn malloc(&self) -> &'static Malloc<C> {
-        self.malloc
+    pub fn malloc(&self) -> &'static Malloc<C> {
+        self.malloc.into()
     }
 
     /// Allocates a block of at least `size` bytes, at a multiple of `align`. `None` if out of
@@ -117,12 +131,12 @@ impl<C: Config> Zone<C> {
 
     pub(crate) fn allocate_layout(&self, layout: Layout) -> Option<NonNull<u8>> {
         let _entered = self.enter();
-        self.noted(self.malloc.allocate_layout(layout))
+        self.noted(self.malloc().allocate_layout(layout))
     }
 
     pub(crate) fn allocate_layout_zeroed(&self, layout: Layout) -> Option<NonNull<u8>> {
         let _entered = self.enter();
-        self.noted(self.malloc.allocate_layout_zeroed(layout))
+        self.noted(self.malloc().allocate_layout_zeroed(layout))
     }
 
     /// Frees a block. A block of another heap stops the program.
@@ -133,7 +147,7 @@ impl<C: Config> Zone<C> {
         let _entered = self.enter();
         self.forget(block);
         // SAFETY: the caller's promise.
-        unsafe { self.malloc.free(block.as_ptr()) };
+        unsafe { self.malloc().free(block.as_ptr()) };
     }
 
     /// Makes a block longer or shorter, in place or elsewhere, at a multiple of `align`. `None` if
@@ -152,7 +166,7 @@ impl<C: Config> Zone<C> {
         let _entered = self.enter();
         self.forget(block);
         // SAFETY: the caller's promise.
-        let new = unsafe { self.malloc.resize(block.as_ptr(), size, align) };
+        let new = unsafe { self.malloc().resize(block.as_ptr(), size, align) };
         let resized = self.noted(new);
         if resized.is_none() {
             self.note(block);
@@ -171,7 +185,7 @@ impl<C: Config> Zone<C> {
 
     /// The record of the span or object of a block.
     fn record(&self, block: NonNull<u8>) -> &'static Span {
-        self.malloc
+        self.malloc()
             .central
             .map
             .first_unit(block.as_ptr().expose_provenance())
@@ -193,7 +207,12 @@ impl<C: Config> Zone<C> {
         span.prev.set(0);
         span.next.set(next);
         if next != 0 {
-            self.malloc.central.map.span(next).prev.set(span.unit.get());
+            self.malloc()
+                .central
+                .map
+                .span(next)
+                .prev
+                .set(span.unit.get());
         }
     }
 
@@ -206,20 +225,20 @@ impl<C: Config> Zone<C> {
         } else if span.is(Use::Empty) {
             false
         } else {
-            let objects = LargeObjects(&self.malloc.central);
+            let objects = LargeObjects(&self.malloc().central);
             let (span, _) = objects.object_at(block.as_ptr().addr());
             self.unlink(span)
         };
         if !ours {
             let address = block.as_ptr().addr();
-            stop(&self.malloc.central.source, Misuse::Foreign, address);
+            stop(&self.malloc().central.source, Misuse::Foreign, address);
         }
     }
 
     /// Removes an object from the list. `false` if it was not in the list.
     fn unlink(&self, span: &Span) -> bool {
         let (prev, next) = (span.prev.get(), span.next.get());
-        let link = (prev != 0).then(|| &self.malloc.central.map.span(prev).next);
+        let link = (prev != 0).then(|| &self.malloc().central.map.span(prev).next);
         if link.map_or(self.objects.get(), Half::get) != span.unit.get() {
             return false;
         }
@@ -228,17 +247,17 @@ impl<C: Config> Zone<C> {
             None => self.objects.set(next),
         }
         if next != 0 {
-            self.malloc.central.map.span(next).prev.set(prev);
+            self.malloc().central.map.span(next).prev.set(prev);
         }
         true
     }
 }
 
-impl<C: Config> Drop for Zone<C> {
+impl<C: Config, M: Copy + Into<&'static Malloc<C>>> Drop for Zone<C, M> {
     /// Retires all spans, even with blocks in use, and keeps the heap for the next zone.
     fn drop(&mut self) {
         let _entered = self.enter();
-        let (central, heap) = (&self.malloc.central, self.heap);
+        let (central, heap) = (&self.malloc().central, self.heap);
         while self.objects.get() != 0 {
             let span = central.map.span(self.objects.get());
             self.unlink(span);

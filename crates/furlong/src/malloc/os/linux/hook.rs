@@ -1,0 +1,109 @@
+//! The function of the program that is called when an allocation fails or a misuse is found.
+
+use core::ffi::c_void;
+use core::mem;
+use core::ptr;
+
+use crate::malloc::{Linux, Misuse};
+use crate::sync::atomic::{AtomicPtr, Ordering};
+
+/// Something that a program may want to report: see [`Linux::on_trouble`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Trouble {
+    /// An allocation is about to fail, because memory has run out or the request is too large.
+    Refused,
+    /// The program is about to be stopped because of a misuse of the block or pointer at an
+    /// address.
+    Misuse {
+        /// The mistake.
+        misuse: Misuse,
+        /// The block, or the pointer that is none.
+        address: usize,
+    },
+}
+
+/// A function that is told of trouble.
+pub type Hook = fn(Trouble);
+
+/// The place of a [`Hook`]; null is none.
+struct Place(AtomicPtr<c_void>);
+
+/// The process's hook.
+static HOOK: Place = Place::empty();
+
+impl Linux {
+    /// Sets the function that is told of trouble, for all allocators over `Linux` of the process;
+    /// `None` removes it. Trouble while the function runs is not reported.
+    ///
+    /// Of a misuse it is told after the message on standard error and before the abort. A latch may
+    /// be held then, so it must not allocate or free; it may write, or leave the process with
+    /// `_exit`. Of a refusal it is told while no latch is held, so it may allocate and free.
+    pub fn on_trouble(hook: Option<Hook>) {
+        HOOK.set(hook);
+    }
+}
+
+/// Tells the program of trouble.
+#[cold]
+pub(super) fn tell(trouble: Trouble) {
+    HOOK.tell(trouble);
+}
+
+impl Place {
+    const fn empty() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    fn set(&self, hook: Option<Hook>) {
+        let hook = hook.map_or(ptr::null_mut(), |hook| hook as *mut c_void);
+        // Release: pairs with the Acquire in tell, whose function may need what was prepared.
+        self.0.store(hook, Ordering::Release);
+    }
+
+    fn tell(&self, trouble: Trouble) {
+        // Acquire: pairs with the Release in set.
+        let hook = self.0.swap(ptr::null_mut(), Ordering::Acquire);
+        // SAFETY: null, or a function of this type.
+        let Some(call) = (unsafe { mem::transmute::<*mut c_void, Option<Hook>>(hook) }) else {
+            return;
+        };
+        call(trouble);
+        let (from, to) = (ptr::null_mut(), hook);
+        // One that was set meanwhile stays. Release: pairs with the swap's Acquire, as in set.
+        // Relaxed: a failure reads nothing.
+        let _ = (self.0).compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::{Misuse, Place, Trouble};
+
+    static PLACE: Place = Place::empty();
+    static TOLD: Mutex<Vec<Trouble>> = Mutex::new(Vec::new());
+
+    /// Notes the trouble, and gets into more of it.
+    fn note(trouble: Trouble) {
+        TOLD.lock().expect("nothing panics").push(trouble);
+        PLACE.tell(Trouble::Refused);
+    }
+
+    #[test]
+    fn a_hook_is_told_of_each_trouble_but_of_none_that_it_makes() {
+        let overrun = Trouble::Misuse {
+            misuse: Misuse::Overrun,
+            address: 64,
+        };
+        PLACE.tell(overrun);
+        PLACE.set(Some(note));
+        PLACE.tell(overrun);
+        PLACE.tell(Trouble::Refused);
+        PLACE.set(None);
+        PLACE.tell(overrun);
+        let told = TOLD.lock().expect("nothing panics");
+        assert_eq!(*told, [overrun, Trouble::Refused]);
+    }
+}
