@@ -44,8 +44,9 @@ pub struct Profile {
     /// The mean number of bytes from one sampled block to the next; 0 samples nothing. An allocator
     /// that begins with 0 never samples. See [`Sampler`](super::Sampler).
     pub sample_bytes: usize,
-    /// One of so many allocations that find no block at hand gets guard pages; 0 is none. Only
-    /// sizes up to 56 KiB can get them, with pages of 4 KiB, and the type `Secure` none.
+    /// One of so many allocations that find no block at hand gets guard pages, at most one a
+    /// millisecond; with 1 all of them, and with 0 none. Only sizes up to 56 KiB can get them, with
+    /// pages of 4 KiB, and the type `Secure` none.
     pub guarded_every: usize,
 }
 

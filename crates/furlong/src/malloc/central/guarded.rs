@@ -9,8 +9,8 @@
 
 use crate::forms::copies;
 use crate::malloc::{
-    Central, Class, Config, Half, Hardening, Misuse, PageSource, Span, System, ThreadHeap, UNIT,
-    Use, stop, unit_of,
+    Bits, Central, Class, Config, Half, Hardening, Misuse, PageSource, Span, System, ThreadHeap,
+    UNIT, Use, stop, unit_of,
 };
 use crate::sync::record;
 
@@ -38,6 +38,8 @@ record! {
         next: Half = Half::new(0),
         /// The number of all runs.
         count: Half = Half::new(0),
+        /// The millisecond of the last block that was chosen.
+        last_ms: Bits = Bits::new(0),
     }
     pub(crate) const fn new;
 }
@@ -85,7 +87,18 @@ impl<C: Config> GuardedBlocks<C> {
             left => left - 1,
         };
         own.heap.cache.until_guarded.set(next);
-        left == 1
+        left == 1 && (every == 1 || self.is_time())
+    }
+
+    /// True once a millisecond, since a block costs about 10 microseconds; and always if the system
+    /// has no clock.
+    fn is_time(self) -> bool {
+        let now = self.0.source.now_ms();
+        self.0.with_pool(|pool| {
+            let is_time = now == 0 || now != pool.guarded.last_ms.get();
+            pool.guarded.last_ms.set(now);
+            is_time
+        })
     }
 
     /// Allocates one. `None` if the request is too large, if its class may be asked for an

@@ -228,6 +228,19 @@ fn zones_and_blocks_with_seals_have_none() {
     });
 }
 
+#[test]
+fn no_more_than_one_is_chosen_in_a_millisecond() {
+    with_new(guarding(), |malloc: Tested| {
+        guarded_every(malloc, 2);
+        for now in [1000, 1001, 5000] {
+            malloc.source().now.store(now, Ordering::SeqCst);
+            let many: Vec<usize> = (0..2000).map(|_| allocate(malloc, 500)).collect();
+            let guarded = many.iter().filter(|block| is_guarded(malloc, **block));
+            assert_eq!(guarded.count(), 1, "{now}");
+        }
+    });
+}
+
 /// About one of a hundred of 10,000 refills.
 #[test]
 fn one_of_so_many_slow_allocations_is_guarded() {
