@@ -24,11 +24,11 @@ pub(crate) fn watch<K: Kind>() {
 /// again, to a process without a handler.
 extern "C" fn faulted<K: Kind>(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     // SAFETY: the system's description of the signal.
-    let code = unsafe { (*info).si_code };
-    let is_fault = code > 0;
+    let info = unsafe { &*info };
+    let is_fault = info.si_code > 0;
     if is_fault {
-        // SAFETY: as above; a fault has an address.
-        let address = unsafe { (*info).si_addr() };
+        // SAFETY: a fault has an address.
+        let address = unsafe { info.si_addr() };
         K::allocator().explain_fault(address.cast());
     }
     // SAFETY: no contract.

@@ -68,7 +68,7 @@ pub fn create<K: Kind>() -> *mut c_void {
 /// `furlong_heap_destroy`: frees a heap and all its blocks.
 ///
 /// # Safety
-/// As for [`zone`]; nobody uses the handle or a block of it from now on.
+/// `heap` is null or a handle that was not destroyed. Nobody uses it or a block of it from now on.
 pub unsafe fn destroy<K: Kind>(heap: *mut c_void) {
     if heap.is_null() {
         return;
@@ -84,7 +84,7 @@ pub unsafe fn destroy<K: Kind>(heap: *mut c_void) {
 /// `furlong_heap_malloc`: a block of at least `size` bytes.
 ///
 /// # Safety
-/// As for [`zone`].
+/// `heap` is null or a handle that was not destroyed, and no other thread uses it.
 pub unsafe fn malloc<K: Kind>(heap: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the caller's promise.
     match unsafe { zone::<K>(heap) } {
@@ -96,7 +96,7 @@ pub unsafe fn malloc<K: Kind>(heap: *mut c_void, size: usize) -> *mut c_void {
 /// `furlong_heap_calloc`: `count` zeroed elements.
 ///
 /// # Safety
-/// As for [`zone`].
+/// As for [`malloc`].
 pub unsafe fn calloc<K: Kind>(heap: *mut c_void, count: usize, size: usize) -> *mut c_void {
     // SAFETY: the caller's promise.
     let Some(zone) = (unsafe { zone::<K>(heap) }) else {
@@ -109,7 +109,7 @@ pub unsafe fn calloc<K: Kind>(heap: *mut c_void, count: usize, size: usize) -> *
 /// `furlong_heap_aligned_alloc`: a block at a multiple of `align`, a power of two.
 ///
 /// # Safety
-/// As for [`zone`].
+/// As for [`malloc`].
 pub unsafe fn aligned_alloc<K: Kind>(heap: *mut c_void, align: usize, size: usize) -> *mut c_void {
     // SAFETY: the caller's promise.
     match unsafe { zone::<K>(heap) } {
@@ -121,7 +121,7 @@ pub unsafe fn aligned_alloc<K: Kind>(heap: *mut c_void, align: usize, size: usiz
 /// `furlong_heap_realloc`: as `realloc`.
 ///
 /// # Safety
-/// As for [`zone`]; `block` is null or a live block of the heap.
+/// As for [`malloc`]; `block` is null or a live block of the heap.
 pub unsafe fn realloc<K: Kind>(heap: *mut c_void, block: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the caller's promise.
     let Some(zone) = (unsafe { zone::<K>(heap) }) else {

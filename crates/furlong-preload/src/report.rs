@@ -90,11 +90,11 @@ pub unsafe fn furlong_malloc_statistics<K: Kind>(now: *mut c_void, len: usize) {
         heaps_ended,
         zones,
     ];
-    // SAFETY: the caller's promise; the copied part is no longer than either.
-    unsafe {
-        now.write_bytes(0, len);
-        now.copy_from_nonoverlapping(numbers.as_ptr().cast(), len.min(size_of_val(&numbers)));
-    }
+    let common = len.min(size_of_val(&numbers));
+    // SAFETY: the caller's promise.
+    unsafe { now.write_bytes(0, len) };
+    // SAFETY: as above; the copied part is no longer than either.
+    unsafe { now.copy_from_nonoverlapping(numbers.as_ptr().cast(), common) };
 }
 
 /// A text buffer on the stack.

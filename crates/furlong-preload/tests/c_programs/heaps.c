@@ -196,7 +196,10 @@ int main(int count, char **arguments) {
   else if (!strcmp(command, "freed-twice")) {
     furlong_heap_free(heap, block);
     furlong_heap_free(heap, block);
-  } else if (!strcmp(command, "freed-inside")) free(plain + 16);
-  else return 2;
+  } else if (!strcmp(command, "freed-inside")) {
+    /* The compiler must not see it. */
+    char *volatile inside = plain + 16;
+    free(inside);
+  } else return 2;
   return 0;
 }

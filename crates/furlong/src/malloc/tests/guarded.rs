@@ -65,7 +65,7 @@ fn ends_at_its_pages<H: Hardening>(malloc: Tested<H>) {
     }
     for (size, align) in [(100, 64), (10, 256), (100, 4096), (3, 16)] {
         let block = malloc.allocate_aligned(size, align).expose_provenance();
-        assert!(block != 0 && block % align == 0, "{size} {align}");
+        assert!(block != 0 && block.is_multiple_of(align), "{size} {align}");
         assert!(is_guarded(malloc, block), "{size} {align}");
         free(malloc, block);
     }
