@@ -5,8 +5,9 @@
 #
 # Valgrind runs one thread at a time and traces each access, so the counts are exact, whatever the
 # machine, and each thread stands for a processor with a cache of its own. A line moves if a thread
-# reads what another one has written last, or writes what others have. Only what happens inside of
-# the allocator's functions counts. The program touches each block itself before it frees it.
+# reads what it does not have and another one has written last, or writes what others have. Only what
+# happens inside of the allocator's functions counts. The program touches each block itself before it
+# frees it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash ci/need.sh valgrind cc python3
@@ -29,8 +30,8 @@ cat >"$folder/count.py" <<'PYTHON'
 import sys
 
 trace, mark = open(sys.argv[1]), int(open(sys.argv[2]).readline(), 16)
-# By line: the thread that wrote it last and nobody has read since, and those that have it.
-written, have = {}, {}
+# By line: the thread that wrote it last, and those that have it.
+writer, have = {}, {}
 thread, inside, counts, moved, pairs = 0, False, False, 0, 0
 for line in trace:
     kind = line[1:2]
@@ -52,22 +53,16 @@ for line in trace:
             thread = what - 4
         continue
     for number in range(place >> 6, (place + int(size) - 1 >> 6) + 1):
-        owner, sharers = written.get(number), have.get(number)
-        if sharers is None:
-            have[number] = {thread}
-            if kind != "L":
-                written[number] = thread
-        elif kind == "L":
+        sharers = have.setdefault(number, {thread})
+        if kind == "L":
             if thread not in sharers:
+                moved += inside and number in writer
                 sharers.add(thread)
-                if owner is not None:
-                    moved += inside
-                    written[number] = None
-        elif owner != thread:
+        else:
             if sharers != {thread}:
                 moved += inside
-            have[number] = {thread}
-            written[number] = thread
+                have[number] = {thread}
+            writer[number] = thread
 print(f"{moved / pairs:8.2f}")
 PYTHON
 
@@ -85,7 +80,8 @@ for library in "${libraries[@]}"; do
     printf '%-24s %-8s' "${name#lib}" "$workload"
     for threads in "2 64" "8 64" "64 16"; do
       read -ra sizes <<<"$threads"
-      printf ' %s' "$(count "$library" "$workload" "${sizes[@]}")"
+      figure=$(count "$library" "$workload" "${sizes[@]}")
+      printf ' %s' "$figure"
     done
     echo
   done

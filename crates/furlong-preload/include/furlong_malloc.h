@@ -42,10 +42,11 @@ struct furlong_heap *furlong_heap_create(void);
 
 /*
  * Destroys a heap, and frees its blocks. NULL is ignored. A heap that was
- * destroyed already stops the program, except in the plain grade.
+ * destroyed already stops the program, except in the plain grade, unless a new
+ * heap has got the same address.
  *
  * Cost: O(its spans of 64 KiB and blocks above 64 KiB), whatever the number of
- * its other blocks and of other memory.
+ * its other blocks and of other memory; the secure grade also overwrites them.
  */
 void furlong_heap_destroy(struct furlong_heap *heap);
 
@@ -99,7 +100,7 @@ void furlong_malloc_statistics(struct furlong_malloc_statistics *now,
 enum furlong_malloc_trouble {
 	/* Of a later version. */
 	FURLONG_MALLOC_OTHER = -1,
-	/* An allocation is about to return NULL with errno ENOMEM. */
+	/* An allocation is about to fail: out of memory, or too large. */
 	FURLONG_MALLOC_REFUSED = 0,
 	/* A block is freed that is free already. */
 	FURLONG_MALLOC_DOUBLE_FREE = 1,
@@ -126,8 +127,11 @@ enum furlong_malloc_trouble {
  *
  * Of FURLONG_MALLOC_REFUSED it is told while no lock is held: it may allocate
  * and free. Every other trouble stops the program: the function is called after
- * the message on standard error and before abort. It must not allocate or free
- * then. It may write, say the stack by backtrace_symbols_fd, or call _exit.
+ * the message on standard error and before abort, perhaps under a lock of the
+ * allocator or in a handler of a signal. It may call what a handler may, such as
+ * write and _exit, but not malloc, free or a function of this header. backtrace
+ * and backtrace_symbols_fd may be called if the program has called backtrace
+ * before: the first call allocates.
  */
 void furlong_malloc_on_trouble(void (*hook)(int trouble, const void *address));
 

@@ -7,7 +7,7 @@ use core::ffi::c_void;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
-use furlong::malloc::{Malloc, Zone};
+use furlong::malloc::{Malloc, Place, Zone};
 
 use crate::aligned::invalid;
 use crate::kind::Kind;
@@ -27,9 +27,10 @@ impl<K> Clone for Process<K> {
 
 impl<K> Copy for Process<K> {}
 
-#[expect(clippy::from_over_into, reason = "the other type is not of this crate")]
-impl<K: Kind> Into<&'static Malloc<K>> for Process<K> {
-    fn into(self) -> &'static Malloc<K> {
+// SAFETY: a process has one allocator.
+unsafe impl<K: Kind> Place<K> for Process<K> {
+    #[inline(always)]
+    fn malloc(self) -> &'static Malloc<K> {
         K::allocator()
     }
 }
@@ -45,11 +46,9 @@ unsafe fn zone<'h, K: Kind>(heap: *mut c_void) -> Option<&'h Heap<K>> {
     unsafe { heap.cast::<Heap<K>>().as_ref() }
 }
 
-/// A block for C; without one the request is refused: null, and `errno` is `ENOMEM`.
-fn found<K: Kind>(block: Option<NonNull<u8>>) -> *mut c_void {
-    block
-        .map_or_else(|| K::allocator().refuse(), NonNull::as_ptr)
-        .cast()
+/// A block for C; null without one.
+fn found(block: Option<NonNull<u8>>) -> *mut c_void {
+    block.map_or(ptr::null_mut(), NonNull::as_ptr).cast()
 }
 
 /// `furlong_heap_create`: a handle; null if out of memory.
@@ -88,7 +87,7 @@ pub unsafe fn destroy<K: Kind>(heap: *mut c_void) {
 pub unsafe fn malloc<K: Kind>(heap: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the caller's promise.
     match unsafe { zone::<K>(heap) } {
-        Some(zone) => found::<K>(zone.allocate(size, ALIGN)),
+        Some(zone) => found(zone.allocate(size, ALIGN)),
         None => invalid(),
     }
 }
@@ -102,8 +101,10 @@ pub unsafe fn calloc<K: Kind>(heap: *mut c_void, count: usize, size: usize) -> *
     let Some(zone) = (unsafe { zone::<K>(heap) }) else {
         return invalid();
     };
-    let bytes = count.checked_mul(size);
-    found::<K>(bytes.and_then(|bytes| zone.allocate_zeroed(bytes, ALIGN)))
+    match count.checked_mul(size) {
+        Some(bytes) => found(zone.allocate_zeroed(bytes, ALIGN)),
+        None => K::allocator().refuse().cast(),
+    }
 }
 
 /// `furlong_heap_aligned_alloc`: a block at a multiple of `align`, a power of two.
@@ -113,7 +114,7 @@ pub unsafe fn calloc<K: Kind>(heap: *mut c_void, count: usize, size: usize) -> *
 pub unsafe fn aligned_alloc<K: Kind>(heap: *mut c_void, align: usize, size: usize) -> *mut c_void {
     // SAFETY: the caller's promise.
     match unsafe { zone::<K>(heap) } {
-        Some(zone) if align.is_power_of_two() => found::<K>(zone.allocate(size, align)),
+        Some(zone) if align.is_power_of_two() => found(zone.allocate(size, align)),
         _ => invalid(),
     }
 }
@@ -128,14 +129,14 @@ pub unsafe fn realloc<K: Kind>(heap: *mut c_void, block: *mut c_void, size: usiz
         return invalid();
     };
     match NonNull::new(block.cast()) {
-        None => found::<K>(zone.allocate(size, ALIGN)),
+        None => found(zone.allocate(size, ALIGN)),
         Some(block) if size == 0 => {
             // SAFETY: the caller's promise.
             unsafe { zone.free(block) };
             ptr::null_mut()
         }
         // SAFETY: as above.
-        Some(block) => found::<K>(unsafe { zone.resize(block, size, ALIGN) }),
+        Some(block) => found(unsafe { zone.resize(block, size, ALIGN) }),
     }
 }
 

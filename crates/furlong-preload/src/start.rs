@@ -37,6 +37,9 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// Runs when the library is loaded: reads the environment, and registers the fork handlers.
 pub extern "C" fn loaded<K: Kind>() {
+    if !is_in_front(loaded::<K> as *const c_void) {
+        return;
+    }
     key::<K>();
     for name in unknown(|name| variable(name).map(CStr::to_bytes)) {
         let mut text = report::Text::of(b"furlong malloc: ");
@@ -64,6 +67,24 @@ pub extern "C" fn loaded<K: Kind>() {
         unsafe { libc::atexit(process_ends::<K>) };
     }
     watch_forks::<K>();
+}
+
+/// False if another copy of this library serves the process: one that is preloaded in front of the
+/// one that the program was linked with. `own` is a function of this copy.
+fn is_in_front(own: *const c_void) -> bool {
+    // SAFETY: a name that ends with a zero.
+    let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"furlong_malloc_statistics".as_ptr()) };
+    // Null: this library was opened for itself alone.
+    first.is_null() || base_of(first) == base_of(own)
+}
+
+/// The place of the library that has a function; null if it is of none.
+fn base_of(function: *const c_void) -> *const c_void {
+    // SAFETY: all zeros are a value.
+    let mut found: libc::Dl_info = unsafe { mem::zeroed() };
+    // SAFETY: a place for the result, which stays null if there is none.
+    unsafe { libc::dladdr(function, &raw mut found) };
+    found.dli_fbase
 }
 
 /// Begins the heap profile. `false` if that is impossible.

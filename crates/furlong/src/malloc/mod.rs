@@ -147,7 +147,7 @@ pub use thread::{
     heap::{Heap, VACANT},
     object_cache::{Object, ObjectCache, Reserve},
     samples::{Sample, Sampler},
-    zone::Zone,
+    zone::{Place, Zone},
 };
 
 // Names that several modules below use.

@@ -45,7 +45,7 @@ pub struct Profile {
     /// that begins with 0 never samples. See [`Sampler`](super::Sampler).
     pub sample_bytes: usize,
     /// One of so many allocations that find no block at hand gets guard pages, at most one a
-    /// millisecond; with 1 all of them, and with 0 none. Only sizes up to 56 KiB can get them, with
+    /// millisecond; with 1 all of them, and with 0 none. Only sizes up to 28 KiB can get them, with
     /// pages of 4 KiB, and the type `Secure` none.
     pub guarded_every: usize,
 }

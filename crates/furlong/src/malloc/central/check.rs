@@ -211,9 +211,9 @@ impl<C: Config> HeldAll<C> {
                 } else if span.is(Use::Empty) {
                     sum.used_blocks += usize::from(span.carved.get() - span.free.get());
                 } else if span.is(Use::Guarded) {
-                    let block = GuardedBlocks(self.0).block(span);
+                    let block = GuardedBlocks::<C>::block(span);
                     sum.used_blocks += usize::from(block.is_some());
-                    sum.used_bytes += block.map_or(0, |(_, room)| room);
+                    sum.used_bytes += block.map_or(0, |(_, size)| size);
                 }
             }
         }

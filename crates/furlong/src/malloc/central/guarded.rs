@@ -101,15 +101,15 @@ impl<C: Config> GuardedBlocks<C> {
         })
     }
 
-    /// Allocates one. `None` if the request is too large, if its class may be asked for an
-    /// alignment above a page, or if the system cannot.
+    /// Allocates one. `None` if its class is too large or may be asked for an alignment above a
+    /// page, or if the system cannot.
     #[cold]
     #[inline(never)]
-    pub(crate) fn allocate(self, class: Class, size: usize) -> Option<usize> {
+    pub(crate) fn allocate(self, class: Class) -> Option<usize> {
         let page = self.0.source.page_size();
-        let (len, align) = (Self::run_len(page), 1 << class.size().trailing_zeros());
-        let room = size.next_multiple_of(page);
-        if size == 0 || align > page || room + 2 * page > len {
+        let (size, len) = (class.size(), Self::run_len(page));
+        let (room, align) = (size.next_multiple_of(page), 1 << size.trailing_zeros());
+        if align > page || room + 2 * page > len {
             return None;
         }
         let base = self.take_run(len)?;
@@ -117,7 +117,8 @@ impl<C: Config> GuardedBlocks<C> {
             self.keep_run(base, len);
             return None;
         }
-        let place = (page + room - size) / align * align;
+        // Pages are multiples of the alignment, and so is the size.
+        let place = page + room - size;
         self.0.with_pool(|_| {
             let record = (size as u64) << SIZE_SHIFT | place as u64;
             self.0.map.span_at(base).summary.set(record);
@@ -181,36 +182,39 @@ impl<C: Config> GuardedBlocks<C> {
     #[inline(never)]
     pub(crate) fn free(self, span: &'static Span, address: usize) {
         let page = self.0.source.page_size();
-        self.0.with_pool(|_| {
-            self.room(span, address);
-            span.summary.set(span.summary.get() | FREED);
+        let live = self.0.with_pool(|_| {
+            let live = Self::block(span);
+            if live.is_some_and(|(block, _)| block == address) {
+                span.summary.set(span.summary.get() | FREED);
+            }
+            live
         });
-        let (start, room) = (
-            span.base() + page,
-            size_of_block(span).next_multiple_of(page),
-        );
-        self.0.source.purge_at(start, room);
-        self.0.source.guard_at(start, room);
+        let room = self.room_of(live, address).next_multiple_of(page);
+        self.0.source.purge_at(span.base() + page, room);
+        self.0.source.guard_at(span.base() + page, room);
         self.keep_run(span.base(), Self::run_len(page));
     }
 
-    /// The number of bytes of a block in use, up to the end of its pages. Stops the program if none
-    /// begins there.
+    /// The size of a block in use. Stops the program if none begins there.
     #[cold]
     #[inline(never)]
     pub(crate) fn room(self, span: &'static Span, address: usize) -> usize {
-        match self.block(span) {
-            Some((block, room)) if block == address => room,
+        self.room_of(Self::block(span), address)
+    }
+
+    fn room_of(self, live: Option<(usize, usize)>, address: usize) -> usize {
+        match live {
+            Some((block, size)) if block == address => size,
             Some(_) => stop(&self.0.source, Misuse::NotABlock, address),
             None => stop(&self.0.source, Misuse::DoubleFree, address),
         }
     }
 
-    /// The block in use of a run: its address, and its bytes up to the end of its pages.
-    pub(crate) fn block(self, span: &'static Span) -> Option<(usize, usize)> {
-        let block = block_of(span);
-        let end = (block + size_of_block(span)).next_multiple_of(self.0.source.page_size());
-        (span.summary.get() & FREED == 0).then_some((block, end - block))
+    /// The block in use of a run, and its size.
+    pub(crate) fn block(span: &'static Span) -> Option<(usize, usize)> {
+        let record = span.summary.get();
+        let size = (record >> SIZE_SHIFT) as usize;
+        (record & FREED == 0).then_some((block_of(span), size))
     }
 
     /// The mistake of an access that has faulted at an address, and its block. `None` if no block
@@ -229,9 +233,4 @@ impl<C: Config> GuardedBlocks<C> {
 #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
 fn block_of(span: &'static Span) -> usize {
     span.base() + span.summary.get() as u32 as usize
-}
-
-/// The size of a run's last block, as requested.
-fn size_of_block(span: &'static Span) -> usize {
-    ((span.summary.get() & !FREED) >> SIZE_SHIFT) as usize
 }

@@ -187,10 +187,12 @@ impl<C: Config> Central<C> {
         self.pool.left.set(left.sum());
     }
 
-    /// Reports that memory is short.
+    /// Reports that memory is short, unless a zone is entered: it reports that when it was left.
     #[cold]
     pub(crate) fn refuse_memory(&'static self) -> usize {
-        self.source.refused();
+        if C::Current::get().zone.get() == 0 {
+            self.source.refused();
+        }
         0
     }
 

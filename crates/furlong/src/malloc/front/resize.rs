@@ -49,11 +49,8 @@ impl<C: Config> Malloc<C> {
         unsafe { self.check_size(block, size) };
         // SAFETY: as above.
         let have = unsafe { self.usable_size(block) };
-        // A huge object may have a kept mapping that is a little longer, and a block with guard
-        // pages is as short as it can be.
-        let is_guarded = self.central.map.first_unit(block.addr()).is(Use::Guarded);
-        let exact = is_guarded || have > LARGE_MAX || have == self.good_size(size);
-        if !exact && !C::Hardening::SCRUB {
+        // A huge object may have a kept mapping that is a little longer.
+        if have <= LARGE_MAX && have != self.good_size(size) && !C::Hardening::SCRUB {
             stop(&self.central.source, Misuse::WrongSize, block.addr());
         }
     }
@@ -85,7 +82,7 @@ impl<C: Config> Malloc<C> {
         } else if span.is(Use::Large) || span.is(Use::Huge) {
             (span.base(), span.summary.get() as usize)
         } else if span.is(Use::Guarded) {
-            let block = GuardedBlocks(&self.central).block(span);
+            let block = GuardedBlocks::<C>::block(span);
             block
                 .filter(|(start, _)| *start <= address)
                 .unwrap_or((0, 0))

@@ -46,8 +46,7 @@ fn ends_at_its_pages<H: Hardening>(malloc: Tested<H>) {
         assert!(is_guarded(malloc, block) && block % 16 == 0, "{size}");
         let end = block + usable(malloc, block);
         assert!(end % page == 0 && end >= block + size, "{size}");
-        // As near as its class's alignment allows.
-        assert!(size > 1024 || end - block < size + 64, "{size}");
+        assert_eq!(end - block, malloc.good_size(size), "{size}");
         fill(block, end - block, 7);
         let first = block / page * page;
         assert!(is_accessible(first) && is_accessible(end - 1), "{size}");

@@ -48,15 +48,19 @@ impl<C: Config> ThreadHeap<C> {
     /// A block of a heap that was perhaps just taken over, with the blocks in its stacks.
     fn pop_or_refill(self, class: Class, size: usize) -> usize {
         match self.heap.cache.bins.pop(class.index()) {
-            0 if Samples(self.central).are_taken() => {
-                Samples(self.central).allocate(self, class, size)
-            }
-            0 if GuardedBlocks(self.central).is_due(self) => GuardedBlocks(self.central)
-                .allocate(class, size)
-                .unwrap_or_else(|| self.refill(class, DEPTH)),
-            0 => self.refill(class, DEPTH),
+            0 => (GuardedBlocks(self.central).is_due(self))
+                .then(|| GuardedBlocks(self.central).allocate(class))
+                .flatten()
+                .unwrap_or_else(|| self.sample_or_refill(class, size)),
             block => block,
         }
+    }
+
+    fn sample_or_refill(self, class: Class, size: usize) -> usize {
+        if Samples(self.central).are_taken() {
+            return Samples(self.central).allocate(self, class, size);
+        }
+        self.refill(class, DEPTH)
     }
 
     /// Moves up to `most` blocks from a span to the stack, and one of them to the caller.

@@ -26,8 +26,7 @@ use crate::malloc::{
 /// With the feature `allocator-api2` a `&Zone` is an `Allocator`: a collection that borrows the
 /// zone cannot outlive it.
 ///
-/// A zone keeps a reference to its allocator. A program whose allocator has one place may pass
-/// another type `M` that stands for it: the place is then a constant of the code.
+/// A zone keeps a reference to its allocator, or another [`Place`].
 ///
 /// # Cost
 /// An allocation costs as much as a thread's, plus two changes of the current heap. Dropping a zone
@@ -61,7 +60,7 @@ use crate::malloc::{
 /// drop(request);
 /// assert_eq!(MALLOC.statistics().used_blocks, 0);
 /// ```
-pub struct Zone<C: Config, M: Copy + Into<&'static Malloc<C>> = &'static Malloc<C>> {
+pub struct Zone<C: Config, M: Place<C> = &'static Malloc<C>> {
     malloc: M,
     of: PhantomData<&'static Malloc<C>>,
     heap: &'static Heap,
@@ -80,6 +79,23 @@ impl<C: Config> Zone<C> {
     }
 }
 
+/// A value that stands for an allocator: a reference, or a type whose allocator has one place.
+///
+/// # Safety
+/// `malloc` always returns the same reference.
+pub unsafe trait Place<C: Config>: Copy {
+    /// The allocator.
+    fn malloc(self) -> &'static Malloc<C>;
+}
+
+// SAFETY: it is that reference.
+unsafe impl<C: Config> Place<C> for &'static Malloc<C> {
+    #[inline(always)]
+    fn malloc(self) -> Self {
+        self
+    }
+}
+
 /// Makes a zone's heap the caller's current one, until it is dropped.
 struct Entered<C: Config> {
     before: &'static Heap,
@@ -93,12 +109,12 @@ impl<C: Config> Drop for Entered<C> {
     }
 }
 
-impl<C: Config, M: Copy + Into<&'static Malloc<C>>> Zone<C, M> {
+impl<C: Config, M: Place<C>> Zone<C, M> {
     /// A zone of the allocator that `malloc` stands for; `None` if out of memory.
     #[must_use]
     pub fn of(malloc: M) -> Option<Self> {
         let _pin = C::Current::pin();
-        let central = &malloc.into().central;
+        let central = &malloc.malloc().central;
         let spare = central.with_pool(Pool::take_spare);
         let heap = spare.or_else(|| Some(ThreadHeap::create(central)?.heap))?;
         heap.zone.set(1);
@@ -113,30 +129,50 @@ impl<C: Config, M: Copy + Into<&'static Malloc<C>>> Zone<C, M> {
     /// The allocator of this zone.
     #[must_use]
     pub fn malloc(&self) -> &'static Malloc<C> {
-        self.malloc.into()
+        self.malloc.malloc()
     }
 
     /// Allocates a block of at least `size` bytes, at a multiple of `align`. `None` if out of
     /// memory, if `size` is above `isize::MAX`, or if `align` is not a power of two.
     #[must_use = "the block is in use until the zone goes"]
     pub fn allocate(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
-        self.allocate_layout(Layout::from_size_align(size, align).ok()?)
+        match Layout::from_size_align(size, align) {
+            Ok(layout) => self.allocate_layout(layout),
+            Err(_) => self.refuse(),
+        }
     }
 
     /// As [`allocate`](Self::allocate), filled with zeros.
     #[must_use = "the block is in use until the zone goes"]
     pub fn allocate_zeroed(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
-        self.allocate_layout_zeroed(Layout::from_size_align(size, align).ok()?)
+        match Layout::from_size_align(size, align) {
+            Ok(layout) => self.allocate_layout_zeroed(layout),
+            Err(_) => self.refuse(),
+        }
     }
 
     pub(crate) fn allocate_layout(&self, layout: Layout) -> Option<NonNull<u8>> {
-        let _entered = self.enter();
-        self.noted(self.malloc().allocate_layout(layout))
+        self.in_zone(|malloc| self.noted(malloc.allocate_layout(layout)))
+            .or_else(|| self.refuse())
     }
 
     pub(crate) fn allocate_layout_zeroed(&self, layout: Layout) -> Option<NonNull<u8>> {
+        self.in_zone(|malloc| self.noted(malloc.allocate_layout_zeroed(layout)))
+            .or_else(|| self.refuse())
+    }
+
+    /// Runs a closure while the zone's heap is the caller's current one.
+    #[inline(always)]
+    fn in_zone<T>(&self, run: impl FnOnce(&'static Malloc<C>) -> T) -> T {
         let _entered = self.enter();
-        self.noted(self.malloc().allocate_layout_zeroed(layout))
+        run(self.malloc())
+    }
+
+    /// Reports that memory is short: while the zone was entered, nothing was reported, since a
+    /// program that is told may allocate.
+    #[cold]
+    fn refuse(&self) -> Option<NonNull<u8>> {
+        NonNull::new(self.malloc().refuse())
     }
 
     /// Frees a block. A block of another heap stops the program.
@@ -163,15 +199,17 @@ impl<C: Config, M: Copy + Into<&'static Malloc<C>>> Zone<C, M> {
         size: usize,
         align: usize,
     ) -> Option<NonNull<u8>> {
-        let _entered = self.enter();
-        self.forget(block);
-        // SAFETY: the caller's promise.
-        let new = unsafe { self.malloc().resize(block.as_ptr(), size, align) };
-        let resized = self.noted(new);
-        if resized.is_none() {
-            self.note(block);
-        }
-        resized
+        let resized = self.in_zone(|malloc| {
+            self.forget(block);
+            // SAFETY: the caller's promise.
+            let new = unsafe { malloc.resize(block.as_ptr(), size, align) };
+            let resized = self.noted(new);
+            if resized.is_none() {
+                self.note(block);
+            }
+            resized
+        });
+        resized.or_else(|| self.refuse())
     }
 
     fn enter(&self) -> Entered<C> {
@@ -253,7 +291,7 @@ impl<C: Config, M: Copy + Into<&'static Malloc<C>>> Zone<C, M> {
     }
 }
 
-impl<C: Config, M: Copy + Into<&'static Malloc<C>>> Drop for Zone<C, M> {
+impl<C: Config, M: Place<C>> Drop for Zone<C, M> {
     /// Retires all spans, even with blocks in use, and keeps the heap for the next zone.
     fn drop(&mut self) {
         let _entered = self.enter();

@@ -5,7 +5,7 @@ use core::mem;
 use core::ptr;
 
 use crate::malloc::{Linux, Misuse};
-use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// Something that a program may want to report: see [`Linux::on_trouble`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,13 @@ pub enum Trouble {
 /// A function that is told of trouble.
 pub type Hook = fn(Trouble);
 
-/// The place of a [`Hook`]; null is none.
-struct Place(AtomicPtr<c_void>);
+/// The place of a [`Hook`].
+struct Place {
+    /// Null is none.
+    hook: AtomicPtr<c_void>,
+    /// The process in which it runs; 0 is none. In a process that was forked meanwhile it does not.
+    runs_in: AtomicU32,
+}
 
 /// The process's hook.
 static HOOK: Place = Place::empty();
@@ -36,9 +41,9 @@ impl Linux {
     /// Sets the function that is told of trouble, for all allocators over `Linux` of the process;
     /// `None` removes it. Trouble while the function runs is not reported.
     ///
-    /// Of a misuse it is told after the message on standard error and before the abort. A latch may
-    /// be held then, so it must not allocate or free; it may write, or leave the process with
-    /// `_exit`. Of a refusal it is told while no latch is held, so it may allocate and free.
+    /// Of a misuse it is told after the message on standard error and before the abort, perhaps
+    /// under a latch or in a handler of a signal. So it must not call the allocator, and only what
+    /// a handler may. Of a refusal it is told while no latch is held: it may allocate and free.
     pub fn on_trouble(hook: Option<Hook>) {
         HOOK.set(hook);
     }
@@ -52,27 +57,33 @@ pub(super) fn tell(trouble: Trouble) {
 
 impl Place {
     const fn empty() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()))
+        Self {
+            hook: AtomicPtr::new(ptr::null_mut()),
+            runs_in: AtomicU32::new(0),
+        }
     }
 
     fn set(&self, hook: Option<Hook>) {
         let hook = hook.map_or(ptr::null_mut(), |hook| hook as *mut c_void);
         // Release: pairs with the Acquire in tell, whose function may need what was prepared.
-        self.0.store(hook, Ordering::Release);
+        self.hook.store(hook, Ordering::Release);
     }
 
     fn tell(&self, trouble: Trouble) {
         // Acquire: pairs with the Release in set.
-        let hook = self.0.swap(ptr::null_mut(), Ordering::Acquire);
+        let hook = self.hook.load(Ordering::Acquire);
         // SAFETY: null, or a function of this type.
         let Some(call) = (unsafe { mem::transmute::<*mut c_void, Option<Hook>>(hook) }) else {
             return;
         };
-        call(trouble);
-        let (from, to) = (ptr::null_mut(), hook);
-        // One that was set meanwhile stays. Release: pairs with the swap's Acquire, as in set.
-        // Relaxed: a failure reads nothing.
-        let _ = (self.0).compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
+        // SAFETY: no contract.
+        let process = unsafe { libc::getpid() }.cast_unsigned();
+        // Relaxed: it only says if the function runs.
+        if self.runs_in.swap(process, Ordering::Relaxed) != process {
+            call(trouble);
+            // Relaxed: as above.
+            self.runs_in.store(0, Ordering::Relaxed);
+        }
     }
 }
 
@@ -85,9 +96,13 @@ mod tests {
     static PLACE: Place = Place::empty();
     static TOLD: Mutex<Vec<Trouble>> = Mutex::new(Vec::new());
 
-    /// Notes the trouble, and gets into more of it.
+    /// Notes the trouble, and gets into more of it. Removes itself at the third.
     fn note(trouble: Trouble) {
-        TOLD.lock().expect("nothing panics").push(trouble);
+        let mut told = TOLD.lock().expect("nothing panics");
+        told.push(trouble);
+        if told.len() == 3 {
+            PLACE.set(None);
+        }
         PLACE.tell(Trouble::Refused);
     }
 
@@ -101,9 +116,9 @@ mod tests {
         PLACE.set(Some(note));
         PLACE.tell(overrun);
         PLACE.tell(Trouble::Refused);
-        PLACE.set(None);
+        PLACE.tell(overrun);
         PLACE.tell(overrun);
         let told = TOLD.lock().expect("nothing panics");
-        assert_eq!(*told, [overrun, Trouble::Refused]);
+        assert_eq!(*told, [overrun, Trouble::Refused, overrun]);
     }
 }
