@@ -32,7 +32,7 @@ pub(crate) const ROWS: &[Row] = rows! {
     malloc:
         Batched, BrokenMalloc, BrokenSmall, Checked, Forks, Heap, HugePages, Inlined, Latch,
         Linux, Misuse, NoHardening, Outlined, PerCall, Policy, Profile, Secure, SmallStatistics,
-        Statistics;
+        Statistics, Trouble;
     maple:
         Broken, EraseError, Event, Heap, Lines, Nodes, NotEnough, Off, Tally;
     phys:
