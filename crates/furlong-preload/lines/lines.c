@@ -86,7 +86,9 @@ int main(int count, char **arguments) {
   workload = count > 1 ? arguments[1] : "";
   threads = count > 2 ? atoi(arguments[2]) : 0;
   rounds = count > 3 ? atoi(arguments[3]) : 0;
-  if (!strstr("own pass one kept", workload) || !*workload || threads < 2 || threads > MOST ||
+  int known = !strcmp(workload, "own") || !strcmp(workload, "pass") || !strcmp(workload, "one") ||
+              !strcmp(workload, "kept");
+  if (!known || threads < 2 || threads > MOST ||
       rounds < 2 || rounds > KEPT) {
     fprintf(stderr, "usage: lines own|pass|one|kept THREADS ROUNDS, at most %d and %d\n", MOST, KEPT);
     return 2;
