@@ -1,7 +1,7 @@
 //! Heaps of a purpose for C: a [`Zone`] behind a handle. `include/furlong_malloc.h` documents them.
 //!
-//! A handle is a block of the process's allocator, which holds the zone. So a handle that is used
-//! after its end is as a block that is.
+//! A handle is the address of the zone, in a block of the process's allocator. So a heap that is
+//! destroyed twice is found like a block that is freed twice.
 
 use core::ffi::c_void;
 use core::marker::PhantomData;

@@ -65,30 +65,18 @@ pub unsafe fn furlong_malloc_statistics<K: Kind>(now: *mut c_void, len: usize) {
     if now.is_null() {
         return;
     }
-    let Statistics {
-        used_bytes,
-        used_blocks,
-        free_bytes,
-        dirty_bytes,
-        arena_bytes,
-        huge_bytes,
-        huge_blocks,
-        heaps_running,
-        heaps_ended,
-        zones,
-        ..
-    } = K::allocator().statistics();
+    let all = K::allocator().statistics();
     let numbers = [
-        used_bytes,
-        used_blocks,
-        free_bytes,
-        dirty_bytes,
-        arena_bytes,
-        huge_bytes,
-        huge_blocks,
-        heaps_running,
-        heaps_ended,
-        zones,
+        all.used_bytes,
+        all.used_blocks,
+        all.free_bytes,
+        all.dirty_bytes,
+        all.arena_bytes,
+        all.huge_bytes,
+        all.huge_blocks,
+        all.heaps_running,
+        all.heaps_ended,
+        all.zones,
     ];
     let common = len.min(size_of_val(&numbers));
     // SAFETY: the caller's promise.

@@ -143,7 +143,7 @@ fn a_program_that_includes_the_header_runs_with_every_grade() {
         for (command, said) in [
             ("blocks", "180 blocks\n"),
             ("nonsense", "nothing is wrong\n"),
-            ("full", "heaps again: yes\n"),
+            ("full", "there is room again\n"),
         ] {
             let mut ask = Command::new(&program);
             let output = run(ask.arg(command).env("LD_PRELOAD", library(name)));
@@ -156,7 +156,7 @@ fn a_program_that_includes_the_header_runs_with_every_grade() {
             );
         }
         let checks = name != "furlong_malloc_plain";
-        for (command, trouble, is_always) in [
+        for (command, trouble, is_found) in [
             ("of-another-heap", 3, true),
             ("large-of-another-heap", 3, true),
             ("of-malloc", 3, true),
@@ -164,7 +164,7 @@ fn a_program_that_includes_the_header_runs_with_every_grade() {
             ("freed-twice", 1, checks),
             ("freed-inside", 2, checks),
         ] {
-            if !is_always {
+            if !is_found {
                 continue;
             }
             let mut ask = Command::new(&program);

@@ -73,13 +73,16 @@ copies! { GuardedBlocks<C> where [C: Config]; }
 impl<C: Config> GuardedBlocks<C> {
     /// True if the block that a slow path of this heap is about to allocate is to be one. Not for
     /// a zone, which frees only its spans and objects, nor with seals, which lie behind blocks.
-    #[cold]
-    #[inline(never)]
+    #[inline]
     pub(crate) fn is_due(self, own: ThreadHeap<C>) -> bool {
         let every = self.0.policy.guarded_every();
-        if every == 0 || C::Hardening::SCRUB || own.heap.zone.get() == 1 {
-            return false;
-        }
+        every > 0 && !C::Hardening::SCRUB && own.heap.zone.get() == 0 && self.is_next(own, every)
+    }
+
+    /// Counts down to the next one.
+    #[cold]
+    #[inline(never)]
+    fn is_next(self, own: ThreadHeap<C>, every: usize) -> bool {
         let left = own.heap.cache.until_guarded.get();
         let next = match left {
             // The mean is `every`. A new heap has 0: its first block is as likely as any.

@@ -26,8 +26,8 @@ pub enum Trouble {
 /// A function that is told of trouble.
 pub type Hook = fn(Trouble);
 
-/// The place of a [`Hook`].
-struct Place {
+/// A variable for a [`Hook`].
+struct Slot {
     /// Null is none.
     hook: AtomicPtr<c_void>,
     /// The process in which it runs; 0 is none. In a process that was forked meanwhile it does not.
@@ -35,7 +35,7 @@ struct Place {
 }
 
 /// The process's hook.
-static HOOK: Place = Place::empty();
+static HOOK: Slot = Slot::empty();
 
 impl Linux {
     /// Sets the function that is told of trouble, for all allocators over `Linux` of the process;
@@ -55,7 +55,7 @@ pub(super) fn tell(trouble: Trouble) {
     HOOK.tell(trouble);
 }
 
-impl Place {
+impl Slot {
     const fn empty() -> Self {
         Self {
             hook: AtomicPtr::new(ptr::null_mut()),
@@ -91,9 +91,9 @@ impl Place {
 mod tests {
     use std::sync::Mutex;
 
-    use super::{Misuse, Place, Trouble};
+    use super::{Misuse, Slot, Trouble};
 
-    static PLACE: Place = Place::empty();
+    static SLOT: Slot = Slot::empty();
     static TOLD: Mutex<Vec<Trouble>> = Mutex::new(Vec::new());
 
     /// Notes the trouble, and gets into more of it. Removes itself at the third.
@@ -101,9 +101,9 @@ mod tests {
         let mut told = TOLD.lock().expect("nothing panics");
         told.push(trouble);
         if told.len() == 3 {
-            PLACE.set(None);
+            SLOT.set(None);
         }
-        PLACE.tell(Trouble::Refused);
+        SLOT.tell(Trouble::Refused);
     }
 
     #[test]
@@ -112,12 +112,12 @@ mod tests {
             misuse: Misuse::Overrun,
             address: 64,
         };
-        PLACE.tell(overrun);
-        PLACE.set(Some(note));
-        PLACE.tell(overrun);
-        PLACE.tell(Trouble::Refused);
-        PLACE.tell(overrun);
-        PLACE.tell(overrun);
+        SLOT.tell(overrun);
+        SLOT.set(Some(note));
+        SLOT.tell(overrun);
+        SLOT.tell(Trouble::Refused);
+        SLOT.tell(overrun);
+        SLOT.tell(overrun);
         let told = TOLD.lock().expect("nothing panics");
         assert_eq!(*told, [overrun, Trouble::Refused, overrun]);
     }
