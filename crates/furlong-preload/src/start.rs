@@ -368,11 +368,11 @@ mod tests {
             profile.map(|profile| profile.huge_pages)
         };
         assert_eq!(pages_of(b"standard", b"off"), Some(HugePages::Off));
-        assert_eq!(pages_of(b"standard", b"arenas"), Some(HugePages::Arenas));
-        assert_eq!(pages_of(b"standard", b"objects"), None, "as the profile");
+        assert_eq!(pages_of(b"standard", b"objects"), Some(HugePages::Objects));
+        assert_eq!(pages_of(b"standard", b"arenas"), None, "as the profile");
         assert_eq!(pages_of(b"conservative", b"?"), Some(HugePages::Off));
-        let asked = pages_of(b"conservative", b"objects");
-        assert_eq!(asked, Some(HugePages::Objects));
+        let asked = pages_of(b"conservative", b"arenas");
+        assert_eq!(asked, Some(HugePages::Arenas));
     }
 
     #[test]

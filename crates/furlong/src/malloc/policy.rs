@@ -16,7 +16,8 @@ pub enum HugePages {
     Off,
     /// Huge objects: those above 2 MiB, which have mappings of their own.
     Objects,
-    /// Huge objects, and the arenas that are mapped while each heap has 8 MiB in use on average.
+    /// Huge objects, and blocks in arenas that are mapped while each heap has 8 MiB in use on
+    /// average.
     Arenas,
 }
 
@@ -60,7 +61,7 @@ impl Profile {
         regretted_bytes_max: 64 << 20,
         purge_delay_ms: 1000,
         prefault: false,
-        huge_pages: HugePages::Objects,
+        huge_pages: HugePages::Arenas,
         sample_bytes: 0,
         guarded_every: 0,
     };
@@ -315,7 +316,7 @@ mod tests {
                 (1024, 64 << 10),
                 (4096, 128 << 10),
                 1000,
-                (false, HugePages::Objects)
+                (false, HugePages::Arenas)
             )
         );
         assert_eq!(

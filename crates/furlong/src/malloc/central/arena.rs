@@ -40,6 +40,8 @@ pub(crate) struct Arena {
     /// The next arena in the order in which they became dirty.
     pub(crate) next_dirty: Link<Self>,
     pub(crate) queued: Byte,
+    /// 1 if it has huge pages.
+    pub(crate) huge: Byte,
     /// The unit from which runs are looked for first: not the lowest, under `SHUFFLE`.
     pub(crate) start: Byte,
     /// The last round that visited it.

@@ -44,7 +44,7 @@ impl<C: Config> EmptyBlocks<C> {
     /// Makes a unit of them, and lists it.
     fn make_unit(self) -> Option<()> {
         let class = Class::of(APART)?;
-        let (base, zero) = self.0.claim_units(1, 1, &|base| {
+        let (base, zero) = self.0.claim_units(1, 1, false, &|base| {
             let span = self.0.map.span_at(base);
             span.cut(base, class, class.number());
             span.use_for(Use::Empty);

@@ -57,8 +57,9 @@ impl Fit {
         }
     }
 
-    /// Adds an arena, which is newer than all others; `last` is the newest of these.
-    pub(crate) fn append(&'static self, arena: &'static Arena, last: Option<&'static Arena>) {
+    /// Adds an arena, which is newer than all others.
+    pub(crate) fn append(&'static self, arena: &'static Arena) {
+        let last = core::iter::successors(self.root.get(), |at| at.branch.below[1].get()).last();
         for below in &arena.branch.below {
             below.set(None);
         }

@@ -143,7 +143,7 @@ impl<C: Config> GuardedBlocks<C> {
         }
         let units = len / UNIT;
         let new = (count < RUNS)
-            .then(|| (self.0).claim_units(units, 1, &|base| self.note_run(base, units)));
+            .then(|| (self.0).claim_units(units, 1, false, &|base| self.note_run(base, units)));
         let (base, _) = new??;
         // What was there before would stay in memory.
         self.0.source.purge_at(base, len);

@@ -50,7 +50,7 @@ impl<C: Config> LargeObjects<C> {
         let units = sealed.div_ceil(UNIT).max(1);
         let taken = if Self::has_room(units, align) {
             self.0
-                .claim_units(units, align, &|base| self.note_large(base, units))
+                .claim_units(units, align, false, &|base| self.note_large(base, units))
         } else {
             self.map_huge(sealed.max(1), align * UNIT)
         };

@@ -24,7 +24,8 @@ record! {
         pub(crate) latch: Latch = Latch::new(),
         first: Link<Arena> = Link::none(),
         last: Link<Arena> = Link::none(),
-        pub(crate) fit: Fit = Fit::new(),
+        /// The arenas without huge pages, and those with them.
+        pub(crate) fits: [Fit; 2] = [const { Fit::new() }; 2],
         pub(crate) dirty_first: Link<Arena> = Link::none(),
         pub(crate) dirty_last: Link<Arena> = Link::none(),
         /// Units in use.
@@ -136,7 +137,7 @@ impl Pool {
     pub(crate) fn append(&'static self, arena: &'static Arena) {
         arena.next.set(None);
         arena.prev.set(self.last.get());
-        self.fit.append(arena, self.last.get());
+        self.fit_of(arena).append(arena);
         match self.last.get() {
             Some(last) => last.next.set(Some(arena)),
             None => self.first.set(Some(arena)),
@@ -159,7 +160,7 @@ impl Pool {
         arena.dirty.set(0);
         arena.idle.set(0);
         self.set_free(arena, 0);
-        self.fit.remove(arena);
+        self.fit_of(arena).remove(arena);
     }
 
     /// Changes the set of an arena's free units.
@@ -168,7 +169,12 @@ impl Pool {
         let (before, after) = (is_whole(arena.free.get()), is_whole(free));
         self.empty.set(self.empty.get() + after - before);
         arena.free.set(free);
-        self.fit.changed(arena);
+        self.fit_of(arena).changed(arena);
+    }
+
+    /// The tree that an arena is in.
+    fn fit_of(&'static self, arena: &Arena) -> &'static Fit {
+        &self.fits[usize::from(arena.huge.get() == 1)]
     }
 
     /// Finds a run in the first arena that has one; in it, dirty units come first, and resting
@@ -177,9 +183,14 @@ impl Pool {
     /// # Cost
     /// O(log arenas). With an alignment only two arenas are looked at: the first with a run as
     /// long, and the first with one that is long enough wherever it begins.
-    fn take_here(&'static self, len: usize, align: usize) -> Option<(&'static Arena, u32)> {
+    fn take_here(
+        &'static self,
+        fit: &'static Fit,
+        len: usize,
+        align: usize,
+    ) -> Option<(&'static Arena, u32)> {
         let take = |len_of_run: usize| {
-            let arena = self.fit.first(len_of_run)?;
+            let arena = fit.first(len_of_run)?;
             let free = arena.free.get();
             let rested = match self.resting.is(arena) {
                 true => free & !self.resting_units.get(),
@@ -225,10 +236,15 @@ impl Pool {
         self.resting_units.set(run(at, len));
     }
 
-    /// Takes free units, under the pool's latch. Returns their start, and `true` if they are all
-    /// zeros. `None` if no arena has such a run.
-    pub(crate) fn take_units(&'static self, len: usize, align: usize) -> Option<(usize, bool)> {
-        let (arena, at) = self.take_here(len, align)?;
+    /// Takes free units, under the pool's latch: with huge pages, or without. Returns their start,
+    /// and `true` if they are all zeros. `None` if no such arena has such a run.
+    pub(crate) fn take_units(
+        &'static self,
+        len: usize,
+        align: usize,
+        huge: bool,
+    ) -> Option<(usize, bool)> {
+        let (arena, at) = self.take_here(&self.fits[usize::from(huge)], len, align)?;
         let zero = self.use_run(arena, at, len);
         Some((arena.unit_base(at), zero))
     }

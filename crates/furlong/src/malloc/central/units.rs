@@ -25,38 +25,44 @@ impl<C: Config> Central<C> {
     /// Takes free units, from a new arena if need be. Returns their start, and `true` if they are
     /// all zeros. `note` records their use under the pool's latch. No latch is held.
     ///
+    /// Units whose pages are all going to be used, as `dense` says, may have huge pages. Others
+    /// would waste memory there, and come from such an arena only if there is no other.
+    ///
     /// The run must fit in a new arena.
     pub(crate) fn claim_units(
         &'static self,
         len: usize,
         align: usize,
+        dense: bool,
         note: &dyn Fn(usize),
     ) -> Option<(usize, bool)> {
-        let take = || {
-            self.with_pool(|_| {
-                let taken = self.pool.take_units(len, align)?;
+        let take_from = |kinds: &[bool]| {
+            self.with_pool(|pool| {
+                let take_from = |huge: &bool| pool.take_units(len, align, *huge);
+                let taken = kinds.iter().find_map(take_from)?;
                 note(taken.0);
                 Some(taken)
             })
         };
+        let take = || take_from(if dense { &[true, false] } else { &[false] });
         let mut taken = take();
         // Other threads may have taken the units of the new arena.
-        while taken.is_none() && self.grow().is_some() {
+        while taken.is_none() && self.grow(dense).is_some() {
             taken = take();
         }
         let taken = taken.or_else(|| {
             // Memory that is kept may be the memory that is missing.
             self.trim();
             take().or_else(|| {
-                self.grow()?;
-                take()
+                self.grow(dense);
+                take_from(&[false, true])
             })
         });
         taken.filter(|(base, _)| self.open_units(*base, len))
     }
 
-    /// Maps an arena and adds it to the pool.
-    fn grow(&'static self) -> Option<()> {
+    /// Maps an arena and adds it to the pool. It may have huge pages if it is for `dense` units.
+    fn grow(&'static self, dense: bool) -> Option<()> {
         let page = self.source.page_size();
         let words_len = size_of::<Words>().next_multiple_of(page);
         let words = self.source.map_at(words_len, page)?;
@@ -72,7 +78,11 @@ impl<C: Config> Central<C> {
             }
             return None;
         };
-        if self.policy.has_huge_pages(HugePages::Arenas) && self.pool.is_dense() {
+        // With guards, the pages of an arena become accessible a few at a time.
+        let may_be_huge = dense && !C::Hardening::GUARD && self.pool.is_dense();
+        let huge = may_be_huge && self.policy.has_huge_pages(HugePages::Arenas);
+        arena.huge.set(u8::from(huge));
+        if huge {
             self.source.prefer_huge_pages_at(base, ARENA);
         }
         if self.policy.prefaults() {

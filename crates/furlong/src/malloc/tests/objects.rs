@@ -221,10 +221,10 @@ fn huge_objects_get_huge_pages_where_one_begins() {
     }
 }
 
-/// Two large objects fill an arena. A new arena has huge pages if two arenas are in use for each
-/// heap.
+/// A new arena for blocks has huge pages if two arenas are in use for each heap; one for large
+/// objects has none, and blocks come from one with huge pages as long as it has room.
 #[test]
-fn arenas_get_huge_pages_once_the_units_of_each_heap_are_many() {
+fn arenas_get_huge_pages_once_the_blocks_of_each_heap_are_many() {
     // The caller has a heap, too.
     for (zones, arenas_without) in [(0, 2), (1, 4), (2, 6), (5, 12)] {
         with_new(able(), move |malloc: Tested| {
@@ -232,18 +232,29 @@ fn arenas_get_huge_pages_once_the_units_of_each_heap_are_many() {
                 huge_pages: HugePages::Arenas,
                 ..Profile::STANDARD
             });
-            let huge = super::allocate(malloc, 300 * MIB);
-            let of_objects = malloc.source().bytes(Call::HugePages);
             let zones: Vec<_> = (0..zones).map(|_| Zone::new(malloc)).collect();
             assert!(zones.iter().all(Option::is_some));
-            for arenas in 1..15 {
-                let _ = [(); 2].map(|()| allocate(malloc, LARGE_MAX));
-                assert_eq!(malloc.statistics().arena_bytes, arenas * ARENA);
-                let of_arenas = malloc.source().bytes(Call::HugePages) - of_objects;
-                let expected = arenas.saturating_sub(arenas_without) * ARENA;
-                assert_eq!(of_arenas, expected, "{arenas} arenas");
+            let arenas = || malloc.statistics().arena_bytes / ARENA;
+            let huge_arenas = || malloc.source().bytes(Call::HugePages) / ARENA;
+            let mut blocks = Vec::new();
+            let mut large = 0;
+            for count in 1_usize..15 {
+                // Four fill a unit.
+                while arenas() - large < count {
+                    blocks.push(allocate(malloc, UNIT / 4));
+                }
+                assert_eq!(huge_arenas(), count.saturating_sub(arenas_without));
+                if count == 13 {
+                    // Two fill an arena, and the caller's arenas have less room than that.
+                    let before = arenas();
+                    let objects = [(); 4].map(|()| allocate(malloc, LARGE_MAX));
+                    large = arenas() - before;
+                    assert_eq!((large, huge_arenas()), (2, count - arenas_without));
+                    objects.into_iter().for_each(|object| free(malloc, object));
+                }
             }
-            free(malloc, huge);
+            assert!(blocks.len() > 12 * 256);
+            blocks.into_iter().for_each(|block| free(malloc, block));
         });
     }
 }
@@ -340,7 +351,7 @@ fn the_first_arena_with_room_is_found_for_every_length() {
         let is_right = || {
             for len in 1..=64 {
                 let has = |arena: &&'static Arena| longest(arena.free.get()) >= len;
-                let found = pool.fit.first(len).map(|arena| arena.base.get());
+                let found = pool.fits[0].first(len).map(|arena| arena.base.get());
                 assert_eq!(found, pool.arenas().find(has).map(|arena| arena.base.get()));
             }
         };

@@ -57,7 +57,7 @@ impl<C: Config> ThreadHeap<C> {
     /// Makes a span of free units. It is in no list yet; no latch is held.
     pub(crate) fn new_span(self, class: Class) -> Option<&'static Span> {
         let units = class.units();
-        let (base, _) = self.central.claim_units(units, 1, &|base| {
+        let (base, _) = self.central.claim_units(units, 1, true, &|base| {
             let span = self.central.map.span_at(base);
             span.cut(base, class, self.central.policy.bin(class));
             span.quiet.set(0);
