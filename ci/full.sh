@@ -21,7 +21,8 @@
 # malloc-tests-glibc, -python, -redis, -postgresql (their own tests under the preloaded libraries);
 # malloc-latency (the worst malloc beside other threads, with real-time priorities);
 # malloc-lines (cache lines that move between 2 to 64 processors, counted);
-# malloc-huge-pages (faults and memory of real programs, by the memory that has huge pages);
+# malloc-huge-pages (faults and memory of real programs, by the memory that has huge pages, and the
+# memory that freeing gives back);
 # malloc-heap-profile (instructions of real programs, by the heap profile);
 # malloc-small-heaps (the small heap beside four others: memory, and instructions);
 # hostile (the hostile caller, with every state; the checks of a commit take a third);

@@ -102,10 +102,16 @@ unsafe impl PageSource for Noted {
         unsafe { Linux.populate(start, len) };
     }
 
-    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) {
+    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) -> bool {
         note("prefer_huge_pages");
         // SAFETY: the caller's promise.
-        unsafe { Linux.prefer_huge_pages(start, len) };
+        unsafe { Linux.prefer_huge_pages(start, len) }
+    }
+
+    unsafe fn split_huge_pages(&self, start: NonNull<u8>, len: usize) {
+        note("split_huge_pages");
+        // SAFETY: the caller's promise.
+        unsafe { Linux.split_huge_pages(start, len) };
     }
 
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {
@@ -184,7 +190,15 @@ fn ask<H: Hardening>(malloc: &'static Malloc<Parts<H>>) {
     let zone = Zone::new(malloc).expect("there is memory");
     assert!(SIZES.iter().all(|size| zone.allocate(*size, 16).is_some()));
     drop(zone);
-    malloc.trim();
+    // So many that they get huge pages; then parts of them are purged.
+    let mut many: Vec<_> = (0..2000).map(|_| malloc.allocate(30_000)).collect();
+    for half in [many.split_off(1000), many] {
+        for block in half {
+            // SAFETY: it is live, and no longer used.
+            unsafe { malloc.free(block) };
+        }
+        malloc.trim();
+    }
     assert_eq!(malloc.statistics().used_blocks, 0);
 }
 
@@ -197,7 +211,7 @@ fn the_system_is_asked_by_pinned_callers_only() {
         PINNED_EVER.get() - before
     };
     for ask in [
-        || CHECKED.follow(&Profile::CONSERVATIVE),
+        || CHECKED.follow(&Parts::<Checked>::PROFILE),
         || assert_eq!(CHECKED.statistics().used_blocks, 0),
         || CHECKED.check().expect("nothing is broken"),
         || drop(Zone::new(&CHECKED)),
@@ -223,6 +237,7 @@ fn the_system_is_asked_by_pinned_callers_only() {
         "relocate",
         "resize",
         "set",
+        "split_huge_pages",
         "unguard",
         "unmap",
     ];

@@ -231,6 +231,41 @@ fn pages_that_are_to_be_huge_are_known_to_the_system_as_such() {
     unmap(start, 4 * PAGE);
 }
 
+const HUGE_PAGE: usize = 2 << 20;
+
+/// The system may have no huge page at hand.
+#[test]
+fn a_huge_page_of_which_a_part_is_to_go_is_split_with_its_contents() {
+    let start = map(HUGE_PAGE, HUGE_PAGE);
+    // SAFETY: mapped pages.
+    quietly(|| unsafe { Linux.prefer_huge_pages(start, HUGE_PAGE) });
+    bytes(start, HUGE_PAGE).fill(7);
+    let huge_kib = || {
+        let maps = fs::read_to_string("/proc/self/smaps").expect("there is procfs");
+        let first = format!("{:x}-", start.addr());
+        let own = maps.lines().skip_while(|line| !line.starts_with(&first));
+        let line = own
+            .skip(1)
+            .find_map(|line| line.strip_prefix("AnonHugePages:"));
+        line.expect("Linux says so").trim().to_owned()
+    };
+    // A page whose mapping alone is split does not count.
+    let splits = || {
+        let counts = fs::read_to_string("/proc/vmstat").expect("there is procfs");
+        let line = counts
+            .lines()
+            .find_map(|line| line.strip_prefix("thp_split_page "));
+        line.map_or(0, |count| count.parse::<u64>().expect("a number"))
+    };
+    let (was_huge, before) = (huge_kib() == "2048 kB", splits());
+    // SAFETY: mapped pages.
+    quietly(|| unsafe { Linux.split_huge_pages(start, HUGE_PAGE) });
+    assert_eq!(huge_kib(), "0 kB");
+    assert!(!was_huge || splits() > before);
+    assert!(bytes(start, HUGE_PAGE).iter().all(|byte| *byte == 7));
+    unmap(start, HUGE_PAGE);
+}
+
 #[test]
 fn a_caller_is_known_by_the_number_of_its_thread() {
     // SAFETY: no contract.

@@ -122,7 +122,8 @@ const SOURCE: &str = "
             unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool;
             unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool;
             unsafe fn populate(&self, start: NonNull<u8>, len: usize);
-            unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize);
+            unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) -> bool;
+            unsafe fn split_huge_pages(&self, start: NonNull<u8>, len: usize);
             unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool;
             unsafe fn unguard(&self, start: NonNull<u8>, len: usize) -> bool;
             fn stop(&self, misuse: Misuse, address: usize) -> !;

@@ -153,10 +153,16 @@ unsafe impl PageSource for Pages {
         done
     }
 
-    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) {
+    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) -> bool {
         self.book_for(start, len).holder(address(start), len);
         // SAFETY: the caller's promise; the range is recorded as mapped.
-        unsafe { Linux.prefer_huge_pages(start, len) };
+        unsafe { Linux.prefer_huge_pages(start, len) }
+    }
+
+    unsafe fn split_huge_pages(&self, start: NonNull<u8>, len: usize) {
+        self.book_for(start, len).holder(address(start), len);
+        // SAFETY: the caller's promise; the range is recorded as mapped.
+        unsafe { Linux.split_huge_pages(start, len) };
     }
 
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {

@@ -8,7 +8,7 @@ use super::{Byte, CLASSES, Class, Config, DEPTH, FREED, Word};
 /// The memory that the system is to back with huge pages, if it has them.
 ///
 /// A huge page needs one fault where small ones need hundreds. All of it is resident from its first
-/// use on, and it stays with the system's memory in use until the last part of it is given back.
+/// use on. One of an arena is replaced by small pages before a part of it is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum HugePages {
@@ -16,8 +16,9 @@ pub enum HugePages {
     Off,
     /// Huge objects: those above 2 MiB, which have mappings of their own.
     Objects,
-    /// Huge objects, and blocks in arenas that are mapped while each heap has 8 MiB in use on
-    /// average.
+    /// Huge objects, and the blocks of size classes in arenas that are mapped while each heap has 8
+    /// MiB of such blocks on average; not with [`Secure`](super::Secure), whose pages become
+    /// accessible a few at a time.
     Arenas,
 }
 

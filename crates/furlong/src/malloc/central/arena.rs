@@ -4,7 +4,7 @@ use crate::sync::atomic::AtomicU64;
 
 use crate::malloc::{Bits, Byte, Half, Link, UNIT, UNIT_SHIFT, Word};
 
-use super::super::runs::find;
+use super::super::runs::{find, run};
 use super::fit::Branch;
 
 /// Units of an arena.
@@ -12,8 +12,16 @@ pub(crate) const UNITS: usize = 64;
 /// Bytes of an arena, and its alignment.
 pub(crate) const ARENA: usize = UNITS * UNIT;
 
-/// An arena. All fields belong to the pool, under its latch, except `base`, `whole` and `words`,
-/// which never change while it is mapped. An unmapped arena is in no list and has base 0.
+/// The length of the smallest huge pages. Larger ones, of systems with larger pages, are found only
+/// by chance.
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
+
+/// The units of a huge page, and the huge pages of an arena.
+const HUGE_UNITS: u32 = (HUGE_PAGE / UNIT) as u32;
+pub(crate) const HUGE_PAGES: u32 = (ARENA / HUGE_PAGE) as u32;
+
+/// An arena. All fields belong to the pool, under its latch, except `base`, `whole`, `words` and
+/// `huge`, which never change while it is mapped. An unmapped arena is in no list and has base 0.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Arena {
@@ -40,8 +48,10 @@ pub(crate) struct Arena {
     /// The next arena in the order in which they became dirty.
     pub(crate) next_dirty: Link<Self>,
     pub(crate) queued: Byte,
-    /// 1 if it has huge pages.
+    /// 1 if it was mapped to have huge pages, for spans.
     pub(crate) huge: Byte,
+    /// The set of its huge pages that have not been split.
+    pub(crate) unsplit: Byte,
     /// The unit from which runs are looked for first: not the lowest, under `SHUFFLE`.
     pub(crate) start: Byte,
     /// The last round that visited it.
@@ -79,6 +89,26 @@ impl Arena {
     /// The address at which a unit begins.
     pub(crate) fn unit_base(&self, at: u32) -> usize {
         self.base.get() + ((at as usize) << UNIT_SHIFT)
+    }
+
+    /// The units of each huge page with one of these units, as long as it has not been split.
+    pub(crate) fn huge_pages(&self, units: u64) -> impl Iterator<Item = u64> {
+        let unsplit = self.unsplit.get();
+        let pages = (0..HUGE_PAGES).filter(move |page| unsplit & 1 << page != 0);
+        let all = pages.map(|page| run(page * HUGE_UNITS, HUGE_UNITS as usize));
+        all.filter(move |page| page & units != 0)
+    }
+
+    /// Records that the huge pages with some of these units, but not all, are split from now on.
+    /// Returns their units.
+    pub(crate) fn split_for(&self, units: u64) -> u64 {
+        let split = self.huge_pages(units).filter(|page| page & !units != 0);
+        let split = split.fold(0, |all, page| all | page);
+        let is_split = |page: &u32| split & run(page * HUGE_UNITS, 1) != 0;
+        let pages = (0..HUGE_PAGES).filter(is_split);
+        self.unsplit
+            .set(pages.fold(self.unsplit.get(), |all, page| all & !(1 << page)));
+        split
     }
 }
 

@@ -8,15 +8,11 @@ use crate::malloc::{
     with_seal,
 };
 
-use super::arena::RUN_MAX;
+use super::arena::{HUGE_PAGE, RUN_MAX};
 use super::seal::BEFORE;
 
 /// The largest size of an object in an arena.
 pub(crate) const LARGE_MAX: usize = RUN_MAX * UNIT;
-
-/// The length of the smallest huge pages. Larger ones, of systems with larger pages, are found only
-/// by chance.
-const HUGE_PAGE: usize = 2 << 20;
 
 /// The longest mapping that is kept with `SCRUB`: all of it is overwritten before it is used again.
 const SCRUBBED_MAX: usize = 32 << 20;

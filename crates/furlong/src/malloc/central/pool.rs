@@ -11,8 +11,8 @@ use super::fit::Fit;
 use super::guarded::GuardedRuns;
 use super::mapping_cache::MappingCache;
 
-/// The bytes of units that each heap of a dense process has in use, on average. With 2 MiB, larson
-/// of two threads had 22 % more memory than without huge pages, and was no faster.
+/// The bytes of spans that each heap of a dense process has, on average. With 2 MiB, huge pages
+/// took 6.9 % more memory in real programs instead of 2.7 %, for the same time.
 const DENSE: usize = 8 << 20;
 
 record! {
@@ -34,8 +34,10 @@ record! {
         pub(crate) dirty: Word = Word::new(0),
         /// Units on their way to the system.
         pub(crate) leaving: Word = Word::new(0),
-        /// The number of arenas without a used unit.
-        pub(crate) empty: Word = Word::new(0),
+        /// The units of spans.
+        pub(crate) spans: Word = Word::new(0),
+        /// The number of arenas without a used unit, of each kind.
+        empty: [Word; 2] = [const { Word::new(0) }; 2],
         /// The number of callers without a heap that are posting.
         pub(crate) posting: AtomicUsize = AtomicUsize::new(0),
         /// Work to be done when no latch is held; may be read at any time.
@@ -83,12 +85,12 @@ impl Pool {
         core::iter::successors(self.first.get(), |arena| arena.next.get())
     }
 
-    /// True if most pages of the units in use have probably been touched: each heap uses many. A
-    /// heap with few has some for each size, and has touched a part of each.
+    /// True if most pages of the spans have probably been touched: each heap has many. A heap with
+    /// few has some for each size, and has touched a part of each.
     pub(crate) fn is_dense(&self) -> bool {
         // Relaxed: the answer only decides how memory is backed.
         let heaps = self.heap_count.load(Ordering::Relaxed);
-        self.live.get() * UNIT >= heaps.max(1) * DENSE
+        self.spans.get() * UNIT >= heaps.max(1) * DENSE
     }
 
     /// The heaps, running and ended.
@@ -167,14 +169,25 @@ impl Pool {
     pub(crate) fn set_free(&'static self, arena: &'static Arena, free: u64) {
         let is_whole = |free| usize::from(free == arena.whole.get());
         let (before, after) = (is_whole(arena.free.get()), is_whole(free));
-        self.empty.set(self.empty.get() + after - before);
+        let empty = self.empty_like(arena);
+        empty.set(empty.get() + after - before);
         arena.free.set(free);
         self.fit_of(arena).changed(arena);
     }
 
+    /// The number of empty arenas of an arena's kind.
+    pub(crate) fn empty_like(&'static self, arena: &Arena) -> &'static Word {
+        &self.empty[usize::from(arena.huge.get())]
+    }
+
+    /// True if an arena has no used unit.
+    pub(crate) fn has_empty(&self) -> bool {
+        self.empty.iter().any(|count| count.get() > 0)
+    }
+
     /// The tree that an arena is in.
     fn fit_of(&'static self, arena: &Arena) -> &'static Fit {
-        &self.fits[usize::from(arena.huge.get() == 1)]
+        &self.fits[usize::from(arena.huge.get())]
     }
 
     /// Finds a run in the first arena that has one; in it, dirty units come first, and resting
@@ -217,7 +230,22 @@ impl Pool {
             .set(self.dirty.get() - dirty.count_ones() as usize);
         self.live.set(self.live.get() + len);
         self.note_taken((len - dirty.count_ones() as usize) * UNIT);
+        self.fill_huge_pages(arena, bits);
         dirty == 0
+    }
+
+    /// Records that the huge pages of units that were just taken are going to be resident as a
+    /// whole: their free units can be given back.
+    fn fill_huge_pages(&'static self, arena: &'static Arena, taken: u64) {
+        for units in arena.huge_pages(taken) {
+            let filled = arena.free.get() & units & !arena.dirty.get();
+            if filled != 0 {
+                arena.dirty.set(arena.dirty.get() | filled);
+                self.dirty
+                    .set(self.dirty.get() + filled.count_ones() as usize);
+                self.queue(arena);
+            }
+        }
     }
 
     /// Makes a used run free and dirty.

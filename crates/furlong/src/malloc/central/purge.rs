@@ -33,8 +33,8 @@ const ROUND: u8 = 2;
 
 /// Memory that goes to the system.
 enum Parting {
-    /// Units of an arena.
-    Units(&'static Arena, u64),
+    /// Units of an arena, and those of the huge pages that are partly among them.
+    Units(&'static Arena, u64, u64),
     /// An arena that has left the pool.
     Whole(&'static Arena, usize),
     /// A kept mapping.
@@ -71,7 +71,7 @@ impl Pool {
     /// used unit, the system takes arenas back, and enough other arenas are empty.
     fn part(&'static self, arena: &'static Arena, units: u64, returns: bool) -> Parting {
         let is_whole = arena.free.get() == arena.whole.get() && arena.dirty.get() == units;
-        if returns && is_whole && self.empty.get() > EMPTY {
+        if returns && is_whole && self.empty_like(arena).get() > EMPTY {
             self.remove(arena);
             return Parting::Whole(arena, units.count_ones() as usize);
         }
@@ -82,7 +82,7 @@ impl Pool {
         arena.leaving.set(arena.leaving.get() | units);
         self.dirty.set(self.dirty.get() - count);
         self.leaving.set(self.leaving.get() + count);
-        Parting::Units(arena, units)
+        Parting::Units(arena, units, arena.split_for(units))
     }
 
     /// Makes units that were on their way free again; `dirty` ones may be non-zero. The arena is
@@ -172,8 +172,19 @@ impl<C: Config> Central<C> {
         due && known
     }
 
-    /// Purges the free blocks of a span. All medium blocks of a span are in one word.
+    /// Purges the free blocks of a span. All medium blocks of a span are in one word. A huge page
+    /// is split if half of the span is free, and else stays as it is.
     pub(crate) fn purge_free(&'static self, span: &'static Span) {
+        let Some(arena) = self.map.arena(span.unit.get()) else {
+            return;
+        };
+        let units = run(span.unit.get() % 64, span.class().units());
+        if arena.huge_pages(units).next().is_some() {
+            if span.free.get() < span.carved.get() / 2 {
+                return;
+            }
+            self.split_pages(arena, self.with_pool(|_| arena.split_for(units)));
+        }
         let page = self.source.page_size();
         let words = self.map.words(span);
         let mut bits = words.map_or(0, |words| words.free(span.unit.get(), 0).get());
@@ -185,6 +196,14 @@ impl<C: Config> Central<C> {
             if from < to {
                 self.source.purge_at(from, to - from);
             }
+        }
+    }
+
+    /// Has the huge pages of these units replaced by small ones.
+    fn split_pages(&'static self, arena: &'static Arena, units: u64) {
+        for (at, len) in runs(units) {
+            self.source
+                .split_huge_pages_at(arena.unit_base(at), len * UNIT);
         }
     }
 
@@ -244,7 +263,7 @@ impl<C: Config> Central<C> {
                 arena.free.get() == arena.whole.get() && arena.queued.get() == 0
             };
             // The count spares the walk over all arenas when none is empty, as most often.
-            let empty = (pool.empty.get() > 0 && self.source.returns_arenas())
+            let empty = (pool.has_empty() && self.source.returns_arenas())
                 .then(|| pool.arenas().find(is_empty))??;
             pool.remove(empty);
             Some(Parting::Whole(empty, 0))
@@ -269,7 +288,8 @@ impl<C: Config> Central<C> {
         choose: impl FnOnce(&'static Pool) -> Option<Parting>,
     ) -> Option<usize> {
         match self.with_pool(choose)? {
-            Parting::Units(arena, units) => {
+            Parting::Units(arena, units, split) => {
+                self.split_pages(arena, split);
                 let mut dirty = 0;
                 for (at, len) in runs(units) {
                     if !self.source.purge_at(arena.unit_base(at), len * UNIT) {

@@ -12,7 +12,7 @@ use crate::malloc::{
 };
 
 use super::super::runs::{run, runs};
-use super::arena::{ARENA, Words};
+use super::arena::{ARENA, HUGE_PAGES, Words};
 use super::purge::TOO_MUCH;
 
 /// An odd number with about as many bits set as not, to mix others.
@@ -50,7 +50,7 @@ impl<C: Config> Central<C> {
         while taken.is_none() && self.grow(dense).is_some() {
             taken = take();
         }
-        let taken = taken.or_else(|| {
+        let taken = taken.or_else(|| take_from(&[true])).or_else(|| {
             // Memory that is kept may be the memory that is missing.
             self.trim();
             take().or_else(|| {
@@ -80,11 +80,13 @@ impl<C: Config> Central<C> {
         };
         // With guards, the pages of an arena become accessible a few at a time.
         let may_be_huge = dense && !C::Hardening::GUARD && self.pool.is_dense();
-        let huge = may_be_huge && self.policy.has_huge_pages(HugePages::Arenas);
+        let huge = may_be_huge
+            && self.policy.has_huge_pages(HugePages::Arenas)
+            && self.source.prefer_huge_pages_at(base, ARENA);
         arena.huge.set(u8::from(huge));
-        if huge {
-            self.source.prefer_huge_pages_at(base, ARENA);
-        }
+        arena
+            .unsplit
+            .set(if huge { (1 << HUGE_PAGES) - 1 } else { 0 });
         if self.policy.prefaults() {
             self.source.populate_at(base, ARENA);
         }
@@ -254,6 +256,9 @@ impl<C: Config> Central<C> {
 
     /// Gives all units of a span or of a large object back. Under the pool's latch.
     pub(crate) fn retire_units(&'static self, base: usize, units: usize) {
+        if self.map.span_at(base).is(Use::Blocks) {
+            self.pool.spans.set(self.pool.spans.get() - units);
+        }
         for unit in 0..units {
             let span = self.map.span_at(base + unit * UNIT);
             span.owner.set(None);

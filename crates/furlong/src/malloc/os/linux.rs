@@ -130,9 +130,24 @@ unsafe impl PageSource for Linux {
         quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_POPULATE_WRITE) });
     }
 
-    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) {
+    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) -> bool {
         // SAFETY: mapped pages; a kernel without huge pages refuses the advice.
-        quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_HUGEPAGE) });
+        quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_HUGEPAGE) } == 0)
+    }
+
+    unsafe fn split_huge_pages(&self, start: NonNull<u8>, len: usize) {
+        // The kernel's thread that makes huge pages of small ones leaves these alone from now on.
+        // SAFETY: mapped pages, which keep their contents.
+        quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_NOHUGEPAGE) });
+        for at in (0..len).step_by(2 << 20) {
+            // Advice on a part of a huge page splits it, if no other process shares it. Only
+            // `MADV_DONTNEED` leaves it: it unmaps the part, whose memory stays behind the rest
+            // until memory is short.
+            // SAFETY: as above; a kernel before 5.4 refuses this.
+            let part = unsafe { start.add(at) };
+            // SAFETY: as above.
+            quietly(|| unsafe { libc::madvise(raw(part), self.page_size(), libc::MADV_COLD) });
+        }
     }
 
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {

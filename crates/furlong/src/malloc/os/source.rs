@@ -27,6 +27,7 @@ use crate::malloc::{Latch, Misuse};
 ///   until it is unmapped, cut off or relocated. Any part of it may be, page by page.
 /// - After `purge` each page is unchanged or all zeros; all are zeros if it returned `true`. Nobody
 ///   writes there meanwhile, but other threads may read, and see one or the other, too.
+/// - `split_huge_pages` changes no contents. Others read and write there meanwhile.
 /// - If `resize` returned `true`, the mapping has `new` bytes, aligned as before and unused by
 ///   anyone else. The bytes within both lengths are unchanged; the part that was cut off is
 ///   unmapped.
@@ -117,15 +118,32 @@ pub unsafe trait PageSource: Sync + 'static {
         let _ = (start, len);
     }
 
-    /// Asks for huge pages behind pages that were never touched. The system is free to use small
-    /// ones, as for parts that are shorter than a huge page.
+    /// Asks for huge pages behind pages that were never touched. `false` if there will be none. The
+    /// system is free to use small ones, as for parts that are shorter than a huge page.
     ///
     /// # Context
     /// As for the `map` of an arena.
     ///
     /// # Safety
     /// Whole pages from `map`.
-    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) {
+    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) -> bool {
+        let _ = (start, len);
+        false
+    }
+
+    /// Replaces huge pages by small ones, for good, because parts of them are about to be purged.
+    /// Otherwise the system may keep such a part until its whole huge page is free, or make a huge
+    /// page of the rest again.
+    ///
+    /// # Shapes
+    /// `start` and `len` are multiples of 2 MiB.
+    ///
+    /// # Context
+    /// As for `purge`. It may need memory, for a table of pages: a system without does nothing.
+    ///
+    /// # Safety
+    /// Whole pages from `map` for which `prefer_huge_pages` has returned `true`.
+    unsafe fn split_huge_pages(&self, start: NonNull<u8>, len: usize) {
         let _ = (start, len);
     }
 

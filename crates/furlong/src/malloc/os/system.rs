@@ -37,9 +37,14 @@ pub(crate) trait System: PageSource {
         unsafe { self.populate(at(start), len) };
     }
 
-    fn prefer_huge_pages_at(&self, start: usize, len: usize) {
+    fn prefer_huge_pages_at(&self, start: usize, len: usize) -> bool {
         // SAFETY: the records say that it is mapped.
-        unsafe { self.prefer_huge_pages(at(start), len) };
+        unsafe { self.prefer_huge_pages(at(start), len) }
+    }
+
+    fn split_huge_pages_at(&self, start: usize, len: usize) {
+        // SAFETY: the records say that it is mapped.
+        unsafe { self.split_huge_pages(at(start), len) };
     }
 
     fn resize_at(&self, start: usize, old: usize, new: usize) -> bool {

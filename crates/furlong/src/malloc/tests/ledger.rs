@@ -130,14 +130,14 @@ fn add_time<H: Hardening + 'static>(malloc: Tested<H>, ms: u64) {
 fn as_ever() -> Ledger {
     Ledger {
         used: [51813, 1_380_432_400],
-        free_bytes: 198_096_480,
-        dirty_bytes: 1_209_704_448,
-        arena_bytes: 3_191_865_344,
+        free_bytes: 197_695_072,
+        dirty_bytes: 1_152_733_184,
+        arena_bytes: 2_877_292_544,
         huge: [196, 532_815_872],
         heaps: [122, 114],
-        unmapped: 133_832_704,
-        purged: 68_255_744,
-        resized: 95_600_640,
+        unmapped: 134_012_928,
+        purged: 67_862_528,
+        resized: 97_697_792,
     }
 }
 

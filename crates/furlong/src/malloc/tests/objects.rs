@@ -237,7 +237,10 @@ fn arenas_get_huge_pages_once_the_blocks_of_each_heap_are_many() {
             let arenas = || malloc.statistics().arena_bytes / ARENA;
             let huge_arenas = || malloc.source().bytes(Call::HugePages) / ARENA;
             let mut blocks = Vec::new();
-            let mut large = 0;
+            // Two large objects fill an arena, and count for nothing.
+            let first = [(); 6].map(|()| allocate(malloc, LARGE_MAX));
+            let mut large = arenas();
+            assert_eq!(large, 3);
             for count in 1_usize..15 {
                 // Four fill a unit.
                 while arenas() - large < count {
@@ -245,18 +248,37 @@ fn arenas_get_huge_pages_once_the_blocks_of_each_heap_are_many() {
                 }
                 assert_eq!(huge_arenas(), count.saturating_sub(arenas_without));
                 if count == 13 {
-                    // Two fill an arena, and the caller's arenas have less room than that.
-                    let before = arenas();
                     let objects = [(); 4].map(|()| allocate(malloc, LARGE_MAX));
-                    large = arenas() - before;
-                    assert_eq!((large, huge_arenas()), (2, count - arenas_without));
+                    large = arenas() - count;
+                    assert_eq!((large, huge_arenas()), (5, count - arenas_without));
                     objects.into_iter().for_each(|object| free(malloc, object));
                 }
             }
-            assert!(blocks.len() > 12 * 256);
-            blocks.into_iter().for_each(|block| free(malloc, block));
+            assert!(blocks.len() > 13 * 256);
+            let all = blocks.into_iter().chain(first);
+            all.for_each(|block| free(malloc, block));
         });
     }
+}
+
+/// No room is left but in an arena with huge pages.
+#[test]
+fn large_objects_use_arenas_with_huge_pages_before_memory_runs_out() {
+    with_new(able(), |malloc: Tested| {
+        let blocks: Vec<usize> = (0..=2 * ARENA / (UNIT / 4))
+            .map(|_| allocate(malloc, UNIT / 4))
+            .collect();
+        assert_eq!(malloc.source().bytes(Call::HugePages), ARENA);
+        malloc.source().left.store(0, Ordering::SeqCst);
+        let large = allocate(malloc, LARGE_MAX - UNIT);
+        let arena = |address: usize| address / ARENA;
+        assert_eq!(blocks.last().map(|block| arena(*block)), Some(arena(large)));
+        assert_eq!(malloc.source().calls(Call::Purge), 0, "without a trim");
+        blocks
+            .into_iter()
+            .chain([large])
+            .for_each(|block| free(malloc, block));
+    });
 }
 
 #[test]

@@ -6,11 +6,17 @@ use crate::sync::atomic::Ordering;
 
 use super::super::Profile;
 use super::super::central::arena::ARENA;
+use super::super::class::{Class, UNIT};
+use super::super::thread::exchange::Exchange;
 use super::super::thread::thread_heap::ThreadHeap;
 use super::source::{Call, Source};
 use super::{Sourced as Tested, with_new};
 
 const MIB: usize = 1 << 20;
+
+/// Sixteen fill a span, which has four units.
+const BLOCK: usize = UNIT / 4;
+const SPAN: usize = 16 * BLOCK;
 
 /// More than half of the standard delay, so a round is due.
 const ROUND: u64 = 600;
@@ -345,6 +351,51 @@ fn whole_pages_of_free_medium_blocks_are_purged() {
             free(malloc, vec![blocks[0], blocks[3]]);
         });
     }
+}
+
+/// The last two of four arenas with blocks have huge pages. Every second span is freed, or all.
+#[test]
+fn huge_pages_are_split_before_parts_of_them_are_purged_and_not_before_all_is() {
+    for all in [false, true] {
+        with_new(Source::keeping(), move |malloc: Tested| {
+            let blocks = allocate(malloc, 4 * ARENA / BLOCK, BLOCK);
+            assert_eq!(malloc.source().bytes(Call::HugePages), 2 * ARENA);
+            let goes = |block: &*mut u8| all || (block.addr() / SPAN).is_multiple_of(2);
+            let (gone, kept): (Vec<_>, Vec<_>) = blocks.into_iter().partition(goes);
+            free(malloc, gone);
+            malloc.trim();
+            // One span of the class stays, and so does the rest of its huge page, if it has one.
+            let own = ThreadHeap::of_caller(&malloc.central).heap;
+            let class = Class::of(BLOCK).expect("it has one");
+            let span = malloc.central.first_span(own, class);
+            let arena = span.and_then(|span| malloc.central.map.arena(span.unit.get()));
+            let expected = match all {
+                true => arena.map_or(0, |arena| usize::from(arena.huge.get())),
+                false => 4,
+            };
+            assert_eq!(malloc.source().bytes(Call::Split), expected * (2 << 20));
+            assert_eq!(malloc.central.pool.dirty_bytes(), 0);
+            free(malloc, kept);
+        });
+    }
+}
+
+#[test]
+fn a_huge_page_is_resident_as_a_whole_once_a_block_of_it_is_in_use() {
+    with_new(Source::keeping(), |malloc: Tested| {
+        let mut blocks = allocate(malloc, 2 * ARENA / BLOCK, BLOCK);
+        assert_eq!(dirty_and_purged(malloc), (0, 0));
+        blocks.extend(allocate(malloc, 1, BLOCK));
+        assert_eq!(malloc.source().bytes(Call::HugePages), ARENA);
+        let rest = (2 << 20) - SPAN;
+        assert_eq!(dirty_and_purged(malloc), (rest, 0));
+        malloc.trim();
+        assert_eq!(dirty_and_purged(malloc), (0, rest));
+        // It has small pages now.
+        blocks.extend(allocate(malloc, SPAN / BLOCK, BLOCK));
+        assert_eq!(malloc.central.pool.dirty_bytes(), 0);
+        free(malloc, blocks);
+    });
 }
 
 /// With little memory nothing is gained, and a look costs a call of the system.

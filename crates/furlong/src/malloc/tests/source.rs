@@ -23,6 +23,7 @@ pub(super) enum Call {
     Relocate,
     Populate,
     HugePages,
+    Split,
     Guard,
     Unguard,
     Now,
@@ -48,8 +49,8 @@ pub(super) struct Source {
     pub(super) looks: fn(Call),
     /// Runs in another thread during the next purge.
     pub(super) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    pub(super) calls: [AtomicUsize; 12],
-    pub(super) bytes: [AtomicUsize; 12],
+    pub(super) calls: [AtomicUsize; 13],
+    pub(super) bytes: [AtomicUsize; 13],
 }
 
 impl Default for Source {
@@ -169,8 +170,13 @@ unsafe impl PageSource for Source {
         }
     }
 
-    unsafe fn prefer_huge_pages(&self, _: NonNull<u8>, len: usize) {
+    unsafe fn prefer_huge_pages(&self, _: NonNull<u8>, len: usize) -> bool {
         self.note(Call::HugePages, len);
+        true
+    }
+
+    unsafe fn split_huge_pages(&self, _: NonNull<u8>, len: usize) {
+        self.note(Call::Split, len);
     }
 
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {
