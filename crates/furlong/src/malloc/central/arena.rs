@@ -50,7 +50,8 @@ pub(crate) struct Arena {
     pub(crate) queued: Byte,
     /// 1 if it was mapped to have huge pages, for spans.
     pub(crate) huge: Byte,
-    /// The set of its huge pages that have not been split.
+    /// The set of its huge pages that have not been split. A bit goes, under the latch, after its
+    /// page was split; so whoever finds it gone without the latch may rely on that.
     pub(crate) unsplit: Byte,
     /// The unit from which runs are looked for first: not the lowest, under `SHUFFLE`.
     pub(crate) start: Byte,
@@ -99,16 +100,19 @@ impl Arena {
         all.filter(move |page| page & units != 0)
     }
 
-    /// Records that the huge pages with some of these units, but not all, are split from now on.
-    /// Returns their units.
-    pub(crate) fn split_for(&self, units: u64) -> u64 {
-        let split = self.huge_pages(units).filter(|page| page & !units != 0);
-        let split = split.fold(0, |all, page| all | page);
-        let is_split = |page: &u32| split & run(page * HUGE_UNITS, 1) != 0;
-        let pages = (0..HUGE_PAGES).filter(is_split);
-        self.unsplit
-            .set(pages.fold(self.unsplit.get(), |all, page| all & !(1 << page)));
-        split
+    /// The units of the huge pages of which only a part is among these units.
+    pub(crate) fn partly_in(&self, units: u64) -> u64 {
+        let pages = self.huge_pages(units).filter(|page| page & !units != 0);
+        pages.fold(0, |all, page| all | page)
+    }
+
+    /// Records that the huge pages of these units have been split. Under the pool's latch.
+    pub(crate) fn note_split(&self, units: u64) {
+        let stays = |page: &u32| units & run(page * HUGE_UNITS, 1) == 0;
+        let left = (0..HUGE_PAGES)
+            .filter(stays)
+            .fold(0, |all, page| all | 1 << page);
+        self.unsplit.set(self.unsplit.get() & left);
     }
 }
 

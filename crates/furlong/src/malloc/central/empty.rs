@@ -52,7 +52,7 @@ impl<C: Config> EmptyBlocks<C> {
         let span = self.0.map.span_at(base);
         self.0.touch_words(span);
         if !zero {
-            self.0.source.purge_at(base, UNIT);
+            self.0.purge_part(base, UNIT);
         }
         self.0.source.guard_at(base, UNIT);
         self.0.with_pool(|pool| Self::list(pool, span));

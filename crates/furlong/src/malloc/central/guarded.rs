@@ -146,7 +146,7 @@ impl<C: Config> GuardedBlocks<C> {
             .then(|| (self.0).claim_units(units, 1, false, &|base| self.note_run(base, units)));
         let (base, _) = new??;
         // What was there before would stay in memory.
-        self.0.source.purge_at(base, len);
+        self.0.purge_part(base, len);
         if self.0.source.guard_at(base, len) {
             return Some(base);
         }
@@ -193,7 +193,7 @@ impl<C: Config> GuardedBlocks<C> {
             live
         });
         let room = self.room_of(live, address).next_multiple_of(page);
-        self.0.source.purge_at(span.base() + page, room);
+        self.0.purge_part(span.base() + page, room);
         self.0.source.guard_at(span.base() + page, room);
         self.keep_run(span.base(), Self::run_len(page));
     }

@@ -239,10 +239,11 @@ impl Pool {
     fn fill_huge_pages(&'static self, arena: &'static Arena, taken: u64) {
         for units in arena.huge_pages(taken) {
             let filled = arena.free.get() & units & !arena.dirty.get();
-            if filled != 0 {
+            let count = filled.count_ones() as usize;
+            if count > 0 {
                 arena.dirty.set(arena.dirty.get() | filled);
-                self.dirty
-                    .set(self.dirty.get() + filled.count_ones() as usize);
+                self.dirty.set(self.dirty.get() + count);
+                self.note_taken(count * UNIT);
                 self.queue(arena);
             }
         }

@@ -14,7 +14,7 @@
 
 use crate::malloc::{
     Arena, Bits, Central, Config, Exchange, Heap, PageSource, Pool, Span, State, System,
-    ThreadHeap, UNIT,
+    ThreadHeap, UNIT, unit_of,
 };
 
 use super::super::runs::{run, runs};
@@ -22,8 +22,8 @@ use super::super::runs::{run, runs};
 /// Units in a step, roughly.
 const STEP: usize = 16;
 
-/// The number of empty arenas that stay mapped, purged, so that a program that allocates and frees
-/// in turn does not map one each time.
+/// The number of empty arenas of each kind that stay mapped, purged, so that a program that
+/// allocates and frees in turn does not map one each time.
 const EMPTY: usize = 4;
 
 /// Work: more memory is dirty than allowed.
@@ -33,8 +33,8 @@ const ROUND: u8 = 2;
 
 /// Memory that goes to the system.
 enum Parting {
-    /// Units of an arena, and those of the huge pages that are partly among them.
-    Units(&'static Arena, u64, u64),
+    /// Units of an arena.
+    Units(&'static Arena, u64),
     /// An arena that has left the pool.
     Whole(&'static Arena, usize),
     /// A kept mapping.
@@ -82,7 +82,7 @@ impl Pool {
         arena.leaving.set(arena.leaving.get() | units);
         self.dirty.set(self.dirty.get() - count);
         self.leaving.set(self.leaving.get() + count);
-        Parting::Units(arena, units, arena.split_for(units))
+        Parting::Units(arena, units)
     }
 
     /// Makes units that were on their way free again; `dirty` ones may be non-zero. The arena is
@@ -172,18 +172,19 @@ impl<C: Config> Central<C> {
         due && known
     }
 
-    /// Purges the free blocks of a span. All medium blocks of a span are in one word. A huge page
-    /// is split if half of the span is free, and else stays as it is.
-    pub(crate) fn purge_free(&'static self, span: &'static Span) {
+    /// Purges the free blocks of a span. All medium blocks of a span are in one word. `false` if
+    /// the span is in a huge page that has not been split, and less than half of its blocks are
+    /// free: so little is not worth a huge page.
+    pub(crate) fn purge_free(&'static self, span: &'static Span) -> bool {
         let Some(arena) = self.map.arena(span.unit.get()) else {
-            return;
+            return false;
         };
         let units = run(span.unit.get() % 64, span.class().units());
-        if arena.huge_pages(units).next().is_some() {
-            if span.free.get() < span.carved.get() / 2 {
-                return;
+        if arena.partly_in(units) != 0 {
+            if usize::from(span.free.get()) * 2 < span.class().blocks() {
+                return false;
             }
-            self.split_pages(arena, self.with_pool(|_| arena.split_for(units)));
+            self.split_for(arena, units);
         }
         let page = self.source.page_size();
         let words = self.map.words(span);
@@ -197,14 +198,33 @@ impl<C: Config> Central<C> {
                 self.source.purge_at(from, to - from);
             }
         }
+        true
     }
 
-    /// Has the huge pages of these units replaced by small ones.
-    fn split_pages(&'static self, arena: &'static Arena, units: u64) {
-        for (at, len) in runs(units) {
+    /// Splits the huge pages of which only a part is among these units, and returns their units.
+    /// Another thread may do so, too. No latch is held.
+    fn split_pages(&'static self, arena: &'static Arena, units: u64) -> u64 {
+        let pages = arena.partly_in(units);
+        for (at, len) in runs(pages) {
             self.source
                 .split_huge_pages_at(arena.unit_base(at), len * UNIT);
         }
+        pages
+    }
+
+    fn split_for(&'static self, arena: &'static Arena, units: u64) {
+        let split = self.split_pages(arena, units);
+        if split != 0 {
+            self.with_pool(|_| arena.note_split(split));
+        }
+    }
+
+    /// Purges a part of units in use. No latch is held.
+    pub(crate) fn purge_part(&'static self, start: usize, len: usize) {
+        if let Some(arena) = self.map.arena(unit_of(start)) {
+            self.split_for(arena, run(unit_of(start) % 64, len.div_ceil(UNIT)));
+        }
+        self.source.purge_at(start, len);
     }
 
     /// Does a part of the pending work. `false` if there was none.
@@ -288,8 +308,8 @@ impl<C: Config> Central<C> {
         choose: impl FnOnce(&'static Pool) -> Option<Parting>,
     ) -> Option<usize> {
         match self.with_pool(choose)? {
-            Parting::Units(arena, units, split) => {
-                self.split_pages(arena, split);
+            Parting::Units(arena, units) => {
+                let split = self.split_pages(arena, units);
                 let mut dirty = 0;
                 for (at, len) in runs(units) {
                     if !self.source.purge_at(arena.unit_base(at), len * UNIT) {
@@ -297,6 +317,7 @@ impl<C: Config> Central<C> {
                     }
                 }
                 let spare = self.with_pool(|pool| {
+                    arena.note_split(split);
                     pool.arrive(arena, units, dirty);
                     // The rest of the arena may have become free meanwhile.
                     (arena.dirty.get() == 0 && arena.queued.get() == 0)

@@ -131,8 +131,10 @@ unsafe impl PageSource for Linux {
     }
 
     unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) -> bool {
+        // With larger pages than these, huge ones are longer than an arena.
         // SAFETY: mapped pages; a kernel without huge pages refuses the advice.
         quietly(|| unsafe { libc::madvise(raw(start), len, libc::MADV_HUGEPAGE) } == 0)
+            && self.page_size() == 4096
     }
 
     unsafe fn split_huge_pages(&self, start: NonNull<u8>, len: usize) {

@@ -398,6 +398,29 @@ fn a_huge_page_is_resident_as_a_whole_once_a_block_of_it_is_in_use() {
     });
 }
 
+/// The last span has huge pages. It is not purged before half of its sixteen blocks are free.
+#[test]
+fn a_huge_page_is_split_for_a_span_of_which_half_is_free_and_for_no_less() {
+    for (freed, splits) in [(0, 0), (7, 0), (8, 1), (15, 1)] {
+        with_new(Source::keeping(), move |malloc: Tested| {
+            let mut blocks = allocate(malloc, 2 * ARENA / BLOCK + 16, BLOCK);
+            assert_eq!(malloc.source().bytes(Call::HugePages), ARENA);
+            let kept = blocks.split_off(blocks.len() - 16 + freed);
+            let freed = blocks.split_off(2 * ARENA / BLOCK);
+            free(malloc, freed);
+            let own = ThreadHeap::of_caller(&malloc.central);
+            own.give_all();
+            let span = malloc.central.map.first_unit(kept[0].addr());
+            assert_eq!(malloc.source().calls(Call::Split), 0);
+            assert_eq!(malloc.central.purge_free(span), splits == 1);
+            assert_eq!(malloc.source().calls(Call::Split), splits);
+            assert_eq!(purged(malloc) > 0, splits == 1);
+            free(malloc, blocks);
+            free(malloc, kept);
+        });
+    }
+}
+
 /// With little memory nothing is gained, and a look costs a call of the system.
 #[test]
 fn the_clock_is_read_now_and_then_and_only_with_much_memory() {

@@ -2,10 +2,12 @@
 //! refuse each kind of call.
 
 use core::ptr::NonNull;
+use std::collections::BTreeSet;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::thread;
 
+use super::super::central::arena::HUGE_PAGE;
 use super::super::central::map::Map;
 use super::super::{Linux, Misuse, PageSource};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -49,6 +51,8 @@ pub(super) struct Source {
     pub(super) looks: fn(Call),
     /// Runs in another thread during the next purge.
     pub(super) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// The huge pages, by address, of which a part must not be purged.
+    pub(super) huge: Mutex<BTreeSet<usize>>,
     pub(super) calls: [AtomicUsize; 13],
     pub(super) bytes: [AtomicUsize; 13],
 }
@@ -68,6 +72,7 @@ impl Default for Source {
             step_ms: 0,
             looks: |_| (),
             meanwhile: Mutex::new(None),
+            huge: Mutex::new(BTreeSet::new()),
             calls: Default::default(),
             bytes: Default::default(),
         }
@@ -99,6 +104,13 @@ impl Source {
         self.bytes[call as usize].load(Ordering::SeqCst)
     }
 
+    /// Forgets the huge pages with a part of a range.
+    fn forget_huge(&self, start: NonNull<u8>, len: usize) {
+        let (from, end) = (start.addr().get(), start.addr().get() + len);
+        let mut huge = self.huge.lock().expect("nobody panicked");
+        huge.retain(|page| *page >= end || *page + HUGE_PAGE <= from);
+    }
+
     /// The calls of map, resize and relocate since the last call of this.
     pub(super) fn take_calls(&self) -> [usize; 3] {
         [Call::Map, Call::Resize, Call::Relocate]
@@ -127,6 +139,7 @@ unsafe impl PageSource for Source {
     unsafe fn unmap(&self, start: NonNull<u8>, len: usize) {
         self.note(Call::Unmap, len);
         self.left.fetch_add(len, Ordering::SeqCst);
+        self.forget_huge(start, len);
         // SAFETY: the caller's promise.
         unsafe { Linux.unmap(start, len) };
     }
@@ -134,6 +147,12 @@ unsafe impl PageSource for Source {
     unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool {
         assert!((start.addr().get() | len).is_multiple_of(self.page));
         self.note(Call::Purge, len);
+        let (from, end) = (start.addr().get(), start.addr().get() + len);
+        let huge = self.huge.lock().expect("nobody panicked").clone();
+        for page in huge {
+            let (first, last) = (page, page + HUGE_PAGE);
+            assert!(last <= from || end <= first || from <= first && last <= end);
+        }
         let meanwhile = self.meanwhile.lock().expect("nobody panicked").take();
         if let Some(run) = meanwhile {
             thread::spawn(run).join().expect("what it asserts holds");
@@ -157,6 +176,7 @@ unsafe impl PageSource for Source {
         // SAFETY: the caller's promise.
         let moved = self.moves.load(Ordering::SeqCst) && unsafe { Linux.relocate(from, len, to) };
         if moved {
+            self.forget_huge(from, len);
             self.left.fetch_add(len, Ordering::SeqCst);
         }
         moved
@@ -170,13 +190,17 @@ unsafe impl PageSource for Source {
         }
     }
 
-    unsafe fn prefer_huge_pages(&self, _: NonNull<u8>, len: usize) -> bool {
+    unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) -> bool {
         self.note(Call::HugePages, len);
+        let pages = start.addr().get()..start.addr().get() + len;
+        let mut huge = self.huge.lock().expect("nobody panicked");
+        huge.extend(pages.step_by(HUGE_PAGE));
         true
     }
 
-    unsafe fn split_huge_pages(&self, _: NonNull<u8>, len: usize) {
+    unsafe fn split_huge_pages(&self, start: NonNull<u8>, len: usize) {
         self.note(Call::Split, len);
+        self.forget_huge(start, len);
     }
 
     unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool {

@@ -323,8 +323,8 @@ impl<C: Config> ThreadHeap<C> {
                 span.quiet.set(free);
                 span.purged.set(0);
             } else if span.purged.get() == 0 {
-                span.purged.set(1);
-                self.central.purge_free(span);
+                let purged = self.central.purge_free(span);
+                span.purged.set(u8::from(purged));
             }
         }
     }
