@@ -193,7 +193,7 @@ impl<C: Config> GuardedBlocks<C> {
             live
         });
         let room = self.room_of(live, address).next_multiple_of(page);
-        self.0.purge_part(span.base() + page, room);
+        self.0.source.purge_at(span.base() + page, room);
         self.0.source.guard_at(span.base() + page, room);
         self.keep_run(span.base(), Self::run_len(page));
     }

@@ -38,8 +38,8 @@ impl<C: Config> Central<C> {
     ) -> Option<(usize, bool)> {
         let take_from = |kinds: &[bool]| {
             self.with_pool(|pool| {
-                let take_from = |huge: &bool| pool.take_units(len, align, *huge);
-                let taken = kinds.iter().find_map(take_from)?;
+                let mut kinds = kinds.iter();
+                let taken = kinds.find_map(|huge| pool.take_units(len, align, *huge))?;
                 note(taken.0);
                 Some(taken)
             })
@@ -84,9 +84,8 @@ impl<C: Config> Central<C> {
             && self.policy.has_huge_pages(HugePages::Arenas)
             && self.source.prefer_huge_pages_at(base, ARENA);
         arena.huge.set(u8::from(huge));
-        arena
-            .unsplit
-            .set(if huge { (1 << HUGE_PAGES) - 1 } else { 0 });
+        let unsplit = if huge { (1 << HUGE_PAGES) - 1 } else { 0 };
+        arena.unsplit.set(unsplit);
         if self.policy.prefaults() {
             self.source.populate_at(base, ARENA);
         }

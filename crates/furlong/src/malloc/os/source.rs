@@ -118,8 +118,8 @@ pub unsafe trait PageSource: Sync + 'static {
         let _ = (start, len);
     }
 
-    /// Asks for huge pages behind pages that were never touched. `false` if it refuses. It is
-    /// free to use small ones, as for parts that are shorter than a huge page.
+    /// Asks for huge pages behind pages that were never touched. `false` if the system
+    /// refuses. It is free to use small ones, as for parts that are shorter than a huge page.
     ///
     /// # Context
     /// As for the `map` of an arena.

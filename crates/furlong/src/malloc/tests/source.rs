@@ -168,7 +168,12 @@ unsafe impl PageSource for Source {
     unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
         self.note(Call::Resize, new);
         // SAFETY: the caller's promise.
-        self.resizes.load(Ordering::SeqCst) && unsafe { Linux.resize(start, old, new) }
+        let done = self.resizes.load(Ordering::SeqCst) && unsafe { Linux.resize(start, old, new) };
+        if done && new < old {
+            // SAFETY: within the mapping.
+            self.forget_huge(unsafe { start.add(new) }, old - new);
+        }
+        done
     }
 
     unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
@@ -192,9 +197,10 @@ unsafe impl PageSource for Source {
 
     unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) -> bool {
         self.note(Call::HugePages, len);
-        let pages = start.addr().get()..start.addr().get() + len;
+        let (from, end) = (start.addr().get(), start.addr().get() + len);
+        let pages = (from.next_multiple_of(HUGE_PAGE)..end).step_by(HUGE_PAGE);
         let mut huge = self.huge.lock().expect("nobody panicked");
-        huge.extend(pages.step_by(HUGE_PAGE));
+        huge.extend(pages.filter(|page| page + HUGE_PAGE <= end));
         true
     }
 

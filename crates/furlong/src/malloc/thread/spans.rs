@@ -64,10 +64,8 @@ impl<C: Config> ThreadHeap<C> {
             span.listed.set(MAKING);
             self.central.map.mark_rest(base, units);
             span.use_for(Use::Blocks);
-            self.central
-                .pool
-                .spans
-                .set(self.central.pool.spans.get() + units);
+            let spans = &self.central.pool.spans;
+            spans.set(spans.get() + units);
             span.owner.set(Some(self.heap));
         })?;
         let span = self.central.map.span_at(base);
