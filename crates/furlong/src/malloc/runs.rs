@@ -1,6 +1,17 @@
 //! Runs of places in a word: of units in an arena, and of grains in a region.
 #![forbid(unsafe_code)]
 
+/// The places at multiples of 1, 2, 4 and so on up to 64.
+const ALIGNED: [u64; 7] = [
+    u64::MAX,
+    u64::MAX / 0x3,
+    u64::MAX / 0xf,
+    u64::MAX / 0xff,
+    u64::MAX / 0xffff,
+    u64::MAX / 0xffff_ffff,
+    1,
+];
+
 /// The bits of a run of `len` places that begins at place `at`.
 pub(crate) fn run(at: u32, len: usize) -> u64 {
     debug_assert!(len >= 1 && at as usize + len <= 64);
@@ -22,14 +33,10 @@ pub(crate) fn starts(set: u64, len: usize) -> u64 {
     starts
 }
 
-/// The first place at a multiple of `align` from which `len` places are in the set.
+/// The first place at a multiple of `align`, a power of two, from which `len` places are in the
+/// set.
 pub(crate) fn find(set: u64, len: usize, align: usize) -> Option<u32> {
-    let aligned = if align >= 64 {
-        1
-    } else {
-        u64::MAX / ((1 << align) - 1)
-    };
-    let starts = starts(set, len) & aligned;
+    let starts = starts(set, len) & ALIGNED[align.ilog2().min(6) as usize];
     (starts != 0).then(|| starts.trailing_zeros())
 }
 

@@ -8,7 +8,7 @@
 //! Seidel and Aragon, "Randomized search trees", Algorithmica 1996.
 #![forbid(unsafe_code)]
 
-use crate::malloc::{Arena, Byte, Link};
+use crate::malloc::{Arena, Link};
 use crate::sync::record;
 
 use super::super::runs::longest;
@@ -19,8 +19,6 @@ pub(crate) struct Branch {
     above: Link<Arena>,
     /// The subtrees of older and of newer arenas.
     below: [Link<Arena>; 2],
-    /// The longest run of free units in its subtree.
-    most: Byte,
 }
 
 record! {
@@ -39,7 +37,7 @@ fn rank(arena: &Arena) -> usize {
 }
 
 fn most(arena: Option<&'static Arena>) -> u8 {
-    arena.map_or(0, |arena| arena.branch.most.get())
+    arena.map_or(0, |arena| arena.most.get())
 }
 
 impl Fit {
@@ -51,7 +49,7 @@ impl Fit {
             let [older, newer] = &at.branch.below;
             match older.get() {
                 Some(older) if has(Some(older)) => at = older,
-                _ if longest(at.free.get()) >= len => return Some(at),
+                _ if usize::from(at.longest.get()) >= len => return Some(at),
                 _ => at = newer.get()?,
             }
         }
@@ -88,14 +86,18 @@ impl Fit {
             self.rotate(below, arena);
         };
         self.link_to(arena, above).set(None);
-        if let Some(above) = above {
-            self.changed(above);
-        }
+        Self::count_up(above);
     }
 
     /// Corrects the tree after the free units of an arena have changed.
     pub(crate) fn changed(&'static self, arena: &'static Arena) {
-        let mut at = Some(arena);
+        #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
+        arena.longest.set(longest(arena.free.get()) as u8);
+        Self::count_up(Some(arena));
+    }
+
+    /// Computes the longest runs from an arena up, until one has not changed.
+    fn count_up(mut at: Option<&'static Arena>) {
         while let Some(here) = at
             && Self::count(here)
         {
@@ -106,10 +108,9 @@ impl Fit {
     /// Computes the longest run below an arena. `false` if it is the same as before.
     fn count(arena: &'static Arena) -> bool {
         let below = arena.branch.below.each_ref().map(|below| most(below.get()));
-        #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
-        let now = below[0].max(below[1]).max(longest(arena.free.get()) as u8);
-        let before = arena.branch.most.get();
-        arena.branch.most.set(now);
+        let now = below[0].max(below[1]).max(arena.longest.get());
+        let before = arena.most.get();
+        arena.most.set(now);
         now != before
     }
 

@@ -151,6 +151,12 @@ impl Span {
         usize::from(self.free.get()) + untouched
     }
 
+    /// The number of words that its blocks need, in eights.
+    #[expect(clippy::cast_possible_truncation, reason = "at most 8")]
+    pub(crate) fn eights(&self) -> u8 {
+        self.class().blocks().div_ceil(8 * 64) as u8
+    }
+
     /// True if a span has no blocks left to give.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.summary.get() == 0 && usize::from(self.carved.get()) == self.class().blocks()

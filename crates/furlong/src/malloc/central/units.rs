@@ -36,15 +36,8 @@ impl<C: Config> Central<C> {
         dense: bool,
         note: &dyn Fn(usize),
     ) -> Option<(usize, bool)> {
-        let take_from = |kinds: &[bool]| {
-            self.with_pool(|pool| {
-                let mut kinds = kinds.iter();
-                let taken = kinds.find_map(|huge| pool.take_units(len, align, *huge))?;
-                note(taken.0);
-                Some(taken)
-            })
-        };
-        let take = || take_from(if dense { &[true, false] } else { &[false] });
+        let take = || self.take_units(len, align, dense, note);
+        let take_from = |kinds: &[bool]| self.take_from(kinds, len, align, note);
         let mut taken = take();
         // Other threads may have taken the units of the new arena.
         while taken.is_none() && self.grow(dense).is_some() {
@@ -59,6 +52,36 @@ impl<C: Config> Central<C> {
             })
         });
         taken.filter(|(base, _)| self.open_units(*base, len))
+    }
+
+    /// The same, from the arenas that there are: `None` if they have no room. It makes no system
+    /// call, so a heap's latch may be held.
+    pub(crate) fn take_units(
+        &'static self,
+        len: usize,
+        align: usize,
+        dense: bool,
+        note: &dyn Fn(usize),
+    ) -> Option<(usize, bool)> {
+        let kinds: &[bool] = if dense { &[true, false] } else { &[false] };
+        self.take_from(kinds, len, align, note)
+    }
+
+    /// The same, from arenas of these kinds, in this order: with huge pages, or without.
+    #[inline(always)]
+    fn take_from(
+        &'static self,
+        kinds: &[bool],
+        len: usize,
+        align: usize,
+        note: &dyn Fn(usize),
+    ) -> Option<(usize, bool)> {
+        self.with_pool(|pool| {
+            let mut kinds = kinds.iter();
+            let taken = kinds.find_map(|huge| pool.take_units(len, align, *huge))?;
+            note(taken.0);
+            Some(taken)
+        })
     }
 
     /// Maps an arena and adds it to the pool. It may have huge pages if it is for `dense` units.
@@ -91,6 +114,7 @@ impl<C: Config> Central<C> {
         }
         arena.base.set(base);
         arena.words.set(Some(Map::words_at(words)));
+        arena.touched.set(0);
         arena.whole.set(u64::MAX);
         if C::Hardening::GUARD {
             arena.whole.set(!ENDS);
@@ -198,18 +222,31 @@ impl<C: Config> Central<C> {
         Some(())
     }
 
+    /// True if the words of a span have memory behind them.
+    pub(crate) fn has_words(&'static self, span: &'static Span) -> bool {
+        let arena = self.map.arena(span.unit.get());
+        arena.is_some_and(|arena| arena.touched.get() >= span.eights())
+    }
+
     /// Touches the words of a span that no other thread knows yet, so that they have memory behind
-    /// them.
+    /// them. Those of the arena's other units have it from then on as well: an eighth of the free
+    /// or of the remote words is a page.
     pub(crate) fn touch_words(&'static self, span: &'static Span) {
-        let Some(words) = self.map.words(span) else {
+        let Some(arena) = self.map.arena(span.unit.get()) else {
             return;
         };
-        let unit = span.unit.get();
-        for word in (0..span.class().blocks().div_ceil(64)).step_by(8) {
-            words.free(unit, word).set(0);
+        let untouched = arena.touched.get()..span.eights();
+        let Some(words) = arena.words.get().filter(|_| !untouched.is_empty()) else {
+            return;
+        };
+        for word in untouched.map(|eight| usize::from(eight) * 8) {
+            words.free(span.unit.get(), word).set(0);
             // Relaxed: as in prepare.
-            words.remote(unit, word).fetch_or(0, Ordering::Relaxed);
+            words
+                .remote(span.unit.get(), word)
+                .fetch_or(0, Ordering::Relaxed);
         }
+        arena.touched.set(span.eights());
     }
 
     /// Takes the units behind a run, if they are free, under the pool's latch.

@@ -119,4 +119,9 @@ impl Heap {
     pub(crate) fn first(&self, class: Class) -> &Half {
         &self.spans[class.index() % LISTS]
     }
+
+    /// The units of the first spans of all lists.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = &Half> {
+        self.spans.iter()
+    }
 }

@@ -111,9 +111,22 @@ impl<C: Config> ThreadHeap<C> {
         if there.is_some() {
             return (held, there);
         }
+        // Free units are taken at once, unless a page would be touched for the first time.
+        let at_hand = self.span_at_hand(class);
+        if let Some(span) = at_hand
+            && central.has_words(span)
+        {
+            self.list(span);
+            return (held, at_hand);
+        }
         drop(held);
-        self.post_outgoing();
-        let new = self.new_span(class);
+        let new = at_hand.or_else(|| {
+            self.post_outgoing();
+            self.new_span(class)
+        });
+        if let Some(span) = new {
+            central.touch_words(span);
+        }
         let held = central.hold_heap(heap);
         if let Some(span) = new {
             self.list(span);

@@ -7,6 +7,10 @@ use crate::malloc::{
     clear, stop,
 };
 
+/// The most spans of a zone that are retired at once: the pool's latch is held for well under a
+/// microsecond.
+const AT_ONCE: usize = 16;
+
 impl<C: Config> ThreadHeap<C> {
     /// Puts a span in front of the heap's list.
     pub(crate) fn list(self, span: &Span) {
@@ -54,23 +58,35 @@ impl<C: Config> ThreadHeap<C> {
         span.listed.set(0);
     }
 
+    /// Makes a span of free units if that needs no system call and the heap holds no remote frees
+    /// back. It is in no list yet. The heap's latch is held.
+    pub(crate) fn span_at_hand(self, class: Class) -> Option<&'static Span> {
+        if C::Hardening::GUARD || self.heap.cache.outgoing.bytes.get() > 0 {
+            return None;
+        }
+        let cut = |base| self.cut_span(base, class);
+        let (base, _) = self.central.take_units(class.units(), 1, true, &cut)?;
+        Some(self.central.map.span_at(base))
+    }
+
     /// Makes a span of free units. It is in no list yet; no latch is held.
     pub(crate) fn new_span(self, class: Class) -> Option<&'static Span> {
-        let units = class.units();
-        let (base, _) = self.central.claim_units(units, 1, true, &|base| {
-            let span = self.central.map.span_at(base);
-            span.cut(base, class, self.central.policy.bin(class));
-            span.quiet.set(0);
-            span.listed.set(MAKING);
-            self.central.map.mark_rest(base, units);
-            span.use_for(Use::Blocks);
-            let spans = &self.central.pool.spans;
-            spans.set(spans.get() + units);
-            span.owner.set(Some(self.heap));
-        })?;
+        let cut = |base| self.cut_span(base, class);
+        let (base, _) = self.central.claim_units(class.units(), 1, true, &cut)?;
+        Some(self.central.map.span_at(base))
+    }
+
+    /// Writes the record of a span of units that have just been taken, under the pool's latch.
+    fn cut_span(self, base: usize, class: Class) {
         let span = self.central.map.span_at(base);
-        self.central.touch_words(span);
-        Some(span)
+        span.cut(base, class, self.central.policy.bin(class));
+        span.quiet.set(0);
+        span.listed.set(MAKING);
+        self.central.map.mark_rest(base, class.units());
+        span.use_for(Use::Blocks);
+        let spans = &self.central.pool.spans;
+        spans.set(spans.get() + class.units());
+        span.owner.set(Some(self.heap));
     }
 
     /// Takes `count` blocks from a span, which must have as many: free ones first, then untouched
@@ -143,6 +159,11 @@ impl<C: Config> ThreadHeap<C> {
 
     /// Gives a span without used blocks back to the pool.
     pub(crate) fn retire(self, span: &'static Span) {
+        self.central.with_pool(|_| self.retire_to_pool(span));
+    }
+
+    /// The same, under the pool's latch.
+    fn retire_to_pool(self, span: &'static Span) {
         self.unlist(span);
         if let Some(words) = self.central.map.words(span) {
             let mut summary = span.summary.get();
@@ -154,8 +175,7 @@ impl<C: Config> ThreadHeap<C> {
             }
         }
         span.summary.set(0);
-        self.central
-            .with_pool(|_| self.central.retire_units(span.base(), span.class().units()));
+        self.central.retire_units(span.base(), span.class().units());
     }
 
     /// Retires the spans that have no block in use.
@@ -174,16 +194,24 @@ impl<C: Config> ThreadHeap<C> {
 
     /// Retires all spans of a zone, even with blocks in use.
     pub(crate) fn retire_all(self) {
-        let lists = (1..CLASSES).map(|class| self.heap.first(Class::numbered(class)));
-        for first in lists.chain([self.heap.full()]) {
-            while first.get() != 0 {
-                let span = self.central.map.span(first.get());
-                if C::Hardening::SCRUB {
+        let span_of = |unit| (unit != 0).then(|| self.central.map.span(unit));
+        if C::Hardening::SCRUB {
+            for first in self.heap.lists() {
+                let next = |span: &&Span| span_of(span.next.get());
+                for span in core::iter::successors(span_of(first.get()), next) {
                     let carved = usize::from(span.carved.get());
                     clear(span.base(), carved * span.class().size());
                 }
-                self.retire(span);
             }
         }
+        // The first span of a list, again and again: it is retired before the next one is asked
+        // for.
+        let mut spans =
+            (self.heap.lists()).flat_map(|first| core::iter::from_fn(move || span_of(first.get())));
+        let mut retire_some = |_| {
+            let some = spans.by_ref().take(AT_ONCE);
+            some.map(|span| self.retire_to_pool(span)).count()
+        };
+        while self.central.with_pool(&mut retire_some) == AT_ONCE {}
     }
 }
