@@ -16,9 +16,8 @@ pub enum HugePages {
     Off,
     /// Huge objects: those above 2 MiB, which have mappings of their own.
     Objects,
-    /// Huge objects, and the blocks of size classes in arenas that are mapped while each heap has 8
-    /// MiB of such blocks on average; not with [`Secure`](super::Secure), whose pages become
-    /// accessible a few at a time.
+    /// Huge objects, and the blocks of size classes of a heap that has 8 MiB of them already; not
+    /// with [`Secure`](super::Secure), whose pages become accessible a few at a time.
     Arenas,
 }
 

@@ -73,14 +73,19 @@ impl<C: Config> Drop for HeldAll<C> {
 impl<C: Config> HeldAll<C> {
     /// Checks every invariant.
     pub(crate) fn check(&self) -> Result<(), BrokenMalloc> {
-        let (mut live, mut dirty) = (0, 0);
+        let (mut live, mut dirty, mut of_spans) = (0, 0, 0);
         for arena in self.0.pool.arenas() {
             self.check_arena(arena)?;
             let used = !(arena.free.get() | arena.leaving.get());
             live += used.count_ones() as usize;
             dirty += arena.dirty.get().count_ones() as usize;
+            let records = (0..64).map(|at| self.0.map.span_at(arena.unit_base(at)));
+            let spans = records.filter(|record| record.is(Use::Blocks));
+            of_spans += spans.map(|span| span.class().units()).sum::<usize>();
         }
         hold(self.0.pool.counts_are(live, dirty), BrokenMalloc::Count(0))?;
+        let of_heaps = (self.0.pool.heaps()).map(|heap| heap.span_units.get());
+        hold(of_heaps.sum::<usize>() == of_spans, BrokenMalloc::Count(0))?;
         for heap in self.0.pool.heaps() {
             for class in (1..CLASSES).map(Class::numbered) {
                 self.check_list(heap, class)?;

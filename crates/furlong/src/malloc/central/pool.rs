@@ -11,10 +11,6 @@ use super::fit::Fit;
 use super::guarded::GuardedRuns;
 use super::mapping_cache::MappingCache;
 
-/// The bytes of spans that each heap of a dense process has, on average. With 2 MiB, huge pages
-/// took 6.9 % more memory in real programs instead of 2.7 %, for the same time.
-const DENSE: usize = 8 << 20;
-
 record! {
     /// The shared state. Its latch guards everything here and all arenas. It may be taken under a
     /// heap's latch, and no other is taken under it. No system call is made under it: new memory
@@ -34,8 +30,6 @@ record! {
         pub(crate) dirty: Word = Word::new(0),
         /// Units on their way to the system.
         pub(crate) leaving: Word = Word::new(0),
-        /// The units of spans.
-        pub(crate) spans: Word = Word::new(0),
         /// The number of arenas without a used unit, of each kind.
         empty: [Word; 2] = [const { Word::new(0) }; 2],
         /// The number of callers without a heap that are posting.
@@ -61,8 +55,6 @@ record! {
         pub(crate) mappings: MappingCache = MappingCache::new(),
         pub(crate) guarded: GuardedRuns = GuardedRuns::new(),
         pub(crate) heaps: Link<Heap> = Link::none(),
-        /// Their number.
-        pub(crate) heap_count: AtomicUsize = AtomicUsize::new(0),
         /// The first of the heaps whose latches are held, while all are held for a fork.
         pub(crate) held: Link<Heap> = Link::none(),
         /// Bytes of blocks that ended heaps keep.
@@ -83,14 +75,6 @@ impl Pool {
     /// The arenas in order of creation.
     pub(crate) fn arenas(&'static self) -> impl Iterator<Item = &'static Arena> {
         core::iter::successors(self.first.get(), |arena| arena.next.get())
-    }
-
-    /// True if most pages of the spans have probably been touched: each heap has many. A heap with
-    /// few has some for each size, and has touched a part of each.
-    pub(crate) fn is_dense(&self) -> bool {
-        // Relaxed: the answer only decides how memory is backed.
-        let heaps = self.heap_count.load(Ordering::Relaxed);
-        self.spans.get() * UNIT >= heaps.max(1) * DENSE
     }
 
     /// The heaps, running and ended.

@@ -102,8 +102,8 @@ impl<C: Config> Central<C> {
             return None;
         };
         // With guards, the pages of an arena become accessible a few at a time.
-        let may_be_huge = dense && !C::Hardening::GUARD && self.pool.is_dense();
-        let huge = may_be_huge
+        let huge = dense
+            && !C::Hardening::GUARD
             && self.policy.has_huge_pages(HugePages::Arenas)
             && self.source.prefer_huge_pages_at(base, ARENA);
         arena.huge.set(u8::from(huge));
@@ -292,8 +292,8 @@ impl<C: Config> Central<C> {
 
     /// Gives all units of a span or of a large object back. Under the pool's latch.
     pub(crate) fn retire_units(&'static self, base: usize, units: usize) {
-        if self.map.span_at(base).is(Use::Blocks) {
-            self.pool.spans.set(self.pool.spans.get() - units);
+        if let Some(heap) = self.map.span_at(base).owner.get() {
+            heap.span_units.set(heap.span_units.get() - units);
         }
         for unit in 0..units {
             let span = self.map.span_at(base + unit * UNIT);

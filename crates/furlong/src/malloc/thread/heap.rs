@@ -4,7 +4,7 @@
 use crate::sync::atomic::{AtomicU8, Ordering};
 use crate::sync::const_unless_loom;
 
-use crate::malloc::{Byte, CLASSES, Class, Half, Latch, Link, Span};
+use crate::malloc::{Byte, CLASSES, Class, Half, Latch, Link, Span, Word};
 
 #[cfg(not(loom))]
 use super::thread_cache::ThreadCache;
@@ -46,6 +46,8 @@ pub struct Heap {
     pub(crate) next_vacant: Link<Self>,
     /// The first span of each class with blocks left to give, by unit; 0 is none.
     spans: [Half; LISTS],
+    /// The units of its spans; written under the pool's latch.
+    pub(crate) span_units: Word,
     pub(crate) queue: Line,
 }
 
@@ -91,6 +93,7 @@ impl Heap {
                 spans: [const { Half::new(0) }; LISTS],
                 #[cfg(loom)]
                 spans: [Half::new(0)],
+                span_units: Word::new(0),
                 queue: Line(Link::none()),
             }
         }

@@ -3,9 +3,13 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    CLASSES, Class, Config, FULL, Half, Hardening, LISTED, MAKING, Misuse, Span, ThreadHeap, Use,
-    clear, stop,
+    CLASSES, Class, Config, FULL, Half, Hardening, LISTED, MAKING, Misuse, Span, ThreadHeap, UNIT,
+    Use, clear, stop,
 };
+
+/// The bytes of the spans of a dense heap. With 2 MiB, huge pages took 6.9 % more memory in real
+/// programs instead of 2.7 %, for the same time.
+const DENSE: usize = 8 << 20;
 
 /// The most spans of a zone that are retired at once: the pool's latch is held for well under a
 /// microsecond.
@@ -58,6 +62,12 @@ impl<C: Config> ThreadHeap<C> {
         span.listed.set(0);
     }
 
+    /// True if the heap has so many spans that it has probably touched most of their pages. A heap
+    /// with few has some for each size, and has touched a part of each.
+    fn is_dense(self) -> bool {
+        self.heap.span_units.get() * UNIT >= DENSE
+    }
+
     /// Makes a span of free units if that needs no system call and the heap holds no remote frees
     /// back. It is in no list yet. The heap's latch is held.
     pub(crate) fn span_at_hand(self, class: Class) -> Option<&'static Span> {
@@ -65,14 +75,14 @@ impl<C: Config> ThreadHeap<C> {
             return None;
         }
         let cut = |base| self.cut_span(base, class);
-        let (base, _) = self.central.take_units(class.units(), 1, true, &cut)?;
+        let (base, _) = (self.central).take_units(class.units(), 1, self.is_dense(), &cut)?;
         Some(self.central.map.span_at(base))
     }
 
     /// Makes a span of free units. It is in no list yet; no latch is held.
     pub(crate) fn new_span(self, class: Class) -> Option<&'static Span> {
         let cut = |base| self.cut_span(base, class);
-        let (base, _) = self.central.claim_units(class.units(), 1, true, &cut)?;
+        let (base, _) = (self.central).claim_units(class.units(), 1, self.is_dense(), &cut)?;
         Some(self.central.map.span_at(base))
     }
 
@@ -84,8 +94,8 @@ impl<C: Config> ThreadHeap<C> {
         span.listed.set(MAKING);
         self.central.map.mark_rest(base, class.units());
         span.use_for(Use::Blocks);
-        let spans = &self.central.pool.spans;
-        spans.set(spans.get() + class.units());
+        let units = &self.heap.span_units;
+        units.set(units.get() + class.units());
         span.owner.set(Some(self.heap));
     }
 

@@ -100,8 +100,6 @@ impl<C: Config> ThreadHeap<C> {
         heap.cache.random.set(mark ^ start | 1);
         heap.set_state(State::Running);
         central.pool.heaps.push(heap, |next| heap.next.set(next));
-        // Relaxed: it says only how many there are.
-        central.pool.heap_count.fetch_add(1, Ordering::Relaxed);
         Some(Self::new(central, heap))
     }
 
