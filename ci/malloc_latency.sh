@@ -75,4 +75,5 @@ measure threads rss_mb x2
 measure sleepers ns
 measure holes ns x1.2
 measure zones drop_ns x1.2
+measure zones ns x1.2
 exit "$failed"

@@ -40,7 +40,12 @@ extern "C" fn thrower() -> *const c_void {
     }
 }
 
-/// A block, or null.
+/// A block, or null: the gate of allocation.
+extern "C" fn malloc<K: Kind>(size: usize) -> *mut c_void {
+    crate::plain::malloc::<K>(size)
+}
+
+/// A block at a multiple of `align`, or null.
 extern "C" fn allocate<K: Kind>(size: usize, align: usize) -> *mut c_void {
     K::allocator().allocate_aligned(size, align).cast()
 }
@@ -99,13 +104,44 @@ pub unsafe extern "C-unwind" fn new_aligned<K: Kind>(size: usize, align: usize) 
     )
 }
 
-/// `new`: a block, or an exception.
+/// `new`: a block, or an exception. Like `new_aligned`, but most programs in C++ allocate by this,
+/// so it does no more than it must.
 ///
 /// # Safety
 /// None.
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn new<K: Kind>(size: usize) -> *mut c_void {
-    core::arch::naked_asm!("mov esi, 16", "jmp {}", sym new_aligned::<K>)
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rbx",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbx, -16",
+        "mov rbx, rdi",
+        "2:",
+        "call {malloc}",
+        "test rax, rax",
+        "je 3f",
+        "pop rbx",
+        ".cfi_def_cfa_offset 8",
+        "ret",
+        ".cfi_def_cfa_offset 16",
+        "3:",
+        "call {handler}",
+        "test rax, rax",
+        "je 4f",
+        "call rax",
+        "mov rdi, rbx",
+        "jmp 2b",
+        "4:",
+        "call {thrower}",
+        "pop rbx",
+        ".cfi_def_cfa_offset 8",
+        "jmp rax",
+        ".cfi_endproc",
+        malloc = sym malloc::<K>,
+        handler = sym handler,
+        thrower = sym thrower,
+    )
 }
 
 // The body of a non-throwing `new`. Its arguments are a size, an alignment, and the function that

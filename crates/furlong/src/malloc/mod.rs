@@ -56,8 +56,8 @@
 //! [`Malloc::check`] checks them and names the broken one ([`BrokenMalloc`]).
 //! - I1: each unit of an arena is free, in use, or on its way to the system, and its record says
 //!   whether it is in use.
-//! - I2: dirty units are free, and idle units are dirty; the pool's counts of used and dirty units
-//!   are right.
+//! - I2: dirty units are free, and idle units are dirty; an arena's longest run is right, and so
+//!   are the counts of the pool's used and dirty units and of the units of each heap's spans.
 //! - I3: the bits of a span's words are its free blocks; the summary names the non-zero words; the
 //!   free count equals the number of bits; all free blocks are carved.
 //! - I4: a finished span is in its owner's list of its class exactly if it has blocks left to give.
@@ -78,8 +78,8 @@
 //! 5. `os/block.rs`: `set_first_word` removes the mark of a free block, and `pointer` returns it.
 //!
 //! An empty stack goes on from `Malloc::allocate_slow`: `thread/refill.rs`
-//! (`ThreadHeap::allocate`, `refill`), `thread/spans.rs` (`take_from`, `new_span`),
-//! `central/units.rs` (`claim_units`, `grow`), and the system.
+//! (`ThreadHeap::allocate`, `refill`), `thread/spans.rs` (`take_from`, `span_at_hand`, `new_span`),
+//! `central/units.rs` (`take_units`, `claim_units`, `grow`), and the system.
 //!
 //! # Files
 //! Each folder's `mod.rs` lists its files. Each type has its methods in at most three.

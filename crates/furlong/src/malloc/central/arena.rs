@@ -20,9 +20,9 @@ pub(crate) const HUGE_PAGE: usize = 2 << 20;
 const HUGE_UNITS: u32 = (HUGE_PAGE / UNIT) as u32;
 pub(crate) const HUGE_PAGES: u32 = (ARENA / HUGE_PAGE) as u32;
 
-/// An arena. All fields belong to the pool, under its latch, except `touched`, and `base`, `whole`,
-/// `words` and `huge`, which never change while it is mapped. An unmapped arena is in no list and
-/// has base 0.
+/// An arena. All fields belong to the pool, under its latch, except these: `base`, `whole`, `words`
+/// and `huge` never change while it is mapped, and whoever makes a span writes `touched`. An
+/// unmapped arena is in no list and has base 0.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Arena {
@@ -49,8 +49,8 @@ pub(crate) struct Arena {
     /// The longest run of free units, and that of all arenas in its subtree.
     pub(crate) longest: Byte,
     pub(crate) most: Byte,
-    /// The number of eights of each unit's words that have memory behind them; a smaller one does
-    /// no harm.
+    /// The number of eights of each unit's words that have memory behind them. Two threads may
+    /// write it at once; a number that is too small only costs a second touch.
     pub(crate) touched: Byte,
     /// The next arena in the order in which they became dirty.
     pub(crate) next_dirty: Link<Self>,

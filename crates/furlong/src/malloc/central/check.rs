@@ -11,6 +11,7 @@ use crate::malloc::{
     Use, unit_of,
 };
 
+use super::super::runs::longest;
 use super::arena::ARENA;
 
 messages! {
@@ -20,7 +21,7 @@ messages! {
     pub enum BrokenMalloc {
         /// I1: a unit is both free and in use, or neither.
         Unit(n: usize) => "a unit is both free and in use, or neither: {n:#x}";
-        /// I2: a count of an arena or of the pool is wrong.
+        /// I2: a count of an arena, of a heap or of the pool is wrong.
         Count(n: usize) => "a count does not match the contents: {n:#x}";
         /// I3: a span's words, summary and counts disagree.
         Words(n: usize) => "the words and numbers of a span disagree: {n:#x}";
@@ -73,26 +74,37 @@ impl<C: Config> Drop for HeldAll<C> {
 impl<C: Config> HeldAll<C> {
     /// Checks every invariant.
     pub(crate) fn check(&self) -> Result<(), BrokenMalloc> {
-        let (mut live, mut dirty, mut of_spans) = (0, 0, 0);
+        let (mut live, mut dirty) = (0, 0);
         for arena in self.0.pool.arenas() {
             self.check_arena(arena)?;
             let used = !(arena.free.get() | arena.leaving.get());
             live += used.count_ones() as usize;
             dirty += arena.dirty.get().count_ones() as usize;
-            let records = (0..64).map(|at| self.0.map.span_at(arena.unit_base(at)));
-            let spans = records.filter(|record| record.is(Use::Blocks));
-            of_spans += spans.map(|span| span.class().units()).sum::<usize>();
         }
         hold(self.0.pool.counts_are(live, dirty), BrokenMalloc::Count(0))?;
-        let of_heaps = (self.0.pool.heaps()).map(|heap| heap.span_units.get());
-        hold(of_heaps.sum::<usize>() == of_spans, BrokenMalloc::Count(0))?;
         for heap in self.0.pool.heaps() {
             for class in (1..CLASSES).map(Class::numbered) {
                 self.check_list(heap, class)?;
                 self.check_stack(heap, class)?;
             }
+            let address = (&raw const *heap).addr();
+            hold(
+                heap.span_units.get() == self.units_of(heap),
+                BrokenMalloc::Count(address),
+            )?;
         }
         Ok(())
+    }
+
+    /// The units of a heap's spans that are not being made.
+    fn units_of(&self, heap: &'static Heap) -> usize {
+        let records = self
+            .0
+            .pool
+            .arenas()
+            .flat_map(|arena| (0..64).map(|at| self.0.map.span_at(arena.unit_base(at))));
+        let made = records.filter(|span| span.owner.is(heap) && span.listed.get() != MAKING);
+        made.map(|span| span.class().units()).sum()
     }
 
     fn check_arena(&self, arena: &'static Arena) -> Result<(), BrokenMalloc> {
@@ -125,7 +137,11 @@ impl<C: Config> HeldAll<C> {
                 self.check_words(span)?;
             }
         }
-        Ok(())
+        let (own, most) = (arena.longest.get(), arena.most.get());
+        hold(
+            usize::from(own) == longest(free) && most >= own,
+            BrokenMalloc::Count(arena.base.get()),
+        )
     }
 
     fn check_words(&self, span: &'static Span) -> Result<(), BrokenMalloc> {

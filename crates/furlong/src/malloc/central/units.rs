@@ -230,7 +230,7 @@ impl<C: Config> Central<C> {
 
     /// Touches the words of a span that no other thread knows yet, so that they have memory behind
     /// them. Those of the arena's other units have it from then on as well: an eighth of the free
-    /// or of the remote words is a page.
+    /// or of the remote words is 4 KiB, and so lies in one page.
     pub(crate) fn touch_words(&'static self, span: &'static Span) {
         let Some(arena) = self.map.arena(span.unit.get()) else {
             return;
@@ -239,12 +239,11 @@ impl<C: Config> Central<C> {
         let Some(words) = arena.words.get().filter(|_| !untouched.is_empty()) else {
             return;
         };
+        let unit = span.unit.get();
         for word in untouched.map(|eight| usize::from(eight) * 8) {
-            words.free(span.unit.get(), word).set(0);
+            words.free(unit, word).set(0);
             // Relaxed: as in prepare.
-            words
-                .remote(span.unit.get(), word)
-                .fetch_or(0, Ordering::Relaxed);
+            words.remote(unit, word).fetch_or(0, Ordering::Relaxed);
         }
         arena.touched.set(span.eights());
     }
@@ -292,9 +291,6 @@ impl<C: Config> Central<C> {
 
     /// Gives all units of a span or of a large object back. Under the pool's latch.
     pub(crate) fn retire_units(&'static self, base: usize, units: usize) {
-        if let Some(heap) = self.map.span_at(base).owner.get() {
-            heap.span_units.set(heap.span_units.get() - units);
-        }
         for unit in 0..units {
             let span = self.map.span_at(base + unit * UNIT);
             span.owner.set(None);

@@ -98,6 +98,10 @@ fn every_broken_condition_of_a_count_is_named() {
             |malloc, _| arena(malloc).idle.set(1 << 63),
             |malloc, _| arena(malloc).leaving.set(1 << 63),
             |malloc, _| malloc.central.pool.dirty.set(1),
+            |malloc, _| arena(malloc).longest.set(1),
+            |malloc, _| arena(malloc).most.set(1),
+            |_, span| heap(span).span_units.set(0),
+            |_, span| heap(span).span_units.set(3),
         ],
     );
     // A total is named without an address.
@@ -202,6 +206,7 @@ fn a_span_that_its_maker_has_not_listed_is_not_broken() {
     let said = said_after(|malloc, span| {
         ThreadHeap::new(&malloc.central, heap(span)).unlist(span);
         span.listed.set(2);
+        heap(span).span_units.set(1);
     });
     assert_eq!(said, None);
 }

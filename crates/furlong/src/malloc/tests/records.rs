@@ -103,6 +103,33 @@ fn the_record_of_a_new_span_is_that_of_its_class() {
     });
 }
 
+/// One of 16 bytes needs all words of a unit, one of 1,024 bytes a single word.
+#[test]
+fn words_are_touched_once_for_all_units_of_an_arena() {
+    with_new(Linux, |malloc: Tested| {
+        let arenas = || malloc.central.pool.arenas();
+        let touched = || {
+            arenas()
+                .map(|arena| arena.touched.get())
+                .collect::<Vec<_>>()
+        };
+        for (size, eights) in [(1024, 1), (16, 8), (1024, 8)] {
+            let block = malloc.allocate(size).expose_provenance();
+            let span = malloc.central.map.span_at(block);
+            assert!(malloc.central.has_words(span));
+            assert_eq!(touched(), [eights], "{size}");
+        }
+        arenas().for_each(|arena| arena.touched.set(7));
+        let block = malloc.allocate(32).expose_provenance();
+        let span = malloc.central.map.span_at(block);
+        assert_eq!(span.eights(), 4);
+        span.class.set(1);
+        assert!(!malloc.central.has_words(span));
+        malloc.central.touch_words(span);
+        assert_eq!(touched(), [8]);
+    });
+}
+
 /// The address of a heap does not tell its placement: each bit of the state depends on the secret.
 #[test]
 fn a_heaps_random_numbers_begin_with_the_secret_and_its_place() {

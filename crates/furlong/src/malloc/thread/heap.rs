@@ -46,7 +46,7 @@ pub struct Heap {
     pub(crate) next_vacant: Link<Self>,
     /// The first span of each class with blocks left to give, by unit; 0 is none.
     spans: [Half; LISTS],
-    /// The units of its spans; written under the pool's latch.
+    /// The units of its spans, without those that are being made.
     pub(crate) span_units: Word,
     pub(crate) queue: Line,
 }

@@ -111,12 +111,13 @@ impl<C: Config> ThreadHeap<C> {
         if there.is_some() {
             return (held, there);
         }
-        // Free units are taken at once, unless a page would be touched for the first time.
+        // Most often free units become a span under the same latch. If its words have no memory
+        // yet, it is listed after they were touched, without the latch.
         let at_hand = self.span_at_hand(class);
         if let Some(span) = at_hand
             && central.has_words(span)
         {
-            self.list(span);
+            self.list_new(span);
             return (held, at_hand);
         }
         drop(held);
@@ -129,7 +130,7 @@ impl<C: Config> ThreadHeap<C> {
         }
         let held = central.hold_heap(heap);
         if let Some(span) = new {
-            self.list(span);
+            self.list_new(span);
         }
         // If out of memory, a trim may have returned this heap's kept blocks to its spans.
         (held, new.or_else(|| central.first_span(heap, class)))
