@@ -21,6 +21,12 @@ const GOLDEN: usize = 0x9e37_79b9_7f4a_7c15_u64 as usize;
 /// The units at both ends of an arena, which are made inaccessible under `GUARD`.
 const ENDS: u64 = 1 << 63 | 1;
 
+/// The kinds of arenas for units, in the order in which they are tried: with huge pages, or
+/// without.
+pub(crate) fn kinds(dense: bool) -> &'static [bool] {
+    if dense { &[true, false] } else { &[false] }
+}
+
 impl<C: Config> Central<C> {
     /// Takes free units, from a new arena if need be. Returns their start, and `true` if they are
     /// all zeros. `note` records their use under the pool's latch. No latch is held.
@@ -36,8 +42,8 @@ impl<C: Config> Central<C> {
         dense: bool,
         note: &dyn Fn(usize),
     ) -> Option<(usize, bool)> {
-        let take = || self.take_units(len, align, dense, note);
-        let take_from = |kinds: &[bool]| self.take_from(kinds, len, align, note);
+        let take_from = |kinds: &[bool]| self.take_units(kinds, len, align, note);
+        let take = || take_from(kinds(dense));
         let mut taken = take();
         // Other threads may have taken the units of the new arena.
         while taken.is_none() && self.grow(dense).is_some() {
@@ -54,22 +60,10 @@ impl<C: Config> Central<C> {
         taken.filter(|(base, _)| self.open_units(*base, len))
     }
 
-    /// The same, from the arenas that there are: `None` if they have no room. It makes no system
-    /// call, so a heap's latch may be held.
+    /// The same, from the arenas of these kinds that there are: `None` if they have no room. It
+    /// makes no system call, so a heap's latch may be held.
+    #[inline]
     pub(crate) fn take_units(
-        &'static self,
-        len: usize,
-        align: usize,
-        dense: bool,
-        note: &dyn Fn(usize),
-    ) -> Option<(usize, bool)> {
-        let kinds: &[bool] = if dense { &[true, false] } else { &[false] };
-        self.take_from(kinds, len, align, note)
-    }
-
-    /// The same, from arenas of these kinds, in this order: with huge pages, or without.
-    #[inline(always)]
-    fn take_from(
         &'static self,
         kinds: &[bool],
         len: usize,

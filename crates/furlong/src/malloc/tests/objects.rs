@@ -229,6 +229,7 @@ fn the_blocks_of_a_heap_get_huge_pages_once_they_are_many() {
     for heaps in [1, 2, 6] {
         with_new(able(), move |malloc: Tested| {
             let zones: Vec<_> = (1..heaps).filter_map(|_| Zone::new(malloc)).collect();
+            assert_eq!(zones.len(), heaps - 1);
             let is_huge = |block: usize| {
                 let arena = malloc.central.map.arena(unit_of(block));
                 arena.expect("a block of an arena").huge.get() == 1
@@ -246,7 +247,7 @@ fn the_blocks_of_a_heap_get_huge_pages_once_they_are_many() {
             let first = [(); 6].map(|()| allocate(malloc, LARGE_MAX));
             let mut large = arenas() - usize::from(heaps > 1);
             assert_eq!(large, 3);
-            for count in 1_usize..6 {
+            for count in 1_usize..15 {
                 // Four fill a unit.
                 while arenas() - large < count {
                     blocks.push(allocate(malloc, UNIT / 4));
@@ -254,13 +255,14 @@ fn the_blocks_of_a_heap_get_huge_pages_once_they_are_many() {
                 // The second arena is not full yet, because of the blocks of the others.
                 let without = 2 + usize::from(heaps > 1);
                 assert_eq!(huge_arenas(), count.saturating_sub(without));
-                if count == 4 {
+                if count == 13 {
                     let objects = [(); 4].map(|()| allocate(malloc, LARGE_MAX));
                     large = arenas() - count;
                     assert_eq!((large, huge_arenas()), (5, count - without));
                     objects.into_iter().for_each(|object| free(malloc, object));
                 }
             }
+            assert!(blocks.len() > 13 * 256);
             // There is room with huge pages.
             assert!(blocks.last().is_some_and(|block| is_huge(*block)));
             few(UNIT / 8);
