@@ -6,6 +6,7 @@ set -euo pipefail
 declare -A package=([node]=nodejs [initdb]=postgresql [munged]=munge [sbatch]=slurm-client
   [redis-benchmark]=redis-tools [/usr/bin/time]=time [qemu-system-x86_64]=qemu-system-x86
   [qemu-aarch64]=qemu-user [aarch64-linux-gnu-gcc]=gcc-aarch64-linux-gnu
+  [aarch64-linux-gnu-g++]=g++-aarch64-linux-gnu
   [/usr/aarch64-linux-gnu/lib/libc.so.6]=libc6-dev-arm64-cross)
 
 # is_there COMMAND: also where Debian keeps the programs of a database server.

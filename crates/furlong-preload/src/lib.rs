@@ -20,7 +20,7 @@
 
 pub mod aligned;
 mod current;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub mod cxx;
 #[cfg(all(panic = "abort", target_arch = "x86_64"))]
 mod fault;

@@ -85,7 +85,7 @@ macro_rules! symbols {
         }
 
         // Elsewhere the C++ library's own operators call malloc and free.
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         const _: () = {
             $crate::exported! {
                 cxx::delete: [_ZdlPv, _ZdaPv] (block: *mut c_void) -> ();
@@ -159,7 +159,27 @@ macro_rules! thrown {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C-unwind" fn $name($($argument: $of),*) -> *mut c_void {
-            ::core::arch::naked_asm!("jmp {}", sym $crate::cxx::$body::<Preloaded>)
+            ::core::arch::naked_asm!($crate::jump!(), sym $crate::cxx::$body::<Preloaded>)
         }
+    };
+}
+
+/// The instruction of a jump.
+#[cfg(target_arch = "x86_64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! jump {
+    () => {
+        "jmp {}"
+    };
+}
+
+/// The instruction of a jump.
+#[cfg(target_arch = "aarch64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! jump {
+    () => {
+        "b {}"
     };
 }

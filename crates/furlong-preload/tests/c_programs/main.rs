@@ -118,7 +118,6 @@ fn a_library_can_be_opened_used_and_closed() {
 
 /// Every form of `new`, if out of memory, with a handler that throws, gives up, frees something, or
 /// is missing: as with the C++ library's own.
-#[cfg(target_arch = "x86_64")]
 #[test]
 fn what_a_new_handler_does_reaches_the_caller_of_new_as_the_standard_says() {
     let folder = Folder::new("handlers");

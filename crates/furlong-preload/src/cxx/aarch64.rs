@@ -1,0 +1,155 @@
+//! The operators for aarch64.
+
+use core::ffi::c_void;
+
+use super::{allocate, handler, malloc, thrower};
+use crate::kind::Kind;
+
+// The body of a throwing `new`. Its arguments are a size, an alignment, and the function that
+// allocates.
+core::arch::global_asm!(
+    ".pushsection .text.furlong_new,\"ax\",@progbits",
+    ".hidden furlong_new",
+    ".globl furlong_new",
+    ".type furlong_new,@function",
+    "furlong_new:",
+    ".cfi_startproc",
+    "stp x29, x30, [sp, #-48]!",
+    ".cfi_def_cfa_offset 48",
+    ".cfi_offset 29, -48",
+    ".cfi_offset 30, -40",
+    "mov x29, sp",
+    "stp x19, x20, [sp, #16]",
+    "str x21, [sp, #32]",
+    ".cfi_offset 19, -32",
+    ".cfi_offset 20, -24",
+    ".cfi_offset 21, -16",
+    "mov x19, x0",
+    "mov x20, x1",
+    "mov x21, x2",
+    "2:",
+    "mov x0, x19",
+    "mov x1, x20",
+    "blr x21",
+    "cbnz x0, 3f",
+    "bl {handler}",
+    "cbz x0, 4f",
+    "blr x0",
+    "b 2b",
+    "4:",
+    "bl {thrower}",
+    "blr x0",
+    "brk #1",
+    "3:",
+    "ldr x21, [sp, #32]",
+    "ldp x19, x20, [sp, #16]",
+    "ldp x29, x30, [sp], #48",
+    ".cfi_restore 21",
+    ".cfi_restore 20",
+    ".cfi_restore 19",
+    ".cfi_restore 30",
+    ".cfi_restore 29",
+    ".cfi_def_cfa_offset 0",
+    "ret",
+    ".cfi_endproc",
+    ".size furlong_new, . - furlong_new",
+    ".popsection",
+    handler = sym handler,
+    thrower = sym thrower,
+);
+
+catching! {
+    "stp x29, x30, [sp, #-48]!",
+    ".cfi_def_cfa_offset 48",
+    ".cfi_offset 29, -48",
+    ".cfi_offset 30, -40",
+    "mov x29, sp",
+    "stp x19, x20, [sp, #16]",
+    "str x21, [sp, #32]",
+    ".cfi_offset 19, -32",
+    ".cfi_offset 20, -24",
+    ".cfi_offset 21, -16",
+    "mov x19, x0",
+    "mov x20, x1",
+    "mov x21, x2",
+    ".Lfurlong_new_again:",
+    "mov x0, x19",
+    "mov x1, x20",
+    "blr x21",
+    "cbnz x0, .Lfurlong_new_done",
+    "bl {handler}",
+    "cbz x0, .Lfurlong_new_done",
+    ".Lfurlong_new_asks:",
+    "blr x0",
+    ".Lfurlong_new_asked:",
+    "b .Lfurlong_new_again",
+    ".Lfurlong_new_thrown:",
+    "bl {caught}",
+    "mov x0, #0",
+    ".Lfurlong_new_done:",
+    "ldr x21, [sp, #32]",
+    "ldp x19, x20, [sp, #16]",
+    "ldp x29, x30, [sp], #48",
+    ".cfi_restore 21",
+    ".cfi_restore 20",
+    ".cfi_restore 19",
+    ".cfi_restore 30",
+    ".cfi_restore 29",
+    ".cfi_def_cfa_offset 0",
+    "ret",
+}
+
+/// Sets the last argument of a body to a function of this library, and jumps to the body.
+macro_rules! with {
+    ($allocate:path, $body:literal) => {
+        core::arch::naked_asm!(
+            "adrp x2, {allocate}",
+            "add x2, x2, :lo12:{allocate}",
+            concat!("b ", $body),
+            allocate = sym $allocate,
+        )
+    };
+}
+
+/// `new`: a block, or an exception.
+///
+/// # Safety
+/// None.
+#[unsafe(naked)]
+pub unsafe extern "C-unwind" fn new<K: Kind>(size: usize) -> *mut c_void {
+    with!(malloc::<K>, "furlong_new")
+}
+
+/// `new` with an alignment: a block, or an exception.
+///
+/// # Safety
+/// `align` is a power of two.
+#[unsafe(naked)]
+pub unsafe extern "C-unwind" fn new_aligned<K: Kind>(size: usize, align: usize) -> *mut c_void {
+    with!(allocate::<K>, "furlong_new")
+}
+
+/// Non-throwing `new`: a block, or null.
+///
+/// # Safety
+/// None.
+#[unsafe(naked)]
+pub unsafe extern "C-unwind" fn new_or_null<K: Kind>(
+    size: usize,
+    nothrow: *const c_void,
+) -> *mut c_void {
+    with!(malloc::<K>, "furlong_new_or_null")
+}
+
+/// Non-throwing `new` with an alignment: a block, or null.
+///
+/// # Safety
+/// `align` is a power of two.
+#[unsafe(naked)]
+pub unsafe extern "C-unwind" fn new_aligned_or_null<K: Kind>(
+    size: usize,
+    align: usize,
+    nothrow: *const c_void,
+) -> *mut c_void {
+    with!(allocate::<K>, "furlong_new_or_null")
+}

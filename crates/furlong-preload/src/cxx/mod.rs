@@ -1,0 +1,194 @@
+//! C++: the operators `new` and `delete`.
+//!
+//! A throwing `new` calls the program's new-handler as long as there is one, and throws
+//! `std::bad_alloc` if there is none. Both belong to the C++ library, which the process may lack,
+//! so they are looked up when needed. Exceptions pass through `new`, or end in the non-throwing
+//! `new`. So both are written in assembly and leave no Rust frame on the stack.
+
+use core::ffi::{CStr, c_int, c_void};
+use core::mem;
+
+use crate::kind::Kind;
+
+/// Finds a function of the process by its name.
+fn function(name: &CStr) -> *mut c_void {
+    // SAFETY: a name that ends with a zero.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+}
+
+type Handler = unsafe extern "C-unwind" fn();
+
+/// The program's new-handler.
+extern "C" fn handler() -> Option<Handler> {
+    let get = function(c"_ZSt15get_new_handlerv");
+    if get.is_null() {
+        return None;
+    }
+    // SAFETY: the function of this name in every C++ library, std::get_new_handler.
+    let get: unsafe extern "C" fn() -> Option<Handler> = unsafe { mem::transmute(get) };
+    // SAFETY: no contract.
+    unsafe { get() }
+}
+
+/// The function that throws `std::bad_alloc`; without a C++ library, one that ends the program.
+extern "C" fn thrower() -> *const c_void {
+    let throw = function(c"_ZSt17__throw_bad_allocv");
+    if throw.is_null() {
+        libc::abort as *const c_void
+    } else {
+        throw
+    }
+}
+
+/// A block, or null: the gate of allocation.
+extern "C" fn malloc<K: Kind>(size: usize) -> *mut c_void {
+    crate::plain::malloc::<K>(size)
+}
+
+/// A block at a multiple of `align`, or null.
+extern "C" fn allocate<K: Kind>(size: usize, align: usize) -> *mut c_void {
+    K::allocator().allocate_aligned(size, align).cast()
+}
+
+/// Assembles the body of a non-throwing `new`, `furlong_new_or_null`. Its arguments are a size, an
+/// alignment, and the function that allocates. It calls the handler as the others do, and returns
+/// null if there is no handler or the handler throws. C++'s own calls the throwing `new` in a block
+/// that catches everything. The table declares this for the one call that may throw, between the
+/// labels `asks` and `asked`, in the form of the C++ ABI. The exception arrives at `thrown`.
+macro_rules! catching {
+    ($($instruction:literal,)+) => {
+        core::arch::global_asm!(
+            ".pushsection .text.furlong_new_or_null,\"ax\",@progbits",
+            ".hidden furlong_new_or_null",
+            ".globl furlong_new_or_null",
+            ".type furlong_new_or_null,@function",
+            ".hidden {personality}",
+            "furlong_new_or_null:",
+            ".cfi_startproc",
+            // Both are four-byte distances.
+            ".cfi_personality 0x1b, {personality}",
+            ".cfi_lsda 0x1b, .Lfurlong_new_table",
+            $($instruction,)+
+            ".cfi_endproc",
+            ".size furlong_new_or_null, . - furlong_new_or_null",
+            ".popsection",
+            ".pushsection .gcc_except_table.furlong_new_or_null,\"a\",@progbits",
+            ".balign 4",
+            ".Lfurlong_new_table:",
+            // Places are distances from the function; types have four bytes.
+            ".byte 0xff, 0x03",
+            ".uleb128 .Lfurlong_new_types - .Lfurlong_new_after_types",
+            ".Lfurlong_new_after_types:",
+            ".byte 0x01",
+            ".uleb128 .Lfurlong_new_actions - .Lfurlong_new_calls",
+            ".Lfurlong_new_calls:",
+            ".uleb128 .Lfurlong_new_asks - furlong_new_or_null",
+            ".uleb128 .Lfurlong_new_asked - .Lfurlong_new_asks",
+            ".uleb128 .Lfurlong_new_thrown - furlong_new_or_null",
+            ".uleb128 1",
+            ".Lfurlong_new_actions:",
+            // The first type, and nothing after it.
+            ".byte 1, 0",
+            ".balign 4",
+            // It matches any exception.
+            ".long 0",
+            ".Lfurlong_new_types:",
+            ".popsection",
+            personality = sym crate::cxx::personality,
+            handler = sym crate::cxx::handler,
+            caught = sym crate::cxx::caught,
+        );
+    };
+}
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::{new, new_aligned, new_aligned_or_null, new_or_null};
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::{new, new_aligned, new_aligned_or_null, new_or_null};
+
+/// The personality routine of that frame: calls the one of the C++ library, which exists if
+/// anything was thrown, and can read the table.
+unsafe extern "C" fn personality(
+    version: c_int,
+    actions: c_int,
+    class: u64,
+    exception: *mut c_void,
+    context: *mut c_void,
+) -> c_int {
+    /// `_URC_CONTINUE_UNWIND`: this frame has no handler.
+    const GO_ON: c_int = 8;
+
+    type Personality = unsafe extern "C" fn(c_int, c_int, u64, *mut c_void, *mut c_void) -> c_int;
+
+    let ask = function(c"__gxx_personality_v0");
+    if ask.is_null() {
+        return GO_ON;
+    }
+    // SAFETY: the function of this name in every C++ library.
+    let ask: Personality = unsafe { mem::transmute(ask) };
+    // SAFETY: the unwinder's own arguments.
+    unsafe { ask(version, actions, class, exception, context) }
+}
+
+/// Disposes of a caught exception. Without the functions for it, the exception is leaked.
+extern "C" fn caught(exception: *mut c_void) {
+    let [begin, end] = [c"__cxa_begin_catch", c"__cxa_end_catch"].map(function);
+    if begin.is_null() || end.is_null() {
+        return;
+    }
+    // SAFETY: the function of this name in every C++ library.
+    let begin: unsafe extern "C" fn(*mut c_void) -> *mut c_void = unsafe { mem::transmute(begin) };
+    // SAFETY: as above.
+    let end: unsafe extern "C" fn() = unsafe { mem::transmute(end) };
+    // SAFETY: the exception that the unwinder passed to the handler.
+    unsafe { begin(exception) };
+    // SAFETY: the catch has begun.
+    unsafe { end() };
+}
+
+/// `delete`.
+///
+/// # Safety
+/// `block` is null or a live block of this allocator.
+#[inline(always)]
+pub unsafe fn delete<K: Kind>(block: *mut c_void) {
+    // SAFETY: the caller's promise.
+    unsafe { crate::plain::free::<K>(block) };
+}
+
+/// `delete` with the size that was requested: a block of another size stops the program.
+///
+/// # Safety
+/// As for [`delete`].
+#[inline(always)]
+pub unsafe fn delete_sized<K: Kind>(block: *mut c_void, size: usize) {
+    if !block.is_null() {
+        // SAFETY: the caller's promise; a block of `new` is never resized.
+        unsafe { K::allocator().free_exact(block.cast(), size) };
+    }
+}
+
+/// `delete` with one more argument, which is ignored: the records have the size.
+///
+/// # Safety
+/// As for [`delete`].
+#[inline(always)]
+pub unsafe fn delete_with<K: Kind>(block: *mut c_void, _: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { delete::<K>(block) };
+}
+
+/// `delete` with two more arguments, which are ignored.
+///
+/// # Safety
+/// As for [`delete`].
+#[inline(always)]
+pub unsafe fn delete_with_both<K: Kind>(block: *mut c_void, _: usize, _: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { delete::<K>(block) };
+}
