@@ -16,8 +16,9 @@ pub enum HugePages {
     Off,
     /// Huge objects: those above 2 MiB, which have mappings of their own.
     Objects,
-    /// Huge objects, and the blocks of size classes of a heap that has 8 MiB of them already; not
-    /// with [`Secure`](super::Secure), whose pages become accessible a few at a time.
+    /// Huge objects, and the blocks of a size class of which a heap has four spans already, if it
+    /// has 1 MiB of spans in all; not with [`Secure`](super::Secure), whose pages become accessible
+    /// a few at a time.
     Arenas,
 }
 
@@ -155,6 +156,12 @@ impl Policy {
     /// True if memory of this kind is to have huge pages.
     pub(crate) fn has_huge_pages(&self, kind: HugePages) -> bool {
         self.huge_pages.get() >= kind as u8
+    }
+
+    /// Records that the system has no huge pages for arenas.
+    pub(crate) fn leave_arenas_out(&self) {
+        let objects = HugePages::Objects as u8;
+        self.huge_pages.set(self.huge_pages.get().min(objects));
     }
 
     /// The mean number of bytes between samples; 0 without samples.

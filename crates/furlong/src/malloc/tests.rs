@@ -7,6 +7,7 @@ mod exchange;
 mod forks;
 mod guarded;
 mod guards;
+mod huge_pages;
 mod latches;
 mod ledger;
 mod misuse;

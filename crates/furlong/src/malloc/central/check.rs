@@ -87,24 +87,29 @@ impl<C: Config> HeldAll<C> {
                 self.check_list(heap, class)?;
                 self.check_stack(heap, class)?;
             }
-            let address = (&raw const *heap).addr();
+            let units = self.units_of(heap);
+            let mut classes = (1..CLASSES).map(Class::numbered);
             hold(
-                heap.span_units.get() == self.units_of(heap),
-                BrokenMalloc::Count(address),
+                classes
+                    .all(|class| heap.units(class) == (units.iter().sum(), units[class.index()])),
+                BrokenMalloc::Count((&raw const *heap).addr()),
             )?;
         }
         Ok(())
     }
 
-    /// The units of a heap's spans that are not being made.
-    fn units_of(&self, heap: &'static Heap) -> usize {
+    /// The units of a heap's spans by class, without those that are being made.
+    fn units_of(&self, heap: &'static Heap) -> [usize; CLASSES] {
         let records = self
             .0
             .pool
             .arenas()
             .flat_map(|arena| (0..64).map(|at| self.0.map.span_at(arena.unit_base(at))));
         let made = records.filter(|span| span.owner.is(heap) && span.listed.get() != MAKING);
-        made.map(|span| span.class().units()).sum()
+        made.fold([0; CLASSES], |mut units, span| {
+            units[span.class().index()] += span.class().units();
+            units
+        })
     }
 
     fn check_arena(&self, arena: &'static Arena) -> Result<(), BrokenMalloc> {

@@ -71,6 +71,17 @@ record! {
     pub(crate) const fn new;
 }
 
+/// Where free units are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// In arenas with huge pages.
+    Huge,
+    /// In others.
+    Small,
+    /// In others, only units that have memory behind them.
+    Touched,
+}
+
 impl Pool {
     /// The arenas in order of creation.
     pub(crate) fn arenas(&'static self) -> impl Iterator<Item = &'static Arena> {
@@ -249,15 +260,20 @@ impl Pool {
         self.resting_units.set(run(at, len));
     }
 
-    /// Takes free units, under the pool's latch: with huge pages, or without. Returns their start,
-    /// and `true` if they are all zeros. `None` if no such arena has such a run.
+    /// Takes free units, under the pool's latch. Returns their start, and `true` if they are all
+    /// zeros. `None` if there is no such run.
     pub(crate) fn take_units(
         &'static self,
         len: usize,
         align: usize,
-        huge: bool,
+        room: Room,
     ) -> Option<(usize, bool)> {
-        let (arena, at) = self.take_here(&self.fits[usize::from(huge)], len, align)?;
+        let fit = &self.fits[usize::from(room == Room::Huge)];
+        let (arena, at) = self.take_here(fit, len, align)?;
+        let untouched = run(at, len) & !arena.dirty.get();
+        if room == Room::Touched && untouched != 0 {
+            return None;
+        }
         let zero = self.use_run(arena, at, len);
         Some((arena.unit_base(at), zero))
     }

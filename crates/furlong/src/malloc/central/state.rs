@@ -280,9 +280,8 @@ impl<C: Config> Exchange for Central<C> {
 
     fn relist(&'static self, span: &'static Span, from: &'static Heap, to: &'static Heap) {
         ThreadHeap::new(self, from).unlist(span);
-        let units = span.class().units();
-        from.span_units.set(from.span_units.get() - units);
-        to.span_units.set(to.span_units.get() + units);
+        from.discount(span.class());
+        to.count(span.class());
         span.owner.set(Some(to));
         ThreadHeap::new(self, to).list(span);
     }

@@ -7,12 +7,12 @@
 use crate::sync::atomic::Ordering;
 
 use crate::malloc::{
-    Arena, Central, Config, Hardening, HugePages, Map, PageSource, Span, System, UNIT, UNITS, Use,
-    unit_of,
+    Arena, Central, Config, Hardening, Map, PageSource, Span, System, UNIT, UNITS, Use, unit_of,
 };
 
 use super::super::runs::{run, runs};
 use super::arena::{ARENA, HUGE_PAGES, Words};
+use super::pool::Room;
 use super::purge::TOO_MUCH;
 
 /// An odd number with about as many bits set as not, to mix others.
@@ -21,18 +21,22 @@ const GOLDEN: usize = 0x9e37_79b9_7f4a_7c15_u64 as usize;
 /// The units at both ends of an arena, which are made inaccessible under `GUARD`.
 const ENDS: u64 = 1 << 63 | 1;
 
-/// The kinds of arenas for units, in the order in which they are tried: with huge pages, or
-/// without.
-pub(crate) fn kinds(dense: bool) -> &'static [bool] {
-    if dense { &[true, false] } else { &[false] }
+/// Where units are looked for before a new arena is mapped.
+pub(crate) fn rooms(dense: bool) -> &'static [Room] {
+    if dense {
+        &[Room::Huge, Room::Touched]
+    } else {
+        &[Room::Small]
+    }
 }
 
 impl<C: Config> Central<C> {
     /// Takes free units, from a new arena if need be. Returns their start, and `true` if they are
     /// all zeros. `note` records their use under the pool's latch. No latch is held.
     ///
-    /// Units whose pages are all going to be used, as `dense` says, may have huge pages. Others
-    /// would waste memory there, and come from such an arena only if there is no other.
+    /// Units whose pages are all going to be used, as `dense` says, have huge pages, if the system
+    /// has them and no units without them have memory already. Others would waste memory there.
+    /// Either come from an arena of the other kind if there is no memory for a new one.
     ///
     /// The run must fit in a new arena.
     pub(crate) fn claim_units(
@@ -42,37 +46,38 @@ impl<C: Config> Central<C> {
         dense: bool,
         note: &dyn Fn(usize),
     ) -> Option<(usize, bool)> {
-        let take_from = |kinds: &[bool]| self.take_units(kinds, len, align, note);
-        let take = || take_from(kinds(dense));
-        let mut taken = take();
-        // Other threads may have taken the units of the new arena.
+        let take = |rooms: &[Room]| self.take_units(rooms, len, align, note);
+        let best = if dense { Room::Huge } else { Room::Small };
+        let mut taken = take(rooms(dense));
+        // Other threads may have taken the units of the new arena, or it has no huge pages.
         while taken.is_none() && self.grow(dense).is_some() {
-            taken = take();
+            taken = take(&[best, Room::Small]);
         }
-        let taken = taken.or_else(|| take_from(&[true])).or_else(|| {
+        let all = [best, Room::Small, Room::Huge];
+        let taken = taken.or_else(|| take(&all)).or_else(|| {
             // Memory that is kept may be the memory that is missing.
             self.trim();
-            take().or_else(|| {
+            take(&[best]).or_else(|| {
                 self.grow(dense);
-                take_from(&[false, true])
+                take(&all)
             })
         });
         taken.filter(|(base, _)| self.open_units(*base, len))
     }
 
-    /// The same, from the arenas of these kinds that there are: `None` if they have no room. It
-    /// makes no system call, so a heap's latch may be held.
+    /// The same, from the first of these places that has room, or `None`. It makes no system call,
+    /// so a heap's latch may be held.
     #[inline]
     pub(crate) fn take_units(
         &'static self,
-        kinds: &[bool],
+        rooms: &[Room],
         len: usize,
         align: usize,
         note: &dyn Fn(usize),
     ) -> Option<(usize, bool)> {
         self.with_pool(|pool| {
-            let mut kinds = kinds.iter();
-            let taken = kinds.find_map(|huge| pool.take_units(len, align, *huge))?;
+            let mut rooms = rooms.iter();
+            let taken = rooms.find_map(|room| pool.take_units(len, align, *room))?;
             note(taken.0);
             Some(taken)
         })
@@ -95,11 +100,10 @@ impl<C: Config> Central<C> {
             }
             return None;
         };
-        // With guards, the pages of an arena become accessible a few at a time.
-        let huge = dense
-            && !C::Hardening::GUARD
-            && self.policy.has_huge_pages(HugePages::Arenas)
-            && self.source.prefer_huge_pages_at(base, ARENA);
+        let huge = dense && self.source.prefer_huge_pages_at(base, ARENA);
+        if dense && !huge {
+            self.policy.leave_arenas_out();
+        }
         arena.huge.set(u8::from(huge));
         let unsplit = if huge { (1 << HUGE_PAGES) - 1 } else { 0 };
         arena.unsplit.set(unsplit);

@@ -100,8 +100,12 @@ fn every_broken_condition_of_a_count_is_named() {
             |malloc, _| malloc.central.pool.dirty.set(1),
             |malloc, _| arena(malloc).longest.set(1),
             |malloc, _| arena(malloc).most.set(1),
-            |_, span| heap(span).span_units.set(0),
-            |_, span| heap(span).span_units.set(3),
+            |_, span| heap(span).count(class()),
+            |_, span| heap(span).discount(class()),
+            |_, span| {
+                heap(span).discount(class());
+                heap(span).count(Class::numbered(class().index() + 1));
+            },
         ],
     );
     // A total is named without an address.
@@ -206,7 +210,7 @@ fn a_span_that_its_maker_has_not_listed_is_not_broken() {
     let said = said_after(|malloc, span| {
         ThreadHeap::new(&malloc.central, heap(span)).unlist(span);
         span.listed.set(2);
-        heap(span).span_units.set(1);
+        heap(span).discount(class());
     });
     assert_eq!(said, None);
 }

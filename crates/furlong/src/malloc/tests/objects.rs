@@ -7,7 +7,7 @@ use super::super::central::arena::{ARENA, Arena};
 use super::super::central::large::{LARGE_MAX, SIZE_MAX};
 use super::super::class::UNIT;
 use super::super::runs::longest;
-use super::super::{HugePages, Profile, Zone, unit_of};
+use super::super::{HugePages, Profile};
 use super::source::{Call, Source};
 use super::{Sourced as Tested, free, with_new};
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -219,78 +219,6 @@ fn huge_objects_get_huge_pages_where_one_begins() {
             free(malloc, huge);
         });
     }
-}
-
-/// A new arena has huge pages if it is for blocks of a heap that has two arenas full of them,
-/// whatever other heaps have. One for large objects has none, and such a heap's blocks come from
-/// one with huge pages as long as it has room.
-#[test]
-fn the_blocks_of_a_heap_get_huge_pages_once_they_are_many() {
-    for heaps in [1, 2, 6] {
-        with_new(able(), move |malloc: Tested| {
-            let zones: Vec<_> = (1..heaps).filter_map(|_| Zone::new(malloc)).collect();
-            assert_eq!(zones.len(), heaps - 1);
-            let is_huge = |block: usize| {
-                let arena = malloc.central.map.arena(unit_of(block));
-                arena.expect("a block of an arena").huge.get() == 1
-            };
-            let few = |size| {
-                let blocks = zones.iter().filter_map(|zone| zone.allocate(size, 1));
-                let huge = blocks.map(|block| is_huge(block.addr().get()));
-                assert_eq!(huge.collect::<Vec<_>>(), vec![false; heaps - 1]);
-            };
-            few(UNIT / 4);
-            let arenas = || malloc.statistics().arena_bytes / ARENA;
-            let huge_arenas = || malloc.source().bytes(Call::HugePages) / ARENA;
-            let mut blocks = Vec::new();
-            // Two large objects fill an arena, and count for nothing.
-            let first = [(); 6].map(|()| allocate(malloc, LARGE_MAX));
-            let mut large = arenas() - usize::from(heaps > 1);
-            assert_eq!(large, 3);
-            for count in 1_usize..15 {
-                // Four fill a unit.
-                while arenas() - large < count {
-                    blocks.push(allocate(malloc, UNIT / 4));
-                }
-                // The second arena is not full yet, because of the blocks of the others.
-                let without = 2 + usize::from(heaps > 1);
-                assert_eq!(huge_arenas(), count.saturating_sub(without));
-                if count == 13 {
-                    let objects = [(); 4].map(|()| allocate(malloc, LARGE_MAX));
-                    large = arenas() - count;
-                    assert_eq!((large, huge_arenas()), (5, count - without));
-                    objects.into_iter().for_each(|object| free(malloc, object));
-                }
-            }
-            assert!(blocks.len() > 13 * 256);
-            // There is room with huge pages.
-            assert!(blocks.last().is_some_and(|block| is_huge(*block)));
-            few(UNIT / 8);
-            malloc.check().expect("nothing is broken");
-            let all = blocks.into_iter().chain(first);
-            all.for_each(|block| free(malloc, block));
-        });
-    }
-}
-
-/// No room is left but in an arena with huge pages.
-#[test]
-fn large_objects_use_arenas_with_huge_pages_before_memory_runs_out() {
-    with_new(able(), |malloc: Tested| {
-        let blocks: Vec<usize> = (0..=2 * ARENA / (UNIT / 4))
-            .map(|_| allocate(malloc, UNIT / 4))
-            .collect();
-        assert_eq!(malloc.source().bytes(Call::HugePages), ARENA);
-        malloc.source().left.store(0, Ordering::SeqCst);
-        let large = allocate(malloc, LARGE_MAX - UNIT);
-        let arena = |address: usize| address / ARENA;
-        assert_eq!(blocks.last().map(|block| arena(*block)), Some(arena(large)));
-        assert_eq!(malloc.source().calls(Call::Purge), 0, "without a trim");
-        blocks
-            .into_iter()
-            .chain([large])
-            .for_each(|block| free(malloc, block));
-    });
 }
 
 #[test]

@@ -42,6 +42,7 @@ pub(super) struct Source {
     pub(super) resizes: AtomicBool,
     pub(super) moves: AtomicBool,
     pub(super) guards: bool,
+    pub(super) has_huge_pages: bool,
     /// False while it makes no guarded page accessible again.
     pub(super) opens: AtomicBool,
     /// The time, which the test sets, and by how much each look at it adds.
@@ -67,6 +68,7 @@ impl Default for Source {
             resizes: AtomicBool::new(false),
             moves: AtomicBool::new(false),
             guards: false,
+            has_huge_pages: true,
             opens: AtomicBool::new(true),
             now: AtomicU64::new(0),
             step_ms: 0,
@@ -200,8 +202,8 @@ unsafe impl PageSource for Source {
         let (from, end) = (start.addr().get(), start.addr().get() + len);
         let pages = (from.next_multiple_of(HUGE_PAGE)..end).step_by(HUGE_PAGE);
         let mut huge = self.huge.lock().expect("nobody panicked");
-        huge.extend(pages.filter(|page| page + HUGE_PAGE <= end));
-        true
+        huge.extend(pages.filter(|page| self.has_huge_pages && page + HUGE_PAGE <= end));
+        self.has_huge_pages
     }
 
     unsafe fn split_huge_pages(&self, start: NonNull<u8>, len: usize) {

@@ -46,8 +46,9 @@ pub struct Heap {
     pub(crate) next_vacant: Link<Self>,
     /// The first span of each class with blocks left to give, by unit; 0 is none.
     spans: [Half; LISTS],
-    /// The units of its spans, without those that are being made.
-    pub(crate) span_units: Word,
+    /// The units of its spans, of all classes and of each, without those that are being made.
+    units: Word,
+    class_units: [Half; LISTS],
     pub(crate) queue: Line,
 }
 
@@ -93,7 +94,11 @@ impl Heap {
                 spans: [const { Half::new(0) }; LISTS],
                 #[cfg(loom)]
                 spans: [Half::new(0)],
-                span_units: Word::new(0),
+                units: Word::new(0),
+                #[cfg(not(loom))]
+                class_units: [const { Half::new(0) }; LISTS],
+                #[cfg(loom)]
+                class_units: [Half::new(0)],
                 queue: Line(Link::none()),
             }
         }
@@ -121,6 +126,32 @@ impl Heap {
     /// The unit of the first span of a class that has blocks left to give.
     pub(crate) fn first(&self, class: Class) -> &Half {
         &self.spans[class.index() % LISTS]
+    }
+
+    /// The units of all its spans, and of those of a class.
+    pub(crate) fn units(&self, class: Class) -> (usize, usize) {
+        let of_class = self.class_units[class.index() % LISTS].get();
+        (self.units.get(), of_class as usize)
+    }
+
+    /// Counts a span in.
+    pub(crate) fn count(&self, class: Class) {
+        self.set_units(class, |all| all + class.units());
+    }
+
+    /// Counts a span out.
+    pub(crate) fn discount(&self, class: Class) {
+        self.set_units(class, |all| all - class.units());
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "an address has 48 bits, so less than 2^32"
+    )]
+    fn set_units(&self, class: Class, change: impl Fn(usize) -> usize) {
+        let (all, of_class) = self.units(class);
+        self.units.set(change(all));
+        self.class_units[class.index() % LISTS].set(change(of_class) as u32);
     }
 
     /// The units of the first spans of all lists.

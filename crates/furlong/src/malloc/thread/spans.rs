@@ -3,15 +3,18 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    CLASSES, Class, Config, FULL, Half, Hardening, LISTED, MAKING, Misuse, Span, ThreadHeap, UNIT,
-    Use, clear, stop,
+    CLASSES, Class, Config, FULL, Half, Hardening, HugePages, LISTED, MAKING, Misuse, Span,
+    ThreadHeap, UNIT, Use, clear, stop,
 };
 
-use super::super::central::units::kinds;
+use super::super::central::units::rooms;
 
-/// The units of the spans of a dense heap: 8 MiB. With 2 MiB, huge pages took 6.9 % more memory in
-/// real programs instead of 2.7 %, for the same time.
-const DENSE: usize = (8 << 20) / UNIT;
+/// The least units of a heap whose spans have huge pages: 1 MiB. The last huge page of a smaller
+/// heap would be most of its memory.
+const LARGE: usize = (1 << 20) / UNIT;
+
+/// The least spans of a class that has huge pages.
+const MANY: usize = 4;
 
 /// The most spans of a zone that are retired under the pool's latch at once.
 const AT_ONCE: usize = 16;
@@ -24,8 +27,7 @@ impl<C: Config> ThreadHeap<C> {
 
     /// Puts a new span in front of the heap's list, and counts it.
     pub(crate) fn list_new(self, span: &Span) {
-        let units = &self.heap.span_units;
-        units.set(units.get() + span.class().units());
+        self.heap.count(span.class());
         self.list(span);
     }
 
@@ -70,10 +72,15 @@ impl<C: Config> ThreadHeap<C> {
         span.listed.set(0);
     }
 
-    /// True if the heap has so many spans that it has probably touched most of their pages. A heap
-    /// with few has some for each size, and has touched a part of each.
-    fn is_dense(self) -> bool {
-        self.heap.span_units.get() >= DENSE
+    /// True if the next span of a class is to have huge pages: the heap is large, and has so many
+    /// spans of the class that it will probably use all blocks of one more. With guards, the pages
+    /// of an arena become accessible a few at a time.
+    fn is_dense(self, class: Class) -> bool {
+        let (all, of_class) = self.heap.units(class);
+        !C::Hardening::GUARD
+            && all >= LARGE
+            && of_class >= MANY * class.units()
+            && self.central.policy.has_huge_pages(HugePages::Arenas)
     }
 
     /// Makes a span of free units if that needs no system call, and if the heap holds no remote
@@ -83,15 +90,15 @@ impl<C: Config> ThreadHeap<C> {
             return None;
         }
         let cut = |base| self.cut_span(base, class);
-        let kinds = kinds(self.is_dense());
-        let (base, _) = self.central.take_units(kinds, class.units(), 1, &cut)?;
+        let rooms = rooms(self.is_dense(class));
+        let (base, _) = self.central.take_units(rooms, class.units(), 1, &cut)?;
         Some(self.central.map.span_at(base))
     }
 
     /// Makes a span of free units. It is in no list yet; no latch is held.
     pub(crate) fn new_span(self, class: Class) -> Option<&'static Span> {
         let cut = |base| self.cut_span(base, class);
-        let (base, _) = (self.central).claim_units(class.units(), 1, self.is_dense(), &cut)?;
+        let (base, _) = (self.central).claim_units(class.units(), 1, self.is_dense(class), &cut)?;
         Some(self.central.map.span_at(base))
     }
 
@@ -200,9 +207,8 @@ impl<C: Config> ThreadHeap<C> {
 
     /// Gives the units of a span back, under the pool's latch as well.
     fn retire_units_of(self, span: &'static Span) {
-        let (units, all) = (span.class().units(), &self.heap.span_units);
-        all.set(all.get() - units);
-        self.central.retire_units(span.base(), units);
+        self.heap.discount(span.class());
+        self.central.retire_units(span.base(), span.class().units());
     }
 
     /// Retires the spans that have no block in use.
