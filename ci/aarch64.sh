@@ -56,6 +56,8 @@ cat "$work/said"
 
 aarch64-linux-gnu-g++ -std=c++17 -O1 -o "$work/handlers" \
   crates/furlong-preload/tests/c_programs/handlers.cpp
+# Without its own operators the library would pass: the C++ library's call malloc.
+aarch64-linux-gnu-nm -D "$library" | grep -q ' T _Znwm$'
 emulated "$work/handlers" >"$work/own"
 emulated -E LD_PRELOAD="$library" "$work/handlers" >"$work/with"
 cmp "$work/own" "$work/with"

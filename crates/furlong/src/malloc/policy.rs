@@ -158,7 +158,7 @@ impl Policy {
         self.huge_pages.get() >= kind as u8
     }
 
-    /// Records that the system has no huge pages for arenas.
+    /// Records that the system has no huge pages for arenas. Under the pool's latch.
     pub(crate) fn leave_arenas_out(&self) {
         let objects = HugePages::Objects as u8;
         self.huge_pages.set(self.huge_pages.get().min(objects));

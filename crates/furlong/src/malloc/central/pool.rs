@@ -214,6 +214,21 @@ impl Pool {
         take(len).or_else(|| take(len + align - 1))
     }
 
+    /// A free run with memory behind it, in an arena without huge pages: the first one with room,
+    /// or one at an end of the queue of dirty ones.
+    fn touched(&'static self, len: usize, align: usize) -> Option<(&'static Arena, u32)> {
+        let ends = [&self.dirty_first, &self.dirty_last].map(Link::get);
+        let mut arenas = [self.fits[0].first(len)].into_iter().chain(ends).flatten();
+        arenas.find_map(|arena| {
+            let dirty = if arena.huge.get() == 0 {
+                arena.dirty.get()
+            } else {
+                0
+            };
+            Some((arena, find_from(arena.start.get(), dirty, len, align)?))
+        })
+    }
+
     /// Marks a free run as used; returns `true` if it is all zeros.
     pub(crate) fn use_run(&'static self, arena: &'static Arena, at: u32, len: usize) -> bool {
         let bits = run(at, len);
@@ -268,12 +283,12 @@ impl Pool {
         align: usize,
         room: Room,
     ) -> Option<(usize, bool)> {
-        let fit = &self.fits[usize::from(room == Room::Huge)];
-        let (arena, at) = self.take_here(fit, len, align)?;
-        let untouched = run(at, len) & !arena.dirty.get();
-        if room == Room::Touched && untouched != 0 {
-            return None;
-        }
+        let [small, huge] = &self.fits;
+        let (arena, at) = match room {
+            Room::Huge => self.take_here(huge, len, align),
+            Room::Small => self.take_here(small, len, align),
+            Room::Touched => self.touched(len, align),
+        }?;
         let zero = self.use_run(arena, at, len);
         Some((arena.unit_base(at), zero))
     }

@@ -7,7 +7,8 @@
 use crate::sync::atomic::Ordering;
 
 use crate::malloc::{
-    Arena, Central, Config, Hardening, Map, PageSource, Span, System, UNIT, UNITS, Use, unit_of,
+    Arena, Central, Config, Hardening, HugePages, Map, PageSource, Span, System, UNIT, UNITS, Use,
+    unit_of,
 };
 
 use super::super::runs::{run, runs};
@@ -21,16 +22,18 @@ const GOLDEN: usize = 0x9e37_79b9_7f4a_7c15_u64 as usize;
 /// The units at both ends of an arena, which are made inaccessible under `GUARD`.
 const ENDS: u64 = 1 << 63 | 1;
 
-/// Where units are looked for before a new arena is mapped.
-pub(crate) fn rooms(dense: bool) -> &'static [Room] {
-    if dense {
-        &[Room::Huge, Room::Touched]
-    } else {
-        &[Room::Small]
-    }
-}
-
 impl<C: Config> Central<C> {
+    /// Where units are looked for before a new arena is mapped.
+    pub(crate) fn rooms(&'static self, dense: bool) -> &'static [Room] {
+        // With `prefault` all units have memory.
+        let wants = self.policy.has_huge_pages(HugePages::Arenas) && !self.policy.prefaults();
+        match dense {
+            true if wants => &[Room::Huge, Room::Touched],
+            true => &[Room::Huge, Room::Small],
+            false => &[Room::Small],
+        }
+    }
+
     /// Takes free units, from a new arena if need be. Returns their start, and `true` if they are
     /// all zeros. `note` records their use under the pool's latch. No latch is held.
     ///
@@ -48,7 +51,7 @@ impl<C: Config> Central<C> {
     ) -> Option<(usize, bool)> {
         let take = |rooms: &[Room]| self.take_units(rooms, len, align, note);
         let best = if dense { Room::Huge } else { Room::Small };
-        let mut taken = take(rooms(dense));
+        let mut taken = take(self.rooms(dense));
         // Other threads may have taken the units of the new arena, or it has no huge pages.
         while taken.is_none() && self.grow(dense).is_some() {
             taken = take(&[best, Room::Small]);
@@ -100,9 +103,10 @@ impl<C: Config> Central<C> {
             }
             return None;
         };
-        let huge = dense && self.source.prefer_huge_pages_at(base, ARENA);
-        if dense && !huge {
-            self.policy.leave_arenas_out();
+        let wanted = dense && self.policy.has_huge_pages(HugePages::Arenas);
+        let huge = wanted && self.source.prefer_huge_pages_at(base, ARENA);
+        if wanted && !huge {
+            self.with_pool(|_| self.policy.leave_arenas_out());
         }
         arena.huge.set(u8::from(huge));
         let unsplit = if huge { (1 << HUGE_PAGES) - 1 } else { 0 };

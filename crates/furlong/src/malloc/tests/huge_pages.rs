@@ -4,7 +4,7 @@
 use super::super::central::arena::ARENA;
 use super::super::central::large::LARGE_MAX;
 use super::super::class::UNIT;
-use super::super::{Zone, unit_of};
+use super::super::{HugePages, Profile, Zone, unit_of};
 use super::source::{Call, Source};
 use super::{Sourced as Tested, allocate, free, with_new};
 use crate::sync::atomic::Ordering;
@@ -58,9 +58,10 @@ fn the_blocks_of_a_class_get_huge_pages_once_a_heap_has_many() {
 fn a_heap_gets_huge_pages_beyond_a_mebibyte_and_a_class_beyond_four_spans() {
     with_new(Source::default(), |malloc: Tested| {
         let mut blocks = Vec::new();
-        for (size, spans) in [(UNIT / 64, 16), (UNIT / 128, 4)] {
+        // The last has spans of four units.
+        for (size, units) in [(UNIT / 64, 16), (UNIT / 128, 4), (UNIT / 4, 16)] {
             let first = blocks.len();
-            blocks.extend((0..=spans * UNIT / size).map(|_| allocate(malloc, size)));
+            blocks.extend((0..=units * UNIT / size).map(|_| allocate(malloc, size)));
             let huge = (blocks[first..].iter()).filter(|block| is_huge(malloc, **block));
             assert_eq!(huge.count(), 1, "{size}");
         }
@@ -81,6 +82,32 @@ fn a_system_without_huge_pages_is_not_asked_for_each_span() {
             .collect();
         assert_eq!(malloc.source().calls(Call::HugePages), 1);
         assert_eq!(malloc.statistics().arena_bytes, 3 * ARENA);
+        blocks.into_iter().for_each(|block| free(malloc, block));
+    });
+}
+
+/// What has them already is used, but no more is mapped. A profile that wants them asks again.
+#[test]
+fn with_huge_pages_off_blocks_fill_the_arenas_that_have_them() {
+    with_new(Source::default(), |malloc: Tested| {
+        let mut blocks: Vec<usize> = (0..=MIB / (UNIT / 4))
+            .map(|_| allocate(malloc, UNIT / 4))
+            .collect();
+        // The rest of the arena with huge pages, and that of the other. Then a new one.
+        let all = ARENA / (UNIT / 4);
+        let rest = 2 * all - blocks.len();
+        for (huge_pages, more, huge) in [
+            (HugePages::Off, rest, all),
+            (HugePages::Arenas, all, 2 * all),
+        ] {
+            malloc.follow(&Profile {
+                huge_pages,
+                ..Profile::STANDARD
+            });
+            blocks.extend((0..more).map(|_| allocate(malloc, UNIT / 4)));
+            let are = blocks.iter().filter(|block| is_huge(malloc, **block));
+            assert_eq!(are.count(), huge, "{huge_pages:?}");
+        }
         blocks.into_iter().for_each(|block| free(malloc, block));
     });
 }

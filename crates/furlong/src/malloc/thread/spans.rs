@@ -3,11 +3,9 @@
 #![forbid(unsafe_code)]
 
 use crate::malloc::{
-    CLASSES, Class, Config, FULL, Half, Hardening, HugePages, LISTED, MAKING, Misuse, Span,
-    ThreadHeap, UNIT, Use, clear, stop,
+    CLASSES, Class, Config, FULL, Half, Hardening, LISTED, MAKING, Misuse, Span, ThreadHeap, UNIT,
+    Use, clear, stop,
 };
-
-use super::super::central::units::rooms;
 
 /// The least units of a heap whose spans have huge pages: 1 MiB. The last huge page of a smaller
 /// heap would be most of its memory.
@@ -77,10 +75,7 @@ impl<C: Config> ThreadHeap<C> {
     /// of an arena become accessible a few at a time.
     fn is_dense(self, class: Class) -> bool {
         let (all, of_class) = self.heap.units(class);
-        !C::Hardening::GUARD
-            && all >= LARGE
-            && of_class >= MANY * class.units()
-            && self.central.policy.has_huge_pages(HugePages::Arenas)
+        !C::Hardening::GUARD && all >= LARGE && of_class >= MANY * class.units()
     }
 
     /// Makes a span of free units if that needs no system call, and if the heap holds no remote
@@ -90,7 +85,7 @@ impl<C: Config> ThreadHeap<C> {
             return None;
         }
         let cut = |base| self.cut_span(base, class);
-        let rooms = rooms(self.is_dense(class));
+        let rooms = self.central.rooms(self.is_dense(class));
         let (base, _) = self.central.take_units(rooms, class.units(), 1, &cut)?;
         Some(self.central.map.span_at(base))
     }
