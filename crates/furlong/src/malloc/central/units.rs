@@ -218,9 +218,9 @@ impl<C: Config> Central<C> {
             }
         }
         // Relaxed: the value does not change, but the page now has memory. An arena's records are
-        // one page, or lie in one.
-        let records = self.map.span_at(address);
-        records.posted.fetch_or(0, Ordering::Relaxed);
+        // one page, or lie in one. The compiler drops an addition of nothing, but no exchange.
+        let posted = &self.map.span_at(address).posted;
+        let _ = posted.compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
         Some(())
     }
 
@@ -244,8 +244,8 @@ impl<C: Config> Central<C> {
         let unit = span.unit.get();
         for word in untouched.map(|eight| usize::from(eight) * 8) {
             words.free(unit, word).set(0);
-            // Relaxed: as in prepare.
-            words.remote(unit, word).fetch_or(0, Ordering::Relaxed);
+            // Relaxed: nobody else knows the span.
+            words.remote(unit, word).store(0, Ordering::Relaxed);
         }
         arena.touched.set(span.eights());
     }
