@@ -164,7 +164,7 @@ use class::{CLASSES, Class, FINE_MAX, GRAIN, MEDIUM_MAX, SMALL_MAX, UNIT, UNIT_S
 use config::{SEAL, with_seal};
 use field::{Bits, Byte, Fixed, Half, Link, Short, Word};
 use os::block::{begins_with, copy, pointer, set_first_word, zero};
-use os::system::{System, clear, clear_block, is_zero, put_word, stop, word_at};
+use os::system::{System, clear, clear_block, is_zero, put_word, stop, touch, word_at};
 use thread::bins::{DEPTH, FREED};
 use thread::exchange::Exchange;
 use thread::heap::State;

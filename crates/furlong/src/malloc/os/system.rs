@@ -5,6 +5,8 @@ use core::ptr::NonNull;
 use super::block::{first_word, pointer, set_first_word, zero};
 use super::source::PageSource;
 use crate::malloc::Misuse;
+#[cfg(not(loom))]
+use crate::sync::atomic::{AtomicUsize, Ordering};
 
 /// A page source, called with addresses of memory that was mapped according to the records.
 pub(crate) trait System: PageSource {
@@ -111,6 +113,20 @@ pub(crate) fn put_word(address: usize, word: usize) {
     // SAFETY: as above.
     unsafe { set_first_word(address, word) };
 }
+
+/// Makes the first page of a block that the caller holds resident, and changes nothing. A read
+/// instead would map the system's page of zeros, and the next write would be a second page fault.
+#[cfg(not(loom))]
+pub(crate) fn touch(address: usize) {
+    // SAFETY: the records say that it is mapped and the caller's, and blocks are aligned to words.
+    let word = unsafe { AtomicUsize::from_ptr(pointer(address).cast()) };
+    // Relaxed: it orders nothing. An exchange is never dropped by the compiler.
+    let _ = word.compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// Models have no pages.
+#[cfg(loom)]
+pub(crate) fn touch(_: usize) {}
 
 /// Ends the program.
 #[cold]

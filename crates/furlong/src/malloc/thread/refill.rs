@@ -2,7 +2,7 @@
 
 use crate::malloc::{
     Central, Class, Config, DEPTH, Exchange, GuardedBlocks, Hardening, Misuse, Samples, Seals,
-    Span, ThreadHeap, begins_with, clear_block, set_first_word, stop,
+    Span, ThreadHeap, begins_with, clear_block, set_first_word, stop, touch,
 };
 
 use super::exchange::HeldHeap;
@@ -71,11 +71,13 @@ impl<C: Config> ThreadHeap<C> {
         }
         let kept = self.central.policy.kept(class);
         let mut first = 0;
+        let mut fresh = 0..0;
         // Before the latch is taken: this may touch a page for the first time.
         bins.shape(class, kept);
         let (held, span) = self.hold_with_blocks(class);
         if let Some(span) = span {
             let count = (kept / 2).max(1).min(most).min(span.available());
+            let carved = span.carved.get();
             if kept < count {
                 self.take_from(span, count, |block| first = block);
             } else {
@@ -85,8 +87,14 @@ impl<C: Config> ThreadHeap<C> {
             if span.is_exhausted() {
                 self.unlist_full(span);
             }
+            let blocks = [carved, span.carved.get()].map(|at| span.address_of(at.into()));
+            fresh = blocks[0]..blocks[1];
         }
         drop(held);
+        if C::Hardening::SCRUB {
+            // Each is read before it is handed out.
+            fresh.step_by(class.size()).for_each(touch);
+        }
         if C::Hardening::SHUFFLE {
             bins.shuffle(class, |end| self.heap.cache.random_below(end));
         }
