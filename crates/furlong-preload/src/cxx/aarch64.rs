@@ -1,13 +1,10 @@
-//! The operators for aarch64.
+//! The bodies of `new` for aarch64.
 
-use core::ffi::c_void;
-
-use super::{allocate, handler, malloc, thrower};
-use crate::kind::Kind;
+use core::arch::global_asm;
 
 // The body of a throwing `new`. Its arguments are a size, an alignment, and the function that
 // allocates.
-core::arch::global_asm!(
+global_asm!(
     ".pushsection .text.furlong_new,\"ax\",@progbits",
     ".hidden furlong_new",
     ".globl furlong_new",
@@ -54,11 +51,12 @@ core::arch::global_asm!(
     ".cfi_endproc",
     ".size furlong_new, . - furlong_new",
     ".popsection",
-    handler = sym handler,
-    thrower = sym thrower,
+    handler = sym crate::cxx::handler,
+    thrower = sym crate::cxx::thrower,
 );
 
 catching! {
+    global_asm:
     "stp x29, x30, [sp, #-48]!",
     ".cfi_def_cfa_offset 48",
     ".cfi_offset 29, -48",
@@ -99,9 +97,15 @@ catching! {
     "ret",
 }
 
-/// Sets the last argument of a body to a function of this library, and jumps to the body.
-macro_rules! with {
-    ($allocate:path, $body:literal) => {
+/// The body of an operator: by the name of the operator, and the function that allocates.
+macro_rules! operator {
+    (or_null, $allocate:path) => {
+        operator!("furlong_new_or_null", $allocate)
+    };
+    ($throws:ident, $allocate:path) => {
+        operator!("furlong_new", $allocate)
+    };
+    ($body:literal, $allocate:path) => {
         core::arch::naked_asm!(
             "adrp x2, {allocate}",
             "add x2, x2, :lo12:{allocate}",
@@ -109,47 +113,4 @@ macro_rules! with {
             allocate = sym $allocate,
         )
     };
-}
-
-/// `new`: a block, or an exception.
-///
-/// # Safety
-/// None.
-#[unsafe(naked)]
-pub unsafe extern "C-unwind" fn new<K: Kind>(size: usize) -> *mut c_void {
-    with!(malloc::<K>, "furlong_new")
-}
-
-/// `new` with an alignment: a block, or an exception.
-///
-/// # Safety
-/// `align` is a power of two.
-#[unsafe(naked)]
-pub unsafe extern "C-unwind" fn new_aligned<K: Kind>(size: usize, align: usize) -> *mut c_void {
-    with!(allocate::<K>, "furlong_new")
-}
-
-/// Non-throwing `new`: a block, or null.
-///
-/// # Safety
-/// None.
-#[unsafe(naked)]
-pub unsafe extern "C-unwind" fn new_or_null<K: Kind>(
-    size: usize,
-    nothrow: *const c_void,
-) -> *mut c_void {
-    with!(malloc::<K>, "furlong_new_or_null")
-}
-
-/// Non-throwing `new` with an alignment: a block, or null.
-///
-/// # Safety
-/// `align` is a power of two.
-#[unsafe(naked)]
-pub unsafe extern "C-unwind" fn new_aligned_or_null<K: Kind>(
-    size: usize,
-    align: usize,
-    nothrow: *const c_void,
-) -> *mut c_void {
-    with!(allocate::<K>, "furlong_new_or_null")
 }

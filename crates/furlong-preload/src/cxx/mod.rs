@@ -56,8 +56,8 @@ extern "C" fn allocate<K: Kind>(size: usize, align: usize) -> *mut c_void {
 /// that catches everything. The table declares this for the one call that may throw, between the
 /// labels `asks` and `asked`, in the form of the C++ ABI. The exception arrives at `thrown`.
 macro_rules! catching {
-    ($($instruction:literal,)+) => {
-        core::arch::global_asm!(
+    ($assemble:ident: $($instruction:literal,)+) => {
+        $assemble!(
             ".pushsection .text.furlong_new_or_null,\"ax\",@progbits",
             ".hidden furlong_new_or_null",
             ".globl furlong_new_or_null",
@@ -102,14 +102,54 @@ macro_rules! catching {
 }
 
 #[cfg(target_arch = "aarch64")]
+#[macro_use]
 mod aarch64;
 #[cfg(target_arch = "x86_64")]
+#[macro_use]
 mod x86_64;
 
-#[cfg(target_arch = "aarch64")]
-pub use aarch64::{new, new_aligned, new_aligned_or_null, new_or_null};
-#[cfg(target_arch = "x86_64")]
-pub use x86_64::{new, new_aligned, new_aligned_or_null, new_or_null};
+/// `new`: a block, or an exception.
+///
+/// # Safety
+/// None.
+#[unsafe(naked)]
+pub unsafe extern "C-unwind" fn new<K: Kind>(size: usize) -> *mut c_void {
+    operator!(new, malloc::<K>)
+}
+
+/// `new` with an alignment: a block, or an exception.
+///
+/// # Safety
+/// `align` is a power of two.
+#[unsafe(naked)]
+pub unsafe extern "C-unwind" fn new_aligned<K: Kind>(size: usize, align: usize) -> *mut c_void {
+    operator!(new_aligned, allocate::<K>)
+}
+
+/// Non-throwing `new`: a block, or null.
+///
+/// # Safety
+/// None.
+#[unsafe(naked)]
+pub unsafe extern "C-unwind" fn new_or_null<K: Kind>(
+    size: usize,
+    nothrow: *const c_void,
+) -> *mut c_void {
+    operator!(or_null, malloc::<K>)
+}
+
+/// Non-throwing `new` with an alignment: a block, or null.
+///
+/// # Safety
+/// `align` is a power of two.
+#[unsafe(naked)]
+pub unsafe extern "C-unwind" fn new_aligned_or_null<K: Kind>(
+    size: usize,
+    align: usize,
+    nothrow: *const c_void,
+) -> *mut c_void {
+    operator!(or_null, allocate::<K>)
+}
 
 /// The personality routine of that frame: calls the one of the C++ library, which exists if
 /// anything was thrown, and can read the table.

@@ -28,4 +28,4 @@ mod purge;
 pub(crate) mod seal;
 pub(crate) mod span;
 pub(crate) mod state;
-pub(crate) mod units;
+mod units;

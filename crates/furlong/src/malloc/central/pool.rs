@@ -71,7 +71,7 @@ record! {
     pub(crate) const fn new;
 }
 
-/// Where free units are taken.
+/// A place from which free units are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     /// In arenas with huge pages.

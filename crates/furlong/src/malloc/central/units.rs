@@ -23,7 +23,7 @@ const GOLDEN: usize = 0x9e37_79b9_7f4a_7c15_u64 as usize;
 const ENDS: u64 = 1 << 63 | 1;
 
 impl<C: Config> Central<C> {
-    /// Where units are looked for before a new arena is mapped.
+    /// The places in which units are looked for before a new arena is mapped.
     pub(crate) fn rooms(&'static self, dense: bool) -> &'static [Room] {
         // With `prefault` all units have memory.
         let wants = self.policy.has_huge_pages(HugePages::Arenas) && !self.policy.prefaults();
@@ -218,7 +218,7 @@ impl<C: Config> Central<C> {
             }
         }
         // Relaxed: the value does not change, but the page now has memory. An arena's records are
-        // one page, or lie in one. The compiler drops an addition of nothing, but no exchange.
+        // one page, or lie in one. The compiler may drop an OR with nothing, but no exchange.
         let posted = &self.map.span_at(address).posted;
         let _ = posted.compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
         Some(())

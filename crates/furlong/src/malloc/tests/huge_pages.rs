@@ -1,4 +1,4 @@
-//! Which units get huge pages.
+//! The units that get huge pages.
 #![forbid(unsafe_code)]
 
 use super::super::central::arena::ARENA;
@@ -86,7 +86,7 @@ fn a_system_without_huge_pages_is_not_asked_for_each_span() {
     });
 }
 
-/// What has them already is used, but no more is mapped. A profile that wants them asks again.
+/// Arenas that have them are used, but no more are mapped. A profile that wants them asks again.
 #[test]
 fn with_huge_pages_off_blocks_fill_the_arenas_that_have_them() {
     with_new(Source::default(), |malloc: Tested| {
