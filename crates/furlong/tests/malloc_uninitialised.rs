@@ -110,6 +110,10 @@ const SOURCE: &str = "
         pub enum Misuse {}
     }
 
+    pub mod sync {
+        pub use core::sync::atomic;
+    }
+
     pub mod source {
         use core::ptr::NonNull;
 
