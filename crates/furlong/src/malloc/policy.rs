@@ -32,7 +32,7 @@ pub struct Profile {
     /// The most bytes that a heap sets aside, over all classes.
     pub aside_bytes_max: usize,
     /// The lower and upper bound of the limit on dirty memory: free memory that is not yet given
-    /// back to the system. With the mappings of huge objects it may be up to twice as much.
+    /// back to the system. With the mappings of huge objects it may be up to three times as much.
     pub dirty_bytes: (usize, usize),
     /// The most by which the lower bound grows. It grows by the memory that is taken again soon
     /// after it was given back.
@@ -202,7 +202,7 @@ impl Policy {
     /// The most bytes that may be dirty or in kept mappings, while `dirty` bytes may be dirty. The
     /// pages of a mapping are all used again at once, so a large process keeps more of them.
     pub(crate) fn kept_bytes_max(&self, live: usize, dirty: usize) -> usize {
-        (live / 4).clamp(dirty, dirty.saturating_mul(2))
+        (live / 3).clamp(dirty, dirty.saturating_mul(3))
     }
 }
 
@@ -287,9 +287,9 @@ mod tests {
         }
         for (live, dirty, most) in [
             (0, 0, 0),
-            (400, 100, 100),
-            (404, 100, 101),
-            (804, 100, 200),
+            (300, 100, 100),
+            (303, 100, 101),
+            (903, 100, 300),
             (usize::MAX, usize::MAX, usize::MAX),
         ] {
             assert_eq!(policy.kept_bytes_max(live, dirty), most);

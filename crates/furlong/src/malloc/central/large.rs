@@ -30,6 +30,19 @@ fn fitting(have: usize, len: usize) -> usize {
     [have, whole].into_iter().find(is_little).unwrap_or(len)
 }
 
+impl<C: Config> Central<C> {
+    /// The length of the mapping for a huge object. With huge pages it ends with one, if that is
+    /// not too much more: the small pages of a shorter end would be faulted one by one, and be lost
+    /// when the mapping is used again. With guards an object ends as near to its end as it can.
+    pub(crate) fn huge_len(&self, size: usize) -> usize {
+        let len = size.next_multiple_of(self.source.page_size());
+        if C::Hardening::GUARD || !self.policy.has_huge_pages(HugePages::Objects) {
+            return len;
+        }
+        fitting(len.next_multiple_of(HUGE_PAGE), len)
+    }
+}
+
 /// The objects of an allocator that are above the size classes.
 pub(crate) struct LargeObjects<C: Config>(pub(crate) &'static Central<C>);
 
@@ -81,7 +94,7 @@ impl<C: Config> LargeObjects<C> {
 
     /// Maps a huge object, or takes a kept mapping. `align` is a unit at least.
     fn map_huge(self, size: usize, align: usize) -> Option<(usize, bool)> {
-        let len = size.next_multiple_of(self.0.source.page_size());
+        let len = self.0.huge_len(size);
         let kept = if align == UNIT {
             self.reuse_mapping(len)
         } else {
@@ -89,12 +102,12 @@ impl<C: Config> LargeObjects<C> {
         };
         let zero = kept.is_none();
         let (base, len) = kept.or_else(|| {
-            let mapped = self.map_new(len, align).or_else(|| {
+            let map = |len| Some((self.map_new(len, align)?, len));
+            map(len).or_else(|| {
                 // Memory that arenas keep may be the memory that is missing.
                 self.0.trim();
-                self.map_new(len, align)
-            });
-            Some((mapped?, len))
+                map(size.next_multiple_of(self.0.source.page_size()))
+            })
         })?;
         if self.0.prepare(base).is_none() {
             self.0.source.unmap_at(base, len);
@@ -210,7 +223,7 @@ impl<C: Config> LargeObjects<C> {
     }
 
     fn resize_huge(self, span: &Span, address: usize, len: usize, size: usize) -> bool {
-        let new = size.next_multiple_of(self.0.source.page_size());
+        let new = self.0.huge_len(size);
         if new != len && !self.0.source.resize_at(address, len, new) {
             return false;
         }

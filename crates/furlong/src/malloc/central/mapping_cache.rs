@@ -3,6 +3,8 @@
 use crate::malloc::Word;
 use crate::sync::record;
 
+use super::arena::HUGE_PAGE;
+
 const PLACES: usize = 16;
 
 record! {
@@ -67,6 +69,20 @@ impl MappingCache {
         Some(taken)
     }
 
+    /// Removes whole huge pages, these many bytes at least, from the end of the oldest mapping, or
+    /// all of it.
+    pub(crate) fn cut_oldest(&self, least: usize) -> Option<(usize, usize)> {
+        let place = &self.places[0];
+        let (base, have) = (place.base.get(), place.len.get());
+        let left = have.saturating_sub(least) / HUGE_PAGE * HUGE_PAGE;
+        if base == 0 || left == 0 {
+            return self.take(0);
+        }
+        place.len.set(left);
+        self.bytes.set(self.bytes.get() - (have - left));
+        Some((base + left, have - left))
+    }
+
     /// Removes a mapping that was already kept at the last round. Once there is none left, returns
     /// `None` and marks all current mappings for the next round.
     pub(crate) fn take_idle(&self) -> Option<(usize, usize)> {
@@ -95,7 +111,7 @@ impl MappingCache {
 
 #[cfg(test)]
 mod tests {
-    use super::{MappingCache, PLACES};
+    use super::{HUGE_PAGE, MappingCache, PLACES};
 
     #[test]
     fn the_best_kept_mapping_is_taken_and_all_are_counted() {
@@ -108,6 +124,24 @@ mod tests {
         assert_eq!(kept.take_for(1000), Some((10, 300)));
         assert_eq!(kept.take_for(1), Some((20, 100)));
         assert_eq!((kept.take_for(1), kept.bytes()), (None, 0));
+    }
+
+    #[test]
+    fn the_oldest_mapping_loses_huge_pages_at_its_end_and_goes_when_it_has_one() {
+        let kept = MappingCache::new();
+        let (huge, part) = (HUGE_PAGE, HUGE_PAGE / 2);
+        let len = 3 * huge + part;
+        assert_eq!(kept.cut_oldest(1), None);
+        assert!(kept.put(8 * huge, len) && kept.put(huge, huge));
+        for (least, left) in [(1, 3 * huge), (huge, 2 * huge), (1, huge)] {
+            let before = kept.bytes() - huge;
+            let cut = (8 * huge + left, before - left);
+            assert_eq!(kept.cut_oldest(least), Some(cut));
+            assert_eq!(kept.bytes(), left + huge);
+        }
+        assert_eq!(kept.cut_oldest(1), Some((8 * huge, huge)));
+        assert_eq!(kept.cut_oldest(9 * huge), Some((huge, huge)));
+        assert_eq!((kept.cut_oldest(1), kept.bytes()), (None, 0));
     }
 
     #[test]

@@ -345,7 +345,8 @@ impl<C: Config> Central<C> {
         let next = || {
             self.with_pool(|pool| {
                 let have = pool.mappings.bytes() + pool.dirty_bytes();
-                let oldest = (have > most()).then(|| pool.mappings.take(0))?;
+                let excess = have.checked_sub(most()).filter(|excess| *excess > 0)?;
+                let oldest = pool.mappings.cut_oldest(excess);
                 pool.note_gone(oldest.map_or(0, |(_, len)| len));
                 oldest
             })
