@@ -130,8 +130,8 @@ fn an_experiment_has_its_instructions_per_operation_and_they_are_exact() {
     let home = Home::new();
     let counted = || {
         let run = words(
-            "run tree-order --workloads plain --profile smoke --blocks 1 --seed 4 --counters \
-             callgrind --db none --json result.json",
+            "run tree-order --workloads plain --arms btreemap,checked --profile smoke --blocks 1 \
+             --seed 4 --counters callgrind --db none --json result.json",
         );
         home.ends(0, &run);
         let result = read(&home.path("result.json"));
