@@ -306,22 +306,31 @@ impl<C: Config> LargeObjects<C> {
             return Some((base, fit));
         }
         if is_last && self.0.source.resize_at(base, have, len) {
+            self.note_fresh(len - have);
             return Some((base, len));
         }
         let Some(to) = self.map_new(len, UNIT) else {
             self.0.source.unmap_at(base, have);
             return None;
         };
-        if self.fill(to, len, (base, have)) {
+        let filled = self.fill(to, len, (base, have));
+        if filled > 0 {
+            self.note_fresh(len - filled);
             return Some((to, len));
         }
         self.0.source.unmap_at(to, len);
         None
     }
 
+    /// Records that so many bytes of an object had not been kept.
+    fn note_fresh(self, bytes: usize) {
+        self.0.with_pool(|pool| pool.note_taken(bytes));
+    }
+
     /// Moves pages of kept mappings to a new one, first those of `piece`: whole huge pages, so that
-    /// none is split, but for the last. `false` if the system cannot.
-    fn fill(self, to: usize, len: usize, piece: (usize, usize)) -> bool {
+    /// none is split, but for the last. Returns the bytes that have pages then; 0 if the system
+    /// cannot.
+    fn fill(self, to: usize, len: usize, piece: (usize, usize)) -> usize {
         let (mut filled, mut next) = (0, Some(piece));
         while let Some((base, have)) = next {
             let need = len - filled;
@@ -339,7 +348,7 @@ impl<C: Config> LargeObjects<C> {
             let take = |pool: &Pool| pool.mappings.take_for(need - part);
             next = (need > part).then(|| self.0.with_pool(take)).flatten();
         }
-        filled > 0
+        filled
     }
 
     /// Cuts a mapping off after this length. The rest stays kept from its next huge page on, if it

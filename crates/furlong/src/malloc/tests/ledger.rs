@@ -131,7 +131,7 @@ fn as_ever() -> Ledger {
     Ledger {
         used: [51813, 1_380_432_400],
         free_bytes: 197_695_072,
-        dirty_bytes: 1_164_148_736,
+        dirty_bytes: 1_166_974_976,
         arena_bytes: 2_877_292_544,
         huge: [196, 532_815_872],
         heaps: [122, 114],

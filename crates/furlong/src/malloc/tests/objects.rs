@@ -316,6 +316,30 @@ fn kept_mappings_make_a_longer_one_and_a_long_one_serves_several_objects() {
     });
 }
 
+/// At first a part of it is given back each time.
+#[test]
+fn the_memory_of_an_object_that_comes_and_goes_is_kept() {
+    for (resizes, moves) in [(true, true), (false, true), (false, false)] {
+        with_new(able(), move |malloc: Tested| {
+            let source = malloc.source();
+            source.resizes.store(resizes, Ordering::SeqCst);
+            source.moves.store(moves, Ordering::SeqCst);
+            let come_and_go = || {
+                free(malloc, super::allocate(malloc, 40 * MIB));
+                (
+                    source.bytes(Call::Unmap),
+                    malloc.central.pool.mappings.bytes(),
+                )
+            };
+            let first = come_and_go();
+            assert!(first.1 < 40 * MIB, "{first:?}");
+            let later = [(); 6].map(|()| come_and_go());
+            assert_eq!(later[4].1, 40 * MIB, "{later:?}");
+            assert_eq!(later[5], later[4], "{later:?}");
+        });
+    }
+}
+
 /// A program that asks for all of memory again and again does not lose what is kept for it.
 #[test]
 fn nothing_is_given_back_for_a_size_beyond_all_addresses() {
