@@ -129,14 +129,16 @@ unsafe impl PageSource for Pages {
     unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
         let mut book = self.book_for(start, old | new);
         let whole = book.holder(address(start), old);
-        assert_eq!(whole, (address(start), old), "a part of a mapping");
-        if new > old && new - old > book.left {
+        let is_whole = whole == (address(start), old);
+        if new > old && (!is_whole || new - old > book.left) {
             return false;
         }
         // SAFETY: the caller's promise; the range is recorded as mapped.
         let done = unsafe { Linux.resize(start, old, new) };
-        if done {
-            book.left = book.left + old - new;
+        if done && new < old {
+            book.cut(address(start) + new, old - new);
+        } else if done {
+            book.left -= new - old;
             book.mapped.insert(address(start), new);
         }
         done

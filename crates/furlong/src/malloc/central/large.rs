@@ -23,24 +23,11 @@ pub(crate) const SIZE_MAX: usize =
     (isize::MAX as usize >> usize::BITS.saturating_sub(48)) - 4 * LARGE_MAX;
 
 /// The length that an object of length `len` gets of a longer mapping: all of it, or up to the end
-/// of a huge page, if no more than an eighth is too much.
+/// of a huge page, if the excess is at most an eighth of `len`.
 fn fitting(have: usize, len: usize) -> usize {
     let whole = len.next_multiple_of(HUGE_PAGE).min(have);
     let is_little = |fit: &usize| *fit - len <= len / 8;
     [have, whole].into_iter().find(is_little).unwrap_or(len)
-}
-
-impl<C: Config> Central<C> {
-    /// The length of the mapping for a huge object. With huge pages it ends with one, if that is
-    /// not too much more: the small pages of a shorter end would be faulted one by one, and be lost
-    /// when the mapping is used again. With guards an object ends as near to its end as it can.
-    pub(crate) fn huge_len(&self, size: usize) -> usize {
-        let len = size.next_multiple_of(self.source.page_size());
-        if C::Hardening::GUARD || !self.policy.has_huge_pages(HugePages::Objects) {
-            return len;
-        }
-        fitting(len.next_multiple_of(HUGE_PAGE), len)
-    }
 }
 
 /// The objects of an allocator that are above the size classes.
@@ -92,21 +79,36 @@ impl<C: Config> LargeObjects<C> {
         span.use_for(Use::Large);
     }
 
+    /// The least and the best length of a new mapping for a huge object. With huge pages it is best
+    /// that it ends with one: the small pages of a shorter end would be faulted one by one, and
+    /// only whole huge pages move to another mapping. With guards it is as short as it can be.
+    fn lengths(self, size: usize) -> (usize, usize) {
+        let least = size.next_multiple_of(self.0.source.page_size());
+        // The policy is in force once the pool is.
+        let ends = self
+            .0
+            .with_pool(|_| self.0.policy.has_huge_pages(HugePages::Objects));
+        match ends && !C::Hardening::GUARD {
+            true => (least, fitting(least.next_multiple_of(HUGE_PAGE), least)),
+            false => (least, least),
+        }
+    }
+
     /// Maps a huge object, or takes a kept mapping. `align` is a unit at least.
     fn map_huge(self, size: usize, align: usize) -> Option<(usize, bool)> {
-        let len = self.0.huge_len(size);
+        let (least, best) = self.lengths(size);
         let kept = if align == UNIT {
-            self.reuse_mapping(len)
+            self.reuse_mapping(least, best)
         } else {
             None
         };
         let zero = kept.is_none();
         let (base, len) = kept.or_else(|| {
             let map = |len| Some((self.map_new(len, align)?, len));
-            map(len).or_else(|| {
+            map(best).or_else(|| {
                 // Memory that arenas keep may be the memory that is missing.
                 self.0.trim();
-                map(size.next_multiple_of(self.0.source.page_size()))
+                map(least)
             })
         })?;
         if self.0.prepare(base).is_none() {
@@ -223,10 +225,15 @@ impl<C: Config> LargeObjects<C> {
     }
 
     fn resize_huge(self, span: &Span, address: usize, len: usize, size: usize) -> bool {
-        let new = self.0.huge_len(size);
-        if new != len && !self.0.source.resize_at(address, len, new) {
+        let (least, best) = self.lengths(size);
+        let resized = |new: usize| new == len || self.0.source.resize_at(address, len, new);
+        let new = if resized(best) {
+            best
+        } else if least < best && least > len && resized(least) {
+            least
+        } else {
             return false;
-        }
+        };
         self.0.with_pool(|pool| {
             span.summary.set(new as u64);
             pool.huge.set(pool.huge.get() - len + new);
@@ -283,9 +290,9 @@ impl<C: Config> LargeObjects<C> {
         self.0.unmap_mappings(|| self.0.kept_bytes_max());
     }
 
-    /// Makes a mapping of this length from a kept one. Returns its start and its length.
-    fn reuse_mapping(self, len: usize) -> Option<(usize, usize)> {
-        let (base, len) = self.fit_mapping(len)?;
+    /// Makes a mapping from kept ones. Returns its start and its length.
+    fn reuse_mapping(self, least: usize, best: usize) -> Option<(usize, usize)> {
+        let (base, len) = self.fit_mapping(least, best)?;
         if !C::Hardening::GUARD || self.0.source.unguard_at(base, len) {
             return Some((base, len));
         }
@@ -293,15 +300,15 @@ impl<C: Config> LargeObjects<C> {
         None
     }
 
-    /// Makes a mapping of this length, or a little more, of kept ones: of one that is long enough
-    /// or can be made longer, or of several, whose pages move to a new mapping.
-    fn fit_mapping(self, len: usize) -> Option<(usize, usize)> {
+    /// Makes a mapping of kept ones: of one that has the least length, or can be made as long as is
+    /// best, or of several, whose pages move to a new mapping.
+    fn fit_mapping(self, least: usize, len: usize) -> Option<(usize, usize)> {
         let (base, have, is_last) = self.0.with_pool(|pool| {
-            let (base, have) = pool.mappings.take_for(len)?;
+            let (base, have) = pool.mappings.take_for(least)?;
             Some((base, have, pool.mappings.bytes() == 0))
         })?;
-        if have >= len {
-            let fit = fitting(have, len);
+        if have >= least {
+            let fit = fitting(have, least);
             self.cut_off(base, have, fit);
             return Some((base, fit));
         }
@@ -328,8 +335,7 @@ impl<C: Config> LargeObjects<C> {
     }
 
     /// Moves pages of kept mappings to a new one, first those of `piece`: whole huge pages, so that
-    /// none is split, but for the last. Returns the bytes that have pages then; 0 if the system
-    /// cannot.
+    /// none is split, but for the last. Returns the bytes that were moved; 0 if the system cannot.
     fn fill(self, to: usize, len: usize, piece: (usize, usize)) -> usize {
         let (mut filled, mut next) = (0, Some(piece));
         while let Some((base, have)) = next {

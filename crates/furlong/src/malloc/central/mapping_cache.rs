@@ -69,8 +69,8 @@ impl MappingCache {
         Some(taken)
     }
 
-    /// Removes whole huge pages, these many bytes at least, from the end of the oldest mapping, or
-    /// all of it.
+    /// Removes the end of the oldest mapping, these many bytes at least, so that what stays is a
+    /// multiple of a huge page; all of it if nothing stays.
     pub(crate) fn cut_oldest(&self, least: usize) -> Option<(usize, usize)> {
         let place = &self.places[0];
         let (base, have) = (place.base.get(), place.len.get());

@@ -340,7 +340,7 @@ impl<C: Config> Central<C> {
     }
 
     /// Unmaps kept mappings, the oldest first, until they and the dirty units together are no more
-    /// than `most` bytes.
+    /// than `most` bytes. The last one only loses its end.
     pub(crate) fn unmap_mappings(&'static self, most: impl Fn() -> usize) {
         let next = || {
             self.with_pool(|pool| {

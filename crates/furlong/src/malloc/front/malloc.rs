@@ -6,9 +6,9 @@ use core::ptr::{self, NonNull};
 use crate::forms::debug_as;
 use crate::malloc::{
     CLASSES, Central, Class, Config, CurrentHeap, EmptyBlocks, FINE_MAX, GRAIN, Gate,
-    GuardedBlocks, Hardening, Heap, LargeObjects, MEDIUM_MAX, Map, Policy, Pool, SIZE_MAX,
-    SMALL_MAX, Seals, Span, ThreadHeap, Tier, UNIT, Use, begins_with, clear_block, pointer,
-    set_first_word, with_seal, zero,
+    GuardedBlocks, Hardening, Heap, LargeObjects, MEDIUM_MAX, Map, PageSource, Policy, Pool,
+    SIZE_MAX, SMALL_MAX, Seals, Span, ThreadHeap, Tier, UNIT, Use, begins_with, clear_block,
+    pointer, set_first_word, with_seal, zero,
 };
 
 /// A general-purpose allocator, for a static.
@@ -351,7 +351,7 @@ impl<C: Config> Malloc<C> {
             None if LargeObjects::<C>::has_room(sealed.div_ceil(UNIT), 1) => {
                 sealed.next_multiple_of(UNIT)
             }
-            None => self.central.huge_len(sealed),
+            None => sealed.next_multiple_of(self.central.source.page_size()),
         };
         room - (sealed - size)
     }

@@ -80,14 +80,15 @@ pub unsafe trait PageSource: Sync + 'static {
         false
     }
 
-    /// Makes a mapping longer or shorter without moving it. `false` if nothing has changed.
+    /// Makes a mapping longer or shorter without moving it. `false` if nothing has changed. If it
+    /// is a part of a mapping, pages behind it may be in use, so it cannot be made longer.
     ///
     /// # Context
     /// Pinned, without a latch.
     ///
     /// # Safety
-    /// `start` and `old` are a mapping from `map`, of which pages may have been moved to others or
-    /// come from others; nobody uses the part that is cut off.
+    /// `start` and `old` are a mapping from `map` or a part of one, of which pages may have been
+    /// moved to others or come from others; nobody uses what is cut off.
     unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
         let _ = (start, old, new);
         false

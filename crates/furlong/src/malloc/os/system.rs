@@ -50,7 +50,7 @@ pub(crate) trait System: PageSource {
     }
 
     fn resize_at(&self, start: usize, old: usize, new: usize) -> bool {
-        // SAFETY: the records say that it is a mapping of this length and the caller's.
+        // SAFETY: the records say that it is mapped and the caller's.
         unsafe { self.resize(at(start), old, new) }
     }
 

@@ -169,8 +169,15 @@ unsafe impl PageSource for Source {
 
     unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool {
         self.note(Call::Resize, new);
+        let more = new.saturating_sub(old);
+        let can = self.resizes.load(Ordering::SeqCst) && more <= self.left.load(Ordering::SeqCst);
         // SAFETY: the caller's promise.
-        let done = self.resizes.load(Ordering::SeqCst) && unsafe { Linux.resize(start, old, new) };
+        let done = can && unsafe { Linux.resize(start, old, new) };
+        if done {
+            self.left.fetch_sub(more, Ordering::SeqCst);
+            self.left
+                .fetch_add(old.saturating_sub(new), Ordering::SeqCst);
+        }
         if done && new < old {
             // SAFETY: within the mapping.
             self.forget_huge(unsafe { start.add(new) }, old - new);
