@@ -85,9 +85,8 @@ impl<C: Config> LargeObjects<C> {
     fn lengths(self, size: usize) -> (usize, usize) {
         let least = size.next_multiple_of(self.0.source.page_size());
         // The policy is in force once the pool is.
-        let ends = self
-            .0
-            .with_pool(|_| self.0.policy.has_huge_pages(HugePages::Objects));
+        let policy = &self.0.policy;
+        let ends = (self.0).with_pool(|_| policy.has_huge_pages(HugePages::Objects));
         match ends && !C::Hardening::GUARD {
             true => (least, fitting(least.next_multiple_of(HUGE_PAGE), least)),
             false => (least, least),
@@ -226,10 +225,10 @@ impl<C: Config> LargeObjects<C> {
 
     fn resize_huge(self, span: &Span, address: usize, len: usize, size: usize) -> bool {
         let (least, best) = self.lengths(size);
-        let resized = |new: usize| new == len || self.0.source.resize_at(address, len, new);
+        let resized = |new: usize| self.0.source.resize_at(address, len, new);
         let new = if resized(best) {
             best
-        } else if least < best && least > len && resized(least) {
+        } else if (len + 1..best).contains(&least) && resized(least) {
             least
         } else {
             return false;
@@ -300,9 +299,9 @@ impl<C: Config> LargeObjects<C> {
         None
     }
 
-    /// Makes a mapping of kept ones: of one that has the least length, or can be made as long as is
-    /// best, or of several, whose pages move to a new mapping.
-    fn fit_mapping(self, least: usize, len: usize) -> Option<(usize, usize)> {
+    /// Makes a mapping of kept ones: of one that has the least length, of one that can be made as
+    /// long as is best, or of several, whose pages move to a new mapping.
+    fn fit_mapping(self, least: usize, best: usize) -> Option<(usize, usize)> {
         let (base, have, is_last) = self.0.with_pool(|pool| {
             let (base, have) = pool.mappings.take_for(least)?;
             Some((base, have, pool.mappings.bytes() == 0))
@@ -312,20 +311,20 @@ impl<C: Config> LargeObjects<C> {
             self.cut_off(base, have, fit);
             return Some((base, fit));
         }
-        if is_last && self.0.source.resize_at(base, have, len) {
-            self.note_fresh(len - have);
-            return Some((base, len));
+        if is_last && self.0.source.resize_at(base, have, best) {
+            self.note_fresh(best - have);
+            return Some((base, best));
         }
-        let Some(to) = self.map_new(len, UNIT) else {
+        let Some(to) = self.map_new(best, UNIT) else {
             self.0.source.unmap_at(base, have);
             return None;
         };
-        let filled = self.fill(to, len, (base, have));
+        let filled = self.fill(to, best, (base, have));
         if filled > 0 {
-            self.note_fresh(len - filled);
-            return Some((to, len));
+            self.note_fresh(best - filled);
+            return Some((to, best));
         }
-        self.0.source.unmap_at(to, len);
+        self.0.source.unmap_at(to, best);
         None
     }
 
