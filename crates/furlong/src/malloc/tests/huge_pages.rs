@@ -11,6 +11,9 @@ use crate::sync::atomic::Ordering;
 
 const MIB: usize = 1 << 20;
 
+/// The spans of a heap without huge pages.
+const FIRST: usize = 2 * MIB;
+
 fn is_huge(malloc: Tested, block: usize) -> bool {
     let arena = malloc.central.map.arena(unit_of(block));
     arena.expect("a block of an arena").huge.get() == 1
@@ -31,7 +34,7 @@ fn the_blocks_of_a_class_get_huge_pages_once_a_heap_has_many() {
             few(UNIT / 4);
             let arenas = || malloc.statistics().arena_bytes / ARENA;
             let huge_arenas = || malloc.source().bytes(Call::HugePages) / ARENA;
-            let (first, all) = (MIB / (UNIT / 4), 13 * ARENA / (UNIT / 4) + 1);
+            let (first, all) = (FIRST / (UNIT / 4), 13 * ARENA / (UNIT / 4) + 1);
             let blocks: Vec<usize> = (0..first + all)
                 .map(|_| allocate(malloc, UNIT / 4))
                 .collect();
@@ -55,11 +58,11 @@ fn the_blocks_of_a_class_get_huge_pages_once_a_heap_has_many() {
 
 /// The heap has few spans at first, but of one class. Then it has many, but none of the next class.
 #[test]
-fn a_heap_gets_huge_pages_beyond_a_mebibyte_and_a_class_beyond_four_spans() {
+fn a_heap_gets_huge_pages_beyond_two_mebibytes_and_a_class_beyond_four_spans() {
     with_new(Source::default(), |malloc: Tested| {
         let mut blocks = Vec::new();
         // The last has spans of four units.
-        for (size, units) in [(UNIT / 64, 16), (UNIT / 128, 4), (UNIT / 4, 16)] {
+        for (size, units) in [(UNIT / 64, 32), (UNIT / 128, 4), (UNIT / 4, 16)] {
             let first = blocks.len();
             blocks.extend((0..=units * UNIT / size).map(|_| allocate(malloc, size)));
             let huge = (blocks[first..].iter()).filter(|block| is_huge(malloc, **block));
@@ -90,7 +93,7 @@ fn a_system_without_huge_pages_is_not_asked_for_each_span() {
 #[test]
 fn with_huge_pages_off_blocks_fill_the_arenas_that_have_them() {
     with_new(Source::default(), |malloc: Tested| {
-        let mut blocks: Vec<usize> = (0..=MIB / (UNIT / 4))
+        let mut blocks: Vec<usize> = (0..=FIRST / (UNIT / 4))
             .map(|_| allocate(malloc, UNIT / 4))
             .collect();
         // The rest of the arena with huge pages, and that of the other. Then a new one.
@@ -130,18 +133,14 @@ fn free_memory_serves_blocks_before_new_huge_pages_do() {
 #[test]
 fn large_objects_use_arenas_with_huge_pages_before_memory_runs_out() {
     with_new(Source::default(), |malloc: Tested| {
-        let mut blocks: Vec<usize> = (0..=MIB / (UNIT / 4))
+        let mut blocks: Vec<usize> = (0..=FIRST / (UNIT / 4))
             .map(|_| allocate(malloc, UNIT / 4))
             .collect();
         let arena = |address: usize| address / ARENA;
-        let [without, with] = [blocks[0], blocks[MIB / (UNIT / 4)]].map(arena);
+        let [without, with] = [blocks[0], blocks[FIRST / (UNIT / 4)]].map(arena);
         assert_eq!(malloc.source().bytes(Call::HugePages), ARENA);
         malloc.source().left.store(0, Ordering::SeqCst);
-        for (size, from) in [
-            (LARGE_MAX, without),
-            (MIB, without),
-            (LARGE_MAX - UNIT, with),
-        ] {
+        for (size, from) in [(MIB, without), (MIB, without), (LARGE_MAX, with)] {
             let large = allocate(malloc, size);
             assert_eq!(arena(large), from, "{size}");
             blocks.push(large);

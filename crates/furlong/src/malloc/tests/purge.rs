@@ -352,7 +352,7 @@ fn whole_pages_of_free_medium_blocks_are_purged() {
     }
 }
 
-/// All blocks but the first MiB's have huge pages. Every second span is freed, or all.
+/// All blocks but those of the first 2 MiB have huge pages. Every second span is freed, or all.
 #[test]
 fn huge_pages_are_split_before_parts_of_them_are_purged_and_not_before_all_is() {
     for all in [false, true] {
@@ -362,7 +362,7 @@ fn huge_pages_are_split_before_parts_of_them_are_purged_and_not_before_all_is() 
                 dirty_bytes: (3 * ARENA, 3 * ARENA),
                 ..Profile::STANDARD
             });
-            let blocks = allocate(malloc, (MIB + 2 * ARENA) / BLOCK, BLOCK);
+            let blocks = allocate(malloc, (2 * MIB + 2 * ARENA) / BLOCK, BLOCK);
             assert_eq!(malloc.source().bytes(Call::HugePages), 2 * ARENA);
             let goes = |block: &*mut u8| all || (block.addr() / SPAN).is_multiple_of(2);
             let (gone, kept): (Vec<_>, Vec<_>) = blocks.into_iter().partition(goes);
@@ -380,7 +380,7 @@ fn huge_pages_are_split_before_parts_of_them_are_purged_and_not_before_all_is() 
 #[test]
 fn a_huge_page_is_resident_as_a_whole_once_a_block_of_it_is_in_use() {
     with_new(Source::keeping(), |malloc: Tested| {
-        let mut blocks = allocate(malloc, MIB / BLOCK, BLOCK);
+        let mut blocks = allocate(malloc, 2 * MIB / BLOCK, BLOCK);
         assert_eq!(dirty_and_purged(malloc), (0, 0));
         blocks.extend(allocate(malloc, 1, BLOCK));
         assert_eq!(malloc.source().bytes(Call::HugePages), ARENA);
@@ -400,10 +400,10 @@ fn a_huge_page_is_resident_as_a_whole_once_a_block_of_it_is_in_use() {
 fn a_huge_page_is_split_for_a_span_of_which_half_is_free_and_for_no_less() {
     for (freed, splits) in [(0, 0), (7, 0), (8, 1), (15, 1)] {
         with_new(Source::keeping(), move |malloc: Tested| {
-            let mut blocks = allocate(malloc, MIB / BLOCK + 16, BLOCK);
+            let mut blocks = allocate(malloc, 2 * MIB / BLOCK + 16, BLOCK);
             assert_eq!(malloc.source().bytes(Call::HugePages), ARENA);
             let kept = blocks.split_off(blocks.len() - 16 + freed);
-            let freed = blocks.split_off(MIB / BLOCK);
+            let freed = blocks.split_off(2 * MIB / BLOCK);
             free(malloc, freed);
             let own = ThreadHeap::of_caller(&malloc.central);
             own.give_all();

@@ -7,9 +7,9 @@ use crate::malloc::{
     Use, clear, stop,
 };
 
-/// The least units of a heap whose spans have huge pages: 1 MiB. The last huge page of a smaller
+/// The least units of a heap whose spans have huge pages: 2 MiB. The last huge page of a smaller
 /// heap would be most of its memory.
-const LARGE: usize = (1 << 20) / UNIT;
+const LARGE: usize = (2 << 20) / UNIT;
 
 /// The least spans of a class that has huge pages.
 const MANY: usize = 4;
