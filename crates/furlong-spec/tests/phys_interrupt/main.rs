@@ -8,12 +8,17 @@ mod signal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use furlong_spec::phys::race::{Meddling, Race};
 use signal::Handler;
 
 /// Lets one test run at a time, because the handler is chosen for the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
+
+/// The pause between interrupts. Without it the next one would be there when a handler ends, and a
+/// thread would hardly do anything else.
+const PAUSE: Duration = Duration::from_nanos(3 * signal::LONG_NS);
 
 /// Interrupts all registered threads while `work` runs.
 fn interrupted<T>(handler: Handler, work: impl FnOnce() -> T) -> (T, u64) {
@@ -25,7 +30,7 @@ fn interrupted<T>(handler: Handler, work: impl FnOnce() -> T) -> (T, u64) {
         scope.spawn(|| {
             while !over.load(Ordering::SeqCst) {
                 signal::interrupt();
-                thread::yield_now();
+                thread::sleep(PAUSE);
             }
         });
         let done = work();

@@ -102,12 +102,12 @@ extern "C" fn on_interrupt(_: libc::c_int) {
 }
 
 /// Duration of a long interrupt: enough for some changes by a writer.
-const LONG_NS: i64 = 30_000;
+pub(crate) const LONG_NS: u64 = 30_000;
 
 fn linger() {
     let time = libc::timespec {
         tv_sec: 0,
-        tv_nsec: LONG_NS,
+        tv_nsec: LONG_NS as i64,
     };
     // SAFETY: the time is valid, and the remaining time is not requested.
     unsafe { libc::nanosleep(&raw const time, ptr::null_mut()) };
