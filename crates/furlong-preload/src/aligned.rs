@@ -17,8 +17,14 @@ pub unsafe fn posix_memalign<K: Kind>(out: *mut *mut c_void, align: usize, size:
     if !align.is_power_of_two() || !align.is_multiple_of(size_of::<*mut c_void>()) {
         return libc::EINVAL;
     }
+    // SAFETY: it always returns this thread's errno.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { errno.read() };
     let block = K::allocator().allocate_aligned(size, align);
     if block.is_null() {
+        // SAFETY: as above.
+        unsafe { errno.write(before) };
         return libc::ENOMEM;
     }
     // SAFETY: the caller's promise.

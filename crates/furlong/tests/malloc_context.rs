@@ -90,10 +90,10 @@ unsafe impl PageSource for Noted {
         new < old && unsafe { Linux.resize(start, old, new) }
     }
 
-    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
+    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>, room: usize) -> bool {
         note("relocate");
         // SAFETY: the caller's promise.
-        self.0.fetch_add(1, Ordering::SeqCst) > 1 && unsafe { Linux.relocate(from, len, to) }
+        self.0.fetch_add(1, Ordering::SeqCst) > 1 && unsafe { Linux.relocate(from, len, to, room) }
     }
 
     unsafe fn populate(&self, start: NonNull<u8>, len: usize) {

@@ -166,7 +166,9 @@ fn pages_move_to_another_mapping_with_their_contents() {
         bytes(from, 2 * PAGE).fill(3);
         bytes(to, 4 * PAGE).fill(4);
         // SAFETY: two mappings, of which one goes.
-        assert!(quietly(|| unsafe { Linux.relocate(from, 2 * PAGE, to) }));
+        assert!(quietly(|| unsafe {
+            Linux.relocate(from, 2 * PAGE, to, 2 * PAGE)
+        }));
         let size = process_bytes();
         let of = |page: usize| bytes(at(to, page * PAGE), PAGE)[PAGE - 1];
         assert_eq!([0, 1, 2, 3].map(of), [3, 3, 4, 4]);
@@ -177,7 +179,7 @@ fn pages_move_to_another_mapping_with_their_contents() {
     let to = map(PAGE, PAGE);
     // SAFETY: nothing is mapped there, so nothing happens.
     assert!(!quietly(|| unsafe {
-        Linux.relocate(NonNull::dangling(), PAGE, to)
+        Linux.relocate(NonNull::dangling(), PAGE, to, PAGE)
     }));
     unmap(to, PAGE);
 }

@@ -124,7 +124,13 @@ const SOURCE: &str = "
             unsafe fn unmap(&self, start: NonNull<u8>, len: usize);
             unsafe fn purge(&self, start: NonNull<u8>, len: usize) -> bool;
             unsafe fn resize(&self, start: NonNull<u8>, old: usize, new: usize) -> bool;
-            unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool;
+            unsafe fn relocate(
+                &self,
+                from: NonNull<u8>,
+                len: usize,
+                to: NonNull<u8>,
+                room: usize,
+            ) -> bool;
             unsafe fn populate(&self, start: NonNull<u8>, len: usize);
             unsafe fn prefer_huge_pages(&self, start: NonNull<u8>, len: usize) -> bool;
             unsafe fn split_huge_pages(&self, start: NonNull<u8>, len: usize);

@@ -94,7 +94,9 @@ impl Sampler for Profile {
         let addresses = frames.map(<*mut c_void>::addr);
         let len = usize::try_from(len).unwrap_or(0);
         let (room, every) = sample.chance;
-        let by_room = |number: u64| (number * every as u64 + room as u64 / 2) / room.max(1) as u64;
+        // The product of an object's size and the mean may have more than 64 bits.
+        let (room, every) = (room.max(1) as u128, every as u128);
+        let by_room = |number: u64| ((u128::from(number) * every + room / 2) / room) as u64;
         let sum = Sum {
             count: by_room(ONE),
             bytes: by_room(sample.size as u64),

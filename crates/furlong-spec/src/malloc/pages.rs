@@ -144,11 +144,11 @@ unsafe impl PageSource for Pages {
         done
     }
 
-    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
+    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>, room: usize) -> bool {
         let mut book = self.book_for(from, len);
-        book.holder(address(to), len);
+        book.holder(address(to), room);
         // SAFETY: the caller's promise; both ranges are recorded as mapped.
-        let done = unsafe { Linux.relocate(from, len, to) };
+        let done = unsafe { Linux.relocate(from, len, to, room) };
         if done {
             book.cut(address(from), len);
         }

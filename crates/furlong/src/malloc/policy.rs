@@ -17,7 +17,7 @@ pub enum HugePages {
     /// Huge objects: those above 2 MiB, which have mappings of their own.
     Objects,
     /// Huge objects, and the blocks of a size class of which a heap has four spans already, if it
-    /// has 1 MiB of spans in all; not with [`Secure`](super::Secure), whose pages become accessible
+    /// has 2 MiB of spans in all; not with [`Secure`](super::Secure), whose pages become accessible
     /// a few at a time.
     Arenas,
 }

@@ -8,6 +8,7 @@ mod forks;
 mod guarded;
 mod guards;
 mod huge_pages;
+mod kept;
 mod latches;
 mod ledger;
 mod misuse;

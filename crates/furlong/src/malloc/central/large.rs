@@ -36,31 +36,33 @@ pub(crate) struct LargeObjects<C: Config>(pub(crate) &'static Central<C>);
 copies! { LargeObjects<C> where [C: Config]; }
 
 impl<C: Config> LargeObjects<C> {
-    /// Allocates an object of its own units, aligned to `align` units. Returns its address, and
-    /// `true` if it is all zeros. Address 0 if out of memory.
-    pub(crate) fn allocate(self, size: usize, align: usize) -> (usize, bool) {
+    /// Allocates an object of its own units, aligned to `align` units. Returns its address, and the
+    /// number of bytes up to which it was used before: behind them it is all zeros. Address 0 if
+    /// out of memory.
+    pub(crate) fn allocate(self, size: usize, align: usize) -> (usize, usize) {
         if size > SIZE_MAX || align > SIZE_MAX / UNIT {
-            return (self.0.refuse_memory(), false);
+            return (self.0.refuse_memory(), 0);
         }
         let sealed = with_seal::<C::Hardening>(size);
         let units = sealed.div_ceil(UNIT).max(1);
         let taken = if Self::has_room(units, align) {
             self.0
                 .claim_units(units, align, false, &|base| self.note_large(base, units))
+                .map(|(base, zero)| (base, if zero { 0 } else { units * UNIT }))
         } else {
             self.map_huge(sealed.max(1), align * UNIT)
         };
-        let Some((base, zero)) = taken else {
-            return (self.0.refuse_memory(), false);
+        let Some((base, used)) = taken else {
+            return (self.0.refuse_memory(), 0);
         };
         // So that the caller's number is known: without a heap, each latch asks the system for it.
         let _ = ThreadHeap::of_caller_or_bound(self.0);
-        let zero = match C::Hardening::SCRUB {
-            true => self.seal_units(base, zero, size),
-            false => zero,
+        let used = match C::Hardening::SCRUB {
+            true => self.seal_units(base, used, size),
+            false => used,
         };
         Samples(self.0).consider(base, size, sealed);
-        (base, zero)
+        (base, used)
     }
 
     /// True if an empty arena has room for such a run. With inaccessible ends an arena has no room
@@ -93,17 +95,18 @@ impl<C: Config> LargeObjects<C> {
         }
     }
 
-    /// Maps a huge object, or takes a kept mapping. `align` is a unit at least.
-    fn map_huge(self, size: usize, align: usize) -> Option<(usize, bool)> {
+    /// Maps a huge object, or takes a kept mapping. `align` is a unit at least. Returns its
+    /// address, and the number of bytes up to which it was used before.
+    fn map_huge(self, size: usize, align: usize) -> Option<(usize, usize)> {
         let (least, best) = self.lengths(size);
         let kept = if align == UNIT {
             self.reuse_mapping(least, best)
         } else {
             None
         };
-        let zero = kept.is_none();
-        let (base, len) = kept.or_else(|| {
-            let map = |len| Some((self.map_new(len, align)?, len));
+        let is_new = kept.is_none();
+        let (base, len, used) = kept.or_else(|| {
+            let map = |len| Some((self.map_new(len, align)?, len, 0));
             map(best).or_else(|| {
                 // Memory that arenas keep may be the memory that is missing.
                 self.0.trim();
@@ -115,7 +118,7 @@ impl<C: Config> LargeObjects<C> {
             return None;
         }
         self.0.with_pool(|_| {
-            if zero {
+            if is_new {
                 self.0.pool.note_taken(len);
             }
             let span = self.0.map.span_at(base);
@@ -123,7 +126,7 @@ impl<C: Config> LargeObjects<C> {
             span.listed.set(0);
             self.note_huge(span, len);
         });
-        Some((base, zero))
+        Some((base, used))
     }
 
     /// Maps memory for a huge object. If it is to have huge pages, it begins at a multiple of one,
@@ -155,9 +158,10 @@ impl<C: Config> LargeObjects<C> {
     /// Frees a large or huge object.
     pub(crate) fn free(self, address: usize) {
         let closed = self.scrub(address);
+        // Before the latch, since others write profiles meanwhile. The object is the caller's.
+        Samples(self.0).forget(self.object_at(address).0, address);
         let huge = self.0.with_pool(|_| {
             let (span, len) = self.object_at(address);
-            Samples(self.0).forget(span, address);
             if span.is(Use::Huge) {
                 self.forget_huge(span, len);
                 return Some(len);
@@ -247,12 +251,18 @@ impl<C: Config> LargeObjects<C> {
         if !span.is(Use::Huge) || size <= len {
             return 0;
         }
-        let Some((to, _)) = self.map_huge(size, UNIT) else {
+        let Some((to, used)) = self.map_huge(size, UNIT) else {
             return 0;
+        };
+        // Kept pages stay behind those that move; what is fresh becomes a part of their area.
+        let room = if used > len {
+            len
+        } else {
+            self.object_at(to).1
         };
         // Before the pages move: from then on another thread may map the old place.
         self.0.with_pool(|_| self.forget_huge(span, len));
-        if self.0.source.relocate_at(address, len, to) {
+        if self.0.source.relocate_at(address, len, to, room) {
             Samples(self.0).consider(to, size, size);
             return to;
         }
@@ -279,21 +289,24 @@ impl<C: Config> LargeObjects<C> {
     }
 
     /// Keeps the mapping of a freed huge object, or gives it back to the system. With `GUARD` a
-    /// kept one is inaccessible; its contents go when it is used again.
+    /// kept one is inaccessible; its contents go when it is used again. One that is shorter than a
+    /// huge page, as of a small object with a large alignment, would not help any other.
     fn keep_or_unmap(self, base: usize, len: usize) {
         let closes = C::Hardening::GUARD;
-        let keeps = !closes || len <= SCRUBBED_MAX && self.0.source.guard_at(base, len);
+        let closed = || len <= SCRUBBED_MAX && self.0.source.guard_at(base, len);
+        let keeps = len >= HUGE_PAGE && (!closes || closed());
         if !keeps || !self.0.with_pool(|pool| pool.mappings.put(base, len)) {
             self.0.source.unmap_at(base, len);
         }
         self.0.unmap_mappings(|| self.0.kept_bytes_max());
     }
 
-    /// Makes a mapping from kept ones. Returns its start and its length.
-    fn reuse_mapping(self, least: usize, best: usize) -> Option<(usize, usize)> {
-        let (base, len) = self.fit_mapping(least, best)?;
+    /// Makes a mapping from kept ones. Returns its start, its length, and the length of what was
+    /// kept of it, from its start.
+    fn reuse_mapping(self, least: usize, best: usize) -> Option<(usize, usize, usize)> {
+        let (base, len, used) = self.fit_mapping(least, best)?;
         if !C::Hardening::GUARD || self.0.source.unguard_at(base, len) {
-            return Some((base, len));
+            return Some((base, len, used));
         }
         self.0.source.unmap_at(base, len);
         None
@@ -301,7 +314,7 @@ impl<C: Config> LargeObjects<C> {
 
     /// Makes a mapping of kept ones: of one that has the least length, of one that can be made as
     /// long as is best, or of several, whose pages move to a new mapping.
-    fn fit_mapping(self, least: usize, best: usize) -> Option<(usize, usize)> {
+    fn fit_mapping(self, least: usize, best: usize) -> Option<(usize, usize, usize)> {
         let (base, have, is_last) = self.0.with_pool(|pool| {
             let (base, have) = pool.mappings.take_for(least)?;
             Some((base, have, pool.mappings.bytes() == 0))
@@ -309,11 +322,11 @@ impl<C: Config> LargeObjects<C> {
         if have >= least {
             let fit = fitting(have, least);
             self.cut_off(base, have, fit);
-            return Some((base, fit));
+            return Some((base, fit, fit));
         }
         if is_last && self.0.source.resize_at(base, have, best) {
             self.note_fresh(best - have);
-            return Some((base, best));
+            return Some((base, best, have));
         }
         let Some(to) = self.map_new(best, UNIT) else {
             self.0.source.unmap_at(base, have);
@@ -322,7 +335,7 @@ impl<C: Config> LargeObjects<C> {
         let filled = self.fill(to, best, (base, have));
         if filled > 0 {
             self.note_fresh(best - filled);
-            return Some((to, best));
+            return Some((to, best, filled));
         }
         self.0.source.unmap_at(to, best);
         None
@@ -345,7 +358,7 @@ impl<C: Config> LargeObjects<C> {
                 need
             };
             self.cut_off(base, have, part);
-            if !self.0.source.relocate_at(base, part, to + filled) {
+            if !self.0.source.relocate_at(base, part, to + filled, need) {
                 self.0.source.unmap_at(base, part);
                 break;
             }
@@ -371,18 +384,16 @@ impl<C: Config> LargeObjects<C> {
     /// Ensures that a new object of its own units is all zeros, and seals it. All free units are
     /// zeros; those that the system has cleared are not read, since each page would be mapped.
     ///
-    /// Returns `true`: it is all zeros.
-    fn seal_units(self, address: usize, zero: bool, size: usize) -> bool {
+    /// Returns 0: it is all zeros.
+    fn seal_units(self, address: usize, used: usize, size: usize) -> usize {
         let (span, room) = self.object_at(address);
         if span.is(Use::Huge) {
-            if !zero {
-                clear(address, room);
-            }
-        } else if !is_zero(address, if zero { BEFORE } else { room }) {
+            clear(address, used.min(room));
+        } else if !is_zero(address, if used == 0 { BEFORE } else { room }) {
             stop(&self.0.source, Misuse::WrittenAfterFree, address);
         }
         debug_assert!(room >= UNIT.min(size));
         Seals(self.0).seal(address, room, size);
-        true
+        0
     }
 }

@@ -88,8 +88,16 @@ impl<C: Config> Central<C> {
         }
     }
 
+    /// True if the caller is forking: it holds all latches, and takes and releases none.
+    fn holds_all(&'static self) -> bool {
+        C::Current::get().cache.caller.get() & HOLDS_ALL != 0
+    }
+
     /// Takes all latches.
     fn lock_all(&'static self) {
+        if self.holds_all() {
+            return;
+        }
         let first = self.pool.heaps.get();
         for heap in Pool::heaps_from(first) {
             self.lock_heap(heap);
@@ -100,6 +108,9 @@ impl<C: Config> Central<C> {
 
     /// Releases all latches.
     pub(crate) fn unlock_all(&'static self) {
+        if self.holds_all() {
+            return;
+        }
         // This thread does not hold heaps made since: they have no spans, and wait for the pool's
         // latch to get one.
         let first = self.pool.held.take();

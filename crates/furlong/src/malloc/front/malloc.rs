@@ -324,10 +324,10 @@ impl<C: Config> Malloc<C> {
             return block;
         }
         let _pin = C::Current::pin();
-        let (block, zeros) = LargeObjects(&self.central).allocate(size, align.div_ceil(UNIT));
-        if block != 0 && !zeros {
+        let (block, used) = LargeObjects(&self.central).allocate(size, align.div_ceil(UNIT));
+        if block != 0 {
             // SAFETY: a new object of at least this size.
-            unsafe { zero(block, size) };
+            unsafe { zero(block, size.min(used)) };
         }
         pointer(block)
     }

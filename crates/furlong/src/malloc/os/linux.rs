@@ -1,5 +1,6 @@
 //! Linux as the system below an allocator.
 
+mod area;
 mod hook;
 mod latch;
 
@@ -36,10 +37,13 @@ fn map(len: usize) -> Option<NonNull<u8>> {
 }
 
 fn unmap(start: usize, len: usize) {
-    if len > 0 {
-        // SAFETY: the callers below cut off parts of their own new mapping, or were promised that
-        // the memory is theirs.
-        unsafe { libc::munmap(ptr::with_exposed_provenance_mut(start), len) };
+    let place = ptr::with_exposed_provenance_mut(start);
+    // SAFETY: the callers below cut off parts of their own new mapping, or were promised that the
+    // memory is theirs.
+    if len > 0 && unsafe { libc::munmap(place, len) } != 0 {
+        // The process has too many areas to cut one in two: the addresses are lost, the memory not.
+        // SAFETY: as above.
+        unsafe { libc::madvise(place, len, libc::MADV_DONTNEED) };
     }
 }
 
@@ -118,11 +122,9 @@ unsafe impl PageSource for Linux {
         quietly(|| unsafe { libc::mremap(raw(start), old, new, 0) } != libc::MAP_FAILED)
     }
 
-    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
-        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        // SAFETY: two mappings of the caller's, of which the second has room.
-        let done = quietly(|| unsafe { libc::mremap(raw(from), len, len, flags, raw(to)) });
-        done != libc::MAP_FAILED
+    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>, room: usize) -> bool {
+        // SAFETY: the caller's promise.
+        quietly(|| unsafe { area::relocate(from, len, to, room) })
     }
 
     unsafe fn populate(&self, start: NonNull<u8>, len: usize) {

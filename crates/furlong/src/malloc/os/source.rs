@@ -94,17 +94,18 @@ pub unsafe trait PageSource: Sync + 'static {
         false
     }
 
-    /// Moves pages without copying to the place of others, which are dropped. `false` if nothing
-    /// has changed.
+    /// Moves pages without copying to the place of others, which are dropped. The mapping there has
+    /// `room` bytes from then on, of which those behind `len` are fresh or as before. `false` if
+    /// nothing has changed.
     ///
     /// # Context
     /// Pinned, without a latch.
     ///
     /// # Safety
     /// Whole pages from `map`, or that were moved; nobody uses `from` afterwards. Nobody needs the
-    /// pages at `to`.
-    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
-        let _ = (from, len, to);
+    /// pages at `to`, of which there are `room` bytes, `len` at least.
+    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>, room: usize) -> bool {
+        let _ = (from, len, to, room);
         false
     }
 
@@ -274,7 +275,7 @@ mod tests {
         // SAFETY: it does nothing.
         assert!(!unsafe { Bare.resize(place, 1, 2) });
         // SAFETY: as above.
-        assert!(!unsafe { Bare.relocate(place, 1, place) });
+        assert!(!unsafe { Bare.relocate(place, 1, place, 1) });
     }
 
     #[cfg(feature = "std")]

@@ -54,10 +54,10 @@ pub(crate) trait System: PageSource {
         unsafe { self.resize(at(start), old, new) }
     }
 
-    fn relocate_at(&self, from: usize, len: usize, to: usize) -> bool {
+    fn relocate_at(&self, from: usize, len: usize, to: usize, room: usize) -> bool {
         // SAFETY: the records say that one is a mapping of this length, and the other was just
-        // mapped and is longer.
-        unsafe { self.relocate(at(from), len, at(to)) }
+        // mapped and has this room.
+        unsafe { self.relocate(at(from), len, at(to), room) }
     }
 }
 

@@ -139,3 +139,22 @@ fn a_thread_whose_heap_has_ended_may_fork() {
         malloc.check().expect("nothing is broken");
     });
 }
+
+/// Handlers of other libraries that run between the allocator's own.
+#[test]
+fn what_looks_at_all_of_it_during_a_fork_leaves_the_latches_as_they_are() {
+    with_new(Linux, |malloc: Tested| {
+        let block = malloc.allocate(48).expose_provenance();
+        // SAFETY: no other thread has a heap.
+        unsafe { malloc.before_fork() };
+        assert_eq!(malloc.statistics().used_blocks, 1);
+        malloc.check().expect("nothing is broken");
+        assert!(malloc.central.pool.held.get().is_some());
+        // SAFETY: as above.
+        unsafe { malloc.after_fork() };
+        let is_free = |heap: &Heap| heap.latch.holder().load(Ordering::SeqCst) == 0;
+        assert!(malloc.central.pool.heaps().all(is_free));
+        free(malloc, block);
+        malloc.check().expect("nothing is broken");
+    });
+}

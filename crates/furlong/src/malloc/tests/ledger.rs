@@ -136,7 +136,7 @@ fn as_ever() -> Ledger {
         huge: [196, 532_815_872],
         heaps: [122, 114],
         unmapped: 134_012_928,
-        purged: 67_862_528,
+        purged: 67_547_136,
         resized: 97_697_792,
     }
 }

@@ -352,6 +352,39 @@ fn whole_pages_of_free_medium_blocks_are_purged() {
     }
 }
 
+/// Blocks of 20 KiB, twelve a span, of which one in each stays in use.
+#[test]
+fn free_medium_blocks_that_were_used_again_are_purged_again_and_no_earlier() {
+    with_new(Source::keeping(), |malloc: Tested| {
+        let rest = |malloc: Tested| {
+            pass(malloc);
+            pass(malloc);
+            pass(malloc);
+        };
+        let blocks = allocate(malloc, 4_800, 20_000);
+        let every_twelfth = |rest: bool| {
+            let blocks = blocks.iter().enumerate();
+            let chosen = blocks.filter(move |(at, _)| at.is_multiple_of(12) != rest);
+            chosen.map(|(_, block)| *block).collect()
+        };
+        free(malloc, every_twelfth(true));
+        rest(malloc);
+        let once = purged(malloc);
+        assert!(once > 40 * MIB, "{once}");
+        rest(malloc);
+        assert_eq!(purged(malloc), once, "they are purged already");
+        for _ in 0..3 {
+            free(malloc, allocate(malloc, 4_400, 20_000));
+            malloc.source().now.fetch_add(ROUND, Ordering::SeqCst);
+            free(malloc, allocate(malloc, 1, 100_000));
+        }
+        assert!(purged(malloc) < once + 20 * MIB, "they are in use");
+        rest(malloc);
+        assert!(purged(malloc) > 2 * once - once / 4, "{}", purged(malloc));
+        free(malloc, every_twelfth(false));
+    });
+}
+
 /// All blocks but those of the first 2 MiB have huge pages. Every second span is freed, or all.
 #[test]
 fn huge_pages_are_split_before_parts_of_them_are_purged_and_not_before_all_is() {

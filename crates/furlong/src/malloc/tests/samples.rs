@@ -8,7 +8,7 @@ use std::thread;
 
 use super::super::{
     Batched, Config, Hardening, Inlined, Linux, Malloc, NoHardening, PageSource, PerCall, Profile,
-    Sample, Sampler, Secure, Tier,
+    Sample, Sampler, Secure, Tier, Zone,
 };
 use super::source::{Call, Source};
 use super::{Checked, OfThread, allocate, free, numbers, resize, with_new};
@@ -51,7 +51,7 @@ impl Sampler for LazyLock<Book> {
 }
 
 /// One for each test, since tests run at once.
-static BOOKS: [LazyLock<Book>; 9] = [const { LazyLock::new(Book::default) }; 9];
+static BOOKS: [LazyLock<Book>; 10] = [const { LazyLock::new(Book::default) }; 10];
 
 const EVERY: usize = 32 << 10;
 
@@ -281,4 +281,18 @@ fn without_memory_for_a_sample_the_allocation_succeeds_and_is_not_sampled() {
     while !with_new(Source::default(), begun) {
         *BOOKS[8].open() = Ledger::default();
     }
+}
+
+#[test]
+fn no_object_of_a_zone_is_a_sample() {
+    with_new(Linux, |malloc: &'static Malloc<Sampled<9, NoHardening>>| {
+        let zone = Zone::new(malloc).expect("there is memory");
+        for size in [100_000, 3 << 20, 100] {
+            assert!((0..50).all(|_| zone.allocate(size, 16).is_some()));
+        }
+        drop(zone);
+        assert_eq!(BOOKS[9].open().samples, 0);
+        free(malloc, allocate(malloc, 100_000));
+        assert_eq!(BOOKS[9].open().samples, 1, "it is larger than the mean");
+    });
 }

@@ -185,10 +185,11 @@ unsafe impl PageSource for Source {
         done
     }
 
-    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>) -> bool {
+    unsafe fn relocate(&self, from: NonNull<u8>, len: usize, to: NonNull<u8>, room: usize) -> bool {
         self.note(Call::Relocate, len);
         // SAFETY: the caller's promise.
-        let moved = self.moves.load(Ordering::SeqCst) && unsafe { Linux.relocate(from, len, to) };
+        let moved =
+            self.moves.load(Ordering::SeqCst) && unsafe { Linux.relocate(from, len, to, room) };
         if moved {
             self.forget_huge(from, len);
             self.left.fetch_add(len, Ordering::SeqCst);

@@ -204,6 +204,10 @@ impl<C: Config> Samples<C> {
         let Some(own) = ThreadHeap::bind(self.0) else {
             return;
         };
+        // What the sampler allocates would be a zone's, and go with it.
+        if own.heap.zone.get() == 1 {
+            return;
+        }
         if own.heap.cache.reporting.get() == 0 && self.draw(own.heap, room, 1) == 0 {
             self.0.map.span_at(address).listed.set(SAMPLED);
             self.report(own.heap, address, size, room);

@@ -135,6 +135,8 @@ impl<C: Config> ThreadHeap<C> {
         }
         span.summary.set(summary);
         span.free.set(span.free.get() - (count - left) as u16);
+        // It is in use, whatever its free count is at the next round.
+        span.quiet.set(u16::MAX);
         let carved = usize::from(span.carved.get());
         let mut block = base + carved * size;
         for _ in 0..left {

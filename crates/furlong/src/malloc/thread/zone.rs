@@ -309,7 +309,7 @@ impl<C: Config, M: Place<C>> Drop for Zone<C, M> {
         heap.cache.forget_waiting();
         own.retire_all();
         drop(held);
-        central.purge_excess();
+        own.maintain_now();
         central.with_pool(|pool| pool.add_spare(heap));
     }
 }
