@@ -1,5 +1,5 @@
-//! Loom models of the exchange between the heaps of an allocator; `ci/loom.sh` runs them, with up
-//! to three preemptions.
+//! Loom models of the exchange between the heaps of an allocator; `ci/loom.sh` runs them, and
+//! states the bound on preemptions.
 //!
 //! Each rule below was broken by hand, one at a time; these models failed:
 //!
