@@ -24,6 +24,7 @@
 # malloc-huge-pages (faults and memory of real programs, by the memory that has huge pages, and the
 # memory that freeing gives back);
 # malloc-heap-profile (instructions of real programs, by the heap profile);
+# malloc-prescribe (forecasts of `furlong malloc prescribe` beside the peaks of real programs);
 # malloc-small-heaps (the small heap beside four others: memory, and instructions);
 # hostile (the hostile caller, with every state; the checks of a commit take a third);
 # peers (the allocators' tests with the one peer in C++);
@@ -38,7 +39,8 @@
 # package (each crate is built from its package alone);
 # imports (files that ten other tools write, read by `furlong import`);
 # linux (Linux's own structures, built from the distribution's package);
-# rangemap-users (the tests of two published crates, with our maps of ranges in rangemap's place);
+# rangemap (its own tests on our maps of ranges, and those of two published crates with ours in its
+# place);
 # and each experiment's name (full profile).
 # Runs all of them if none is named. Each appends its record: the figures that documents may quote.
 set -euo pipefail
@@ -167,7 +169,8 @@ linux() {
   record linux-peers bash ci/linux.sh
 }
 
-rangemap-users() {
+rangemap() {
+  record rangemap bash ci/rangemap.sh
   record rangemap bash ci/rangemap.sh users
 }
 
@@ -231,7 +234,7 @@ if [ "${#parts[@]}" -eq 0 ]; then
   parts=(tour pull-request pairs simulation bisect-simulation bisect layouts false-alarms loom asan
     aarch64 memcheck attacks malloc-latency malloc-lines malloc-huge-pages malloc-tests-glibc
     malloc-tests-python malloc-tests-redis malloc-tests-postgresql malloc-heap-profile
-    malloc-prescribe malloc-small-heaps hostile peers mutants site fleet history fuzz package imports rangemap-users
+    malloc-prescribe malloc-small-heaps hostile peers mutants site fleet history fuzz package imports rangemap
     "${proofs[@]}")
   for plan in experiments/*/plan.toml; do parts+=("$(basename "$(dirname "$plan")")"); done
   # Last, for it needs what not every distribution has.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Mutation tests: makes small changes, one at a time, and checks that a test notices each.
-#   ci/mutants.sh                  at most 10 mutants of the files that the last commits changed, in
+#   ci/mutants.sh                  at most 20 mutants of the files that the last commits changed, in
 #                                  the module with the most of them: two take too long to build
 #   ci/mutants.sh full [MODULE]..  200 of each module: rbtree iova phys maple vmspace rcu bounce
 #                                  malloc, and the lab's stats; hours, for a quiet machine
@@ -24,4 +24,4 @@ if [ "${1:-}" = full ]; then
 fi
 
 # Loom's models take too long for every commit; seconds are those of the tests, once they are built.
-exec cargo run "${tool[@]}" -- --changed --count 10 --seconds 40 --longest 5 --without-loom "$@"
+exec cargo run "${tool[@]}" -- --changed --count 20 --seconds 40 --longest 5 --without-loom "$@"
