@@ -26,8 +26,9 @@ fn page() -> usize {
 /// Its contract.
 pub(super) unsafe fn relocate(from: NonNull<u8>, len: usize, to: NonNull<u8>, room: usize) -> bool {
     let several = moves_several();
+    let more = (room - len).max(page());
     // SAFETY: the caller's pages.
-    if !several && !unsafe { is_one(from, len) } {
+    if !several && !unsafe { is_one(from, len, more) } {
         return false;
     }
     // One area of all the room, so that it can be moved and extended again.
@@ -63,21 +64,21 @@ unsafe fn moved(from: NonNull<u8>, len: usize, to: NonNull<u8>, room: usize) -> 
     false
 }
 
-/// True if pages are in one area.
+/// True if pages are in one area, which may become `more` bytes longer.
 ///
 /// # Safety
 /// Mapped pages of the caller's.
-unsafe fn is_one(from: NonNull<u8>, len: usize) -> bool {
-    let more = page();
-    // Extending them in place is refused with this error if they are in several areas.
+unsafe fn is_one(from: NonNull<u8>, len: usize, more: usize) -> bool {
+    // In place they are refused for want of room, unless they are in several areas (EFAULT), or
+    // locked and more than the process may lock (EAGAIN).
     // SAFETY: what is mapped stays; without flags nothing moves.
     if unsafe { libc::mremap(raw(from), len, len + more, 0) } == libc::MAP_FAILED {
         // SAFETY: it always returns this thread's errno.
         let errno = unsafe { libc::__errno_location() };
         // SAFETY: as above.
-        return unsafe { errno.read() } != libc::EFAULT;
+        return unsafe { errno.read() } == libc::ENOMEM;
     }
-    // SAFETY: the page that has just been added.
+    // SAFETY: the pages that have just been added.
     unsafe { libc::munmap(raw(from).wrapping_byte_add(len), more) };
     true
 }
@@ -154,12 +155,16 @@ mod tests {
         let start = areas();
         for (pages, one) in [(1, true), (2, false), (6, false)] {
             // SAFETY: pages of its own.
-            assert_eq!(unsafe { is_one(start, pages * page()) }, one, "{pages}");
+            assert_eq!(
+                unsafe { is_one(start, pages * page(), page()) },
+                one,
+                "{pages}"
+            );
         }
         // SAFETY: within the mapping.
         let third = unsafe { start.add(2 * page()) };
         // SAFETY: pages of its own.
-        assert!(unsafe { is_one(third, 3 * page()) });
+        assert!(unsafe { is_one(third, 3 * page(), page()) });
         assert!(are_mapped(start, 6));
         unmap(start, 6);
     }
@@ -170,7 +175,7 @@ mod tests {
         // SAFETY: two thirds of it, behind which there is room from now on.
         unsafe { libc::munmap(raw(start).wrapping_byte_add(2 * page()), page()) };
         // SAFETY: pages of its own.
-        assert!(unsafe { is_one(start, 2 * page()) });
+        assert!(unsafe { is_one(start, 2 * page(), page()) });
         assert!(are_mapped(start, 2) && !are_mapped(start, 3));
         unmap(start, 2);
     }
@@ -200,7 +205,7 @@ mod tests {
         // SAFETY: a page that may be read.
         assert_eq!(unsafe { to.read() }, 9);
         // SAFETY: pages of its own.
-        assert!(unsafe { is_one(to, 8 * page()) });
+        assert!(unsafe { is_one(to, 8 * page(), 3 * page()) });
         unmap(to, 8);
     }
 }
