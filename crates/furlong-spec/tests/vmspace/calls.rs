@@ -243,6 +243,26 @@ fn the_sharing_of_a_linux_call_decides_what_its_offset_means() {
 }
 
 #[test]
+fn a_mapping_ignores_bits_of_its_protection_that_have_no_meaning() {
+    use linux::{MAP_ANONYMOUS, MAP_PRIVATE, Mmap};
+    for (bits, prot) in [
+        (1 << 32, Prot::NONE),
+        (1 << 32 | 1, Prot::READ),
+        (u64::MAX, Prot::ALL),
+        (0x18 | 4, Prot::EXEC),
+    ] {
+        let call = Mmap {
+            address: 0,
+            len: PAGE,
+            prot: bits,
+            flags: MAP_PRIVATE | MAP_ANONYMOUS,
+            offset: 0,
+        };
+        assert_eq!(call.request(0_u32).prot, prot, "{bits:#x}");
+    }
+}
+
+#[test]
 fn error_numbers_have_their_names() {
     for errno in Errno::ALL {
         assert_eq!(errno.name(), format!("{errno:?}").to_uppercase());

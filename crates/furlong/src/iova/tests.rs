@@ -364,3 +364,35 @@ fn a_repair_is_done_once_and_forgets_what_it_had_to_reserve() {
     assert_eq!(space.len(), 1);
     space.check().unwrap();
 }
+
+#[test]
+fn a_change_after_a_panic_sees_the_remainder_of_what_was_being_cut() {
+    let interrupted = || {
+        let mut space = VecSpace::new(extent(0, 64), 1, Vec::new()).unwrap();
+        let _ = space.reserve_at(extent(10, 1)).unwrap();
+        let rest = super::search::query::Gap {
+            first: 20,
+            last: 29,
+        };
+        space.is_interrupted = true;
+        space.rest = Some((rest, super::Kind::Unclaimed));
+        space
+    };
+    let mut space = interrupted();
+    let refused = space.reserve_at(extent(22, 2));
+    assert!(matches!(refused, Err(super::ReserveAtError::Occupied(_))));
+    space.check().unwrap();
+    let mut space = interrupted();
+    let mut filled = Vec::new();
+    space
+        .fill(extent(15, 20), |grant| filled.push(grant.extent()))
+        .unwrap();
+    assert_eq!(filled, [extent(15, 5), extent(30, 5)]);
+    space.check().unwrap();
+    let mut space = interrupted();
+    assert!(space.reserve_fixed(extent(18, 8), |_| ()).is_err());
+    assert!(space.claim(extent(20, 10)).is_ok());
+    let mut space = interrupted();
+    assert_eq!(space.release_range(extent(0, 64), |_| ()).unwrap(), 2);
+    space.check().unwrap();
+}

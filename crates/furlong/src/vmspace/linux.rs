@@ -88,7 +88,7 @@ impl Mmap {
             offset,
             refusal,
             window: has(MAP_32BIT).then_some(Layout::LINUX_32BIT),
-            ..Request::anonymous(self.len, prot(self.prot), value)
+            ..Request::anonymous(self.len, prot(self.prot & KNOWN), value)
         }
     }
 
@@ -106,6 +106,9 @@ impl Mmap {
         }
     }
 }
+
+/// The accesses that a mapping can have. It ignores all other bits, also those above 32.
+const KNOWN: u64 = Prot::ALL.bits() as u64;
 
 /// Converts a protection; a value that does not fit 32 bits becomes an unknown one.
 #[must_use]

@@ -126,6 +126,7 @@ pub(crate) const ROWS: &[Row] = rows! {
     "maple::Shared": maple::Shared<'static, Seen> => NEITHER;
     "maple::Shared": maple::Shared<'static, None> => NEITHER;
     "maple::Unlinked": maple::Unlinked<'static, Kept, Domain> => BOTH;
+    "maple::Unlinked": maple::Unlinked<'static, rcu::RcuBox<Sent>, Domain> => NEITHER;
     "maple::View": maple::View<'static, VirtAddr, Box<Both>, maple::Standard> => BOTH;
     "maple::BulkError": maple::BulkError<VirtAddr, Both> => BOTH;
     "maple::Cursor": maple::Cursor<VirtAddr> => BOTH;

@@ -243,6 +243,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Cost
     /// O(log n).
     pub fn reserve_at(&mut self, extent: Extent<Iova>) -> Result<Grant, ReserveAtError> {
+        self.recover();
         let wanted = self.inside(extent)?;
         let next = self.tree.lower_bound(wanted.first);
         if let Some(at) = next.filter(|at| self.tree.item(*at).start <= wanted.last) {

@@ -34,6 +34,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Cost
     /// O(log n), no node.
     pub fn claim(&mut self, extent: Extent<Iova>) -> Result<Grant, ClaimError> {
+        self.recover();
         let at = self.exactly(extent).map_err(|error| match error {
             ReleaseError::Ragged(extent) => ClaimError::Ragged(extent),
             ReleaseError::Partial(owner) => ClaimError::Partial(owner),
@@ -70,6 +71,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// The grant of exactly `extent`, which nobody holds: it is unclaimed, or fixed.
     #[cfg(feature = "alloc")]
     pub(crate) fn take_over(&mut self, extent: Extent<Iova>) -> Result<Grant, ReleaseError> {
+        self.recover();
         let at = self.exactly(extent)?;
         if self.kind(at) == Kind::Granted {
             return Err(ReleaseError::Granted);

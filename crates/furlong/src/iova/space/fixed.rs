@@ -39,6 +39,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         region: Extent<Iova>,
         mut added: impl FnMut(Extent<Iova>),
     ) -> Result<usize, ReserveAtError> {
+        self.recover();
         let wanted = self.inside(region)?;
         let mut owners = self.reserved_in(region);
         if let Some(owner) = owners.find(|owner| owner.kind != Kind::Fixed) {

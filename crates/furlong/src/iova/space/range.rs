@@ -184,6 +184,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         range: Extent<Iova>,
         mut granted: impl FnMut(Grant),
     ) -> Result<usize, RangeError> {
+        self.recover();
         let wanted = self.within(range)?;
         let mut parts = self.parts(wanted);
         let count = self.prepare_parts(parts)?;
@@ -216,6 +217,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
         range: Extent<Iova>,
         mut released: impl FnMut(Owned),
     ) -> Result<usize, RangeError> {
+        self.recover();
         let wanted = self.within(range)?;
         let mut next = self.tree.lower_bound(wanted.first);
         if next.is_some_and(|at| self.kind(at) != Kind::Fixed && self.is_middle(at, wanted)) {

@@ -71,8 +71,8 @@ record! {
         pub(crate) prev: Half = Half::new(0),
         /// The number of its unit.
         pub(crate) unit: Half = Half::new(0),
-        /// The number of free blocks at its heap's last round, and 1 if their memory has been
-        /// purged since.
+        /// The number of free blocks at its heap's last round, or the largest number if blocks were
+        /// taken since; and 1 if their memory has been purged since.
         pub(crate) quiet: Short = Short::new(0),
         pub(crate) purged: Byte = Byte::new(0),
         /// The set of its remote words that may have bits. Non-zero exactly while the span is in a

@@ -29,8 +29,8 @@ use crate::malloc::{Latch, Misuse};
 ///   writes there meanwhile, but other threads may read, and see one or the other, too.
 /// - `split_huge_pages` changes no contents. Others read and write there meanwhile.
 /// - If `resize` returned `true`, the mapping has `new` bytes, aligned as before and unused by
-///   anyone else. The bytes within both lengths are unchanged; the part that was cut off is
-///   unmapped.
+///   anyone else. The bytes within both lengths are unchanged; those that were added are all zeros;
+///   the part that was cut off is unmapped.
 /// - If `relocate` returned `true`, the first `len` bytes of `to` are the former contents of
 ///   `from`, and `from` is unmapped: the allocator neither uses nor unmaps it any more.
 /// - If either of the two returned `false`, nothing has changed.
@@ -95,8 +95,8 @@ pub unsafe trait PageSource: Sync + 'static {
     }
 
     /// Moves pages without copying to the place of others, which are dropped. The mapping there has
-    /// `room` bytes from then on, of which those behind `len` are fresh or as before. `false` if
-    /// nothing has changed.
+    /// `room` bytes from then on, of which those behind `len` are as before or all zeros. `false`
+    /// if nothing has changed.
     ///
     /// # Context
     /// Pinned, without a latch.

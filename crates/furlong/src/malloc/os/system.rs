@@ -55,8 +55,7 @@ pub(crate) trait System: PageSource {
     }
 
     fn relocate_at(&self, from: usize, len: usize, to: usize, room: usize) -> bool {
-        // SAFETY: the records say that one is a mapping of this length, and the other was just
-        // mapped and has this room.
+        // SAFETY: the caller holds both mappings; the second has this room.
         unsafe { self.relocate(at(from), len, at(to), room) }
     }
 }

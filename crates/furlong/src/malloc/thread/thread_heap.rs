@@ -310,7 +310,8 @@ impl<C: Config> ThreadHeap<C> {
     }
 
     /// Purges the free blocks of a medium class in the heap's spans whose free count is the same as
-    /// in its last round. The page in which a block begins stays, since the block's mark is in it.
+    /// in its last round, and of which no block was taken since. The page in which a block begins
+    /// stays, since the block's mark is in it.
     fn purge_blocks(self, class: Class) {
         let mut unit = self.heap.first(class).get();
         while unit != 0 {

@@ -30,7 +30,8 @@ use crate::malloc::{
 ///
 /// # Cost
 /// An allocation costs as much as a thread's, plus two changes of the current heap. Dropping a zone
-/// is O(its spans and large objects), whatever the number of its blocks and of other memory.
+/// is O(its spans and large objects), whatever the number of its blocks and of other memory; once
+/// in half a delay it also looks at all heaps for memory that goes back to the system.
 ///
 /// # Example
 #[cfg_attr(feature = "std", doc = "```")]

@@ -1,6 +1,6 @@
 //! Entries that were removed beside readers, handed back.
 
-use core::{fmt, ops::Deref};
+use core::{fmt, marker::PhantomData, ops::Deref};
 
 use crate::addr::{Address, Extent};
 use crate::forms::debug_as;
@@ -15,14 +15,20 @@ pub struct Unlinked<'m, E: Retire, R: Rcu> {
     /// `Some` until the drop.
     entry: Option<E>,
     rcu: &'m R,
+    /// Readers may use the entry as well: who has this shares it with them.
+    shared: PhantomData<&'m E>,
 }
 
 impl<'m, E: Retire, R: Rcu> Unlinked<'m, E, R> {
     /// The entry of a slot that was removed from the tree.
     pub(crate) fn of<A: Address>(slot: Slot, rcu: &'m R) -> (Extent<A>, Self) {
         let (at, entry) = Words::<A, E>::take(slot);
-        let entry = Some(entry);
-        (at, Self { entry, rcu })
+        let unlinked = Self {
+            entry: Some(entry),
+            rcu,
+            shared: PhantomData,
+        };
+        (at, unlinked)
     }
 }
 
@@ -85,7 +91,7 @@ impl<A: Address, E: Retire, R: Rcu, C: Config> Removed<'_, '_, A, E, R, C> {
     }
 }
 
-impl<'m, A: Address, E: Retire, R: Rcu, C: Config> Iterator for Removed<'_, 'm, A, E, R, C> {
+impl<'m, A: Address, E: Retire + 'm, R: Rcu, C: Config> Iterator for Removed<'_, 'm, A, E, R, C> {
     type Item = (Extent<A>, Unlinked<'m, E, R>);
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -31,7 +31,7 @@ pub(crate) enum Kind {
 }
 
 /// Slots in three arrays. Unused ones have MAX for both ends, and no word.
-/// Readers use only the arrays. `len`, `filled` and `kinds` belong to the writer. It finds entries
+/// Readers use the arrays and `len`. `filled` and `kinds` belong to the writer. It finds entries
 /// by bits: erased slots are random, and a branch on each would be mispredicted. These fields share
 /// no cache line with `last`, of which a reader needs every line. So an erasure dirties only one
 /// line that a reader of another entry may miss on.
@@ -110,7 +110,7 @@ impl<G: Geometry> Leaf<G> {
     /// The number of slots in use, including those of erased entries.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
-        // Relaxed: only the writer uses it.
+        // Relaxed: a reader that has seen an entry has acquired a length that counts it.
         usize::from(self.len.load(Ordering::Relaxed))
     }
 
@@ -245,9 +245,10 @@ impl<G: Geometry> Leaf<G> {
     pub(crate) fn push(&self, slot: Slot) {
         let at = self.len();
         self.set_ends(at, slot.start, slot.last);
+        // Before the word: a reader that has seen the entry also looks at its slot.
+        self.set_len(at + 1);
         // Release, `slot-fill`: pairs with `slot-look`.
         self.word.as_slice()[at].store(slot.word.as_ptr(), Ordering::Release);
-        self.set_len(at + 1);
         self.set_filled(self.filled() | 1 << at);
     }
 

@@ -1,7 +1,7 @@
 //! Moving pages, whatever areas the kernel keeps them in.
 //!
-//! `mremap` unmaps the destination before it moves anything there. Before Linux 6.17 it does so
-//! even if it then refuses the move, because the pages are in several areas.
+//! `mremap` unmaps the destination before it moves anything there. Before Linux 6.17 it then
+//! refuses to move pages of several areas.
 
 use core::ptr::{self, NonNull};
 
@@ -45,6 +45,8 @@ pub(super) unsafe fn relocate(from: NonNull<u8>, len: usize, to: NonNull<u8>, ro
 /// # Safety
 /// Two mappings of the caller's, the second of at least `room` bytes. If the pages are in several
 /// areas, the kernel moves those or refuses before it unmaps anything.
+///
+/// Ends the process if the kernel ran out of memory halfway, and pages are lost.
 unsafe fn moved(from: NonNull<u8>, len: usize, to: NonNull<u8>, room: usize) -> bool {
     // SAFETY: the caller's promise.
     let done = unsafe { libc::mremap(raw(from), len, room, FLAGS_OF_A_MOVE, raw(to)) };
@@ -61,7 +63,17 @@ unsafe fn moved(from: NonNull<u8>, len: usize, to: NonNull<u8>, room: usize) -> 
         // SAFETY: a new mapping.
         unsafe { libc::munmap(again, room) };
     }
+    if !are_mapped(from, len) || !are_mapped(to, room) {
+        // SAFETY: no contract.
+        unsafe { libc::abort() };
+    }
     false
+}
+
+/// True if all these pages are mapped.
+fn are_mapped(start: NonNull<u8>, len: usize) -> bool {
+    // SAFETY: it changes no memory without a file.
+    (unsafe { libc::msync(raw(start), len, libc::MS_ASYNC) }) == 0
 }
 
 /// True if pages are in one area, which may become `more` bytes longer.
@@ -104,10 +116,15 @@ fn asked() -> bool {
     }
     let to = from.wrapping_byte_add(2 * page);
     // SAFETY: its first page, which nobody uses.
-    unsafe { libc::mprotect(from, page, libc::PROT_NONE) };
+    if unsafe { libc::mprotect(from, page, libc::PROT_NONE) } != 0 {
+        // SAFETY: the mapping, which is still one area.
+        unsafe { libc::munmap(from, 4 * page) };
+        return false;
+    }
     // SAFETY: two halves of the mapping.
     let done = unsafe { libc::mremap(from, 2 * page, 2 * page, FLAGS_OF_A_MOVE, to) };
-    // A kernel that refuses has unmapped the second half, where others may be by now.
+    // A kernel that refuses may have unmapped the second half, where others may be by now. If it
+    // has not, two pages without memory stay.
     let rest = if done == to { to } else { from };
     // SAFETY: the half that is left.
     unsafe { libc::munmap(rest, 2 * page) };
@@ -116,7 +133,7 @@ fn asked() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{FLAGS, NonNull, PROTECTION, is_one, page, ptr, raw, relocate};
+    use super::{FLAGS, NonNull, PROTECTION, are_mapped, is_one, page, ptr, raw, relocate};
 
     fn mapped(pages: usize) -> NonNull<u8> {
         let len = pages * page();
@@ -129,13 +146,6 @@ mod tests {
     fn unmap(start: NonNull<u8>, pages: usize) {
         // SAFETY: a mapping of these tests.
         assert_eq!(unsafe { libc::munmap(raw(start), pages * page()) }, 0);
-    }
-
-    /// True if all these pages are mapped.
-    fn are_mapped(start: NonNull<u8>, pages: usize) -> bool {
-        let mut known = vec![0; pages];
-        // SAFETY: a byte for each page.
-        (unsafe { libc::mincore(raw(start), pages * page(), known.as_mut_ptr()) }) == 0
     }
 
     /// Six pages, of which the second is another area.
@@ -165,7 +175,7 @@ mod tests {
         let third = unsafe { start.add(2 * page()) };
         // SAFETY: pages of its own.
         assert!(unsafe { is_one(third, 3 * page(), page()) });
-        assert!(are_mapped(start, 6));
+        assert!(are_mapped(start, 6 * page()));
         unmap(start, 6);
     }
 
@@ -176,7 +186,7 @@ mod tests {
         unsafe { libc::munmap(raw(start).wrapping_byte_add(2 * page()), page()) };
         // SAFETY: pages of its own.
         assert!(unsafe { is_one(start, 2 * page(), page()) });
-        assert!(are_mapped(start, 2) && !are_mapped(start, 3));
+        assert!(are_mapped(start, 2 * page()) && !are_mapped(start, 3 * page()));
         unmap(start, 2);
     }
 
@@ -185,7 +195,7 @@ mod tests {
         let (from, to) = (areas(), mapped(8));
         // SAFETY: two mappings of its own.
         let done = unsafe { relocate(from, 6 * page(), to, 8 * page()) };
-        assert!(are_mapped(to, 8));
+        assert!(are_mapped(to, 8 * page()));
         let at = if done { to } else { from };
         // SAFETY: a page that may be read.
         assert_eq!(unsafe { at.read() }, 7);
