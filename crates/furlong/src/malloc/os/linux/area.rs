@@ -165,11 +165,8 @@ mod tests {
         let start = areas();
         for (pages, one) in [(1, true), (2, false), (6, false)] {
             // SAFETY: pages of its own.
-            assert_eq!(
-                unsafe { is_one(start, pages * page(), page()) },
-                one,
-                "{pages}"
-            );
+            let said = unsafe { is_one(start, pages * page(), page()) };
+            assert_eq!(said, one, "{pages}");
         }
         // SAFETY: within the mapping.
         let third = unsafe { start.add(2 * page()) };
