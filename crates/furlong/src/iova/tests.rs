@@ -345,8 +345,8 @@ fn a_gap_of_more_than_half_of_64_bits_is_measured_to_the_granule() {
     assert_eq!(space.largest(), u64::MAX - 6 - 10);
 }
 
-#[test]
-fn a_repair_is_done_once_and_forgets_what_it_had_to_reserve() {
+/// A space whose cut of an extent a panic has interrupted: 20 to 29 are to be reserved again.
+fn interrupted() -> VecSpace {
     let mut space = VecSpace::new(extent(0, 64), 1, Vec::new()).unwrap();
     let _ = space.reserve_at(extent(10, 1)).unwrap();
     let rest = super::search::query::Gap {
@@ -355,6 +355,12 @@ fn a_repair_is_done_once_and_forgets_what_it_had_to_reserve() {
     };
     space.is_interrupted = true;
     space.rest = Some((rest, super::Kind::Unclaimed));
+    space
+}
+
+#[test]
+fn a_repair_is_done_once_and_forgets_what_it_had_to_reserve() {
+    let mut space = interrupted();
     space.recover();
     assert!(!space.is_interrupted);
     assert_eq!(space.len(), 2);
@@ -367,17 +373,6 @@ fn a_repair_is_done_once_and_forgets_what_it_had_to_reserve() {
 
 #[test]
 fn a_change_after_a_panic_sees_the_remainder_of_what_was_being_cut() {
-    let interrupted = || {
-        let mut space = VecSpace::new(extent(0, 64), 1, Vec::new()).unwrap();
-        let _ = space.reserve_at(extent(10, 1)).unwrap();
-        let rest = super::search::query::Gap {
-            first: 20,
-            last: 29,
-        };
-        space.is_interrupted = true;
-        space.rest = Some((rest, super::Kind::Unclaimed));
-        space
-    };
     let mut space = interrupted();
     let refused = space.reserve_at(extent(22, 2));
     assert!(matches!(refused, Err(super::ReserveAtError::Occupied(_))));

@@ -5,23 +5,13 @@ use core::ptr;
 use super::super::{Hardening, NoHardening, Secure};
 use super::source::Source;
 use super::{Sourced, allocate, free, with_new};
-use crate::sync::atomic::AtomicBool;
 
 const MIB: usize = 1 << 20;
-
-/// A source that can resize and move mappings.
-fn able() -> Source {
-    Source {
-        resizes: AtomicBool::new(true),
-        moves: AtomicBool::new(true),
-        ..Source::default()
-    }
-}
 
 #[test]
 fn memory_that_was_never_used_is_not_overwritten_though_the_object_has_kept_pages() {
     fn is_sparse<H: Hardening + 'static>() {
-        with_new(able(), |malloc: Sourced<H>| {
+        with_new(Source::able(), |malloc: Sourced<H>| {
             let live = allocate(malloc, 160 * MIB);
             let kept = allocate(malloc, 4 * MIB);
             // SAFETY: a block of this size.
@@ -49,7 +39,7 @@ fn memory_that_was_never_used_is_not_overwritten_though_the_object_has_kept_page
 
 #[test]
 fn a_small_object_with_a_large_alignment_takes_no_place_among_kept_mappings() {
-    with_new(able(), |malloc: Sourced| {
+    with_new(Source::able(), |malloc: Sourced| {
         let live = allocate(malloc, 160 * MIB);
         let object = malloc.allocate_aligned(100, 4 * MIB).expose_provenance();
         assert!(object.is_multiple_of(4 * MIB) && malloc.statistics().huge_blocks == 2);

@@ -10,16 +10,7 @@ use super::super::runs::longest;
 use super::super::{HugePages, Profile, Secure};
 use super::source::{Call, Source};
 use super::{Sourced as Tested, free, with_new};
-use crate::sync::atomic::{AtomicBool, Ordering};
-
-/// A source that can resize and move mappings.
-fn able() -> Source {
-    Source {
-        resizes: AtomicBool::new(true),
-        moves: AtomicBool::new(true),
-        ..Source::default()
-    }
-}
+use crate::sync::atomic::Ordering;
 
 const MIB: usize = 1 << 20;
 
@@ -67,7 +58,7 @@ fn a_large_object_is_resized_in_place_as_long_as_it_has_room_and_no_class_fits()
         (units(16), LARGE_MAX + 1, false),
         (LARGE_MAX, UNIT + 1, true),
     ] {
-        with_new(able(), move |malloc: Tested| {
+        with_new(Source::able(), move |malloc: Tested| {
             let object = allocate(malloc, size);
             let resized = resize(malloc, (object, size), new);
             assert_eq!(resized == object, in_place, "{size} to {new}");
@@ -86,7 +77,7 @@ fn a_large_object_is_resized_in_place_as_long_as_it_has_room_and_no_class_fits()
 
 #[test]
 fn an_object_of_one_aligned_unit_is_resized_by_copying_or_in_place() {
-    with_new(able(), |malloc: Tested| {
+    with_new(Source::able(), |malloc: Tested| {
         let block = malloc.allocate_aligned(1, 2 * UNIT).expose_provenance();
         // SAFETY: a live block of a unit.
         unsafe { ptr::with_exposed_provenance_mut::<u8>(block).write_bytes(7, UNIT) };
@@ -99,7 +90,7 @@ fn an_object_of_one_aligned_unit_is_resized_by_copying_or_in_place() {
 
 #[test]
 fn a_huge_object_is_resized_where_it_is_if_the_system_can() {
-    with_new(able(), |malloc: Tested| {
+    with_new(Source::able(), |malloc: Tested| {
         let mut object = allocate(malloc, 16 * MIB);
         assert_eq!(malloc.source().calls(Call::Records), 1);
         // The second is that of the caller's heap, which comes with its first object.
@@ -120,7 +111,7 @@ fn a_huge_object_is_resized_where_it_is_if_the_system_can() {
 
 #[test]
 fn the_system_is_asked_to_lengthen_a_huge_object_up_to_the_largest_size() {
-    with_new(able(), |malloc: Tested| {
+    with_new(Source::able(), |malloc: Tested| {
         let object = allocate(malloc, 3 * MIB);
         for (size, asked) in [(SIZE_MAX, 1), (SIZE_MAX + 1, 0)] {
             malloc.source().take_calls();
@@ -138,7 +129,7 @@ fn the_system_is_asked_to_lengthen_a_huge_object_up_to_the_largest_size() {
 #[test]
 fn a_huge_object_moves_without_copying_if_the_system_can_and_is_copied_if_not() {
     for (moves, shrinks) in [(true, false), (false, false), (true, true)] {
-        with_new(able(), move |malloc: Tested| {
+        with_new(Source::able(), move |malloc: Tested| {
             let source = malloc.source();
             source.resizes.store(false, Ordering::SeqCst);
             source.moves.store(moves, Ordering::SeqCst);
@@ -180,7 +171,7 @@ fn a_kept_mapping_serves_objects_of_other_lengths() {
         (size + 4096, false, true, [1, 1, 1], size + 4096),
         (size + 4096, false, false, [2, 1, 1], size + 4096),
     ] {
-        with_new(able(), move |malloc: Tested| {
+        with_new(Source::able(), move |malloc: Tested| {
             let source = malloc.source();
             let live = allocate(malloc, 40 * MIB);
             free(malloc, allocate(malloc, size));
@@ -210,7 +201,7 @@ fn a_kept_mapping_serves_objects_of_other_lengths() {
 #[test]
 fn huge_objects_get_huge_pages_where_one_begins() {
     for (huge_pages, bytes) in [(HugePages::Off, 0), (HugePages::Objects, 3 * MIB)] {
-        with_new(able(), move |malloc: Tested| {
+        with_new(Source::able(), move |malloc: Tested| {
             malloc.follow(&Profile {
                 huge_pages,
                 ..Profile::STANDARD
@@ -230,7 +221,7 @@ fn huge_objects_get_huge_pages_where_one_begins() {
 #[test]
 fn a_huge_object_ends_with_a_huge_page_if_that_is_little_more() {
     for (huge_pages, ends) in [(HugePages::Off, false), (HugePages::Objects, true)] {
-        with_new(able(), move |malloc: Tested| {
+        with_new(Source::able(), move |malloc: Tested| {
             malloc.follow(&Profile {
                 huge_pages,
                 ..Profile::STANDARD
@@ -265,7 +256,7 @@ fn a_huge_object_ends_with_a_huge_page_if_that_is_little_more() {
 #[test]
 fn a_huge_object_ends_where_it_must_if_memory_is_short() {
     let size = 16 * MIB + 1;
-    with_new(able(), move |malloc: Tested| {
+    with_new(Source::able(), move |malloc: Tested| {
         let before = super::allocate(malloc, 60 * MIB);
         // So that there are records for the addresses that come next, whichever they are.
         let records = super::allocate(malloc, 30 * MIB);
@@ -284,7 +275,7 @@ fn a_huge_object_ends_where_it_must_if_memory_is_short() {
         free(malloc, object);
         free(malloc, before);
     });
-    with_new(able(), move |malloc: Tested<Secure>| {
+    with_new(Source::able(), move |malloc: Tested<Secure>| {
         let object = super::allocate(malloc, size);
         assert_eq!(malloc.statistics().huge_bytes, 16 * MIB + 4096);
         free(malloc, object);
@@ -293,7 +284,7 @@ fn a_huge_object_ends_where_it_must_if_memory_is_short() {
 
 #[test]
 fn kept_mappings_make_a_longer_one_and_a_long_one_serves_several_objects() {
-    with_new(able(), |malloc: Tested| {
+    with_new(Source::able(), |malloc: Tested| {
         let (source, mappings) = (malloc.source(), &malloc.central.pool.mappings);
         let live = super::allocate(malloc, 160 * MIB);
         let left = || source.left.load(Ordering::SeqCst) + source.bytes(Call::Records);
@@ -329,7 +320,7 @@ fn kept_mappings_make_a_longer_one_and_a_long_one_serves_several_objects() {
 #[test]
 fn the_memory_of_an_object_that_comes_and_goes_is_kept() {
     for (resizes, moves) in [(true, true), (false, true), (false, false)] {
-        with_new(able(), move |malloc: Tested| {
+        with_new(Source::able(), move |malloc: Tested| {
             let source = malloc.source();
             source.resizes.store(resizes, Ordering::SeqCst);
             source.moves.store(moves, Ordering::SeqCst);
@@ -352,7 +343,7 @@ fn the_memory_of_an_object_that_comes_and_goes_is_kept() {
 /// A program that asks for all of memory again and again does not lose what is kept for it.
 #[test]
 fn nothing_is_given_back_for_a_size_beyond_all_addresses() {
-    with_new(able(), |malloc: Tested| {
+    with_new(Source::able(), |malloc: Tested| {
         free(malloc, allocate(malloc, MIB));
         let kept = malloc.statistics().arena_bytes;
         malloc.source().take_calls();
@@ -368,7 +359,7 @@ fn nothing_is_given_back_for_a_size_beyond_all_addresses() {
 /// Memory that arenas keep is given back for an object that would not fit beside it.
 #[test]
 fn kept_arenas_are_given_back_for_what_needs_their_memory() {
-    with_new(able(), |malloc: Tested| {
+    with_new(Source::able(), |malloc: Tested| {
         let objects: Vec<usize> = (0..20).map(|_| allocate(malloc, MIB)).collect();
         let left = &malloc.source().left;
         left.store(5 * MIB, Ordering::SeqCst);
@@ -387,7 +378,7 @@ fn kept_arenas_are_given_back_for_what_needs_their_memory() {
 /// A mapping that is kept is given back for an arena that would not fit beside it.
 #[test]
 fn kept_mappings_are_given_back_for_what_needs_their_memory() {
-    with_new(able(), |malloc: Tested| {
+    with_new(Source::able(), |malloc: Tested| {
         let live = allocate(malloc, 80 * MIB);
         free(malloc, allocate(malloc, 5 * MIB));
         assert_eq!(malloc.central.pool.mappings.bytes(), 5 * MIB);
@@ -402,7 +393,7 @@ fn kept_mappings_are_given_back_for_what_needs_their_memory() {
 /// Objects of one to 32 units come and go, and arenas with them.
 #[test]
 fn the_first_arena_with_room_is_found_for_every_length() {
-    with_new(able(), |malloc: Tested| {
+    with_new(Source::able(), |malloc: Tested| {
         let pool = &malloc.central.pool;
         let is_right = || {
             for len in 1..=64 {
@@ -442,7 +433,7 @@ fn the_first_arena_with_room_is_found_for_every_length() {
 
 #[test]
 fn an_aligned_object_gets_a_new_arena_if_none_holds_it_wherever_its_run_begins() {
-    with_new(able(), |malloc: Tested| {
+    with_new(Source::able(), |malloc: Tested| {
         let objects: Vec<usize> = (0..8).map(|_| allocate(malloc, MIB)).collect();
         let arenas = || malloc.statistics().arena_bytes / ARENA;
         let aligned = |len| {
@@ -477,7 +468,7 @@ fn what_a_refused_request_has_mapped_is_given_back() {
     let records = (1 << 20) + (32 << 10);
     for (size, needs) in [(MIB, UNIT + ARENA + records), (3 * MIB, 3 * MIB + records)] {
         for left in [0, UNIT, 3 * MIB, UNIT + ARENA, needs - 4096, needs] {
-            with_new(able(), move |malloc: Tested| {
+            with_new(Source::able(), move |malloc: Tested| {
                 malloc.source().left.store(left, Ordering::SeqCst);
                 let object = malloc.allocate(size);
                 assert_eq!(object.is_null(), left < needs, "{size} of {left}");

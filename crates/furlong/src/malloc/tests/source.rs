@@ -90,6 +90,15 @@ impl Source {
         }
     }
 
+    /// A source that can resize and move mappings.
+    pub(super) fn able() -> Self {
+        Self {
+            resizes: AtomicBool::new(true),
+            moves: AtomicBool::new(true),
+            ..Self::default()
+        }
+    }
+
     fn note(&self, call: Call, len: usize) {
         (self.looks)(call);
         self.calls[call as usize].fetch_add(1, Ordering::SeqCst);

@@ -5,7 +5,8 @@
 
 use core::ptr::{self, NonNull};
 
-use super::{FLAGS, PROTECTION, raw};
+use super::{FLAGS, Linux, PROTECTION, raw};
+use crate::malloc::PageSource;
 use crate::sync::atomic::{AtomicU8, Ordering};
 
 const FLAGS_OF_A_MOVE: i32 = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
@@ -16,11 +17,10 @@ const NO: u8 = 1;
 const YES: u8 = 2;
 
 fn page() -> usize {
-    // SAFETY: no contract.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+    Linux.page_size()
 }
 
-/// See [`PageSource::relocate`](crate::malloc::PageSource::relocate).
+/// See [`PageSource::relocate`].
 ///
 /// # Safety
 /// Its contract.
