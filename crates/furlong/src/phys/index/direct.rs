@@ -52,7 +52,7 @@
 //!
 //! Readers never retry, so each word must be right by itself. The writer
 //! - publishes a complete cell, leaf, runs, or longer array by one store, and frees the old one
-//!   after a grace period; a cell never changes;
+//!   after a grace period; of a cell only the index changes, when a hole below splits its segment;
 //! - publishes sections before it clears the near leaf's limit, and continues to use that leaf's
 //!   blocks: a reader that still uses the leaf sees current data;
 //! - publishes the top before it clears the limit of the array of words. From then on the array is
@@ -115,7 +115,7 @@ impl Arm for Direct {
         seen();
         Found {
             is_found: cell.has(frame),
-            index: cell.index,
+            index: cell.index(),
         }
     }
 

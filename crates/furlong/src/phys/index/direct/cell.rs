@@ -1,7 +1,10 @@
 //! Cells: sections in which lookups find one stretch of one segment, or nothing.
 //!
-//! A cell never changes. To change a section, the writer replaces its cell by another cell or by a
-//! leaf. A reader therefore always sees words that belong together.
+//! A cell never changes, but for its index. To change a section, the writer replaces its cell by
+//! another cell or by a leaf. A reader therefore always sees words that belong together. The index
+//! changes in place if a hole below splits the segment: then a change that may not allocate would
+//! replace a cell for each isolation above the hole. Both indices are right for a reader that is
+//! inside.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -10,17 +13,17 @@ use super::leaf::{Base, Block};
 use super::runs::{SPARE_LAYOUT, Spares};
 use crate::forms::copies;
 use crate::phys::{Memory, Pool};
+use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// Says that exactly the frames `start..start + len` are found. In a shared cell, for sections that
 /// lie wholly in one segment, that range is all frames.
-#[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct Cell<D> {
     pub(super) start: u64,
     pub(super) len: u64,
     /// See [`Base`].
     pub(super) base: *mut D,
-    pub(super) index: u32,
+    index: AtomicU32,
     pub(super) kind: CellKind,
     /// True if the cell is in a spare piece.
     is_spare: bool,
@@ -83,17 +86,17 @@ impl<D> CellRef<D> {
     }
 
     pub(super) fn get<'a>(self) -> &'a Cell<D> {
-        // SAFETY: the cell is alive, and never changes.
+        // SAFETY: the cell is alive, and only its index changes, an atomic word.
         unsafe { self.0.as_ref() }
     }
 
     /// Makes a cell, in new memory or else in a spare piece.
-    pub(super) fn new(cell: &Cell<D>, memory: &mut Memory, spares: &mut Spares) -> Self {
+    pub(super) fn new(cell: Cell<D>, memory: &mut Memory, spares: &mut Spares) -> Self {
         let exact = memory.alloc(Layout::new::<Cell<D>>()).ok();
         let is_spare = exact.is_none();
         let place = exact.unwrap_or_else(|| spares.take()).cast::<Cell<D>>();
         // SAFETY: the piece is ours, with room for a cell.
-        unsafe { place.write(Cell { is_spare, ..*cell }) };
+        unsafe { place.write(Cell { is_spare, ..cell }) };
         Self(place)
     }
 
@@ -127,7 +130,7 @@ impl<D> Cell<D> {
             start,
             len,
             base,
-            index,
+            index: AtomicU32::new(index),
             kind,
             is_spare: false,
         }
@@ -138,10 +141,22 @@ impl<D> Cell<D> {
         Self::new(CellKind::Empty, (0, 0), Base::unused(), 0)
     }
 
-    /// True if both cells say the same.
+    /// True if both cells say the same, but perhaps with other indices.
     pub(super) fn says(&self, other: &Self) -> bool {
-        let said = |cell: &Self| (cell.start, cell.len, cell.base, cell.index, cell.kind);
+        let said = |cell: &Self| (cell.start, cell.len, cell.base, cell.kind);
         said(self) == said(other)
+    }
+
+    #[inline(always)]
+    pub(super) fn index(&self) -> u32 {
+        // Acquire: pairs with `cell-index`; the entry is seen.
+        self.index.load(Ordering::Acquire)
+    }
+
+    /// Changes the index to that of a segment which has the same frames and descriptors.
+    pub(super) fn set_index(&self, index: u32) {
+        // Release, `cell-index`: pairs with the load in `index`.
+        self.index.store(index, Ordering::Release);
     }
 
     #[inline(always)]

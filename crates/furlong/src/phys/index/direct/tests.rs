@@ -7,7 +7,7 @@ use super::update::{LEAVES, LEAVES_HELD, SPARES};
 use crate::addr::{Extent, Pfn};
 use crate::check::Check;
 use crate::phys::{Custom, Descriptor, Direct, Frames, Memory, SECTION_FRAMES, SegmentTable};
-use crate::rcu::Domain;
+use crate::rcu::{Domain, Rcu};
 use crate::sync::SpinLock;
 
 struct Page(#[expect(dead_code, reason = "it has an address")] u8);
@@ -123,5 +123,38 @@ fn a_word_gives_the_segments_of_its_list_in_the_bytes_that_the_table_says() {
         assert_eq!(layout, bytes, "{least}");
         let taken = bytes.map_or(0, |bytes| bytes.next_multiple_of(8));
         assert_eq!((memory.live() - before, runs.bytes()), (taken, taken));
+    }
+}
+
+#[test]
+fn holes_removed_from_below_beside_a_reader_need_nothing_for_the_isolations_above() {
+    const S: u64 = SECTION_FRAMES;
+    let table = started(FAR, FAR + 200 * S);
+    // Each goes over the end of a section: two sections of one stretch each, with an own cell.
+    let holes = (1..100).map(|hole| FAR + 2 * hole * S);
+    let isolate = |at: u64| table.lock().isolate(frames(at - 10, at + 10)).unwrap();
+    let isolated: Vec<_> = holes.map(isolate).collect();
+    let reader = table.rcu().register().unwrap();
+    let period = table.rcu().snapshot();
+    while !table.rcu().elapsed(period) {
+        table.rcu().advance();
+    }
+    let _guard = reader.enter();
+    for isolated in isolated {
+        let mut segments = table.lock();
+        segments.remove(isolated).unwrap();
+        segments.check().unwrap();
+    }
+    // A segment below each hole, and one above the last: all are found where they are.
+    let mut segments = table.lock();
+    assert_eq!(segments.len(), 100);
+    for at in (0..100).map(|part| FAR + 2 * part * S + S) {
+        let (id, _) = segments.find(Pfn::new(at)).unwrap();
+        let whole = segments.get(id).unwrap().frames;
+        assert!(whole.contains(Pfn::new(at + S - 11)), "{at:x}");
+        assert!(
+            segments.unplug(frames(at, at + 1)).is_err(),
+            "a reader is inside"
+        );
     }
 }

@@ -87,7 +87,7 @@ fn cover<D>(site: &mut Site<'_, Direct, D>, frames: Frames) -> Result<(), NoMemo
 fn need_empty<D>(site: &mut Site<'_, Direct, D>) -> Result<(), NoMemory> {
     if site.private.empty.is_none() {
         let private = &mut *site.private;
-        let cell = CellRef::new(&Cell::empty(), site.memory, &mut private.spare_runs);
+        let cell = CellRef::new(Cell::empty(), site.memory, &mut private.spare_runs);
         private.bytes += cell.bytes();
         private.empty = Some(cell);
         // Refill: the cell may have taken a spare piece.
@@ -230,13 +230,14 @@ fn put_cell<D>(site: &mut Site<'_, Direct, D>, cell: CellRef<D>) {
     unsafe { site.deferred.put(piece, layout) };
 }
 
-fn new_cell<D>(site: &mut Site<'_, Direct, D>, cell: &Cell<D>) -> CellRef<D> {
+fn new_cell<D>(site: &mut Site<'_, Direct, D>, cell: Cell<D>) -> CellRef<D> {
     let cell = CellRef::new(cell, site.memory, &mut site.private.spare_runs);
     site.private.bytes += cell.bytes();
     cell
 }
 
-/// An own cell for a section: the current one if it says the same, otherwise a new one.
+/// An own cell for a section: the current one if it says the same, perhaps with another index;
+/// otherwise a new one.
 fn own_cell<D>(
     site: &mut Site<'_, Direct, D>,
     old: Option<CellRef<D>>,
@@ -245,8 +246,11 @@ fn own_cell<D>(
 ) -> Option<CellRef<D>> {
     let base = base_of(site.snapshot.all.get(index).pages_at(stretch.start));
     let cell = Cell::new(CellKind::Own, (stretch.start, stretch.len()), base, index);
-    let same = old.filter(|old| old.get().says(&cell));
-    Some(same.unwrap_or_else(|| new_cell(site, &cell)))
+    let Some(same) = old.filter(|old| old.get().says(&cell)) else {
+        return Some(new_cell(site, cell));
+    };
+    same.get().set_index(index);
+    Some(same)
 }
 
 fn take_spare<D>(site: &mut Site<'_, Direct, D>) -> Leaf<D> {
@@ -279,7 +283,7 @@ fn shared_cell<D>(site: &mut Site<'_, Direct, D>, index: u32, frame: u64) -> Cel
     }
     let all = (0, u64::MAX);
     let cell = Cell::new(CellKind::Shared, all, base_of(pages), index);
-    let cell = new_cell(site, &cell);
+    let cell = new_cell(site, cell);
     entry.set_mark(which, cell.word().cast());
     cell
 }
