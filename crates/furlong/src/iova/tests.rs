@@ -3,12 +3,13 @@
 use std::vec::Vec;
 
 use super::{
-    BrokenSpace, Counts, Custom, Domain, Guard, Highest, Largest, Lowest, NoTlb, OneCpu, Random,
-    Request, Reserved, Runs, Space, SpaceNode, Standard, Storage, VecSpace,
+    BrokenSpace, Counts, Custom, Domain, DomainConfig, Guard, Highest, Largest, Lowest, NoTlb,
+    OneCpu, Random, Request, Reserved, Runs, Space, SpaceNode, Standard, Storage, VecSpace,
 };
 use crate::addr::{Address, Extent, Iova};
 use crate::check::Check;
-use crate::rbtree::{Checked, Tally};
+use crate::rbtree::{Checked, Off, Tally};
+use crate::sync::SpinLock;
 
 type Drawn = Custom<Counts<6>, Checked, Tally>;
 type Counted = Custom<Largest, Checked, Tally>;
@@ -313,6 +314,55 @@ fn a_grant_is_good_in_the_domain_of_its_space_and_behind_it() {
         space.release(grant).unwrap();
     }
     assert!(space.is_empty());
+}
+
+#[test]
+fn a_later_domain_of_a_space_refuses_the_tokens_and_seals_of_an_earlier_one() {
+    let space = VecSpace::new(extent(0, 1 << 20), 4096, Vec::new()).unwrap();
+    let page = Request::new(1);
+    let domain = Domain::new(space, NoTlb, OneCpu, 2).unwrap();
+    let [one, two] = [(); 2].map(|()| domain.reserve(&page, Lowest).unwrap());
+    let [token, other] = [one, two].map(|grant| domain.release(grant).unwrap());
+    let sealed = domain.seal();
+    let domain = Domain::new(domain.into_space(), NoTlb, OneCpu, 1).unwrap();
+    let token = domain.redeem(token).unwrap_err().0;
+    assert!(domain.quarantine(token).is_err());
+    assert!(domain.redeem_sealed(sealed).is_err());
+    assert_eq!(domain.outstanding(), 0);
+    domain.check().unwrap();
+    // Nobody can redeem them any more; their addresses can be released in the space.
+    let mut space = domain.into_space();
+    assert_eq!(space.len(), 2);
+    space.release_at(other.extent()).unwrap();
+}
+
+#[test]
+fn an_earlier_domains_grant_that_was_released_by_its_address_is_refused() {
+    let space = VecSpace::new(extent(0, 1 << 20), 4096, Vec::new()).unwrap();
+    let domain = Domain::new(space, NoTlb, OneCpu, 1).unwrap();
+    let [stale, kept] = [(); 2].map(|()| domain.reserve(&Request::new(1), Lowest).unwrap());
+    let mut space = domain.into_space();
+    space.release_at(stale.extent()).unwrap();
+    // The second domain has no magazines: an extent of a class goes to the tree.
+    let domain = Domain::<_, Classless>::with_config(space, NoTlb, OneCpu, 1).unwrap();
+    let stale = domain.release_flushed(stale).unwrap_err().0;
+    let stale = domain.release_later(stale).unwrap_err().0;
+    assert!(domain.release(stale).is_err());
+    domain.release_flushed(kept).unwrap();
+    domain.check().unwrap();
+    assert_eq!(domain.cached(), 0);
+    assert!(domain.into_space().is_empty());
+}
+
+/// A domain's configuration without magazines.
+struct Classless;
+
+impl DomainConfig for Classless {
+    type Space = Standard;
+    type Lock = SpinLock;
+    type Cpu = OneCpu;
+    type Counters = Off;
+    const CLASSES: usize = 0;
 }
 
 #[test]

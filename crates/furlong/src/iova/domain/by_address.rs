@@ -100,7 +100,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     pub fn release_at(&self, extent: Extent<Iova>) -> Result<Token, ReleaseError> {
         let grant = self.root().space.take_over(extent)?;
         self.per_cpu(self.here()).issued += 1;
-        Ok(Token::of(&grant, self.tag))
+        Ok(Token::of(&grant, self.own))
     }
 
     /// Releases all of `range` that was [given up](Self::disown), and passes the token of each
@@ -136,7 +136,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
                 let mut root = self.root();
                 let rest = Gap { first, ..wanted };
                 root.space.take_loose(rest, LOOKS, |grant| {
-                    batch.add(Token::of(&grant, self.tag));
+                    batch.add(Token::of(&grant, self.own));
                 })
             };
             let more = batch.parked().count();
@@ -178,7 +178,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
             below: kept.below.map(mine),
             above: kept.above.map(mine),
         };
-        Ok((Token::of(&off, self.tag), kept))
+        Ok((Token::of(&off, self.own), kept))
     }
 
     /// Extends the space to the bytes of `extent`, which contain it. Grants and tokens stay valid.

@@ -97,7 +97,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
 
     /// Checks that a cached extent is reserved by its node, and that the node occurs only once.
     fn check_kept(&self, parked: &Parked, kept: &mut [bool]) -> Result<(), BrokenDomain> {
-        let holds = |space: &ChunkSpace<C::Space>| space.holds(&parked.into_grant());
+        let holds = |space: &ChunkSpace<C::Space>| space.holds(&parked.into_grant(self.tag));
         if !self.with_space(holds) {
             return Err(BrokenDomain::Unreserved(parked.extent()));
         }

@@ -40,7 +40,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// the worst case [`DomainConfig::MAGAZINE`] releases under the tree's lock.
     #[inline]
     pub fn redeem(&self, token: Token) -> Result<(), StaleToken> {
-        if !token.parked().tag.is_with(self.tag) {
+        if !token.parked().tag.is_with(self.own) {
             return Err(StaleToken(token));
         }
         self.free(self.here(), &token, 1);
@@ -89,7 +89,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// # Cost
     /// Same as [`release_later`](Self::release_later).
     pub fn quarantine(&self, token: Token) -> Result<Level, StaleToken> {
-        if !token.parked().tag.is_with(self.tag) {
+        if !token.parked().tag.is_with(self.own) {
             return Err(StaleToken(token));
         }
         Ok(self.keep(token, 0))
@@ -107,7 +107,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
 
     fn seal_cpu(&self, cpu: usize) -> Sealed {
         Sealed {
-            tag: self.tag,
+            tag: self.own,
             cpu,
             end: self.per_cpu(cpu).ring.end(),
         }
@@ -123,7 +123,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// O(1) per token and the CPU's lock once, if there is room in the magazines; otherwise the
     /// cost of a [`redeem`](Self::redeem) for one token in [`DomainConfig::MAGAZINE`].
     pub fn redeem_sealed(&self, sealed: Sealed) -> Result<usize, StaleSeal> {
-        if sealed.tag != self.tag {
+        if sealed.tag != self.own {
             return Err(StaleSeal(sealed));
         }
         Ok(self.redeem_below(sealed.cpu, sealed.end, Sink::Magazines))
@@ -173,7 +173,25 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         if !grant.tag.is_with(self.tag) {
             return Err(Stale(grant));
         }
-        Ok(Token::of(&grant, grant.tag))
+        if self.is_heir {
+            return self.inherited(grant);
+        }
+        Ok(Token::of(&grant, self.own.with_class_of(grant.tag)))
+    }
+
+    /// The token of a grant that an earlier domain may have made: perhaps of a class that this one
+    /// does not keep, and perhaps released by its address in between.
+    #[cold]
+    fn inherited(&self, grant: Grant) -> Result<Token, Stale> {
+        if !self.with_space(|space| space.holds(&grant)) {
+            return Err(Stale(grant));
+        }
+        let class = grant.tag.class();
+        let tag = match class.filter(|class| class.order() < C::CLASSES) {
+            Some(class) => self.own.with_class(class),
+            None => self.own,
+        };
+        Ok(Token::of(&grant, tag))
     }
 
     #[inline]
@@ -304,7 +322,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
             let mut root = self.tree.0.lock();
             while let Some(entry) = magazine.take() {
                 let token = self.cached_token(class, entry);
-                let released = root.space.release(token.parked().into_grant());
+                let released = root.space.release(token.parked().into_grant(self.tag));
                 debug_assert!(released.is_ok(), "what is cached is reserved");
             }
             // Counted last: the caller's counters may panic, and by now no extent is in transit.
@@ -320,7 +338,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
         if parked.peek().is_some() {
             let mut root = self.tree.0.lock();
             for parked in parked {
-                let released = root.space.release(parked.into_grant());
+                let released = root.space.release(parked.into_grant(self.tag));
                 debug_assert!(released.is_ok(), "what was released is reserved");
             }
             root.counters.count(Event::TreeVisit, 1);
@@ -330,6 +348,6 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// A token for an extent from a magazine.
     pub(super) fn cached_token(&self, class: Class, entry: Entry) -> Token {
         let mask = class.mask(self.shift).expect("its extents are reserved");
-        entry.into_token(self.tag.with_class(class), mask)
+        entry.into_token(self.own.with_class(class), mask)
     }
 }

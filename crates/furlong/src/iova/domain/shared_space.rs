@@ -138,7 +138,12 @@ pub struct Domain<F, C: DomainConfig = Shared> {
     pub(super) per_cpu: Vec<Locked<C, PerCpu<C::Counters>>>,
     pub(super) flush: F,
     pub(super) cpu: C::Cpu,
+    /// The tag of grants: that of the space.
     pub(super) tag: Tag,
+    /// The tag of tokens and seals.
+    pub(super) own: Tag,
+    /// True if an earlier domain had the space: its grants may name a class.
+    pub(super) is_heir: bool,
     pub(super) shift: u32,
 }
 
@@ -182,7 +187,8 @@ pub(super) type PerCpuGuard<'a, C> =
 
 impl<F: Flush> Domain<F> {
     /// A domain for `cpus` CPUs over a space. Existing reservations stay, and their grants are
-    /// valid here.
+    /// valid here. If the space was an earlier domain's, each release of a grant takes the tree's
+    /// lock once more. Tokens and seals of the earlier domain are refused.
     ///
     /// Magazines are obtained on demand; see [`stock`](Self::stock). All callers count as one CPU;
     /// [`with_config`](Self::with_config) takes a [`Cpu`] that tells them apart.
@@ -259,6 +265,7 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
             Err(space) => return Err(NoDomain { space, flush, cpu }),
         };
         let (shift, tag) = (space.shift, space.tag.of_domain());
+        let is_heir = space.tag.was_of_domain();
         let root = Root {
             space,
             counters: C::Counters::default(),
@@ -270,6 +277,8 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
             flush,
             cpu,
             tag,
+            own: Tag::fresh().of_domain(),
+            is_heir,
             shift,
         })
     }
@@ -366,11 +375,13 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     }
 
     /// Converts the domain to its space, after a last flush that frees all cached and quarantined
-    /// extents. Extents with a grant or an outstanding token stay reserved; the grants are valid
-    /// there.
+    /// extents. Extents with a grant or an outstanding token stay reserved. The grants are valid
+    /// there, the tokens nowhere any more: release their extents there by the address.
     pub fn into_space(self) -> ChunkSpace<C::Space> {
         self.drain_all();
-        self.tree.0.into_inner().space
+        let mut space = self.tree.0.into_inner().space;
+        space.tag = self.tag;
+        space
     }
 
     /// The device's flush.

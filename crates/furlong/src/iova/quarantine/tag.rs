@@ -6,7 +6,8 @@ use crate::sync::serial;
 pub(crate) const CLASS_BITS: u32 = 3;
 
 /// Owner of a grant or a token, and its size class. With it a space and a domain refuse foreign
-/// values without reading the tree. A domain shares the number of its space.
+/// values without reading the tree. A domain grants under the number of its space, so that grants
+/// outlive it. Its tokens and seals have a number of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag(pub(crate) u32);
 
@@ -29,6 +30,19 @@ impl Tag {
         Self(self.0 & !Self::OF_SPACE)
     }
 
+    /// This owner's tag, with the class of `other`.
+    #[cfg(feature = "alloc")]
+    #[inline(always)]
+    pub(crate) const fn with_class_of(self, other: Self) -> Self {
+        Self(self.0 & !Self::OF_SPACE | other.0 & Self::OF_SPACE)
+    }
+
+    /// True for the tag of a space that was a domain's: there may be grants with a class.
+    #[cfg(feature = "alloc")]
+    pub(crate) const fn was_of_domain(self) -> bool {
+        self.0 & Self::OF_SPACE != Self::OF_SPACE
+    }
+
     /// True if both have the same owner.
     #[inline(always)]
     pub(crate) fn is_with(self, other: Self) -> bool {
@@ -47,5 +61,7 @@ mod tests {
         assert!(!one.is_with(Tag::NONE) && !Tag::NONE.is_with(two));
         let domain = one.of_domain();
         assert!(domain.is_with(one) && domain != one);
+        assert!(domain.was_of_domain() && !one.was_of_domain());
+        assert_eq!(two.of_domain().with_class_of(one), two);
     }
 }

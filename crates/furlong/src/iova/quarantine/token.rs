@@ -95,13 +95,13 @@ impl Parked {
         Extent::from_last(self.start, self.last).expect("it was an extent")
     }
 
-    /// Rebuilds the grant, for the owner in its tag.
+    /// Rebuilds the grant, for this owner.
     #[inline]
-    pub(crate) fn into_grant(self) -> Grant {
+    pub(crate) fn into_grant(self, owner: Tag) -> Grant {
         let extent = self.extent();
         Grant {
             at: self.at,
-            tag: self.tag,
+            tag: owner,
             extent,
             data: extent,
         }
@@ -115,7 +115,7 @@ impl Parked {
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "flush the device's TLB, then redeem it"]
 pub struct Sealed {
-    /// Tag of the domain.
+    /// The domain's own tag.
     pub(crate) tag: Tag,
     /// Index of the domain's CPU.
     pub(crate) cpu: usize,
