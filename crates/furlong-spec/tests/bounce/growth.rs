@@ -89,6 +89,20 @@ fn memory_that_stays_shared_is_leaked_on_purpose_and_counted() {
 }
 
 #[test]
+fn a_map_that_no_further_block_could_serve_does_not_grow_the_pool() {
+    // Areas of one slot, and of two in further blocks.
+    let plan = Plan::new(4, 4).block_slots(8, 8).blocks(2);
+    let plan = plan.growth(Growth::Inline);
+    let pool = Tested::with_config(machine(), TestCpu::default(), &plan).expect("memory");
+    let device = any();
+    let refused = pool.map(&device, ToDevice(&[0; 3 * 2048])).map(drop);
+    assert_eq!(refused, Err(MapError::Full { wanted: 3, free: 4 }));
+    assert_eq!(pool.blocks(), 1);
+    drop(pool.map(&device, ToDevice(&[0; 2 * 2048])).unwrap());
+    assert_eq!(pool.blocks(), 2);
+}
+
+#[test]
 fn a_plan_whose_further_blocks_have_no_shape_makes_no_pool() {
     for (slots, least) in [(512, 0), (0, 512), (130, 130)] {
         let plan = growing().block_slots(slots, least);

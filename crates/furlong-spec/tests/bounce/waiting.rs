@@ -2,16 +2,19 @@
 //! holds up no other.
 #![forbid(unsafe_code)]
 
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
+use furlong::addr::Iova;
 use furlong::bounce::{
-    AreaFirst, Device, Growth, Limits, LockFree, MapError, Mapped, PASSES, Plan, Pool, ToDevice,
-    Waiting,
+    AreaFirst, Cpu, Custom, Device, Growth, Limits, LockFree, MapError, Mapped, PASSES, Plan, Pool,
+    ToDevice, Waiting, ZeroPads,
 };
 use furlong_spec::bounce::{Addresses, Machine, Refusal, TestCpu, Tried};
 
@@ -189,6 +192,81 @@ fn one_who_is_short_of_quota_holds_nobody_up() {
     assert_eq!((poor.used(), pool.free_slots()), (Some(0), 4));
 }
 
+thread_local! {
+    static NEXT: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
+}
+
+/// A CPU that does `NEXT` when it is asked for its number: in the middle of a map.
+struct Busy;
+
+impl Cpu for Busy {
+    fn number(&self) -> usize {
+        if let Some(act) = NEXT.take() {
+            act();
+        }
+        0
+    }
+}
+
+#[test]
+fn who_waits_for_quota_is_woken_when_the_map_that_had_it_fails() {
+    type Config = Custom<AreaFirst, LockFree, ZeroPads, Busy>;
+    let machine = Arc::new(Machine::new(0, Addresses::new(1 << 20, 0)));
+    let pool = Pool::<_, Config>::with_config(machine, Busy, &Plan::new(2, 1));
+    let pool = Arc::new(pool.unwrap_or_else(|none| panic!("{none}")));
+    let (poor, rich) = (device(1, Limits::new().quota(2)), device(2, Limits::new()));
+    let poor = Arc::new(poor);
+    let _held = pool.map(&rich, ToDevice(&[0])).unwrap();
+    let (bell, theirs) = (
+        Arc::new(Bell::default()),
+        (Arc::clone(&pool), Arc::clone(&poor)),
+    );
+    let waits = Rc::new(RefCell::new(Box::pin(async move {
+        let (pool, poor) = theirs;
+        pool.wait(&poor, ToDevice(&[1])).await.map(drop)
+    })));
+    let poll = {
+        let (waits, waker) = (Rc::clone(&waits), Waker::from(Arc::clone(&bell)));
+        move || {
+            waits
+                .borrow_mut()
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+        }
+    };
+    // A slot is free, but this map has all of the quota until it finds no run of two slots.
+    let first = poll.clone();
+    NEXT.set(Some(Box::new(move || assert!(first().is_pending()))));
+    let none = pool.map(&poor, ToDevice(&[2; 4096])).map(drop);
+    assert_eq!(none, Err(MapError::Full { wanted: 2, free: 1 }));
+    let rang = bell.0.load(Ordering::SeqCst);
+    assert!(rang > 0, "nobody else will wake it");
+    assert_eq!(poll(), Poll::Ready(Ok(())));
+}
+
+#[test]
+fn one_whose_device_reaches_no_block_holds_nobody_up() {
+    // A further block may be in its reach, so it waits.
+    let plan = Plan::new(4, 1).block_slots(4, 4).blocks(2);
+    let pool = pool(&plan.growth(Growth::Deferred));
+    let low = Limits::new().reach(Iova::new(0xf_ffff));
+    let (any, low) = (device(1, Limits::new()), device(2, low));
+    let mapped = |_| pool.map(&any, ToDevice(&[0])).unwrap();
+    let mut held: Vec<_> = (0..4).map(mapped).collect();
+    let mut ahead = Waiter::new(&pool, &any, &[1]);
+    let mut first = Waiter::new(&pool, &low, &[1]);
+    assert!(ahead.poll().is_pending() && first.poll().is_pending());
+    drop(held.pop());
+    held.push(ahead.map());
+    for _ in 0..2 * PASSES {
+        let mut behind = Waiter::new(&pool, &any, &[1]);
+        assert!(behind.poll().is_pending());
+        drop(held.pop());
+        assert_eq!((behind.rang(), first.rang()), (1, 0));
+        held.push(behind.map());
+    }
+}
+
 #[test]
 fn the_place_of_a_transient_block_is_waited_for_too() {
     let (pool, any) = (
@@ -322,6 +400,9 @@ fn who_fits_only_into_a_further_block_waits_if_there_may_be_one() {
     let pool = pool(&grows.blocks(2));
     let mut waiter = Waiter::new(&pool, &any, &[0; 4096]);
     assert!(waiter.poll().is_pending());
+    // What had no memory is tried again.
+    pool.memory().refuse(Refusal::Obtain, 0);
+    assert_eq!(pool.tend().grown, 0);
     assert_eq!(pool.tend().grown, 8);
     assert_eq!(waiter.rang(), 1);
     drop(waiter.map());

@@ -46,7 +46,9 @@ impl State {
         let free = *self.segments.get(index)?;
         let find = |half: usize| {
             let begin = index * slots + half;
-            let start = need.place_low((free >> half) as u64, first + begin as u64 * SLOT)?;
+            // A short segment at the end of the addresses has no slot in the high half.
+            let place = first.wrapping_add(begin as u64 * SLOT);
+            let start = need.place_low((free >> half) as u64, place)?;
             let left = free & !(u128::from(bits_low(start, need.slots)) << half);
             Some((index, begin + start as usize, left))
         };

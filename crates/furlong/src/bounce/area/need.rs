@@ -161,9 +161,10 @@ impl Need {
         if let Some(start) = self.place_low(low, first) {
             return Some(start);
         }
-        // Only a run across both halves would come before one in the high half.
+        // Only a run across both halves would come before one in the high half. A short segment may
+        // end where addresses do: it has no slot in the high half.
         if low >> 63 & high & 1 == 0
-            && let Some(start) = self.place_low(high, first + 64 * SLOT)
+            && let Some(start) = self.place_low(high, first.wrapping_add(64 * SLOT))
         {
             return Some(64 + start);
         }
@@ -234,6 +235,14 @@ mod tests {
                 assert_eq!(start, (at < 128).then_some(at as u32), "{at} of {slots}");
             }
         }
+    }
+
+    #[test]
+    fn a_segment_may_end_where_addresses_do() {
+        let need = Need::new(&Limits::new(), None, 100, 4096, 128).unwrap();
+        let first = u64::MAX - 4 * SLOT + 1;
+        assert_eq!(need.place(0b1000, first), Some(3));
+        assert_eq!(need.place(0, first), None);
     }
 
     #[test]

@@ -56,9 +56,14 @@ impl Queue {
         self.places.as_mut()[..self.len].iter_mut().flatten()
     }
 
-    /// Adds a waiter at the end; `None` if the queue is full.
-    pub(super) fn enter(&mut self, need: Need, device: u32, waker: Waker) -> Option<Ticket> {
-        let place = self.places.as_mut().get_mut(self.len)?;
+    /// Adds a waiter at the end.
+    ///
+    /// # Errors
+    /// If the queue is full, the waker, to be dropped without a lock.
+    pub(super) fn enter(&mut self, need: Need, device: u32, waker: Waker) -> Result<Ticket, Waker> {
+        let Some(place) = self.places.as_mut().get_mut(self.len) else {
+            return Err(waker);
+        };
         let ticket = Ticket(self.next);
         self.next += 1;
         self.len += 1;
@@ -71,7 +76,7 @@ impl Queue {
             passed: 0,
             waker,
         });
-        Some(ticket)
+        Ok(ticket)
     }
 
     fn of(&mut self, ticket: Ticket) -> Option<&mut Waiter> {
@@ -108,11 +113,13 @@ impl Queue {
     }
 
     /// Chooses the waiter to wake, after `device` has given something back: the first whose run
-    /// fits, unless one before it was passed too often. A woken waiter is not chosen again.
+    /// fits, unless one before it was passed too often that `could_fit` when more is given back. A
+    /// woken waiter is not chosen again.
     pub(super) fn choose(
         &mut self,
         device: Option<u32>,
         fits: &dyn Fn(&Need) -> bool,
+        could_fit: &dyn Fn(&Need) -> bool,
     ) -> Option<Waker> {
         for waiter in self.waiters() {
             if Some(waiter.device) == device {
@@ -128,14 +135,16 @@ impl Queue {
                 chosen = Some(at);
                 break;
             }
-            if waiter.passed >= PASSES {
+            if waiter.passed >= PASSES && could_fit(&waiter.need) {
                 return None;
             }
         }
         let chosen = chosen?;
         let before = self.waiters().take(chosen);
         for waiter in before.filter(|waiter| !waiter.woken) {
-            waiter.passed += u32::from(!waiter.short_of_quota);
+            waiter.passed = waiter
+                .passed
+                .saturating_add(u32::from(!waiter.short_of_quota));
         }
         let waiter = self.waiters().nth(chosen)?;
         waiter.woken = true;

@@ -3,6 +3,7 @@
 
 use core::mem::ManuallyDrop;
 
+use super::device::Charge;
 use super::spot::Spot;
 use crate::addr::{Address, Iova, PhysAddr};
 use crate::bounce::area::need;
@@ -125,12 +126,22 @@ impl<M: Memory, C: Config> Pool<M, C> {
             Ok(charge) => charge,
             Err(used) => return Err(Self::over_quota(device, used, need.slots)),
         };
+        // Dropped in this order if the mapping fails: others may have waited for what it was
+        // charged.
+        let charge = (
+            charge,
+            OnDrop(|| self.notify_if_waited_for(Some(device.id()))),
+        );
+        let keep = |(charge, told): (Charge<'_>, _)| {
+            charge.keep();
+            core::mem::forget(told);
+        };
         let here = self.cpu.number();
         // Every order begins with the own area of the first block.
         let Some(block) = self.blocks.get(0) else {
             let none = (Taken::none(), 0);
             let spot = self.reserve_further(device, (*ask, *need, here), none)?;
-            charge.keep();
+            keep(charge);
             return Ok(then(spot));
         };
         let Answer { taken, base } = block.take(here, 0, need, Pass::First);
@@ -144,13 +155,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
                     base,
                 };
                 let spot = self.note(device, ask, need, place);
-                charge.keep();
+                keep(charge);
                 Ok(then(spot))
             }
             _ => {
                 let answer = (taken, base);
                 let spot = self.reserve_further(device, (*ask, *need, here), answer)?;
-                charge.keep();
+                keep(charge);
                 Ok(then(spot))
             }
         }
@@ -254,7 +265,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
             }
             Growth::Inline => {
                 // There may be room even if it failed, as another CPU may have grown the pool.
-                let _ = self.grow_for(Iova::new(need.reach), need.slots, Haste::Atomic);
+                if self.could_grow_for(need.slots) {
+                    let _ = self.grow_for(Iova::new(need.reach), need.slots, Haste::Atomic);
+                }
                 if let Some(found) = self.find_thoroughly(need) {
                     return Ok(self.note(device, ask, need, found));
                 }

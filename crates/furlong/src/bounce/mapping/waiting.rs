@@ -18,8 +18,8 @@ use crate::sync::atomic::Ordering;
 /// # Fairness
 /// Waiters form a queue. When something is given back, the first waiter whose run fits is woken. A
 /// waiter that was passed [`PASSES`](crate::bounce::PASSES) times holds up all behind it until its
-/// run fits. A new waiter joins the end. A plain [`map`](Pool::map) does not queue: it takes free
-/// slots at once.
+/// run fits, unless no block that exists could serve it even if empty. A new waiter joins the end. A
+/// plain [`map`](Pool::map) does not queue: it takes free slots at once.
 ///
 /// Nothing is reserved for a woken waiter. A map, or another waiter, may take the slots before it
 /// tries again. It then keeps its place in the queue, and waits on.
@@ -72,7 +72,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
     #[inline(never)]
     pub(crate) fn notify(&self, device: Option<u32>) {
         let fits = |need: &Need| self.blocks.iter().any(|(_, block)| block.fits(need));
-        let chosen = self.queue.0.lock().choose(device, &fits);
+        let could_fit = |need: &Need| self.awake().any(|block| block.could_fit(need));
+        let chosen = self.queue.0.lock().choose(device, &fits, &could_fit);
         if let Some(waker) = chosen {
             waker.wake();
         }
@@ -81,7 +82,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// Wakes the first waiter, as there is a place for a transient block. The waiter's attempt
     /// shows if there is memory for one.
     pub(super) fn notify_of_place(&self) {
-        let chosen = self.queue.0.lock().choose(None, &|_| true);
+        let chosen = self.queue.0.lock().choose(None, &|_| true, &|_| true);
         if let Some(waker) = chosen {
             waker.wake();
         }
@@ -118,7 +119,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let ticket = queue.enter(need, device.id(), waker);
         // Relaxed: a CPU that frees something after this caller has settled the area sees it.
         self.waiting.0.store(queue.len(), Ordering::Relaxed);
-        ticket.ok_or(MapError::TooManyWaiters(self.plan.waiters))
+        drop(queue);
+        ticket.map_err(|_waker| MapError::TooManyWaiters(self.plan.waiters))
     }
 
     /// Leaves the queue, and wakes the next waiter.
@@ -207,7 +209,9 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
             }
         }
         while let Some(ticket) = self.ticket {
-            let (woken, old) = self.pool.queue.0.lock().is_woken(ticket, waker.clone());
+            // A waker's own code runs without the lock.
+            let new = waker.clone();
+            let (woken, old) = self.pool.queue.0.lock().is_woken(ticket, new);
             drop(old);
             if !woken {
                 return Poll::Pending;

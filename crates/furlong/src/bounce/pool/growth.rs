@@ -93,6 +93,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
             let (size, min) = (self.plan.block_slots, self.plan.block_min);
             let added = self.add_block(size, min, self.plan.reach, Haste::MayWait);
             tended.grown = added.unwrap_or(0);
+            let is_short = added.is_err_and(|error| !matches!(error, GrowError::Limit(_)));
+            // Relaxed: hints. No map asks again for those who wait asleep, so the next call does.
+            if is_short && self.waiting.0.load(Ordering::Relaxed) != 0 {
+                self.wants_growth.store(1, Ordering::Relaxed);
+            }
         }
         if tended.grown == 0 {
             tended.given_back = self.shrink();
