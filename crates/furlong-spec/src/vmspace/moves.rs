@@ -174,7 +174,8 @@ impl Model {
             return Ok(());
         }
         let end = i128::from(page.offset) + new;
-        if end * i128::from(self.world.page) > 1 << 64 {
+        let is_object = page.flags.contains(Flags::OBJECT);
+        if is_object && end * i128::from(self.world.page) > 1 << 64 {
             return Err(RemapError::OffsetOverflow);
         }
         if is_fixed {
@@ -299,7 +300,8 @@ impl Model {
         }
         let area = self.area_at(self.page_number(start));
         let end = area.expect("it is mapped").end;
-        if (end - run.start) as u64 > self.world.stack_max() {
+        let is_too_large = (end - run.start) as u64 > self.world.stack_max();
+        if is_too_large || run.len() as u64 > stack.offset {
             return Err(FaultError::TooLarge);
         }
         if !self.fits(run.len() as i128, 0) {

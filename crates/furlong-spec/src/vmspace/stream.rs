@@ -224,6 +224,9 @@ impl<C: Choices> Chance<C> {
         let old_len = self.len();
         let new_len = if flags & 4 != 0 && !self.one_in(8) {
             old_len
+        } else if self.one_in(12) {
+            // More than any object has behind its first page.
+            u64::MAX - self.world.page + 1
         } else {
             self.len()
         };

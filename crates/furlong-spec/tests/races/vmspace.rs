@@ -97,6 +97,14 @@ fn a_glimpse_is_out_of_date_as_soon_as_its_area_is_touched() {
     touch(&|| unmap(9), true);
     touch(&|| unmap(11), true);
     touch(&|| map(12, 4, 2), true);
+    // What was unmapped and mapped again is the same to the last page, and was gone meanwhile.
+    let again = |page: u64| {
+        unmap(page);
+        map(page, 1, 2);
+    };
+    touch(&|| again(8), true);
+    touch(&|| again(9), true);
+    touch(&|| again(11), true);
     touch(&|| map(8, 4, 2), true);
     touch(&|| space.lock().clear(drop), true);
     let protects = || {

@@ -239,6 +239,35 @@ fn the_sharing_of_a_linux_call_decides_what_its_offset_means() {
         let request = call.request(0_u32);
         let made = (request.flags, request.offset, request.refusal);
         assert_eq!(made, (sharing, offset, refusal), "{flags:#x}");
+        // An offset that is not at a page is refused, also where none is needed.
+        let call = Mmap { offset: 1, ..call };
+        let mut space = Space::<u32>::new(Layout::LINUX_X86_64).expect("the layout makes sense");
+        let refused = space.map(call.request(0_u32), drop).unwrap_err();
+        assert_eq!(refused.cause, MapError::Offset, "{flags:#x}");
+    }
+}
+
+#[test]
+fn the_flags_that_may_stand_beside_a_validated_sharing_are_linuxs() {
+    use linux::{MAP_SHARED_VALIDATE, Mmap};
+    // Of each bit from 2^5 on: true if it existed before unknown ones were refused.
+    let known = [
+        5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 17, 18, 26, 27, 28, 29, 30,
+    ];
+    for bit in 5..64 {
+        let flags = MAP_SHARED_VALIDATE | 1 << bit;
+        let (address, len, prot, offset) = (0, PAGE, 1, 0);
+        let call = Mmap {
+            address,
+            len,
+            prot,
+            flags,
+            offset,
+        };
+        let is_refused = call.request(0_u32).refusal == Some(MapError::Unsupported);
+        // Anonymous memory is of another kind.
+        let expected = bit != 5 && !known.contains(&bit);
+        assert_eq!(is_refused, expected, "{bit}");
     }
 }
 

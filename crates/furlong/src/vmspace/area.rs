@@ -14,7 +14,7 @@ use crate::forms::copies;
 pub trait Value: Clone + Send + 'static {
     /// True if this area and the one right behind it, whose value is `next`, may be merged. It is
     /// called if all else is equal and the offsets continue; the result must be transitive. The
-    /// merged area keeps the value of the first.
+    /// merged area keeps one of the values, and the others come back as [`Freed::Merged`].
     fn merges(&self, next: &Self) -> bool;
 }
 
@@ -153,7 +153,7 @@ pub struct Piece<A> {
 pub enum Freed<A> {
     /// A range was unmapped.
     Unmapped(Unmapped<A>),
-    /// An area was merged into the one before it, whose value now stands for both. This is its own.
+    /// An area was merged with a neighbour, whose value now stands for both. This is its own.
     Merged(A),
 }
 

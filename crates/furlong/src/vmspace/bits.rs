@@ -150,6 +150,15 @@ pub enum Access {
     Execute,
 }
 
+impl Flags {
+    /// The known properties in it, and the caller's own.
+    pub(super) const fn known(self) -> Self {
+        let on_fork = Self::DONT_COPY.or(Self::WIPE_ON_FORK);
+        let kinds = Self::SHARED.or(Self::GROWS_DOWN).or(Self::OBJECT);
+        self.and(kinds.or(on_fork).or(Self::DONT_EXPAND).or(Self::CALLER))
+    }
+}
+
 impl Prot {
     /// The known accesses in it: read, write, execute.
     #[must_use]

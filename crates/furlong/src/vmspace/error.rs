@@ -251,7 +251,7 @@ refusals!(
         BelowLow: Eperm, "the stack would grow below the lowest address";
         /// The stack would come too close to the area below it.
         Guard: Enomem, "the stack would come too close to the area below it";
-        /// The stack would exceed its limit.
+        /// The stack would exceed its limit, or grow below offset 0 after it was moved upwards.
         TooLarge: Enomem, "the stack would exceed its limit";
         /// The limit of pages is reached.
         TooManyPages: Enomem, "the limit on pages is reached";

@@ -36,7 +36,11 @@ const LEGACY: u64 = MAP_SHARED
     | 0x2_0000 // for stacks
     | MAP_GROWSDOWN
     | 0x2000 // locked
-    | 0xfc00_0000; // size of a huge page
+    | 0x80 // above 4 GiB
+    | 0x7c00_0000; // a huge page of 2 MiB or 1 GiB
+
+/// Bytes of a page.
+const PAGE: u64 = 4096;
 
 /// The arguments of `mmap`, without the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,6 +82,8 @@ impl Mmap {
         // Shared anonymous memory is an object too, which begins with the mapping.
         let is_private_memory = has(MAP_ANONYMOUS) && sharing == Flags::NONE;
         let offset = match (is_private_memory, has(MAP_ANONYMOUS)) {
+            // It is refused before all else, though nothing comes from there.
+            _ if !self.offset.is_multiple_of(PAGE) => Some(self.offset),
             (true, _) => None,
             (_, true) => Some(0),
             _ => Some(self.offset),

@@ -102,6 +102,6 @@ pub use space::usage::Usage;
 // Names that several modules below use.
 use index::maple_index::CHANGE_RECORDS;
 use index::ranges::entry;
-use index::ranges_shared::{Boxed, blank_record};
+use index::ranges_shared::{Boxed, Seen, blank_record, seen_entry};
 use space::address_space::unmapped;
 use space::unwind::hand_out;

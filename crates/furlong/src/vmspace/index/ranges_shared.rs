@@ -1,24 +1,62 @@
 //! A tree of ranges beside readers. Each record is allocated alone, because readers may use it.
 
 use alloc::vec::Vec;
+use core::ops::Deref;
 
 use super::ranges::{Found, IN_USE, extent, pages};
 use crate::addr::{Extent, VirtAddr};
 use crate::maple::{Broken, Config, DuplicateError, InsertError, Reservation, Session, View};
 use crate::rcu::{Rcu, RcuBox, RcuHead};
 use crate::sync::RawLock;
+use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Ranges, Record, Value, entry};
 
+/// A record beside readers.
+pub struct Seen<A> {
+    record: Record<A>,
+    /// The number of times that the area has grown in place: an area that was cut and has grown
+    /// again is not the one that a reader saw before.
+    growths: AtomicU32,
+}
+
+impl<A> Seen<A> {
+    const fn new(record: Record<A>) -> Self {
+        let growths = AtomicU32::new(0);
+        Self { record, growths }
+    }
+
+    #[inline]
+    pub(crate) fn growths(&self) -> u32 {
+        // Relaxed: it is counted before the tree changes, and the tree was read before this.
+        self.growths.load(Ordering::Relaxed)
+    }
+}
+
+impl<A> Deref for Seen<A> {
+    type Target = Record<A>;
+
+    #[inline]
+    fn deref(&self) -> &Record<A> {
+        &self.record
+    }
+}
+
 /// A record on the heap.
-pub(crate) type Boxed<A> = RcuBox<Record<A>>;
+pub(crate) type Boxed<A> = RcuBox<Seen<A>>;
 
 /// Allocates an unused record.
 pub(crate) fn blank_record<A: Value>() -> Result<Boxed<A>, NoMemory> {
-    let record = RcuBox::try_new(Record {
+    let record = Record {
         attr: Attr::NONE,
         value: None,
-    });
-    record.map_err(|_| NoMemory)
+    };
+    RcuBox::try_new(Seen::new(record)).map_err(|_| NoMemory)
+}
+
+/// The area of an entry of the tree.
+#[inline(always)]
+pub(crate) fn seen_entry<A>((at, seen): (Extent<VirtAddr>, &Seen<A>)) -> Entry<'_, A> {
+    entry((at, &seen.record))
 }
 
 /// The records of the first areas of a source, in order; none for an area that is left out.
@@ -38,7 +76,7 @@ fn copied<A: Value, E, S: Index<A>>(
             attr,
             value: Some(value),
         });
-        let boxed = record.map(RcuBox::try_new).transpose();
+        let boxed = record.map(Seen::new).map(RcuBox::try_new).transpose();
         records.push(boxed.map_err(|_| None)?);
     }
     Ok(())
@@ -73,7 +111,7 @@ where
 
     #[inline(always)]
     fn area<'a>(&'a self, found: Found<'a, Boxed<A>>) -> Entry<'a, A> {
-        entry(found)
+        seen_entry(found)
     }
 
     fn prepare(&mut self, records: usize, steps: usize) -> Result<(), NoMemory> {
@@ -94,19 +132,20 @@ where
         let value = Some(value);
         let record = Record { attr, value };
         let Some(mut kept) = self.spare() else {
-            return RcuBox::try_new(record).map_err(|record| record.value.expect(IN_USE));
+            let boxed = RcuBox::try_new(Seen::new(record));
+            return boxed.map_err(|seen| seen.record.value.expect(IN_USE));
         };
-        *kept = record;
+        kept.record = record;
         Ok(kept)
     }
 
     fn unrecord(&mut self, record: Boxed<A>) -> A {
-        record.into_inner().value.expect(IN_USE)
+        record.into_inner().record.value.expect(IN_USE)
     }
 
     fn record_bytes(&self) -> usize {
         let records = self.view().len() + self.spares();
-        records * (size_of::<RcuHead>() + size_of::<Record<A>>())
+        records * (size_of::<RcuHead>() + size_of::<Seen<A>>())
     }
 
     fn lowest_gap(&self, len: u64, window: Extent<VirtAddr>) -> Option<Extent<VirtAddr>> {
@@ -124,6 +163,10 @@ where
 
     #[inline]
     fn resize(&mut self, of: VirtAddr, to: Extent<VirtAddr>) -> Result<(), NoMemory> {
+        if let Some((_, seen)) = self.view().get(of) {
+            // Relaxed: the tree publishes it. A reader that sees the new extent sees this.
+            seen.growths.fetch_add(1, Ordering::Relaxed);
+        }
         Self::resize(self, of, to).map_err(|_| NoMemory)
     }
 
@@ -150,13 +193,13 @@ where
     #[inline]
     fn cut_end(&mut self, at: Extent<VirtAddr>) -> Result<Entry<'_, A>, Option<Entry<'_, A>>> {
         let cut = Self::cut_end(self, at);
-        cut.map(entry).map_err(|first| first.map(entry))
+        cut.map(seen_entry).map_err(|first| first.map(seen_entry))
     }
 
     #[inline]
     fn revise(&mut self, pages: Pages, _attr: Attr) -> Result<(), Entry<'_, A>> {
         let found = self.view().get(VirtAddr::new(pages.first));
-        Err(entry(found.expect("the pages are mapped")))
+        Err(seen_entry(found.expect("the pages are mapped")))
     }
 
     fn copy_from<E, S: Index<A>>(

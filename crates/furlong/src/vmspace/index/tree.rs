@@ -115,31 +115,35 @@ impl<A: Value, K: Counters> TreeIndex<A, K> {
         first: NodeId,
         pages: Pages,
         spared: Option<NodeId>,
-        mut removed: impl FnMut(Piece<A>),
+        removed: impl FnMut(Piece<A>),
     ) {
         let mut next = Some(first);
-        while let Some(at) = next.filter(|at| self.pages(*at).first <= pages.last) {
-            let whole = self.pages(at);
-            next = (whole.last < pages.last)
-                .then(|| self.tree.next(at))
-                .flatten();
-            if Some(at) == spared {
-                continue;
+        let pieces = core::iter::from_fn(|| {
+            loop {
+                let at = next.filter(|at| self.pages(*at).first <= pages.last)?;
+                let whole = self.pages(at);
+                next = (whole.last < pages.last)
+                    .then(|| self.tree.next(at))
+                    .flatten();
+                if Some(at) == spared {
+                    continue;
+                }
+                let part = whole.and(pages).expect("the area has a page of them");
+                let attr = self.tree.item(at).attr;
+                let value = if part == whole {
+                    self.give(at).value
+                } else {
+                    self.carve(at, part);
+                    None
+                };
+                return Some(Piece {
+                    pages: part,
+                    attr,
+                    value,
+                });
             }
-            let part = whole.and(pages).expect("the area has a page of them");
-            let attr = self.tree.item(at).attr;
-            let value = if part == whole {
-                self.give(at).value
-            } else {
-                self.carve(at, part);
-                None
-            };
-            removed(Piece {
-                pages: part,
-                attr,
-                value,
-            });
-        }
+        });
+        hand_out(pieces, removed);
     }
 
     /// Removes `part`, which is not all of it, from the area of `at`.

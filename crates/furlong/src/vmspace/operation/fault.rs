@@ -64,7 +64,9 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             first: page,
             ..stack.pages
         };
-        if whole.len() > self.state.layout.stack_max {
+        // A stack that was moved has the offsets of its old place, and Linux ends it at the first.
+        let offset = stack.pages.first.wrapping_add(stack.attr.origin);
+        if whole.len() > self.state.layout.stack_max || stack.pages.first - page > offset {
             return Err(FaultError::TooLarge);
         }
         if !self.fits(stack.pages.first - page, 0) {

@@ -122,7 +122,7 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             (offset >> self.state.grid.shift).wrapping_sub(pages.first)
         });
         let object = request.offset.map_or(Flags::NONE, |_| Flags::OBJECT);
-        let flags = request.flags.without(Flags::OBJECT) | object;
+        let flags = request.flags.known().without(Flags::OBJECT) | object;
         Attr::new(request.prot, request.may, flags).with_origin(origin)
     }
 

@@ -182,10 +182,9 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         }
         let offset = plan.first.wrapping_add(attr.origin);
         let objects_end = (u64::MAX >> self.state.grid.shift) + 1;
-        if offset
-            .checked_add(plan.new_len)
-            .is_none_or(|end| end > objects_end)
-        {
+        let end = offset.checked_add(plan.new_len);
+        let is_beyond = end.is_none_or(|end| end > objects_end);
+        if attr.flags().contains(Flags::OBJECT) && is_beyond {
             return Err(RemapError::OffsetOverflow);
         }
         if is_fixed {

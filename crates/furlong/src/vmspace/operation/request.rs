@@ -42,7 +42,7 @@ pub struct Request<A> {
     pub prot: Prot,
     /// The accesses that [`protect`](crate::vmspace::Space::protect) may allow later.
     pub may: Prot,
-    /// Further properties.
+    /// Further properties; unknown bits are ignored.
     pub flags: Flags,
     /// The offset of the mapping in its object, at a page; `None` for anonymous memory.
     pub offset: Option<u64>,

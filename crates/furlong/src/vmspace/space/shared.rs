@@ -21,7 +21,7 @@ use crate::rcu::Rcu;
 use crate::sync::{Padded, RawLock, Under};
 use crate::vmspace::{
     Area, Boxed, BrokenSpace, CHANGE_RECORDS, Config, Entry, Layout, LayoutError, Lending,
-    MapleIndex, NoMemory, Record, SharedConfig, Space, Standard, Value, blank_record, entry,
+    MapleIndex, NoMemory, Seen, SharedConfig, Space, Standard, Value, blank_record, seen_entry,
 };
 
 /// A space that is changed under the lock `L`, while faults look up areas without it.
@@ -183,7 +183,8 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
         let page = VirtAddr::new(self.grid.page(address));
         let (at, record) = view.get(page)?;
         Some(Glimpse {
-            entry: entry((at, record)),
+            entry: seen_entry((at, record)),
+            growths: record.growths(),
             record,
             view,
             page,
@@ -205,7 +206,8 @@ impl<A: Value, R: Rcu, L: RawLock, C: SharedConfig> Shared<A, R, L, C> {
 /// An area that was seen without a lock. It stays valid until the guard is dropped.
 pub struct Glimpse<'g, A: Value, T: maple::Config> {
     entry: Entry<'g, A>,
-    record: &'g Record<A>,
+    record: &'g Seen<A>,
+    growths: u32,
     view: View<'g, VirtAddr, Boxed<A>, T>,
     page: VirtAddr,
     grid: Grid,
@@ -232,8 +234,10 @@ impl<'g, A: Value, T: maple::Config> Glimpse<'g, A, T> {
         let now = self.view.get(self.page);
         now.is_some_and(|(at, record)| {
             // A record in use never changes, and no other one reuses its memory while the guard is
-            // held.
-            ptr::eq(record, self.record) && entry((at, record)).pages == self.entry.pages
+            // held. If its area was cut, and is as it was, it has grown since.
+            ptr::eq(record, self.record)
+                && seen_entry((at, record)).pages == self.entry.pages
+                && record.growths() == self.growths
         })
     }
 }

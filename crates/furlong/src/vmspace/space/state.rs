@@ -16,7 +16,7 @@ use crate::vmspace::{
 /// serialised if the values can.
 ///
 /// Its content is not trusted: [`Space::restore`] refuses every state that no space could have
-/// saved.
+/// saved, but for its limits. They may have been lowered, and bind the next change.
 ///
 /// # Example
 /// ```
@@ -166,17 +166,6 @@ impl SavedLayout {
     }
 }
 
-/// All known flags.
-const FLAGS: Flags = Flags::from_bits(
-    Flags::SHARED.bits()
-        | Flags::GROWS_DOWN.bits()
-        | Flags::DONT_COPY.bits()
-        | Flags::WIPE_ON_FORK.bits()
-        | Flags::DONT_EXPAND.bits()
-        | Flags::OBJECT.bits()
-        | Flags::CALLER.bits(),
-);
-
 impl<A> SavedArea<A> {
     /// Converts the area to pages and checks it; `at` is its position.
     fn validate(&self, at: usize, grid: &Grid) -> Result<(Pages, Attr), RestoreError> {
@@ -198,7 +187,7 @@ impl<A> SavedArea<A> {
         let flags = Flags::from_bits(self.flags);
         let grows = flags.contains(Flags::GROWS_DOWN);
         let is_other = [Flags::SHARED, Flags::OBJECT].map(|flag| flags.contains(flag));
-        if !FLAGS.contains(flags) || grows && is_other != [false; 2] {
+        if flags != flags.known() || grows && is_other != [false; 2] {
             return Err(RestoreError::Flags(at));
         }
         let offset = pages.first.wrapping_add(self.origin);
