@@ -92,12 +92,17 @@ impl<T: Clone> Split for Box<T> {
 /// }
 /// ```
 pub struct Shared<'a, T> {
-    value: &'a T,
-    /// Behaves as a borrowed `Arc`, so it is `Send` and `Sync` if that is.
+    /// The `Arc`'s own pointer: a reference to the value must not reach its counts.
+    value: NonNull<T>,
     owner: PhantomData<&'a Arc<T>>,
 }
 
-debug_as! { Shared<'_, T> where [T: fmt::Debug]: |it| Shared(it.value) }
+// SAFETY: it is a borrowed `Arc`, so it may go where a reference to one may.
+unsafe impl<'a, T> Send for Shared<'a, T> where &'a Arc<T>: Send {}
+// SAFETY: as above.
+unsafe impl<'a, T> Sync for Shared<'a, T> where &'a Arc<T>: Sync {}
+
+debug_as! { Shared<'_, T> where [T: fmt::Debug]: |it| Shared(it.get()) }
 
 copies! { Shared<'_, T> where [T]; }
 
@@ -105,13 +110,13 @@ impl<T> core::ops::Deref for Shared<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.value
+        self.get()
     }
 }
 
 impl<T: PartialEq> PartialEq for Shared<'_, T> {
     fn eq(&self, other: &Self) -> bool {
-        self.value == other.value
+        self.get() == other.get()
     }
 }
 
@@ -121,15 +126,16 @@ impl<'a, T> Shared<'a, T> {
     /// The value, for as long as the tree or the guard is borrowed.
     #[must_use]
     pub fn get(self) -> &'a T {
-        self.value
+        // SAFETY: the `Arc` in the tree holds its count while `'a` lasts, and so its value lives.
+        unsafe { self.value.as_ref() }
     }
 
     /// Another owner of the value.
     #[must_use]
     pub fn share(self) -> Arc<T> {
-        // SAFETY: `borrow` made the reference from an `Arc`'s pointer, and that `Arc` holds its
-        // count while `'a` lasts. `ManuallyDrop` keeps this one from giving the count back.
-        let owner = ManuallyDrop::new(unsafe { Arc::from_raw(core::ptr::from_ref(self.value)) });
+        // SAFETY: the pointer is an `Arc`'s, and that `Arc` holds its count while `'a` lasts.
+        // `ManuallyDrop` keeps this one from giving the count back.
+        let owner = ManuallyDrop::new(unsafe { Arc::from_raw(self.value.as_ptr()) });
         Arc::clone(&owner)
     }
 }
@@ -159,8 +165,7 @@ unsafe impl<T> Entry for Arc<T> {
         T: 'a,
     {
         Shared {
-            // SAFETY: the value lives while that count does.
-            value: unsafe { word.cast().as_ref() },
+            value: word.cast(),
             owner: PhantomData,
         }
     }
