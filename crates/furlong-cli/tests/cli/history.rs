@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::lab::{EXPERIMENT, Home, read, says};
-use furlong_lab::model::result::ResultFile;
+use furlong_lab::model::result::{Kind, Metric, ResultFile};
 use furlong_stats::random::Random;
 
 /// A committed record of the experiment.
@@ -215,6 +215,80 @@ fn a_difference_has_its_verdict_and_can_fail_a_build() {
     let told = home.refuses(&["diff", before, before]);
     says(&told, &["name two"]);
     home.refuses(&["diff"]);
+}
+
+/// An exact metric.
+const COUNT: &str = "count";
+
+#[test]
+fn counts_of_different_inputs_are_no_facts_about_a_change() {
+    let home = Home::new();
+    let runs = [(0, 1, 100.0), (1, 2, 101.0), (2, 1, 102.0)];
+    import(
+        &home,
+        runs.into_iter().map(|(number, seed, count)| {
+            let mut result = again(number, 1.0);
+            result.run.seed = seed;
+            let experiment = &mut result.experiments[0];
+            experiment.metric_order.push(COUNT.to_owned());
+            let sampled = experiment.metrics.values().next().unwrap().clone();
+            let (kind, primary) = (Kind::Exact, false);
+            let exact = Metric {
+                kind,
+                primary,
+                ..sampled
+            };
+            experiment.metrics.insert(COUNT.to_owned(), exact);
+            let arms = experiment
+                .workloads
+                .iter_mut()
+                .flat_map(|one| &mut one.arms);
+            for arm in arms.filter(|arm| arm.na.is_none()) {
+                arm.samples.insert(COUNT.to_owned(), vec![Some(count)]);
+            }
+            result
+        }),
+    );
+    let [first, other, same] = [0, 1, 2].map(name);
+    // Of the same input, a count that differs by anything is a change.
+    let (page, _) = home.ends(0, &["diff", &first, &same, "--metric", COUNT]);
+    says(&page, &["+2.0", "exact"]);
+    let compare = ["diff", &first, &other, "--metric", COUNT];
+    let (page, _) = home.ends(0, &compare);
+    says(
+        &page,
+        &["is an exact count, and the inputs differ", "--seed"],
+    );
+    // With nothing compared, nothing can fail.
+    let told = home.refuses(&[&compare[..], &["--fail-on", "revert"]].concat());
+    says(&told, &["--fail-on would prove nothing"]);
+    let (page, _) = home.ends(0, &["history", EXPERIMENT, "--metric", COUNT]);
+    assert!(!page.contains("(exact)"), "{page}");
+}
+
+#[test]
+fn a_copy_with_more_blocks_is_not_dropped_in_silence() {
+    let home = Home::new();
+    let mut part = again(0, 1.0);
+    let workload = &mut part.experiments[0].workloads[0];
+    drop((workload.blocks.pop(), workload.order.pop()));
+    let arms = workload
+        .arms
+        .iter_mut()
+        .flat_map(|arm| arm.samples.values_mut());
+    let control = workload
+        .control
+        .values_mut()
+        .map(|control| &mut control.samples);
+    for samples in arms.chain(control).filter(|samples| samples.len() > 1) {
+        samples.pop();
+    }
+    import(&home, [part].into_iter());
+    let file = put(&home, &again(0, 1.0));
+    says(
+        &home.refuses(&["import", &file]),
+        &[" blocks, and this copy has "],
+    );
 }
 
 #[test]

@@ -109,6 +109,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         ));
     }
     let all = differences(&before, &after, args.metric.as_deref());
+    if !args.fail_on.is_empty() && all.found.is_empty() {
+        let why = all.left_out.first().map_or("nothing in common", |why| why);
+        return Err(Error::usage(format!(
+            "the two runs have no figure that can be compared, so --fail-on would prove nothing: \
+             {why}"
+        )));
+    }
     let (before, after) = (&before.run, &after.run);
     let sheet = difference_page::page(before, after, &all);
     publish::sheet(&sheet, &all.figures(before, after), &args.pages)?;

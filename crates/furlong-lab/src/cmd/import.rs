@@ -78,8 +78,14 @@ fn import(store: &mut Store, result: &ResultFile) -> Result<bool, Error> {
     let id = &result.run.id;
     if store.is_there(id)? {
         let saved = store.load(id)?;
-        let same = judged(&saved.result, saved.margin_pct).run.started == result.run.started;
-        return match same {
+        let stored = judged(&saved.result, saved.margin_pct);
+        let [here, there] = [&stored, result].map(blocks);
+        return match stored.run.started == result.run.started {
+            true if here < there => Err(Error::usage(format!(
+                "{} has run {id} with {here} blocks, and this copy has {there}: import this one \
+                 into another store with --db",
+                store.location()
+            ))),
             true => Ok(false),
             false => Err(Error::usage(format!(
                 "{} already has a different run {id}: import this one into another store with --db",
@@ -89,4 +95,10 @@ fn import(store: &mut Store, result: &ResultFile) -> Result<bool, Error> {
     }
     store.import(result)?;
     Ok(true)
+}
+
+/// The blocks of a run.
+fn blocks(result: &ResultFile) -> usize {
+    let workloads = result.experiments.iter().flat_map(|one| &one.workloads);
+    workloads.map(|workload| workload.blocks.len()).sum()
 }

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::series::{conditions, effects, level, own_name, samples};
+use super::series::{conditions, effects, inputs_differ, level, own_name, samples};
 use crate::model::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult};
 use furlong_stats::blocks::{Blocks, present};
 use furlong_stats::control::{Floor, floor};
@@ -56,6 +56,7 @@ pub struct Differences {
 /// Compares `after` with `before`, by the margins with which `after` was judged.
 pub fn differences(before: &ResultFile, after: &ResultFile, metric: Option<&str>) -> Differences {
     let mut all = Differences::default();
+    let seeds = [before.run.seed, after.run.seed];
     for later in &after.experiments {
         let name = later.filed_as();
         let Some(earlier) = before.experiments.iter().find(|one| one.filed_as() == name) else {
@@ -64,7 +65,7 @@ pub fn differences(before: &ResultFile, after: &ResultFile, metric: Option<&str>
             continue;
         };
         for workload in &later.workloads {
-            all.workload(earlier, later, workload, metric);
+            all.workload([earlier, later], seeds, workload, metric);
         }
     }
     all
@@ -73,8 +74,8 @@ pub fn differences(before: &ResultFile, after: &ResultFile, metric: Option<&str>
 impl Differences {
     fn workload(
         &mut self,
-        earlier: &ExperimentResult,
-        later: &ExperimentResult,
+        [earlier, later]: [&ExperimentResult; 2],
+        seeds: [u64; 2],
         workload: &WorkloadResult,
         metric: Option<&str>,
     ) {
@@ -93,6 +94,17 @@ impl Differences {
         else {
             return;
         };
+        if let Some(why) = unlike(earlier.metrics.get(name), (name, about)) {
+            return self.left_out.push(format!("{place}: {why}"));
+        }
+        if about.kind == Kind::Exact && inputs_differ(workload, seeds) {
+            let [one, other] = seeds;
+            let text = format!(
+                "{place}: {name} is an exact count, and the inputs differ: the runs have the seeds \
+                 {one} and {other} (--seed makes them equal)"
+            );
+            return self.left_out.push(text);
+        }
         let baseline = first.name.as_str();
         let pair = Pair {
             earlier: old,
@@ -115,6 +127,14 @@ impl Differences {
             }
         }
     }
+}
+
+/// The reason why a metric of the earlier run is another one than the later run's, if it is.
+fn unlike(earlier: Option<&Metric>, (name, later): (&str, &Metric)) -> Option<String> {
+    let earlier = earlier?;
+    let said = |metric: &Metric| (metric.unit.clone(), metric.better, metric.kind);
+    let is_alike = said(earlier) == said(later);
+    (!is_alike).then(|| format!("{name} was measured in another way in the earlier run"))
 }
 
 /// A workload in two runs, by one metric.

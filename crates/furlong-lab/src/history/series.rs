@@ -8,13 +8,16 @@ use serde_json::Value;
 use crate::model::command_fact::COMMANDS;
 use crate::model::result::{ExperimentResult, Kind, Metric, Run, WorkloadResult};
 use crate::model::schedule::{ENOUGH_RUNS, MAX_TIME_S, MIN_BLOCKS};
+use crate::record::functions::FUNCTIONS;
 use crate::record::ledger::OPERATIONS;
 use crate::record::store::Saved;
 use crate::report::outline::median;
 use furlong_stats::blocks::{Blocks, present};
+use furlong_stats::budget::{BLOCK_S, BUDGET_S, NEEDED};
 use furlong_stats::change::changes_except;
 use furlong_stats::control::historic;
 use furlong_stats::describe::mean;
+use furlong_stats::nodes::NODES;
 use furlong_stats::paired::Paired;
 use furlong_stats::stopping::{STOPPED, STOPPING};
 use furlong_stats::verdict::Scale;
@@ -28,7 +31,8 @@ pub struct Series {
     pub arm: String,
     /// Name of the metric.
     pub metric: String,
-    /// Definition of the metric.
+    /// Definition of the metric. Exact counts of different inputs vary like samples, and are taken
+    /// for some.
     pub about: Metric,
     /// The arm that it is a ratio to; `None` for an absolute figure.
     pub baseline: Option<String>,
@@ -57,6 +61,9 @@ pub struct Point {
     /// True if the user has judged that the run changed nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_dismissed: bool,
+    /// Seed of the run's inputs.
+    #[serde(skip)]
+    pub seed: u64,
     /// The median of the run's samples, or the ratio to the baseline in the same blocks.
     pub value: f64,
 }
@@ -79,9 +86,14 @@ pub struct Step {
 }
 
 /// Parameters that may differ between comparable runs of a workload.
-const RUNS_OWN: [&str; 7] = [
+const RUNS_OWN: [&str; 12] = [
     COMMANDS,
     OPERATIONS,
+    FUNCTIONS,
+    NODES,
+    BLOCK_S,
+    NEEDED,
+    BUDGET_S,
     STOPPING,
     STOPPED,
     MAX_TIME_S,
@@ -146,13 +158,14 @@ pub fn series(past: &[Saved], metric: Option<&str>) -> Vec<Series> {
             if points.is_empty() {
                 continue;
             }
+            let about = about_points(about, workload, &points);
             found.push(Series {
                 workload: workload.name.clone(),
                 arm: arm.to_owned(),
                 metric: name.to_owned(),
-                about: about.clone(),
                 baseline: baseline.map(str::to_owned),
-                steps: steps(about, &points),
+                steps: steps(&about, &points),
+                about,
                 points,
                 otherwise,
                 noise_pct: match baseline {
@@ -163,6 +176,20 @@ pub fn series(past: &[Saved], metric: Option<&str>) -> Vec<Series> {
         }
     }
     found
+}
+
+/// A metric as these points show it: counts of runs with different inputs are not exact.
+fn about_points(about: &Metric, workload: &WorkloadResult, points: &[Point]) -> Metric {
+    let mut pairs = points.windows(2);
+    let varies = pairs.any(|pair| inputs_differ(workload, [pair[0].seed, pair[1].seed]));
+    let kind = if varies { Kind::Sampled } else { about.kind };
+    let about = about.clone();
+    Metric { kind, ..about }
+}
+
+/// True if a workload of two runs with these seeds has two inputs. Commands have their own.
+pub(super) fn inputs_differ(workload: &WorkloadResult, [one, other]: [u64; 2]) -> bool {
+    one != other && !workload.params.contains_key(COMMANDS)
 }
 
 /// The run and its one experiment.
@@ -203,6 +230,7 @@ fn points(
                 version: run.version.clone(),
                 tag: run.tag.clone(),
                 is_dismissed: saved.is_dismissed,
+                seed: run.seed,
                 value,
             }),
             None => {}

@@ -53,6 +53,9 @@ pub type ExactValues = BTreeMap<String, BTreeMap<String, Option<f64>>>;
 /// The parameter that holds the frozen batch.
 pub const OPERATIONS: &str = "operations";
 
+/// Times that a write to a locked database is tried again; each waits for some seconds.
+const LOCK_TRIES: usize = 12;
+
 /// A run's result while it grows.
 pub struct Ledger {
     result: ResultFile,
@@ -285,10 +288,18 @@ impl Ledger {
         self.keep(|store, result| store.put(result, line));
     }
 
-    /// Writes to the store, if there is one, and drops it if it fails.
-    fn keep(&mut self, write: impl FnOnce(&mut Store, &ResultFile) -> Result<(), Fault>) {
+    /// Writes to the store, if there is one, and drops it if it fails. A lock of another program
+    /// is waited for a minute or so: a run may be hours of work.
+    fn keep(&mut self, write: impl Fn(&mut Store, &ResultFile) -> Result<(), Fault>) {
         let Some(store) = &mut self.store else { return };
-        if let Err(fault) = write(store, &self.result) {
+        let mut written = write(store, &self.result);
+        for _ in 0..LOCK_TRIES {
+            if !written.as_ref().is_err_and(Fault::is_busy) {
+                break;
+            }
+            written = write(store, &self.result);
+        }
+        if let Err(fault) = written {
             let text = format!("the rest of this run is not stored: {fault}");
             self.voice.warn(&text);
             self.result.run.warnings.push(text);

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use super::suite::is_message;
 use crate::error::{Error, cause};
@@ -20,6 +21,24 @@ const LOG_BYTES: u64 = 1 << 16;
 
 /// Variables by which git tells a hook about the user's repository.
 const OF_HOOK: [&str; 4] = ["GIT_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_WORK_TREE"];
+
+/// Variables that decide what a build makes, besides those that begin as [`SETTINGS`] do.
+const OF_BUILD: [&str; 11] = [
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CC",
+    "CFLAGS",
+    "CPPFLAGS",
+    "CXX",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "RUSTC",
+    "RUSTC_WRAPPER",
+    "RUSTFLAGS",
+    "RUSTUP_TOOLCHAIN",
+];
+
+/// Beginnings of the variables with cargo's own settings.
+const SETTINGS: [&str; 3] = ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_"];
 
 /// The way to build a revision.
 #[derive(Clone, Copy, Debug)]
@@ -42,17 +61,37 @@ impl<'a> Recipe<'a> {
         }
     }
 
-    /// A number that differs between recipes.
+    /// A number that differs between recipes, and between compilers and their flags: a build by
+    /// others is another one.
     pub(super) fn id(&self) -> u64 {
-        let command = self.command.unwrap_or_default();
-        match self.layouts {
-            0 => fnv1a(command.as_bytes()),
-            layouts => {
-                let relink = self.relink.unwrap_or_default();
-                fnv1a(format!("{command}\0{layouts}\0{relink}").as_bytes())
-            }
-        }
+        let [command, relink] = [self.command, self.relink].map(Option::unwrap_or_default);
+        let (layouts, by) = (self.layouts, compilers());
+        fnv1a(format!("{command}\0{layouts}\0{relink}\0{by}").as_bytes())
     }
+}
+
+/// The compilers of this process' builds, and the variables that change what they make.
+fn compilers() -> &'static str {
+    static COMPILERS: OnceLock<String> = OnceLock::new();
+    COMPILERS.get_or_init(|| {
+        let compilers = [("rustc", "-vV"), ("cc", "--version")].map(|(program, ask)| {
+            let said = Command::new(program).arg(ask).output();
+            // A build that needs one that is missing says so itself.
+            said.map_or_else(|_| vec![], |said| said.stdout)
+        });
+        let compilers = compilers.map(|said| String::from_utf8_lossy(&said).into_owned());
+        let own = |name: &str| {
+            let sets = SETTINGS.iter().any(|start| name.starts_with(start));
+            OF_BUILD.contains(&name) || sets && name != "CARGO_TARGET_DIR"
+        };
+        let variables = std::env::vars_os().map(|(name, value)| {
+            let [name, value] = [name, value].map(|text| text.to_string_lossy().into_owned());
+            (name, value)
+        });
+        let mut variables: Vec<_> = variables.filter(|(name, _)| own(name)).collect();
+        variables.sort();
+        format!("{compilers:?} {variables:?}")
+    })
 }
 
 /// Returns a command that finds its repository by its folder. In a hook, git would check out a

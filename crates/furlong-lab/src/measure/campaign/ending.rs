@@ -170,18 +170,17 @@ impl Campaign<'_> {
         let mut workload = self.ledger.workload(place).clone();
         let (metrics, order) = (&experiment.metrics, &experiment.metric_order);
         judge(&mut workload, metrics, order, self.schedule.margin_pct);
-        let primary = order.first();
-        let decides = |one: &&Comparison| Some(&one.metric) == primary;
+        let primary = experiment.wanted(None, &workload).map(|(name, _)| name);
+        let decides = |one: &&Comparison| Some(one.metric.as_str()) == primary;
         let deciding = workload.comparisons.iter().filter(decides);
         deciding.map(|one| one.verdict).collect()
     }
 
     /// Returns the number of blocks that makes every arm's interval as narrow as wanted.
     fn wanted(&self, place: Place, rule: Stopping) -> Option<u32> {
-        let primary = self.ledger.result().experiments[place.experiment]
-            .metric_order
-            .first()?;
+        let experiment = &self.ledger.result().experiments[place.experiment];
         let workload = self.ledger.workload(place);
+        let (primary, _) = experiment.wanted(None, workload)?;
         let (baseline, others) = workload.arms.split_first()?;
         let control = workload.control.get(primary)?;
         let wanted = others.iter().filter(|arm| arm.na.is_none()).map(|arm| {

@@ -26,6 +26,8 @@ pub(super) enum Kind {
     Lost,
     /// The row to be added exists already.
     Twice,
+    /// Another program holds the database's lock.
+    Busy,
 }
 
 /// Remedy that fits all faults.
@@ -56,6 +58,11 @@ impl Fault {
     /// True if the only problem is a lost connection.
     pub(crate) fn is_lost(&self) -> bool {
         self.kind == Kind::Lost
+    }
+
+    /// True if the only problem is another program's lock, which ends.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.kind == Kind::Busy
     }
 
     pub(super) fn odd(place: &dyn fmt::Display, what: &Odd) -> Fault {
@@ -138,6 +145,7 @@ impl Fault {
                 Kind::Unwritable
             }
             Some(ErrorCode::ConstraintViolation) => Kind::Twice,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Kind::Busy,
             _ => Kind::Plain,
         };
         Fault { text, kind }
