@@ -128,10 +128,12 @@ impl<M: Memory, C: Config> Pool<M, C> {
         };
         // Dropped in this order if the mapping fails: others may have waited for what it was
         // charged.
-        let charge = (
-            charge,
-            OnDrop(|| self.notify_if_waited_for(Some(device.id()))),
-        );
+        let told = OnDrop(|| {
+            if device.limits().quota.is_some() {
+                self.notify_if_waited_for(Some(device.id()));
+            }
+        });
+        let charge = (charge, told);
         let keep = |(charge, told): (Charge<'_>, _)| {
             charge.keep();
             core::mem::forget(told);
@@ -258,11 +260,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
         match self.plan.growth {
             Growth::Never => {}
-            Growth::Deferred => {
-                // Relaxed: a flag for the caller of `tend`.
-                self.wants_growth.store(1, Ordering::Relaxed);
-                self.memory().wants_tending();
-            }
+            Growth::Deferred => self.ask_for_growth(need),
             Growth::Inline => {
                 // There may be room even if it failed, as another CPU may have grown the pool.
                 if self.could_grow_for(need.slots) {
@@ -275,6 +273,15 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
         let transient = self.reserve_transient(device, ask, need);
         transient.ok_or_else(|| self.refusal(need))
+    }
+
+    /// Lets the next [`tend`](Self::tend) grow the pool, if that may help.
+    pub(super) fn ask_for_growth(&self, need: &Need) {
+        if self.plan.growth == Growth::Deferred && self.could_grow_for(need.slots) {
+            // Relaxed: a flag for the caller of `tend`.
+            self.wants_growth.store(1, Ordering::Relaxed);
+            self.memory().wants_tending();
+        }
     }
 
     #[cold]

@@ -18,8 +18,8 @@ use crate::sync::atomic::Ordering;
 /// # Fairness
 /// Waiters form a queue. When something is given back, the first waiter whose run fits is woken. A
 /// waiter that was passed [`PASSES`](crate::bounce::PASSES) times holds up all behind it until its
-/// run fits, unless no block that exists could serve it even if empty. A new waiter joins the end. A
-/// plain [`map`](Pool::map) does not queue: it takes free slots at once.
+/// run fits, unless no block that exists could serve it even if empty. A new waiter joins the end.
+/// A plain [`map`](Pool::map) does not queue: it takes free slots at once.
 ///
 /// Nothing is reserved for a woken waiter. A map, or another waiter, may take the slots before it
 /// tries again. It then keeps its place in the queue, and waits on.
@@ -189,6 +189,9 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
         self.ticket = Some(self.pool.enter(*need, self.device, waker)?);
         self.pool.settle();
         self.pool.notify(Some(self.device.id()));
+        // It may have tried nothing yet, behind others, and a growth that failed before knew
+        // nothing of it.
+        self.pool.ask_for_growth(need);
         self.notify_if_any_went_since(gone);
         Err(MapError::Full {
             wanted: need.slots,

@@ -77,7 +77,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
     }
 
     /// Does deferred work: grows if a map asked for it, and otherwise gives back a block that stays
-    /// empty.
+    /// empty. If there was no memory, and maps wait, the next call tries again: call it now and
+    /// then, too, not only when the memory [asks](Memory::wants_tending).
     ///
     /// A further block is given back if it was found empty [`Plan::patience`] times in a row, and
     /// the other blocks are at most half full. So a varying load does not make the pool shrink and
@@ -88,14 +89,16 @@ impl<M: Memory, C: Config> Pool<M, C> {
     pub fn tend(&self) -> Tended {
         let mut tended = Tended::default();
         // Relaxed: a flag; the state that it is about is read again.
-        let wanted = self.wants_growth.swap(0, Ordering::Relaxed) != 0;
+        let wanted = self.wants_growth.load(Ordering::Relaxed) != 0;
         if wanted && let Some(_alone) = self.growth.try_lock() {
+            // Relaxed: as above. What asks from now on is for the next call.
+            self.wants_growth.store(0, Ordering::Relaxed);
             let (size, min) = (self.plan.block_slots, self.plan.block_min);
             let added = self.add_block(size, min, self.plan.reach, Haste::MayWait);
             tended.grown = added.unwrap_or(0);
-            let is_short = added.is_err_and(|error| !matches!(error, GrowError::Limit(_)));
+            let may = added.is_err() && self.blocks() < self.plan.blocks;
             // Relaxed: hints. No map asks again for those who wait asleep, so the next call does.
-            if is_short && self.waiting.0.load(Ordering::Relaxed) != 0 {
+            if may && self.waiting.0.load(Ordering::Relaxed) != 0 {
                 self.wants_growth.store(1, Ordering::Relaxed);
             }
         }
