@@ -82,8 +82,8 @@ impl Mmap {
         // Shared anonymous memory is an object too, which begins with the mapping.
         let is_private_memory = has(MAP_ANONYMOUS) && sharing == Flags::NONE;
         let offset = match (is_private_memory, has(MAP_ANONYMOUS)) {
-            // It is refused before all else, though nothing comes from there.
-            _ if !self.offset.is_multiple_of(PAGE) => Some(self.offset),
+            // Refused before all else, though nothing would come from there: 1 is at no page.
+            _ if !self.offset.is_multiple_of(PAGE) => Some(1),
             (true, _) => None,
             (_, true) => Some(0),
             _ => Some(self.offset),

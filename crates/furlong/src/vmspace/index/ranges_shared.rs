@@ -8,7 +8,7 @@ use crate::addr::{Extent, VirtAddr};
 use crate::maple::{Broken, Config, DuplicateError, InsertError, Reservation, Session, View};
 use crate::rcu::{Rcu, RcuBox, RcuHead};
 use crate::sync::RawLock;
-use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicU32, Ordering, fence};
 use crate::vmspace::{Attr, Entry, Index, NoMemory, Pages, Piece, Ranges, Record, Value, entry};
 
 /// A record beside readers.
@@ -20,14 +20,17 @@ pub struct Seen<A> {
 }
 
 impl<A> Seen<A> {
-    const fn new(record: Record<A>) -> Self {
+    fn new(record: Record<A>) -> Self {
         let growths = AtomicU32::new(0);
         Self { record, growths }
     }
 
     #[inline]
     pub(crate) fn growths(&self) -> u32 {
-        // Relaxed: it is counted before the tree changes, and the tree was read before this.
+        // Acquire, `seen-tree`: pairs with `seen-growth`. The tree was read before this: if it
+        // showed the new extent, the count below is the new one.
+        fence(Ordering::Acquire);
+        // Relaxed: the fence orders it.
         self.growths.load(Ordering::Relaxed)
     }
 }
@@ -164,8 +167,11 @@ where
     #[inline]
     fn resize(&mut self, of: VirtAddr, to: Extent<VirtAddr>) -> Result<(), NoMemory> {
         if let Some((_, seen)) = self.view().get(of) {
-            // Relaxed: the tree publishes it. A reader that sees the new extent sees this.
+            // Relaxed: the fence orders it.
             seen.growths.fetch_add(1, Ordering::Relaxed);
+            // Release, `seen-growth`: pairs with `seen-tree`. The tree may change its extent in
+            // place, by a store that publishes nothing else.
+            fence(Ordering::Release);
         }
         Self::resize(self, of, to).map_err(|_| NoMemory)
     }
