@@ -225,6 +225,9 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
         let is_kept = !is_urgent && kept + given_up <= KEPT_MAX;
         if is_kept && self.pool.asks() {
             if self.map.rcu.is_quiet() {
+                // Entries that nothing would take again would only fill the pool.
+                let unused = self.pool.take_unused();
+                self.map.rcu.retire(unused);
                 return self.pool.recycle_all();
             }
             self.pool.ask_later();

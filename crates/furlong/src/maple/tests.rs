@@ -5,7 +5,7 @@ use super::memory::pool::Pool;
 use super::memory::reservation::bound_in_place;
 use super::node::leaf::Leaf;
 use super::node::link::Ptr;
-use super::{Broken, Custom, Fan, Heap, Maple, Nodes, RcuMaple, ResizeError, Wide};
+use super::{Broken, Cursor, Custom, Fan, Heap, Maple, Nodes, RcuMaple, ResizeError, Wide};
 use crate::addr::{Address, Extent, VirtAddr};
 use crate::check::Check;
 use crate::rcu::{Domain, RcuBox};
@@ -321,6 +321,29 @@ fn a_box_that_is_kept_is_counted_and_comes_back() {
     let spare = session.spare().unwrap();
     assert!([7, 8].contains(&*spare));
     assert_eq!(session.spares(), 1);
+}
+
+#[test]
+fn boxes_that_nothing_takes_again_do_not_end_the_reuse_of_nodes() {
+    let map =
+        RcuMaple::<VirtAddr, RcuBox<u32>, _, _>::new(Domain::<[_; 64]>::new(), SpinLock::new());
+    let at = Extent::from_len(VirtAddr::new(10), 5).unwrap();
+    for value in 0..100 {
+        let mut session = map.lock();
+        assert_eq!(session.spares(), 0, "{value}");
+        drop(session.store(at, RcuBox::new(value)).ok());
+    }
+}
+
+#[test]
+fn a_cursor_goes_no_further_than_the_last_index() {
+    let last = Extent::from_last(u32::MAX - 1, u32::MAX).unwrap();
+    let mut map = Maple::<u32, u32>::new();
+    map.insert(last, 7).unwrap();
+    let mut cursor = Cursor::over(Extent::from_last(0, 0).unwrap());
+    assert_eq!(cursor.next(map.view()), Some((last, 7)));
+    assert_eq!(cursor.next(map.view()), None);
+    assert_eq!(cursor.previous(map.view()), Some((last, 7)));
 }
 
 #[test]

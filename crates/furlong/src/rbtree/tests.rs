@@ -2,8 +2,8 @@
 
 use super::storage::nodes::INTERNAL;
 use super::{
-    Arena, Augment, Broken, Checked, Custom, Eager, InsertError, NoMemory, Node, NodeId, Nodes,
-    NotLinked, Ranks, RbTree, Side, Standard, Tally, VecArena,
+    Arena, Augment, Broken, Checked, Chunks, Custom, Eager, InsertError, NoMemory, Node, NodeId,
+    Nodes, NotLinked, Ranks, RbTree, Side, Standard, Tally, VecArena,
 };
 use crate::check::Check;
 
@@ -117,6 +117,14 @@ fn every_broken_invariant_is_named() {
         assert_eq!(tree.check(), Err(expected));
         assert!(expected.to_string().starts_with(text), "{expected}");
     }
+}
+
+#[test]
+#[should_panic(expected = "the store has a node of this name")]
+fn a_spare_node_of_a_chunk_is_no_node() {
+    let mut tree = RbTree::<Arena<Count, Chunks<Count>>>::new(Arena::new(Chunks::new()));
+    tree.try_reserve(2).unwrap();
+    let _ = tree.insert(id(1));
 }
 
 #[test]

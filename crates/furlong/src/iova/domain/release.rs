@@ -19,10 +19,12 @@ impl<F: Flush, C: DomainConfig> Domain<F, C> {
     /// nobody owns the extent, and it cannot be reserved before the token is redeemed.
     ///
     /// # Errors
-    /// The grant is returned if another domain or another space made it; nothing has changed.
+    /// The grant is returned if another domain or another space made it, or if an earlier domain of
+    /// the space did and it was released by its address since; nothing has changed.
     ///
     /// # Cost
-    /// O(1), the CPU's lock.
+    /// O(1), the CPU's lock. Where an earlier domain had the space, the tree's lock too, here and
+    /// in the other releases of a grant.
     #[inline]
     pub fn release(&self, grant: Grant) -> Result<Token, Stale> {
         let token = self.token(grant)?;

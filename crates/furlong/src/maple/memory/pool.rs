@@ -139,6 +139,8 @@ pub(crate) struct Pool<G: Geometry, S: Source> {
     entries: Batch,
     /// Entries without readers and outside of any tree, kept for their memory.
     spare: Batch,
+    /// True if it was ever asked for these.
+    uses_spares: bool,
     /// The number of calls of `asks` that still return false.
     patience: u8,
     /// The number of ready nodes to keep after a change without readers; the rest is freed.
@@ -194,6 +196,7 @@ impl<G: Geometry, S: Source> Pool<G, S> {
             old_inners: Stack::new(),
             entries: Batch::new(),
             spare: Batch::new(),
+            uses_spares: false,
             patience: 0,
             keep: KEEP,
         }
@@ -299,7 +302,16 @@ impl<G: Geometry, S: Source> Pool<G, S> {
     /// Entries whose memory is ready for reuse.
     #[cfg(feature = "alloc")]
     pub(crate) fn spare(&mut self) -> &mut Batch {
+        self.uses_spares = true;
         &mut self.spare
+    }
+
+    /// Removes the entries that were given up, if their memory is never used again here.
+    pub(crate) fn take_unused(&mut self) -> Batch {
+        match self.uses_spares {
+            true => Batch::new(),
+            false => core::mem::take(&mut self.entries),
+        }
     }
 
     /// The number of entries whose memory is ready for reuse.

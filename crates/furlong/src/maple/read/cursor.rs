@@ -208,7 +208,8 @@ impl<A: Address> Cursor<A> {
     /// Moves to an extent that was found.
     fn arrive(&mut self, at: Extent<A>) {
         self.at = at;
-        self.from = at.last().raw().checked_add(1);
+        // Not the last index of 64 bits: a shorter one would be found again and again.
+        self.from = at.end().map(Address::raw);
         self.upto = at.start().raw().checked_sub(1);
     }
 }

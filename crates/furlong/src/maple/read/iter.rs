@@ -72,7 +72,10 @@ impl<C: Config> Iterator for Scan<'_, C> {
                 }
                 // Beside a writer, a leaf may show an older state than the leaf before it.
                 if slot.last >= self.from {
-                    self.from = slot.last.wrapping_add(1);
+                    match slot.last.checked_add(1) {
+                        Some(from) => self.from = from,
+                        None => self.leaf = None,
+                    }
                     return Some(slot);
                 }
             }
@@ -94,8 +97,11 @@ impl<C: Config> Scan<'_, C> {
                     return all;
                 }
                 if slot.last >= from {
-                    from = slot.last.wrapping_add(1);
                     all = f(all, slot);
+                    match slot.last.checked_add(1) {
+                        Some(next) => from = next,
+                        None => return all,
+                    }
                 }
             }
             self.turn();

@@ -29,8 +29,9 @@ impl<A: Address, R> Place<A, R> {
 ///
 /// Beside a writer, each look-up sees every change that ended before it began, and either all or
 /// nothing of a concurrent one. An iteration is many look-ups. It finds every entry that stays in
-/// the map all the time, once and in order. Any other entry that it finds was in the map at some
-/// moment since it began. The ends of a gap may be reported closer than they are.
+/// the map all the time with the same extent, once and in order. Any other entry that it finds was
+/// in the map at some moment since it began. The ends of a gap may be reported closer than they
+/// are.
 pub struct View<'a, A: Address, E: Entry, C: Config> {
     pub(crate) tree: &'a Tree<C::Geometry>,
     pub(crate) count: &'a C::Counters,

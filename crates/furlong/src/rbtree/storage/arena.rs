@@ -313,7 +313,7 @@ impl<A: Augment, S: Slots<A>> Nodes for Arena<A, S> {
     #[inline(always)]
     fn place(&self, at: NodeId) -> Place<NodeId> {
         let place = self.nodes.node(at.index()).place;
-        (place != NONE).then(|| (NodeId(place >> 1), Side::right_if(place & 1 == 1)))
+        (place < UNLINKED).then(|| (NodeId(place >> 1), Side::right_if(place & 1 == 1)))
     }
 
     #[inline(always)]
@@ -326,7 +326,9 @@ impl<A: Augment, S: Slots<A>> Nodes for Arena<A, S> {
 
     #[inline(always)]
     fn is_linked(&self, at: NodeId) -> bool {
-        self.nodes.node(at.index()).place != UNLINKED
+        // Every change begins with this: behind the last node, a store may have spare ones.
+        let node = self.nodes.get(at.index());
+        node.expect("the store has a node of this name").place != UNLINKED
     }
 
     #[inline(always)]

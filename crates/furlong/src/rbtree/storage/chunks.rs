@@ -190,6 +190,9 @@ impl<A: Augment, T: DerefMut<Target = [Chunk<A>]>> Slots<A> for Chunks<A, T> {
 
     #[inline(always)]
     fn get(&self, index: usize) -> Option<&Node<A>> {
+        if index >= self.len {
+            return None;
+        }
         self.table
             .get(index / CHUNK_NODES)?
             .get(index % CHUNK_NODES)

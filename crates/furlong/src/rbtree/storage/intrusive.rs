@@ -311,7 +311,13 @@ impl<A: Linked> Nodes for Intrusive<A> {
 
     #[inline(always)]
     fn set_unlinked(&mut self, at: Self::Ref, _: Internal) {
-        Self::links(at).linked.set(false);
+        let links = Self::links(at);
+        links.linked.set(false);
+        // The structs that it would still lead to may be dropped before it.
+        for child in &links.children {
+            child.set(None);
+        }
+        links.parent.set(None);
     }
 
     #[inline(always)]
@@ -335,7 +341,7 @@ mod tests {
     use core::ptr::NonNull;
 
     use super::{Intrusive, Linked, Links, Pinned};
-    use crate::rbtree::{Augment, RbTree, Side};
+    use crate::rbtree::{Augment, Nodes as _, RbTree, Side};
 
     struct Task(u64, Links<ById>);
 
@@ -377,6 +383,25 @@ mod tests {
         }
         let root = tree.root().expect("it has three");
         misdeed(&mut other, root);
+    }
+
+    #[test]
+    fn a_struct_that_left_leads_to_no_other() {
+        let tasks = [2, 1, 3].map(|id| Task(id, Links::new()));
+        let mut tree = Tree::new(Intrusive::new());
+        // SAFETY: the tasks outlive the tree, do not move, and are only shared.
+        let names = tasks
+            .each_ref()
+            .map(|task| unsafe { Pinned::new(NonNull::from(task)) });
+        for name in names {
+            tree.insert(name).expect("it is in no tree");
+        }
+        for name in names {
+            assert!(tree.remove(name).is_ok());
+            let nodes = tree.nodes();
+            assert!(Side::BOTH.map(|side| nodes.child(name, side)) == [None; 2]);
+            assert!(nodes.place(name).is_none());
+        }
     }
 
     #[test]

@@ -64,8 +64,9 @@ pub trait Nodes: Sealed {
     #[doc(hidden)]
     fn set_ranks(&mut self, at: Self::Ref, ranks: Ranks, by: Internal);
 
-    /// The parent, and the node's side below it; `None` for the root. The node itself stores the
-    /// side, so a walk knows its direction before the parent's cache line has arrived.
+    /// The parent, and the node's side below it; `None` for the root, and for a node in no tree.
+    /// The node itself stores the side, so a walk knows its direction before the parent's cache
+    /// line has arrived.
     fn place(&self, at: Self::Ref) -> Place<Self::Ref>;
     /// Sets the place, which also marks the node as linked.
     #[doc(hidden)]

@@ -2,9 +2,9 @@
 //!
 //! A cell never changes, but for its index. To change a section, the writer replaces its cell by
 //! another cell or by a leaf. A reader therefore always sees words that belong together. The index
-//! changes in place if a hole below splits the segment: then a change that may not allocate would
-//! replace a cell for each isolation above the hole. Both indices are right for a reader that is
-//! inside.
+//! changes in place if the frames get another segment, as above a hole that splits one: a change
+//! that may not allocate would replace a cell for each isolation there. Both indices are right for
+//! a reader that is inside.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
