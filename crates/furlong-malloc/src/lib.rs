@@ -13,7 +13,7 @@
 //!
 //! | type | ends the process at |
 //! |---|---|
-//! | [`Furlong`] | double and invalid frees, and frees with a wrong layout |
+//! | [`Furlong`] | double and invalid frees, and frees with too large a size |
 //! | [`Secure`] | those, and writes past the end of a block or after its free |
 //! | [`Plain`] | nothing |
 //!
@@ -89,7 +89,7 @@ grade!(
     checked,
     Furlong,
     Checked,
-    "The allocator that ends the process at a double or invalid free, or a wrong layout."
+    "The allocator that ends the process at a double or invalid free, or one with too large a size."
 );
 grade!(
     secure,

@@ -42,8 +42,8 @@ struct furlong_heap *furlong_heap_create(void);
 
 /*
  * Destroys a heap, and frees its blocks. NULL is ignored. A heap that was
- * destroyed already stops the program, except in the plain grade, unless a new
- * heap has got the same address.
+ * destroyed already stops the program, except in the plain grade, unless its
+ * address has been handed out again, to a heap or as a block.
  *
  * Cost: O(its spans of 64 KiB and blocks above 64 KiB), whatever the number of
  * its other blocks and of other memory; the secure grade also overwrites them.

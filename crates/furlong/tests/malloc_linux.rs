@@ -289,29 +289,46 @@ fn the_random_number_is_the_second_half_of_the_kernels() {
     assert_eq!(Linux.random().to_ne_bytes(), secret[8..]);
 }
 
-#[test]
-fn a_stop_says_what_and_where_and_aborts() {
+/// Runs a function in a child process that it ends by SIGABRT. Returns what that wrote to standard
+/// error.
+fn aborts(ends_it: impl FnOnce()) -> String {
     let mut ends = [0; 2];
     // SAFETY: a place for two descriptors.
     assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
-    // SAFETY: the child only makes system calls.
+    // SAFETY: the child makes system calls, and a panic that ends it.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         // SAFETY: an open descriptor.
         unsafe { libc::dup2(ends[1], 2) };
-        Linux.stop(Misuse::WrongSize, 0xabc0)
+        ends_it();
+        // SAFETY: no contract.
+        unsafe { libc::_exit(0) };
     }
-    let (mut line, mut status) = ([0_u8; 128], 0);
+    let (mut text, mut status) = ([0_u8; 4096], 0);
     // SAFETY: this process's copy.
     unsafe { libc::close(ends[1]) };
     // SAFETY: a child of this process, and a place for its status.
     unsafe { libc::waitpid(pid, &raw mut status, 0) };
     // SAFETY: a buffer of this length.
-    let len = unsafe { libc::read(ends[0], line.as_mut_ptr().cast(), line.len()) };
-    let said = &line[..usize::try_from(len).expect("it said something")];
+    let len = unsafe { libc::read(ends[0], text.as_mut_ptr().cast(), text.len()) };
+    let said = &text[..usize::try_from(len).expect("it said something")];
+    assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGABRT);
+    String::from_utf8_lossy(said).into_owned()
+}
+
+#[test]
+fn a_stop_says_what_and_where_and_aborts() {
+    let said = aborts(|| Linux.stop(Misuse::WrongSize, 0xabc0));
     assert_eq!(
         said,
-        b"furlong malloc: block freed with a wrong size: 0xabc0\n"
+        "furlong malloc: block freed with a wrong size: 0xabc0\n"
     );
-    assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGABRT);
+}
+
+#[test]
+fn a_panic_of_a_function_that_is_told_of_trouble_does_not_unwind() {
+    aborts(|| {
+        Linux::on_trouble(Some(|_| panic!("it unwinds")));
+        Linux.refused();
+    });
 }

@@ -162,8 +162,9 @@ pub extern "C" fn furlong_bounce_device_used(device: Option<&BounceDevice>) -> u
     device.and_then(|device| device.device.used()).unwrap_or(0)
 }
 
-/// The length of the longest buffer that fits an empty pool for the device, at any alignment; 0 for
-/// NULL.
+/// The length of the longest buffer that fits an empty pool for the device, at any alignment, if an
+/// area of the pool has a whole segment of 128 slots; 0 for NULL. A smaller area holds no more than
+/// its slots.
 ///
 /// Threads: concurrent.
 #[unsafe(no_mangle)]

@@ -36,6 +36,9 @@ const OWN_FRAMES: usize = 10;
 /// The longest name of a profile.
 const NAME: usize = 1024;
 
+/// Bytes for the numbers of process and file, and the ending, behind the prefix of a name.
+const SUFFIX: usize = 32;
+
 /// The process's profile.
 pub static PROFILE: Profile = Profile {
     holder: AtomicU32::new(0),
@@ -118,8 +121,11 @@ impl Sampler for Profile {
 
 impl Profile {
     /// Begins a profile whose files' names start with `prefix`: a sample each `every` bytes on
-    /// average. `false` if this system cannot.
+    /// average. `false` if this system cannot, or the prefix leaves no room for what follows it.
     pub(crate) fn begin(&self, prefix: &CStr, every: usize) -> bool {
+        if prefix.count_bytes() > NAME - SUFFIX {
+            return false;
+        }
         // SAFETY: a name that ends with a zero.
         let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"backtrace".as_ptr()) };
         // SAFETY: null, or the C library's function of this type.
@@ -230,6 +236,9 @@ impl Profile {
 
     /// Writes a file of this name. `false` if the profile is off, or the file cannot be written.
     pub(crate) fn write_to(&self, name: &CStr) -> bool {
+        if name.count_bytes() > NAME {
+            return false;
+        }
         let every = self.every.load(Ordering::SeqCst);
         let name = Text::of(name.to_bytes());
         self.with(|parts| parts.write(&name, every)) == Some(true)
@@ -367,11 +376,14 @@ pub(crate) extern "C" fn signalled(_: c_int) {
 }
 
 /// `furlong_heap_profile`: writes the heap profile to a file. 0 if that was done, -1 if the profile
-/// is off or the file cannot be written.
+/// is off, the name is null or longer than 1,024 bytes, or the file cannot be written.
 ///
 /// # Safety
-/// `name` ends with a zero.
+/// `name` is null or ends with a zero.
 pub unsafe fn furlong_heap_profile<K>(name: *const c_char) -> c_int {
+    if name.is_null() {
+        return -1;
+    }
     // SAFETY: the caller's promise.
     let name = unsafe { CStr::from_ptr(name) };
     if PROFILE.write_to(name) { 0 } else { -1 }

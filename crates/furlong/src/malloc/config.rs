@@ -131,7 +131,9 @@ impl Sealed for NoHardening {}
 
 impl Hardening for NoHardening {}
 
-/// Checks that are nearly free: double, interior and foreign frees stop the program.
+/// Checks that are nearly free: double, interior and foreign frees stop the program. That of a
+/// block which was never handed out is found when it goes back to its span, if not handed out
+/// before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checked;
 

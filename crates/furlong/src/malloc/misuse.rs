@@ -46,6 +46,25 @@ impl Misuse {
     }
 }
 
+/// Calls a function of the user's. If it panics, the process ends: nothing may unwind through an
+/// allocator.
+#[inline]
+pub(crate) fn without_unwinding<T>(call: impl FnOnce() -> T) -> T {
+    struct Abort;
+
+    impl Drop for Abort {
+        fn drop(&mut self) {
+            // A panic while another one unwinds aborts.
+            panic!("an allocator's user must not unwind through it");
+        }
+    }
+
+    let abort = Abort;
+    let done = call();
+    core::mem::forget(abort);
+    done
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::Misuse;

@@ -128,6 +128,7 @@ pub use config::{
 };
 pub use front::{global::Global, malloc::Malloc};
 pub use misuse::Misuse;
+use misuse::without_unwinding;
 #[cfg(feature = "std")]
 #[doc(hidden)]
 pub use os::current::Forks;

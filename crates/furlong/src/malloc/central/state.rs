@@ -10,9 +10,11 @@
 //! a lock whose holder waits for a latch. So a process calls these functions as close to the fork
 //! as possible, which means that they are the first handlers to be registered.
 
+use core::ptr;
+
 use crate::malloc::{
     Class, Config, CurrentHeap, Exchange, Heap, Latch, Link, Map, Misuse, PageSource, Policy, Pool,
-    Span, State, ThreadHeap, Use, stop, unit_of,
+    Span, State, ThreadHeap, Use, stop, unit_of, without_unwinding,
 };
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -53,7 +55,7 @@ impl<C: Config> Central<C> {
     /// Initialises the pool once, before anything is taken.
     #[cold]
     fn begin(&'static self) {
-        self.policy.begin::<C>(&C::profile());
+        self.policy.begin::<C>(&without_unwinding(C::profile));
         #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
         self.pool.mark.set(self.source.random() as usize | 1);
     }
@@ -98,12 +100,22 @@ impl<C: Config> Central<C> {
         if self.holds_all() {
             return;
         }
-        let first = self.pool.heaps.get();
-        for heap in Pool::heaps_from(first) {
-            self.lock_heap(heap);
+        loop {
+            let first = self.pool.heaps.get();
+            for heap in Pool::heaps_from(first) {
+                self.lock_heap(heap);
+            }
+            self.lock_pool();
+            if self.pool.heaps.get().map(ptr::from_ref) == first.map(ptr::from_ref) {
+                self.pool.held.set(first);
+                return;
+            }
+            // A heap that was made meanwhile may have got spans, and be changing them.
+            self.unlock_pool();
+            for heap in Pool::heaps_from(first) {
+                self.unlock_heap(heap);
+            }
         }
-        self.lock_pool();
-        self.pool.held.set(first);
     }
 
     /// Releases all latches.
@@ -180,7 +192,7 @@ impl<C: Config> Central<C> {
         for heap in self.pool.heaps() {
             // A zone stays with its holder, also in the new process.
             let of_thread = heap.zone.get() == 0 && heap.state() == State::Running;
-            if of_thread && !core::ptr::eq(heap, own) {
+            if of_thread && !ptr::eq(heap, own) {
                 heap.cache.bins.forget();
                 heap.cache.left.set(0);
                 heap.cache.outgoing.forget();

@@ -31,12 +31,16 @@ impl<C: Config> Malloc<C> {
         self.central.trim()
     }
 
-    /// Ends the caller's heap. Its remote frees are sent. Its kept blocks and its spans wait for
+    /// Ends the caller's heap, but not inside a [`Sampler`](crate::malloc::Sampler), which it still
+    /// serves. Its remote frees are sent. Its kept blocks and its spans wait for
     /// the next thread. Blocks go back to their spans if ended heaps keep too many, or if no thread
     /// takes them within the delay. Later calls by the same thread have no heap of their own.
     pub fn end_thread(&'static self) {
         let _pin = C::Current::pin();
         let own = ThreadHeap::of_caller(&self.central);
+        if own.heap.cache.reporting.get() == 1 {
+            return;
+        }
         // SAFETY: pinned; the heap is the placeholder for one that has ended.
         unsafe { C::Current::set(Heap::over()) };
         if own.heap.is_running() {

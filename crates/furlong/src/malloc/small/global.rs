@@ -3,7 +3,7 @@
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::{self, NonNull};
 
-use super::super::Misuse;
+use super::super::misuse::{Misuse, without_unwinding};
 use super::heap::SmallHeap;
 use super::source::RegionSource;
 use crate::forms::debug_as;
@@ -59,7 +59,7 @@ impl<L: RawLock, S: RegionSource> SmallGlobal<L, S> {
                 return Some(block);
             }
             // A region that is too short for anything is lost; the source may have another.
-            let _ = heap.add(self.source.more(layout)?);
+            let _ = heap.add(without_unwinding(|| self.source.more(layout))?);
         }
     }
 

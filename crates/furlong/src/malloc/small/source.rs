@@ -4,7 +4,7 @@ use core::alloc::Layout;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 
-use super::super::Misuse;
+use super::super::misuse::{Misuse, without_unwinding};
 use crate::forms::{debug_as, default_is_new};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
@@ -74,16 +74,7 @@ pub trait RegionSource: Sync + 'static {
 /// Panics, and panics again while that unwinds, which aborts.
 #[cold]
 fn panic_and_abort(misuse: Misuse, address: usize) -> ! {
-    struct Abort;
-
-    impl Drop for Abort {
-        fn drop(&mut self) {
-            panic!("a heap that was misused does not unwind");
-        }
-    }
-
-    let _abort = Abort;
-    panic!("{}: {address:#x}", misuse.message())
+    without_unwinding(|| panic!("{}: {address:#x}", misuse.message()))
 }
 
 /// A region of `LEN` bytes, for a static: see [`SmallGlobal`](super::global::SmallGlobal).

@@ -164,6 +164,7 @@ impl<C: Config> ThreadHeap<C> {
         }
         // A thread that only frees gets a heap as well: with one it sends many blocks at once.
         let Some(own) = Self::of_caller_or_bound(central) else {
+            Samples(central).freed(span, address);
             return Self::send_word(central, span, block / 64, 1 << (block % 64));
         };
         let bin = span.bin.get();

@@ -11,7 +11,9 @@
 #![forbid(unsafe_code)]
 
 use crate::forms::copies;
-use crate::malloc::{Central, Class, Config, DEPTH, FREED, Heap, Pool, Span, ThreadHeap, pointer};
+use crate::malloc::{
+    Central, Class, Config, DEPTH, FREED, Heap, Pool, Span, ThreadHeap, pointer, without_unwinding,
+};
 
 /// The fewest bytes and blocks with which a stack is refilled: as many stay in a processor's cache.
 const FEW_BYTES: usize = 4096;
@@ -174,11 +176,12 @@ impl<C: Config> Samples<C> {
         };
         let every = self.0.policy.sample_bytes();
         heap.cache.reporting.set(1);
-        sampler.allocated(Sample {
+        let sample = Sample {
             block: pointer(block),
             size,
             chance: (room.min(every), every),
-        });
+        };
+        without_unwinding(|| sampler.allocated(sample));
         heap.cache.reporting.set(0);
     }
 
@@ -190,7 +193,7 @@ impl<C: Config> Samples<C> {
         let heap = self.0.pool.samples.get();
         let sampled = heap.is_some_and(|heap| span.owner.is(heap));
         if sampled {
-            sampler.freed(pointer(address));
+            without_unwinding(|| sampler.freed(pointer(address)));
         }
         sampled
     }
@@ -220,7 +223,7 @@ impl<C: Config> Samples<C> {
             && span.listed.get() == SAMPLED
         {
             span.listed.set(0);
-            sampler.freed(pointer(address));
+            without_unwinding(|| sampler.freed(pointer(address)));
         }
     }
 }

@@ -176,7 +176,8 @@ impl<C: Config, M: Place<C>> Zone<C, M> {
         NonNull::new(self.malloc().refuse())
     }
 
-    /// Frees a block. A block of another heap stops the program.
+    /// Frees a block. A block of another heap stops the program, unless it is an object above the
+    /// size classes of another zone.
     ///
     /// # Safety
     /// `block` came from this zone, and nobody uses it from now on.

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::mem;
 use core::ptr;
 
-use crate::malloc::{Linux, Misuse};
+use crate::malloc::{Linux, Misuse, without_unwinding};
 use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// Something that a program may want to report: see [`Linux::on_trouble`].
@@ -80,7 +80,7 @@ impl Slot {
         let process = unsafe { libc::getpid() }.cast_unsigned();
         // Relaxed: it only says if the function runs.
         if self.runs_in.swap(process, Ordering::Relaxed) != process {
-            call(trouble);
+            without_unwinding(|| call(trouble));
             // Relaxed: as above.
             self.runs_in.store(0, Ordering::Relaxed);
         }
