@@ -95,6 +95,13 @@ pub fn judge_together(
     }
 }
 
+/// The margin of a metric on a workload, in per cent, if none overrides it.
+pub fn declared_margin(metric: &Metric, workload: &WorkloadResult) -> f64 {
+    let own = workload.params.get(MARGIN).and_then(Value::as_f64);
+    let own = own.filter(|_| metric.kind == Kind::Sampled);
+    own.or(metric.margin_pct).unwrap_or(MARGIN_PCT)
+}
+
 /// The number of workloads of a family with a verdict in their primary metric.
 fn decided_of_family(workloads: &[WorkloadResult], known: &[(&str, &Metric)]) -> usize {
     let is_decided = |workload: &&WorkloadResult| {
@@ -117,12 +124,9 @@ fn judge_one(
 ) {
     summarise(workload);
     let primary = workload.primary(known).map(|(name, _)| name.to_owned());
-    let own_margin = workload.params.get(MARGIN).and_then(Value::as_f64);
     let mut places = vec![];
     for &(name, metric) in known {
-        let own = own_margin.filter(|_| metric.kind == Kind::Sampled);
-        let declared = margin_override.or(own).or(metric.margin_pct);
-        let margin_pct = declared.unwrap_or(MARGIN_PCT);
+        let margin_pct = margin_override.unwrap_or_else(|| declared_margin(metric, workload));
         let floor = floors.get(name);
         let check = floor.map_or(Check::Missing, |floor| floor.check(margin_pct));
         if let Some(control) = workload.control.get_mut(name) {

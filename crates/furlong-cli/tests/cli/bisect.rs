@@ -275,6 +275,21 @@ fn what_cannot_be_searched_is_refused_with_a_reason() {
 }
 
 #[test]
+fn a_good_commit_beside_the_first_parents_is_refused() {
+    let here = Repository::new(|_| 1);
+    for arguments in [
+        "checkout -q -b topic main~2",
+        "commit -q --allow-empty -m topic",
+        "checkout -q main",
+        "merge -q --no-ff -m merge topic",
+    ] {
+        here.0.git(arguments);
+    }
+    let (_, stderr) = here.bisect(2, &["topic", "--", "./work"]);
+    says(&stderr, &["topic was merged into HEAD from the side"]);
+}
+
+#[test]
 fn a_commit_whose_command_fails_is_left_out() {
     let here = Repository::new(|number| if number < SLOW { 4 } else { 40 });
     // Fails in the middle, of which a search measures something.

@@ -183,6 +183,15 @@ fn every_example_of_a_help_runs() {
             serves(&home, example);
             continue;
         }
+        if example.starts_with("furlong diff pinned latest") {
+            // Two runs of one experiment.
+            for pin in [true, false] {
+                home.smoke(&[]);
+                if pin {
+                    home.ends(0, &["mark", "latest", "--pin"]);
+                }
+            }
+        }
         let mut shell = home.command("sh");
         shell.args(["-c", &shortened(example)]).env("PATH", &path);
         let output = shell.output().unwrap();

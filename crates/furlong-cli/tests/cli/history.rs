@@ -217,6 +217,27 @@ fn a_difference_has_its_verdict_and_can_fail_a_build() {
     home.refuses(&["diff"]);
 }
 
+#[test]
+fn a_margin_of_one_workload_stays_its_own() {
+    let home = Home::new();
+    let mut result = again(0, 1.03);
+    let own = &mut result.experiments[0].workloads[0];
+    own.params.insert("margin_pct".to_owned(), 5.into());
+    own.comparisons
+        .iter_mut()
+        .for_each(|one| one.margin_pct = 5.0);
+    import(&home, [result].into_iter());
+    let (out, _) = home.ends(0, &["export", &name(0)]);
+    let back: ResultFile = serde_json::from_str(&out).unwrap();
+    let margins = back.experiments[0].workloads.iter().map(|workload| {
+        let comparisons = workload.comparisons.iter();
+        comparisons.map(|one| one.margin_pct).collect::<Vec<f64>>()
+    });
+    let all: Vec<Vec<f64>> = margins.collect();
+    assert!(all[0].iter().all(|margin| *margin == 5.0), "{all:?}");
+    assert!(all[1].iter().all(|margin| *margin != 5.0), "{all:?}");
+}
+
 /// An exact metric.
 const COUNT: &str = "count";
 
@@ -259,11 +280,12 @@ fn counts_of_different_inputs_are_no_facts_about_a_change() {
         &page,
         &["is an exact count, and the inputs differ", "--seed"],
     );
-    // With nothing compared, nothing can fail.
     let told = home.refuses(&[&compare[..], &["--fail-on", "revert"]].concat());
     says(&told, &["--fail-on would prove nothing"]);
     let (page, _) = home.ends(0, &["history", EXPERIMENT, "--metric", COUNT]);
-    assert!(!page.contains("(exact)"), "{page}");
+    // A fact is told of runs with one input only.
+    says(&page, &["from run run00002", "(exact)"]);
+    assert!(!page.contains("from run run00001"), "{page}");
 }
 
 #[test]

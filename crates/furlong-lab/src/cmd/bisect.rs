@@ -18,6 +18,7 @@ use crate::session::new_seed;
 use answer::Answer;
 use bench::Bench;
 use furlong_stats::bisect::{PILOT, Search, State};
+use furlong_stats::judge::MARGIN_PCT;
 pub(super) use node::work;
 
 /// A range of commits, and the command whose figure changed in it.
@@ -42,10 +43,9 @@ pub struct Args {
     /// Run this (by sh) before every run of the command
     #[arg(short, long, value_name = "COMMAND")]
     pub prepare: Option<String>,
-    /// Margin: a change within this many per cent does not matter
+    /// Margin: a change within this many per cent does not matter [default: 1]
     #[arg(long, value_name = "PCT", value_parser = percent, allow_hyphen_values = true)]
-    #[arg(default_value = "1")]
-    pub margin: f64,
+    pub margin: Option<f64>,
     /// Begin no further build and no further run after this time, but for the first six blocks
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     #[arg(default_value = "600")]
@@ -106,7 +106,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     let seed = args.seed.or(settings.seed).map_or_else(new_seed, Ok)?;
     let interrupt = Interrupt::listen()?;
     let mut bench = Bench::new(args, &repository, &range, (seed, voice), &interrupt)?;
-    let mut search = Search::new(range.commits.len(), (args.margin / 100.0).ln_1p());
+    let margin_pct = args.margin.or(settings.margin).unwrap_or(MARGIN_PCT);
+    let mut search = Search::new(range.commits.len(), (margin_pct / 100.0).ln_1p());
     let mut ended = Ok(());
     let (belief, state) = loop {
         let (belief, state) = search.state(bench.cost());
@@ -124,6 +125,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
     }
     let answer = Answer {
         args,
+        margin_pct,
         range: &range,
         belief: &belief,
         state,

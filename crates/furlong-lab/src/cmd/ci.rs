@@ -20,6 +20,7 @@ use crate::model::{Counters, MetricPlan, Profile};
 use crate::options::{FailOn, Marks, RESUME, SECONDS_MAX, Settings, Showing, percent};
 use crate::session::new_seed;
 use furlong_stats::budget::{BLOCKS_MAX, BUDGET_S, PILOT};
+use furlong_stats::judge::MARGIN_PCT;
 use furlong_stats::stopping::{STOPPING, Stopping};
 
 /// Timed samples of a block: base, head, and the base again.
@@ -52,10 +53,10 @@ pub struct Args {
     /// Only benchmarks whose name contains this
     #[arg(long, value_name = "TEXT", conflicts_with = RESUME)]
     pub bench: Vec<String>,
-    /// Margin: a difference in time within this many per cent does not matter
+    /// Margin: a difference in time within this many per cent does not matter [default: 1]
     #[arg(long, value_name = "PCT", value_parser = percent, allow_hyphen_values = true)]
-    #[arg(default_value = "1", conflicts_with = RESUME)]
-    pub margin: f64,
+    #[arg(conflicts_with = RESUME)]
+    pub margin: Option<f64>,
     /// Margin of instruction counts, which are exact
     #[arg(long, value_name = "PCT", value_parser = percent, allow_hyphen_values = true)]
     #[arg(default_value = "0.1", conflicts_with = RESUME)]
@@ -177,7 +178,7 @@ impl Args {
             false => BLOCKS_MAX,
         };
         let mut entry = experiment(&suite, sides, names, blocks);
-        entry.metrics[0].margin_pct = self.margin;
+        entry.metrics[0].margin_pct = self.margin.or(settings.margin).unwrap_or(MARGIN_PCT);
         let rule = Stopping::Answer {
             limit_s: self.budget,
         };

@@ -160,6 +160,7 @@ pub struct How {
     pub show_output: bool,
     /// Stop a command that takes longer, as failed [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
+    #[arg(conflicts_with = RESUME)]
     pub timeout: Option<f64>,
     /// Count runs that end with an exit code other than 0, or by a signal; with CODES only those
     #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true)]
@@ -363,6 +364,7 @@ impl How {
         let ignored = self.ignore_failure.as_ref();
         Ok(Subject {
             commands: reference.chain(&sides.commands).cloned().collect(),
+            programs: vec![],
             folders: sides.folders.clone(),
             layouts: sides.layouts,
             reference: self.names.reference.is_some(),
@@ -386,7 +388,8 @@ impl How {
             duet: None,
             count_if_undecided: self.counters == Some(Counters::Auto),
             why: self.why(sides)?,
-        })
+        }
+        .with_programs())
     }
 
     /// Returns when the functions behind a difference are named. Two revisions of a program always

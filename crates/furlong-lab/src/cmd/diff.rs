@@ -7,7 +7,7 @@ use crate::archive::{find, foreign, open_database};
 use crate::error::{Error, Exit};
 use crate::history::difference::{Difference, Differences, differences};
 use crate::history::difference_page;
-use crate::model::result::{Machine, ResultFile};
+use crate::model::result::{Kind, Machine, ResultFile};
 use crate::options::{Database, FailOn, Pages, Settings};
 use crate::publish;
 use crate::record::class::{class, told};
@@ -109,11 +109,17 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         ));
     }
     let all = differences(&before, &after, args.metric.as_deref());
-    if !args.fail_on.is_empty() && all.found.is_empty() {
-        let why = all.left_out.first().map_or("nothing in common", |why| why);
+    if !args.fail_on.is_empty() && !args.judged(&all).any(can_fail) {
+        let why = match all.left_out.first() {
+            Some(why) => why,
+            None => {
+                "they share levels of single arms only, without a control (--levels counts \
+                     those with one)"
+            }
+        };
         return Err(Error::usage(format!(
-            "the two runs have no figure that can be compared, so --fail-on would prove nothing: \
-             {why}"
+            "the two runs have no figure that can get a verdict, so --fail-on would prove \
+             nothing: {why}"
         )));
     }
     let (before, after) = (&before.run, &after.run);
@@ -135,9 +141,21 @@ fn processor(machine: &Machine) -> &str {
 }
 
 impl Args {
-    fn fails(&self, all: &Differences) -> bool {
+    /// The figures that count for `--fail-on`.
+    fn judged<'a>(&self, all: &'a Differences) -> impl Iterator<Item = &'a Difference> {
         let is_level = |one: &Difference| one.baseline.is_none() && one.ci95_pct.is_some();
-        let mut counts = all.found.iter().filter(|one| self.levels || !is_level(one));
+        let with_levels = self.levels;
+        let found = all.found.iter();
+        found.filter(move |one| with_levels || !is_level(one))
+    }
+
+    fn fails(&self, all: &Differences) -> bool {
+        let mut counts = self.judged(all);
         counts.any(|one| self.fail_on.iter().any(|fail| fail.holds(one.verdict)))
     }
+}
+
+/// True if a figure can get a verdict: it is exact, or both runs had a control.
+fn can_fail(one: &Difference) -> bool {
+    one.about.kind == Kind::Exact || one.floor_pct.is_some()
 }

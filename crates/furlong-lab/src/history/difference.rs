@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::series::{conditions, effects, inputs_differ, level, own_name, samples};
+use super::series::{are_alike, conditions, effects, inputs_differ, level, own_name, samples};
 use crate::model::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult};
 use furlong_stats::blocks::{Blocks, present};
 use furlong_stats::control::{Floor, floor};
@@ -94,8 +94,10 @@ impl Differences {
         else {
             return;
         };
-        if let Some(why) = unlike(earlier.metrics.get(name), (name, about)) {
-            return self.left_out.push(format!("{place}: {why}"));
+        let before = earlier.metrics.get(name);
+        if before.is_some_and(|before| !are_alike(before, about)) {
+            let text = format!("{place}: {name} was measured in another way in the earlier run");
+            return self.left_out.push(text);
         }
         if about.kind == Kind::Exact && inputs_differ(workload, seeds) {
             let [one, other] = seeds;
@@ -127,14 +129,6 @@ impl Differences {
             }
         }
     }
-}
-
-/// The reason why a metric of the earlier run is another one than the later run's, if it is.
-fn unlike(earlier: Option<&Metric>, (name, later): (&str, &Metric)) -> Option<String> {
-    let earlier = earlier?;
-    let said = |metric: &Metric| (metric.unit.clone(), metric.better, metric.kind);
-    let is_alike = said(earlier) == said(later);
-    (!is_alike).then(|| format!("{name} was measured in another way in the earlier run"))
 }
 
 /// A workload in two runs, by one metric.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::model::command_fact::COMMANDS;
+use crate::model::command_fact::{COMMANDS, REVISIONS};
 use crate::model::result::{ExperimentResult, Kind, Metric, Run, WorkloadResult};
 use crate::model::schedule::{ENOUGH_RUNS, MAX_TIME_S, MIN_BLOCKS};
 use crate::record::functions::FUNCTIONS;
@@ -19,7 +19,7 @@ use furlong_stats::control::historic;
 use furlong_stats::describe::mean;
 use furlong_stats::nodes::NODES;
 use furlong_stats::paired::Paired;
-use furlong_stats::stopping::{STOPPED, STOPPING};
+use furlong_stats::stopping::{FAMILY, STOPPED, STOPPING};
 use furlong_stats::verdict::Scale;
 
 /// One figure of one arm on one workload, with one point per run.
@@ -31,14 +31,14 @@ pub struct Series {
     pub arm: String,
     /// Name of the metric.
     pub metric: String,
-    /// Definition of the metric. Exact counts of different inputs vary like samples, and are taken
-    /// for some.
+    /// Definition of the metric.
     pub about: Metric,
     /// The arm that it is a ratio to; `None` for an absolute figure.
     pub baseline: Option<String>,
     /// Oldest first, one for each run with this figure.
     pub points: Vec<Point>,
-    /// Runs left out because they ran the workload with other parameters.
+    /// Runs left out because they ran the workload with other parameters, or measured in another
+    /// way.
     pub otherwise: usize,
     /// In 95 of 100 of these runs the baseline differs from itself by at most this, in per cent;
     /// `None` for a ratio, and with fewer than 20 runs.
@@ -86,8 +86,10 @@ pub struct Step {
 }
 
 /// Parameters that may differ between comparable runs of a workload.
-const RUNS_OWN: [&str; 12] = [
+const RUNS_OWN: [&str; 14] = [
     COMMANDS,
+    REVISIONS,
+    FAMILY,
     OPERATIONS,
     FUNCTIONS,
     NODES,
@@ -101,32 +103,59 @@ const RUNS_OWN: [&str; 12] = [
     ENOUGH_RUNS,
 ];
 
-/// The changes by more than the metric's margin; for an exact metric, all changes: such a figure
-/// changes for a reason, however small the change. None of a sampled one is at a dismissed run.
-fn steps(about: &Metric, points: &[Point]) -> Vec<Step> {
-    let values: Vec<f64> = points.iter().map(|point| point.value).collect();
-    let step = |at: usize, before: f64, after: f64, p| Step {
-        at,
-        before,
-        after,
-        p,
-        effect_pct: 100.0 * (after / before - 1.0),
-        run: points[at].run.clone(),
-    };
-    match about.kind {
-        Kind::Exact => {
-            let changed = (1..values.len()).filter(|at| values[at - 1] != values[*at]);
-            let steps = changed.map(|at| step(at, values[at - 1], values[at], None));
-            steps.collect()
-        }
-        Kind::Sampled => {
-            let margin = about.margin_pct.unwrap_or(1.0);
-            let dismissed = (0..points.len()).filter(|at| points[*at].is_dismissed);
-            let found = changes_except(&values, dismissed).into_iter();
-            let steps = found.map(|one| step(one.at, one.before, one.after, Some(one.p)));
+/// The changes of level, in order.
+fn steps(about: &Metric, workload: &WorkloadResult, points: &[Point]) -> Vec<Step> {
+    let mut pairs = points.windows(2);
+    let varies = pairs.any(|pair| inputs_differ(workload, [pair[0].seed, pair[1].seed]));
+    match (about.kind, varies) {
+        (Kind::Exact, false) => counted_steps(points, |_, _| true),
+        (Kind::Sampled, _) => sampled_steps(about, points),
+        // Counts of different inputs vary like samples. Of the same input, they are facts.
+        (Kind::Exact, true) => {
+            let mut steps = counted_steps(points, |one, other| one.seed == other.seed);
+            let found = sampled_steps(about, points).into_iter();
+            let new = found.filter(|step| steps.iter().all(|known| known.at != step.at));
+            let new: Vec<Step> = new.collect();
+            steps.extend(new);
+            steps.sort_by_key(|step| step.at);
             steps
-                .filter(|step| step.effect_pct.abs() > margin)
-                .collect()
+        }
+    }
+}
+
+/// All changes of a count from the last point that is `alike`: such a figure changes for a reason,
+/// however small the change.
+fn counted_steps(points: &[Point], alike: impl Fn(&Point, &Point) -> bool) -> Vec<Step> {
+    let places = 1..points.len();
+    let steps = places.filter_map(|at| {
+        let (now, before) = (&points[at], &points[..at]);
+        let last = before.iter().rev().find(|before| alike(before, now))?;
+        (last.value != now.value).then(|| Step::at(points, at, [last.value, now.value], None))
+    });
+    steps.collect()
+}
+
+/// The changes by more than the metric's margin. None is at a dismissed run.
+fn sampled_steps(about: &Metric, points: &[Point]) -> Vec<Step> {
+    let values: Vec<f64> = points.iter().map(|point| point.value).collect();
+    let margin = about.margin_pct.unwrap_or(1.0);
+    let dismissed = (0..points.len()).filter(|at| points[*at].is_dismissed);
+    let found = changes_except(&values, dismissed).into_iter();
+    let steps = found.map(|one| Step::at(points, one.at, [one.before, one.after], Some(one.p)));
+    steps
+        .filter(|step| step.effect_pct.abs() > margin)
+        .collect()
+}
+
+impl Step {
+    fn at(points: &[Point], at: usize, [before, after]: [f64; 2], p: Option<f64>) -> Self {
+        Self {
+            at,
+            before,
+            after,
+            p,
+            effect_pct: 100.0 * (after / before - 1.0),
+            run: points[at].run.clone(),
         }
     }
 }
@@ -154,18 +183,17 @@ pub fn series(past: &[Saved], metric: Option<&str>) -> Vec<Series> {
         let ratios = others.iter().filter(|arm| arm.na.is_none());
         let arms = ratios.map(|arm| (arm.name.as_str(), Some(baseline)));
         for (arm, baseline) in [(baseline, None)].into_iter().chain(arms) {
-            let (points, otherwise) = points(past, workload, arm, baseline, name);
+            let (points, otherwise) = points(past, workload, arm, baseline, (name, about));
             if points.is_empty() {
                 continue;
             }
-            let about = about_points(about, workload, &points);
             found.push(Series {
                 workload: workload.name.clone(),
                 arm: arm.to_owned(),
                 metric: name.to_owned(),
                 baseline: baseline.map(str::to_owned),
-                steps: steps(&about, &points),
-                about,
+                steps: steps(about, workload, &points),
+                about: about.clone(),
                 points,
                 otherwise,
                 noise_pct: match baseline {
@@ -178,13 +206,10 @@ pub fn series(past: &[Saved], metric: Option<&str>) -> Vec<Series> {
     found
 }
 
-/// A metric as these points show it: counts of runs with different inputs are not exact.
-fn about_points(about: &Metric, workload: &WorkloadResult, points: &[Point]) -> Metric {
-    let mut pairs = points.windows(2);
-    let varies = pairs.any(|pair| inputs_differ(workload, [pair[0].seed, pair[1].seed]));
-    let kind = if varies { Kind::Sampled } else { about.kind };
-    let about = about.clone();
-    Metric { kind, ..about }
+/// True if two runs measured a metric of one name in the same way.
+pub(super) fn are_alike(one: &Metric, other: &Metric) -> bool {
+    let said = |metric: &Metric| (metric.unit.clone(), metric.better, metric.kind);
+    said(one) == said(other)
 }
 
 /// True if a workload of two runs with these seeds has two inputs. Commands have their own.
@@ -202,7 +227,7 @@ fn points(
     like: &WorkloadResult,
     arm: &str,
     baseline: Option<&str>,
-    metric: &str,
+    (metric, about): (&str, &Metric),
 ) -> (Vec<Point>, usize) {
     let (mut points, mut otherwise) = (vec![], 0);
     for saved in past {
@@ -213,7 +238,9 @@ fn points(
         let Some(workload) = workloads.find(|one| one.name == like.name) else {
             continue;
         };
-        let exact = experiment.metrics.get(metric).map(|metric| metric.kind);
+        let own = experiment.metrics.get(metric);
+        let is_unlike = own.is_some_and(|own| !are_alike(own, about));
+        let exact = own.map(|metric| metric.kind);
         let own = |arm| own_name(workload, like, arm);
         let value = match baseline.map(own) {
             None => level(workload, own(arm), metric),
@@ -223,7 +250,7 @@ fn points(
             }
         };
         match value {
-            Some(_) if conditions(workload) != conditions(like) => otherwise += 1,
+            Some(_) if is_unlike || conditions(workload) != conditions(like) => otherwise += 1,
             Some(value) => points.push(Point {
                 run: run.id.clone(),
                 started: run.started.clone(),

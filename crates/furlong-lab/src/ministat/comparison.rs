@@ -177,7 +177,10 @@ pub(crate) fn compare_all(sides: &[Side<'_>], level: f64, test: Test) -> Vec<Com
     for (comparison, other) in found.iter_mut().zip(others) {
         comparison.different = match comparison.p {
             Some(p) => comparison.p_adjusted.unwrap_or(p) < 1.0 - level,
-            None => comparison.difference != 0.0,
+            // Without pairs there is no test, and without variance no need of one.
+            None => {
+                comparison.difference != 0.0 && (test != Test::Paired || comparison.pairs.is_some())
+            }
         };
         comparison.notes = remark::on_comparison(comparison, *base, *other, level);
     }

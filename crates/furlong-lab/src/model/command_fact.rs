@@ -8,6 +8,9 @@ use serde_json::Value;
 /// Name of the fact that holds the commands.
 pub const COMMANDS: &str = "commands";
 
+/// Name of the fact that holds the commits of a comparison of revisions.
+pub const REVISIONS: &str = "revisions";
+
 /// Name of the fact that holds a sweep's values for the commands, by arm and parameter.
 pub const PARAMETERS: &str = "parameters";
 

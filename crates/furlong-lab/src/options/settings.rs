@@ -140,9 +140,10 @@ impl Settings {
             csv,
             md,
             html,
+            junit,
             ..
         } = &mut settings;
-        for file in [db, json, csv, md, html].into_iter().flatten() {
+        for file in [db, json, csv, md, html, junit].into_iter().flatten() {
             let word = file.to_str();
             if !matches!(word, Some("-" | "none")) && !word.is_some_and(is_url) {
                 *file = dir.join(&file);

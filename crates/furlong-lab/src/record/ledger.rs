@@ -180,8 +180,14 @@ impl Ledger {
         let sampled = self.metrics(place, Kind::Sampled);
         let workload = self.workload(place);
         let arms = &workload.arms;
-        let has = |name: &&String| arms.iter().any(|arm| arm.samples.contains_key(*name));
-        let primary = sampled.iter().find(has)?;
+        let has = |name: &&String, is_there: fn(&[Option<f64>]) -> bool| {
+            let mut all = arms.iter().filter_map(|arm| arm.samples.get(*name));
+            all.any(|samples| is_there(samples))
+        };
+        // After a first block in which all failed, the workload may seem to have every metric.
+        let with_values = |samples: &[Option<f64>]| samples.iter().any(Option::is_some);
+        let primary = sampled.iter().find(|name| has(name, with_values));
+        let primary = primary.or_else(|| sampled.iter().find(|name| has(name, |_| true)))?;
         let failing = |samples: &Vec<Option<f64>>| {
             let last = samples.len().checked_sub(blocks);
             last.is_some_and(|last| samples[last..].iter().all(Option::is_none))
@@ -309,6 +315,28 @@ impl Ledger {
     }
 }
 
+/// Forgets metrics that only blocks without a figure have entered, and that a good block does not
+/// measure: they are not this workload's.
+fn forget_unmeasured(workload: &mut WorkloadResult, sampled: &[String], block: &Block) {
+    for metric in sampled {
+        let mut samples = block.samples.iter();
+        let is_measured = samples.any(|one| one.values.contains_key(metric));
+        let mut all = workload
+            .arms
+            .iter()
+            .filter_map(|arm| arm.samples.get(metric));
+        if is_measured || !all.all(|samples| samples.iter().all(Option::is_none)) {
+            continue;
+        }
+        for arm in &mut workload.arms {
+            arm.samples.remove(metric);
+        }
+        if let Some(control) = workload.control.get_mut(metric) {
+            control.samples.clear();
+        }
+    }
+}
+
 /// Adds a block to a result: one value per arm and sampled metric, `None` if the arm failed. An arm
 /// that does not measure a metric has no values of it. A metric that the workload lacks has no
 /// values from any arm; this is known after the first sample without a failure.
@@ -328,6 +356,9 @@ pub(super) fn push(workload: &mut WorkloadResult, sampled: &[String], block: &Bl
         arms.any(|arm| arm.samples.contains_key(metric))
             || samples.any(|sample| sample.values.contains_key(metric))
     };
+    if block.samples.iter().any(|sample| sample.failure.is_none()) {
+        forget_unmeasured(workload, sampled, block);
+    }
     let own = sampled.iter();
     let own: Vec<&String> = own.filter(|metric| has(workload, metric)).collect();
     let own = if own.is_empty() {

@@ -180,6 +180,9 @@ impl<'a> Family<'a> {
             "{}: {changes} changed, {same} the same, {open} cannot be told",
             counted(members, "benchmark")
         );
+        if self.failed() > 0 {
+            tally.push_str(&format!(", {} failed", self.failed()));
+        }
         if self.all().any(|one| one.counts.is_some()) {
             let changed = self.all().filter(|one| one.counts_changed()).count();
             tally.push_str(&format!("; instructions: {changed} changed"));
@@ -190,6 +193,11 @@ impl<'a> Family<'a> {
     /// The number of workloads whose time gives no verdict.
     pub(super) fn open(&self) -> usize {
         self.count(|verdict| verdict == Verdict::Inconclusive)
+    }
+
+    /// The number of workloads without figures of both sides.
+    pub(super) fn failed(&self) -> usize {
+        self.all().filter(|one| one.time.is_none()).count()
     }
 
     /// The option that may decide more, if something is open.

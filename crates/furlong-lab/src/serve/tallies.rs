@@ -74,9 +74,7 @@ impl Tallies {
         let key = (machine.clone(), experiment.clone(), run.to_owned());
         self.histories.get(key, || {
             let past = store.series(machine, experiment, workload, metric, RUNS)?;
-            let is_final = past
-                .last()
-                .is_some_and(|one| one.status == Status::Finished);
+            let is_final = past.iter().all(|one| one.status != Status::Running);
             let mut all = series(&past, Some(metric));
             all.retain(|one| one.baseline.is_some());
             Ok((all, is_final))

@@ -6,6 +6,8 @@ use crate::lab::{Home, says};
 #[test]
 fn bad_input_is_one_line_and_nothing_is_run_or_stored() {
     let place = Home::new();
+    let mut pipe = place.command("mkfifo");
+    assert!(pipe.arg("pipe").status().unwrap().success());
     let log = "sh -c 'echo ran >> log'";
     for (arguments, expected) in [
         (&[][..], "give a command in quotes"),
@@ -34,6 +36,10 @@ fn bad_input_is_one_line_and_nothing_is_run_or_stored() {
         (
             &[log, log, "--input", "missing"],
             "--input missing cannot be read",
+        ),
+        (
+            &[log, log, "--input", "pipe"],
+            "--input pipe can be read only once",
         ),
         (
             &[log, log, "--json", "no/such/dir/r.json"],

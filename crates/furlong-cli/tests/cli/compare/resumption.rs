@@ -1,5 +1,7 @@
 //! Comparisons that are stopped and resumed.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
 
 use rustix::process::Signal;
@@ -69,4 +71,29 @@ fn what_is_no_comparison_cannot_be_resumed_as_one() {
     let place = Home::new();
     place.fails(2, &["--resume", "abc"]);
     place.fails(2, &["true", "true", "--resume", "abc"]);
+}
+
+#[test]
+fn a_comparison_of_programs_that_changed_is_not_resumed() {
+    let place = Home::new();
+    let program = |text: &str| {
+        let path = place.path("work");
+        fs::write(
+            &path,
+            format!("#!/bin/sh\necho {text} >> log; sleep 0.05\n"),
+        )
+        .unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    program("old");
+    let mut compare = place.compare(&["./work", "./work", "--blocks", "8", "--quiet"]);
+    let child = compare.spawn().unwrap();
+    wait_until("the fourth block", || place.lines("log").len() > 3 * 3 + 1);
+    send(&child, Signal::KILL);
+    child.wait_with_output().unwrap();
+    program("new");
+    let line = place.fails(2, &["--resume", &run_id(&place)]);
+    says(&line, &["the program of `./work` is another one"]);
+    program("old");
+    place.result(&["--resume", &run_id(&place)]);
 }

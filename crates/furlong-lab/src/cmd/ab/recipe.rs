@@ -23,7 +23,7 @@ const LOG_BYTES: u64 = 1 << 16;
 const OF_HOOK: [&str; 4] = ["GIT_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_WORK_TREE"];
 
 /// Variables that decide what a build makes, besides those that begin as [`SETTINGS`] do.
-const OF_BUILD: [&str; 11] = [
+const OF_BUILD: [&str; 9] = [
     "CARGO_ENCODED_RUSTFLAGS",
     "CC",
     "CFLAGS",
@@ -31,14 +31,28 @@ const OF_BUILD: [&str; 11] = [
     "CXX",
     "CXXFLAGS",
     "LDFLAGS",
-    "RUSTC",
-    "RUSTC_WRAPPER",
     "RUSTFLAGS",
     "RUSTUP_TOOLCHAIN",
 ];
 
-/// Beginnings of the variables with cargo's own settings.
-const SETTINGS: [&str; 3] = ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_"];
+/// Beginnings of others that do: cargo's own settings, and one for each target.
+const SETTINGS: [&str; 7] = [
+    "CARGO_BUILD_",
+    "CARGO_PROFILE_",
+    "CARGO_TARGET_",
+    "CC_",
+    "CFLAGS_",
+    "CXXFLAGS_",
+    "RUSTC",
+];
+
+/// Those of them that change nothing in what is made.
+const OF_PLACE: [&str; 4] = [
+    "CARGO_BUILD_BUILD_DIR",
+    "CARGO_BUILD_JOBS",
+    "CARGO_BUILD_TARGET_DIR",
+    "CARGO_TARGET_DIR",
+];
 
 /// The way to build a revision.
 #[derive(Clone, Copy, Debug)]
@@ -74,15 +88,19 @@ impl<'a> Recipe<'a> {
 fn compilers() -> &'static str {
     static COMPILERS: OnceLock<String> = OnceLock::new();
     COMPILERS.get_or_init(|| {
-        let compilers = [("rustc", "-vV"), ("cc", "--version")].map(|(program, ask)| {
-            let said = Command::new(program).arg(ask).output();
+        let compilers = [("RUSTC", "rustc", "-vV"), ("CC", "cc", "--version")];
+        let compilers = compilers.map(|(variable, usual, ask)| {
+            let named = std::env::var(variable).unwrap_or_else(|_| usual.to_owned());
+            let mut words = named.split_whitespace();
+            let mut command = Command::new(words.next().unwrap_or(usual));
             // A build that needs one that is missing says so itself.
+            let said = command.args(words).arg(ask).output();
             said.map_or_else(|_| vec![], |said| said.stdout)
         });
         let compilers = compilers.map(|said| String::from_utf8_lossy(&said).into_owned());
         let own = |name: &str| {
             let sets = SETTINGS.iter().any(|start| name.starts_with(start));
-            OF_BUILD.contains(&name) || sets && name != "CARGO_TARGET_DIR"
+            (OF_BUILD.contains(&name) || sets) && !OF_PLACE.contains(&name)
         };
         let variables = std::env::vars_os().map(|(name, value)| {
             let [name, value] = [name, value].map(|text| text.to_string_lossy().into_owned());
@@ -125,8 +143,9 @@ pub(super) fn make(
     let status = outside("sh")
         .args(["-c", command])
         .current_dir(folder)
-        // Both builds would write to one place.
-        .env_remove("CARGO_TARGET_DIR")
+        // Else both builds would write to one place, if the user has one for all.
+        .env("CARGO_TARGET_DIR", folder.join("target"))
+        .env("CARGO_BUILD_BUILD_DIR", folder.join("target"))
         .envs(variable)
         .stdin(Stdio::null())
         .stdout(out)

@@ -12,12 +12,10 @@ use super::layouts;
 use super::recipe::{Recipe, make, outside};
 use crate::error::{Error, cause};
 use crate::hash::fnv1a;
+use crate::model::command_fact::REVISIONS;
 use crate::record::place::{cache_dir, private_dir};
 use crate::talk::Voice;
 use furlong_stats::layouts::LAYOUTS;
-
-/// Fact about a workload: the commit of each side.
-const REVISIONS: &str = "revisions";
 
 /// Variable of GitLab with the commit that a merge request begins with.
 const GITLAB_BASE: &str = "CI_MERGE_REQUEST_DIFF_BASE_SHA";
@@ -92,6 +90,9 @@ impl Base {
         }
     }
 }
+
+/// Name of cargo's list of dependencies.
+const LOCK_FILE: &str = "Cargo.lock";
 
 /// Two revisions, the base first.
 #[derive(Debug)]
@@ -278,6 +279,14 @@ impl Repository {
             let [commit, tree, parents, date, subject] = parts[..] else {
                 return Err(Error::failed(format!("git log: {line}")));
             };
+            let above = parents.split(' ').next().unwrap_or_default();
+            if number == 1 && above != first.commit {
+                return Err(Error::usage(format!(
+                    "{good} was merged into {bad} from the side, so commits between them lack it: \
+                     give {} as GOOD, the commit that {bad} goes back to by first parents",
+                    &above[..above.len().min(SHORT)]
+                )));
+            }
             merges += usize::from(parents.contains(' '));
             let [name, commit, tree, date, subject] = [
                 &format!("commit {number} of {all}"),
@@ -335,6 +344,16 @@ impl Repository {
         status.is_ok_and(|files| !files.is_empty())
     }
 
+    /// Returns the user's `Cargo.lock`, if a revision has none of its own: without one, each side
+    /// would have the dependencies of the day of its build.
+    fn lock_file(&self, revision: &Revision) -> Vec<u8> {
+        let own = format!("{}:{LOCK_FILE}", revision.commit);
+        match git(&self.top, &["cat-file", "-e", &own]) {
+            Ok(_) => vec![],
+            Err(_) => fs::read(self.top.join(LOCK_FILE)).unwrap_or_default(),
+        }
+    }
+
     /// Returns the checkout of a revision, built. One that was built before is used again.
     ///
     /// # Errors
@@ -352,7 +371,9 @@ impl Repository {
         };
         private_dir(&self.cache).map_err(|error| failed("a directory", &error))?;
         // Names of one length: the path of a program is on its stack.
-        let by = format!("{:08x}", build.id() >> 32);
+        let lock_file = self.lock_file(revision);
+        let by = fnv1a(&[&build.id().to_ne_bytes()[..], &lock_file].concat());
+        let by = format!("{:08x}", by >> 32);
         let name = format!("{}-{by}", &revision.tree[..16]);
         let [folder, mark, log, lock] =
             ["", ".built", ".log", ".lock"].map(|end| self.cache.join(format!("{name}{end}")));
@@ -375,6 +396,10 @@ impl Repository {
                     let _ = fs::remove_file(old);
                 }
                 self.check_out(&folder, &revision.commit)?;
+                if !lock_file.is_empty() {
+                    fs::write(folder.join(LOCK_FILE), &lock_file)
+                        .map_err(|error| failed("a lock file", &error))?;
+                }
                 let command = match build.command {
                     Some(command) => command,
                     None if folder.join("Cargo.toml").is_file() => "cargo build --release",

@@ -172,6 +172,18 @@ fn programs(side: &Side<'_>) -> Result<BTreeMap<String, Program>, Error> {
     let lines = text.lines().filter(|line| is_message(line));
     let found = lines.filter_map(|line| program(&serde_json::from_str(line).ok()?));
     let found: Vec<(String, Program)> = found.collect();
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let home = real(side.folder);
+    if let Some((target, program)) = found
+        .iter()
+        .find(|one| !real(&one.1.file).starts_with(&home))
+    {
+        let (file, name) = (program.file.display(), side.name);
+        return Err(Error::failed(format!(
+            "{target} of {name} was built as {file}, which is not in its checkout: both sides \
+             would run one program"
+        )));
+    }
     let label = |(target, program): &(String, Program)| {
         let alike = found.iter().filter(|(other, _)| other == target);
         let within = program.folder.strip_prefix(side.folder);

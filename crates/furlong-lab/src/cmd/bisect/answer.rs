@@ -35,6 +35,8 @@ const SUBJECT_CHARS: usize = 60;
 /// Everything that an answer is made from.
 pub(super) struct Answer<'a> {
     pub(super) args: &'a Args,
+    /// A change within this many per cent does not matter.
+    pub(super) margin_pct: f64,
     pub(super) range: &'a Range,
     pub(super) belief: &'a Belief,
     pub(super) state: State,
@@ -144,7 +146,7 @@ impl Answer<'_> {
                 "no change between {} and {} beyond {} %: {} {}",
                 self.args.good,
                 self.args.bad,
-                self.args.margin,
+                self.margin_pct,
                 self.bench.metric,
                 told(self.belief.last)
             )],

@@ -158,11 +158,13 @@ impl Runner {
         let began = Instant::now();
         let order = BlockOrder::new(self.pair.seed, BISECT, &self.pair.name, number, 3);
         let mut figures = [0.0; 3];
+        let longest = FIRST.len().max(self.pair.name.len());
         for place in order.order {
             let arm = [FIRST, &self.pair.name, &self.pair.name][place];
             let outcome = self.sampler.sample(&Job {
                 seed: order.seed,
-                padding: order.padding,
+                // As for names that are arguments; see `Timed`.
+                padding: order.padding + longest - arm.len(),
                 ..job(&self.workload, arm, self.pair.patience())
             });
             let figure = outcome.map(|outcome| outcome.metrics.get(&self.metric).copied());

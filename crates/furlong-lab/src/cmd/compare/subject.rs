@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::How;
 use crate::error::Error;
+use crate::hash::fingerprint;
 use crate::measure::commands::comparison::{CommandArm, CommandWorkload};
 use crate::measure::commands::parameter::{Parameter, Setting, combinations, fill, label, takes};
 use crate::measure::commands::pattern::{Pattern, Printed};
@@ -31,6 +32,10 @@ const WORKLOAD: &str = "commands";
 pub(super) struct Subject {
     /// Commands, the reference first, if there is one.
     pub(super) commands: Vec<String>,
+    /// Fingerprints of their programs' files, as far as they are known: a run must not mix figures
+    /// of two programs.
+    #[serde(default)]
+    pub(super) programs: Vec<Option<u64>>,
     /// The folder in which each command runs: none, or as many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) folders: Vec<PathBuf>,
@@ -111,7 +116,56 @@ fn of_command<T>(list: &[T], place: usize) -> Option<&T> {
     list.get(place).or(list.first())
 }
 
+/// The fingerprint of the file of a command's first program, if that is a file.
+fn program(command: &str, folder: Option<&PathBuf>) -> Option<u64> {
+    let mut words = command.split_whitespace();
+    let word = words.find(|word| !word.contains('='))?;
+    let path = match word.contains('/') {
+        true => folder.map_or_else(|| PathBuf::from(word), |folder| folder.join(word)),
+        false => {
+            let paths = std::env::var_os("PATH")?;
+            let mut found = std::env::split_paths(&paths).map(|folder| folder.join(word));
+            found.find(|path| path.is_file())?
+        }
+    };
+    let bytes = std::fs::read(path).ok()?;
+    Some(fingerprint(&bytes))
+}
+
 impl Subject {
+    /// Notes the programs of its commands.
+    pub(super) fn with_programs(self) -> Self {
+        let programs = self.programs_now();
+        Self { programs, ..self }
+    }
+
+    fn programs_now(&self) -> Vec<Option<u64>> {
+        let commands = self.commands.iter().enumerate();
+        let programs = commands.map(|(at, command)| program(command, self.folders.get(at)));
+        programs.collect()
+    }
+
+    /// Checks that the commands still run the programs of which figures are stored, unless a
+    /// preparation may make them anew.
+    ///
+    /// # Errors
+    ///
+    /// A program has changed since.
+    pub(super) fn check_programs(&self) -> Result<(), Error> {
+        if self.setup.is_some() || !self.prepare.is_empty() {
+            return Ok(());
+        }
+        let pairs = self.programs.iter().zip(self.programs_now());
+        let mut pairs = pairs.zip(&self.commands);
+        match pairs.find(|((then, now), _)| then.is_some() && **then != *now) {
+            None => Ok(()),
+            Some((_, command)) => Err(Error::usage(format!(
+                "this run cannot be resumed: the program of `{command}` is another one than when \
+                 it began: begin a new run"
+            ))),
+        }
+    }
+
     /// Reads the subject of a schedule.
     pub(super) fn of(schedule: &Schedule) -> Result<Self, Error> {
         if schedule.subject.is_null() {

@@ -8,6 +8,7 @@ use super::{Fault, Status, Store};
 use crate::model::result::{CONTROL, Kind, ResultFile, WorkloadResult};
 use crate::record::comparison;
 use crate::record::measured::{Block, Sample};
+use furlong_stats::judge::declared_margin;
 
 /// Stands in for the executable's fingerprint of a run that was imported.
 const IMPORTED: &str = "imported";
@@ -199,14 +200,21 @@ fn sample(
     sample
 }
 
-/// Returns the margin that overrode the declared ones, taken from the comparisons.
+/// Returns the margin that overrode the declared ones, taken from the comparisons: one for all of
+/// them, and not what they declare.
 fn own_margin(result: &ResultFile) -> Option<f64> {
-    result.experiments.iter().find_map(|experiment| {
-        let workloads = experiment.workloads.iter();
-        let mut all = workloads.flat_map(|workload| &workload.comparisons);
-        all.find_map(|one| {
-            let declared = experiment.metrics.get(&one.metric)?.margin_pct;
-            (declared != Some(one.margin_pct)).then_some(one.margin_pct)
-        })
-    })
+    let mut used = vec![];
+    let mut is_declared = true;
+    for experiment in &result.experiments {
+        for workload in &experiment.workloads {
+            for one in &workload.comparisons {
+                let metric = experiment.metrics.get(&one.metric)?;
+                used.push(one.margin_pct);
+                is_declared &= declared_margin(metric, workload) == one.margin_pct;
+            }
+        }
+    }
+    let first = *used.first()?;
+    let is_one = used.iter().all(|margin| *margin == first);
+    (is_one && !is_declared).then_some(first)
 }

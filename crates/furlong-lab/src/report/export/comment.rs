@@ -54,10 +54,14 @@ pub(super) fn render(file: &ResultFile, family: &Family<'_>) -> String {
 
 /// The answer in a few words.
 fn headline(family: &Family<'_>) -> String {
-    match (family.regressions(), family.open()) {
+    let found = match (family.regressions(), family.open() + family.failed()) {
         (0, 0) => "No regression".to_owned(),
         (0, _) => "No regression found".to_owned(),
         (many, _) => counted(many as u64, "regression"),
+    };
+    match family.failed() as u64 {
+        0 => found,
+        failed => format!("{found}, {} failed", counted(failed, "benchmark")),
     }
 }
 
@@ -89,6 +93,8 @@ fn row(member: &Member<'_>) -> [String; 7] {
         cells[3] = signed_effect(one);
         cells[4] = signed_interval(one).unwrap_or_default();
         word(one.verdict).clone_into(&mut cells[5]);
+    } else {
+        "failed".clone_into(&mut cells[5]);
     }
     cells[6] = member.counts.map_or("not counted".to_owned(), |one| {
         match one.effect_pct == 0.0 {
