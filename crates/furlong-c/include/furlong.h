@@ -2200,8 +2200,9 @@ int furlong_bounce_device_destroy(const struct furlong_bounce *bounce,
 uint32_t furlong_bounce_device_used(const struct furlong_bounce_device *device);
 
 /**
- * The length of the longest buffer that fits an empty pool for the device, at any alignment; 0 for
- * NULL.
+ * The length of the longest buffer that fits an empty pool for the device, at any alignment, if an
+ * area of the pool has a whole segment of 128 slots; 0 for NULL. A smaller area holds no more than
+ * its slots.
  *
  * Threads: concurrent.
  */

@@ -128,11 +128,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         };
         // Dropped in this order if the mapping fails: others may have waited for what it was
         // charged.
-        let told = OnDrop(|| {
-            if device.limits().quota.is_some() {
-                self.notify_if_waited_for(Some(device.id()));
-            }
-        });
+        let told = OnDrop(|| self.tell_of_refund(device));
         let charge = (charge, told);
         let keep = |(charge, told): (Charge<'_>, _)| {
             charge.keep();
@@ -273,6 +269,15 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
         let transient = self.reserve_transient(device, ask, need);
         transient.ok_or_else(|| self.refusal(need))
+    }
+
+    /// Wakes who waits for the quota that a failed map had.
+    #[cold]
+    #[inline(never)]
+    fn tell_of_refund(&self, device: &Device) {
+        if device.limits().quota.is_some() {
+            self.notify_if_waited_for(Some(device.id()));
+        }
     }
 
     /// Lets the next [`tend`](Self::tend) grow the pool, if that may help.
