@@ -184,12 +184,16 @@ impl Slots {
         let place = self.transients.iter().position(Option::is_none)?;
         let before = rules.slots_before() as usize;
         let slots = before + rules.slots as usize;
+        // No run has more than a segment's slots, so no memory is obtained for it.
+        if slots > 128 {
+            return None;
+        }
         let len = slots * SLOT as usize;
         let reach = reach.min(self.world.plan.reach.raw());
         let base = self.world.addresses.place(len, rules.stride(), reach)?;
         let first =
             (0..=slots - rules.slots as usize).find(|slot| rules.allow(base + *slot as u64 * SLOT));
-        if slots > 128 || first != Some(before) {
+        if first != Some(before) {
             return None;
         }
         self.transients[place] = Some(Block::new(base, slots, 0));

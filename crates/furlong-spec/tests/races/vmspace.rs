@@ -102,6 +102,8 @@ fn a_glimpse_is_out_of_date_as_soon_as_its_area_is_touched() {
         unmap(page);
         map(page, 1, 2);
     };
+    touch(&|| map(9, 1, 2), true);
+    touch(&|| map(8, 1, 2), true);
     touch(&|| again(8), true);
     touch(&|| again(9), true);
     touch(&|| again(11), true);

@@ -188,8 +188,8 @@ impl Need {
     }
 
     /// Slots between the last multiple of [`align`](Self::align) and the start of the run.
-    pub(crate) fn slots_before(&self) -> u32 {
-        (self.want >> SLOT_SHIFT) as u32
+    pub(crate) fn slots_before(&self) -> u64 {
+        self.want >> SLOT_SHIFT
     }
 
     /// The stride in bytes: two possible starts differ by a multiple of it.

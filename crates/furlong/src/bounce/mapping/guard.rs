@@ -187,7 +187,7 @@ impl<'a, B: Buffer, M: Memory, C: Config> Mapped<'a, B, M, C> {
     ///
     /// # Errors
     /// See [`SyncError`]; nothing was copied.
-    pub fn sync_for_device(&self, range: Range<usize>) -> Result<(), SyncError> {
+    pub fn sync_for_device(&mut self, range: Range<usize>) -> Result<(), SyncError> {
         self.inside(&range)?;
         if B::DIRECTION.reaches_device() {
             let at = self.spot().offset as usize + range.start;

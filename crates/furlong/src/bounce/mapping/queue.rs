@@ -79,6 +79,15 @@ impl Queue {
         Ok(ticket)
     }
 
+    /// The most slots that a waiter asks for who fits nowhere, and not for want of quota.
+    pub(super) fn unserved(&mut self, fits: &dyn Fn(&Need) -> bool) -> Option<u32> {
+        let asleep = self
+            .waiters()
+            .filter(|one| !one.woken && !one.short_of_quota);
+        let unserved = asleep.filter(|one| !fits(&one.need));
+        unserved.map(|one| one.need.slots).max()
+    }
+
     fn of(&mut self, ticket: Ticket) -> Option<&mut Waiter> {
         self.waiters().find(|waiter| waiter.ticket == ticket)
     }

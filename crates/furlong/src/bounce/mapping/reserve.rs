@@ -256,7 +256,8 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
         match self.plan.growth {
             Growth::Never => {}
-            Growth::Deferred => self.ask_for_growth(need),
+            Growth::Deferred if self.could_grow_for(need.slots) => self.ask_for_growth(),
+            Growth::Deferred => {}
             Growth::Inline => {
                 // There may be room even if it failed, as another CPU may have grown the pool.
                 if self.could_grow_for(need.slots) {
@@ -280,13 +281,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// Lets the next [`tend`](Self::tend) grow the pool, if that may help.
-    pub(super) fn ask_for_growth(&self, need: &Need) {
-        if self.plan.growth == Growth::Deferred && self.could_grow_for(need.slots) {
-            // Relaxed: a flag for the caller of `tend`.
-            self.wants_growth.store(1, Ordering::Relaxed);
-            self.memory().wants_tending();
-        }
+    /// Lets the next [`tend`](Self::tend) grow the pool.
+    pub(super) fn ask_for_growth(&self) {
+        // Relaxed: a flag for the caller of `tend`.
+        self.wants_growth.store(1, Ordering::Relaxed);
+        self.memory().wants_tending();
     }
 
     #[cold]
@@ -319,8 +318,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
         if self.plan.transients == 0 || !self.transients.0.lock().has_place() {
             return None;
         }
-        let before = need.slots_before();
-        let slots = before + need.slots;
+        let before = u32::try_from(need.slots_before()).ok()?;
+        let slots = before.checked_add(need.slots)?;
+        if slots > 128 {
+            return None;
+        }
         let wanted = Wanted {
             len: usize::try_from(u64::from(slots) * SLOT).ok()?,
             align: need.align(),
@@ -331,11 +333,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         self.counters.count(Event::Transient, 1);
         let backing = obtained.keep();
         let base = backing.device.raw();
-        let free = if slots <= 128 {
-            low_bits(slots) & !low_bits(before)
-        } else {
-            0
-        };
+        let free = low_bits(slots) & !low_bits(before);
         if need.place(free, base) != Some(before) {
             self.give_back(backing);
             return None;

@@ -8,7 +8,7 @@ use core::task::{Context, Poll, Waker};
 
 use super::queue::Ticket;
 use crate::bounce::{
-    Block, Buffer, Config, Device, MapError, Mapped, Memory, Need, Pool, Standard,
+    Block, Buffer, Config, Device, Growth, MapError, Mapped, Memory, Need, Pool, Standard,
 };
 use crate::forms::debug_as;
 use crate::sync::atomic::Ordering;
@@ -64,6 +64,27 @@ impl<M: Memory, C: Config> Pool<M, C> {
             device,
             buffer: Some(buffer),
             ticket: None,
+        }
+    }
+
+    /// The most slots that a sleeping waiter asks for who fits nowhere now.
+    pub(crate) fn unserved(&self) -> Option<u32> {
+        // Relaxed: a hint; a waiter that joins at this moment asks for growth itself.
+        if self.waiting.0.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let fits = |need: &Need| self.blocks.iter().any(|(_, block)| block.fits(need));
+        self.queue.0.lock().unserved(&fits)
+    }
+
+    /// Asks for growth if that may serve a waiter. No map asks for those who sleep.
+    fn ask_for_waiters(&self) {
+        if self.plan.growth == Growth::Deferred
+            && self
+                .unserved()
+                .is_some_and(|slots| self.could_grow_for(slots))
+        {
+            self.ask_for_growth();
         }
     }
 
@@ -135,6 +156,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let _waker = waker;
         if left > 0 {
             self.notify(None);
+            self.ask_for_waiters();
             if self.plan.transients > 0 && self.transients.0.lock().has_place() {
                 self.notify_of_place();
             }
@@ -191,7 +213,7 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
         self.pool.notify(Some(self.device.id()));
         // It may have tried nothing yet, behind others, and a growth that failed before knew
         // nothing of it.
-        self.pool.ask_for_growth(need);
+        self.pool.ask_for_waiters();
         self.notify_if_any_went_since(gone);
         Err(MapError::Full {
             wanted: need.slots,

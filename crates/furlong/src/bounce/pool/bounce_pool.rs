@@ -170,13 +170,13 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let segment = segment::<C>();
         let first = Block::<C>::footprint(plan.validate(segment)?, plan.areas);
         let mut bytes = first
-            + Table::<Block<C>>::footprint(plan.blocks)
-            + Queue::footprint(plan.waiters)
-            + Transients::footprint(plan.transients);
+            .saturating_add(Table::<Block<C>>::footprint(plan.blocks))
+            .saturating_add(Queue::footprint(plan.waiters))
+            .saturating_add(Transients::footprint(plan.transients));
         if plan.growth != Growth::Never && plan.blocks > 1 {
             let areas = plan.areas_of(plan.block_slots, segment);
             let further = Block::<C>::footprint(shape(plan.block_slots, areas, segment)?, areas);
-            bytes += (plan.blocks - 1) * further;
+            bytes = bytes.saturating_add((plan.blocks - 1).saturating_mul(further));
         }
         Ok(bytes)
     }

@@ -171,8 +171,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
         let mut mappings = reserved(self.mappings().count() + transient)?;
         let mut numbers = reserved(self.blocks.len())?;
         for (_, block) in self.blocks.iter() {
-            numbers.push(blocks.len());
-            if let Some(device) = block.base() {
+            let base = block.base();
+            numbers.push(base.map(|_| blocks.len()));
+            if let Some(device) = base {
                 let (slots, areas) = (block.slots() as u32, block.areas() as u32);
                 blocks.push(SavedBlock {
                     device,
@@ -181,9 +182,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
                 });
             }
         }
-        let saved = self
-            .mappings()
-            .map(|(block, slot, entry)| SavedMapping::of(numbers[block], slot, &entry));
+        // A block may be added or wake up meanwhile.
+        let saved = self.mappings().filter_map(|(block, slot, entry)| {
+            let number = numbers.get(block).copied().flatten()?;
+            Some(SavedMapping::of(number, slot, &entry))
+        });
         mappings.extend(saved);
         for (_, one) in self.transients.0.lock().iter().take(transient) {
             mappings.push(SavedMapping::of(blocks.len(), one.before, &one.entry));

@@ -358,6 +358,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Cost
     /// O(log n).
     pub fn release_at(&mut self, extent: Extent<Iova>) -> Result<Kind, ReleaseError> {
+        self.recover();
         let at = self.exactly(extent)?;
         let kind = self.kind(at);
         self.unlink(at);

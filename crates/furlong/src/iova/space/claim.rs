@@ -96,6 +96,7 @@ impl<C: Config, S: Storage<C>> Space<C, S> {
     /// # Cost
     /// O(n), plus the cost of a [`release`](Self::release) for each.
     pub fn release_unclaimed(&mut self, mut released: impl FnMut(Owned)) -> usize {
+        self.recover();
         let mut next = self.tree.first();
         let mut count = 0;
         while let Some(at) = next {

@@ -198,6 +198,9 @@ where
 
     #[inline]
     fn cut_end(&mut self, at: Extent<VirtAddr>) -> Result<Entry<'_, A>, Option<Entry<'_, A>>> {
+        // Release, `seen-growth`: pairs with `seen-tree`, for a reader that sees this extent and
+        // not the one before it.
+        fence(Ordering::Release);
         let cut = Self::cut_end(self, at);
         cut.map(seen_entry).map_err(|first| first.map(seen_entry))
     }

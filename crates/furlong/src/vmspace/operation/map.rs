@@ -178,6 +178,11 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             return self.put_alone(plan, value, freed);
         }
         if plan.is_same {
+            // The area stays, but not what was seen of it: these pages are others now.
+            let whole = plan.left.or(plan.right).expect("an area covers them");
+            if self.index.grow(whole.first, whole).is_err() {
+                return Err(value);
+            }
             // The rest of the area keeps its value.
             let piece = Piece {
                 pages,

@@ -19,7 +19,7 @@ pub(super) type Word<D> = AtomicPtr<Block<D>>;
 
 /// The word of a section whose blocks begin at `first`.
 fn word_of<D>(section: usize, first: *mut Block<D>) -> *mut Block<D> {
-    first.wrapping_sub(section * BLOCKS)
+    first.wrapping_sub(section.wrapping_mul(BLOCKS))
 }
 
 /// The block of a frame, by the word of its section.
@@ -183,7 +183,9 @@ impl<D> Private<D> {
 
     /// The leaf of a section whose word leads to one.
     pub(super) fn leaf(&self, section: u64) -> Leaf<D> {
-        let first = self.word(section).wrapping_add(section as usize * BLOCKS);
+        let first = self
+            .word(section)
+            .wrapping_add((section as usize).wrapping_mul(BLOCKS));
         // SAFETY: leaves that words lead to are alive.
         unsafe { Leaf::from_ptr(first) }.expect("words lead somewhere")
     }
