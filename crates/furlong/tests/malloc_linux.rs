@@ -311,6 +311,8 @@ fn aborts(ends_it: impl FnOnce()) -> String {
     unsafe { libc::waitpid(pid, &raw mut status, 0) };
     // SAFETY: a buffer of this length.
     let len = unsafe { libc::read(ends[0], text.as_mut_ptr().cast(), text.len()) };
+    // SAFETY: as above.
+    unsafe { libc::close(ends[0]) };
     let said = &text[..usize::try_from(len).expect("it said something")];
     assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGABRT);
     String::from_utf8_lossy(said).into_owned()
@@ -328,6 +330,8 @@ fn a_stop_says_what_and_where_and_aborts() {
 #[test]
 fn a_panic_of_a_function_that_is_told_of_trouble_does_not_unwind() {
     aborts(|| {
+        // The hook of the test program takes locks, which other threads may hold.
+        std::panic::set_hook(Box::new(|_| ()));
         Linux::on_trouble(Some(|_| panic!("it unwinds")));
         Linux.refused();
     });

@@ -378,7 +378,7 @@ impl How {
             setup: self.setup.clone(),
             cleanup: self.cleanup.clone(),
             warmup: self.amount.warmup,
-            input: self.input.clone(),
+            input: subject::input(&self.input)?,
             ignore_failure: ignored.is_some(),
             ignored_codes: ignored.map_or(vec![], |ignored| ignored.codes.clone()),
             parameters: self.parameters().map_err(Error::usage)?,

@@ -109,7 +109,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
         ));
     }
     let all = differences(&before, &after, args.metric.as_deref());
-    if !args.fail_on.is_empty() && !args.judged(&all).any(can_fail) {
+    if !args.fail_on.is_empty() && !args.judged(&all).any(|one| args.can_fail(one)) {
         let why = match all.left_out.first() {
             Some(why) => why,
             None => {
@@ -150,12 +150,16 @@ impl Args {
     }
 
     fn fails(&self, all: &Differences) -> bool {
-        let mut counts = self.judged(all);
-        counts.any(|one| self.fail_on.iter().any(|fail| fail.holds(one.verdict)))
+        self.judged(all).any(|one| self.is_failure(one))
     }
-}
 
-/// True if a figure can get a verdict: it is exact, or both runs had a control.
-fn can_fail(one: &Difference) -> bool {
-    one.about.kind == Kind::Exact || one.floor_pct.is_some()
+    fn is_failure(&self, one: &Difference) -> bool {
+        self.fail_on.iter().any(|fail| fail.holds(one.verdict))
+    }
+
+    /// True if a figure can get any verdict, as it is exact or both runs had a control, or if it
+    /// fails without one.
+    fn can_fail(&self, one: &Difference) -> bool {
+        one.about.kind == Kind::Exact || one.floor_pct.is_some() || self.is_failure(one)
+    }
 }

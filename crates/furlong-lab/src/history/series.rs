@@ -126,13 +126,22 @@ fn steps(about: &Metric, workload: &WorkloadResult, points: &[Point]) -> Vec<Ste
 /// All changes of a count from the last point that is `alike`: such a figure changes for a reason,
 /// however small the change.
 fn counted_steps(points: &[Point], alike: impl Fn(&Point, &Point) -> bool) -> Vec<Step> {
-    let places = 1..points.len();
-    let steps = places.filter_map(|at| {
-        let (now, before) = (&points[at], &points[..at]);
-        let last = before.iter().rev().find(|before| alike(before, now))?;
-        (last.value != now.value).then(|| Step::at(points, at, [last.value, now.value], None))
-    });
-    steps.collect()
+    let mut steps: Vec<Step> = vec![];
+    for (at, now) in points.iter().enumerate() {
+        let Some(last) = points[..at].iter().rposition(|before| alike(before, now)) else {
+            continue;
+        };
+        let before = points[last].value;
+        // Another input has shown the same change since.
+        let up = now.value > before;
+        let known = steps
+            .iter()
+            .any(|step| step.at > last && (step.after > step.before) == up);
+        if before != now.value && !known {
+            steps.push(Step::at(points, at, [before, now.value], None));
+        }
+    }
+    steps
 }
 
 /// The changes by more than the metric's margin. None is at a dismissed run.

@@ -197,7 +197,8 @@ impl<'a> Family<'a> {
 
     /// The number of workloads without figures of both sides.
     pub(super) fn failed(&self) -> usize {
-        self.all().filter(|one| one.time.is_none()).count()
+        let begun = self.all().filter(|one| !one.workload.blocks.is_empty());
+        begun.filter(|one| one.time.is_none()).count()
     }
 
     /// The option that may decide more, if something is open.

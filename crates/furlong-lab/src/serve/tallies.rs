@@ -74,7 +74,9 @@ impl Tallies {
         let key = (machine.clone(), experiment.clone(), run.to_owned());
         self.histories.get(key, || {
             let past = store.series(machine, experiment, workload, metric, RUNS)?;
-            let is_final = past.iter().all(|one| one.status != Status::Running);
+            // An interrupted run may go on.
+            let last = past.last().map(|one| one.status);
+            let is_final = matches!(last, Some(Status::Finished | Status::Failed));
             let mut all = series(&past, Some(metric));
             all.retain(|one| one.baseline.is_some());
             Ok((all, is_final))

@@ -47,7 +47,7 @@ impl Misuse {
 }
 
 /// Calls a function of the user's. If it panics, the process ends: nothing may unwind through an
-/// allocator.
+/// allocator. Under a latch it may wait for ever instead, if the panic allocates here.
 #[inline]
 pub(crate) fn without_unwinding<T>(call: impl FnOnce() -> T) -> T {
     struct Abort;

@@ -227,7 +227,9 @@ impl<'m, A: Address, E: Retire, R: Rcu, L: RawLock, C: Config> Session<'m, A, E,
             if self.map.rcu.is_quiet() {
                 // Entries that nothing would take again would only fill the pool.
                 let unused = self.pool.take_unused();
-                self.map.rcu.retire(unused);
+                if !unused.is_empty() {
+                    self.map.rcu.retire(unused);
+                }
                 return self.pool.recycle_all();
             }
             self.pool.ask_later();

@@ -93,7 +93,7 @@ fn a_comparison_of_programs_that_changed_is_not_resumed() {
     child.wait_with_output().unwrap();
     program("new");
     let line = place.fails(2, &["--resume", &run_id(&place)]);
-    says(&line, &["the program of `./work` is another one"]);
+    says(&line, &["a program of its commands is another one"]);
     program("old");
     place.result(&["--resume", &run_id(&place)]);
 }

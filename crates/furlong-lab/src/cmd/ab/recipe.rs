@@ -23,8 +23,9 @@ const LOG_BYTES: u64 = 1 << 16;
 const OF_HOOK: [&str; 4] = ["GIT_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_WORK_TREE"];
 
 /// Variables that decide what a build makes, besides those that begin as [`SETTINGS`] do.
-const OF_BUILD: [&str; 9] = [
+const OF_BUILD: [&str; 10] = [
     "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_INCREMENTAL",
     "CC",
     "CFLAGS",
     "CPPFLAGS",
@@ -91,10 +92,15 @@ fn compilers() -> &'static str {
         let compilers = [("RUSTC", "rustc", "-vV"), ("CC", "cc", "--version")];
         let compilers = compilers.map(|(variable, usual, ask)| {
             let named = std::env::var(variable).unwrap_or_else(|_| usual.to_owned());
+            // A compiler for C may be named with options, or behind a cache.
             let mut words = named.split_whitespace();
-            let mut command = Command::new(words.next().unwrap_or(usual));
+            let first = words.next().unwrap_or(usual);
+            let (program, options): (_, Vec<&str>) = match variable {
+                "CC" => (first, words.collect()),
+                _ => (&*named, vec![]),
+            };
             // A build that needs one that is missing says so itself.
-            let said = command.args(words).arg(ask).output();
+            let said = Command::new(program).args(options).arg(ask).output();
             said.map_or_else(|_| vec![], |said| said.stdout)
         });
         let compilers = compilers.map(|said| String::from_utf8_lossy(&said).into_owned());
@@ -143,9 +149,10 @@ pub(super) fn make(
     let status = outside("sh")
         .args(["-c", command])
         .current_dir(folder)
-        // Else both builds would write to one place, if the user has one for all.
-        .env("CARGO_TARGET_DIR", folder.join("target"))
-        .env("CARGO_BUILD_BUILD_DIR", folder.join("target"))
+        // Both builds would write to one place.
+        .env_remove("CARGO_TARGET_DIR")
+        .env_remove("CARGO_BUILD_TARGET_DIR")
+        .env_remove("CARGO_BUILD_BUILD_DIR")
         .envs(variable)
         .stdin(Stdio::null())
         .stdout(out)

@@ -280,6 +280,10 @@ impl Repository {
                 return Err(Error::failed(format!("git log: {line}")));
             };
             let above = parents.split(' ').next().unwrap_or_default();
+            if number == 1 && above.is_empty() {
+                let why = format!("{good} is of another history that was merged into {bad}");
+                return Err(Error::usage(why));
+            }
             if number == 1 && above != first.commit {
                 return Err(Error::usage(format!(
                     "{good} was merged into {bad} from the side, so commits between them lack it: \
@@ -347,10 +351,13 @@ impl Repository {
     /// Returns the user's `Cargo.lock`, if a revision has none of its own: without one, each side
     /// would have the dependencies of the day of its build.
     fn lock_file(&self, revision: &Revision) -> Vec<u8> {
-        let own = format!("{}:{LOCK_FILE}", revision.commit);
-        match git(&self.top, &["cat-file", "-e", &own]) {
-            Ok(_) => vec![],
-            Err(_) => fs::read(self.top.join(LOCK_FILE)).unwrap_or_default(),
+        let own = git(
+            &self.top,
+            &["ls-tree", "--name-only", &revision.commit, LOCK_FILE],
+        );
+        match own.is_ok_and(|own| own.is_empty()) {
+            true => fs::read(self.top.join(LOCK_FILE)).unwrap_or_default(),
+            false => vec![],
         }
     }
 

@@ -93,8 +93,12 @@ fn common(sides: &[Side<'_>; 2], filters: &[String]) -> Result<Suite, Error> {
     let mut suite = Suite::default();
     let [mut base, mut head] = [Listed::new(), Listed::new()];
     let mut foreign = BTreeSet::new();
-    for (side, listed) in sides.iter().zip([&mut base, &mut head]) {
-        for (label, program) in programs(side)? {
+    let built = [programs(&sides[0])?, programs(&sides[1])?];
+    if sides[0].folder != sides[1].folder {
+        refuse_shared(&built)?;
+    }
+    for ((side, listed), built) in sides.iter().zip([&mut base, &mut head]).zip(built) {
+        for (label, program) in built {
             let names = runner
                 .list(&program)
                 .map_err(|error| cannot(side, &label, error))?;
@@ -147,6 +151,24 @@ fn common(sides: &[Side<'_>; 2], filters: &[String]) -> Result<Suite, Error> {
     Ok(suite)
 }
 
+/// Refuses programs that both sides have built at one place, as with a target folder for all in
+/// cargo's configuration: the second build has replaced the first.
+fn refuse_shared(built: &[BTreeMap<String, Program>; 2]) -> Result<(), Error> {
+    let [base, head] = built.each_ref().map(|programs| {
+        let files = programs.values().map(|program| &program.file);
+        let real = files.map(|file| fs::canonicalize(file).unwrap_or_else(|_| file.clone()));
+        real.collect::<BTreeSet<_>>()
+    });
+    match base.intersection(&head).next() {
+        None => Ok(()),
+        Some(file) => Err(Error::usage(format!(
+            "both revisions were built as {}, so that only one is left: build them with a folder \
+             of their own, as --build 'cargo bench --no-run --target-dir target'",
+            file.display()
+        ))),
+    }
+}
+
 /// `only in main: a, b`.
 fn named(what: &str, names: impl IntoIterator<Item = String>) -> Option<String> {
     let names: Vec<String> = names.into_iter().collect();
@@ -172,18 +194,6 @@ fn programs(side: &Side<'_>) -> Result<BTreeMap<String, Program>, Error> {
     let lines = text.lines().filter(|line| is_message(line));
     let found = lines.filter_map(|line| program(&serde_json::from_str(line).ok()?));
     let found: Vec<(String, Program)> = found.collect();
-    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let home = real(side.folder);
-    if let Some((target, program)) = found
-        .iter()
-        .find(|one| !real(&one.1.file).starts_with(&home))
-    {
-        let (file, name) = (program.file.display(), side.name);
-        return Err(Error::failed(format!(
-            "{target} of {name} was built as {file}, which is not in its checkout: both sides \
-             would run one program"
-        )));
-    }
     let label = |(target, program): &(String, Program)| {
         let alike = found.iter().filter(|(other, _)| other == target);
         let within = program.folder.strip_prefix(side.folder);

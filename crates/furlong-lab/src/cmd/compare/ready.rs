@@ -1,16 +1,12 @@
 //! Everything that runs the commands or benchmarks of a schedule, and the run.
 
-use std::fs::{self, File};
-use std::io::IsTerminal as _;
-use std::os::unix::fs::FileTypeExt as _;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 
 use super::benchmarks;
-use super::subject::Subject;
-use crate::error::{Error, cause};
+use super::subject::{Subject, input};
+use crate::error::Error;
 use crate::measure::campaign::End;
 use crate::measure::commands::comparison::{CommandComparison, Failures, Rules, Timed};
 use crate::measure::commands::duet::Duet;
@@ -109,30 +105,6 @@ struct Ready {
     note: Option<String>,
 }
 
-/// Returns the real path of the commands' input, which every run opens anew: a name such as
-/// `/dev/stdin` is another file in each process, and a pipe is empty after the first.
-fn input(named: &Path) -> Result<PathBuf, Error> {
-    let cannot = |error: &std::io::Error| {
-        let (input, why) = (named.display(), cause(error));
-        Error::usage(format!("--input {input} cannot be read: {why}"))
-    };
-    let kind = fs::metadata(named).map_err(|error| cannot(&error))?;
-    let real = fs::canonicalize(named).map_err(|error| cannot(&error))?;
-    let is_device = kind.file_type().is_char_device() && !is_terminal(named);
-    if !kind.is_file() && !is_device {
-        return Err(Error::usage(format!(
-            "--input {} can be read only once, and every run reads it: write it to a file first",
-            named.display()
-        )));
-    }
-    File::open(&real).map_err(|error| cannot(&error))?;
-    Ok(real)
-}
-
-fn is_terminal(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| file.is_terminal())
-}
-
 impl Ready {
     /// Checks everything that will be needed, before anything is stored or measured.
     pub(super) fn new(schedule: &Schedule, interrupt: &Interrupt) -> Result<Self, Error> {
@@ -144,9 +116,9 @@ impl Ready {
                 note: None,
             });
         }
-        let mut subject = Subject::of(schedule)?;
+        let subject = Subject::of(schedule)?;
         let (workloads, note) = subject.workloads(schedule)?;
-        subject.input = input(&subject.input)?;
+        input(&subject.input)?;
         let rules = Rules {
             workloads,
             events: subject.events()?,

@@ -1,14 +1,17 @@
 //! The subject of a comparison: the commands with everything that belongs to them, as stored with
 //! the run and as executed.
 
+use std::fs::{self, File};
+use std::io::IsTerminal as _;
 use std::iter;
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::How;
-use crate::error::Error;
+use crate::error::{Error, cause};
 use crate::hash::fingerprint;
 use crate::measure::commands::comparison::{CommandArm, CommandWorkload};
 use crate::measure::commands::parameter::{Parameter, Setting, combinations, fill, label, takes};
@@ -116,20 +119,50 @@ fn of_command<T>(list: &[T], place: usize) -> Option<&T> {
     list.get(place).or(list.first())
 }
 
-/// The fingerprint of the file of a command's first program, if that is a file.
-fn program(command: &str, folder: Option<&PathBuf>) -> Option<u64> {
-    let mut words = command.split_whitespace();
-    let word = words.find(|word| !word.contains('='))?;
-    let path = match word.contains('/') {
-        true => folder.map_or_else(|| PathBuf::from(word), |folder| folder.join(word)),
-        false => {
-            let paths = std::env::var_os("PATH")?;
-            let mut found = std::env::split_paths(&paths).map(|folder| folder.join(word));
-            found.find(|path| path.is_file())?
-        }
+/// Returns the real path of the commands' input, which every run opens anew: a name such as
+/// `/dev/stdin` is another file in each process, and a pipe is empty after the first.
+pub(super) fn input(named: &Path) -> Result<PathBuf, Error> {
+    let cannot = |error: &std::io::Error| {
+        let (input, why) = (named.display(), cause(error));
+        Error::usage(format!("--input {input} cannot be read: {why}"))
     };
-    let bytes = std::fs::read(path).ok()?;
-    Some(fingerprint(&bytes))
+    let kind = fs::metadata(named).map_err(|error| cannot(&error))?;
+    let real = fs::canonicalize(named).map_err(|error| cannot(&error))?;
+    let kind = kind.file_type();
+    let is_device = kind.is_block_device() || kind.is_char_device() && !is_terminal(named);
+    if kind.is_dir() {
+        let named = named.display();
+        return Err(Error::usage(format!(
+            "--input {named} cannot be read: it is a directory"
+        )));
+    }
+    if !kind.is_file() && !is_device {
+        return Err(Error::usage(format!(
+            "--input {} can be read only once, and every run reads it: write it to a file first",
+            named.display()
+        )));
+    }
+    File::open(&real).map_err(|error| cannot(&error))?;
+    Ok(real)
+}
+
+fn is_terminal(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| file.is_terminal())
+}
+
+/// The fingerprint of the file of the program that a command names first, if that is a file.
+fn program(command: &str, folder: Option<&Path>) -> Option<u64> {
+    let is_setting = |word: &&str| {
+        let name = word.split_once('=').map(|(name, _)| name);
+        name.is_some_and(|name| name.chars().all(|one| one.is_alphanumeric() || one == '_'))
+    };
+    let mut words = command.split_whitespace().skip_while(is_setting);
+    let word = words.next()?.trim_matches(['"', '\'']);
+    let path = match folder {
+        Some(folder) if word.contains('/') => folder.join(word),
+        _ => command::find(word).ok()?,
+    };
+    Some(fingerprint(&fs::read(path).ok()?))
 }
 
 impl Subject {
@@ -140,13 +173,14 @@ impl Subject {
     }
 
     fn programs_now(&self) -> Vec<Option<u64>> {
-        let commands = self.commands.iter().enumerate();
-        let programs = commands.map(|(at, command)| program(command, self.folders.get(at)));
+        let filled = self.filled().unwrap_or_default();
+        let arms = filled.iter().flat_map(|workload| &workload.arms);
+        let programs = arms.map(|arm| program(&arm.command, arm.folder.as_deref()));
         programs.collect()
     }
 
-    /// Checks that the commands still run the programs of which figures are stored, unless a
-    /// preparation may make them anew.
+    /// Checks that the programs that the commands name first are those of which figures are
+    /// stored, unless a preparation may make them anew.
     ///
     /// # Errors
     ///
@@ -155,14 +189,13 @@ impl Subject {
         if self.setup.is_some() || !self.prepare.is_empty() {
             return Ok(());
         }
-        let pairs = self.programs.iter().zip(self.programs_now());
-        let mut pairs = pairs.zip(&self.commands);
-        match pairs.find(|((then, now), _)| then.is_some() && **then != *now) {
-            None => Ok(()),
-            Some((_, command)) => Err(Error::usage(format!(
-                "this run cannot be resumed: the program of `{command}` is another one than when \
-                 it began: begin a new run"
-            ))),
+        let mut pairs = self.programs.iter().zip(self.programs_now());
+        match pairs.any(|(then, now)| then.is_some() && *then != now) {
+            false => Ok(()),
+            true => Err(Error::usage(
+                "this run cannot be resumed: a program of its commands is another one than when it \
+                 began: begin a new run",
+            )),
         }
     }
 

@@ -385,8 +385,10 @@ impl CommandComparison {
         let [one, other] = self
             .watched(run)?
             .map_err(|error| SampleError::Fatal(error.to_string()))?;
-        let one = self.outcome(job, arms[0], &one)?;
-        Ok([one, self.outcome(job, arms[1], &other)?])
+        // Both are concluded, also if one failed.
+        let one = self.outcome(job, arms[0], &one);
+        let other = self.outcome(job, arms[1], &other);
+        Ok([one?, other?])
     }
 
     /// Returns the next timed run of an arm, after everything that has to run before it.

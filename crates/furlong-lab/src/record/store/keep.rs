@@ -208,7 +208,9 @@ fn own_margin(result: &ResultFile) -> Option<f64> {
     for experiment in &result.experiments {
         for workload in &experiment.workloads {
             for one in &workload.comparisons {
-                let metric = experiment.metrics.get(&one.metric)?;
+                let Some(metric) = experiment.metrics.get(&one.metric) else {
+                    continue;
+                };
                 used.push(one.margin_pct);
                 is_declared &= declared_margin(metric, workload) == one.margin_pct;
             }
