@@ -2,7 +2,9 @@
 //! the sign of each difference.
 //!
 //! The test assumes nothing about the differences' sizes, so noise that grows or jumps during the
-//! run does no harm.
+//! run does no harm. It assumes that each sign is as likely as the other. The difference of an arm
+//! from the mean of two runs of the baseline has that property only if noise is symmetric: rare
+//! slow runs hit the baseline twice as often.
 
 use crate::random::Random;
 

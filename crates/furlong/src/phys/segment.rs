@@ -10,7 +10,8 @@ use crate::addr::{Address, Extent, Pfn};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Node(pub u32);
 
-/// Handle of a segment. It stays valid while the segment shrinks and is refused once it is gone.
+/// Handle of a segment. It stays valid while the segment shrinks and is refused once it is gone,
+/// until its place has had 2^31 more segments.
 ///
 /// A restored table accepts the handles of the saved one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -134,7 +134,7 @@ impl core::str::FromStr for Parameter {
 impl Parameter {
     fn set(&mut self, index: usize, count: usize) {
         if index == 0 {
-            // As in Linux, 0 slots mean the default.
+            // 0 slots mean the default.
             self.slots = (count > 0).then_some(count);
         } else {
             self.areas = Some(count.max(1));

@@ -24,7 +24,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// [`UnplugError`]; nothing has changed. [`UnplugError::Readers`] if a reader is inside.
     ///
     /// # Cost
-    /// O(log n), and a word for each 4,096 frames.
+    /// O(log n), and words as [`plug`](Self::plug) changes them; for a hole also those of the
+    /// segment's part above it.
     /// Without the lock: a descriptor queried and dropped for each frame. If others have
     /// descriptors in the same slab: a bit for each frame, 64 at a time.
     pub fn unplug(&mut self, frames: Extent<Pfn>) -> Result<(), UnplugError> {

@@ -15,7 +15,7 @@ pub enum Advice {
     DoFork,
     /// A fork gives the child an empty copy; private anonymous memory only.
     WipeOnFork,
-    /// A fork copies the contents again; private anonymous memory only.
+    /// A fork copies the contents again.
     KeepOnFork,
 }
 
