@@ -244,7 +244,7 @@ static void refuses_mappings(void)
 	EQUAL(furlong_vmspace_mmap(space, 0xf000, PAGE, RW, MEMORY | FIXED, 0, 1, &at, TAKE), -EPERM);
 	EQUAL(furlong_vmspace_mmap(space, 0x11000, PAGE, RW, MEMORY | none, 0, 1, &at, TAKE), -EEXIST);
 	EQUAL(furlong_vmspace_mmap(space, 0, 0x2000, RW, OBJECT, TOP, 1, &at, TAKE), -EOVERFLOW);
-	EQUAL(furlong_vmspace_mmap(space, 0, PAGE, RW, FURLONG_VMSPACE_MAP_SHARED_VALIDATE | 0x80, 0, 1,
+	EQUAL(furlong_vmspace_mmap(space, 0, PAGE, RW, FURLONG_VMSPACE_MAP_SHARED_VALIDATE | 0x200000, 0, 1,
 				   &at, TAKE), -EOPNOTSUPP);
 	EQUAL(furlong_vmspace_unmap(space, 1, PAGE, TAKE), -EINVAL);
 	EQUAL(furlong_vmspace_unmap(space, 0, 0, TAKE), -EINVAL);
@@ -330,7 +330,7 @@ static void reaches_both_ends(void)
 	EQUAL(furlong_vmspace_fault(space, UINT64_MAX, FURLONG_VMSPACE_PROT_WRITE, &area), -EACCES);
 	EQUAL(furlong_vmspace_protect(space, TOP, 0x2000, READ, TAKE), -ENOMEM);
 	EQUAL(furlong_vmspace_unmap(space, TOP, 0x2000, TAKE), -EINVAL);
-	EQUAL(furlong_vmspace_remap(space, TOP, PAGE, 0x2000, 1, 0, &at, TAKE), -EINVAL);
+	EQUAL(furlong_vmspace_remap(space, TOP, PAGE, 0x2000, 0, 0, &at, TAKE), -ENOMEM);
 	FINE(furlong_vmspace_remap(space, TOP, PAGE, PAGE, 3, TOP - 0x2000, &at, TAKE));
 	EQUAL(at, TOP - 0x2000);
 	was_unmapped(TOP, UINT64_MAX, 2, 1);
