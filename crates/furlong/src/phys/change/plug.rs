@@ -34,8 +34,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     /// descriptors made so far are dropped, once.
     ///
     /// # Cost
-    /// O(log n), and a word for each 4,096 frames; three words for each 64 in a table that began with
-    /// frames below 2^18, as long as all are.
+    /// O(log n), and a word for each 4,096 frames; three words for each 64 in a table that began
+    /// with frames below 2^18, as long as all are.
     /// Without the lock: a descriptor made for each frame. If the descriptors come from a shared
     /// slab: a search of its bitmap, 64 places at a time.
     pub fn plug(&mut self, plug: impl Into<Plug>) -> Result<SegmentId, PlugError> {
