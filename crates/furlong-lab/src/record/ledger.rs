@@ -180,14 +180,8 @@ impl Ledger {
         let sampled = self.metrics(place, Kind::Sampled);
         let workload = self.workload(place);
         let arms = &workload.arms;
-        let has = |name: &&String, is_there: fn(&[Option<f64>]) -> bool| {
-            let mut all = arms.iter().filter_map(|arm| arm.samples.get(*name));
-            all.any(|samples| is_there(samples))
-        };
-        // After a first block in which all failed, the workload may seem to have every metric.
-        let with_values = |samples: &[Option<f64>]| samples.iter().any(Option::is_some);
-        let primary = sampled.iter().find(|name| has(name, with_values));
-        let primary = primary.or_else(|| sampled.iter().find(|name| has(name, |_| true)))?;
+        let has = |name: &&String| arms.iter().any(|arm| arm.samples.contains_key(*name));
+        let primary = sampled.iter().find(has)?;
         let failing = |samples: &Vec<Option<f64>>| {
             let last = samples.len().checked_sub(blocks);
             last.is_some_and(|last| samples[last..].iter().all(Option::is_none))

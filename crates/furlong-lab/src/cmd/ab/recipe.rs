@@ -89,21 +89,11 @@ impl<'a> Recipe<'a> {
 fn compilers() -> &'static str {
     static COMPILERS: OnceLock<String> = OnceLock::new();
     COMPILERS.get_or_init(|| {
-        let compilers = [("RUSTC", "rustc", "-vV"), ("CC", "cc", "--version")];
-        let compilers = compilers.map(|(variable, usual, ask)| {
-            let named = std::env::var(variable).unwrap_or_else(|_| usual.to_owned());
-            // A compiler for C may be named with options, or behind a cache.
-            let mut words = named.split_whitespace();
-            let first = words.next().unwrap_or(usual);
-            let (program, options): (_, Vec<&str>) = match variable {
-                "CC" => (first, words.collect()),
-                _ => (&*named, vec![]),
-            };
-            // A build that needs one that is missing says so itself.
-            let said = Command::new(program).args(options).arg(ask).output();
-            said.map_or_else(|_| vec![], |said| said.stdout)
-        });
-        let compilers = compilers.map(|said| String::from_utf8_lossy(&said).into_owned());
+        // A build that needs one that is missing says so itself. CC may have options.
+        let ask = r#""${RUSTC:-rustc}" -vV; ${CC:-cc} --version"#;
+        let said = Command::new("sh").args(["-c", ask]).output();
+        let compilers = said.map_or_else(|_| vec![], |said| said.stdout);
+        let compilers = String::from_utf8_lossy(&compilers);
         let own = |name: &str| {
             let sets = SETTINGS.iter().any(|start| name.starts_with(start));
             (OF_BUILD.contains(&name) || sets) && !OF_PLACE.contains(&name)

@@ -79,12 +79,10 @@ impl Queue {
         Ok(ticket)
     }
 
-    /// The most slots that a waiter asks for who fits nowhere, and not for want of quota.
-    pub(super) fn unserved(&mut self, fits: &dyn Fn(&Need) -> bool) -> Option<u32> {
-        let asleep = self
-            .waiters()
-            .filter(|one| !one.woken && !one.short_of_quota);
-        let unserved = asleep.filter(|one| !fits(&one.need));
+    /// The most slots that a sleeping waiter asks for whom growth `helps`. Quota it does not give.
+    pub(super) fn unserved(&mut self, helps: &dyn Fn(&Need) -> bool) -> Option<u32> {
+        let waiters = self.waiters();
+        let unserved = waiters.filter(|one| !one.woken && !one.short_of_quota && helps(&one.need));
         unserved.map(|one| one.need.slots).max()
     }
 

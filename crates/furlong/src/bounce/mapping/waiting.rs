@@ -67,23 +67,21 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// The most slots that a sleeping waiter asks for who fits nowhere now.
+    /// The most slots that a sleeping waiter asks for who fits nowhere now, but perhaps in a
+    /// further block.
     pub(crate) fn unserved(&self) -> Option<u32> {
         // Relaxed: a hint; a waiter that joins at this moment asks for growth itself.
         if self.waiting.0.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let fits = |need: &Need| self.blocks.iter().any(|(_, block)| block.fits(need));
-        self.queue.0.lock().unserved(&fits)
+        let helps = |need: &Need| !fits(need) && self.could_grow_for(need.slots);
+        self.queue.0.lock().unserved(&helps)
     }
 
     /// Asks for growth if that may serve a waiter. No map asks for those who sleep.
     fn ask_for_waiters(&self) {
-        if self.plan.growth == Growth::Deferred
-            && self
-                .unserved()
-                .is_some_and(|slots| self.could_grow_for(slots))
-        {
+        if self.plan.growth == Growth::Deferred && self.unserved().is_some() {
             self.ask_for_growth();
         }
     }

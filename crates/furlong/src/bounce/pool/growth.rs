@@ -95,12 +95,10 @@ impl<M: Memory, C: Config> Pool<M, C> {
             self.wants_growth.store(0, Ordering::Relaxed);
             let (size, min) = (self.plan.block_slots, self.plan.block_min);
             // Smaller than a waiter needs, a block would be of no use to it.
-            let unserved = self.unserved().filter(|slots| self.could_grow_for(*slots));
-            let min = min.max(unserved.map_or(0, |slots| slots as usize));
+            let min = min.max(self.unserved().map_or(0, |slots| slots as usize));
             let added = self.add_block(size, min, self.plan.reach, Haste::MayWait);
             tended.grown = added.unwrap_or(0);
-            let left = self.unserved();
-            if left.is_some_and(|slots| self.could_grow_for(slots)) {
+            if self.unserved().is_some() {
                 // Relaxed: as above. No map asks again for those who sleep.
                 self.wants_growth.store(1, Ordering::Relaxed);
             }
