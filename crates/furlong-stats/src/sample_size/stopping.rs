@@ -158,15 +158,17 @@ impl Stopping {
     /// Two-sided error of this look under a plan, or `None` without interim looks.
     fn error(workload: &WorkloadResult, mut plan: Sequential) -> Option<f64> {
         let blocks = workload.blocks.len() as u32;
-        let Self::Early { planned, looks } = Self::of(workload) else {
-            return None;
+        let (planned, looks) = match Self::of(workload) {
+            Self::Early { planned, looks } => (planned, looks),
+            // The looks are not planned yet, and each may need all of the error.
+            Self::Answer { .. } => return Some(0.0),
+            Self::Planned | Self::Width { .. } => return None,
         };
-        let all = looks_at(planned, looks);
-        let is_last = blocks == planned
-            || !all.contains(&blocks)
-            || Stopped::of(workload) == Some(Stopped::Time);
+        // Blocks may follow in a run that is still going on or was interrupted: the rest is theirs.
+        let is_last = blocks == planned || Stopped::of(workload) == Some(Stopped::Time);
         let total = plan.alpha();
-        let before = all.into_iter().filter(|look| *look < blocks);
+        let before = looks_at(planned, looks);
+        let before = before.into_iter().filter(|look| *look < blocks);
         let share = |blocks: u32| f64::from(blocks) / f64::from(planned);
         let shares: Vec<f64> = before.chain([blocks]).map(share).collect();
         let bits = shares.iter().map(|share| share.to_bits()).collect();
@@ -307,7 +309,7 @@ mod tests {
             many.params.insert(STOPPING.to_owned(), rule(10));
             let alpha = Stopping::alpha(&many, 1);
             let few = Stopping::alpha(&workload(blocks, None), 1);
-            assert!(alpha < few || blocks == 10, "{blocks}: {alpha} {few}");
+            assert!(alpha < few || blocks <= 15, "{blocks}: {alpha} {few}");
             sum += alpha;
         }
         assert!(sum > 0.05 && sum < 0.2, "{sum}");
@@ -333,6 +335,29 @@ mod tests {
         );
         let between = Stopping::alpha(&workload(33, Some(Stopped::Time)), 1);
         assert!(between > 0.03 && between < 0.05, "{between}");
+    }
+
+    /// Such a run is still going on, or was interrupted and may be resumed.
+    #[test]
+    fn a_run_between_two_looks_leaves_the_rest_of_its_error_to_them() {
+        let alpha = |blocks, stopped| Stopping::alpha(&workload(blocks, stopped), 1);
+        let chance = |blocks| Stopping::chance(&workload(blocks, None)).unwrap();
+        for between in [33, 39] {
+            let read = alpha(between, None);
+            assert!(read < alpha(40, None), "{between}: {read}");
+            assert!(read < alpha(between, Some(Stopped::Time)) / 2.0, "{read}");
+            assert!(chance(between) < chance(40), "{between}");
+        }
+        assert_eq!(alpha(30, None), alpha(30, Some(Stopped::Verdict)));
+    }
+
+    #[test]
+    fn a_run_whose_blocks_are_not_planned_yet_has_no_error_to_spend() {
+        let rule = serde_json::to_value(Stopping::Answer { limit_s: 30.0 }).unwrap();
+        let mut pilot = workload(6, None);
+        pilot.params.insert(STOPPING.to_owned(), rule);
+        assert_eq!(Stopping::alpha(&pilot, 1), 0.0);
+        assert_eq!(Stopping::chance(&pilot), Some(0.0));
     }
 
     #[test]
