@@ -171,8 +171,10 @@ impl Evidence {
         let interval = effect.interval(level);
         self.comparison.verdict = self.rule.decide(interval, effect.n);
         self.comparison.direction = self.rule.direction(interval, effect.n);
-        if family > 1 || level != 1.0 - ALPHA {
-            self.comparison.ci_adj_pct = Some(self.pct(interval));
+        let adjusted = self.pct(interval);
+        // Without an end above, the interval excludes nothing that a reader may expect.
+        if (family > 1 || level != 1.0 - ALPHA) && adjusted[1] < f64::MAX {
+            self.comparison.ci_adj_pct = Some(adjusted);
             self.comparison.level = Some(level);
         }
         let is_change = matches!(self.comparison.verdict, Verdict::Keep | Verdict::Revert);
@@ -192,7 +194,7 @@ impl Evidence {
             } else if family > 1 {
                 format!("decided on its own, but not after the correction for {family} comparisons")
             } else {
-                "decided at 95 %, but not after the correction for early looks".to_owned()
+                EARLY.to_owned()
             });
         } else if self.from_zero {
             self.comparison.reason = Some(FROM_ZERO.to_owned());
@@ -229,6 +231,9 @@ pub const CROSSES: &str = "the interval crosses the margin";
 
 /// The reason in a comparison whose interval lies beyond the margin, in a run that may end early.
 pub const CHANCE: &str = "at 99.5 %, which early stopping needs, no difference is still possible";
+
+/// The reason in a comparison that a run without interim looks would have decided.
+pub const EARLY: &str = "decided at 95 %, but not after the correction for early looks";
 
 /// The reason in a comparison with a baseline of zero.
 pub const FROM_ZERO: &str = "the baseline is zero: per cent of the mean of all values";

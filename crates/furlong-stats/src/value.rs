@@ -354,7 +354,8 @@ pub struct Comparison {
     pub paired: Option<TTest>,
     /// Sign-flip randomisation test, two-sided.
     pub sign_flip_p: Option<f64>,
-    /// The interval at `level`, adjusted for several arms or metrics.
+    /// The interval at `level`, adjusted for several arms or metrics, or for interim looks; `None`
+    /// without a bound.
     pub ci_adj_pct: Option<[f64; 2]>,
     /// Confidence of `ci_adj_pct`, for example 0.975.
     pub level: Option<f64>,

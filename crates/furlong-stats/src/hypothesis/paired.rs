@@ -53,8 +53,11 @@ impl Paired {
         self.stddev / (self.n as f64).sqrt()
     }
 
-    /// Half width of the interval at a level such as 0.95.
+    /// Half width of the interval at a level such as 0.95; infinite at 1.
     pub fn half_width(&self, level: f64) -> f64 {
+        if level == 1.0 {
+            return f64::INFINITY;
+        }
         t_upper((1.0 - level) / 2.0, self.df()) * self.standard_error()
     }
 
@@ -138,6 +141,14 @@ mod tests {
         let test = ten().test().unwrap();
         assert!((test.t - 2.0 * K.sqrt()).abs() < 1e-12);
         assert_eq!(test.df, 9.0);
+    }
+
+    #[test]
+    fn only_the_whole_line_holds_the_mean_for_certain() {
+        for stddev in [0.0, 0.01] {
+            let found = Paired { stddev, ..ten() }.interval(1.0);
+            assert_eq!(found, [f64::NEG_INFINITY, f64::INFINITY]);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Precedence of margins, floors and rules.
 
 use super::{Case, around, only, rising, simple, warned};
-use crate::comparison::{CHANCE, FROM_ZERO};
+use crate::comparison::{CHANCE, EARLY, FROM_ZERO};
 use crate::judge::judge;
 use crate::stopping::{STOPPING, Stopping};
 use crate::value::{Comparison, Direction, Verdict};
@@ -131,4 +131,23 @@ fn with_early_looks_a_difference_needs_more_certainty_than_its_direction() {
     assert_eq!(judged(2.8, Stopping::Planned).verdict, Verdict::Keep);
     assert_eq!(judged(4.2, early).verdict, Verdict::Keep);
     assert_eq!(judged(-4.2, early).verdict, Verdict::Revert);
+}
+
+#[test]
+fn an_interval_that_excludes_nothing_is_not_told() {
+    let (planned, looks) = (1000, 10);
+    // After so few blocks of the plan, the level is 1, or so near it that no number holds an end.
+    let early = Stopping::Early { planned, looks };
+    for rule in [early, Stopping::Answer { limit_s: 30.0 }] {
+        let mut case = simple([100.0, 100.0, 90.0], 10);
+        let rule = serde_json::to_value(rule).unwrap();
+        case.workload.params.insert(STOPPING.to_owned(), rule);
+        let workload = case.judged();
+        let found = only(&workload);
+        assert_eq!((found.ci_adj_pct, found.level), (None, None));
+        let nothing = (Verdict::Inconclusive, None);
+        assert_eq!((found.verdict, found.direction), nothing);
+        assert_eq!(found.reason.as_deref(), Some(EARLY));
+        assert!(found.ci95_pct.unwrap()[1] < -9.0);
+    }
 }
