@@ -10,7 +10,7 @@ use super::sign_flip::sign_flip_p;
 use super::stopping::Stopping;
 use super::student::student;
 use super::variance::brown_forsythe;
-use super::verdict::{ALPHA, BLOCKS_MIN, Check, Rule, Scale};
+use super::verdict::{ALPHA, BLOCKS_MIN, Check, ROUNDING, Rule, Scale};
 use super::welch::welch;
 use crate::value::{Better, Comparison, TTest, Verdict};
 
@@ -159,6 +159,7 @@ impl Evidence {
         };
         if self.constant {
             let exactly = [effect.mean; 2];
+            self.rule.margin *= 1.0 + ROUNDING;
             let verdict = self.rule.decide(exactly, effect.n);
             self.comparison.verdict = verdict;
             self.comparison.direction = self.rule.direction(exactly, effect.n);

@@ -1,7 +1,7 @@
 //! Exact metrics: counts that are the same in every process with the same input. Their ratio needs
 //! no test.
 
-use super::verdict::Scale;
+use super::verdict::{ROUNDING, Scale};
 use crate::value::{Better, Verdict};
 
 /// The comparison of two counts.
@@ -53,7 +53,7 @@ pub fn compare(a: &[f64], b: &[f64], margin_pct: f64, better: Better) -> Option<
     let all = |test: fn(f64, f64) -> bool| {
         changes
             .iter()
-            .all(|(change, scale)| test(*change, scale.distance(margin_pct)))
+            .all(|(change, scale)| test(*change, scale.distance(margin_pct) * (1.0 + ROUNDING)))
     };
     let verdict = if all(|change, margin| change.abs() <= margin) {
         Verdict::Equivalent
@@ -108,6 +108,22 @@ mod tests {
         }
         let fact = compare(&[100.0], &[64.0579], 1.0, Better::Lower).unwrap();
         assert!((fact.effect_pct + 35.9421).abs() < 1e-9 && !fact.from_zero);
+    }
+
+    #[test]
+    fn a_change_by_the_margin_is_within_it_however_its_logarithm_is_rounded() {
+        for (a, margin) in [1e3, 2e3, 3e3, 7e3, 1e9]
+            .into_iter()
+            .flat_map(|a| [0.1, 1.0, 2.0, 5.0].map(|margin| (a, margin)))
+        {
+            let b = a + a * margin / 100.0;
+            let said = |a, b| compare(&[a], &[b], margin, Better::Lower).unwrap().verdict;
+            assert_eq!(said(a, b), Verdict::Equivalent, "{a} {margin}");
+            assert_eq!(said(b, a), Verdict::Equivalent, "{a} {margin}");
+            assert_eq!(said(a, b + 1.0), Verdict::Revert, "{a} {margin}");
+        }
+        let next = compare(&[1e12], &[1e12 + 1.0], 0.0, Better::Lower).unwrap();
+        assert_eq!(next.verdict, Verdict::Revert);
     }
 
     #[test]

@@ -13,6 +13,10 @@ pub const BLOCKS_MIN: usize = 6;
 /// Unadjusted two-sided error of every verdict.
 pub const ALPHA: f64 = 0.05;
 
+/// Share of a margin by which a fact may be beyond it. A change by exactly the margin is within it,
+/// but its logarithm may be rounded up.
+pub(crate) const ROUNDING: f64 = 1e-9;
+
 /// The unit of effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {

@@ -184,3 +184,14 @@ fn one_count_is_compared_with_several_inputs() {
         assert_eq!(only(&counts(a, b).judged()).n, 3);
     }
 }
+
+#[test]
+fn a_constant_at_the_margin_is_within_it_however_its_logarithm_is_rounded() {
+    for level in [1e3_f64, 2e3, 3e3, 7e3, 1e9] {
+        let [a, b] = [level, 1.01 * level].map(|level| vec![Some(level.round()); 6]);
+        for [a, b] in [[&a, &b], [&b, &a]] {
+            let judged = Case::timed(&[a.clone(), a.clone(), b.clone()]).judged();
+            assert_eq!(only(&judged).verdict, Verdict::Equivalent, "{level}");
+        }
+    }
+}
