@@ -227,9 +227,8 @@ fn compare(
         margin_pct: place.margin_pct,
     };
     if metric.kind == Kind::Exact {
-        return exact(&question, &present(a), &present(b))
-            .map(Box::new)
-            .map(Pending::Done);
+        let fact = are_alike(a, b).then(|| exact(&question, &present(a), &present(b)));
+        return fact.flatten().map(Box::new).map(Pending::Done);
     }
     let control = workload.control.get(name).map(|c| c.samples.as_slice());
     // The primary metric alone determined the number of blocks.
@@ -250,6 +249,13 @@ fn compare(
         evidence: Box::new(evidence),
         primary: place.primary,
     })
+}
+
+/// True if counts are of the same inputs: both lack the same ones, or one value stands for all.
+fn are_alike(a: &[Option<f64>], b: &[Option<f64>]) -> bool {
+    let has = |value: &Option<f64>| value.is_some_and(f64::is_finite);
+    let single = a.len() == 1 || b.len() == 1;
+    single || a.iter().map(has).eq(b.iter().map(has))
 }
 
 /// Gives every comparison its verdict, at the level that results from `alpha` by Holm's method. The

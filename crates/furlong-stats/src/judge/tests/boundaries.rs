@@ -1,6 +1,6 @@
 //! Cases at the limits of tests, families and inputs.
 
-use super::{Case, around, only, simple, steady};
+use super::{Case, around, only, simple, steady, warned};
 use crate::comparison::FROM_ZERO;
 use crate::rank::mann_whitney;
 use crate::student::student;
@@ -183,6 +183,25 @@ fn one_count_is_compared_with_several_inputs() {
     ] {
         assert_eq!(only(&counts(a, b).judged()).n, 3);
     }
+}
+
+#[test]
+fn counts_of_one_input_are_never_compared_with_those_of_another() {
+    let without = |lost: [usize; 2]| {
+        let mut case = counts(&[100.0, 200.0, 300.0], &[90.0, 180.0, 270.0]);
+        for (arm, lost) in case.workload.arms.iter_mut().zip(lost) {
+            arm.samples.get_mut("calls").unwrap()[lost] = None;
+        }
+        case.judged()
+    };
+    // Both lack the same input.
+    let alike = without([1, 1]);
+    let found = only(&alike);
+    assert_eq!((found.n, found.verdict), (2, Verdict::Keep));
+    assert!((found.effect_pct + 10.0).abs() < 1e-9);
+    let unlike = without([0, 1]);
+    assert_eq!(unlike.comparisons, vec![]);
+    assert!(warned(&unlike, "no values for the same inputs"));
 }
 
 #[test]
