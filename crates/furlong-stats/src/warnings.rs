@@ -177,8 +177,8 @@ fn autocorrelation(metric: &str, series: &[(f64, f64)]) -> Option<String> {
     let p = ljung_box_p(&values, (n / 5).clamp(1, 10)).filter(|p| *p < ALARM_P)?;
     Some(format!(
         "{metric} of the baseline is autocorrelated (lag 1 {lag1:.2}, Ljung-Box p {}; {n} \
-         blocks are worth {:.0}): trust the paired figures and the sign flips, not the unpaired \
-         tests",
+         blocks are worth {:.0}): trust the paired figures, not the unpaired tests, and the \
+         sign flips only if no run is far slower than the rest",
         chance(p),
         n_effective(n, lag1)
     ))

@@ -87,6 +87,7 @@ fn neighbours_are_correlated_beyond_two_deviations_and_one_chance_in_a_hundred()
                 "{said}"
             );
             assert!(said.contains("60 blocks"), "{said}");
+            assert!(said.contains("sign flips only if no run is far"), "{said}");
         }
         near[0] += u32::from((0.009..0.01).contains(&p));
         near[1] += u32::from((0.01..0.011).contains(&p));
