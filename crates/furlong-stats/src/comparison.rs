@@ -89,7 +89,8 @@ impl Evidence {
         }
         let effect = stopping.effect(&effects);
         let constant = blocks.is_constant();
-        let mean = effect.map_or(effects[0], |e| e.mean);
+        // A damaged record can have samples of blocks that it does not name: they have no layout.
+        let mean = effect.map_or(*effects.first()?, |e| e.mean);
         let least = blocks.least_effect();
         let mut comparison = question.blank(n, scale.pct(mean));
         comparison.scale = Some(scale.name().to_owned());

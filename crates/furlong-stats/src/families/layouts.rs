@@ -12,6 +12,8 @@
 //! Mytkowicz and others, ASPLOS 2009; Curtsinger and Berger, ASPLOS 2013. The share is the
 //! intraclass correlation of a one-way random-effects model: Searle, Linear Models, 1971.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::nodes::differ;
@@ -34,7 +36,6 @@ pub fn layout_of(block: u32, layouts: u32) -> u32 {
 /// The layout of each block of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layouts {
-    number: u32,
     of_block: Vec<u32>,
 }
 
@@ -45,21 +46,19 @@ impl Layouts {
         let number = u32::try_from(number).ok().filter(|number| *number > 0)?;
         let of_block = workload.blocks.iter();
         Some(Self {
-            number,
             of_block: of_block.map(|block| layout_of(*block, number)).collect(),
         })
     }
 
     /// The effects in each layout that has any.
     fn groups(&self, places: &[usize], effects: &[f64]) -> Vec<Vec<f64>> {
-        let mut groups = vec![vec![]; self.number as usize];
+        let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (place, effect) in places.iter().zip(effects) {
             if let Some(layout) = self.of_block.get(*place) {
-                groups[*layout as usize].push(*effect);
+                groups.entry(*layout).or_default().push(*effect);
             }
         }
-        groups.retain(|group| !group.is_empty());
-        groups
+        groups.into_values().collect()
     }
 
     /// The mean effect of each layout that has blocks.

@@ -188,7 +188,6 @@ fn layouts_that_do_not_matter_are_told_from_noise_as_seldom_as_promised() {
 fn a_share_is_the_one_computed_by_hand() {
     // Means 2 and 6, squares within 2 and 2: F = 16 / 2, two blocks each, (8 - 1) / (8 - 1 + 2).
     let layouts = Layouts {
-        number: 2,
         of_block: vec![0, 1, 0, 1],
     };
     let (places, effects) = ([0, 1, 2, 3], [1.0, 5.0, 3.0, 7.0]);
@@ -209,4 +208,22 @@ fn one_block_a_layout_gives_a_verdict_but_no_share() {
     assert_eq!(found.verdict, Verdict::Revert);
     let by_layout = found.by_layout.unwrap();
     assert_eq!((by_layout.layouts, by_layout.share_pct), (8, None));
+}
+
+#[test]
+fn layouts_without_blocks_cost_nothing() {
+    let mut w = measured(INERT, &mut Random::new(9));
+    w.params.insert(LAYOUTS.to_owned(), u32::MAX.into());
+    judge_time(&mut w, 1.0);
+    // Each block has a layout of its own.
+    let layouts = w.comparisons[0].by_layout.unwrap().layouts;
+    assert_eq!(layouts, w.blocks.len());
+}
+
+#[test]
+fn samples_without_blocks_have_no_layout_and_no_comparison() {
+    let mut w = measured(INERT, &mut Random::new(9));
+    w.blocks.clear();
+    judge_time(&mut w, 1.0);
+    assert_eq!(w.comparisons, vec![]);
 }
