@@ -77,13 +77,26 @@ fn the_processes_that_a_command_starts_are_counted_too() {
         (one.profiles.len(), one.finished.ending),
         (2, Ending::Exited(5))
     );
-    let two = script("/bin/true; /bin/true; exit 5").unwrap().unwrap();
-    assert_eq!(two.profiles.len(), 3);
+    // The subshell is a fork, whose parent's work is not counted again.
+    let more = script("/bin/true; (: ; :); /bin/true; exit 5");
+    let more = more.unwrap().unwrap();
+    assert_eq!(more.profiles.len(), 4);
     let alone = count(&Task::new("/bin/true", &[])).unwrap().unwrap();
-    assert!(
-        two.instructions > one.instructions + alone.instructions,
-        "{one:?} {two:?}"
-    );
+    let [one, more, alone] = [&one, &more, &alone].map(|count| count.instructions);
+    let shell = one - alone;
+    let counts = one + alone..one + alone + shell / 2;
+    assert!(counts.contains(&more), "{one} {more} {alone}");
+}
+
+#[test]
+fn a_process_that_was_killed_leaves_no_count() {
+    // The subshell's child kills it.
+    let script = "(/bin/sh -c 'kill -9 $PPID'; :); exit 5";
+    match count(&Task::new("/bin/sh", &["-c", script])) {
+        None => {}
+        Some(Err(error @ CallgrindError::NoCount(_))) => says(&error.to_string(), &["was killed"]),
+        Some(other) => panic!("{:?}", other.map(|count| count.instructions)),
+    }
 }
 
 #[test]

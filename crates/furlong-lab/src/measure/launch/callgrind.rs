@@ -4,11 +4,17 @@
 //! Two things would make counts differ from run to run: the environment, whose strings the dynamic
 //! linker walks, and the addresses. The pass therefore has a small fixed environment, no address
 //! randomisation, and none of the user's own settings of valgrind. It does not count the kernel's
-//! work. It does count the other processes of the command.
+//! work. It does count the other processes of the command, but not the work of a process before it
+//! executes another program.
+//!
+//! A fork inherits its parent's counts. Callgrind therefore writes a part of the parent's file, and
+//! begins again at zero, whenever a function of `FORKS` is called. The few instructions from there
+//! to the fork itself are counted twice. A fork in a program without symbols is refused.
 //!
 //! A program whose own behaviour differs from run to run (hash tables with random keys, threads,
 //! the clock) has no exact count. A caller that needs an exact count must count twice and compare.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::PipeReader;
 use std::path::{Path, PathBuf};
@@ -134,21 +140,21 @@ impl Callgrind {
         let finished = launcher
             .run(&self.wrapped(task, place.path()), stop)
             .map_err(CallgrindError::Launch)?;
-        let files = files(place.path()).map_err(failed)?;
-        let logs: String = files.logs.concat();
+        let processes = processes(place.path()).map_err(failed)?;
+        let logs: String = processes.values().map(|one| one.log.as_str()).collect();
         if logs.contains("Illegal opcode") || logs.contains("Unrecognised instruction") {
             return Err(CallgrindError::UnknownInstruction(task.program.clone()));
         }
-        if finished.ending == Ending::TimedOut || files.profiles.is_empty() {
+        let has_none = processes.values().all(|one| one.profile.is_empty());
+        if finished.ending == Ending::TimedOut || has_none {
             let line = last_line(&logs).or_else(|| finished.last_error_line());
             return Err(CallgrindError::Failed(finished.ending, line));
         }
+        let profiles = processes.into_values().map(Process::profile);
+        let profiles: Vec<String> = profiles.collect::<Result<_, _>>()?;
         let total = |events: &[&str]| {
-            let counts: Option<Vec<u64>> = files
-                .profiles
-                .iter()
-                .map(|file| total(file, events))
-                .collect();
+            let counts: Option<Vec<u64>> =
+                profiles.iter().map(|file| total(file, events)).collect();
             let missing = || format!("one of its files has no total of {}", events.join(" and "));
             let counts = counts.ok_or_else(|| CallgrindError::NoCount(missing()))?;
             Ok(counts.iter().sum())
@@ -162,7 +168,7 @@ impl Callgrind {
         Ok(Count {
             instructions: total(&["Ir"])?,
             misses: self.caches.then(misses).transpose()?,
-            profiles: files.profiles,
+            profiles,
             finished,
         })
     }
@@ -180,11 +186,15 @@ impl Callgrind {
             // mappings, and a longer number took it some instructions more.
             "--vgdb=no".to_owned(),
             format!("--cache-sim={}", if self.caches { "yes" } else { "no" }),
+            // A program that a process executes later overwrites a single file, and all its parts.
+            "--combine-dumps=yes".to_owned(),
             format!("--callgrind-out-file={place}/%p.{PROFILE}"),
-            format!("--log-file={place}/%p.{LOG}"),
+            // Valgrind counts the log files that it opens: a fork's own is not its first.
+            format!("--log-file={place}/%p.%n"),
         ];
         let mut arguments = vec![self.valgrind.clone().into_os_string()];
         arguments.extend(options.map(OsString::from));
+        arguments.extend(FORKS.map(|name| format!("--dump-before={name}").into()));
         // Copies of a generic function share a name, and valgrind would count them as one function.
         // What counts only within a function names it in the source's words.
         if self.within.is_none() {
@@ -207,55 +217,92 @@ impl Callgrind {
     }
 }
 
+/// Functions that fork. Those of the C library call each other by names that differ by version.
+const FORKS: [&str; 4] = ["fork", "_Fork", "vfork", "posix_spawn*"];
+
 /// Extension of the files with counts, one per process.
 const PROFILE: &str = "out";
 
-/// Extension of the files with valgrind's messages.
-const LOG: &str = "log";
+/// Extension of the messages of a process that executed a program.
+const FIRST_LOG: &str = "1";
 
-/// Files that callgrind wrote.
-struct Files {
-    profiles: Vec<String>,
-    logs: Vec<String>,
+/// Files that callgrind wrote for a process.
+#[derive(Default)]
+struct Process {
+    profile: String,
+    log: String,
+    /// False for a fork that never executed a program.
+    is_executed: bool,
 }
 
-/// Reads the files that callgrind wrote.
-fn files(place: &Path) -> io::Result<Files> {
-    let mut files = Files {
-        profiles: vec![],
-        logs: vec![],
-    };
+impl Process {
+    /// Returns the profile if its counts are whole and the process's own.
+    fn profile(self) -> Result<String, CallgrindError> {
+        let refused = |why: &str| Err(CallgrindError::NoCount(why.to_owned()));
+        let has = |line: &str| self.profile.contains(&format!("\ndesc: {line}"));
+        if !has("Trigger: Program termination\n") {
+            return refused(
+                "a process of the command was killed, or still ran when the command ended",
+            );
+        }
+        // A fork's file begins where its parent's last part ended. This parent has written none, so
+        // its own work since its start is in the file.
+        if !self.is_executed && has("Timerange: Basic block 0 - ") {
+            return refused(
+                "a process was forked by a program without symbols, and the work of both cannot be \
+                 told apart: build that program without `strip`",
+            );
+        }
+        Ok(self.profile)
+    }
+}
+
+/// Reads the files that callgrind wrote, by process.
+fn processes(place: &Path) -> io::Result<BTreeMap<OsString, Process>> {
+    let mut processes: BTreeMap<OsString, Process> = BTreeMap::new();
     for entry in fs::read_dir(place)? {
         let path = entry?.path();
-        let text = || fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        match path.extension().and_then(|ending| ending.to_str()) {
-            Some(PROFILE) => files.profiles.push(text()?),
-            Some(LOG) => files.logs.push(text()?),
-            _ => {}
+        let (Some(number), Some(kind)) = (path.file_stem(), path.extension()) else {
+            continue;
+        };
+        let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+        let process = processes.entry(number.to_owned()).or_default();
+        if kind == PROFILE {
+            process.profile = text;
+        } else {
+            process.log.push_str(&text);
+            process.is_executed |= kind == FIRST_LOG;
         }
     }
-    Ok(files)
+    Ok(processes)
 }
 
-/// Returns the sum of some events in the `totals:` line of a process.
+/// Returns the sum of some events in the `totals:` lines of a process, one for each part.
 fn total(profile: &str, events: &[&str]) -> Option<u64> {
-    let line = |name: &str| {
+    let lines = |name| {
         profile
             .lines()
-            .rev()
-            .find_map(|line| line.strip_prefix(name))
+            .filter_map(move |line| line.strip_prefix(name))
     };
-    let known: Vec<&str> = line("events:")?.split_whitespace().collect();
-    // Callgrind omits trailing zeros. A missing instruction count is an error: no program has none.
-    let totals: Vec<&str> = line("totals:")?.split_whitespace().collect();
-    let count = |event: &&str| {
+    let known: Vec<&str> = lines("events:").next()?.split_whitespace().collect();
+    let totals: Vec<Vec<&str>> = lines("totals:")
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let count = |part: &Vec<&str>, event: &&str| {
         let place = known.iter().position(|known| known == event)?;
-        match totals.get(place) {
+        // Callgrind omits trailing zeros. A missing instruction count is an error: no program has
+        // none.
+        match part.get(place) {
             Some(count) => count.parse().ok(),
             None => (*event != "Ir").then_some(0),
         }
     };
-    events.iter().map(count).sum()
+    let counts = totals
+        .iter()
+        .flat_map(|part| events.iter().map(move |event| count(part, event)));
+    // A part without its total is cut.
+    let is_whole = totals.len() == lines("events:").count();
+    is_whole.then(|| counts.sum()).flatten()
 }
 
 /// Returns the last line of valgrind's output that is not empty, without its prefix.
@@ -288,7 +335,8 @@ pub fn per_operation(fewer: (u64, u64), more: (u64, u64)) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{last_line, per_operation, total};
+    use super::{Process, last_line, per_operation, processes, total};
+    use std::fs;
 
     #[test]
     fn the_total_is_the_one_of_the_instructions() {
@@ -298,6 +346,54 @@ mod tests {
             total("events: Ir\nsummary: 7\n\ntotals: 8\n", &["Ir"]),
             Some(8)
         );
+    }
+
+    #[test]
+    fn the_parts_of_a_profile_add_up() {
+        let profile = "events: Ir Dr\ntotals: 8 1\npart: 2\nevents: Ir Dr\n";
+        assert_eq!(total(profile, &["Ir"]), None);
+        assert_eq!(
+            total(&format!("{profile}totals: 2\n"), &["Ir", "Dr"]),
+            Some(11)
+        );
+    }
+
+    #[test]
+    fn a_process_that_was_killed_or_forked_unseen_has_no_count() {
+        let end = "\ndesc: Timerange: Basic block 0 - 9\ndesc: Trigger: Program termination\n";
+        let later = end.replace('0', "7");
+        let part = "\ndesc: Timerange: Basic block 0 - 7\ndesc: Trigger: --dump-before=fork\n";
+        let files = [
+            // A program, one that a fork executed, and a fork.
+            ("12.1", ""),
+            ("12.out", &*format!("{part}{later}")),
+            ("13.2", ""),
+            ("13.1", ""),
+            ("13.out", end),
+            ("14.2", ""),
+            ("14.out", &later),
+            // A fork that callgrind did not see; processes that were killed.
+            ("21.2", ""),
+            ("21.out", end),
+            ("22.2", ""),
+            ("23.1", ""),
+            ("23.out", ""),
+            ("24.1", ""),
+            ("24.out", part),
+        ];
+        let place = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(place.path().join(name), text).unwrap();
+        }
+        for (number, process) in processes(place.path()).unwrap() {
+            let number = number.into_string().unwrap();
+            let profile = Process::profile(process);
+            assert_eq!(profile.is_ok(), number.starts_with('1'), "{number}");
+            if let Err(error) = profile {
+                let is_fork = error.to_string().contains("strip");
+                assert_eq!(is_fork, number == "21", "{number}: {error}");
+            }
+        }
     }
 
     #[test]
