@@ -88,8 +88,8 @@ Examples:
 
 Both revisions are built, each in a checkout in the cache, and all benchmarks of furlong-bench that
 both have are measured in turns, until each is decided or the time is over. Where valgrind is
-installed, instructions are counted too. All benchmarks together raise a false alarm in at most 5 %
-of runs.
+installed, instructions are counted too, without those of threads that a benchmark starts. All
+benchmarks together raise a false alarm in at most 5 % of runs.
 
 With --on slurm, each block of all benchmarks is a task on a node of its own. There are as many as
 the budget allows one node, at most 60. The checkouts are in the cache (XDG_CACHE_HOME), which every

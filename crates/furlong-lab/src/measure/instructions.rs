@@ -119,7 +119,7 @@ pub fn of_samples(profile: Profile, interrupt: Interrupt) -> Result<Pass<'static
 
 /// Returns the metric of [`of_benchmarks`].
 pub fn metric_of_benchmarks() -> MetricPlan {
-    let about = "instructions of one operation, by callgrind";
+    let about = "instructions of one operation in the thread that measures it, by callgrind";
     metric(INSTRUCTIONS_PER_OP, about)
 }
 

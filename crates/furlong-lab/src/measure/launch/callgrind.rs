@@ -94,7 +94,8 @@ pub struct Callgrind {
     pub valgrind: PathBuf,
     /// True to simulate the caches too, which takes twice the time.
     pub caches: bool,
-    /// The only function to count, in callgrind's spelling, with `*` for any text.
+    /// The only function to count, in callgrind's spelling, with `*` for any text. Callgrind counts
+    /// it in each thread that calls it, without the work of other threads for it.
     pub within: Option<String>,
     /// Variables for the environment of the command, which is also valgrind's own.
     pub variables: Vec<(OsString, OsString)>,
