@@ -1,5 +1,9 @@
 //! Tests beyond the specification: broken trees, and a caller's mistakes.
 
+use core::cell::Cell;
+use core::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::storage::nodes::INTERNAL;
 use super::{
     Arena, Augment, Broken, Checked, Chunks, Custom, Eager, InsertError, NoMemory, Node, NodeId,
@@ -194,7 +198,7 @@ fn linked_nodes_make_no_new_arena() {
     let nodes: Vec<Node<Count>> = (0..2).map(Node::of).collect();
     let mut tree = RbTree::new(Arena::new(nodes));
     tree.insert(id(0)).expect("it is not linked");
-    let _: VecArena<Count> = Arena::new(tree.into_nodes().into_inner());
+    let _: VecArena<Count> = Arena::new(tree.nodes().store().clone());
 }
 
 #[test]
@@ -224,6 +228,60 @@ fn a_restored_tree_is_the_tree_that_was() {
     );
     assert_eq!(tree.check(), Ok(()));
     assert!(tree.iter().eq(saved.iter()));
+}
+
+/// A number whose copies fail as long as `fails`.
+struct Fragile<'a>(u64, &'a Cell<bool>);
+
+impl Clone for Fragile<'_> {
+    fn clone(&self) -> Self {
+        assert!(!(self.0 == 2 && self.1.get()), "it is fragile");
+        Self(self.0, self.1)
+    }
+}
+
+/// The order of fragile numbers.
+#[derive(Clone, Copy)]
+struct ByNumber<'a>(PhantomData<&'a ()>);
+
+impl<'a> Augment for ByNumber<'a> {
+    type Item = Fragile<'a>;
+    type Key = u64;
+    type Halves = [(); 2];
+    type Summary = ();
+
+    fn key(item: &Fragile<'a>) -> u64 {
+        item.0
+    }
+    fn empty(_: &Fragile<'a>, _: Side) {}
+    fn half(_: &Fragile<'a>, _: Side, (): &()) {}
+    fn join(_: &Fragile<'a>, _: Side, (): &(), (): &()) {}
+}
+
+#[test]
+fn a_tree_whose_copy_failed_takes_all_its_nodes_again() {
+    let fails = Cell::new(false);
+    let nodes = (0..4).map(|number| Fragile(number, &fails));
+    let mut tree: RbTree<VecArena<ByNumber<'_>>> = RbTree::new(nodes.collect());
+    for index in 0..4 {
+        tree.insert(id(index)).expect("it is not linked");
+    }
+    let saved = tree.clone();
+    fails.set(true);
+    let copied = catch_unwind(AssertUnwindSafe(|| tree.clone_from(&saved)));
+    assert!(copied.is_err() && tree.is_empty() && tree.check().is_ok());
+    for index in 0..4 {
+        assert_eq!(tree.remove(id(index)), Err(NotLinked));
+        assert_eq!(tree.insert(id(index)), Ok(()));
+    }
+    assert_eq!(tree.check(), Ok(()));
+}
+
+#[test]
+fn nodes_that_come_back_are_in_no_tree() {
+    let mut tree = RbTree::<_, Standard>::new(full().into_nodes());
+    assert_eq!(tree.insert(id(3)), Ok(()));
+    assert_eq!((tree.len(), tree.check()), (1, Ok(())));
 }
 
 #[test]

@@ -290,9 +290,12 @@ impl<N: Nodes, C: Config> RbTree<N, C> {
         &self.nodes
     }
 
-    /// Returns the nodes and drops the tree. [`clear`](Self::clear) it first: linked nodes stay
-    /// linked for good, and no tree accepts them again.
-    pub fn into_nodes(self) -> N {
+    /// Returns the nodes, all of them unlinked.
+    ///
+    /// # Cost
+    /// Same as [`clear`](Self::clear).
+    pub fn into_nodes(mut self) -> N {
+        self.clear();
         self.nodes
     }
 
@@ -472,7 +475,7 @@ where
     }
 
     /// Copies nodes into the existing ones, so that a tree is restored without allocating. If a
-    /// user's `Clone` panics, the tree is empty.
+    /// user's `Clone` panics, the tree is empty, and all its nodes are unlinked.
     fn clone_from(&mut self, source: &Self) {
         self.head = Head::EMPTY;
         self.nodes.clone_from(&source.nodes);

@@ -10,7 +10,7 @@ use core::marker::PhantomData;
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
-use super::nodes::{Internal, Sealed};
+use super::nodes::{INTERNAL, Internal, Sealed};
 use crate::rbtree::{Augment, Half, Nodes, Pair, Place, Ranks, Side, Slots};
 
 /// Names a node of an [`Arena`]: its index, counted from 0.
@@ -223,7 +223,19 @@ impl<A: Augment, S: Slots<A>> Arena<A, S> {
     }
 }
 
-impl<A: Augment, S: Clone> Clone for Arena<A, S> {
+/// Nodes while copies replace them. Its drop unlinks them all: a user's `Clone` has panicked, and
+/// the nodes are of two trees.
+struct Copying<'a, A: Augment, S: Slots<A>>(&'a mut Arena<A, S>);
+
+impl<A: Augment, S: Slots<A>> Drop for Copying<'_, A, S> {
+    fn drop(&mut self) {
+        for at in self.0.ids() {
+            self.0.set_unlinked(at, INTERNAL);
+        }
+    }
+}
+
+impl<A: Augment, S: Slots<A> + Clone> Clone for Arena<A, S> {
     fn clone(&self) -> Self {
         Self {
             nodes: self.nodes.clone(),
@@ -231,9 +243,12 @@ impl<A: Augment, S: Clone> Clone for Arena<A, S> {
         }
     }
 
-    /// Same as the array's own: a `Vec` that is large enough is reused.
+    /// Same as the array's own: a `Vec` that is large enough is reused. If a user's `Clone` panics,
+    /// all nodes are unlinked.
     fn clone_from(&mut self, source: &Self) {
-        self.nodes.clone_from(&source.nodes);
+        let copying = Copying(self);
+        copying.0.nodes.clone_from(&source.nodes);
+        core::mem::forget(copying);
     }
 }
 

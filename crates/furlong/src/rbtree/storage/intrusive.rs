@@ -398,10 +398,20 @@ mod tests {
         }
         for name in names {
             assert!(tree.remove(name).is_ok());
-            let nodes = tree.nodes();
-            assert!(Side::BOTH.map(|side| nodes.child(name, side)) == [None; 2]);
-            assert!(nodes.place(name).is_none());
+            assert!(is_alone(&tree.nodes, name));
         }
+        for name in names {
+            tree.insert(name).expect("it is in no tree");
+        }
+        let nodes = tree.into_nodes();
+        assert!(names.iter().all(|name| is_alone(&nodes, *name)));
+    }
+
+    fn is_alone(nodes: &Intrusive<ById>, name: Pinned<Task>) -> bool {
+        let leads = Side::BOTH
+            .iter()
+            .any(|side| nodes.child(name, *side).is_some());
+        !leads && nodes.place(name).is_none() && !nodes.is_linked(name)
     }
 
     #[test]
