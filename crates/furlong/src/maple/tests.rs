@@ -5,7 +5,9 @@ use super::memory::pool::Pool;
 use super::memory::reservation::bound_in_place;
 use super::node::leaf::Leaf;
 use super::node::link::Ptr;
-use super::{Broken, Cursor, Custom, Fan, Heap, Maple, Nodes, RcuMaple, ResizeError, Wide};
+use super::{
+    Broken, Cursor, Custom, Fan, Heap, Maple, Nodes, RcuMaple, Reservation, ResizeError, Wide,
+};
 use crate::addr::{Address, Extent, VirtAddr};
 use crate::check::Check;
 use crate::rcu::{Domain, RcuBox};
@@ -197,6 +199,16 @@ fn a_window_is_folded_into_what_its_iteration_returns() {
         }
         assert_eq!(folded, returned, "{start} to {last}");
     }
+}
+
+#[test]
+fn more_changes_than_there_is_memory_for_are_refused_at_once() {
+    assert!(Reservation::<Custom<Tiny, Heap>>::new(usize::MAX, 1).is_err());
+    assert!(Reservation::<Custom<Tiny, Heap>>::new(usize::MAX / 4, 1).is_err());
+    assert!(Reservation::<Custom<Wide, Heap>>::new(usize::MAX, 3).is_err());
+    assert!(Reservation::<Custom<Wide, Heap>>::new(0, usize::MAX).is_ok());
+    assert!(Map::with_config().prepare(usize::MAX).is_err());
+    assert!(Maple::<VirtAddr, u32>::new().prepare(usize::MAX).is_err());
 }
 
 #[test]

@@ -113,6 +113,10 @@ impl<T: Kind, S: Source> Stack<T, S> {
 
     /// Adds new nodes until there are `len`.
     fn fill(&mut self, len: usize) -> Result<(), NoMemory> {
+        // As many as no machine has: not one is obtained, let alone all that there is.
+        if len > isize::MAX as usize / size_of::<T>() {
+            return Err(NoMemory);
+        }
         while self.len() < len {
             self.push(Run::<T, S>::new().make(1, T::fresh)?);
         }

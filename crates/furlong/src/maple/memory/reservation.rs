@@ -65,7 +65,7 @@ pub(crate) fn bound<G: Geometry>(changes: usize, levels: usize) -> Nodes {
     let inner_levels = inner_levels::<G>(changes, levels);
     Nodes {
         leaves: changes.saturating_mul(3),
-        inners: changes.saturating_mul(3 * inner_levels + 1),
+        inners: changes.saturating_mul(of_one_change(inner_levels)),
     }
 }
 
@@ -83,13 +83,18 @@ pub(crate) fn bound_in_place<G: Geometry>(changes: usize, levels: usize) -> Node
     };
     Nodes {
         leaves: others.saturating_add(3),
-        inners: gained.saturating_add(3 * inner_levels + 1),
+        inners: gained.saturating_add(of_one_change(inner_levels)),
     }
 }
 
 /// The number of inner levels at the last of `changes`.
 fn inner_levels<G: Geometry>(changes: usize, levels: usize) -> usize {
-    levels.max(1) - 1 + growth::<G>(changes.saturating_sub(1))
+    (levels.max(1) - 1).saturating_add(growth::<G>(changes.saturating_sub(1)))
+}
+
+/// The inner nodes that one change needs.
+const fn of_one_change(inner_levels: usize) -> usize {
+    inner_levels.saturating_mul(3).saturating_add(1)
 }
 
 /// From so many children on, a merged node is not full: see
@@ -131,7 +136,7 @@ fn splits<G: Geometry>(changes: usize, levels: usize) -> usize {
         if here == 0 {
             break;
         }
-        all += here;
+        all = here.saturating_add(all);
     }
     all
 }
