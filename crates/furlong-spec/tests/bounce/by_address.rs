@@ -262,3 +262,16 @@ fn every_byte_is_copied_once_each_way_and_none_that_was_not_asked_for() {
         }
     }
 }
+
+#[test]
+fn a_device_that_unmaps_for_another_of_its_number_keeps_its_quota() {
+    let pool = pool();
+    let limits = Limits::new().quota(8);
+    let [mapper, other] = [(); 2].map(|()| Device::new(1, limits).expect("good limits"));
+    let at = map(&pool, &mapper, 0, 4096, Direction::Both);
+    assert_eq!(unmap(&pool, &other, at, Direction::Both), Ok(()));
+    assert_eq!((mapper.used(), other.used()), (Some(2), Some(0)));
+    let at = map(&pool, &other, 0, 8 * SLOT as usize, Direction::Both);
+    assert_eq!(unmap(&pool, &other, at, Direction::Both), Ok(()));
+    assert_eq!((pool.used_slots(), other.used()), (0, Some(0)));
+}

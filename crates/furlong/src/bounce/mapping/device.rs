@@ -91,7 +91,8 @@ messages! {
 /// A device that maps through a pool.
 ///
 /// A number that the caller chooses identifies it. Two devices with the same number can unmap each
-/// other's mappings.
+/// other's mappings. Then the slots go back to the quota of the device that unmaps, and stay
+/// charged to the one that has mapped.
 #[derive(Debug)]
 pub struct Device {
     id: u32,
@@ -205,8 +206,12 @@ impl Device {
     #[inline]
     pub(super) fn refund(&self, slots: u32) {
         if self.limits.quota.is_some() {
+            // Another device with the same number may have been charged: the count ends at 0.
+            let less = |used: u32| Some(used.saturating_sub(slots));
             // AcqRel, `quota-refund`: pairs with `quota-look`, and comes before a look for waiters.
-            self.used.fetch_sub(slots, Ordering::AcqRel);
+            let _ = self
+                .used
+                .fetch_update(Ordering::AcqRel, Ordering::Relaxed, less);
         }
     }
 }
