@@ -452,8 +452,8 @@ struct furlong_iova_request {
          */
         uint64_t high;
         /**
-         * Data lies at or below this address, or above exclude_high. If this is not below
-         * exclude_high, nothing is excluded.
+         * The data ends at or below this address, or the grant starts above exclude_high. If this is
+         * not below exclude_high, nothing is excluded.
          */
         uint64_t exclude_low;
         /**

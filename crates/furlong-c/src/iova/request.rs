@@ -36,8 +36,8 @@ pub struct IovaRequest {
     pub low: u64,
     /// The highest last byte of the data.
     pub high: u64,
-    /// Data lies at or below this address, or above exclude_high. If this is not below
-    /// exclude_high, nothing is excluded.
+    /// The data ends at or below this address, or the grant starts above exclude_high. If this is
+    /// not below exclude_high, nothing is excluded.
     pub exclude_low: u64,
     /// See exclude_low.
     pub exclude_high: u64,

@@ -30,8 +30,10 @@ pub struct Request {
     pub low: Iova,
     /// The highest last byte of the data.
     pub high: Iova,
-    /// `(lowaddr, highaddr)`: data lies at or below the first or above the second, as in FreeBSD's
-    /// bus tags. If the first is not below the second, nothing is excluded.
+    /// `(lowaddr, highaddr)`: the data ends at or below the first, or the grant starts above the
+    /// second, as in FreeBSD's bus tags. A grant that starts at or below the second is refused even
+    /// if its [`offset`](Self::offset) puts the data above. If the first is not below the second,
+    /// nothing is excluded.
     pub exclusion: Option<(Iova, Iova)>,
     /// Data may not cross a multiple of this, in bytes, a power of two.
     pub boundary: Option<u64>,
@@ -113,7 +115,7 @@ impl Request {
         self
     }
 
-    /// Places data at or below `lowaddr` or above `highaddr`.
+    /// Makes the data end at `lowaddr` or below, or the grant start above `highaddr`.
     #[must_use]
     pub const fn exclude(mut self, lowaddr: Iova, highaddr: Iova) -> Self {
         self.exclusion = Some((lowaddr, highaddr));
