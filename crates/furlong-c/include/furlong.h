@@ -183,6 +183,11 @@
 #define FURLONG_VMSPACE_AREA_OBJECT 32
 
 /**
+ * Its pages may be dropped when memory is short: it was mapped with FURLONG_VMSPACE_MAP_DROPPABLE.
+ */
+#define FURLONG_VMSPACE_AREA_DROPPABLE 64
+
+/**
  * The caller's own eight flags. They have no effect, but neighbours with different ones do not
  * merge.
  */
@@ -213,6 +218,11 @@
  * The mapping is shared, and unknown flags are refused.
  */
 #define FURLONG_VMSPACE_MAP_SHARED_VALIDATE 3
+
+/**
+ * The mapping is private, and the system may drop its pages.
+ */
+#define FURLONG_VMSPACE_MAP_DROPPABLE 8
 
 /**
  * The address is fixed; existing mappings there are replaced.

@@ -33,6 +33,8 @@ pub const FURLONG_VMSPACE_AREA_WIPEONFORK: u32 = 8;
 pub const FURLONG_VMSPACE_AREA_DONTEXPAND: u32 = 16;
 /// It maps a part of an object: it is not private anonymous memory.
 pub const FURLONG_VMSPACE_AREA_OBJECT: u32 = 32;
+/// Its pages may be dropped when memory is short: it was mapped with FURLONG_VMSPACE_MAP_DROPPABLE.
+pub const FURLONG_VMSPACE_AREA_DROPPABLE: u32 = 64;
 /// The caller's own eight flags. They have no effect, but neighbours with different ones do not
 /// merge.
 pub const FURLONG_VMSPACE_AREA_CALLER: u32 = 0xff00;
@@ -49,6 +51,7 @@ const _: () = {
     assert!(FURLONG_VMSPACE_AREA_WIPEONFORK == Flags::WIPE_ON_FORK.bits() as u32);
     assert!(FURLONG_VMSPACE_AREA_DONTEXPAND == Flags::DONT_EXPAND.bits() as u32);
     assert!(FURLONG_VMSPACE_AREA_OBJECT == Flags::OBJECT.bits() as u32);
+    assert!(FURLONG_VMSPACE_AREA_DROPPABLE == Flags::DROPPABLE.bits() as u32);
     assert!(FURLONG_VMSPACE_AREA_CALLER == Flags::CALLER.bits() as u32);
 };
 

@@ -20,6 +20,8 @@ pub const FURLONG_VMSPACE_MAP_SHARED: u64 = 1;
 pub const FURLONG_VMSPACE_MAP_PRIVATE: u64 = 2;
 /// The mapping is shared, and unknown flags are refused.
 pub const FURLONG_VMSPACE_MAP_SHARED_VALIDATE: u64 = 3;
+/// The mapping is private, and the system may drop its pages.
+pub const FURLONG_VMSPACE_MAP_DROPPABLE: u64 = 8;
 /// The address is fixed; existing mappings there are replaced.
 pub const FURLONG_VMSPACE_MAP_FIXED: u64 = 0x10;
 /// The mapping has no object.
@@ -36,6 +38,7 @@ const _: () = {
     assert!(FURLONG_VMSPACE_MAP_SHARED == linux::MAP_SHARED);
     assert!(FURLONG_VMSPACE_MAP_PRIVATE == linux::MAP_PRIVATE);
     assert!(FURLONG_VMSPACE_MAP_SHARED_VALIDATE == linux::MAP_SHARED_VALIDATE);
+    assert!(FURLONG_VMSPACE_MAP_DROPPABLE == linux::MAP_DROPPABLE);
     assert!(FURLONG_VMSPACE_MAP_FIXED == linux::MAP_FIXED);
     assert!(FURLONG_VMSPACE_MAP_ANONYMOUS == linux::MAP_ANONYMOUS);
     assert!(FURLONG_VMSPACE_MAP_32BIT == linux::MAP_32BIT);

@@ -244,6 +244,8 @@ static void refuses_mappings(void)
 	EQUAL(furlong_vmspace_mmap(space, 0xf000, PAGE, RW, MEMORY | FIXED, 0, 1, &at, TAKE), -EPERM);
 	EQUAL(furlong_vmspace_mmap(space, 0x11000, PAGE, RW, MEMORY | none, 0, 1, &at, TAKE), -EEXIST);
 	EQUAL(furlong_vmspace_mmap(space, 0, 0x2000, RW, OBJECT, TOP, 1, &at, TAKE), -EOVERFLOW);
+	EQUAL(furlong_vmspace_mmap(space, 0x11000, 0x2000, RW, OBJECT | none, TOP, 1, &at, TAKE),
+	      -EEXIST);
 	EQUAL(furlong_vmspace_mmap(space, 0, PAGE, RW, FURLONG_VMSPACE_MAP_SHARED_VALIDATE | 0x200000, 0, 1,
 				   &at, TAKE), -EOPNOTSUPP);
 	EQUAL(furlong_vmspace_unmap(space, 1, PAGE, TAKE), -EINVAL);
@@ -389,6 +391,13 @@ static void changes_ranges(void)
 	FINE(furlong_vmspace_mmap(space, 0x13000, PAGE, READ, OBJECT | FIXED, 0, 4, &at, TAKE));
 	EQUAL(furlong_vmspace_advise(space, 0x12000, 0x2000, FURLONG_VMSPACE_MADV_WIPEONFORK, TAKE),
 	      -EINVAL);
+	FINE(furlong_vmspace_mmap(space, 0x14000, PAGE, READ, FURLONG_VMSPACE_MAP_ANONYMOUS
+				  | FURLONG_VMSPACE_MAP_DROPPABLE | FIXED, 0, 5, &at, TAKE));
+	FINE(furlong_vmspace_find(space, 0x14000, &area));
+	EQUAL(area.flags, FURLONG_VMSPACE_AREA_DROPPABLE | FURLONG_VMSPACE_AREA_WIPEONFORK);
+	EQUAL(furlong_vmspace_advise(space, 0x14000, PAGE, FURLONG_VMSPACE_MADV_KEEPONFORK, TAKE),
+	      -EINVAL);
+	FINE(furlong_vmspace_unmap(space, 0x14000, PAGE, TAKE));
 
 	FINE(furlong_vmspace_update(space, 0x10000, PAGE, 0, 0x300, TAKE));
 	FINE(furlong_vmspace_update(space, 0x10000, PAGE, 0x200, 0x400, TAKE));

@@ -80,7 +80,16 @@ impl Model {
         if number == 0 {
             return None;
         }
-        let first = number.max(i128::from(self.world.first));
+        self.hinted_at(number.max(i128::from(self.world.first)), len, align)
+    }
+
+    /// True if a hint below the lowest page names a place that is free, which nobody may map.
+    pub(super) fn is_low_hint(&self, first: i128, len: i128) -> bool {
+        let is_low = first != 0 && first < i128::from(self.world.first);
+        is_low && self.hinted_at(first, len, 1).is_some()
+    }
+
+    fn hinted_at(&self, first: i128, len: i128, align: i128) -> Option<i128> {
         let fits = first + len <= i128::from(self.world.last()) + 1;
         let next = self.next_area(first);
         let limit = next.map(|next| self.page_number(next.start) - self.guard_below(&next));

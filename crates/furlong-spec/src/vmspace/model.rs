@@ -252,17 +252,11 @@ impl Model {
         if matches!(request.at, At::Vacant(_)) && self.mapped(run.clone()) > 0 {
             return Err(MapError::Occupied);
         }
-        if let Some(refusal) = request.refusal {
-            return Err(refusal);
+        let end = i128::from(request.offset.unwrap_or(0)) + len * i128::from(self.world.page);
+        if end > 1 << 64 {
+            return Err(MapError::OffsetOverflow);
         }
-        let grows = request.flags.contains(Flags::GROWS_DOWN);
-        let is_shared = request.flags.contains(Flags::SHARED);
-        if grows && (is_shared || request.offset.is_some()) {
-            return Err(MapError::Kind);
-        }
-        if request.prot.known().without(request.may) != Prot::NONE {
-            return Err(MapError::Access);
-        }
+        Self::check_kind(request)?;
         if !self.fits(len, self.mapped(run.clone())) {
             return Err(MapError::TooManyPages);
         }
@@ -298,13 +292,33 @@ impl Model {
         if len > i128::from(self.world.last()) + 1 {
             return Err(MapError::TooLong);
         }
-        if i128::from(offset) + len * i128::from(self.world.page) > 1 << 64 {
-            return Err(MapError::OffsetOverflow);
-        }
         if self.areas().len() > self.world.areas_max {
             return Err(MapError::TooManyAreas);
         }
         Ok(len)
+    }
+
+    /// Linux's steps from the type of the mapping on, with the caller's refusal in its place.
+    fn check_kind(request: &Request<u32>) -> Result<(), MapError> {
+        use MapError::{Access, Growing, Kind, NoDevice, NoExec, Unsupported};
+        let has = |flag: Flags| request.flags.contains(flag);
+        let is_private_memory =
+            request.offset.is_none() && !has(Flags::SHARED) && !has(Flags::DROPPABLE);
+        let grows_in_vain = has(Flags::GROWS_DOWN) && !is_private_memory;
+        let is_denied = request.prot.known().without(request.may) != Prot::NONE;
+        for (step, fails) in [
+            (Kind, false),
+            (Unsupported, false),
+            (Access, is_denied),
+            (NoExec, false),
+            (NoDevice, false),
+            (Growing, grows_in_vain),
+        ] {
+            if fails || request.refusal == Some(step) {
+                return Err(step);
+            }
+        }
+        Ok(())
     }
 
     fn fork(&mut self) -> Outcome {

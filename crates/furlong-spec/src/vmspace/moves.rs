@@ -101,6 +101,7 @@ impl Model {
         let to = match is_fixed {
             true if to < i128::from(self.world.first) => return Err(RemapError::BelowLow),
             true => to,
+            false if self.is_low_hint(to, new) => return Err(RemapError::BelowLow),
             false => {
                 let place = self.anywhere(Some(remap.new_start), new, 1);
                 place.ok_or(RemapError::NoGap)?

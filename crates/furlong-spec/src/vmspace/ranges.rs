@@ -224,5 +224,9 @@ fn advised(page: &mut Page, advice: Advice) -> bool {
         Advice::WipeOnFork => page.flags | Flags::WIPE_ON_FORK,
         Advice::KeepOnFork => page.flags.without(Flags::WIPE_ON_FORK),
     };
-    is_own || advice != Advice::WipeOnFork
+    match advice {
+        Advice::WipeOnFork => is_own,
+        Advice::KeepOnFork => !page.flags.contains(Flags::DROPPABLE),
+        Advice::DontFork | Advice::DoFork => true,
+    }
 }

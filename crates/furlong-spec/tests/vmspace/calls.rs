@@ -7,8 +7,9 @@ use furlong::check::Check;
 use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
 use furlong::vmspace::{
-    Advice, At, Config, Custom, Errno, Flags, ForkError, Freed, Hold, Layout, MapError, Maple,
-    Prot, ProtectError, Rbtree, Request, Shared, Space, Unmapped, linux,
+    Advice, AdviseError, At, Config, Custom, Errno, Flags, ForkError, Freed, Hold, Layout,
+    MapError, Maple, Prot, ProtectError, Rbtree, Remap, RemapError, RemapFlags, Request, Shared,
+    Space, Unmapped, linux,
 };
 use furlong_spec::heap::failing;
 
@@ -208,9 +209,12 @@ fn a_space_with_readers_tells_its_records_and_keeps_what_a_fork_had_copied() {
 
 #[test]
 fn the_sharing_of_a_linux_call_decides_what_its_offset_means() {
-    use linux::{MAP_ANONYMOUS, MAP_PRIVATE, MAP_SHARED, MAP_SHARED_VALIDATE, Mmap};
+    use linux::{MAP_ANONYMOUS, MAP_DROPPABLE, MAP_PRIVATE, MAP_SHARED, MAP_SHARED_VALIDATE, Mmap};
     const OFFSET: u64 = 0x2000;
     const UNKNOWN: u64 = 0x20_0000;
+    const LOCKED: u64 = 0x2000;
+    const HUGE: u64 = 0x4_0000;
+    let dropped = Flags::DROPPABLE | Flags::WIPE_ON_FORK;
     let kind = Some(MapError::Kind);
     for (flags, sharing, offset, refusal) in [
         (MAP_PRIVATE | MAP_ANONYMOUS, Flags::NONE, None, None),
@@ -228,6 +232,10 @@ fn the_sharing_of_a_linux_call_decides_what_its_offset_means() {
         (MAP_SHARED_VALIDATE | MAP_ANONYMOUS, Flags::NONE, None, kind),
         (MAP_ANONYMOUS, Flags::NONE, None, kind),
         (4, Flags::NONE, Some(OFFSET), kind),
+        (MAP_DROPPABLE | MAP_ANONYMOUS, dropped, None, None),
+        (MAP_DROPPABLE | MAP_ANONYMOUS | LOCKED, dropped, None, kind),
+        (MAP_DROPPABLE | MAP_ANONYMOUS | HUGE, dropped, None, kind),
+        (MAP_DROPPABLE, Flags::NONE, Some(OFFSET), kind),
     ] {
         let call = Mmap {
             address: 0,
@@ -297,4 +305,73 @@ fn error_numbers_have_their_names() {
         assert_eq!(errno.name(), format!("{errno:?}").to_uppercase());
         assert_eq!(errno.to_string(), errno.name());
     }
+}
+
+#[test]
+fn memory_that_may_be_dropped_stays_wiped_and_apart() {
+    let mut space = space::<furlong::vmspace::Standard>(Layout::LINUX_X86_64);
+    let dropped = Flags::DROPPABLE | Flags::WIPE_ON_FORK;
+    map(&mut space, 0, 1, (BOTH, dropped, 7));
+    map(&mut space, 1, 1, (BOTH, Flags::WIPE_ON_FORK, 7));
+    assert_eq!(space.len(), 2);
+    let kept = space.advise(page(0), PAGE, Advice::KeepOnFork, drop);
+    assert_eq!(kept, Err(AdviseError::Kind));
+    for advice in [Advice::WipeOnFork, Advice::DontFork, Advice::DoFork] {
+        assert_eq!(space.advise(page(0), PAGE, advice, drop), Ok(()));
+    }
+    let grows = Request::anonymous(PAGE, BOTH, 7).flags(dropped | Flags::GROWS_DOWN);
+    assert_eq!(space.map(grows, drop).unwrap_err().cause, MapError::Growing);
+}
+
+/// Of several causes Linux names the place before the object's end, and the object's permission
+/// before growth.
+#[test]
+fn of_several_causes_the_first_in_linuxs_order_is_named() {
+    let mut space = space::<furlong::vmspace::Standard>(Layout::LINUX_X86_64);
+    map(&mut space, 0, 1, (BOTH, Flags::NONE, 7));
+    let beyond = Request::object(2 * PAGE, BOTH, u64::MAX - PAGE + 1, 7);
+    let kind = Some(MapError::Kind);
+    let low = At::Fixed(VirtAddr::new(PAGE));
+    let grows = Request::object(PAGE, BOTH, 0, 7).flags(Flags::GROWS_DOWN);
+    let denied = grows.clone().may(Prot::READ);
+    let refused = |request: &Request<u32>, refusal| Request {
+        refusal,
+        ..request.clone()
+    };
+    for (request, cause) in [
+        (beyond.clone().at(At::Vacant(page(0))), MapError::Occupied),
+        (beyond.clone().at(low), MapError::BelowLow),
+        (refused(&beyond, kind), MapError::OffsetOverflow),
+        (refused(&denied, kind), MapError::Kind),
+        (denied.clone(), MapError::Access),
+        (refused(&denied, Some(MapError::NoExec)), MapError::Access),
+        (
+            refused(&grows, Some(MapError::NoDevice)),
+            MapError::NoDevice,
+        ),
+        (grows, MapError::Growing),
+    ] {
+        let said = space.map(request.clone(), drop).unwrap_err().cause;
+        assert_eq!(said, cause, "{request:?}");
+    }
+}
+
+#[test]
+fn a_move_that_keeps_the_old_place_does_not_raise_its_hint() {
+    let mut space = space::<furlong::vmspace::Standard>(Layout::LINUX_X86_64);
+    map(&mut space, 0, 2, (BOTH, Flags::NONE, 7));
+    let mut moved = |new_start| {
+        let remap = Remap {
+            start: page(0),
+            old_len: PAGE,
+            new_len: PAGE,
+            flags: RemapFlags::MAY_MOVE | RemapFlags::DONT_UNMAP,
+            new_start: VirtAddr::new(new_start),
+        };
+        space.remap(&remap, drop)
+    };
+    let least = Layout::LINUX_X86_64.low.raw();
+    assert_eq!(moved(least - PAGE), Err(RemapError::BelowLow));
+    assert_eq!(moved(least), Ok(VirtAddr::new(least)));
+    assert!(moved(0).is_ok_and(|start| start > page(0)));
 }

@@ -120,6 +120,10 @@ bits!(
         /// It maps a part of an object. [`map`](super::Space::map) sets it for all but anonymous
         /// memory.
         OBJECT = 32;
+        /// Its pages may be dropped when memory is short, as with
+        /// [`MAP_DROPPABLE`](super::linux::MAP_DROPPABLE). An advice cannot stop that a fork wipes
+        /// it.
+        DROPPABLE = 64;
         /// The caller's own flags, eight of them: locked, huge pages, whatever a kernel needs. They
         /// mean nothing to a space, apart from that neighbours with different ones are not merged.
         /// [`update`](super::Space::update) changes them.
@@ -155,6 +159,7 @@ impl Flags {
     pub(super) const fn known(self) -> Self {
         let on_fork = Self::DONT_COPY.or(Self::WIPE_ON_FORK);
         let kinds = Self::SHARED.or(Self::GROWS_DOWN).or(Self::OBJECT);
+        let kinds = kinds.or(Self::DROPPABLE);
         self.and(kinds.or(on_fork).or(Self::DONT_EXPAND).or(Self::CALLER))
     }
 }

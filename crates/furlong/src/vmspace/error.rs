@@ -65,8 +65,6 @@ refusals!(
         ZeroLen: Einval, "the length is 0";
         /// The length, in whole pages, exceeds the space.
         TooLong: Enomem, "the length exceeds the space";
-        /// The object would end beyond the last possible offset.
-        OffsetOverflow: Eoverflow, "the mapping would extend beyond the last offset of its object";
         /// The space already has more areas than its limit.
         TooManyAreas: Enomem, "the limit on areas is reached";
         /// No gap is large enough.
@@ -80,7 +78,9 @@ refusals!(
         BelowLow: Eperm, "the address is below the lowest one that may be mapped";
         /// Something is mapped at the place, and must not be replaced.
         Occupied: Eexist, "the range is already mapped";
-        /// Neither shared nor private, or shared and growing, or growing and mapping an object.
+        /// The object would end beyond the last possible offset.
+        OffsetOverflow: Eoverflow, "the mapping would extend beyond the last offset of its object";
+        /// Neither shared nor private, or droppable and locked, or droppable and mapping an object.
         Kind: Einval, "this kind of mapping does not exist";
         /// This kind of mapping or one of its flags is not supported.
         Unsupported: Eopnotsupp, "this flag is not supported";
@@ -90,6 +90,8 @@ refusals!(
         NoExec: Eperm, "the object may not be executed";
         /// The object cannot be mapped.
         NoDevice: Enodev, "the object cannot be mapped";
+        /// It grows, and is shared, droppable, or maps an object.
+        Growing: Einval, "only private anonymous memory can grow";
         /// The space would have more pages than its limit.
         TooManyPages: Enomem, "the limit on pages is reached";
         /// Out of memory for the index.
@@ -146,7 +148,7 @@ refusals!(
         Beyond: Einval, "the range ends beyond the last address";
         /// Part of the range is not mapped.
         Hole: Enomem, "part of the range is not mapped";
-        /// Only private anonymous memory can be wiped.
+        /// Only private anonymous memory can be wiped, and droppable memory always is.
         Kind: Einval, "the advice does not apply to this kind of area";
         /// An area would be cut, and the limit of areas is reached.
         TooManyAreas: Eagain, "the limit on areas is reached";

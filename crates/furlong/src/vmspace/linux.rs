@@ -9,6 +9,8 @@ pub const MAP_SHARED: u64 = 1;
 pub const MAP_PRIVATE: u64 = 2;
 /// The mapping is shared, and unknown flags are refused.
 pub const MAP_SHARED_VALIDATE: u64 = 3;
+/// The mapping is private, and the system may drop its pages. Since Linux 6.11.
+pub const MAP_DROPPABLE: u64 = 8;
 /// The address is fixed; existing mappings there are replaced.
 pub const MAP_FIXED: u64 = 0x10;
 /// The mapping has no object.
@@ -20,6 +22,11 @@ pub const MAP_GROWSDOWN: u64 = 0x100;
 /// The address is fixed; existing mappings there are not replaced.
 pub const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
 
+/// The mapping is locked in memory.
+const LOCKED: u64 = 0x2000;
+/// The mapping has huge pages.
+const HUGE: u64 = 0x4_0000;
+
 /// The flags that a shared mapping may have if unknown ones are refused: those older than this
 /// rule.
 const LEGACY: u64 = MAP_SHARED
@@ -29,13 +36,13 @@ const LEGACY: u64 = MAP_SHARED
     | 0x4000 // no reserve
     | 0x8000 // populate
     | 0x1_0000 // do not block
-    | 0x4_0000 // huge pages
+    | HUGE
     | MAP_32BIT
     | 0x800 // deny write
     | 0x1000 // executable
     | 0x2_0000 // for stacks
     | MAP_GROWSDOWN
-    | 0x2000 // locked
+    | LOCKED
     | 0x80 // above 4 GiB
     | 0x7c00_0000; // a huge page of 2 MiB or 1 GiB
 
@@ -80,7 +87,7 @@ impl Mmap {
             flags |= Flags::GROWS_DOWN;
         }
         // Shared anonymous memory is an object too, which begins with the mapping.
-        let is_private_memory = has(MAP_ANONYMOUS) && sharing == Flags::NONE;
+        let is_private_memory = has(MAP_ANONYMOUS) && !sharing.contains(Flags::SHARED);
         let offset = match (is_private_memory, has(MAP_ANONYMOUS)) {
             // Refused before all else, though nothing would come from there: 1 is at no page.
             _ if !self.offset.is_multiple_of(PAGE) => Some(1),
@@ -98,12 +105,17 @@ impl Mmap {
         }
     }
 
-    /// The sharing flag, and the error of an invalid sharing type.
+    /// The flags of the sharing type, and the error of an invalid sharing type.
     fn sharing(&self) -> (Flags, Option<MapError>) {
         match self.flags & 0xf {
             MAP_SHARED => (Flags::SHARED, None),
             MAP_PRIVATE => (Flags::NONE, None),
-            // A mapping without an object can only have the two types above.
+            MAP_DROPPABLE if self.flags & MAP_ANONYMOUS != 0 => {
+                let flags = Flags::DROPPABLE | Flags::WIPE_ON_FORK;
+                let is_kept = self.flags & (LOCKED | HUGE) != 0;
+                (flags, is_kept.then_some(MapError::Kind))
+            }
+            // A mapping without an object can only have the three types above.
             MAP_SHARED_VALIDATE if self.flags & MAP_ANONYMOUS == 0 => {
                 let unknown = self.flags & !LEGACY != 0;
                 (Flags::SHARED, unknown.then_some(MapError::Unsupported))

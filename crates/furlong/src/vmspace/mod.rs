@@ -42,7 +42,8 @@
 //! # Sources
 //! - Linux 6.12, `mm/mmap.c`, `mm/vma.c`, `mm/mprotect.c`, `mm/mremap.c`, `mm/madvise.c`,
 //!   `arch/x86/kernel/sys_x86_64.c`: the refusals, their numbers and their order; the usable hints;
-//!   the rules of merging; the limits, which differ between operations.
+//!   the rules of merging; the limits, which differ between operations. Also `MAP_DROPPABLE` of
+//!   6.11.
 //! - Linux 6.0, `mm/mmap.c`, `vma_compute_gap`, `unmapped_area_topdown`: a red-black tree of areas
 //!   with the largest gap below each.
 //!

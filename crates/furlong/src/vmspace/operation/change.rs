@@ -443,6 +443,10 @@ fn advised(attr: Attr, advice: Advice) -> Option<Attr> {
         Advice::WipeOnFork => attr.flags() | Flags::WIPE_ON_FORK,
         Advice::KeepOnFork => attr.flags().without(Flags::WIPE_ON_FORK),
     };
-    let is_refused = advice == Advice::WipeOnFork && !has_own;
+    let is_refused = match advice {
+        Advice::WipeOnFork => !has_own,
+        Advice::KeepOnFork => attr.flags().contains(Flags::DROPPABLE),
+        Advice::DontFork | Advice::DoFork => false,
+    };
     (!is_refused).then_some(attr.with_flags(flags))
 }

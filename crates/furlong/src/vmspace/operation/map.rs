@@ -80,10 +80,6 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         if len > self.state.grid.last.saturating_add(1) {
             return Err(MapError::TooLong);
         }
-        let pages_of_object = u64::MAX >> self.state.grid.shift;
-        if (len - 1) > pages_of_object - (offset >> self.state.grid.shift) {
-            return Err(MapError::OffsetOverflow);
-        }
         if self.len() > self.state.layout.areas_max {
             return Err(MapError::TooManyAreas);
         }
@@ -92,14 +88,17 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         if matches!(request.at, At::Vacant(_)) && plan.is_over {
             return Err(MapError::Occupied);
         }
-        if let Some(refusal) = request.refusal {
-            return Err(refusal);
+        let pages_of_object = u64::MAX >> self.state.grid.shift;
+        if (len - 1) > pages_of_object - (offset >> self.state.grid.shift) {
+            return Err(MapError::OffsetOverflow);
         }
-        if !request.is_kind() {
-            return Err(MapError::Kind);
-        }
-        if !request.may.contains(request.prot.known()) {
-            return Err(MapError::Access);
+        let is_allowed = request.may.contains(request.prot.known());
+        let access = (!is_allowed).then_some(MapError::Access);
+        let growing = (!request.may_grow()).then_some(MapError::Growing);
+        // The caller's own finding has its place among these.
+        let causes = [request.refusal, access, growing].into_iter().flatten();
+        if let Some(cause) = causes.min() {
+            return Err(cause);
         }
         let replaced = match plan {
             Put { is_over: false, .. } => 0,

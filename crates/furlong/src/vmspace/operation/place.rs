@@ -31,12 +31,14 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             len,
             align: align >> self.state.grid.shift,
         };
+        let hint = request.hint().and_then(|hint| self.hint(hint));
+        let hint = hint.map(|hint| hint.max(self.state.grid.low));
         let first = match self.window(request) {
             Some(window) => {
-                let hint = self.hinted(request.hint(), need, window.map(|window| window.last));
-                hint.or_else(|| self.search(window?, need, Direction::BottomUp))
+                let hinted = self.hinted(hint, need, window.map(|window| window.last));
+                hinted.or_else(|| self.search(window?, need, Direction::BottomUp))
             }
-            None => self.anywhere(request.hint(), need),
+            None => self.anywhere(hint, need),
         };
         let first = first.ok_or(MapError::NoGap)?;
         Ok(Pages::of_len(first, len).expect("the place is in the space"))
@@ -73,17 +75,21 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         }))
     }
 
-    /// The place of a hint or, if that is not free, any place.
-    pub(super) fn anywhere(&self, hint: Option<VirtAddr>, need: Need) -> Option<u64> {
+    /// The page of a hint. One within the first page is no hint.
+    pub(super) fn hint(&self, hint: VirtAddr) -> Option<u64> {
+        Some(self.state.grid.page(hint)).filter(|hint| *hint != 0)
+    }
+
+    /// The place of a hint, which may lie below the lowest address, or if that is not free, any
+    /// place.
+    pub(super) fn anywhere(&self, hint: Option<u64>, need: Need) -> Option<u64> {
         let hinted = self.hinted(hint, need, Some(self.state.grid.last));
         hinted.or_else(|| self.vacant(need))
     }
 
     /// The place of the hint, if all of it is free, and not too close below a stack.
-    fn hinted(&self, hint: Option<VirtAddr>, need: Need, last: Option<u64>) -> Option<u64> {
-        let hint = self.state.grid.page(hint?);
-        // A hint within the first page is no hint; a low one is raised to the lowest address.
-        let first = (hint != 0).then(|| hint.max(self.state.grid.low))?;
+    fn hinted(&self, hint: Option<u64>, need: Need, last: Option<u64>) -> Option<u64> {
+        let first = hint?;
         let pages = Pages::of_len(first, need.len).filter(|pages| Some(pages.last) <= last)?;
         let next = self.index.at_or_after(first);
         let limit = next.map(|next| self.lower_end(next.pages.first, next.attr.flags()));

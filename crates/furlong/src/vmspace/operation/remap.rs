@@ -334,18 +334,21 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         if !self.fits(more, gone) {
             return Err(RemapError::TooManyPages);
         }
-        if let Some(replaced) = replaced {
-            let is_low = replaced.first < self.state.grid.low;
-            return (!is_low)
-                .then_some(replaced.first)
-                .ok_or(RemapError::BelowLow);
-        }
         let need = Need {
             len: plan.new_len,
             align: 1,
         };
-        let place = self.anywhere(Some(remap.new_start), need);
-        place.ok_or(RemapError::NoGap)
+        // Unlike the hint of a mapping, Linux does not raise this one to the lowest address.
+        let place = match replaced {
+            Some(replaced) => replaced.first,
+            None => self
+                .anywhere(self.hint(remap.new_start), need)
+                .ok_or(RemapError::NoGap)?,
+        };
+        if place < self.state.grid.low {
+            return Err(RemapError::BelowLow);
+        }
+        Ok(place)
     }
 
     /// Maps the memory of the old place at the new one, which is free, and removes `old`. Two index

@@ -53,7 +53,8 @@ pub struct Request<A> {
     /// counts, as with `MAP_32BIT`: the hint may lie below the first.
     pub window: Option<(VirtAddr, VirtAddr)>,
     /// An error that the caller has found in the object or the kind of mapping. As in Linux, it is
-    /// returned only after a place was found.
+    /// returned only after a place was found, and if no cause before it in the order of
+    /// [`MapError`] applies.
     pub refusal: Option<MapError>,
     /// The value of the area.
     pub value: A,
@@ -126,10 +127,11 @@ impl<A> Request<A> {
         }
     }
 
-    /// True if this kind of mapping exists.
-    pub(super) fn is_kind(&self) -> bool {
-        let grows = self.flags.contains(Flags::GROWS_DOWN);
-        !(grows && (self.offset.is_some() || self.flags.contains(Flags::SHARED)))
+    /// True unless it grows and is of a kind that cannot.
+    pub(super) fn may_grow(&self) -> bool {
+        let others = self.flags.and(Flags::SHARED | Flags::DROPPABLE);
+        let is_plain = self.offset.is_none() && others == Flags::NONE;
+        is_plain || !self.flags.contains(Flags::GROWS_DOWN)
     }
 
     /// The hint, if there is one.
