@@ -207,7 +207,8 @@ impl<C: Choices> Chance<C> {
 
     /// A caller's refusal to map an object.
     fn refusal(&mut self) -> Option<MapError> {
-        let known = [MapError::NoExec, MapError::NoDevice, MapError::Unsupported];
+        use MapError::{Kind, NoDevice, NoExec, Unsupported};
+        let known = [NoExec, NoDevice, Unsupported, Kind];
         self.one_in(30).then(|| self.random.pick(&known))
     }
 

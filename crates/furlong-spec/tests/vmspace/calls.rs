@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use furlong::addr::VirtAddr;
+use furlong::addr::{Address, VirtAddr};
 use furlong::check::Check;
 use furlong::rcu::Domain;
 use furlong::sync::SpinLock;
@@ -11,7 +11,7 @@ use furlong::vmspace::{
     MapError, Maple, Prot, ProtectError, Rbtree, Remap, RemapError, RemapFlags, Request, Shared,
     Space, Unmapped, linux,
 };
-use furlong_spec::heap::failing;
+use furlong_spec::heap::{failing, held_by};
 
 const PAGE: u64 = 0x1000;
 const BOTH: Prot = Prot::READ.or(Prot::WRITE);
@@ -374,4 +374,29 @@ fn a_move_that_keeps_the_old_place_does_not_raise_its_hint() {
     assert_eq!(moved(least - PAGE), Err(RemapError::BelowLow));
     assert_eq!(moved(least), Ok(VirtAddr::new(least)));
     assert!(moved(0).is_ok_and(|start| start > page(0)));
+}
+
+#[test]
+fn what_was_prepared_is_freed_when_it_is_trimmed() {
+    let mut space = space::<furlong::vmspace::Standard>(Layout::LINUX_X86_64);
+    map(&mut space, 0, 1, (BOTH, Flags::NONE, 7));
+    let mut alone = || {
+        space.prepare(1000).expect("there is memory");
+        space.trim();
+    };
+    alone();
+    assert_eq!(held_by(alone).1, 0);
+    assert_eq!(space.check(), Ok(()));
+
+    let domain = Domain::new();
+    let shared = Shared::<u32, _, _>::new(Layout::LINUX_X86_64, &domain, SpinLock::new()).unwrap();
+    map(&mut shared.lock(), 0, 1, (BOTH, Flags::NONE, 7));
+    let beside_readers = || {
+        let mut locked = shared.lock_prepared(1000).expect("there is memory");
+        locked.trim();
+    };
+    beside_readers();
+    assert_eq!(held_by(beside_readers).1, 0);
+    map(&mut shared.lock(), 1, 1, (BOTH, Flags::SHARED, 7));
+    assert_eq!(shared.lock().check(), Ok(()));
 }

@@ -232,8 +232,10 @@ impl Calls {
             }
         };
         // Linux's files end at byte 2^63, those of the specification at byte 2^64.
-        let is_in_file = map.offset.unwrap_or(0) < 1 << 62 || map.len > PAGE;
-        is_safe && is_in_file
+        let ends_alike = |offset: u64| {
+            offset < 1 << 62 || offset.checked_add(map.len.saturating_sub(1)).is_none()
+        };
+        is_safe && map.offset.is_none_or(ends_alike)
     }
 
     fn map(&mut self, request: &Request<u32>) -> Option<Asked> {

@@ -66,6 +66,9 @@ pub trait Index<A: Value> {
     /// [`NoMemory`]; nothing has changed.
     fn prepare(&mut self, changes: usize) -> Result<(), NoMemory>;
 
+    /// Frees reserved memory that is not in use. By default there is none, or it stays.
+    fn trim(&mut self) {}
+
     /// Reserves memory for `all` changes of attributes. At most `shaping` of them cut an area or
     /// merge it with a neighbour.
     ///

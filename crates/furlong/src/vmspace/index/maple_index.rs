@@ -223,6 +223,10 @@ impl<A: Value, T: Ranges<A>> Index<A> for MapleIndex<A, T> {
         self.prepare_changes(changes, changes)
     }
 
+    fn trim(&mut self) {
+        self.tree.trim();
+    }
+
     fn prepare_changes(&mut self, all: usize, shaping: usize) -> Result<(), NoMemory> {
         let records = all.checked_mul(CHANGE_RECORDS).ok_or(NoMemory)?;
         // Beside readers, an entry that has been moved cannot be replaced in place.

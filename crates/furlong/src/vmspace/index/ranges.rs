@@ -71,6 +71,9 @@ pub trait Ranges<A: Value> {
     /// [`NoMemory`]; nothing has changed.
     fn prepare(&mut self, records: usize, steps: usize) -> Result<(), NoMemory>;
 
+    /// Frees reserved memory that is not in use.
+    fn trim(&mut self);
+
     /// Makes a record outside of the tree.
     ///
     /// # Errors

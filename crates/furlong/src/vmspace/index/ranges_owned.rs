@@ -62,6 +62,11 @@ impl<A: Value, C: Config> Ranges<A> for OwnedRanges<A, C> {
         self.tree.prepare(steps)
     }
 
+    fn trim(&mut self) {
+        self.records.trim();
+        self.tree.trim();
+    }
+
     #[inline]
     fn record(&mut self, attr: Attr, value: A) -> Result<Number, A> {
         self.records.take(attr, value)

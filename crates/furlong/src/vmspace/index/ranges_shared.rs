@@ -130,6 +130,11 @@ where
         self.supply(&mut nodes(steps)?, steps).map_err(|_| NoMemory)
     }
 
+    fn trim(&mut self) {
+        while self.spare().is_some() {}
+        drop(self.unused());
+    }
+
     #[inline]
     fn record(&mut self, attr: Attr, value: A) -> Result<Boxed<A>, A> {
         let value = Some(value);

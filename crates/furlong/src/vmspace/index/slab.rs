@@ -56,6 +56,18 @@ impl<A: Value> Slab<A> {
         self.records.try_reserve(more).map_err(|_| NoMemory)
     }
 
+    /// Moves the records into an array without room for more, if there is memory for it.
+    pub(super) fn trim(&mut self) {
+        if self.records.len() == self.records.capacity() {
+            return;
+        }
+        // Not `shrink_to_fit`, which ends the program if the allocator refuses.
+        if let Ok(mut records) = reserved(self.records.len()) {
+            records.append(&mut self.records);
+            self.records = records;
+        }
+    }
+
     /// Adds a record behind all others. Without a value it must be freed later by `gather`.
     ///
     /// # Errors

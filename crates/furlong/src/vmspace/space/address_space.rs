@@ -144,6 +144,16 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
         self.index.prepare(changes)
     }
 
+    /// Frees memory that is reserved and not in use, as far as the index can. In a space under a
+    /// lock, this frees it under the lock.
+    ///
+    /// # Cost
+    /// O(reserved nodes), and for one owner a copy of the records: an allocation, without which
+    /// they keep their memory.
+    pub fn trim(&mut self) {
+        self.index.trim();
+    }
+
     /// The area that contains `address`. (Linux's `find_vma` is [`next`](Self::next).)
     ///
     /// # Cost
