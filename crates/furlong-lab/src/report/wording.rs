@@ -301,8 +301,16 @@ pub(super) fn adjusted(c: &Comparison) -> Option<String> {
     {
         return None;
     }
-    let level = chosen_percent((level * 1e4).round() / 1e2);
-    Some(format!("adjusted {wider} at {level}"))
+    Some(format!("adjusted {wider} at {}", confidence(level)))
+}
+
+/// The confidence of an interval: `97.5 %`. None is certain.
+pub(super) fn confidence(level: f64) -> String {
+    let pct = (level * 1e4).round() / 1e2;
+    match pct < 100.0 {
+        true => chosen_percent(pct),
+        false => "more than 99.99 %".to_owned(),
+    }
 }
 
 pub(super) fn margin(c: &Comparison) -> String {

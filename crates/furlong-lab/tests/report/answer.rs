@@ -4,6 +4,7 @@ use furlong_lab::model::README;
 use furlong_lab::model::result::{Better, ResultFile, Verdict};
 use furlong_lab::report::markdown;
 use furlong_lab::report::terminal::{Style, answer};
+use furlong_stats::comparison::EARLY;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
@@ -168,6 +169,15 @@ fn an_open_question_names_the_ways_to_decide_it() {
     );
     let sure = at(&changed(3.0, [2.9, 3.1], Verdict::Revert), 100);
     assert!(!sure.contains("to decide"), "{sure}");
+}
+
+#[test]
+fn a_verdict_that_only_early_looks_prevent_says_so() {
+    let mut file = changed(3.0, [2.9, 3.1], Verdict::Inconclusive);
+    let c = &mut file.experiments[0].workloads[0].comparisons[0];
+    (c.direction, c.reason) = (None, Some(EARLY.to_owned()));
+    let text = at(&file, 100);
+    assert!(text.contains(EARLY), "{text}");
 }
 
 #[test]

@@ -296,8 +296,7 @@ fn test(c: &Comparison) -> Markup {
         Some(count(c.n as u64)),
         Some(chosen_percent(c.margin_pct)),
         adjusted,
-        c.level
-            .map(|level| chosen_percent((level * 1e4).round() / 1e2)),
+        c.level.map(wording::confidence),
         c.paired.as_ref().map(t),
         c.paired.map(|t| p(t.p)),
         c.sign_flip_p.map(p),

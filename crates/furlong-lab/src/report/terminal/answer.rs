@@ -18,6 +18,7 @@ use crate::report::outline::{self, Named};
 use crate::report::quantity::{Scale, counted, percent};
 use crate::report::text::{plain, shorten, width};
 use crate::report::{causes, geomean, told, wording};
+use furlong_stats::comparison::EARLY;
 use furlong_stats::stopping::Stopped;
 use furlong_stats::verdict::BLOCKS_MIN;
 
@@ -323,8 +324,11 @@ fn remarks(e: &ExperimentResult, w: &WorkloadResult, comparisons: &[&Comparison]
     if let Some(c) = open.max_by_key(|c| c.n_needed) {
         let control = w.control.get(&c.metric);
         let failed = control.is_some_and(|control| control.failed);
+        let reason = c.reason.as_deref();
+        // The interval shown is then not the one that decided.
+        remarks.extend(reason.filter(|reason| *reason == EARLY).map(plain));
         remarks.extend(if failed || c.n < BLOCKS_MIN {
-            c.reason.as_deref().map(plain)
+            reason.map(plain)
         } else {
             sharper(c, outline::secondary(e, w, Kind::Exact).is_empty())
         });

@@ -212,6 +212,9 @@ fn a_wider_interval_for_several_claims_is_named_with_its_level() {
     c.level = Some(0.975);
     let text = say(&metric("ns", Better::Lower), &c);
     assert!(text.contains("adjusted [25.2, 27.0] at 97.5 %"), "{text}");
+    c.level = Some(0.999_999);
+    let text = say(&metric("ns", Better::Lower), &c);
+    assert!(text.contains("at more than 99.99 %"), "{text}");
 }
 
 #[test]
