@@ -139,11 +139,16 @@ fn can_run(example: &str) -> bool {
     lacking.is_none()
 }
 
-/// The example with a second of the doctor instead of ten.
-fn shortened(example: &str) -> String {
-    match example.contains("--seconds") || example.contains("--no-floor") {
+/// The example with a second of the doctor instead of ten, and with a search that soon ends.
+pub(crate) fn shortened(example: &str) -> String {
+    let short = match example.contains("--seconds") || example.contains("--no-floor") {
         true => example.to_owned(),
         false => example.replacen("furlong doctor", "furlong doctor --seconds 1", 1),
+    };
+    let short = short.replace("--max-time 60", "--max-time 2");
+    match short.starts_with("furlong bisect") {
+        true => short.replace("--margin 5 ", "--margin 90 "),
+        false => short,
     }
 }
 
