@@ -6,11 +6,13 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 bash ci/need.sh python3
-target=${CARGO_TARGET_DIR:-target}
+# A folder of its own: some build scripts ask for RUSTC_BOOTSTRAP, and where it comes and goes, all
+# that depends on them is compiled again.
+target=${CARGO_TARGET_DIR:-target}/unstable
 failed=0
 for crate in furlong furlong-stats furlong-bench; do
   # rustdoc's JSON is called unstable, hence RUSTC_BOOTSTRAP.
-  RUSTC_BOOTSTRAP=1 cargo rustdoc --quiet --lib -p "$crate" --all-features -- \
+  RUSTC_BOOTSTRAP=1 cargo rustdoc --quiet --lib -p "$crate" --all-features --target-dir "$target" -- \
     -Zunstable-options --output-format json
   made=$target/$crate.api
   python3 ci/api/list.py "$target/doc/${crate//-/_}.json" >"$made"

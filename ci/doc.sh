@@ -8,6 +8,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --lib
 
 # The library once more, with every feature and their labels, as its readers get it. The labels are
-# called unstable, hence RUSTC_BOOTSTRAP.
+# called unstable, hence RUSTC_BOOTSTRAP, and the folder of ci/api.sh, which says why.
 RUSTC_BOOTSTRAP=1 RUSTDOCFLAGS="-D warnings --cfg docsrs" \
-  cargo doc -p furlong --no-deps --all-features
+  cargo doc -p furlong --no-deps --all-features --target-dir "${CARGO_TARGET_DIR:-target}/unstable"

@@ -6,12 +6,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 bash ci/need.sh shellcheck
 
+# In the workspace, the library has all its features.
 cargo clippy --workspace --all-targets -- -D warnings
 # With fewer features, the library with its own tests.
 for features in "" alloc; do
   cargo clippy -p furlong --lib --profile test --no-default-features --features "$features" -- -D warnings
 done
-cargo clippy -p furlong --all-targets --all-features -- -D warnings
 cargo clippy --locked --manifest-path ci/mutants/Cargo.toml --all-targets \
   --target-dir "${CARGO_TARGET_DIR:-target}/mutants/tool" -- -D warnings
 
