@@ -9,6 +9,7 @@
 # layouts (120 inert changes to programs whose time depends on the place of their functions);
 # false-alarms (100 pull requests that change nothing, beside criterion and hyperfine);
 # loom (the models, with three preemptions);
+# prove (the functions on words, for all inputs);
 # iova-oracle, phys-oracle, maple-oracle, vmspace-oracle (each system against its model, 10,000,000
 # operations and every small case);
 # vmspace-kernel (address spaces against the running kernel, 1,000,000 calls);
@@ -101,6 +102,10 @@ false-alarms() {
 
 loom() {
   record loom env LOOM_MAX_PREEMPTIONS=3 bash ci/loom.sh
+}
+
+prove() {
+  record prove bash ci/prove.sh
 }
 
 asan() {
@@ -231,7 +236,7 @@ experiment() {
 
 parts=("$@")
 if [ "${#parts[@]}" -eq 0 ]; then
-  parts=(tour pull-request pairs simulation bisect-simulation bisect layouts false-alarms loom asan
+  parts=(tour pull-request pairs simulation bisect-simulation bisect layouts false-alarms loom prove asan
     aarch64 memcheck attacks malloc-latency malloc-lines malloc-huge-pages malloc-tests-glibc
     malloc-tests-python malloc-tests-redis malloc-tests-postgresql malloc-heap-profile
     malloc-prescribe malloc-small-heaps hostile peers mutants site fleet history fuzz package imports rangemap
