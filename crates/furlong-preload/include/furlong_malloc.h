@@ -30,7 +30,8 @@ extern "C" {
  *
  * A block of a heap is freed and resized by the functions of that heap only, not
  * by free and realloc. These functions stop the program if a block is not of the
- * heap. malloc_usable_size knows blocks of heaps, too.
+ * heap, unless it is an object above 64 KiB of another heap; nor does free notice
+ * such an object of a heap. malloc_usable_size knows blocks of heaps, too.
  *
  * Threads: a heap may be used by any thread, and by one at a time. Its blocks
  * may be read and written by any.

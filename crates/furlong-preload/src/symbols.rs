@@ -88,25 +88,32 @@ macro_rules! symbols {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         const _: () = {
             $crate::exported! {
-                cxx::delete: [_ZdlPv, _ZdaPv] (block: *mut c_void) -> ();
-                cxx::delete_sized: [_ZdlPvm, _ZdaPvm] (block: *mut c_void, size: usize) -> ();
-                cxx::delete_with:
-                    [_ZdlPvSt11align_val_t, _ZdaPvSt11align_val_t,
-                     _ZdlPvRKSt9nothrow_t, _ZdaPvRKSt9nothrow_t]
-                    (block: *mut c_void, what: usize) -> ();
-                cxx::delete_with_both:
-                    [_ZdlPvmSt11align_val_t, _ZdaPvmSt11align_val_t,
-                     _ZdlPvSt11align_val_tRKSt9nothrow_t, _ZdaPvSt11align_val_tRKSt9nothrow_t]
-                    (block: *mut c_void, what: usize, more: usize) -> ();
+                cxx::delete: [_ZdlPv] (block: *mut c_void) -> ();
+                cxx::delete_aligned: [_ZdlPvSt11align_val_t]
+                    (block: *mut c_void, align: usize) -> ();
+            }
+            $crate::deleted! {
+                Delete: _ZdaPv() => 0, None;
+                Delete: _ZdlPvm(size) => 0, Some(size);
+                Delete: _ZdlPvRKSt9nothrow_t(nothrow) => 0, None;
+                DeleteRow: _ZdaPvm(size) => 0, Some(size);
+                DeleteRow: _ZdaPvRKSt9nothrow_t(nothrow) => 0, None;
+                DeleteAt: _ZdaPvSt11align_val_t(align) => align, None;
+                DeleteAt: _ZdlPvmSt11align_val_t(size, align) => align, None;
+                DeleteAt: _ZdlPvSt11align_val_tRKSt9nothrow_t(align, nothrow) => align, None;
+                DeleteRowAt: _ZdaPvmSt11align_val_t(size, align) => align, None;
+                DeleteRowAt: _ZdaPvSt11align_val_tRKSt9nothrow_t(align, nothrow) => align, None;
             }
             $crate::thrown! {
-                new: [_Znwm, _Znam] (size: usize);
-                new_aligned: [_ZnwmSt11align_val_t, _ZnamSt11align_val_t]
-                    (size: usize, align: usize);
-                new_or_null: [_ZnwmRKSt9nothrow_t, _ZnamRKSt9nothrow_t]
-                    (size: usize, nothrow: *const c_void);
-                new_aligned_or_null:
-                    [_ZnwmSt11align_val_tRKSt9nothrow_t, _ZnamSt11align_val_tRKSt9nothrow_t]
+                new: [_Znwm] (size: usize);
+                new_row: [_Znam] (size: usize);
+                new_aligned: [_ZnwmSt11align_val_t] (size: usize, align: usize);
+                new_row_aligned: [_ZnamSt11align_val_t] (size: usize, align: usize);
+                new_or_null: [_ZnwmRKSt9nothrow_t] (size: usize, nothrow: *const c_void);
+                new_row_or_null: [_ZnamRKSt9nothrow_t] (size: usize, nothrow: *const c_void);
+                new_aligned_or_null: [_ZnwmSt11align_val_tRKSt9nothrow_t]
+                    (size: usize, align: usize, nothrow: *const c_void);
+                new_row_aligned_or_null: [_ZnamSt11align_val_tRKSt9nothrow_t]
                     (size: usize, align: usize, nothrow: *const c_void);
             }
         };
@@ -143,6 +150,24 @@ macro_rules! exported {
             unsafe { $crate::$group::$body::<Preloaded>($($argument),*) }
         }
     };
+}
+
+/// As `exported`, for the forms of `delete` that call another one: which, with which alignment, and
+/// with which size.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! deleted {
+    ($($basic:ident: $name:ident($($more:ident),*) => $align:expr, $size:expr;)*) => {$(
+        #[doc(hidden)]
+        // SAFETY: as in exported.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(block: *mut c_void $(, $more: usize)*) {
+            $(let _ = $more;)*
+            let basic = $crate::cxx::Basic::$basic;
+            // SAFETY: the caller obeys the contract of C++.
+            unsafe { $crate::cxx::delete_derived::<Preloaded>(basic, block, $align, $size) }
+        }
+    )*};
 }
 
 /// As `exported`, for operators whose handlers may throw: a single jump, so that an exception meets

@@ -71,13 +71,13 @@ catching! {
     "mov x20, x1",
     "mov x21, x2",
     ".Lfurlong_new_again:",
+    ".Lfurlong_new_asks:",
     "mov x0, x19",
     "mov x1, x20",
     "blr x21",
     "cbnz x0, .Lfurlong_new_done",
     "bl {handler}",
     "cbz x0, .Lfurlong_new_done",
-    ".Lfurlong_new_asks:",
     "blr x0",
     ".Lfurlong_new_asked:",
     "b .Lfurlong_new_again",
@@ -99,17 +99,53 @@ catching! {
 
 /// The body of an operator: by the name of the operator, and the function that allocates.
 macro_rules! operator {
-    (or_null, $allocate:path) => {
-        operator!("furlong_new_or_null", $allocate)
+    (or_jump, $own:path, $basic:expr) => {
+        operator!(@derived "br x16", $own, $basic)
+    };
+    (or_null, $own:path, $basic:expr) => {
+        operator!(@derived "mov x2, x16\nb furlong_new_or_null", $own, $basic)
+    };
+    // `x16` is the program's own, or this library's.
+    (@derived $go:literal, $own:path, $basic:expr) => {
+        core::arch::naked_asm!(
+            ".cfi_startproc",
+            "adrp x16, {own}",
+            "add x16, x16, :lo12:{own}",
+            "adrp x9, {all_are_ours}",
+            "ldrb w9, [x9, :lo12:{all_are_ours}]",
+            "cbz w9, 2f",
+            $go,
+            "2:",
+            "stp x29, x30, [sp, #-48]!",
+            ".cfi_def_cfa_offset 48",
+            ".cfi_offset 29, -48",
+            ".cfi_offset 30, -40",
+            "stp x0, x1, [sp, #16]",
+            "str x16, [sp, #32]",
+            "mov w0, {basic}",
+            "bl {look_up}",
+            "mov x9, x0",
+            "ldr x16, [sp, #32]",
+            "ldp x0, x1, [sp, #16]",
+            "ldp x29, x30, [sp], #48",
+            ".cfi_restore 30",
+            ".cfi_restore 29",
+            ".cfi_def_cfa_offset 0",
+            "cmp x9, #0",
+            "csel x16, x16, x9, eq",
+            $go,
+            ".cfi_endproc",
+            own = sym $own,
+            all_are_ours = sym basic::ALL_ARE_OURS,
+            basic = const $basic as u32,
+            look_up = sym basic::look_up,
+        )
     };
     ($throws:ident, $allocate:path) => {
-        operator!("furlong_new", $allocate)
-    };
-    ($body:literal, $allocate:path) => {
         core::arch::naked_asm!(
             "adrp x2, {allocate}",
             "add x2, x2, :lo12:{allocate}",
-            concat!("b ", $body),
+            "b furlong_new",
             allocate = sym $allocate,
         )
     };

@@ -6,14 +6,45 @@
 //! `new`. So both are written in assembly and leave no Rust frame on the stack.
 
 use core::ffi::{CStr, c_int, c_void};
-use core::mem;
+use core::{mem, ptr};
 
 use crate::kind::Kind;
 
-/// Finds a function of the process by its name.
+mod basic;
+
+pub use basic::Basic;
+
+/// The C++ libraries. A program in C that opens a plugin in C++ has one that is not seen by all.
+const LIBRARIES: [&CStr; 3] = [c"libstdc++.so.6", c"libc++abi.so.1", c"libc++.so.1"];
+
+/// Finds a function of the C++ library by its name, or null: a plugin may have one of its own in
+/// itself.
 fn function(name: &CStr) -> *mut c_void {
     // SAFETY: a name that ends with a zero.
-    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    if !found.is_null() {
+        return found;
+    }
+    LIBRARIES
+        .iter()
+        .map(|library| in_library(library, name))
+        .find(|found| !found.is_null())
+        .unwrap_or(ptr::null_mut())
+}
+
+/// Finds a function of a library, if that is loaded.
+fn in_library(library: &CStr, name: &CStr) -> *mut c_void {
+    let mode = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
+    // SAFETY: a name that ends with a zero; it is not loaded now.
+    let handle = unsafe { libc::dlopen(library.as_ptr(), mode) };
+    if handle.is_null() {
+        return ptr::null_mut();
+    }
+    // SAFETY: that handle, and a name that ends with a zero.
+    let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    // SAFETY: that handle. Whoever calls `new` from the library still has it.
+    unsafe { libc::dlclose(handle) };
+    found
 }
 
 type Handler = unsafe extern "C-unwind" fn();
@@ -52,9 +83,10 @@ extern "C" fn allocate<K: Kind>(size: usize, align: usize) -> *mut c_void {
 
 /// Assembles the body of a non-throwing `new`, `furlong_new_or_null`. Its arguments are a size, an
 /// alignment, and the function that allocates. It calls the handler as the others do, and returns
-/// null if there is no handler or the handler throws. C++'s own calls the throwing `new` in a block
-/// that catches everything. The table declares this for the one call that may throw, between the
-/// labels `asks` and `asked`, in the form of the C++ ABI. The exception arrives at `thrown`.
+/// null if there is no handler, or if the handler or the program's own `new` throws. C++'s own
+/// calls the throwing `new` in a block that catches everything. The table declares this for the
+/// calls between the labels `asks` and `asked`, in the form of the C++ ABI. The exception arrives at
+/// `thrown`.
 macro_rules! catching {
     ($assemble:ident: $($instruction:literal,)+) => {
         $assemble!(
@@ -126,29 +158,38 @@ pub unsafe extern "C-unwind" fn new_aligned<K: Kind>(size: usize, align: usize) 
     operator!(new_aligned, allocate::<K>)
 }
 
-/// Non-throwing `new`: a block, or null.
-///
-/// # Safety
-/// None.
-#[unsafe(naked)]
-pub unsafe extern "C-unwind" fn new_or_null<K: Kind>(
-    size: usize,
-    nothrow: *const c_void,
-) -> *mut c_void {
-    operator!(or_null, malloc::<K>)
+/// Defines operators that call a basic one if that is the program's own.
+macro_rules! derived {
+    ($(
+        $(#[$about:meta])*
+        $name:ident($($argument:ident: $of:ty),*) = $form:ident, $own:ident, $basic:ident;
+    )*) => {$(
+        $(#[$about])*
+        ///
+        /// # Safety
+        /// An alignment is a power of two.
+        #[unsafe(naked)]
+        pub unsafe extern "C-unwind" fn $name<K: Kind>($($argument: $of),*) -> *mut c_void {
+            operator!($form, $own::<K>, Basic::$basic)
+        }
+    )*};
 }
 
-/// Non-throwing `new` with an alignment: a block, or null.
-///
-/// # Safety
-/// `align` is a power of two.
-#[unsafe(naked)]
-pub unsafe extern "C-unwind" fn new_aligned_or_null<K: Kind>(
-    size: usize,
-    align: usize,
-    nothrow: *const c_void,
-) -> *mut c_void {
-    operator!(or_null, allocate::<K>)
+derived! {
+    /// `new[]`: a block, or an exception.
+    new_row(size: usize) = or_jump, new, New;
+    /// `new[]` with an alignment: a block, or an exception.
+    new_row_aligned(size: usize, align: usize) = or_jump, new_aligned, NewAt;
+    /// Non-throwing `new`: a block, or null.
+    new_or_null(size: usize, nothrow: *const c_void) = or_null, malloc, New;
+    /// Non-throwing `new[]`: a block, or null.
+    new_row_or_null(size: usize, nothrow: *const c_void) = or_null, malloc, NewRow;
+    /// Non-throwing `new` with an alignment: a block, or null.
+    new_aligned_or_null(size: usize, align: usize, nothrow: *const c_void)
+        = or_null, allocate, NewAt;
+    /// Non-throwing `new[]` with an alignment: a block, or null.
+    new_row_aligned_or_null(size: usize, align: usize, nothrow: *const c_void)
+        = or_null, allocate, NewRowAt;
 }
 
 /// The personality routine of that frame: calls the one of the C++ library, which exists if
@@ -201,34 +242,41 @@ pub unsafe fn delete<K: Kind>(block: *mut c_void) {
     unsafe { crate::plain::free::<K>(block) };
 }
 
-/// `delete` with the size that was requested: a block of another size stops the program.
+/// `delete` with an alignment, which is ignored: the records have the size.
 ///
 /// # Safety
 /// As for [`delete`].
 #[inline(always)]
-pub unsafe fn delete_sized<K: Kind>(block: *mut c_void, size: usize) {
-    if !block.is_null() {
-        // SAFETY: the caller's promise; a block of `new` is never resized.
-        unsafe { K::allocator().free_exact(block.cast(), size) };
+pub unsafe fn delete_aligned<K: Kind>(block: *mut c_void, _: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { delete::<K>(block) };
+}
+
+/// Any other `delete`: calls the basic one if that is the program's own. With the size that was
+/// requested, a block of another size stops the program.
+///
+/// # Safety
+/// As for [`delete`], or for the program's own.
+#[inline(always)]
+pub unsafe fn delete_derived<K: Kind>(
+    basic: Basic,
+    block: *mut c_void,
+    align: usize,
+    size: Option<usize>,
+) {
+    let theirs = basic::replaced(basic);
+    if !theirs.is_null() {
+        // SAFETY: the operator of this name. Those without an alignment do not look at it.
+        let theirs: unsafe extern "C" fn(*mut c_void, usize) = unsafe { mem::transmute(theirs) };
+        // SAFETY: the caller's promise.
+        return unsafe { theirs(block, align) };
     }
-}
-
-/// `delete` with one more argument, which is ignored: the records have the size.
-///
-/// # Safety
-/// As for [`delete`].
-#[inline(always)]
-pub unsafe fn delete_with<K: Kind>(block: *mut c_void, _: usize) {
-    // SAFETY: the caller's promise.
-    unsafe { delete::<K>(block) };
-}
-
-/// `delete` with two more arguments, which are ignored.
-///
-/// # Safety
-/// As for [`delete`].
-#[inline(always)]
-pub unsafe fn delete_with_both<K: Kind>(block: *mut c_void, _: usize, _: usize) {
-    // SAFETY: the caller's promise.
-    unsafe { delete::<K>(block) };
+    match size {
+        // SAFETY: the caller's promise; a block of `new` is never resized.
+        Some(size) if !block.is_null() => unsafe {
+            K::allocator().free_exact(block.cast(), size);
+        },
+        // SAFETY: the caller's promise.
+        _ => unsafe { delete::<K>(block) },
+    }
 }

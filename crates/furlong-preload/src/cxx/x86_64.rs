@@ -17,6 +17,7 @@ catching! {
     "mov r14, rsi",
     "mov r15, rdx",
     ".Lfurlong_new_again:",
+    ".Lfurlong_new_asks:",
     "mov rdi, rbx",
     "mov rsi, r14",
     "call r15",
@@ -25,7 +26,6 @@ catching! {
     "call {handler}",
     "test rax, rax",
     "je .Lfurlong_new_done",
-    ".Lfurlong_new_asks:",
     "call rax",
     ".Lfurlong_new_asked:",
     "jmp .Lfurlong_new_again",
@@ -127,11 +127,43 @@ macro_rules! operator {
             thrower = sym thrower,
         )
     };
-    (or_null, $allocate:path) => {
+    (or_jump, $own:path, $basic:expr) => {
+        operator!(@derived "jmp rdx", $own, $basic)
+    };
+    (or_null, $own:path, $basic:expr) => {
+        operator!(@derived "jmp furlong_new_or_null", $own, $basic)
+    };
+    // `rdx` is the program's own, or this library's.
+    (@derived $go:literal, $own:path, $basic:expr) => {
         core::arch::naked_asm!(
-            "lea rdx, [rip + {}]",
-            "jmp furlong_new_or_null",
-            sym $allocate,
+            ".cfi_startproc",
+            "lea rdx, [rip + {own}]",
+            "cmp byte ptr [rip + {all_are_ours}], 1",
+            "jne 2f",
+            $go,
+            "2:",
+            "push rdi",
+            ".cfi_def_cfa_offset 16",
+            "push rsi",
+            ".cfi_def_cfa_offset 24",
+            "push rdx",
+            ".cfi_def_cfa_offset 32",
+            "mov edi, {basic}",
+            "call {look_up}",
+            "pop rdx",
+            ".cfi_def_cfa_offset 24",
+            "pop rsi",
+            ".cfi_def_cfa_offset 16",
+            "pop rdi",
+            ".cfi_def_cfa_offset 8",
+            "test rax, rax",
+            "cmovne rdx, rax",
+            $go,
+            ".cfi_endproc",
+            own = sym $own,
+            all_are_ours = sym basic::ALL_ARE_OURS,
+            basic = const $basic as u32,
+            look_up = sym basic::look_up,
         )
     };
 }

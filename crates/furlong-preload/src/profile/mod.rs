@@ -104,18 +104,19 @@ impl Sampler for Profile {
             count: by_room(ONE),
             bytes: by_room(sample.size as u64),
         };
-        self.with(|parts| {
+        let add = |parts: &mut Parts| {
             let frames = addresses.get(..len).unwrap_or_default();
             let mappings = &mut parts.scratch.mappings;
             let code = parts.own.get_or_insert_with(|| own_code(mappings));
             let own = frames.iter().take_while(|frame| code.contains(frame));
             let frames = frames.get(own.count()..).unwrap_or_default();
             parts.table.add(sample.block.addr(), frames, sum);
-        });
+        };
+        keeping_errno(|| self.with(add));
     }
 
     fn freed(&self, block: *mut u8) {
-        self.with(|parts| parts.table.remove(block.addr()));
+        keeping_errno(|| self.with(|parts| parts.table.remove(block.addr())));
     }
 }
 
@@ -274,9 +275,7 @@ impl Parts {
         for (slot, byte) in path.iter_mut().take(NAME).zip(name.bytes()) {
             *slot = *byte;
         }
-        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC;
-        // SAFETY: a name that ends with a zero.
-        let mut file = File::of(unsafe { libc::open(path.as_ptr().cast(), flags, 0o644) });
+        let mut file = File::open(&path, libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC);
         let mappings = read_mappings(&mut self.scratch.mappings);
         let about = (every, now_ns());
         let written =
@@ -318,14 +317,13 @@ fn own_code(mappings: &mut [maps::Mapping]) -> Range<usize> {
 
 /// Reads the mapped files of this process; returns their number.
 fn read_mappings(mappings: &mut [maps::Mapping]) -> usize {
-    let flags = libc::O_RDONLY | libc::O_CLOEXEC;
-    // SAFETY: a name that ends with a zero.
-    let mut file = File::of(unsafe { libc::open(c"/proc/self/maps".as_ptr(), flags) });
+    let mut file = File::open(c"/proc/self/maps".to_bytes_with_nul(), libc::O_RDONLY);
     let mut lines = maps::Lines::new(mappings);
     let mut piece = [0; 2048];
     while let Some(descriptor) = file.0 {
         // SAFETY: room for so many bytes.
-        let len = unsafe { libc::read(descriptor, piece.as_mut_ptr().cast(), piece.len()) };
+        let len =
+            unsafe { libc::syscall(libc::SYS_read, descriptor, piece.as_mut_ptr(), piece.len()) };
         match usize::try_from(len) {
             Ok(len) if len > 0 => lines.take(piece.get(..len).unwrap_or_default()),
             _ => file.close(),
@@ -334,18 +332,32 @@ fn read_mappings(mappings: &mut [maps::Mapping]) -> usize {
     lines.count
 }
 
-/// An open file, without a buffer; `None` once it has failed.
+/// An open file, without a buffer; `None` once it has failed. Its system calls are not those of the
+/// C library, where a thread that was cancelled would end within `malloc`.
 struct File(Option<c_int>);
 
 impl File {
-    fn of(descriptor: c_int) -> Self {
-        Self((descriptor >= 0).then_some(descriptor))
+    /// Opens the file of a path, which ends with a zero.
+    fn open(path: &[u8], flags: c_int) -> Self {
+        assert!(path.contains(&0));
+        let flags = flags | libc::O_CLOEXEC;
+        // SAFETY: a name that ends with a zero.
+        let opened = unsafe {
+            libc::syscall(
+                libc::SYS_openat,
+                libc::AT_FDCWD,
+                path.as_ptr(),
+                flags,
+                0o644,
+            )
+        };
+        Self(c_int::try_from(opened).ok().filter(|file| *file >= 0))
     }
 
     fn close(&mut self) {
         if let Some(descriptor) = self.0.take() {
             // SAFETY: this owns it.
-            unsafe { libc::close(descriptor) };
+            unsafe { libc::syscall(libc::SYS_close, descriptor) };
         }
     }
 }
@@ -354,7 +366,7 @@ impl Sink for File {
     fn write(&mut self, mut bytes: &[u8]) -> bool {
         while let (Some(file), false) = (self.0, bytes.is_empty()) {
             // SAFETY: so many bytes.
-            let len = unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) };
+            let len = unsafe { libc::syscall(libc::SYS_write, file, bytes.as_ptr(), bytes.len()) };
             match usize::try_from(len).ok().and_then(|len| bytes.get(len..)) {
                 Some(rest) if len > 0 => bytes = rest,
                 _ => self.close(),
@@ -364,15 +376,21 @@ impl Sink for File {
     }
 }
 
-/// The handler of the signal that asks for a file. `errno` is preserved.
+/// The handler of the signal that asks for a file.
 pub(crate) extern "C" fn signalled(_: c_int) {
+    keeping_errno(|| PROFILE.at_signal());
+}
+
+/// Runs a closure, and restores this thread's `errno` after it.
+fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
     // SAFETY: it always returns this thread's errno.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };
-    PROFILE.at_signal();
+    let done = run();
     // SAFETY: as above.
     unsafe { errno.write(before) };
+    done
 }
 
 /// `furlong_heap_profile`: writes the heap profile to a file. 0 if that was done, -1 if the profile

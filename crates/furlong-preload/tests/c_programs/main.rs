@@ -122,14 +122,39 @@ fn a_library_can_be_opened_used_and_closed() {
 fn what_a_new_handler_does_reaches_the_caller_of_new_as_the_standard_says() {
     let folder = Folder::new("handlers");
     let program = folder.compiled("c_programs/handlers.cpp", &["-std=c++17"]);
-    let own = run(&mut Command::new(&program));
+    let said = says_as_without(Command::new(&program));
+    assert_eq!(said.lines().count(), 8 * 7);
+}
+
+/// A program may replace the basic operators alone.
+#[test]
+fn every_form_of_new_and_delete_calls_the_basic_one_of_the_program() {
+    let folder = Folder::new("replaced");
+    let program = folder.compiled("c_programs/replaced.cpp", &["-std=c++17"]);
+    let said = says_as_without(Command::new(&program));
+    let wanted = "40 made, all gone, none at the end, 2 thrown\n";
+    assert_eq!(said, wanted);
+}
+
+#[test]
+fn a_plugin_in_cxx_that_a_program_in_c_opens_has_its_exceptions() {
+    let folder = Folder::new("plugs");
+    let plugin = folder.compiled("c_programs/plugin.cpp", &["-shared", "-fPIC"]);
+    let mut program = Command::new(folder.compiled("c_programs/plugs", &["-ldl"]));
+    program.arg(plugin);
+    assert_eq!(says_as_without(program), "2 asked, 2 caught\n");
+}
+
+/// The output of a program, which is the same under every library.
+fn says_as_without(mut program: Command) -> String {
+    let own = run(&mut program);
     assert!(own.status.success(), "{}", told(&own));
-    assert_eq!(String::from_utf8_lossy(&own.stdout).lines().count(), 8 * 7);
     for name in KINDS {
-        let with = run(Command::new(&program).env("LD_PRELOAD", library(name)));
+        let with = run(program.env("LD_PRELOAD", library(name)));
         assert!(with.status.success(), "{name}: {}", told(&with));
         assert_eq!(told(&with), told(&own), "{name}");
     }
+    String::from_utf8_lossy(&own.stdout).into_owned()
 }
 
 /// The heaps, the statistics and the reports of `furlong_malloc.h`, linked with one grade and run

@@ -47,9 +47,10 @@ fn unmap(start: usize, len: usize) {
     }
 }
 
-/// A random number for a process that was not started with one. Every Linux kernel supplies one at
-/// start, but not every system that runs Linux programs does. If `getrandom` fails too, the number
-/// is made of values that differ between processes: they can be guessed, but are not constant.
+/// A random number. If `getrandom` fails, it is made of values that differ between processes: they
+/// can be guessed, but are not constant. The kernel's bytes at the start of the process are no
+/// substitute, for the C library has a use for all of them: its pointer guard would be in every
+/// free block.
 #[cold]
 fn asked() -> u64 {
     let mut bytes = [0; 8];
@@ -186,15 +187,7 @@ unsafe impl PageSource for Linux {
     }
 
     fn random(&self) -> u64 {
-        // SAFETY: an auxiliary value; 0 if the process has none.
-        let bytes = unsafe { libc::getauxval(libc::AT_RANDOM) };
-        if bytes == 0 {
-            return asked();
-        }
-        let second: *const u64 = ptr::with_exposed_provenance(bytes as usize + 8);
-        // SAFETY: the kernel put 16 random bytes there for this process; the C library uses the
-        // first eight.
-        unsafe { second.read_unaligned() }
+        asked()
     }
 
     fn refused(&self) {
@@ -208,8 +201,9 @@ unsafe impl PageSource for Linux {
     fn stop(&self, misuse: Misuse, address: usize) -> ! {
         let mut line = [0; 128];
         let len = message(&mut line, misuse.message(), address);
+        // Not `write`, where a thread that was cancelled would end instead of the process.
         // SAFETY: a buffer of at least this length.
-        unsafe { libc::write(2, line.as_ptr().cast(), len) };
+        unsafe { libc::syscall(libc::SYS_write, 2, line.as_ptr(), len) };
         hook::tell(Trouble::Misuse { misuse, address });
         // SAFETY: no contract.
         unsafe { libc::abort() }
