@@ -162,8 +162,9 @@ pub extern "C" fn furlong_phys_set_avail(
     answer(|| {
         let mut segments = phys.given()?.lock();
         let id = of_frame(&segments, frame)?;
-        let avail_end = avail_start.checked_add(avail_len).ok_or(Errno::INVALID)?;
-        Ok(segments.set_avail(id, Pfn::new(avail_start), Pfn::new(avail_end))?)
+        let start = if avail_len == 0 { frame } else { avail_start };
+        let end = start.checked_add(avail_len).ok_or(Errno::INVALID)?;
+        Ok(segments.set_avail(id, Pfn::new(start), Pfn::new(end))?)
     })
 }
 

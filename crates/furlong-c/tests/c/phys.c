@@ -80,6 +80,7 @@ static void plugs_and_tells(void)
 	EQUAL(furlong_phys_plug(table, 0x3000, UINT64_C(1) << 40), -EFBIG);
 	FINE(furlong_phys_plug(table, 0x1000, 0x1000));
 
+	FINE(furlong_phys_set_avail(table, 0x200, 0, 0));
 	FINE(furlong_phys_set_avail(table, 0x200, 0x180, 0x80));
 	FINE(furlong_phys_set_start_hint(table, 0x200, 0x80));
 	FINE(furlong_phys_set_node(table, 0x200, 3));
