@@ -267,11 +267,15 @@ impl Model {
             Some(offset) => (offset / self.world.page, Flags::OBJECT),
             None => (first as u64, Flags::NONE),
         };
+        let wiped = match request.flags.contains(Flags::DROPPABLE) {
+            true => Flags::WIPE_ON_FORK,
+            false => Flags::NONE,
+        };
         let page = Page {
             area: 0,
             prot: request.prot.known(),
             may: request.may.known(),
-            flags: request.flags.without(Flags::OBJECT) | object,
+            flags: request.flags.without(Flags::OBJECT) | object | wiped,
             offset,
             object: request.value,
         };

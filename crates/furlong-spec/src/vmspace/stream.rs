@@ -158,7 +158,7 @@ impl<C: Choices> Chance<C> {
             7 => Flags::SHARED | Flags::GROWS_DOWN,
             8 => Flags::DONT_COPY,
             9 => Flags::DONT_EXPAND,
-            10 => Flags::WIPE_ON_FORK | Flags::OBJECT | Flags::DROPPABLE,
+            10 => Flags::OBJECT | Flags::DROPPABLE,
             _ => Flags::NONE,
         }
     }

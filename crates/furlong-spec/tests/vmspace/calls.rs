@@ -214,7 +214,7 @@ fn the_sharing_of_a_linux_call_decides_what_its_offset_means() {
     const UNKNOWN: u64 = 0x20_0000;
     const LOCKED: u64 = 0x2000;
     const HUGE: u64 = 0x4_0000;
-    let dropped = Flags::DROPPABLE | Flags::WIPE_ON_FORK;
+    let dropped = Flags::DROPPABLE;
     let kind = Some(MapError::Kind);
     for (flags, sharing, offset, refusal) in [
         (MAP_PRIVATE | MAP_ANONYMOUS, Flags::NONE, None, None),
@@ -380,23 +380,25 @@ fn a_move_that_keeps_the_old_place_does_not_raise_its_hint() {
 fn what_was_prepared_is_freed_when_it_is_trimmed() {
     let mut space = space::<furlong::vmspace::Standard>(Layout::LINUX_X86_64);
     map(&mut space, 0, 1, (BOTH, Flags::NONE, 7));
-    let mut alone = || {
-        space.prepare(1000).expect("there is memory");
-        space.trim();
-    };
-    alone();
-    assert_eq!(held_by(alone).1, 0);
+    // The first time, other memory may be obtained for good.
+    for is_first in [true, false] {
+        let (_, more) = held_by(|| space.prepare(1000).expect("there is memory"));
+        let (_, less) = held_by(|| space.trim());
+        assert!(is_first || more > 0 && more + less == 0, "{more} {less}");
+    }
     assert_eq!(space.check(), Ok(()));
 
     let domain = Domain::new();
     let shared = Shared::<u32, _, _>::new(Layout::LINUX_X86_64, &domain, SpinLock::new()).unwrap();
     map(&mut shared.lock(), 0, 1, (BOTH, Flags::NONE, 7));
-    let beside_readers = || {
-        let mut locked = shared.lock_prepared(1000).expect("there is memory");
-        locked.trim();
-    };
-    beside_readers();
-    assert_eq!(held_by(beside_readers).1, 0);
+    for is_first in [true, false] {
+        let (locked, more) = held_by(|| shared.lock_prepared(1000).expect("there is memory"));
+        let (_, less) = held_by(|| {
+            let mut locked = locked;
+            locked.trim();
+        });
+        assert!(is_first || more > 0 && more + less == 0, "{more} {less}");
+    }
     map(&mut shared.lock(), 1, 1, (BOTH, Flags::SHARED, 7));
     assert_eq!(shared.lock().check(), Ok(()));
 }

@@ -121,8 +121,8 @@ bits!(
         /// memory.
         OBJECT = 32;
         /// Its pages may be dropped when memory is short, as with
-        /// [`MAP_DROPPABLE`](super::linux::MAP_DROPPABLE). An advice cannot stop that a fork wipes
-        /// it.
+        /// [`MAP_DROPPABLE`](super::linux::MAP_DROPPABLE). [`map`](super::Space::map) sets
+        /// `WIPE_ON_FORK` with it, which no advice takes away.
         DROPPABLE = 64;
         /// The caller's own flags, eight of them: locked, huge pages, whatever a kernel needs. They
         /// mean nothing to a space, apart from that neighbours with different ones are not merged.

@@ -111,9 +111,8 @@ impl Mmap {
             MAP_SHARED => (Flags::SHARED, None),
             MAP_PRIVATE => (Flags::NONE, None),
             MAP_DROPPABLE if self.flags & MAP_ANONYMOUS != 0 => {
-                let flags = Flags::DROPPABLE | Flags::WIPE_ON_FORK;
                 let is_kept = self.flags & (LOCKED | HUGE) != 0;
-                (flags, is_kept.then_some(MapError::Kind))
+                (Flags::DROPPABLE, is_kept.then_some(MapError::Kind))
             }
             // A mapping without an object can only have the three types above.
             MAP_SHARED_VALIDATE if self.flags & MAP_ANONYMOUS == 0 => {

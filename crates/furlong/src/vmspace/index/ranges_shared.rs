@@ -118,16 +118,18 @@ where
     }
 
     fn prepare(&mut self, records: usize, steps: usize) -> Result<(), NoMemory> {
+        let levels = self.view().levels();
+        let nodes = |steps| Reservation::new(steps, levels);
+        // First, for more than any machine has are refused at once. Those left of earlier
+        // reservations may suffice.
+        if self.supply(&mut nodes(0)?, steps).is_err() {
+            let supplied = self.supply(&mut nodes(steps)?, steps);
+            supplied.map_err(|_| NoMemory)?;
+        }
         for _ in self.spares()..records {
             self.keep(blank_record()?);
         }
-        let levels = self.view().levels();
-        let nodes = |steps| Reservation::new(steps, levels);
-        // The nodes left of earlier reservations may suffice.
-        if self.supply(&mut nodes(0)?, steps).is_ok() {
-            return Ok(());
-        }
-        self.supply(&mut nodes(steps)?, steps).map_err(|_| NoMemory)
+        Ok(())
     }
 
     fn trim(&mut self) {

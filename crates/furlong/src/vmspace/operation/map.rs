@@ -121,7 +121,11 @@ impl<A: Value, C: Config, H: Hold> Space<A, C, H> {
             (offset >> self.state.grid.shift).wrapping_sub(pages.first)
         });
         let object = request.offset.map_or(Flags::NONE, |_| Flags::OBJECT);
-        let flags = request.flags.known().without(Flags::OBJECT) | object;
+        let wiped = match request.flags.contains(Flags::DROPPABLE) {
+            true => Flags::WIPE_ON_FORK,
+            false => Flags::NONE,
+        };
+        let flags = request.flags.known().without(Flags::OBJECT) | object | wiped;
         Attr::new(request.prot, request.may, flags).with_origin(origin)
     }
 

@@ -186,8 +186,10 @@ impl<A> SavedArea<A> {
         }
         let flags = Flags::from_bits(self.flags);
         let grows = flags.contains(Flags::GROWS_DOWN);
-        let is_other = [Flags::SHARED, Flags::OBJECT].map(|flag| flags.contains(flag));
-        if flags != flags.known() || grows && is_other != [false; 2] {
+        let is_other = flags.and(Flags::SHARED | Flags::OBJECT | Flags::DROPPABLE) != Flags::NONE;
+        let is_droppable = flags.contains(Flags::DROPPABLE);
+        let is_kept = is_droppable && !flags.contains(Flags::WIPE_ON_FORK);
+        if flags != flags.known() || grows && is_other || is_kept {
             return Err(RestoreError::Flags(at));
         }
         let offset = pages.first.wrapping_add(self.origin);
