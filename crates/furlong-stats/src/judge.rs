@@ -285,7 +285,12 @@ fn decide(pending: Vec<Pending>, alpha: f64, chance: Option<f64>) -> Vec<Compari
         .map(|(one, (level, family))| match one {
             Pending::Done(comparison) => *comparison,
             Pending::Sampled { evidence, .. } => {
-                let share = (1.0 - level) / alpha;
+                // Without any error left there is no family to divide it among.
+                let share = if alpha > 0.0 {
+                    (1.0 - level) / alpha
+                } else {
+                    1.0
+                };
                 let chance = chance.map(|chance| 1.0 - chance * share);
                 let mut comparison = evidence.decided(level, chance, family);
                 contradict(&mut comparison);

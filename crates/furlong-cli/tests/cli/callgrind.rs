@@ -28,11 +28,16 @@ fn count(task: &Task) -> Option<Result<Count, CallgrindError>> {
 
 /// Builds a program with only the given instructions.
 fn program(directory: &Path, name: &str, instructions: &str) -> PathBuf {
-    let source = directory.join(format!("{name}.c"));
     let text = format!("int main(void) {{ __asm__ volatile(\"{instructions}\"); return 0; }}\n");
+    built(directory, name, &text, &[])
+}
+
+fn built(directory: &Path, name: &str, text: &str, options: &[&str]) -> PathBuf {
+    let source = directory.join(format!("{name}.c"));
     fs::write(&source, text).unwrap();
     let path = directory.join(name);
     let built = Command::new("cc")
+        .args(options)
         .arg("-O1")
         .arg("-o")
         .arg(&path)
@@ -95,6 +100,19 @@ fn a_process_that_was_killed_leaves_no_count() {
     match count(&Task::new("/bin/sh", &["-c", script])) {
         None => {}
         Some(Err(error @ CallgrindError::NoCount(_))) => says(&error.to_string(), &["was killed"]),
+        Some(other) => panic!("{:?}", other.map(|count| count.instructions)),
+    }
+}
+
+#[test]
+fn a_fork_that_callgrind_does_not_see_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "#include <sys/wait.h>\n#include <unistd.h>\n\
+                int main(void) { if (fork() == 0) _exit(0); wait(0); return 0; }\n";
+    let path = built(directory.path(), "forks", text, &["-static", "-s"]);
+    match count(&Task::new(&path, &[])) {
+        None => {}
+        Some(Err(error @ CallgrindError::NoCount(_))) => says(&error.to_string(), &["`strip`"]),
         Some(other) => panic!("{:?}", other.map(|count| count.instructions)),
     }
 }

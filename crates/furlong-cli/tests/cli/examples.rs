@@ -145,7 +145,7 @@ pub(crate) fn shortened(example: &str) -> String {
         true => example.to_owned(),
         false => example.replacen("furlong doctor", "furlong doctor --seconds 1", 1),
     };
-    let short = short.replace("--max-time 60", "--max-time 2");
+    let short = short.replace("--max-time 60 ", "--max-time 2 ");
     match short.starts_with("furlong bisect") {
         true => short.replace("--margin 5 ", "--margin 90 "),
         false => short,

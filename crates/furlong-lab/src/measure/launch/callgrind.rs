@@ -9,13 +9,14 @@
 //!
 //! A fork inherits its parent's counts. Callgrind therefore writes a part of the parent's file, and
 //! begins again at zero, whenever a function of `FORKS` is called. The few instructions from there
-//! to the fork itself are counted twice. A fork in a program without symbols is refused.
+//! to the fork itself are counted twice, and so is what other threads do meanwhile. A fork that
+//! callgrind does not see, in a static program without symbols, is refused.
 //!
 //! A program whose own behaviour differs from run to run (hash tables with random keys, threads,
 //! the clock) has no exact count. A caller that needs an exact count must count twice and compare.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::PipeReader;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
@@ -190,7 +191,8 @@ impl Callgrind {
             // A program that a process executes later overwrites a single file, and all its parts.
             "--combine-dumps=yes".to_owned(),
             format!("--callgrind-out-file={place}/%p.{PROFILE}"),
-            // Valgrind counts the log files that it opens: a fork's own is not its first.
+            // Valgrind numbers the logs of a process as it makes up their names. A program that is
+            // executed begins at 1; a fork makes up a first name to compare, and opens the second.
             format!("--log-file={place}/%p.%n"),
         ];
         let mut arguments = vec![self.valgrind.clone().into_os_string()];
@@ -219,7 +221,15 @@ impl Callgrind {
 }
 
 /// Functions that fork. Those of the C library call each other by names that differ by version.
-const FORKS: [&str; 4] = ["fork", "_Fork", "vfork", "posix_spawn*"];
+const FORKS: [&str; 7] = [
+    "fork",
+    "_Fork",
+    "vfork",
+    "posix_spawn",
+    "posix_spawnp",
+    "posix_spawn@*",
+    "posix_spawnp@*",
+];
 
 /// Extension of the files with counts, one per process.
 const PROFILE: &str = "out";
@@ -266,6 +276,11 @@ fn processes(place: &Path) -> io::Result<BTreeMap<OsString, Process>> {
         let (Some(number), Some(kind)) = (path.file_stem(), path.extension()) else {
             continue;
         };
+        // A core dump of valgrind's lies here, too, and may be large.
+        let is_number = |name: &OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        if !is_number(number) || kind != PROFILE && !is_number(kind) {
+            continue;
+        }
         let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
         let process = processes.entry(number.to_owned()).or_default();
         if kind == PROFILE {
@@ -381,6 +396,8 @@ mod tests {
             ("23.out", ""),
             ("24.1", ""),
             ("24.out", part),
+            // Not a process: the core dump of one.
+            ("14.2.core.14", "core"),
         ];
         let place = tempfile::tempdir().unwrap();
         for (name, text) in files {
