@@ -85,8 +85,8 @@ extern "C" fn allocate<K: Kind>(size: usize, align: usize) -> *mut c_void {
 /// alignment, and the function that allocates. It calls the handler as the others do, and returns
 /// null if there is no handler, or if the handler or the program's own `new` throws. C++'s own
 /// calls the throwing `new` in a block that catches everything. The table declares this for the
-/// calls between the labels `asks` and `asked`, in the form of the C++ ABI. The exception arrives at
-/// `thrown`.
+/// calls between the labels `asks` and `asked`, in the form of the C++ ABI. The exception arrives
+/// at `thrown`.
 macro_rules! catching {
     ($assemble:ident: $($instruction:literal,)+) => {
         $assemble!(
