@@ -122,8 +122,9 @@ impl Text {
 
     /// Writes it to an open file.
     pub(crate) fn print(&self, file: c_int) {
+        // Not `write`, where a thread that was cancelled would end, maybe within `malloc`.
         // SAFETY: a buffer of this length.
-        unsafe { libc::write(file, self.bytes.as_ptr().cast(), self.len) };
+        unsafe { libc::syscall(libc::SYS_write, file, self.bytes.as_ptr(), self.len) };
     }
 }
 

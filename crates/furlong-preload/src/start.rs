@@ -41,6 +41,8 @@ pub extern "C" fn loaded<K: Kind>() {
         return;
     }
     key::<K>();
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    crate::cxx::find_all();
     for name in unknown(|name| variable(name).map(CStr::to_bytes)) {
         let mut text = report::Text::of(b"furlong malloc: ");
         text.put(name.to_bytes());
@@ -79,7 +81,7 @@ fn is_in_front(own: *const c_void) -> bool {
 }
 
 /// The place of the library that has a function; null if it is of none.
-fn base_of(function: *const c_void) -> *const c_void {
+pub(crate) fn base_of(function: *const c_void) -> *const c_void {
     // SAFETY: all zeros are a value.
     let mut found: libc::Dl_info = unsafe { mem::zeroed() };
     // SAFETY: a place for the result, which stays null if there is none.

@@ -120,6 +120,7 @@ macro_rules! operator {
             ".cfi_def_cfa_offset 48",
             ".cfi_offset 29, -48",
             ".cfi_offset 30, -40",
+            "mov x29, sp",
             "stp x0, x1, [sp, #16]",
             "str x16, [sp, #32]",
             "mov w0, {basic}",

@@ -6,9 +6,10 @@
 //! are, so they look for the program's first.
 
 use core::ffi::{CStr, c_void};
-use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use crate::start::base_of;
 
 /// A form that others call. That of a row calls the one before it.
 #[derive(Clone, Copy)]
@@ -54,17 +55,14 @@ static IS_KNOWN: AtomicBool = AtomicBool::new(false);
 static THEIRS: [AtomicPtr<c_void>; NAMES.len()] =
     [const { AtomicPtr::new(ptr::null_mut()) }; NAMES.len()];
 
-/// The program's own form, or null.
+/// True if the program has none of its own; false also before that is known.
 #[inline(always)]
-pub(super) fn replaced(basic: Basic) -> *mut c_void {
+pub(super) fn are_all_ours() -> bool {
     // Relaxed: nothing else is read because of it.
-    if ALL_ARE_OURS.load(Ordering::Relaxed) {
-        return ptr::null_mut();
-    }
-    look_up(basic as u32)
+    ALL_ARE_OURS.load(Ordering::Relaxed)
 }
 
-/// As [`replaced`], for a number of [`Basic`], once it is known that it must be asked.
+/// The program's own form of a [`Basic`], or null.
 #[cold]
 pub(super) extern "C" fn look_up(basic: u32) -> *mut c_void {
     // Acquire, `operators-known`: pairs with the Release below.
@@ -76,18 +74,28 @@ pub(super) extern "C" fn look_up(basic: u32) -> *mut c_void {
     theirs.map_or(ptr::null_mut(), |theirs| theirs.load(Ordering::Relaxed))
 }
 
-/// Looks for all of them. Several threads may, with the same result.
-fn find_all() {
+/// Looks for all of them, when the library is loaded. An operator that is called earlier may do the
+/// same, with the same result. Later the loader's lock may be held by a thread that waits for this
+/// one.
+pub(crate) fn find_all() {
+    let malloc = found(c"malloc");
+    // Then somebody has opened this library for himself, and no other library sees it.
+    let is_alone = base_of(malloc) == base_of(libc::getauxval as *const c_void);
+    let ours = base_of(look_up as *const c_void);
     let mut before = ptr::null_mut();
     let mut all_are_ours = true;
     for (place, name) in NAMES.iter().enumerate() {
-        let own = theirs(name);
-        let is_row = place % 2 == 1;
-        let found = if own.is_null() && is_row { before } else { own };
+        let own = found(name);
+        let is_theirs = !is_alone && base_of(own) != ours;
+        let theirs = match is_theirs {
+            true => own,
+            false if place % 2 == 1 => before,
+            false => ptr::null_mut(),
+        };
         // Relaxed: published by the Release below.
-        THEIRS[place].store(found, Ordering::Relaxed);
-        all_are_ours &= found.is_null();
-        before = found;
+        THEIRS[place].store(theirs, Ordering::Relaxed);
+        all_are_ours &= theirs.is_null();
+        before = theirs;
     }
     // Release, `operators-known`: pairs with the Acquire of `look_up`.
     IS_KNOWN.store(true, Ordering::Release);
@@ -95,22 +103,8 @@ fn find_all() {
     ALL_ARE_OURS.store(all_are_ours, Ordering::Relaxed);
 }
 
-/// The function of a name that all libraries of the process see, unless it is this library's. Null
-/// if they do not see this library at all, which somebody has then opened for himself.
-fn theirs(name: &CStr) -> *mut c_void {
-    // SAFETY: names that end with a zero.
-    let [malloc, found] =
-        [c"malloc", name].map(|name| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) });
-    let ours = library(look_up as *const c_void);
-    let is_theirs = library(malloc) == ours && library(found) != ours;
-    if is_theirs { found } else { ptr::null_mut() }
-}
-
-/// The place of the library, or the program, that contains an address.
-fn library(address: *const c_void) -> *mut c_void {
-    let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: any address, and a place for the result.
-    unsafe { libc::dladdr(address, found.as_mut_ptr()) };
-    // SAFETY: all zeros are a value, too.
-    unsafe { found.assume_init() }.dli_fbase
+/// The function of a name that all libraries of the process see.
+fn found(name: &CStr) -> *mut c_void {
+    // SAFETY: a name that ends with a zero.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }

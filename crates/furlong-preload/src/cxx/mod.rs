@@ -13,6 +13,7 @@ use crate::kind::Kind;
 mod basic;
 
 pub use basic::Basic;
+pub(crate) use basic::find_all;
 
 /// The C++ libraries. A program in C that opens a plugin in C++ has one that is not seen by all.
 const LIBRARIES: [&CStr; 3] = [c"libstdc++.so.6", c"libc++abi.so.1", c"libc++.so.1"];
@@ -253,7 +254,8 @@ pub unsafe fn delete_aligned<K: Kind>(block: *mut c_void, _: usize) {
 }
 
 /// Any other `delete`: calls the basic one if that is the program's own. With the size that was
-/// requested, a block of another size stops the program.
+/// requested, a block of another size stops the program, unless the program has a `new` of its own,
+/// which may ask for more.
 ///
 /// # Safety
 /// As for [`delete`], or for the program's own.
@@ -262,14 +264,18 @@ pub unsafe fn delete_derived<K: Kind>(
     basic: Basic,
     block: *mut c_void,
     align: usize,
-    size: Option<usize>,
+    mut size: Option<usize>,
 ) {
-    let theirs = basic::replaced(basic);
-    if !theirs.is_null() {
-        // SAFETY: the operator of this name. Those without an alignment do not look at it.
-        let theirs: unsafe extern "C" fn(*mut c_void, usize) = unsafe { mem::transmute(theirs) };
-        // SAFETY: the caller's promise.
-        return unsafe { theirs(block, align) };
+    if !basic::are_all_ours() {
+        let theirs = basic::look_up(basic as u32);
+        if !theirs.is_null() {
+            // SAFETY: the operator of this name. Those without an alignment do not look at it.
+            let theirs: unsafe extern "C" fn(*mut c_void, usize) =
+                unsafe { mem::transmute(theirs) };
+            // SAFETY: the caller's promise.
+            return unsafe { theirs(block, align) };
+        }
+        size = None;
     }
     match size {
         // SAFETY: the caller's promise; a block of `new` is never resized.

@@ -130,10 +130,13 @@ fn what_a_new_handler_does_reaches_the_caller_of_new_as_the_standard_says() {
 #[test]
 fn every_form_of_new_and_delete_calls_the_basic_one_of_the_program() {
     let folder = Folder::new("replaced");
-    let program = folder.compiled("c_programs/replaced.cpp", &["-std=c++17"]);
-    let said = says_as_without(Command::new(&program));
-    let wanted = "40 made, all gone, none at the end, 2 thrown\n";
-    assert_eq!(said, wanted);
+    for option in ["-pie", "-no-pie", "-DONLY_NEW"] {
+        let options = ["-std=c++17", option];
+        let program = folder.compiled("c_programs/replaced.cpp", &options);
+        let said = says_as_without(Command::new(&program));
+        let wanted = "40 made, all gone, none at the end, 2 thrown\n";
+        assert_eq!(said, wanted, "{option}");
+    }
 }
 
 #[test]

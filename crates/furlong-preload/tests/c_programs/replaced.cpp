@@ -1,5 +1,6 @@
 /* A program with basic operators of its own, whose blocks have a header that `free` must not see, and
-   every other form of `new` and `delete`, which call them. */
+   every other form of `new` and `delete`, which call them. With ONLY_NEW it has no `delete`, and asks
+   for more than it was asked for. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,10 @@ long made, gone;
 
 void *make(std::size_t size, std::size_t align) {
   if (size == NEVER) throw std::bad_alloc();
+#ifdef ONLY_NEW
+  made++, gone++;
+  return std::aligned_alloc(4096, (2 * size + 4095) / 4096 * 4096);
+#endif
   void *start;
   std::size_t header = align > HEADER ? align : HEADER;
   if (posix_memalign(&start, header, header + size)) throw std::bad_alloc();
@@ -20,7 +25,7 @@ void *make(std::size_t size, std::size_t align) {
   return static_cast<char *>(start) + header;
 }
 
-void give(void *block, std::size_t align) {
+[[maybe_unused]] void give(void *block, std::size_t align) {
   if (!block) return;
   gone++;
   std::free(static_cast<char *>(block) - (align > HEADER ? align : HEADER));
@@ -29,9 +34,11 @@ void give(void *block, std::size_t align) {
 }  // namespace
 
 void *operator new(std::size_t size) { return make(size, 1); }
-void operator delete(void *block) noexcept { give(block, 1); }
 void *operator new(std::size_t size, std::align_val_t at) { return make(size, std::size_t(at)); }
+#ifndef ONLY_NEW
+void operator delete(void *block) noexcept { give(block, 1); }
 void operator delete(void *block, std::align_val_t at) noexcept { give(block, std::size_t(at)); }
+#endif
 
 int main() {
   const std::align_val_t at{4096};

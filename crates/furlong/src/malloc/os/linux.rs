@@ -47,23 +47,44 @@ fn unmap(start: usize, len: usize) {
     }
 }
 
-/// A random number. If `getrandom` fails, it is made of values that differ between processes: they
-/// can be guessed, but are not constant. The kernel's bytes at the start of the process are no
-/// substitute, for the C library has a use for all of them: its pointer guard would be in every
-/// free block.
+/// A random number. If the kernel has none, early after its start or behind a filter, it is made of
+/// the process's start bytes, a place and the time. The start bytes alone are no substitute: the C
+/// library uses all of them, and its pointer guard would be in every free block.
 #[cold]
 fn asked() -> u64 {
     let mut bytes = [0; 8];
     // SAFETY: a buffer of as many bytes.
     let got = quietly(|| unsafe {
-        libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), bytes.len(), 0)
+        let (start, len) = (bytes.as_mut_ptr(), bytes.len());
+        libc::syscall(libc::SYS_getrandom, start, len, libc::GRND_NONBLOCK)
     });
     if usize::try_from(got) == Ok(bytes.len()) {
         return u64::from_ne_bytes(bytes);
     }
     let now = clock(libc::CLOCK_MONOTONIC);
+    let now = now.tv_nsec.cast_unsigned() ^ now.tv_sec.cast_unsigned() << 30;
     let place = bytes.as_ptr().addr() as u64;
-    place.rotate_left(32) ^ now.tv_nsec.cast_unsigned() ^ now.tv_sec.cast_unsigned() << 30
+    mixed(start_bytes().into_iter().chain([place, now]))
+}
+
+/// The random bytes that the kernel gives a process; zeros if it has none.
+fn start_bytes() -> [u64; 2] {
+    // SAFETY: an auxiliary value; 0 if the process has none.
+    let bytes = unsafe { libc::getauxval(libc::AT_RANDOM) };
+    if bytes == 0 {
+        return [0; 2];
+    }
+    let words: *const [u64; 2] = ptr::with_exposed_provenance(bytes as usize);
+    // SAFETY: the kernel put 16 bytes there for this process.
+    unsafe { words.read_unaligned() }
+}
+
+/// A number that depends on each bit of some words.
+fn mixed(words: impl Iterator<Item = u64>) -> u64 {
+    words.fold(0, |sum, word| {
+        let product = (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        product ^ product >> 32
+    })
 }
 
 /// The time of a clock, or 0.
@@ -225,7 +246,7 @@ fn message(line: &mut [u8], what: &str, address: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Linux, PageSource, asked, clock, message};
+    use super::{Linux, PageSource, asked, clock, message, mixed, start_bytes};
 
     #[test]
     fn the_last_line_says_what_and_where() {
@@ -270,5 +291,13 @@ mod tests {
             assert!(!numbers[..at].contains(&numbers[at]), "{numbers:x?}");
             assert!(numbers[at] > u64::from(u32::MAX), "{numbers:x?}");
         }
+    }
+
+    #[test]
+    fn a_number_of_start_bytes_and_a_time_is_neither() {
+        let start = start_bytes();
+        let made = [7, 8].map(|time| mixed(start.into_iter().chain([time])));
+        assert!(start[0] != start[1] && made[0] != made[1]);
+        assert!(made.iter().all(|made| !start.contains(made)), "{made:x?}");
     }
 }
