@@ -398,6 +398,7 @@ static void changes_ranges(void)
 	EQUAL(furlong_vmspace_advise(space, 0x14000, PAGE, FURLONG_VMSPACE_MADV_KEEPONFORK, TAKE),
 	      -EINVAL);
 	FINE(furlong_vmspace_unmap(space, 0x14000, PAGE, TAKE));
+	was_unmapped(0x14000, 0x14fff, 5, 1);
 
 	FINE(furlong_vmspace_update(space, 0x10000, PAGE, 0, 0x300, TAKE));
 	FINE(furlong_vmspace_update(space, 0x10000, PAGE, 0x200, 0x400, TAKE));
