@@ -8,6 +8,7 @@ use core::{
 };
 
 use crate::kind::Kind;
+use crate::system::keeping_errno;
 
 /// `posix_memalign`: `out` is written only on success, and `errno` not at all.
 ///
@@ -17,14 +18,8 @@ pub unsafe fn posix_memalign<K: Kind>(out: *mut *mut c_void, align: usize, size:
     if !align.is_power_of_two() || !align.is_multiple_of(size_of::<*mut c_void>()) {
         return libc::EINVAL;
     }
-    // SAFETY: it always returns this thread's errno.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let before = unsafe { errno.read() };
-    let block = K::allocator().allocate_aligned(size, align);
+    let block = keeping_errno(|| K::allocator().allocate_aligned(size, align));
     if block.is_null() {
-        // SAFETY: as above.
-        unsafe { errno.write(before) };
         return libc::ENOMEM;
     }
     // SAFETY: the caller's promise.

@@ -34,6 +34,7 @@ pub mod report;
 pub mod start;
 mod streams;
 mod symbols;
+mod system;
 
 pub use current::Thread;
 pub use furlong::malloc::{

@@ -14,6 +14,7 @@ use furlong::malloc::{HugePages, Profile};
 
 use crate::kind::Kind;
 use crate::profile::{PROFILE, signalled};
+use crate::system::{base_of, found};
 use crate::{guard, report, streams};
 
 /// The key whose destructor is called at a thread's end, plus one; 0 before it is created.
@@ -74,19 +75,9 @@ pub extern "C" fn loaded<K: Kind>() {
 /// False if another copy of this library serves the process: one that is preloaded in front of the
 /// one that the program was linked with. `own` is a function of this copy.
 fn is_in_front(own: *const c_void) -> bool {
-    // SAFETY: a name that ends with a zero.
-    let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"furlong_malloc_statistics".as_ptr()) };
+    let first = found(c"furlong_malloc_statistics");
     // Null: this library was opened for itself alone.
     first.is_null() || base_of(first) == base_of(own)
-}
-
-/// The place of the library that has a function; null if it is of none.
-pub(crate) fn base_of(function: *const c_void) -> *const c_void {
-    // SAFETY: all zeros are a value.
-    let mut found: libc::Dl_info = unsafe { mem::zeroed() };
-    // SAFETY: a place for the result, which stays null if there is none.
-    unsafe { libc::dladdr(function, &raw mut found) };
-    found.dli_fbase
 }
 
 /// Begins the heap profile. `false` if that is impossible.

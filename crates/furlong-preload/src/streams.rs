@@ -8,6 +8,8 @@ use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use core::{mem, ptr};
 
+use crate::system::found;
+
 /// A function of the C library on its lock, which the same thread may take again.
 struct Function(AtomicPtr<c_void>);
 
@@ -44,11 +46,6 @@ static ONE_THREAD: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 
 /// Set between the handlers before and after a fork.
 static HELD: AtomicBool = AtomicBool::new(false);
-
-fn found(name: &CStr) -> *mut c_void {
-    // SAFETY: a name that ends with a zero.
-    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
-}
 
 /// Looks the functions up; before, and without them, nothing is locked.
 pub(crate) fn find() {

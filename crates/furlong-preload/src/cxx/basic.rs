@@ -4,12 +4,13 @@
 //! form then calls the basic one: it would otherwise free a block that the program's own `new` has
 //! made. The basic forms of a preloaded library are never called in such a program, but the others
 //! are, so they look for the program's first.
+#![forbid(unsafe_code)]
 
 use core::ffi::{CStr, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use crate::start::base_of;
+use crate::system::{base_of, found};
 
 /// A form that others call. That of a row calls the one before it.
 #[derive(Clone, Copy)]
@@ -78,9 +79,8 @@ pub(super) extern "C" fn look_up(basic: u32) -> *mut c_void {
 /// same, with the same result. Later the loader's lock may be held by a thread that waits for this
 /// one.
 pub(crate) fn find_all() {
-    let malloc = found(c"malloc");
-    // Then somebody has opened this library for himself, and no other library sees it.
-    let is_alone = base_of(malloc) == base_of(libc::getauxval as *const c_void);
+    // The C library's is found if somebody has opened this library for himself: no other sees it.
+    let is_alone = base_of(found(c"malloc")) == base_of(libc::getauxval as *const c_void);
     let ours = base_of(look_up as *const c_void);
     let mut before = ptr::null_mut();
     let mut all_are_ours = true;
@@ -101,10 +101,4 @@ pub(crate) fn find_all() {
     IS_KNOWN.store(true, Ordering::Release);
     // Relaxed: nothing else is read because of it.
     ALL_ARE_OURS.store(all_are_ours, Ordering::Relaxed);
-}
-
-/// The function of a name that all libraries of the process see.
-fn found(name: &CStr) -> *mut c_void {
-    // SAFETY: a name that ends with a zero.
-    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }

@@ -6,9 +6,10 @@
 //! `new`. So both are written in assembly and leave no Rust frame on the stack.
 
 use core::ffi::{CStr, c_int, c_void};
-use core::{mem, ptr};
+use core::{iter, mem, ptr};
 
 use crate::kind::Kind;
+use crate::system::found;
 
 mod basic;
 
@@ -21,14 +22,10 @@ const LIBRARIES: [&CStr; 3] = [c"libstdc++.so.6", c"libc++abi.so.1", c"libc++.so
 /// Finds a function of the C++ library by its name, or null: a plugin may have one of its own in
 /// itself.
 fn function(name: &CStr) -> *mut c_void {
-    // SAFETY: a name that ends with a zero.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    if !found.is_null() {
-        return found;
-    }
-    LIBRARIES
-        .iter()
-        .map(|library| in_library(library, name))
+    let of_all = iter::once_with(|| found(name));
+    let of_libraries = LIBRARIES.iter().map(|library| in_library(library, name));
+    let mut found = of_all.chain(of_libraries);
+    found
         .find(|found| !found.is_null())
         .unwrap_or(ptr::null_mut())
 }

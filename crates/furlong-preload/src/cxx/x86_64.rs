@@ -128,19 +128,21 @@ macro_rules! operator {
         )
     };
     (or_jump, $own:path, $basic:expr) => {
-        operator!(@derived "jmp rdx", $own, $basic)
+        operator!(@derived "jmp {own}", "jmp rdx", $own, $basic)
     };
     (or_null, $own:path, $basic:expr) => {
-        operator!(@derived "jmp furlong_new_or_null", $own, $basic)
+        operator!(
+            @derived "jmp furlong_new_or_null", "jmp furlong_new_or_null", $own, $basic
+        )
     };
     // `rdx` is the program's own, or this library's.
-    (@derived $go:literal, $own:path, $basic:expr) => {
+    (@derived $ours:literal, $go:literal, $own:path, $basic:expr) => {
         core::arch::naked_asm!(
             ".cfi_startproc",
             "lea rdx, [rip + {own}]",
             "cmp byte ptr [rip + {all_are_ours}], 1",
             "jne 2f",
-            $go,
+            $ours,
             "2:",
             "push rdi",
             ".cfi_def_cfa_offset 16",

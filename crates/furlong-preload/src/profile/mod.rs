@@ -26,6 +26,7 @@ use core::{mem, ptr};
 use furlong::malloc::{Sample, Sampler};
 
 use crate::report::Text;
+use crate::system::{found, keeping_errno};
 use memory::mapped;
 use pprof::{Scratch, Sink};
 use table::{FRAMES, ONE, Sum, Table};
@@ -127,8 +128,7 @@ impl Profile {
         if prefix.count_bytes() > NAME - SUFFIX {
             return false;
         }
-        // SAFETY: a name that ends with a zero.
-        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"backtrace".as_ptr()) };
+        let found = found(c"backtrace");
         // SAFETY: null, or the C library's function of this type.
         let backtrace = unsafe { mem::transmute::<*mut c_void, Option<Backtrace>>(found) };
         let parts = mapped::<Table>().zip(mapped::<Scratch>());
@@ -275,7 +275,8 @@ impl Parts {
         for (slot, byte) in path.iter_mut().take(NAME).zip(name.bytes()) {
             *slot = *byte;
         }
-        let mut file = File::open(&path, libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC);
+        let path = CStr::from_bytes_until_nul(&path).unwrap_or_default();
+        let mut file = File::open(path, libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC);
         let mappings = read_mappings(&mut self.scratch.mappings);
         let about = (every, now_ns());
         let written =
@@ -317,7 +318,7 @@ fn own_code(mappings: &mut [maps::Mapping]) -> Range<usize> {
 
 /// Reads the mapped files of this process; returns their number.
 fn read_mappings(mappings: &mut [maps::Mapping]) -> usize {
-    let mut file = File::open(c"/proc/self/maps".to_bytes_with_nul(), libc::O_RDONLY);
+    let mut file = File::open(c"/proc/self/maps", libc::O_RDONLY);
     let mut lines = maps::Lines::new(mappings);
     let mut piece = [0; 2048];
     while let Some(descriptor) = file.0 {
@@ -337,9 +338,7 @@ fn read_mappings(mappings: &mut [maps::Mapping]) -> usize {
 struct File(Option<c_int>);
 
 impl File {
-    /// Opens the file of a path, which ends with a zero.
-    fn open(path: &[u8], flags: c_int) -> Self {
-        assert!(path.contains(&0));
+    fn open(path: &CStr, flags: c_int) -> Self {
         let flags = flags | libc::O_CLOEXEC;
         // SAFETY: a name that ends with a zero.
         let opened = unsafe {
@@ -379,18 +378,6 @@ impl Sink for File {
 /// The handler of the signal that asks for a file.
 pub(crate) extern "C" fn signalled(_: c_int) {
     keeping_errno(|| PROFILE.at_signal());
-}
-
-/// Runs a closure, and restores this thread's `errno` after it.
-fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
-    // SAFETY: it always returns this thread's errno.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let before = unsafe { errno.read() };
-    let done = run();
-    // SAFETY: as above.
-    unsafe { errno.write(before) };
-    done
 }
 
 /// `furlong_heap_profile`: writes the heap profile to a file. 0 if that was done, -1 if the profile
