@@ -14,7 +14,7 @@ use furlong::malloc::{HugePages, Profile};
 
 use crate::kind::Kind;
 use crate::profile::{PROFILE, signalled};
-use crate::system::{base_of, found};
+use crate::system::{found, library_of};
 use crate::{guard, report, streams};
 
 /// The key whose destructor is called at a thread's end, plus one; 0 before it is created.
@@ -77,7 +77,7 @@ pub extern "C" fn loaded<K: Kind>() {
 fn is_in_front(own: *const c_void) -> bool {
     let first = found(c"furlong_malloc_statistics");
     // Null: this library was opened for itself alone.
-    first.is_null() || base_of(first) == base_of(own)
+    first.is_null() || library_of(own).contains(&first.addr())
 }
 
 /// Begins the heap profile. `false` if that is impossible.

@@ -10,7 +10,7 @@ use core::ffi::{CStr, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use crate::system::{base_of, found};
+use crate::system::{found, library_of};
 
 /// A form that others call. That of a row calls the one before it.
 #[derive(Clone, Copy)]
@@ -80,13 +80,14 @@ pub(super) extern "C" fn look_up(basic: u32) -> *mut c_void {
 /// one.
 pub(crate) fn find_all() {
     // The C library's is found if somebody has opened this library for himself: no other sees it.
-    let is_alone = base_of(found(c"malloc")) == base_of(libc::getauxval as *const c_void);
-    let ours = base_of(look_up as *const c_void);
+    let c_library = library_of(libc::getauxval as *const c_void);
+    let is_alone = c_library.contains(&found(c"malloc").addr());
+    let ours = library_of(look_up as *const c_void);
     let mut before = ptr::null_mut();
     let mut all_are_ours = true;
     for (place, name) in NAMES.iter().enumerate() {
         let own = found(name);
-        let is_theirs = !is_alone && base_of(own) != ours;
+        let is_theirs = !is_alone && !ours.contains(&own.addr());
         let theirs = match is_theirs {
             true => own,
             false if place % 2 == 1 => before,
