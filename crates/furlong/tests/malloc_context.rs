@@ -126,6 +126,19 @@ unsafe impl PageSource for Noted {
         unsafe { Linux.unguard(start, len) }
     }
 
+    /// A kernel before 6.13 has no such pages; then each is an area.
+    unsafe fn guard_page(&self, page: NonNull<u8>) -> bool {
+        note("guard_page");
+        // SAFETY: the caller's promise.
+        unsafe { Linux.guard_page(page) || Linux.guard(page, self.page_size()) }
+    }
+
+    unsafe fn unguard_page(&self, page: NonNull<u8>) -> bool {
+        note("unguard_page");
+        // SAFETY: the caller's promise.
+        unsafe { Linux.unguard_page(page) || Linux.unguard(page, self.page_size()) }
+    }
+
     /// A purge round is due at each call.
     fn now_ms(&self) -> u64 {
         note("now_ms");
@@ -228,6 +241,7 @@ fn the_system_is_asked_by_pinned_callers_only() {
     let all = [
         "get",
         "guard",
+        "guard_page",
         "map",
         "now_ms",
         "populate",
@@ -239,6 +253,7 @@ fn the_system_is_asked_by_pinned_callers_only() {
         "set",
         "split_huge_pages",
         "unguard",
+        "unguard_page",
         "unmap",
     ];
     assert_eq!(names, all, "all of them are called");

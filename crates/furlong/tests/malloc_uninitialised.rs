@@ -136,6 +136,8 @@ const SOURCE: &str = "
             unsafe fn split_huge_pages(&self, start: NonNull<u8>, len: usize);
             unsafe fn guard(&self, start: NonNull<u8>, len: usize) -> bool;
             unsafe fn unguard(&self, start: NonNull<u8>, len: usize) -> bool;
+            unsafe fn guard_page(&self, page: NonNull<u8>) -> bool;
+            unsafe fn unguard_page(&self, page: NonNull<u8>) -> bool;
             fn stop(&self, misuse: Misuse, address: usize) -> !;
         }
     }";

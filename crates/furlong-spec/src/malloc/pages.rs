@@ -179,6 +179,20 @@ unsafe impl PageSource for Pages {
         unsafe { Linux.unguard(start, len) }
     }
 
+    unsafe fn guard_page(&self, page: NonNull<u8>) -> bool {
+        self.book_for(page, Linux.page_size())
+            .holder(address(page), Linux.page_size());
+        // SAFETY: the caller's promise; the page is recorded as mapped.
+        unsafe { Linux.guard_page(page) }
+    }
+
+    unsafe fn unguard_page(&self, page: NonNull<u8>) -> bool {
+        self.book_for(page, Linux.page_size())
+            .holder(address(page), Linux.page_size());
+        // SAFETY: as above.
+        unsafe { Linux.unguard_page(page) }
+    }
+
     fn caller(&self) -> u32 {
         Linux.caller()
     }

@@ -157,10 +157,10 @@ impl Class {
         }
     }
 
-    /// The number of blocks in its spans.
+    /// The number of blocks in its spans, which end with a fence of so many bytes.
     #[inline]
-    pub(crate) fn blocks(self) -> usize {
-        self.units() * UNIT / self.size()
+    pub(crate) fn blocks(self, fence: usize) -> usize {
+        (self.units() * UNIT - fence) / self.size()
     }
 
     /// The factor for an offset in a unit. The upper half of the product is the block's number; the
@@ -246,9 +246,9 @@ mod tests {
         }
         for class in (1..CLASSES).map(Class::numbered) {
             let span = class.units() * UNIT;
-            let rest = span - class.blocks() * class.size();
+            let rest = span - class.blocks(0) * class.size();
             assert!(
-                rest <= span / 16 && class.blocks() >= 8,
+                rest <= span / 16 && class.blocks(0) >= 8,
                 "{class:?} leaves {rest}"
             );
             assert_eq!(class.size() % GRAIN, 0);

@@ -20,15 +20,16 @@ pub(crate) const HUGE_PAGE: usize = 2 << 20;
 const HUGE_UNITS: u32 = (HUGE_PAGE / UNIT) as u32;
 pub(crate) const HUGE_PAGES: u32 = (ARENA / HUGE_PAGE) as u32;
 
-/// An arena. All fields belong to the pool, under its latch, except these: `base`, `whole`, `words`
-/// and `huge` never change while it is mapped, and whoever makes a span writes `touched`. An
-/// unmapped arena is in no list and has base 0.
+/// The units at both ends of an arena, which are made inaccessible under `GUARD`.
+pub(crate) const ENDS: u64 = 1 << 63 | 1;
+
+/// An arena. All fields belong to the pool, under its latch, except these: `base`, `has_guards`,
+/// `words` and `huge` never change while it is mapped, and whoever makes a span writes `touched`.
+/// An unmapped arena is in no list and has base 0.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Arena {
     pub(crate) base: Word,
-    /// The units that can ever be free: all except guards.
-    pub(crate) whole: Bits,
     /// Free units.
     pub(crate) free: Bits,
     /// Free units that may have memory behind them and may be non-zero.
@@ -41,6 +42,8 @@ pub(crate) struct Arena {
     /// Units that are inaccessible until they are taken, under `GUARD`. The bits of a unit in use
     /// are its holder's.
     pub(crate) closed: Bits,
+    /// Units with a [fence](super::fence) at their end. The bits of a unit in use are its holder's.
+    pub(crate) fenced: Bits,
     pub(crate) words: Link<Words>,
     /// The next arena in order of creation.
     pub(crate) next: Link<Self>,
@@ -49,6 +52,8 @@ pub(crate) struct Arena {
     /// The longest run of free units, and that of all arenas in its subtree.
     pub(crate) longest: Byte,
     pub(crate) most: Byte,
+    /// 1 if the units at its ends are guards.
+    pub(crate) has_guards: Byte,
     /// The number of eights of each unit's words that have memory behind them. Two threads may
     /// write it at once; a number that is too small only costs a second touch.
     pub(crate) touched: Byte,
@@ -94,6 +99,15 @@ impl Words {
 }
 
 impl Arena {
+    /// The units that can ever be free: all except guards.
+    pub(crate) fn whole(&self) -> u64 {
+        if self.has_guards.get() == 1 {
+            !ENDS
+        } else {
+            u64::MAX
+        }
+    }
+
     /// The address at which a unit begins.
     pub(crate) fn unit_base(&self, at: u32) -> usize {
         self.base.get() + ((at as usize) << UNIT_SHIFT)

@@ -153,7 +153,7 @@ impl<C: Config> HeldAll<C> {
         let broken = BrokenMalloc::Words(span.base());
         let words = self.0.map.words(span).ok_or(broken)?;
         let carved = usize::from(span.carved.get());
-        hold(carved <= span.class().blocks(), broken)?;
+        hold(carved <= span.blocks(), broken)?;
         let magic = span.class().magic();
         hold(
             span.magic.get() == magic && span.limit.get() == magic,
@@ -176,6 +176,8 @@ impl<C: Config> HeldAll<C> {
         if span.listed.get() == MAKING {
             return Ok(());
         }
+        let ends = self.0.fence_of(span.base(), span.class().units());
+        hold(span.fence.get() == ends, BrokenMalloc::Unit(span.base()))?;
         let listed = span.listed.get() == LISTED;
         let owned = span.owner.get().is_some();
         hold(

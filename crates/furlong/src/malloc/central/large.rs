@@ -4,8 +4,8 @@
 use crate::forms::copies;
 use crate::malloc::{
     Central, Config, Hardening, HugePages, MEDIUM_MAX, Misuse, PageSource, Pool, SEAL, Samples,
-    Seals, Span, System, ThreadHeap, UNIT, UNITS, Use, clear, is_zero, put_word, stop, unit_of,
-    with_seal,
+    Seals, Span, System, ThreadHeap, UNIT, UNITS, Use, Wanted, clear, is_zero, put_word, stop,
+    unit_of, with_seal,
 };
 
 use super::arena::{HUGE_PAGE, RUN_MAX};
@@ -44,11 +44,9 @@ impl<C: Config> LargeObjects<C> {
             return (self.0.refuse_memory(), 0);
         }
         let sealed = with_seal::<C::Hardening>(size);
-        let units = sealed.div_ceil(UNIT).max(1);
+        let units = self.0.units_for(sealed);
         let taken = if Self::has_room(units, align) {
-            self.0
-                .claim_units(units, align, false, &|base| self.note_large(base, units))
-                .map(|(base, zero)| (base, if zero { 0 } else { units * UNIT }))
+            self.claim_large(units, align)
         } else {
             self.map_huge(sealed.max(1), align * UNIT)
         };
@@ -72,10 +70,25 @@ impl<C: Config> LargeObjects<C> {
         fits && (!C::Hardening::GUARD || align + units < UNITS)
     }
 
+    fn claim_large(self, units: usize, align: usize) -> Option<(usize, usize)> {
+        let wanted = Wanted {
+            align,
+            fence: true,
+            ..Wanted::units(units)
+        };
+        let note = |base| self.note_large(base, units);
+        let (base, zero) = self.0.claim_units(wanted, &note)?;
+        let span = self.0.map.span_at(base);
+        span.fence.set(self.0.fence_of(base, units));
+        span.summary.set((units * UNIT - span.fence_len()) as u64);
+        Some((base, if zero { 0 } else { units * UNIT }))
+    }
+
     fn note_large(self, base: usize, units: usize) {
         let span = self.0.map.span_at(base);
         span.unit.set(unit_of(base));
         span.summary.set((units * UNIT) as u64);
+        span.fence.set(0);
         span.listed.set(0);
         self.0.map.mark_rest(base, units);
         span.use_for(Use::Large);
@@ -85,7 +98,7 @@ impl<C: Config> LargeObjects<C> {
     /// that it ends with one: the small pages of a shorter end would be faulted one by one, and
     /// only whole huge pages move to another mapping. With guards it is as short as it can be.
     fn lengths(self, size: usize) -> (usize, usize) {
-        let least = size.next_multiple_of(self.0.source.page_size());
+        let least = size.next_multiple_of(self.0.source.page_size()) + self.0.fence_len();
         // The policy is in force once the pool is.
         let policy = &self.0.policy;
         let ends = (self.0).with_pool(|_| policy.has_huge_pages(HugePages::Objects));
@@ -117,14 +130,16 @@ impl<C: Config> LargeObjects<C> {
             self.0.source.unmap_at(base, len);
             return None;
         }
+        let fence = self.0.fence_mapping(base, len);
         self.0.with_pool(|_| {
             if is_new {
                 self.0.pool.note_taken(len);
             }
             let span = self.0.map.span_at(base);
             span.unit.set(unit_of(base));
+            span.fence.set(fence);
             span.listed.set(0);
-            self.note_huge(span, len);
+            self.note_huge(span, len - span.fence_len());
         });
         Some((base, used))
     }
@@ -164,17 +179,18 @@ impl<C: Config> LargeObjects<C> {
             let (span, len) = self.object_at(address);
             if span.is(Use::Huge) {
                 self.forget_huge(span, len);
-                return Some(len);
+                return Some((len, span.fence_len()));
             }
+            let units = (len + span.fence_len()) / UNIT;
             if closed {
-                self.0.retire_closed(address, len / UNIT);
+                self.0.retire_closed(address, units);
             } else {
-                self.0.retire_units(address, len / UNIT);
+                self.0.retire_units(address, units);
             }
             None
         });
-        if let Some(len) = huge {
-            self.keep_or_unmap(address, len);
+        if let Some((len, fence)) = huge {
+            self.keep_or_unmap(address, len + fence, fence);
         }
         ThreadHeap::of_caller(self.0).maintain_now();
     }
@@ -192,7 +208,7 @@ impl<C: Config> LargeObjects<C> {
         }
         clear(address, size);
         put_word(address + len - SEAL, 0);
-        C::Hardening::GUARD && self.0.source.guard_at(address, len)
+        C::Hardening::GUARD && self.0.source.guard_at(address, len + span.fence_len())
     }
 
     /// Resizes a large or huge object in place. `false` if nothing has changed.
@@ -289,11 +305,13 @@ impl<C: Config> LargeObjects<C> {
     }
 
     /// Keeps the mapping of a freed huge object, or gives it back to the system. With `GUARD` a
-    /// kept one is inaccessible; its contents go when it is used again. One that is shorter than a
-    /// huge page, as of a small object with a large alignment, would not help any other.
-    fn keep_or_unmap(self, base: usize, len: usize) {
-        let closes = C::Hardening::GUARD;
-        let closed = || len <= SCRUBBED_MAX && self.0.source.guard_at(base, len);
+    /// kept one is inaccessible, without a fence in it; its contents go when it is used again. One
+    /// that is shorter than a huge page, as of a small object with a large alignment, would not
+    /// help any other.
+    fn keep_or_unmap(self, base: usize, len: usize, fence: usize) {
+        let (source, closes) = (&self.0.source, C::Hardening::GUARD);
+        let unfenced = || fence == 0 || source.unguard_page_at(base + len - fence);
+        let closed = || len <= SCRUBBED_MAX && unfenced() && source.guard_at(base, len);
         let keeps = len >= HUGE_PAGE && (!closes || closed());
         if !keeps || !self.0.with_pool(|pool| pool.mappings.put(base, len)) {
             self.0.source.unmap_at(base, len);

@@ -11,13 +11,15 @@
 //! - `purge`: memory that returns to the system.
 //! - `large`: objects above the size classes; `mapping_cache`: the mappings of freed ones.
 //! - `empty`: blocks of no bytes; `guarded`: blocks with guard pages.
-//! - `seal`: the words behind blocks that reveal overruns.
+//! - `seal`: the words behind blocks that reveal overruns; `fence`: the inaccessible ends of spans
+//!   and objects.
 //! - `check`: walks over everything, for the invariants and for the memory in use.
 #![deny(unsafe_code)]
 
 pub(crate) mod arena;
 pub(crate) mod check;
 pub(crate) mod empty;
+pub(crate) mod fence;
 mod fit;
 pub(crate) mod guarded;
 pub(crate) mod large;
@@ -28,4 +30,4 @@ mod purge;
 pub(crate) mod seal;
 pub(crate) mod span;
 pub(crate) mod state;
-mod units;
+pub(crate) mod units;

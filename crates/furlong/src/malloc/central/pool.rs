@@ -140,9 +140,9 @@ impl Pool {
             None => self.first.set(Some(arena)),
         }
         self.last.set(Some(arena));
-        let guards = arena.whole.get().count_zeros() as usize;
+        let guards = arena.whole().count_zeros() as usize;
         self.live.set(self.live.get() + guards);
-        self.set_free(arena, arena.whole.get());
+        self.set_free(arena, arena.whole());
     }
 
     /// Removes an arena that has no used unit and is in no queue: it belongs to the caller.
@@ -150,7 +150,7 @@ impl Pool {
         let (prev, next) = (arena.prev.get(), arena.next.get());
         prev.map_or(&self.first, |prev| &prev.next).set(next);
         next.map_or(&self.last, |next| &next.prev).set(prev);
-        let guards = arena.whole.get().count_zeros() as usize;
+        let guards = arena.whole().count_zeros() as usize;
         self.live.set(self.live.get() - guards);
         let dirty = arena.dirty.get().count_ones() as usize;
         self.dirty.set(self.dirty.get() - dirty);
@@ -162,7 +162,7 @@ impl Pool {
 
     /// Changes the set of an arena's free units.
     pub(crate) fn set_free(&'static self, arena: &'static Arena, free: u64) {
-        let is_whole = |free| usize::from(free == arena.whole.get());
+        let is_whole = |free| usize::from(free == arena.whole());
         let (before, after) = (is_whole(arena.free.get()), is_whole(free));
         let empty = self.empty_like(arena);
         empty.set(empty.get() + after - before);

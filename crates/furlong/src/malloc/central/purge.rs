@@ -70,7 +70,7 @@ impl Pool {
     /// Detaches dirty units of an arena that is in no queue. Detaches the arena itself if it has no
     /// used unit, the system takes arenas back, and enough other arenas are empty.
     fn part(&'static self, arena: &'static Arena, units: u64, returns: bool) -> Parting {
-        let is_whole = arena.free.get() == arena.whole.get() && arena.dirty.get() == units;
+        let is_whole = arena.free.get() == arena.whole() && arena.dirty.get() == units;
         if returns && is_whole && self.empty_like(arena).get() > EMPTY {
             self.remove(arena);
             return Parting::Whole(arena, units.count_ones() as usize);
@@ -181,7 +181,7 @@ impl<C: Config> Central<C> {
         };
         let units = run(span.unit.get() % 64, span.class().units());
         if arena.partly_in(units) != 0 {
-            if usize::from(span.free.get()) * 2 < span.class().blocks() {
+            if usize::from(span.free.get()) * 2 < span.blocks() {
                 return false;
             }
             self.split_for(arena, units);
@@ -280,7 +280,7 @@ impl<C: Config> Central<C> {
     fn unmap_empty(&'static self) -> bool {
         let next = |pool: &'static Pool| {
             let is_empty = |arena: &&'static Arena| {
-                arena.free.get() == arena.whole.get() && arena.queued.get() == 0
+                arena.free.get() == arena.whole() && arena.queued.get() == 0
             };
             // The count spares the walk over all arenas when none is empty, as most often.
             let empty = (pool.has_empty() && self.source.returns_arenas())

@@ -5,6 +5,8 @@ use crate::sync::record;
 
 use crate::malloc::{Bits, Byte, Class, Fixed, Half, Heap, Link, Short, UNIT_SHIFT};
 
+use super::fence::FENCE_GRAIN;
+
 /// The use of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -75,6 +77,8 @@ record! {
         /// taken since; and 1 if their memory has been purged since.
         pub(crate) quiet: Short = Short::new(0),
         pub(crate) purged: Byte = Byte::new(0),
+        /// The length of its [fence](super::fence), in 4 KiB. An object's length is without it.
+        pub(crate) fence: Byte = Byte::new(0),
         /// The set of its remote words that may have bits. Non-zero exactly while the span is in a
         /// heap's queue or on its way there, or while a thread is about to find that it has no
         /// owner.
@@ -105,6 +109,7 @@ impl Span {
         self.limit.set(class.magic());
         self.carved.set(0);
         self.free.set(0);
+        self.fence.set(0);
         self.summary.set(0);
     }
 
@@ -145,21 +150,31 @@ impl Span {
         self.base() + block * self.class().size()
     }
 
+    /// The number of bytes of its fence.
+    pub(crate) fn fence_len(&self) -> usize {
+        usize::from(self.fence.get()) * FENCE_GRAIN
+    }
+
+    /// The number of blocks that it has room for.
+    pub(crate) fn blocks(&self) -> usize {
+        self.class().blocks(self.fence_len())
+    }
+
     /// The number of blocks that a span has left to give.
     pub(crate) fn available(&self) -> usize {
-        let untouched = self.class().blocks() - usize::from(self.carved.get());
+        let untouched = self.blocks() - usize::from(self.carved.get());
         usize::from(self.free.get()) + untouched
     }
 
     /// The number of words that its blocks need, in eights.
     #[expect(clippy::cast_possible_truncation, reason = "at most 8")]
     pub(crate) fn eights(&self) -> u8 {
-        self.class().blocks().div_ceil(8 * 64) as u8
+        self.blocks().div_ceil(8 * 64) as u8
     }
 
     /// True if a span has no blocks left to give.
     pub(crate) fn is_exhausted(&self) -> bool {
-        self.summary.get() == 0 && usize::from(self.carved.get()) == self.class().blocks()
+        self.summary.get() == 0 && usize::from(self.carved.get()) == self.blocks()
     }
 }
 

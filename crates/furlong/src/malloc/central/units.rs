@@ -12,15 +12,35 @@ use crate::malloc::{
 };
 
 use super::super::runs::{run, runs};
-use super::arena::{ARENA, HUGE_PAGES, Words};
+use super::arena::{ARENA, ENDS, HUGE_PAGES, Words};
 use super::pool::Room;
 use super::purge::TOO_MUCH;
 
 /// An odd number with about as many bits set as not, to mix others.
 const GOLDEN: usize = 0x9e37_79b9_7f4a_7c15_u64 as usize;
 
-/// The units at both ends of an arena, which are made inaccessible under `GUARD`.
-const ENDS: u64 = 1 << 63 | 1;
+/// A run of units that is wanted: its length and its alignment, in units.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) len: usize,
+    pub(crate) align: usize,
+    /// All its pages are going to be used.
+    pub(crate) dense: bool,
+    /// It is to end with a [fence](super::fence).
+    pub(crate) fence: bool,
+}
+
+impl Wanted {
+    /// So many units anywhere.
+    pub(crate) fn units(len: usize) -> Self {
+        Self {
+            len,
+            align: 1,
+            dense: false,
+            fence: false,
+        }
+    }
+}
 
 impl<C: Config> Central<C> {
     /// The places in which units are looked for before a new arena is mapped.
@@ -44,11 +64,12 @@ impl<C: Config> Central<C> {
     /// The run must fit in a new arena.
     pub(crate) fn claim_units(
         &'static self,
-        len: usize,
-        align: usize,
-        dense: bool,
+        wanted: Wanted,
         note: &dyn Fn(usize),
     ) -> Option<(usize, bool)> {
+        let Wanted {
+            len, align, dense, ..
+        } = wanted;
         let take = |rooms: &[Room]| self.take_units(rooms, len, align, note);
         let best = if dense { Room::Huge } else { Room::Small };
         let mut taken = take(self.rooms(dense));
@@ -65,7 +86,7 @@ impl<C: Config> Central<C> {
                 take(&all)
             })
         });
-        taken.filter(|(base, _)| self.open_units(*base, len))
+        taken.filter(|(base, _)| self.open_units(*base, wanted))
     }
 
     /// The same, from the first of these places that has room, or `None`. It makes no system call,
@@ -117,9 +138,9 @@ impl<C: Config> Central<C> {
         arena.base.set(base);
         arena.words.set(Some(Map::words_at(words)));
         arena.touched.set(0);
-        arena.whole.set(u64::MAX);
+        arena.fenced.set(0);
+        arena.has_guards.set(u8::from(C::Hardening::GUARD));
         if C::Hardening::GUARD {
-            arena.whole.set(!ENDS);
             self.guard_units(arena);
         }
         if C::Hardening::SHUFFLE {
@@ -144,28 +165,32 @@ impl<C: Config> Central<C> {
         }
     }
 
-    /// Makes units that were just taken accessible. If the system cannot, gives them back; `false`.
-    fn open_units(&'static self, base: usize, len: usize) -> bool {
+    /// Makes units that were just taken accessible, except for the fence. If the system cannot,
+    /// gives them back; `false`.
+    fn open_units(&'static self, base: usize, wanted: Wanted) -> bool {
         let arena = self.map.arena(unit_of(base));
         let (true, Some(arena)) = (C::Hardening::GUARD, arena) else {
             return true;
         };
-        let closed = arena.closed.get() & run(unit_of(base) % 64, len);
+        let all = run(unit_of(base) % 64, wanted.len);
+        let closed = arena.closed.get() & all;
         let mut opened = 0;
         for (at, len) in runs(closed) {
             if self.source.unguard_at(arena.unit_base(at), len * UNIT) {
                 opened |= run(at, len);
             }
         }
-        if closed != 0 {
+        let stays = self.move_fence(arena, all, wanted.fence);
+        let is_open = opened == closed && stays;
+        if closed != 0 || !is_open {
             self.with_pool(|_| {
                 arena.closed.set(arena.closed.get() & !opened);
-                if opened != closed {
-                    self.retire_units(base, len);
+                if !is_open {
+                    self.retire_units(base, wanted.len);
                 }
             });
         }
-        opened == closed
+        is_open
     }
 
     /// Unmaps an arena that has left the pool.
@@ -263,7 +288,7 @@ impl<C: Config> Central<C> {
             return None;
         }
         let at = u32::try_from(end).ok()?;
-        let open = arena.free.get() & !arena.closed.get();
+        let open = arena.free.get() & !arena.closed.get() & !arena.fenced.get();
         let whole = open & run(at, more) == run(at, more);
         whole.then(|| self.pool.use_run(arena, at, more))
     }

@@ -346,10 +346,11 @@ impl<C: Config> Malloc<C> {
             return size;
         }
         let sealed = with_seal::<C::Hardening>(size);
+        let units = self.central.units_for(sealed);
         let room = match Class::of(sealed) {
             Some(class) => class.size(),
-            None if LargeObjects::<C>::has_room(sealed.div_ceil(UNIT), 1) => {
-                sealed.next_multiple_of(UNIT)
+            None if LargeObjects::<C>::has_room(units, 1) => {
+                units * UNIT - self.central.fence_len()
             }
             None => sealed.next_multiple_of(self.central.source.page_size()),
         };

@@ -16,6 +16,10 @@ pub use hook::{Hook, Trouble};
 pub struct Linux;
 
 const PROTECTION: i32 = libc::PROT_READ | libc::PROT_WRITE;
+/// Advice that marks pages as inaccessible in the table of pages, and takes the marks back. Areas,
+/// of which a process may have 65,530, stay as they are.
+const GUARD_INSTALL: i32 = 102;
+const GUARD_REMOVE: i32 = 103;
 const FLAGS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
 /// Runs a closure that may fail and restores `errno`.
@@ -184,6 +188,16 @@ unsafe impl PageSource for Linux {
     unsafe fn unguard(&self, start: NonNull<u8>, len: usize) -> bool {
         // SAFETY: the caller's pages.
         quietly(|| unsafe { libc::mprotect(raw(start), len, PROTECTION) } == 0)
+    }
+
+    unsafe fn guard_page(&self, page: NonNull<u8>) -> bool {
+        // SAFETY: a page that nobody uses; a kernel before 6.13 refuses the advice.
+        quietly(|| unsafe { libc::madvise(raw(page), self.page_size(), GUARD_INSTALL) } == 0)
+    }
+
+    unsafe fn unguard_page(&self, page: NonNull<u8>) -> bool {
+        // SAFETY: the caller's page.
+        quietly(|| unsafe { libc::madvise(raw(page), self.page_size(), GUARD_REMOVE) } == 0)
     }
 
     fn caller(&self) -> u32 {

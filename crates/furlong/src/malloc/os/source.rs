@@ -174,6 +174,34 @@ pub unsafe trait PageSource: Sync + 'static {
         false
     }
 
+    /// Makes a page inaccessible of which there may be one in each unit, so a record as `guard`'s
+    /// would be too much. It loses its contents: it is all zeros when it is accessible again.
+    /// `purge`, `guard` and `unguard` leave it inaccessible, `unmap` ends it. `false` if nothing
+    /// has changed.
+    ///
+    /// # Context
+    /// As for the `map` of an arena.
+    ///
+    /// # Safety
+    /// A page from `map`, which nobody will use before it is accessible again.
+    unsafe fn guard_page(&self, page: NonNull<u8>) -> bool {
+        let _ = page;
+        false
+    }
+
+    /// Makes a page accessible again that `guard_page` made inaccessible. `false` if nothing has
+    /// changed.
+    ///
+    /// # Context
+    /// As for the `map` of an arena.
+    ///
+    /// # Safety
+    /// A page from `map` that is the caller's.
+    unsafe fn unguard_page(&self, page: NonNull<u8>) -> bool {
+        let _ = page;
+        false
+    }
+
     /// The caller's number: not 0, less than 2^30, and different from that of every other caller
     /// that runs at the same time. A heap caches it, so this is called once a thread. Latches hold
     /// it. A system whose `wait` does not distinguish holders may use one number for all.

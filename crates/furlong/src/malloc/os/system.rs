@@ -34,6 +34,16 @@ pub(crate) trait System: PageSource {
         unsafe { self.unguard(at(start), len) }
     }
 
+    fn guard_page_at(&self, page: usize) -> bool {
+        // SAFETY: as in guard_at.
+        unsafe { self.guard_page(at(page)) }
+    }
+
+    fn unguard_page_at(&self, page: usize) -> bool {
+        // SAFETY: as in unguard_at.
+        unsafe { self.unguard_page(at(page)) }
+    }
+
     fn populate_at(&self, start: usize, len: usize) {
         // SAFETY: the records say that it is mapped.
         unsafe { self.populate(at(start), len) };

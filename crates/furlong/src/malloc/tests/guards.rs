@@ -3,13 +3,16 @@
 
 use core::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 use core::slice;
-use std::fs;
+use std::io;
+use std::os::fd::AsRawFd as _;
 
 use super::super::central::arena::ARENA;
 use super::super::central::large::LARGE_MAX;
-use super::super::{Checked, Hardening, Misuse, NoHardening, Secure, UNIT};
+use super::super::{
+    CLASSES, Checked, Class, Hardening, Linux, Misuse, NoHardening, PageSource, SEAL, Secure, UNIT,
+};
 use super::source::{Call, Source};
-use super::{Sourced as Tested, allocate, free, stopped, with_new};
+use super::{Sourced as Tested, allocate, free, numbers, stopped, with_new};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// A source that can guard pages.
@@ -20,15 +23,24 @@ pub(super) fn guarding() -> Source {
     }
 }
 
-/// True if the system lets this process read and write an address.
+/// True if the system lets this process read an address. A list of its areas would not show the
+/// pages that are marked in the table of pages alone.
 pub(super) fn is_accessible(address: usize) -> bool {
-    let maps = fs::read_to_string("/proc/self/maps").expect("Linux has it");
-    let number = |digits| usize::from_str_radix(digits, 16).expect("an address");
-    maps.lines().any(|line| {
-        let (start, rest) = line.split_once('-').expect("a range");
-        let (end, rest) = rest.split_once(' ').expect("its protection");
-        (number(start)..number(end)).contains(&address) && rest.starts_with("rw")
-    })
+    let (_reader, writer) = io::pipe().expect("there are descriptors");
+    let start = with_exposed_provenance(address);
+    // SAFETY: the system refuses what may not be read.
+    unsafe { libc::write(writer.as_raw_fd(), start, 1) == 1 }
+}
+
+/// True if this kernel has pages that are inaccessible without an area of their own: since 6.13.
+fn has_fences() -> bool {
+    let place = Linux.map(4096, 4096).expect("there is a page");
+    // SAFETY: a page that nobody uses.
+    let has = unsafe { Linux.guard_page(place) };
+    assert_eq!(has, !is_accessible(place.addr().get()));
+    // SAFETY: as above.
+    unsafe { Linux.unmap(place, 4096) };
+    has
 }
 
 /// More than two units have.
@@ -99,6 +111,106 @@ fn a_free_large_object_and_units_that_were_never_used_are_inaccessible() {
         free(malloc, block);
         free(malloc, live);
         malloc.check().expect("nothing is broken");
+    });
+}
+
+/// Overwrites all of a block, and one that replaces it later has all zeros.
+fn fill(address: usize, size: usize) {
+    let place: *mut u8 = with_exposed_provenance_mut(address);
+    // SAFETY: a live block of this size.
+    unsafe { place.write_bytes(0xa5, size) };
+}
+
+#[test]
+fn spans_and_objects_end_with_a_page_that_is_inaccessible() {
+    if !has_fences() {
+        return;
+    }
+    with_new(guarding(), |malloc: Tested<Secure>| {
+        for class in (1..CLASSES).map(Class::numbered) {
+            // More than one span has.
+            let blocks: Vec<usize> = (0..=class.blocks(4096))
+                .map(|_| allocate(malloc, class.size() - SEAL))
+                .collect();
+            for block in &blocks {
+                fill(*block, class.size() - SEAL);
+                let span = malloc.central.map.first_unit(*block);
+                let end = span.base() + class.units() * UNIT;
+                assert!(*block + class.size() <= end - 4096, "{class:?}");
+                let reads = [end - 4097, end - 4096, end - 1].map(is_accessible);
+                assert_eq!(reads, [true, false, false], "{class:?}");
+            }
+            malloc.check().expect("nothing is broken");
+            blocks.into_iter().for_each(|block| free(malloc, block));
+        }
+        for size in [
+            70_000,
+            131_000,
+            LARGE_MAX - 8 - 4096,
+            3 << 20,
+            (3 << 20) + 1,
+        ] {
+            let object = allocate(malloc, size);
+            fill(object, size);
+            let end = (object + size..).step_by(8).find(|at| !is_accessible(*at));
+            assert!(
+                end.expect("it ends") <= object + (size + SEAL + 4096).next_multiple_of(UNIT),
+                "{size}"
+            );
+            free(malloc, object);
+        }
+        malloc.check().expect("nothing is broken");
+    });
+}
+
+/// Units go from one use to another, and with them the pages at their ends.
+#[test]
+fn a_page_at_an_end_is_accessible_once_it_is_within_an_object() {
+    with_new(guarding(), |malloc: Tested<Secure>| {
+        let mut random = numbers(5);
+        let mut live: Vec<(usize, usize)> = Vec::new();
+        for _ in 0..20_000 {
+            let size = match random(8) {
+                0 => 60_000 + random(500_000),
+                1 => (2 << 20) + random(3 << 20),
+                _ => 1 + random(60_000),
+            };
+            let block = allocate(malloc, size);
+            fill(block, size);
+            live.push((block, size));
+            // At times nearly all, so that units change hands.
+            let keep = if random(100) == 0 { 3 } else { 60 };
+            while live.len() > keep {
+                let (block, size) = live.swap_remove(random(live.len()));
+                fill(block, size);
+                free(malloc, block);
+            }
+        }
+        malloc.check().expect("nothing is broken");
+        for (block, _) in live {
+            free(malloc, block);
+        }
+        assert_eq!(malloc.statistics().used_blocks, 0);
+        let calls = [Call::GuardPage, Call::UnguardPage].map(|call| malloc.source().calls(call));
+        assert!(calls[0] > 0 && (!has_fences() || calls[1] > 0), "{calls:?}");
+    });
+}
+
+/// The units of a span have a fence already if they were a span of that length before.
+#[test]
+fn a_span_in_the_place_of_one_needs_no_system_call() {
+    with_new(guarding(), |malloc: Tested<Secure>| {
+        let count = |malloc: Tested<Secure>| {
+            let blocks: Vec<usize> = (0..500).map(|_| allocate(malloc, 1000)).collect();
+            blocks.into_iter().for_each(|block| free(malloc, block));
+            malloc.trim();
+            malloc.source().calls(Call::GuardPage)
+        };
+        let first = count(malloc);
+        assert!(first >= 500 * 1000 / UNIT, "{first}");
+        if has_fences() {
+            assert_eq!(count(malloc), first);
+        }
     });
 }
 

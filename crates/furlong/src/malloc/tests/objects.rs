@@ -277,7 +277,8 @@ fn a_huge_object_ends_where_it_must_if_memory_is_short() {
     });
     with_new(Source::able(), move |malloc: Tested<Secure>| {
         let object = super::allocate(malloc, size);
-        assert_eq!(malloc.statistics().huge_bytes, 16 * MIB + 4096);
+        // With room for a fence, which this system does not have.
+        assert_eq!(malloc.statistics().huge_bytes, 16 * MIB + 8192);
         free(malloc, object);
     });
 }

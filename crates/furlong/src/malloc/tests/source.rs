@@ -28,6 +28,8 @@ pub(super) enum Call {
     Split,
     Guard,
     Unguard,
+    GuardPage,
+    UnguardPage,
     Now,
     Refused,
 }
@@ -54,8 +56,8 @@ pub(super) struct Source {
     pub(super) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     /// The huge pages, by address, of which a part must not be purged.
     pub(super) huge: Mutex<BTreeSet<usize>>,
-    pub(super) calls: [AtomicUsize; 13],
-    pub(super) bytes: [AtomicUsize; 13],
+    pub(super) calls: [AtomicUsize; 15],
+    pub(super) bytes: [AtomicUsize; 15],
 }
 
 impl Default for Source {
@@ -238,6 +240,18 @@ unsafe impl PageSource for Source {
         self.note(Call::Unguard, len);
         // SAFETY: the caller's promise.
         self.opens.load(Ordering::SeqCst) && unsafe { Linux.unguard(start, len) }
+    }
+
+    unsafe fn guard_page(&self, page: NonNull<u8>) -> bool {
+        self.note(Call::GuardPage, self.page);
+        // SAFETY: the caller's promise.
+        self.guards && unsafe { Linux.guard_page(page) }
+    }
+
+    unsafe fn unguard_page(&self, page: NonNull<u8>) -> bool {
+        self.note(Call::UnguardPage, self.page);
+        // SAFETY: the caller's promise.
+        self.opens.load(Ordering::SeqCst) && unsafe { Linux.unguard_page(page) }
     }
 
     fn now_ms(&self) -> u64 {

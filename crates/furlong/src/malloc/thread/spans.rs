@@ -4,7 +4,7 @@
 
 use crate::malloc::{
     CLASSES, Class, Config, FULL, Half, Hardening, LISTED, MAKING, Misuse, Span, ThreadHeap, UNIT,
-    Use, clear, stop,
+    Use, Wanted, clear, stop,
 };
 
 /// The least units of a heap whose spans have huge pages: 2 MiB. The last huge page of a smaller
@@ -93,8 +93,15 @@ impl<C: Config> ThreadHeap<C> {
     /// Makes a span of free units. It is in no list yet; no latch is held.
     pub(crate) fn new_span(self, class: Class) -> Option<&'static Span> {
         let cut = |base| self.cut_span(base, class);
-        let (base, _) = (self.central).claim_units(class.units(), 1, self.is_dense(class), &cut)?;
-        Some(self.central.map.span_at(base))
+        let wanted = Wanted {
+            dense: self.is_dense(class),
+            fence: true,
+            ..Wanted::units(class.units())
+        };
+        let (base, _) = self.central.claim_units(wanted, &cut)?;
+        let span = self.central.map.span_at(base);
+        span.fence.set(self.central.fence_of(base, class.units()));
+        Some(span)
     }
 
     /// Writes the record of a span of units that have just been taken, under the pool's latch.

@@ -1,0 +1,86 @@
+//! Fences, under `GUARD`: the last page of each span and of each object above the size classes is
+//! inaccessible. So an access that runs over the end of a span meets no block of another class, and
+//! one that runs over the end of an object meets nothing.
+//!
+//! A unit keeps its fence while it is free: most often the next span has it at the same place.
+//! Large pages would take too much of a unit, so there are no fences then, nor if the system has no
+//! cheap ones.
+#![forbid(unsafe_code)]
+
+use crate::malloc::{Arena, Central, Config, Hardening, PageSource, System, UNIT, unit_of};
+
+use super::super::runs::run;
+
+/// The unit of a fence's length: that of the smallest pages.
+pub(crate) const FENCE_GRAIN: usize = 4096;
+
+impl<C: Config> Central<C> {
+    /// The length of fences; 0 if there are none.
+    pub(crate) fn fence_len(&self) -> usize {
+        if !C::Hardening::GUARD {
+            return 0;
+        }
+        let page = self.source.page_size();
+        if page <= UNIT / 4 { page } else { 0 }
+    }
+
+    /// The units of an object of this size, with its fence.
+    pub(crate) fn units_for(&self, size: usize) -> usize {
+        size.saturating_add(self.fence_len()).div_ceil(UNIT).max(1)
+    }
+
+    /// The fence of a run of units that were claimed with one, as a span's record has it; 0 if it
+    /// has none.
+    pub(crate) fn fence_of(&'static self, base: usize, len: usize) -> u8 {
+        if !C::Hardening::GUARD {
+            return 0;
+        }
+        let last = unit_of(base) % 64 + len as u32 - 1;
+        let arena = self.map.arena(unit_of(base));
+        let has = arena.is_some_and(|arena| arena.fenced.get() & run(last, 1) != 0);
+        if has { self.fence_in_grains() } else { 0 }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "at most a quarter of a unit"
+    )]
+    fn fence_in_grains(&self) -> u8 {
+        (self.fence_len() / FENCE_GRAIN) as u8
+    }
+
+    /// Removes the fences of units that were just taken, but for one at their end if that is
+    /// wanted. `false` if the system cannot.
+    pub(super) fn move_fence(
+        &'static self,
+        arena: &'static Arena,
+        units: u64,
+        wanted: bool,
+    ) -> bool {
+        let page = self.fence_len();
+        let end = |at: u32| arena.unit_base(at) + UNIT - page;
+        let last = 63 - units.leading_zeros();
+        let stays = if wanted && page > 0 { run(last, 1) } else { 0 };
+        let before = arena.fenced.get() & units;
+        let mut after = before;
+        for at in (0..64).filter(|at| before & !stays & run(*at, 1) != 0) {
+            if self.source.unguard_page_at(end(at)) {
+                after &= !run(at, 1);
+            }
+        }
+        if stays & !before != 0 && self.source.guard_page_at(end(last)) {
+            after |= stays;
+        }
+        if after != before {
+            self.with_pool(|_| arena.fenced.set(arena.fenced.get() & !units | after));
+        }
+        after & !stays == 0
+    }
+
+    /// Makes a fence at the end of a new mapping. Returns it as a span's record has it.
+    pub(super) fn fence_mapping(&self, base: usize, len: usize) -> u8 {
+        let page = self.fence_len();
+        let has = page > 0 && self.source.guard_page_at(base + len - page);
+        if has { self.fence_in_grains() } else { 0 }
+    }
+}
