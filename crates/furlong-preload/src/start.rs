@@ -94,7 +94,7 @@ fn heap_profile(every: usize) -> bool {
         // SAFETY: all zeros are a value.
         let mut action: libc::sigaction = unsafe { mem::zeroed() };
         action.sa_sigaction = (signalled as *const c_void).expose_provenance();
-        action.sa_flags = libc::SA_RESTART;
+        action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
         // SAFETY: a handler that is never unloaded, and calls nothing that a handler may not.
         unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
     }

@@ -130,13 +130,17 @@ unsafe impl PageSource for Noted {
     unsafe fn guard_page(&self, page: NonNull<u8>) -> bool {
         note("guard_page");
         // SAFETY: the caller's promise.
-        unsafe { Linux.guard_page(page) || Linux.guard(page, self.page_size()) }
+        let done = unsafe { Linux.guard_page(page) };
+        // SAFETY: as above.
+        done || unsafe { Linux.guard(page, self.page_size()) }
     }
 
     unsafe fn unguard_page(&self, page: NonNull<u8>) -> bool {
         note("unguard_page");
         // SAFETY: the caller's promise.
-        unsafe { Linux.unguard_page(page) || Linux.unguard(page, self.page_size()) }
+        let done = unsafe { Linux.unguard_page(page) };
+        // SAFETY: as above.
+        done || unsafe { Linux.unguard(page, self.page_size()) }
     }
 
     /// A purge round is due at each call.

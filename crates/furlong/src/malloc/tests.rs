@@ -16,6 +16,7 @@ mod objects;
 mod purge;
 mod records;
 mod samples;
+mod short;
 mod source;
 mod stacks;
 mod unmapped;

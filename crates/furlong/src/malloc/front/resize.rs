@@ -219,6 +219,7 @@ impl<C: Config> Malloc<C> {
     }
 
     /// Copies the contents of a block, up to `size` bytes, to a new block, and frees the old one.
+    /// If out of memory, a block that would only be shorter stays, unless its seal says its length.
     fn replace(
         &'static self,
         address: usize,
@@ -226,6 +227,9 @@ impl<C: Config> Malloc<C> {
         align: usize,
     ) -> *mut u8 {
         let new = self.allocate_aligned(size, align);
+        if new.is_null() && size <= have && !C::Hardening::SCRUB {
+            return pointer(address);
+        }
         if !new.is_null() {
             // SAFETY: two blocks of at least this size, one new and one the caller's.
             unsafe { copy(address, new.expose_provenance(), have.min(size)) };

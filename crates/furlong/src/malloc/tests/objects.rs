@@ -357,40 +357,6 @@ fn nothing_is_given_back_for_a_size_beyond_all_addresses() {
     });
 }
 
-/// Memory that arenas keep is given back for an object that would not fit beside it.
-#[test]
-fn kept_arenas_are_given_back_for_what_needs_their_memory() {
-    with_new(Source::able(), |malloc: Tested| {
-        let objects: Vec<usize> = (0..20).map(|_| allocate(malloc, MIB)).collect();
-        let left = &malloc.source().left;
-        left.store(5 * MIB, Ordering::SeqCst);
-        objects.into_iter().for_each(|object| free(malloc, object));
-        let arenas = malloc.statistics().arena_bytes;
-        assert!(arenas >= 2 * ARENA, "some are kept");
-        let huge = allocate(malloc, arenas);
-        assert_eq!(malloc.statistics().arena_bytes, 0);
-        // The mapping is given back for an arena, too.
-        free(malloc, huge);
-        left.store(0, Ordering::SeqCst);
-        assert!(malloc.allocate(30 * MIB).is_null());
-    });
-}
-
-/// A mapping that is kept is given back for an arena that would not fit beside it.
-#[test]
-fn kept_mappings_are_given_back_for_what_needs_their_memory() {
-    with_new(Source::able(), |malloc: Tested| {
-        let live = allocate(malloc, 80 * MIB);
-        free(malloc, allocate(malloc, 5 * MIB));
-        assert_eq!(malloc.central.pool.mappings.bytes(), 5 * MIB);
-        malloc.source().left.store(MIB, Ordering::SeqCst);
-        let large = allocate(malloc, MIB);
-        assert_eq!(malloc.central.pool.mappings.bytes(), 0);
-        free(malloc, large);
-        free(malloc, live);
-    });
-}
-
 /// Objects of one to 32 units come and go, and arenas with them.
 #[test]
 fn the_first_arena_with_room_is_found_for_every_length() {
@@ -460,25 +426,4 @@ fn an_aligned_object_gets_a_new_arena_if_none_holds_it_wherever_its_run_begins()
         }
         malloc.check().expect("nothing is broken");
     });
-}
-
-/// Words, an arena and records are mapped for the first object: whichever is missing, the others
-/// are given back.
-#[test]
-fn what_a_refused_request_has_mapped_is_given_back() {
-    let records = (1 << 20) + (32 << 10);
-    for (size, needs) in [(MIB, UNIT + ARENA + records), (3 * MIB, 3 * MIB + records)] {
-        for left in [0, UNIT, 3 * MIB, UNIT + ARENA, needs - 4096, needs] {
-            with_new(Source::able(), move |malloc: Tested| {
-                malloc.source().left.store(left, Ordering::SeqCst);
-                let object = malloc.allocate(size);
-                assert_eq!(object.is_null(), left < needs, "{size} of {left}");
-                free(malloc, object.expose_provenance());
-                malloc.trim();
-                let now = malloc.source().left.load(Ordering::SeqCst);
-                // Records stay.
-                assert_eq!(now, if left < needs { left } else { left - records });
-            });
-        }
-    }
 }

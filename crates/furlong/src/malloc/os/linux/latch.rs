@@ -11,7 +11,7 @@ use core::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
-use crate::malloc::Latch;
+use crate::malloc::{Latch, Linux, PageSource};
 
 /// Attempts before a waiter sleeps: about as long as a latch is held.
 const SPINS: usize = 100;
@@ -56,7 +56,10 @@ pub(super) fn wait(latch: &Latch, caller: u32) {
         }
     }
     // Relaxed: a thread that reads the old value learns it from the kernel.
-    if is_urgent() && !LENDS_NOTHING.load(Ordering::Relaxed) && borrow(latch) {
+    let lends = is_urgent() && !LENDS_NOTHING.load(Ordering::Relaxed);
+    // A process of a clone that ran no fork handler has its parent's number, and the kernel would
+    // put its own into the latch.
+    if lends && Linux.caller() == caller && borrow(latch) {
         return;
     }
     sleep(latch, caller);
@@ -125,9 +128,8 @@ pub(super) fn wake(latch: &Latch, caller: u32) {
 mod tests {
     use std::{thread, time::Duration};
 
-    use super::{AtomicU32, LENDS_NOTHING, Latch, Ordering, WAITERS};
+    use super::{AtomicU32, LENDS_NOTHING, Latch, Linux, Ordering, PageSource, WAITERS};
     use super::{borrow, futex, is_urgent, sleep, wait, wake};
-    use crate::malloc::{Linux, PageSource};
 
     /// Takes a latch. Returns the caller's number.
     fn hold(latch: &Latch) -> u32 {
@@ -245,28 +247,55 @@ mod tests {
         assert_eq!(futex(&word, libc::FUTEX_UNLOCK_PI, 0), Err(libc::EPERM));
     }
 
+    /// Gives the calling thread real-time priority. `false` without the right to it.
+    fn becomes_urgent() -> bool {
+        // SAFETY: numbers, and with other C libraries more of them, which count nothing here.
+        let mut least: libc::sched_param = unsafe { core::mem::zeroed() };
+        least.sched_priority = 1;
+        for class in [libc::SCHED_RR, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK] {
+            // SAFETY: the caller's class, and a parameter.
+            if unsafe { libc::sched_setscheduler(0, class, &raw const least) } != 0 {
+                return false;
+            }
+            assert!(is_urgent());
+        }
+        true
+    }
+
     #[test]
     fn a_thread_with_real_time_priority_is_urgent_and_waits_in_the_kernel() {
         static LATCH: Latch = Latch::new();
         assert!(!is_urgent());
         let (latch, own) = (&LATCH, hold(&LATCH));
         let other = thread::spawn(|| {
-            // SAFETY: numbers, and with other C libraries more of them, which count nothing here.
-            let mut least: libc::sched_param = unsafe { core::mem::zeroed() };
-            least.sched_priority = 1;
-            for class in [libc::SCHED_RR, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK] {
-                // SAFETY: the caller's class, and a parameter.
-                if unsafe { libc::sched_setscheduler(0, class, &raw const least) } != 0 {
-                    return false;
-                }
-                assert!(is_urgent());
+            let urgent = becomes_urgent();
+            if urgent {
+                wait(latch, Linux.caller());
             }
-            wait(latch, Linux.caller());
-            true
+            urgent
         });
         until(|| words(latch) == (own | WAITERS, 0) || other.is_finished());
         latch.unlock(own, |latch| wake(latch, own));
         let had_the_right = other.join().expect("it gets the latch");
         assert_eq!(words(latch).0 != 0, had_the_right);
+    }
+
+    /// A process of a clone that ran no fork handler has its parent's number still.
+    #[test]
+    fn an_urgent_caller_with_another_threads_number_gets_the_latch_by_that_number() {
+        static LATCH: Latch = Latch::new();
+        let (latch, own) = (&LATCH, hold(&LATCH));
+        let other = thread::spawn(|| {
+            let urgent = becomes_urgent();
+            if urgent {
+                wait(latch, 7);
+            }
+            urgent
+        });
+        until(|| words(latch) == (own, 1) || other.is_finished());
+        latch.unlock(own, |latch| wake(latch, own));
+        let had_the_right = other.join().expect("it gets the latch");
+        let holder = if had_the_right { 7 } else { 0 };
+        assert_eq!(words(latch).0, holder);
     }
 }
