@@ -183,7 +183,7 @@ unsafe impl PageSource for Pages {
         self.book_for(page, Linux.page_size())
             .holder(address(page), Linux.page_size());
         // SAFETY: the caller's promise; the page is recorded as mapped.
-        unsafe { Linux.guard_page(page) }
+        self.page_size() == Linux.page_size() && unsafe { Linux.guard_page(page) }
     }
 
     unsafe fn unguard_page(&self, page: NonNull<u8>) -> bool {

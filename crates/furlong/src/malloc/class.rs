@@ -3,7 +3,7 @@
 //! Up to 1 KiB the classes are multiples of 16 bytes. Up to 8 KiB they are sizes of which a whole
 //! number, from 60 down to 8, fills a unit. Up to 64 KiB there are four steps a doubling. A request
 //! of at most 1 KiB wastes at most 15 bytes; a larger one at most a fifth of its block. A span
-//! wastes at most a sixteenth at its end.
+//! without a fence wastes at most a sixteenth at its end.
 #![forbid(unsafe_code)]
 
 use super::FREED;

@@ -119,8 +119,8 @@ pub trait Hardening: Sealed + 'static {
     /// Hand out blocks in random order, and reuse freed ones late.
     const SHUFFLE: bool = false;
     /// Make the ends of arenas inaccessible, other units until they are taken, and the last page
-    /// of each span and of each object above the size classes. Such objects are inaccessible as
-    /// well from their free until they are used again.
+    /// of each span and of each object above the size classes. All of a freed object is
+    /// inaccessible until it is used again.
     const GUARD: bool = false;
 }
 
@@ -145,7 +145,7 @@ impl Hardening for Checked {
 }
 
 /// All checks: freed memory is zeroed, delayed, and checked before reuse; placement is random;
-/// memory that was never used, freed large objects, and a page between spans are inaccessible.
+/// memory that was never used, freed large objects, and the ends of spans are inaccessible.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Secure;
 

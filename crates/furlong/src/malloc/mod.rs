@@ -161,7 +161,7 @@ use central::pool::Pool;
 use central::seal::Seals;
 use central::span::{FULL, LISTED, MAKING, Span, Use, unit_of};
 use central::state::Central;
-use central::units::Wanted;
+use central::units::UnitRequest;
 use class::{CLASSES, Class, FINE_MAX, GRAIN, MEDIUM_MAX, SMALL_MAX, UNIT, UNIT_SHIFT};
 use config::{SEAL, with_seal};
 use field::{Bits, Byte, Fixed, Half, Link, Short, Word};

@@ -50,7 +50,7 @@ pub struct Statistics {
     pub dirty_bytes: usize,
     /// Bytes of address space in arenas.
     pub arena_bytes: usize,
-    /// Bytes of objects that the system mapped for themselves.
+    /// Bytes of objects that the system mapped for themselves, without inaccessible ends.
     pub huge_bytes: usize,
     /// The number of those objects.
     pub huge_blocks: usize,

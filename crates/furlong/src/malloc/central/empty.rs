@@ -6,7 +6,7 @@
 
 use crate::forms::copies;
 use crate::malloc::{
-    Central, Class, Config, Misuse, Pool, Span, System, ThreadHeap, UNIT, Use, Wanted, stop,
+    Central, Class, Config, Misuse, Pool, Span, System, ThreadHeap, UNIT, UnitRequest, Use, stop,
 };
 
 /// The distance between two of them. A unit's records of free ones then fit in one cache line.
@@ -44,7 +44,7 @@ impl<C: Config> EmptyBlocks<C> {
     /// Makes a unit of them, and lists it.
     fn make_unit(self) -> Option<()> {
         let class = Class::of(APART)?;
-        let (base, zero) = self.0.claim_units(Wanted::units(1), &|base| {
+        let (base, zero) = self.0.claim_units(UnitRequest::units(1), &|base| {
             let span = self.0.map.span_at(base);
             span.cut(base, class, class.number());
             span.use_for(Use::Empty);

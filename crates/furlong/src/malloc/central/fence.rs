@@ -1,10 +1,10 @@
 //! Fences, under `GUARD`: the last page of each span and of each object above the size classes is
-//! inaccessible. So an access that runs over the end of a span meets no block of another class, and
-//! one that runs over the end of an object meets nothing.
+//! inaccessible. So an access that runs over the end of a span faults before it meets a block of
+//! another class, and one that runs over the end of an object before it meets anything.
 //!
 //! A unit keeps its fence while it is free: most often the next span has it at the same place.
-//! Large pages would take too much of a unit, so there are no fences then, nor if the system has no
-//! cheap ones.
+//! Large pages would take too much of a unit, so there are no fences then. There are none either
+//! if the system refuses the first.
 #![forbid(unsafe_code)]
 
 use crate::malloc::{Arena, Central, Config, Hardening, PageSource, System, UNIT, unit_of};
@@ -14,6 +14,10 @@ use super::super::runs::run;
 /// The unit of a fence's length: that of the smallest pages.
 pub(crate) const FENCE_GRAIN: usize = 4096;
 
+/// Values of the pool's `fences`: the system has made one, or refused the first.
+const SOME: u8 = 1;
+const NONE: u8 = 2;
+
 impl<C: Config> Central<C> {
     /// The length of fences; 0 if there are none.
     pub(crate) fn fence_len(&self) -> usize {
@@ -21,7 +25,12 @@ impl<C: Config> Central<C> {
             return 0;
         }
         let page = self.source.page_size();
-        if page <= UNIT / 4 { page } else { 0 }
+        let fits = (FENCE_GRAIN..=UNIT / 4).contains(&page);
+        if fits && self.pool.fences.get() != NONE {
+            page
+        } else {
+            0
+        }
     }
 
     /// The units of an object of this size, with its fence.
@@ -66,9 +75,12 @@ impl<C: Config> Central<C> {
         for at in (0..64).filter(|at| before & !stays & run(*at, 1) != 0) {
             if self.source.unguard_page_at(end(at)) {
                 after &= !run(at, 1);
+                if self.policy.prefaults() {
+                    self.source.populate_at(end(at), page);
+                }
             }
         }
-        if stays & !before != 0 && self.source.guard_page_at(end(last)) {
+        if stays & !before != 0 && self.make_fence(end(last)) {
             after |= stays;
         }
         if after != before {
@@ -77,10 +89,20 @@ impl<C: Config> Central<C> {
         after & !stays == 0
     }
 
+    /// Makes a page inaccessible. `false` if the system cannot.
+    fn make_fence(&self, page: usize) -> bool {
+        let made = self.source.guard_page_at(page);
+        // Two threads may find it out at once, and find the same, but for a lack of memory.
+        if self.pool.fences.get() == 0 || made {
+            self.pool.fences.set(if made { SOME } else { NONE });
+        }
+        made
+    }
+
     /// Makes a fence at the end of a new mapping. Returns it as a span's record has it.
     pub(super) fn fence_mapping(&self, base: usize, len: usize) -> u8 {
         let page = self.fence_len();
-        let has = page > 0 && self.source.guard_page_at(base + len - page);
+        let has = page > 0 && self.make_fence(base + len - page);
         if has { self.fence_in_grains() } else { 0 }
     }
 }

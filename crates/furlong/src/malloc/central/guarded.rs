@@ -10,7 +10,7 @@
 use crate::forms::copies;
 use crate::malloc::{
     Bits, Central, Class, Config, Half, Hardening, Misuse, PageSource, Span, System, ThreadHeap,
-    UNIT, Use, Wanted, stop, unit_of,
+    UNIT, UnitRequest, Use, stop, unit_of,
 };
 use crate::sync::record;
 
@@ -143,7 +143,7 @@ impl<C: Config> GuardedBlocks<C> {
         }
         let units = len / UNIT;
         let note = |base| self.note_run(base, units);
-        let new = (count < RUNS).then(|| self.0.claim_units(Wanted::units(units), &note));
+        let new = (count < RUNS).then(|| self.0.claim_units(UnitRequest::units(units), &note));
         let (base, _) = new??;
         // What was there before would stay in memory.
         self.0.purge_part(base, len);

@@ -4,7 +4,7 @@
 use crate::forms::copies;
 use crate::malloc::{
     Central, Config, Hardening, HugePages, MEDIUM_MAX, Misuse, PageSource, Pool, SEAL, Samples,
-    Seals, Span, System, ThreadHeap, UNIT, UNITS, Use, Wanted, clear, is_zero, put_word, stop,
+    Seals, Span, System, ThreadHeap, UNIT, UNITS, UnitRequest, Use, clear, is_zero, put_word, stop,
     unit_of, with_seal,
 };
 
@@ -71,10 +71,10 @@ impl<C: Config> LargeObjects<C> {
     }
 
     fn claim_large(self, units: usize, align: usize) -> Option<(usize, usize)> {
-        let wanted = Wanted {
+        let wanted = UnitRequest {
             align,
             fence: true,
-            ..Wanted::units(units)
+            ..UnitRequest::units(units)
         };
         let note = |base| self.note_large(base, units);
         let (base, zero) = self.0.claim_units(wanted, &note)?;

@@ -49,11 +49,13 @@ record! {
         /// The run that was given back last and is used again late: its arena, and its units.
         resting: Link<Arena> = Link::none(),
         resting_units: Bits = Bits::new(0),
-        /// Bytes that the system mapped for huge objects.
+        /// Bytes that the system mapped for huge objects, without their fences.
         pub(crate) huge: Word = Word::new(0),
         pub(crate) huge_count: Word = Word::new(0),
         pub(crate) mappings: MappingCache = MappingCache::new(),
         pub(crate) guarded: GuardedRuns = GuardedRuns::new(),
+        /// The system's answer to the first fence, which may be read at any time; 0 before.
+        pub(crate) fences: Byte = Byte::new(0),
         pub(crate) heaps: Link<Heap> = Link::none(),
         /// The first of the heaps whose latches are held, while all are held for a fork.
         pub(crate) held: Link<Heap> = Link::none(),

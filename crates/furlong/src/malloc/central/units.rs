@@ -19,9 +19,9 @@ use super::purge::TOO_MUCH;
 /// An odd number with about as many bits set as not, to mix others.
 const GOLDEN: usize = 0x9e37_79b9_7f4a_7c15_u64 as usize;
 
-/// A run of units that is wanted: its length and its alignment, in units.
+/// A request for a run of units: its length and its alignment, in units.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct UnitRequest {
     pub(crate) len: usize,
     pub(crate) align: usize,
     /// All its pages are going to be used.
@@ -30,7 +30,7 @@ pub(crate) struct Wanted {
     pub(crate) fence: bool,
 }
 
-impl Wanted {
+impl UnitRequest {
     /// So many units anywhere.
     pub(crate) fn units(len: usize) -> Self {
         Self {
@@ -64,10 +64,10 @@ impl<C: Config> Central<C> {
     /// The run must fit in a new arena.
     pub(crate) fn claim_units(
         &'static self,
-        wanted: Wanted,
+        wanted: UnitRequest,
         note: &dyn Fn(usize),
     ) -> Option<(usize, bool)> {
-        let Wanted {
+        let UnitRequest {
             len, align, dense, ..
         } = wanted;
         let take = |rooms: &[Room]| self.take_units(rooms, len, align, note);
@@ -167,7 +167,7 @@ impl<C: Config> Central<C> {
 
     /// Makes units that were just taken accessible, except for the fence. If the system cannot,
     /// gives them back; `false`.
-    fn open_units(&'static self, base: usize, wanted: Wanted) -> bool {
+    fn open_units(&'static self, base: usize, wanted: UnitRequest) -> bool {
         let arena = self.map.arena(unit_of(base));
         let (true, Some(arena)) = (C::Hardening::GUARD, arena) else {
             return true;
@@ -180,8 +180,7 @@ impl<C: Config> Central<C> {
                 opened |= run(at, len);
             }
         }
-        let stays = self.move_fence(arena, all, wanted.fence);
-        let is_open = opened == closed && stays;
+        let is_open = self.move_fence(arena, all, wanted.fence) && opened == closed;
         if closed != 0 || !is_open {
             self.with_pool(|_| {
                 arena.closed.set(arena.closed.get() & !opened);

@@ -2,7 +2,7 @@
 
 use crate::malloc::{
     Class, Config, CurrentHeap, GRAIN, GuardedBlocks, Hardening, LARGE_MAX, LargeObjects, Malloc,
-    Misuse, SIZE_MAX, Seals, UNIT, Use, copy, pointer, stop,
+    Misuse, SIZE_MAX, Samples, Seals, UNIT, Use, copy, pointer, stop,
 };
 
 impl<C: Config> Malloc<C> {
@@ -145,7 +145,8 @@ impl<C: Config> Malloc<C> {
     }
 
     /// Makes a block longer or shorter, in place or elsewhere, at a multiple of `align`. Null if
-    /// out of memory; then the block is unchanged.
+    /// out of memory; then the block is unchanged. One that is to be shorter stays in place then,
+    /// unless the allocator is `Secure`, and is returned.
     ///
     /// # Safety
     /// As for [`free`](Self::free); a result that is not null replaces the block. `align` is a
@@ -218,6 +219,15 @@ impl<C: Config> Malloc<C> {
         self.replace(address, (have, size), align)
     }
 
+    /// Samples an object again that stays: it was forgotten when it was to be resized.
+    fn keep_sampled(&'static self, address: usize, size: usize) {
+        let _pin = C::Current::pin();
+        let span = self.central.map.first_unit(address);
+        if span.is(Use::Large) || span.is(Use::Huge) {
+            Samples(&self.central).consider(address, size, size);
+        }
+    }
+
     /// Copies the contents of a block, up to `size` bytes, to a new block, and frees the old one.
     /// If out of memory, a block that would only be shorter stays, unless its seal says its length.
     fn replace(
@@ -228,6 +238,7 @@ impl<C: Config> Malloc<C> {
     ) -> *mut u8 {
         let new = self.allocate_aligned(size, align);
         if new.is_null() && size <= have && !C::Hardening::SCRUB {
+            self.keep_sampled(address, size);
             return pointer(address);
         }
         if !new.is_null() {

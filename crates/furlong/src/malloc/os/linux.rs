@@ -16,9 +16,10 @@ pub use hook::{Hook, Trouble};
 pub struct Linux;
 
 const PROTECTION: i32 = libc::PROT_READ | libc::PROT_WRITE;
-/// Advice that marks pages as inaccessible in the table of pages, and takes the marks back. Areas,
-/// of which a process may have 65,530, stay as they are.
+/// Advice to mark pages as inaccessible in the table of pages. It changes no areas, of which a
+/// process may have 65,530.
 const GUARD_INSTALL: i32 = 102;
+/// Advice to remove these marks.
 const GUARD_REMOVE: i32 = 103;
 const FLAGS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
@@ -49,6 +50,15 @@ fn unmap(start: usize, len: usize) {
         // SAFETY: as above.
         unsafe { libc::madvise(place, len, libc::MADV_DONTNEED) };
     }
+}
+
+/// Replaces a page, whose contents nobody needs: for a process that has made a filter for itself
+/// which does not know the advice to remove its mark.
+fn mapped_anew(page: NonNull<u8>, size: usize) -> bool {
+    let flags = FLAGS | libc::MAP_FIXED;
+    // SAFETY: the caller's own page.
+    let new = unsafe { libc::mmap(raw(page), size, PROTECTION, flags, -1, 0) };
+    new != libc::MAP_FAILED
 }
 
 /// A random number. If the kernel has none, early after its start or behind a filter, it is made of
@@ -196,8 +206,10 @@ unsafe impl PageSource for Linux {
     }
 
     unsafe fn unguard_page(&self, page: NonNull<u8>) -> bool {
+        let size = self.page_size();
         // SAFETY: the caller's page.
-        quietly(|| unsafe { libc::madvise(raw(page), self.page_size(), GUARD_REMOVE) } == 0)
+        let done = quietly(|| unsafe { libc::madvise(raw(page), size, GUARD_REMOVE) } == 0);
+        done || quietly(|| mapped_anew(page, size))
     }
 
     fn caller(&self) -> u32 {
@@ -260,7 +272,7 @@ fn message(line: &mut [u8], what: &str, address: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Linux, PageSource, asked, clock, message, mixed, start_bytes};
+    use super::{Linux, PageSource, asked, clock, mapped_anew, message, mixed, start_bytes};
 
     #[test]
     fn the_last_line_says_what_and_where() {
@@ -284,6 +296,31 @@ mod tests {
             now + 20 >= before && now <= after,
             "{before}, {now}, {after}"
         );
+    }
+
+    #[test]
+    fn a_page_is_accessible_and_zero_after_its_mark_was_removed_or_it_was_replaced() {
+        let size = Linux.page_size();
+        for replaces in [false, true] {
+            let page = Linux.map(size, size).expect("there is a page");
+            // SAFETY: a page of its own.
+            unsafe { page.write(7) };
+            // SAFETY: as above.
+            let marked = unsafe { Linux.guard_page(page) };
+            let done = match replaces {
+                true => mapped_anew(page, size),
+                // SAFETY: as above.
+                false => unsafe { Linux.unguard_page(page) },
+            };
+            assert!(done);
+            // SAFETY: as above.
+            let first = unsafe { page.read() };
+            assert!(first == 0 || !marked && !replaces);
+            // SAFETY: as above.
+            unsafe { page.write(8) };
+            // SAFETY: nobody uses it from now on.
+            unsafe { Linux.unmap(page, size) };
+        }
     }
 
     #[test]

@@ -174,10 +174,10 @@ pub unsafe trait PageSource: Sync + 'static {
         false
     }
 
-    /// Makes a page inaccessible of which there may be one in each unit, so a record as `guard`'s
-    /// would be too much. It loses its contents: it is all zeros when it is accessible again.
-    /// `purge`, `guard` and `unguard` leave it inaccessible, `unmap` ends it. `false` if nothing
-    /// has changed.
+    /// Makes one page inaccessible. There may be one in each unit, so a system that would need an
+    /// area of its own for each cannot. The page loses its contents: it is all zeros when it is
+    /// accessible again. `purge`, `guard` and `unguard` leave it inaccessible, `unmap` ends it.
+    /// `false` if nothing has changed. If the first call returns that, there are no others.
     ///
     /// # Context
     /// As for the `map` of an arena.
@@ -189,8 +189,8 @@ pub unsafe trait PageSource: Sync + 'static {
         false
     }
 
-    /// Makes a page accessible again that `guard_page` made inaccessible. `false` if nothing has
-    /// changed.
+    /// Makes a page accessible again that `guard_page` made inaccessible: who implements one
+    /// implements both. `false` if nothing has changed.
     ///
     /// # Context
     /// As for the `map` of an arena.

@@ -114,7 +114,7 @@ fn a_free_large_object_and_units_that_were_never_used_are_inaccessible() {
     });
 }
 
-/// Overwrites all of a block, and one that replaces it later has all zeros.
+/// Overwrites all of a block.
 fn fill(address: usize, size: usize) {
     let place: *mut u8 = with_exposed_provenance_mut(address);
     // SAFETY: a live block of this size.
@@ -163,36 +163,52 @@ fn spans_and_objects_end_with_a_page_that_is_inaccessible() {
     });
 }
 
-/// Units go from one use to another, and with them the pages at their ends.
-#[test]
-fn a_page_at_an_end_is_accessible_once_it_is_within_an_object() {
-    with_new(guarding(), |malloc: Tested<Secure>| {
-        let mut random = numbers(5);
-        let mut live: Vec<(usize, usize)> = Vec::new();
-        for _ in 0..20_000 {
-            let size = match random(8) {
-                0 => 60_000 + random(500_000),
-                1 => (2 << 20) + random(3 << 20),
-                _ => 1 + random(60_000),
-            };
-            let block = allocate(malloc, size);
+/// Allocates, fills and frees blocks and objects, so that units go from one use to another.
+fn units_change_hands(malloc: Tested<Secure>) {
+    let mut random = numbers(5);
+    let mut live: Vec<(usize, usize)> = Vec::new();
+    for _ in 0..5000 {
+        let size = match random(8) {
+            0 => 60_000 + random(500_000),
+            1 => (2 << 20) + random(3 << 20),
+            _ => 1 + random(60_000),
+        };
+        let block = allocate(malloc, size);
+        fill(block, size);
+        live.push((block, size));
+        // At times nearly all.
+        let keep = if random(100) == 0 { 3 } else { 60 };
+        while live.len() > keep {
+            let (block, size) = live.swap_remove(random(live.len()));
             fill(block, size);
-            live.push((block, size));
-            // At times nearly all, so that units change hands.
-            let keep = if random(100) == 0 { 3 } else { 60 };
-            while live.len() > keep {
-                let (block, size) = live.swap_remove(random(live.len()));
-                fill(block, size);
-                free(malloc, block);
-            }
-        }
-        malloc.check().expect("nothing is broken");
-        for (block, _) in live {
             free(malloc, block);
         }
-        assert_eq!(malloc.statistics().used_blocks, 0);
-        let calls = [Call::GuardPage, Call::UnguardPage].map(|call| malloc.source().calls(call));
-        assert!(calls[0] > 0 && (!has_fences() || calls[1] > 0), "{calls:?}");
+    }
+    malloc.check().expect("nothing is broken");
+    live.into_iter().for_each(|(block, _)| free(malloc, block));
+    assert_eq!(malloc.statistics().used_blocks, 0);
+}
+
+#[test]
+fn a_page_at_an_end_is_accessible_once_it_is_within_an_object() {
+    for page in [1024, 4096, 16384, UNIT] {
+        let source = Source { page, ..guarding() };
+        with_new(source, move |malloc: Tested<Secure>| {
+            units_change_hands(malloc);
+            let calls = [Call::GuardPage, Call::UnguardPage];
+            let calls = calls.map(|call| malloc.source().calls(call) > 0);
+            let there = (4096..UNIT).contains(&page);
+            assert_eq!(calls, [there, there && has_fences()], "{page}");
+        });
+    }
+}
+
+#[test]
+fn a_system_that_refuses_the_first_such_page_is_not_asked_again() {
+    with_new(Source::keeping(), |malloc: Tested<Secure>| {
+        units_change_hands(malloc);
+        assert_eq!(malloc.source().calls(Call::GuardPage), 1);
+        assert_eq!(malloc.central.fence_len(), 0);
     });
 }
 

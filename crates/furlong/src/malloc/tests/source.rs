@@ -117,6 +117,13 @@ impl Source {
         self.bytes[call as usize].load(Ordering::SeqCst)
     }
 
+    /// Calls a closure for each of Linux's pages of one of these.
+    fn each(&self, page: NonNull<u8>, call: impl Fn(NonNull<u8>) -> bool) -> bool {
+        let mut parts = (0..self.page).step_by(4096);
+        // SAFETY: within the page.
+        parts.all(|at| call(unsafe { page.add(at) }))
+    }
+
     /// Forgets the huge pages with a part of a range.
     fn forget_huge(&self, start: NonNull<u8>, len: usize) {
         let (from, end) = (start.addr().get(), start.addr().get() + len);
@@ -245,13 +252,14 @@ unsafe impl PageSource for Source {
     unsafe fn guard_page(&self, page: NonNull<u8>) -> bool {
         self.note(Call::GuardPage, self.page);
         // SAFETY: the caller's promise.
-        self.guards && unsafe { Linux.guard_page(page) }
+        self.guards && self.each(page, |page| unsafe { Linux.guard_page(page) })
     }
 
     unsafe fn unguard_page(&self, page: NonNull<u8>) -> bool {
         self.note(Call::UnguardPage, self.page);
+        let opens = self.opens.load(Ordering::SeqCst);
         // SAFETY: the caller's promise.
-        self.opens.load(Ordering::SeqCst) && unsafe { Linux.unguard_page(page) }
+        opens && self.each(page, |page| unsafe { Linux.unguard_page(page) })
     }
 
     fn now_ms(&self) -> u64 {

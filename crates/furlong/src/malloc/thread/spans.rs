@@ -4,7 +4,7 @@
 
 use crate::malloc::{
     CLASSES, Class, Config, FULL, Half, Hardening, LISTED, MAKING, Misuse, Span, ThreadHeap, UNIT,
-    Use, Wanted, clear, stop,
+    UnitRequest, Use, clear, stop,
 };
 
 /// The least units of a heap whose spans have huge pages: 2 MiB. The last huge page of a smaller
@@ -93,10 +93,10 @@ impl<C: Config> ThreadHeap<C> {
     /// Makes a span of free units. It is in no list yet; no latch is held.
     pub(crate) fn new_span(self, class: Class) -> Option<&'static Span> {
         let cut = |base| self.cut_span(base, class);
-        let wanted = Wanted {
+        let wanted = UnitRequest {
             dense: self.is_dense(class),
             fence: true,
-            ..Wanted::units(class.units())
+            ..UnitRequest::units(class.units())
         };
         let (base, _) = self.central.claim_units(wanted, &cut)?;
         let span = self.central.map.span_at(base);

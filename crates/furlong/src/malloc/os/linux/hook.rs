@@ -11,7 +11,8 @@ use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trouble {
-    /// An allocation is about to fail, because memory has run out or the request is too large.
+    /// An allocation is about to fail, because memory has run out or the request is too large. If
+    /// it is that of a `realloc` to a shorter length, the block stays as it is.
     Refused,
     /// The program is about to be stopped because of a misuse of the block or pointer at an
     /// address.
