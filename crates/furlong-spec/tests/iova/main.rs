@@ -1,7 +1,7 @@
 //! The library's space compared with the model over random operations: every arm, anywhere in the
 //! 64-bit range.
 //!
-//! Runs a quarter of a million operations for each arm; `examples/iova_oracle.rs` runs more.
+//! Runs an eighth of a million operations for each arm; `examples/iova_oracle.rs` runs more.
 #![forbid(unsafe_code)]
 
 mod domain;
@@ -37,11 +37,11 @@ fn pages(first: u64, count: u64) -> Extent<Iova> {
 }
 
 fn agrees<C: Config>(promise: Promise) {
-    let trial = trial_of(SpaceSubject::<C>::new, promise, 0..17);
+    let trial = trial_of(SpaceSubject::<C>::new, promise, 0..9);
     let trial = trial.unwrap_or_else(|divergence| panic!("{divergence}"));
     // A stream with refusals only would compare nothing.
     let (operations, granted) = (trial.operations(), trial.count(|name| name == "granted"));
-    assert!(operations >= 240_000, "{trial}");
+    assert!(operations >= 120_000, "{trial}");
     assert!(granted > operations / 6, "{trial}");
     assert!(trial.refused() > operations / 20, "{trial}");
 }

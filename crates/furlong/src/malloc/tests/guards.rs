@@ -167,7 +167,7 @@ fn spans_and_objects_end_with_a_page_that_is_inaccessible() {
 fn units_change_hands(malloc: Tested<Secure>) {
     let mut random = numbers(5);
     let mut live: Vec<(usize, usize)> = Vec::new();
-    for _ in 0..5000 {
+    for _ in 0..2000 {
         let size = match random(8) {
             0 => 60_000 + random(500_000),
             1 => (2 << 20) + random(3 << 20),
