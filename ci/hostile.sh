@@ -2,7 +2,7 @@
 # The hostile caller: safe code that forgets results, panics in every callback, re-enters and lies,
 # against every system, under AddressSanitizer. Prints the number of distinct attacks that each
 # public type has withstood (a pair of place and state counts once), and fails below 100,000 in
-# total. With FURLONG_HOSTILE=full it attacks every state instead of a third, and fails below
+# total. With FURLONG_HOSTILE=full it attacks every state instead of a quarter, and fails below
 # 300,000. The tests are those of the specification and of the adapters whose names begin with
 # hostile_.
 set -euo pipefail

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::env;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A third of the states, the first included, for the checks of a commit; all of them if the
+/// A quarter of the states, the first included, for the checks of a commit; all of them if the
 /// environment has `FURLONG_HOSTILE=full`. The same ones each time, so that a failure comes again.
 pub fn thinned<T>(states: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     // Multiples of the golden ratio spread evenly, but favour no remainder of a division, on which
     // a test may choose what it does.
-    let is_chosen = |place: u64| place.wrapping_mul(0x9e37_79b9_7f4a_7c15) <= u64::MAX / 3;
+    let is_chosen = |place: u64| place.wrapping_mul(0x9e37_79b9_7f4a_7c15) <= u64::MAX / 4;
     let all = is_full();
     let places = (0..).zip(states);
     places
@@ -52,7 +52,7 @@ impl Ledger {
     /// Prints a line for each type, which `ci/hostile.sh` adds up, and checks the total.
     ///
     /// # Panics
-    /// If there were fewer than `at_least` distinct pairs, or a fourth of them where the states are
+    /// If there were fewer than `at_least` distinct pairs, or a sixth of them where the states are
     /// [`thinned`]: the test would do less than it claims.
     #[expect(
         clippy::print_stdout,
@@ -63,7 +63,7 @@ impl Ledger {
             println!("hostile: {of} {}", pairs.len());
         }
         let total = self.total();
-        let at_least = at_least / if is_full() { 1 } else { 4 };
+        let at_least = at_least / if is_full() { 1 } else { 6 };
         assert!(
             total >= at_least,
             "{total} distinct attacks, {at_least} wanted"
