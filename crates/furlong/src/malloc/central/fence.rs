@@ -19,17 +19,21 @@ const SOME: u8 = 1;
 const NONE: u8 = 2;
 
 impl<C: Config> Central<C> {
-    /// The length of fences; 0 if there are none.
-    pub(crate) fn fence_len(&self) -> usize {
+    /// The length of a fence; 0 if pages are too large for one, or smaller than its unit.
+    fn fence_page(&self) -> usize {
         if !C::Hardening::GUARD {
             return 0;
         }
         let page = self.source.page_size();
         let fits = (FENCE_GRAIN..=UNIT / 4).contains(&page);
-        if fits && self.pool.fences.get() != NONE {
-            page
-        } else {
-            0
+        if fits { page } else { 0 }
+    }
+
+    /// The room that a fence is to have; 0 if there are none, from the first refusal on.
+    pub(crate) fn fence_len(&self) -> usize {
+        match self.pool.fences.get() {
+            NONE => 0,
+            _ => self.fence_page(),
         }
     }
 
@@ -38,8 +42,7 @@ impl<C: Config> Central<C> {
         size.saturating_add(self.fence_len()).div_ceil(UNIT).max(1)
     }
 
-    /// The fence of a run of units that were claimed with one, as a span's record has it; 0 if it
-    /// has none.
+    /// The length of the fence at the end of a run of units, in 4 KiB; 0 if it has none.
     pub(crate) fn fence_of(&'static self, base: usize, len: usize) -> u8 {
         if !C::Hardening::GUARD {
             return 0;
@@ -55,7 +58,7 @@ impl<C: Config> Central<C> {
         reason = "at most a quarter of a unit"
     )]
     fn fence_in_grains(&self) -> u8 {
-        (self.fence_len() / FENCE_GRAIN) as u8
+        (self.fence_page() / FENCE_GRAIN) as u8
     }
 
     /// Removes the fences of units that were just taken, but for one at their end if that is
@@ -66,10 +69,11 @@ impl<C: Config> Central<C> {
         units: u64,
         wanted: bool,
     ) -> bool {
-        let page = self.fence_len();
+        let page = self.fence_page();
         let end = |at: u32| arena.unit_base(at) + UNIT - page;
         let last = 63 - units.leading_zeros();
-        let stays = if wanted && page > 0 { run(last, 1) } else { 0 };
+        let wanted = wanted && self.fence_len() > 0;
+        let stays = if wanted { run(last, 1) } else { 0 };
         let before = arena.fenced.get() & units;
         let mut after = before;
         for at in (0..64).filter(|at| before & !stays & run(*at, 1) != 0) {
@@ -89,18 +93,25 @@ impl<C: Config> Central<C> {
         after & !stays == 0
     }
 
-    /// Makes a page inaccessible. `false` if the system cannot.
-    fn make_fence(&self, page: usize) -> bool {
+    /// Makes a page inaccessible. `false` if the system cannot; if the first time, then nobody asks
+    /// for another.
+    fn make_fence(&'static self, page: usize) -> bool {
         let made = self.source.guard_page_at(page);
-        // Two threads may find it out at once, and find the same, but for a lack of memory.
-        if self.pool.fences.get() == 0 || made {
-            self.pool.fences.set(if made { SOME } else { NONE });
+        let fences = &self.pool.fences;
+        if fences.get() == 0 {
+            let first = if made { SOME } else { NONE };
+            // Two threads may be first at once; then one of them decides.
+            self.with_pool(|_| {
+                if fences.get() == 0 {
+                    fences.set(first);
+                }
+            });
         }
         made
     }
 
-    /// Makes a fence at the end of a new mapping. Returns it as a span's record has it.
-    pub(super) fn fence_mapping(&self, base: usize, len: usize) -> u8 {
+    /// Makes a fence at the end of a new mapping. Returns its length in 4 KiB, or 0.
+    pub(super) fn fence_mapping(&'static self, base: usize, len: usize) -> u8 {
         let page = self.fence_len();
         let has = page > 0 && self.make_fence(base + len - page);
         if has { self.fence_in_grains() } else { 0 }

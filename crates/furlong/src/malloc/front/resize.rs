@@ -145,8 +145,8 @@ impl<C: Config> Malloc<C> {
     }
 
     /// Makes a block longer or shorter, in place or elsewhere, at a multiple of `align`. Null if
-    /// out of memory; then the block is unchanged. One that is to be shorter stays in place then,
-    /// unless the allocator is `Secure`, and is returned.
+    /// out of memory; the block is then unchanged. Unless the allocator is `Secure`, a shrinking
+    /// resize returns the old block instead.
     ///
     /// # Safety
     /// As for [`free`](Self::free); a result that is not null replaces the block. `align` is a
@@ -219,12 +219,16 @@ impl<C: Config> Malloc<C> {
         self.replace(address, (have, size), align)
     }
 
-    /// Samples an object again that stays: it was forgotten when it was to be resized.
-    fn keep_sampled(&'static self, address: usize, size: usize) {
+    /// Samples an object again that stays: it was forgotten when it was to be resized. Those with
+    /// seals are not resized, and so not forgotten.
+    fn keep_sampled(&'static self, address: usize, size: usize, room: usize) {
+        if C::Hardening::SCRUB {
+            return;
+        }
         let _pin = C::Current::pin();
         let span = self.central.map.first_unit(address);
         if span.is(Use::Large) || span.is(Use::Huge) {
-            Samples(&self.central).consider(address, size, size);
+            Samples(&self.central).consider(address, size, room);
         }
     }
 
@@ -237,16 +241,17 @@ impl<C: Config> Malloc<C> {
         align: usize,
     ) -> *mut u8 {
         let new = self.allocate_aligned(size, align);
-        if new.is_null() && size <= have && !C::Hardening::SCRUB {
-            self.keep_sampled(address, size);
-            return pointer(address);
+        if new.is_null() {
+            if size <= SIZE_MAX {
+                self.keep_sampled(address, have.min(size), have);
+            }
+            let stays = size <= have && !C::Hardening::SCRUB;
+            return if stays { pointer(address) } else { new };
         }
-        if !new.is_null() {
-            // SAFETY: two blocks of at least this size, one new and one the caller's.
-            unsafe { copy(address, new.expose_provenance(), have.min(size)) };
-            // SAFETY: the caller gave it up, for the new one.
-            unsafe { self.free(pointer(address)) };
-        }
+        // SAFETY: two blocks of at least this size, one new and one the caller's.
+        unsafe { copy(address, new.expose_provenance(), have.min(size)) };
+        // SAFETY: the caller gave it up, for the new one.
+        unsafe { self.free(pointer(address)) };
         new
     }
 }

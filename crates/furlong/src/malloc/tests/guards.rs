@@ -36,8 +36,9 @@ pub(super) fn is_accessible(address: usize) -> bool {
 fn has_fences() -> bool {
     let place = Linux.map(4096, 4096).expect("there is a page");
     // SAFETY: a page that nobody uses.
-    let has = unsafe { Linux.guard_page(place) };
-    assert_eq!(has, !is_accessible(place.addr().get()));
+    let has = Linux.page_size() == 4096 && unsafe { Linux.guard_page(place) };
+    // An emulator takes advice that it does not know, and does nothing.
+    let has = has && !is_accessible(place.addr().get());
     // SAFETY: as above.
     unsafe { Linux.unmap(place, 4096) };
     has
@@ -152,11 +153,9 @@ fn spans_and_objects_end_with_a_page_that_is_inaccessible() {
         ] {
             let object = allocate(malloc, size);
             fill(object, size);
-            let end = (object + size..).step_by(8).find(|at| !is_accessible(*at));
-            assert!(
-                end.expect("it ends") <= object + (size + SEAL + 4096).next_multiple_of(UNIT),
-                "{size}"
-            );
+            let end = object + malloc.central.map.span_at(object).summary.get() as usize;
+            let reads = [end - 1, end, end + 4095].map(is_accessible);
+            assert_eq!(reads, [true, false, false], "{size}");
             free(malloc, object);
         }
         malloc.check().expect("nothing is broken");
@@ -198,7 +197,9 @@ fn a_page_at_an_end_is_accessible_once_it_is_within_an_object() {
             let calls = [Call::GuardPage, Call::UnguardPage];
             let calls = calls.map(|call| malloc.source().calls(call) > 0);
             let there = (4096..UNIT).contains(&page);
-            assert_eq!(calls, [there, there && has_fences()], "{page}");
+            let made = there && malloc.central.fence_len() > 0;
+            assert_eq!(calls, [there, made], "{page}");
+            assert!(made || !there || !has_fences(), "{page}");
         });
     }
 }
@@ -223,8 +224,8 @@ fn a_span_in_the_place_of_one_needs_no_system_call() {
             malloc.source().calls(Call::GuardPage)
         };
         let first = count(malloc);
-        assert!(first >= 500 * 1000 / UNIT, "{first}");
         if has_fences() {
+            assert!(first >= 500 * 1000 / UNIT, "{first}");
             assert_eq!(count(malloc), first);
         }
     });

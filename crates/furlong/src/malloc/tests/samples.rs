@@ -51,7 +51,7 @@ impl Sampler for LazyLock<Book> {
 }
 
 /// One for each test, since tests run at once.
-static BOOKS: [LazyLock<Book>; 10] = [const { LazyLock::new(Book::default) }; 10];
+static BOOKS: [LazyLock<Book>; 11] = [const { LazyLock::new(Book::default) }; 11];
 
 const EVERY: usize = 32 << 10;
 
@@ -74,6 +74,22 @@ where
         ..Profile::STANDARD
     };
     const SAMPLER: Option<&'static dyn Sampler> = Some(&BOOKS[BOOK]);
+}
+
+#[test]
+fn an_object_that_stays_for_want_of_memory_stays_a_sample() {
+    type Book10 = Sampled<10, NoHardening, Batched, Source>;
+    with_new(Source::able(), |malloc: &'static Malloc<Book10>| {
+        // So large that each is sampled.
+        let object = allocate(malloc, 5 << 20);
+        assert_eq!(BOOKS[10].open().live.get(&object), Some(&(5 << 20)));
+        malloc.source().left.store(0, Ordering::SeqCst);
+        while !malloc.allocate(3000).is_null() {}
+        assert_eq!(resize(malloc, object, 3000), object);
+        assert_eq!(BOOKS[10].open().live.get(&object), Some(&3000));
+        free(malloc, object);
+        assert!(!BOOKS[10].open().live.contains_key(&object));
+    });
 }
 
 /// Keeps up to 1000 blocks of all kinds of sizes in use, and compares what the samples say with

@@ -189,7 +189,8 @@ impl<C: Config, M: Place<C>> Zone<C, M> {
     }
 
     /// Makes a block longer or shorter, in place or elsewhere, at a multiple of `align`. `None` if
-    /// out of memory; then the block is unchanged.
+    /// out of memory; the block is then unchanged. A shrinking resize returns the old block
+    /// instead, as [`Malloc::resize`](crate::malloc::Malloc::resize).
     ///
     /// # Safety
     /// As for [`free`](Self::free); a resulting block replaces the old one. `align` is a power of

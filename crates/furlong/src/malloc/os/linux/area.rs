@@ -71,7 +71,7 @@ unsafe fn moved(from: NonNull<u8>, len: usize, to: NonNull<u8>, room: usize) -> 
 }
 
 /// True if all these pages are mapped.
-fn are_mapped(start: NonNull<u8>, len: usize) -> bool {
+pub(super) fn are_mapped(start: NonNull<u8>, len: usize) -> bool {
     // Not `msync`, where a thread that was cancelled would end, in the middle of `realloc`.
     // SAFETY: it changes no memory without a file.
     (unsafe { libc::syscall(libc::SYS_msync, raw(start), len, libc::MS_ASYNC) }) == 0
