@@ -10,9 +10,7 @@
 use crate::malloc::{Arena, Central, Config, Hardening, PageSource, System, UNIT, unit_of};
 
 use super::super::runs::run;
-
-/// The unit of a fence's length: that of the smallest pages.
-pub(crate) const FENCE_GRAIN: usize = 4096;
+use super::span::FENCE_GRAIN;
 
 /// Values of the pool's `fences`: the system has made one, or refused the first.
 const SOME: u8 = 1;

@@ -5,8 +5,6 @@ use crate::sync::record;
 
 use crate::malloc::{Bits, Byte, Class, Fixed, Half, Heap, Link, Short, UNIT_SHIFT};
 
-use super::fence::FENCE_GRAIN;
-
 /// The use of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -28,6 +26,9 @@ pub(crate) enum Use {
     /// The first unit of a run for a block with guard pages.
     Guarded,
 }
+
+/// The unit of a fence's length: that of the smallest pages.
+pub(crate) const FENCE_GRAIN: usize = 4096;
 
 /// A value of `listed`: the span is in its heap's list, which has all spans with blocks left to
 /// give.
