@@ -27,7 +27,7 @@ impl<C: Config> Central<C> {
         if fits { page } else { 0 }
     }
 
-    /// The room that a fence is to have; 0 if there are none, from the first refusal on.
+    /// The room to reserve for a fence; 0 once the system has refused the first.
     pub(crate) fn fence_len(&self) -> usize {
         match self.pool.fences.get() {
             NONE => 0,
@@ -91,8 +91,8 @@ impl<C: Config> Central<C> {
         after & !stays == 0
     }
 
-    /// Makes a page inaccessible. `false` if the system cannot; if the first time, then nobody asks
-    /// for another.
+    /// Makes a page inaccessible. `false` if the system cannot. If it cannot make the first, no
+    /// other is tried.
     fn make_fence(&'static self, page: usize) -> bool {
         let made = self.source.guard_page_at(page);
         let fences = &self.pool.fences;

@@ -219,8 +219,8 @@ impl<C: Config> Malloc<C> {
         self.replace(address, (have, size), align)
     }
 
-    /// Samples an object again that stays: it was forgotten when it was to be resized. Those with
-    /// seals are not resized, and so not forgotten.
+    /// Samples an object again that could not be resized, since the attempt ended its sample.
+    /// Objects with seals are never resized.
     fn keep_sampled(&'static self, address: usize, size: usize, room: usize) {
         if C::Hardening::SCRUB {
             return;

@@ -4,7 +4,8 @@ use core::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 use core::slice;
 use std::collections::VecDeque;
 
-use super::guards::{guarding, is_accessible};
+use super::super::os::linux::tests::is_accessible;
+use super::guards::guarding;
 use super::source::{Call, Source};
 use super::{Sourced as Tested, allocate, free, resize, stopped, with_new};
 use crate::malloc::{Checked, Hardening, Misuse, NoHardening, Profile, Secure, UNIT, Use, Zone};

@@ -3,11 +3,10 @@
 
 use core::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 use core::slice;
-use std::io;
-use std::os::fd::AsRawFd as _;
 
 use super::super::central::arena::ARENA;
 use super::super::central::large::LARGE_MAX;
+use super::super::os::linux::tests::is_accessible;
 use super::super::{
     CLASSES, Checked, Class, Hardening, Linux, Misuse, NoHardening, PageSource, SEAL, Secure, UNIT,
 };
@@ -21,15 +20,6 @@ pub(super) fn guarding() -> Source {
         guards: true,
         ..Source::keeping()
     }
-}
-
-/// True if the system lets this process read an address. A list of its areas would not show the
-/// pages that are marked in the table of pages alone.
-pub(super) fn is_accessible(address: usize) -> bool {
-    let (_reader, writer) = io::pipe().expect("there are descriptors");
-    let start = with_exposed_provenance(address);
-    // SAFETY: the system refuses what may not be read.
-    unsafe { libc::write(writer.as_raw_fd(), start, 1) == 1 }
 }
 
 /// True if this kernel has pages that are inaccessible without an area of their own: since 6.13.
