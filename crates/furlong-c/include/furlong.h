@@ -83,7 +83,8 @@
 #define FURLONG_VERSION_TEXT "0.1.0"
 
 /**
- * The lowest place.
+ * The lowest place. After 32 gaps that are large enough and hold no place, because of align or
+ * boundary, FURLONG_IOVA_LOWEST, _HIGHEST and _NEAR prefer a gap that surely holds one.
  */
 #define FURLONG_IOVA_LOWEST 0
 
@@ -319,6 +320,10 @@
  *
  * Mapping a buffer copies it into the pool. The device works on the copy, and its output is copied
  * back. The rest of a run of slots around the mapping is zeroed first.
+ *
+ * With FURLONG_BOUNCE_GROW_NEVER and without transients, mapping, unmapping and synchronising take
+ * no lock. Otherwise they may take a spin lock of the pool: a handler that may have interrupted a
+ * call of this pool must not make one.
  */
 struct furlong_bounce;
 
@@ -751,7 +756,8 @@ struct furlong_vmspace_request {
          */
         uint64_t flags;
         /**
-         * The offset in the object, in bytes; ignored for anonymous memory.
+         * The offset in the object, in bytes, at a page. For anonymous memory a multiple of 4096,
+         * which has no effect.
          */
         uint64_t offset;
         /**
@@ -1029,8 +1035,8 @@ int furlong_maple_check(const struct furlong_maple *maple);
  * the call returns -ENOBUFS with their number in count. With displaced NULL, no entries are handed
  * back.
  *
- * Returns 0, -EINVAL (maple or entry is NULL, last is below start), -ENOBUFS or -ENOMEM: nothing
- * has changed.
+ * Returns 0, -EINVAL (maple or entry is NULL, last is below start, no memory has room places),
+ * -ENOBUFS or -ENOMEM: nothing has changed.
  * Threads: exclusive, under the caller's lock.
  *
  * The caller promises:
@@ -1047,8 +1053,8 @@ int furlong_maple_store(struct furlong_maple *maple,
 /**
  * Clears start to last; otherwise as furlong_maple_store.
  *
- * Returns 0, -EINVAL (maple is NULL, last is below start), -ENOBUFS or -ENOMEM: nothing has
- * changed.
+ * Returns 0, -EINVAL (maple is NULL, last is below start, no memory has room places), -ENOBUFS or
+ * -ENOMEM: nothing has changed.
  * Threads: exclusive, under the caller's lock.
  *
  * The caller promises:
@@ -1065,7 +1071,7 @@ int furlong_maple_erase_range(struct furlong_maple *maple,
  * Moves cursor to the next entry, and writes it to found. That is the first entry that ends behind
  * the cursor's range.
  *
- * Returns 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (there is
+ * Returns 0, -EINVAL (an argument is NULL, the cursor is invalid) or -ENOENT (there is
  * none).
  * Threads: read-only; each thread needs its own cursor.
  */
@@ -1077,7 +1083,7 @@ int furlong_maple_next(const struct furlong_maple *maple,
  * Moves cursor to the previous entry, and writes it to found. That is the last entry that starts
  * before the cursor's range.
  *
- * Returns 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (there is
+ * Returns 0, -EINVAL (an argument is NULL, the cursor is invalid) or -ENOENT (there is
  * none).
  * Threads: read-only; each thread needs its own cursor.
  */
@@ -1089,7 +1095,7 @@ int furlong_maple_prev(const struct furlong_maple *maple,
  * Moves cursor to the entry or the gap that begins behind it, and writes that to found; the entry
  * of a gap is NULL.
  *
- * Returns 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (the range
+ * Returns 0, -EINVAL (an argument is NULL, the cursor is invalid) or -ENOENT (the range
  * ends with the last index).
  * Threads: read-only; each thread needs its own cursor.
  */
@@ -1101,7 +1107,7 @@ int furlong_maple_next_place(const struct furlong_maple *maple,
  * Moves cursor to the entry or the gap that ends before it, and writes that to found; the entry of
  * a gap is NULL.
  *
- * Returns 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (the range
+ * Returns 0, -EINVAL (an argument is NULL, the cursor is invalid) or -ENOENT (the range
  * starts with index 0).
  * Threads: read-only; each thread needs its own cursor.
  */
@@ -1232,7 +1238,8 @@ int furlong_iova_request(struct furlong_iova_request *request,
  * Returns 0, -EINVAL (an argument is NULL, size is 0, align or boundary is not a power of two,
  * offset is not less than a granule, high is below low, the policy is unknown), -E2BIG (the data
  * crosses the boundary at every place, and may not be split), -EOVERFLOW (size, offset and guards
- * do not fit 64 bits), -ENOSPC (no gap is large enough) or -ENOMEM: nothing has changed.
+ * do not fit 64 bits), -ENOSPC (there is no place), -ETIMEDOUT (too many gaps cross the boundary
+ * to search them all; FURLONG_IOVA_BEST searches them) or -ENOMEM: nothing has changed.
  * Threads: exclusive, under the caller's lock.
  */
 int furlong_iova_reserve(struct furlong_iova *iova,
@@ -1598,7 +1605,7 @@ int furlong_phys_isolate(const struct furlong_phys *phys,
  *
  * Returns 0, -EINVAL (phys is NULL), -ENOENT (frame is not isolated), -EAGAIN (readers have
  * entered that may use them: call again later), -EBUSY (one is pinned) or -EPERM (they are all
- * frames of the table): they stay isolated.
+ * frames of the table): they stay isolated; or -EINPROGRESS (another thread is removing them).
  * Threads: concurrent.
  */
 int furlong_phys_remove(const struct furlong_phys *phys,
@@ -1607,7 +1614,8 @@ int furlong_phys_remove(const struct furlong_phys *phys,
 /**
  * Cancels the isolation of the range that contains frame: lookups find its frames again.
  *
- * Returns 0, -EINVAL (phys is NULL) or -ENOENT (frame is not isolated).
+ * Returns 0, -EINVAL (phys is NULL), -ENOENT (frame is not isolated) or -EINPROGRESS (another
+ * thread is removing them).
  * Threads: concurrent.
  */
 int furlong_phys_abort(const struct furlong_phys *phys,
@@ -1665,7 +1673,7 @@ void furlong_phys_reader_destroy(struct furlong_phys_reader *reader);
  *
  * Returns 0, or -EINVAL (reader is NULL).
  * Threads: concurrent. A reader is used by one thread at a time, and leaves in the thread in which
- * it has entered.
+ * it has entered. A handler that may have interrupted a call with a reader needs its own.
  */
 int furlong_phys_enter(struct furlong_phys_reader *reader);
 
@@ -1986,8 +1994,8 @@ uint64_t furlong_vmspace_brk(const struct furlong_vmspace *space);
  * has it.
  *
  * Returns 0, -EINVAL (space is NULL) or -ENOMEM (end is below the start of the heap or not in the
- * space, something else is mapped there, the range that the heap would lose is not mapped, a limit
- * is reached, or out of memory): nothing has changed.
+ * space, something else is mapped there or on the page behind, the range that the heap would lose
+ * is not mapped, a limit is reached, or out of memory): nothing has changed.
  * Threads: exclusive, under the caller's lock.
  */
 int furlong_vmspace_set_brk(struct furlong_vmspace *space,
@@ -2037,13 +2045,14 @@ int furlong_bounce_table_bytes(const struct furlong_bounce_plan *plan,
 
 /**
  * Makes a pool of one block in memory that the caller supplies: tables for the pool's state, and a
- * region. Devices see the region from address on, which must be a multiple of 2048 and should be
- * one of 256 KiB. The pool never allocates. Originals are copied by their address, as by memcpy.
- * The caller gets all memory back when the pool is destroyed without mappings.
+ * region. The block has all slots of the plan, whatever its block_min. Devices see the region from
+ * address on, which must be a multiple of 2048 and should be one of 256 KiB. The pool never
+ * allocates. Originals are copied by their address, as by memcpy. The caller gets all memory back
+ * when the pool is destroyed without mappings.
  *
  * Returns 0, -EINVAL (an argument is NULL, the plan is invalid), -EOVERFLOW (more slots than can
  * be numbered), -ENOMEM (table_bytes or region_bytes are too few) or -EADDRNOTAVAIL (address is
- * not a multiple of 2048, or is beyond the plan's reach).
+ * not a multiple of 2048, or the block would end beyond the plan's reach).
  * Threads: any thread.
  *
  * The caller promises:
@@ -2150,8 +2159,9 @@ int furlong_bounce_plan(struct furlong_bounce_plan *plan,
 int furlong_bounce_limits(struct furlong_bounce_limits *limits);
 
 /**
- * Makes a device for a pool on the heap; id is a number that identifies it. A device for a
- * restricted pool can use no other pool.
+ * Makes a device for a pool on the heap; id is a number that identifies it, and that no other
+ * device of the pool has. A device for a restricted pool can use no other pool. Devices are
+ * destroyed before their pool.
  *
  * Returns 0, -EINVAL (an argument is NULL, a mask is not a power of two less one, boundary_mask is
  * less than a slot) or -ENOMEM.
@@ -2321,7 +2331,9 @@ int furlong_bounce_deallocate(const struct furlong_bounce *bounce,
 
 /**
  * Allocates size bytes at a multiple of align, a power of two; NULL if out of memory. Only a
- * kernel that links the library without Rust's standard library defines this function.
+ * kernel that links the library without Rust's standard library defines this function. It may
+ * be called under a spin lock of furlong_phys: it neither sleeps nor calls this library. align
+ * is at most 256 KiB.
  *
  * Threads: concurrent.
  */

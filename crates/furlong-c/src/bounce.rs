@@ -11,8 +11,8 @@ use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use furlong::addr;
-use furlong::bounce::RegionMemory;
+use furlong::addr::{self, Address as _};
+use furlong::bounce::{GrowError, Plan, RegionMemory, SLOT};
 use furlong::check::Check;
 
 use self::memory::BounceMemory;
@@ -26,6 +26,10 @@ use crate::handle::{self, Home, boxed, footprint, place};
 ///
 /// Mapping a buffer copies it into the pool. The device works on the copy, and its output is copied
 /// back. The rest of a run of slots around the mapping is zeroed first.
+///
+/// With FURLONG_BOUNCE_GROW_NEVER and without transients, mapping, unmapping and synchronising take
+/// no lock. Otherwise they may take a spin lock of the pool: a handler that may have interrupted a
+/// call of this pool must not make one.
 pub struct Bounce {
     pub(crate) pool: Pool,
     home: Home,
@@ -68,13 +72,14 @@ pub extern "C" fn furlong_bounce_table_bytes(
 }
 
 /// Makes a pool of one block in memory that the caller supplies: tables for the pool's state, and a
-/// region. Devices see the region from address on, which must be a multiple of 2048 and should be
-/// one of 256 KiB. The pool never allocates. Originals are copied by their address, as by memcpy.
-/// The caller gets all memory back when the pool is destroyed without mappings.
+/// region. The block has all slots of the plan, whatever its block_min. Devices see the region from
+/// address on, which must be a multiple of 2048 and should be one of 256 KiB. The pool never
+/// allocates. Originals are copied by their address, as by memcpy. The caller gets all memory back
+/// when the pool is destroyed without mappings.
 ///
 /// Returns 0, -EINVAL (an argument is NULL, the plan is invalid), -EOVERFLOW (more slots than can
 /// be numbered), -ENOMEM (table_bytes or region_bytes are too few) or -EADDRNOTAVAIL (address is
-/// not a multiple of 2048, or is beyond the plan's reach).
+/// not a multiple of 2048, or the block would end beyond the plan's reach).
 /// Threads: any thread.
 ///
 /// # Safety
@@ -97,11 +102,28 @@ pub unsafe extern "C" fn furlong_bounce_create_in(
         // SAFETY: the caller vouches for the region.
         let region = unsafe { handle::given(region, region_bytes) }?;
         let (place, tables) = place::<Bounce>(tables)?;
-        let memory = RegionMemory::new(region, addr::Iova::new(address));
+        // An invalid plan is refused before its address is looked at.
+        Pool::table_bytes(&plan)?;
+        let address = addr::Iova::new(address);
+        if last_byte(address, &plan).is_none_or(|last| last > plan.reach) {
+            return Err(GrowError::Misplaced.into());
+        }
+        // The whole block or none.
+        let plan = Plan {
+            block_min: plan.slots,
+            ..plan
+        };
+        let memory = RegionMemory::new(region, address);
         let pool = Pool::with_config_in(tables, BounceMemory::of_region(memory), cpu, &plan)?;
         let home = Home::Given;
         Ok(ptr::from_mut(place.write(Bounce { pool, home })))
     })
+}
+
+/// The last byte of the first block, if it begins at an address.
+fn last_byte(address: addr::Iova, plan: &Plan) -> Option<addr::Iova> {
+    let bytes = (plan.slots as u64).checked_mul(SLOT)?;
+    address.checked_add(bytes.checked_sub(1)?)
 }
 
 /// Destroys a pool; NULL is ignored. Memory that is still mapped is leaked on purpose, because a

@@ -26,6 +26,8 @@ impl Errno {
     pub(crate) const NO_SPACE: Self = Self(libc::ENOSPC);
     /// The caller's array is too short.
     pub(crate) const SHORT: Self = Self(libc::ENOBUFS);
+    /// Another thread is about to remove the object.
+    pub(crate) const LEAVING: Self = Self(libc::EINPROGRESS);
     /// The object is in use.
     pub(crate) const BUSY: Self = Self(libc::EBUSY);
     /// The reader has not entered.
@@ -95,7 +97,8 @@ errnos! {
         ZeroSize | Align(_) | Offset(_) | Boundary(_) | Window { .. } => EINVAL;
         CrossesBoundary { .. } => E2BIG;
         TooLarge(_) => EOVERFLOW;
-        NoSpace { .. } | GaveUp(_) => ENOSPC;
+        NoSpace { .. } => ENOSPC;
+        GaveUp(_) => ETIMEDOUT;
         NoMemory => ENOMEM;
     }
     iova::ReserveAtError {

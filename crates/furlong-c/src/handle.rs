@@ -64,22 +64,38 @@ pub(crate) unsafe fn end<T>(object: *mut T, home: impl FnOnce(&T) -> Home) {
 /// dropped.
 pub(crate) unsafe fn given(start: *mut c_void, len: usize) -> Result<Given, Errno> {
     let start = NonNull::new(start.cast()).ok_or(Errno::INVALID)?;
-    let fits = isize::try_from(len).is_ok() && start.addr().get().checked_add(len).is_some();
-    if !fits {
+    if !is_memory(start.addr().get(), len) {
         return Err(Errno::INVALID);
     }
     // SAFETY: the caller vouches for the memory, which need not be initialised.
     Ok(unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) })
 }
 
-/// An array of C's with places for `room` values, to be written; none for null.
+/// An array of C's with places for `room` values, to be written; none for null. An error for a
+/// number of places that no memory has.
 ///
 /// # Safety
 /// If `start` is not null, there are so many places, and nobody else uses them during the call.
-pub(crate) unsafe fn room<'a, T>(start: *mut T, room: usize) -> Option<&'a mut [MaybeUninit<T>]> {
-    let start = NonNull::new(start)?.cast();
+pub(crate) unsafe fn room<'a, T>(
+    start: *mut T,
+    room: usize,
+) -> Result<Option<&'a mut [MaybeUninit<T>]>, Errno> {
+    let Some(start) = NonNull::new(start) else {
+        return Ok(None);
+    };
+    let bytes = room.checked_mul(size_of::<T>()).ok_or(Errno::INVALID)?;
+    if !is_memory(start.addr().get(), bytes) {
+        return Err(Errno::INVALID);
+    }
     // SAFETY: the caller vouches for the places, which need not be initialised.
-    Some(unsafe { slice::from_raw_parts_mut(start.as_ptr(), room) })
+    Ok(Some(unsafe {
+        slice::from_raw_parts_mut(start.cast().as_ptr(), room)
+    }))
+}
+
+/// True if memory can have so many bytes from an address on.
+fn is_memory(start: usize, len: usize) -> bool {
+    isize::try_from(len).is_ok() && start.checked_add(len).is_some()
 }
 
 /// A place for one object at the start of memory, and the rest of it.

@@ -7,7 +7,9 @@ use core::panic::PanicInfo;
 
 unsafe extern "C" {
     /// Allocates size bytes at a multiple of align, a power of two; NULL if out of memory. Only a
-    /// kernel that links the library without Rust's standard library defines this function.
+    /// kernel that links the library without Rust's standard library defines this function. It may
+    /// be called under a spin lock of furlong_phys: it neither sleeps nor calls this library. align
+    /// is at most 256 KiB.
     ///
     /// Threads: concurrent.
     fn furlong_port_allocate(size: usize, align: usize) -> *mut c_void;

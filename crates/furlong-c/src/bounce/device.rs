@@ -71,8 +71,9 @@ pub extern "C" fn furlong_bounce_limits(limits: Option<&mut MaybeUninit<BounceLi
     })
 }
 
-/// Makes a device for a pool on the heap; id is a number that identifies it. A device for a
-/// restricted pool can use no other pool.
+/// Makes a device for a pool on the heap; id is a number that identifies it, and that no other
+/// device of the pool has. A device for a restricted pool can use no other pool. Devices are
+/// destroyed before their pool.
 ///
 /// Returns 0, -EINVAL (an argument is NULL, a mask is not a power of two less one, boundary_mask is
 /// less than a slot) or -ENOMEM.

@@ -12,7 +12,8 @@ use super::Iova;
 use crate::answer::{Given, answer_in};
 use crate::errno::Errno;
 
-/// The lowest place.
+/// The lowest place. After 32 gaps that are large enough and hold no place, because of align or
+/// boundary, FURLONG_IOVA_LOWEST, _HIGHEST and _NEAR prefer a gap that surely holds one.
 pub const FURLONG_IOVA_LOWEST: u32 = 0;
 /// The highest place.
 pub const FURLONG_IOVA_HIGHEST: u32 = 1;
@@ -169,7 +170,8 @@ pub extern "C" fn furlong_iova_request(
 /// Returns 0, -EINVAL (an argument is NULL, size is 0, align or boundary is not a power of two,
 /// offset is not less than a granule, high is below low, the policy is unknown), -E2BIG (the data
 /// crosses the boundary at every place, and may not be split), -EOVERFLOW (size, offset and guards
-/// do not fit 64 bits), -ENOSPC (no gap is large enough) or -ENOMEM: nothing has changed.
+/// do not fit 64 bits), -ENOSPC (there is no place), -ETIMEDOUT (too many gaps cross the boundary
+/// to search them all; FURLONG_IOVA_BEST searches them) or -ENOMEM: nothing has changed.
 /// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_iova_reserve(

@@ -70,7 +70,7 @@ impl MapleCursor {
 /// Moves cursor to the next entry, and writes it to found. That is the first entry that ends behind
 /// the cursor's range.
 ///
-/// Returns 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (there is
+/// Returns 0, -EINVAL (an argument is NULL, the cursor is invalid) or -ENOENT (there is
 /// none).
 /// Threads: read-only; each thread needs its own cursor.
 #[unsafe(no_mangle)]
@@ -93,7 +93,7 @@ pub extern "C" fn furlong_maple_next(
 /// Moves cursor to the previous entry, and writes it to found. That is the last entry that starts
 /// before the cursor's range.
 ///
-/// Returns 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (there is
+/// Returns 0, -EINVAL (an argument is NULL, the cursor is invalid) or -ENOENT (there is
 /// none).
 /// Threads: read-only; each thread needs its own cursor.
 #[unsafe(no_mangle)]
@@ -116,7 +116,7 @@ pub extern "C" fn furlong_maple_prev(
 /// Moves cursor to the entry or the gap that begins behind it, and writes that to found; the entry
 /// of a gap is NULL.
 ///
-/// Returns 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (the range
+/// Returns 0, -EINVAL (an argument is NULL, the cursor is invalid) or -ENOENT (the range
 /// ends with the last index).
 /// Threads: read-only; each thread needs its own cursor.
 #[unsafe(no_mangle)]
@@ -127,7 +127,10 @@ pub extern "C" fn furlong_maple_next_place(
 ) -> c_int {
     answer_in(found, || {
         let (maple, cursor) = (maple.given()?, cursor.given()?);
-        let from = cursor.upwards()?.ok_or(Errno::NOT_FOUND)?;
+        let Some(from) = cursor.upwards()? else {
+            cursor.is_passed_down = 0;
+            return Err(Errno::NOT_FOUND);
+        };
         Ok(cursor.arrive(maple.0.walk(from).into()))
     })
 }
@@ -135,7 +138,7 @@ pub extern "C" fn furlong_maple_next_place(
 /// Moves cursor to the entry or the gap that ends before it, and writes that to found; the entry of
 /// a gap is NULL.
 ///
-/// Returns 0, -EINVAL (an argument is NULL, the cursor's range is reversed) or -ENOENT (the range
+/// Returns 0, -EINVAL (an argument is NULL, the cursor is invalid) or -ENOENT (the range
 /// starts with index 0).
 /// Threads: read-only; each thread needs its own cursor.
 #[unsafe(no_mangle)]
@@ -146,7 +149,10 @@ pub extern "C" fn furlong_maple_prev_place(
 ) -> c_int {
     answer_in(found, || {
         let (maple, cursor) = (maple.given()?, cursor.given()?);
-        let upto = cursor.downwards()?.ok_or(Errno::NOT_FOUND)?;
+        let Some(upto) = cursor.downwards()? else {
+            cursor.is_passed_up = 0;
+            return Err(Errno::NOT_FOUND);
+        };
         Ok(cursor.arrive(maple.0.walk(upto).into()))
     })
 }

@@ -22,8 +22,8 @@ use crate::handle::room;
 /// the call returns -ENOBUFS with their number in count. With displaced NULL, no entries are handed
 /// back.
 ///
-/// Returns 0, -EINVAL (maple or entry is NULL, last is below start), -ENOBUFS or -ENOMEM: nothing
-/// has changed.
+/// Returns 0, -EINVAL (maple or entry is NULL, last is below start, no memory has room places),
+/// -ENOBUFS or -ENOMEM: nothing has changed.
 /// Threads: exclusive, under the caller's lock.
 ///
 /// # Safety
@@ -42,15 +42,15 @@ pub unsafe extern "C" fn furlong_maple_store(
         let (maple, at) = (maple.given()?, extent(start, last)?);
         let entry = entry_of(entry)?;
         // SAFETY: the caller vouches for the places.
-        let room = unsafe { self::room(displaced, room) };
+        let room = unsafe { self::room(displaced, room) }?;
         replace(&mut maple.0, at, Some(entry), room, count)
     })
 }
 
 /// Clears start to last; otherwise as furlong_maple_store.
 ///
-/// Returns 0, -EINVAL (maple is NULL, last is below start), -ENOBUFS or -ENOMEM: nothing has
-/// changed.
+/// Returns 0, -EINVAL (maple is NULL, last is below start, no memory has room places), -ENOBUFS or
+/// -ENOMEM: nothing has changed.
 /// Threads: exclusive, under the caller's lock.
 ///
 /// # Safety
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn furlong_maple_erase_range(
     answer(|| {
         let (maple, at) = (maple.given()?, extent(start, last)?);
         // SAFETY: the caller vouches for the places.
-        let room = unsafe { self::room(displaced, room) };
+        let room = unsafe { self::room(displaced, room) }?;
         replace(&mut maple.0, at, None, room, count)
     })
 }

@@ -123,7 +123,7 @@ pub unsafe extern "C" fn furlong_phys_reader_destroy(reader: *mut PhysReader) {
 ///
 /// Returns 0, or -EINVAL (reader is NULL).
 /// Threads: concurrent. A reader is used by one thread at a time, and leaves in the thread in which
-/// it has entered.
+/// it has entered. A handler that may have interrupted a call with a reader needs its own.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_enter(reader: Option<&mut PhysReader>) -> c_int {
     answer(|| {

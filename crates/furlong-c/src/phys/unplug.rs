@@ -47,7 +47,7 @@ pub extern "C" fn furlong_phys_isolate(phys: Option<&Phys>, start: u64, last: u6
 ///
 /// Returns 0, -EINVAL (phys is NULL), -ENOENT (frame is not isolated), -EAGAIN (readers have
 /// entered that may use them: call again later), -EBUSY (one is pinned) or -EPERM (they are all
-/// frames of the table): they stay isolated.
+/// frames of the table): they stay isolated; or -EINPROGRESS (another thread is removing them).
 /// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_remove(phys: Option<&Phys>, frame: u64) -> c_int {
@@ -60,7 +60,8 @@ pub extern "C" fn furlong_phys_remove(phys: Option<&Phys>, frame: u64) -> c_int 
 
 /// Cancels the isolation of the range that contains frame: lookups find its frames again.
 ///
-/// Returns 0, -EINVAL (phys is NULL) or -ENOENT (frame is not isolated).
+/// Returns 0, -EINVAL (phys is NULL), -ENOENT (frame is not isolated) or -EINPROGRESS (another
+/// thread is removing them).
 /// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_phys_abort(phys: Option<&Phys>, frame: u64) -> c_int {
@@ -73,5 +74,14 @@ pub extern "C" fn furlong_phys_abort(phys: Option<&Phys>, frame: u64) -> c_int {
 
 /// The token of the isolated range that contains `frame`.
 fn token(segments: &mut Locked<'_>, frame: u64) -> Result<Isolated, Errno> {
-    segments.adopt(Pfn::new(frame)).ok_or(Errno::NOT_FOUND)
+    let frame = Pfn::new(frame);
+    if let Some(isolated) = segments.adopt(frame) {
+        return Ok(isolated);
+    }
+    let is_leaving = segments.isolated().any(|frames| frames.contains(frame));
+    Err(if is_leaving {
+        Errno::LEAVING
+    } else {
+        Errno::NOT_FOUND
+    })
 }

@@ -34,8 +34,8 @@ pub extern "C" fn furlong_vmspace_brk(space: Option<&Vmspace>) -> u64 {
 /// has it.
 ///
 /// Returns 0, -EINVAL (space is NULL) or -ENOMEM (end is below the start of the heap or not in the
-/// space, something else is mapped there, the range that the heap would lose is not mapped, a limit
-/// is reached, or out of memory): nothing has changed.
+/// space, something else is mapped there or on the page behind, the range that the heap would lose
+/// is not mapped, a limit is reached, or out of memory): nothing has changed.
 /// Threads: exclusive, under the caller's lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn furlong_vmspace_set_brk(

@@ -63,7 +63,8 @@ pub struct VmspaceRequest {
     pub prot: u64,
     /// The flags of mmap: FURLONG_VMSPACE_MAP_PRIVATE and others.
     pub flags: u64,
-    /// The offset in the object, in bytes; ignored for anonymous memory.
+    /// The offset in the object, in bytes, at a page. For anonymous memory a multiple of 4096,
+    /// which has no effect.
     pub offset: u64,
     /// The value of the area.
     pub value: u64,

@@ -352,6 +352,10 @@ static void lives_in_memory_that_is_handed_in(void)
 	EQUAL(IN(sizeof tables - 1, 127 * SLOT, bus), -ENOMEM);
 	EQUAL(IN(sizeof tables - 1, sizeof region, bus + 1), -EADDRNOTAVAIL);
 	EQUAL(IN(SIZE_MAX, sizeof region, bus), -EINVAL);
+	plan.reach = bus + sizeof region - 2;
+	EQUAL(IN(sizeof tables - 1, sizeof region, bus), -EADDRNOTAVAIL);
+	plan.reach = UINT64_MAX;
+	EQUAL(IN(sizeof tables - 1, sizeof region, UINT64_MAX - SLOT + 1), -EADDRNOTAVAIL);
 	plan.areas = 3;
 	EQUAL(furlong_bounce_table_bytes(&plan, &bytes), -EINVAL);
 	EQUAL(IN(sizeof tables - 1, sizeof region, bus), -EINVAL);
@@ -378,6 +382,22 @@ static void lives_in_memory_that_is_handed_in(void)
 	furlong_bounce_destroy(pool);
 }
 
+static void makes_the_whole_block_or_none(void)
+{
+	static char tables[128 << 10];
+	static unsigned char region[1023 * SLOT];
+	struct furlong_bounce_plan plan;
+	struct furlong_bounce *pool = NULL;
+
+	FINE(furlong_bounce_plan(&plan, 1024, 1));
+	EQUAL(furlong_bounce_create_in(&pool, &plan, tables, sizeof tables, region, sizeof region, 0),
+	      -ENOMEM);
+	FINE(furlong_bounce_plan(&plan, 896, 1));
+	FINE(furlong_bounce_create_in(&pool, &plan, tables, sizeof tables, region, sizeof region, 0));
+	EQUAL(furlong_bounce_slots(pool), 896);
+	furlong_bounce_destroy(pool);
+}
+
 int main(void)
 {
 	refuses_null();
@@ -390,5 +410,6 @@ int main(void)
 	grows_and_shrinks();
 	keeps_a_restricted_pool_to_its_devices();
 	lives_in_memory_that_is_handed_in();
+	makes_the_whole_block_or_none();
 	return done("bounce");
 }

@@ -202,7 +202,15 @@ static void goes_through(void)
 	CHECK(found.start == 0x200 && found.entry == ENTRY(2));
 	cursor = (struct furlong_maple_cursor){0, UINT64_MAX, 1, 1};
 	EQUAL(furlong_maple_next_place(map, &cursor, &found), -ENOENT);
+	/* A downward search now begins with the range itself. */
+	CHECK(cursor.start == 0 && cursor.last == UINT64_MAX);
+	FINE(furlong_maple_prev_place(map, &cursor, &found));
+	CHECK(found.last == UINT64_MAX && found.entry == NULL);
+	cursor = (struct furlong_maple_cursor){0, UINT64_MAX, 1, 1};
 	EQUAL(furlong_maple_prev_place(map, &cursor, &found), -ENOENT);
+	FINE(furlong_maple_next_place(map, &cursor, &found));
+	CHECK(found.start == 0 && found.entry == ENTRY(0));
+	cursor = (struct furlong_maple_cursor){0, UINT64_MAX, 1, 1};
 	EQUAL(furlong_maple_prev(map, &cursor, &found), -ENOENT);
 
 	cursor = (struct furlong_maple_cursor){2, 1, 0, 0};

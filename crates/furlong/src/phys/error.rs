@@ -69,7 +69,7 @@ messages! {
         /// These frames hold bookkeeping: descriptors of frames that would stay, or parts of the
         /// index that had no other memory.
         Bookkeeping(frames: Extent<Pfn>) => "{frames:?} hold the bookkeeping of other segments";
-        /// Readers are inside: isolate, and remove later.
+        /// Readers are inside, or another call is just advancing: isolate, and remove later.
         Readers => "readers are in a section: isolate now, and remove later";
         /// The table has not started: unplug in one step instead.
         NotStarted => "the table was not started: unplug in one step";

@@ -89,11 +89,11 @@ impl Mmap {
         // Shared anonymous memory is an object too, which begins with the mapping.
         let is_private_memory = has(MAP_ANONYMOUS) && !sharing.contains(Flags::SHARED);
         let offset = match (is_private_memory, has(MAP_ANONYMOUS)) {
+            (_, false) => Some(self.offset),
             // Refused before all else, though nothing would come from there: 1 is at no page.
             _ if !self.offset.is_multiple_of(PAGE) => Some(1),
             (true, _) => None,
-            (_, true) => Some(0),
-            _ => Some(self.offset),
+            _ => Some(0),
         };
         Request {
             at,

@@ -431,6 +431,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Slots of all transient mappings.
     pub(crate) fn transient_slots(&self) -> usize {
+        if self.plan.transients == 0 {
+            return 0;
+        }
         let transients = self.transients.0.lock();
         let slots = transients.iter().map(|(_, one)| one.entry.slots as usize);
         slots.sum()
@@ -438,6 +441,9 @@ impl<M: Memory, C: Config> Pool<M, C> {
 
     /// Transient mappings of a device.
     pub(crate) fn transients_of(&self, device: u32) -> usize {
+        if self.plan.transients == 0 {
+            return 0;
+        }
         let transients = self.transients.0.lock();
         let own = transients
             .iter()

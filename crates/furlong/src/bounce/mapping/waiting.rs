@@ -90,6 +90,10 @@ impl<M: Memory, C: Config> Pool<M, C> {
     #[cold]
     #[inline(never)]
     pub(crate) fn notify(&self, device: Option<u32>) {
+        // Nobody can wait, so no lock is needed.
+        if self.plan.waiters == 0 {
+            return;
+        }
         let fits = |need: &Need| self.blocks.iter().any(|(_, block)| block.fits(need));
         let could_fit = |need: &Need| self.awake().any(|block| block.could_fit(need));
         let chosen = self.queue.0.lock().choose(device, &fits, &could_fit);

@@ -350,7 +350,8 @@ impl<'a, D> All<'a, D> {
         self.get(id.index).generation() == id.generation
     }
 
-    /// The entry of a handle; `None` if the handle is stale or of another table.
+    /// The entry of a handle; `None` if the handle is stale. One of another table may be taken for
+    /// one of this.
     pub(crate) fn resolve(self, id: SegmentId) -> Option<&'a Entry<D>> {
         if id.index as usize >= self.count() {
             return None;
