@@ -94,8 +94,8 @@ extern "C" fn run(operations: u32, kept: u32) -> u32 {
     // More than there are addresses.
     let most = Layout::from_size_align(0, 1 << 31).expect("a layout");
     let more = Layout::from_size_align((1 << 31) - 8, 8).expect("a layout");
-    if SmallHeap::bytes_for(most).is_some_and(|bytes| bytes < 1 << 31)
-        || SmallHeap::bytes_for(more).is_some_and(|bytes| bytes < 1 << 31)
+    let large = Layout::from_size_align(0x7e00_0000, 1).expect("a layout");
+    if [most, more, large].map(SmallHeap::bytes_for) != [None; 3]
     {
         return 0;
     }

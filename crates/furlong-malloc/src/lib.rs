@@ -13,13 +13,14 @@
 //!
 //! | type | ends the process at |
 //! |---|---|
-//! | [`Furlong`] | double and invalid frees, and frees with too large a size |
+//! | [`Furlong`] | invalid frees, too large a size, a second free of a block not written since |
 //! | [`Secure`] | those, and writes past the end of a block or after its free |
-//! | [`Plain`] | nothing |
+//! | [`Plain`] | frees of pointers from elsewhere, and of large objects twice |
 //!
 //! [`Secure`] also clears freed blocks and places blocks at random.
 //!
-//! Memory that has not been used for a second goes back to the system. Threads, their ends and
+//! While the program goes on freeing, memory that has not been used for a second goes back to the
+//! system; before it idles, it can call `Furlong::malloc().trim()`. Threads, their ends and
 //! forks need no calls.
 
 /// Defines a grade: a type that is a global allocator, and its allocator in a static.
@@ -91,10 +92,5 @@ grade!(
     Checked,
     "The allocator that ends the process at a double or invalid free, or one with too large a size."
 );
-grade!(
-    secure,
-    Secure,
-    Secure,
-    "The allocator that stops every attack of the project's corpus."
-);
+grade!(secure, Secure, Secure, "The allocator with all checks.");
 grade!(plain, Plain, NoHardening, "The allocator without checks.");

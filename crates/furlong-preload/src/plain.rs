@@ -53,7 +53,8 @@ pub unsafe fn realloc<K: Kind>(block: *mut c_void, size: usize) -> *mut c_void {
 /// As the C library requires.
 #[inline(always)]
 pub unsafe fn memcpy<K: Kind>(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
-    K::allocator().check_write(to.cast(), len);
+    // SAFETY: the caller may write there, so nobody frees it meanwhile.
+    unsafe { K::allocator().check_write(to.cast(), len) };
     // The C library's own function for both, under the name that this library does not export.
     // SAFETY: the caller's promise.
     unsafe { libc::memmove(to, from, len) }

@@ -15,11 +15,13 @@
 //!   profile (`FURLONG_MALLOC_PROFILE=conservative`), prefaulting (`FURLONG_MALLOC_PREFAULT=1`),
 //!   the purge delay (`FURLONG_MALLOC_PURGE_DELAY_MS`, 1000 by default), huge pages
 //!   (`FURLONG_MALLOC_HUGE_PAGES`: `off`, `objects` or `arenas`), statistics at exit
-//!   (`FURLONG_MALLOC_STATISTICS=1`) and a heap profile (`FURLONG_MALLOC_HEAP_PROFILE=NAME`).
+//!   (`FURLONG_MALLOC_STATISTICS=1`), a heap profile (`FURLONG_MALLOC_HEAP_PROFILE=NAME`) and
+//!   sampled guard pages (`FURLONG_MALLOC_GUARDED=N`).
 //! - **In a kernel**: implement two traits, [`PageSource`] and [`CurrentHeap`]. The example of the
 //!   latter is complete.
 //! - **In 64 KiB**: [`SmallHeap`], and [`SmallGlobal`] as the global allocator of a firmware, an
-//!   early kernel or a WebAssembly module. It needs nothing of the above, on any target.
+//!   early kernel or a WebAssembly module. It needs nothing of the above, on any target with
+//!   atomic operations that exchange.
 //! - **For one purpose**: a [`Zone`] is a private heap that is freed as a whole. An [`ObjectCache`]
 //!   holds objects of one type, with reserves that cannot fail.
 //!

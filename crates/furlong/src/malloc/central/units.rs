@@ -111,7 +111,9 @@ impl<C: Config> Central<C> {
     fn grow(&'static self, dense: bool) -> Option<()> {
         let page = self.source.page_size();
         let words_len = size_of::<Words>().next_multiple_of(page);
-        let words = self.source.map_at(words_len, page)?;
+        let words = self
+            .source
+            .map_at(words_len, page.max(align_of::<Words>()))?;
         let base = self.source.map_at(ARENA, ARENA);
         let arena = base.and_then(|base| {
             self.prepare(base)?;

@@ -299,6 +299,7 @@ impl<C: Config> Malloc<C> {
     /// Refuses a request whose size overflows: returns null, as if out of memory.
     #[must_use = "the caller's caller gets it"]
     pub fn refuse(&'static self) -> *mut u8 {
+        let _pin = C::Current::pin();
         pointer(self.central.refuse_memory())
     }
 

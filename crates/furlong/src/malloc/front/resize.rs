@@ -20,8 +20,9 @@ impl<C: Config> Malloc<C> {
         unsafe { self.free(block) };
     }
 
-    /// As [`free_sized`](Self::free_sized), for a block that was never resized: the size is also
-    /// too small if a smaller block would have been enough.
+    /// As [`free_sized`](Self::free_sized), for a block that was never resized, and not allocated
+    /// with an alignment above 16: the size is also too small if a smaller block would have been
+    /// enough.
     ///
     /// # Safety
     /// As for [`free_sized`](Self::free_sized).
@@ -58,10 +59,13 @@ impl<C: Config> Malloc<C> {
     /// Stops the program if `len` bytes from an address on are neither within a block in use nor
     /// outside this allocator's memory: for a program about to write them.
     ///
+    /// # Safety
+    /// No block at this address is allocated, resized or freed meanwhile.
+    ///
     /// # Cost
     /// O(1); no latch.
     #[inline(always)]
-    pub fn check_write(&'static self, start: *const u8, len: usize) {
+    pub unsafe fn check_write(&'static self, start: *const u8, len: usize) {
         if len > self.room_at(start.addr()) {
             stop(&self.central.source, Misuse::Overrun, start.addr());
         }

@@ -162,6 +162,22 @@ pub unsafe trait CurrentHeap: 'static {
 /// thread_heap!(Thread, static MALLOC: Malloc<Program> = Linux);
 /// thread_heap!(Another, static SECOND: Malloc<Program> = Linux);
 /// ```
+/// Nor does a second one within the first:
+/// ```compile_fail,E0425
+/// # use furlong::malloc::{Batched, Checked, Config, Inlined, Linux, thread_heap};
+/// # struct Program;
+/// # impl Config for Program {
+/// #     type Source = Linux;
+/// #     type Current = Thread;
+/// #     type Hardening = Checked;
+/// #     type Gate = Inlined;
+/// #     type Tier = Batched;
+/// # }
+/// thread_heap!(Thread, static MALLOC: Malloc<Program> = {
+///     static SECOND: furlong::malloc::Malloc<Program> = the_only(Linux);
+///     Linux
+/// });
+/// ```
 #[cfg(feature = "std")]
 #[macro_export]
 macro_rules! thread_heap {
@@ -243,15 +259,21 @@ macro_rules! thread_heap {
 
         #[doc = concat!("The allocator whose heaps [`", stringify!($name), "`] keeps.")]
         $of static $malloc: $crate::malloc::Malloc<$config> = {
-            const fn the_only<C>(source: C::Source) -> $crate::malloc::Malloc<C>
-            where
-                C: $crate::malloc::Config<Current = $name>,
+            // The caller's expressions are outside the block with the function, which they could
+            // call there.
+            type FurlongConfig = $config;
+            let source = $source;
             {
-                // SAFETY: no code could name the type before this, and code that makes another
-                // allocator with it needs `unsafe` of its own.
-                unsafe { $crate::malloc::Malloc::new(source) }
+                const fn the_only<C>(source: C::Source) -> $crate::malloc::Malloc<C>
+                where
+                    C: $crate::malloc::Config<Current = $name>,
+                {
+                    // SAFETY: no code could name the type before this, and code that makes another
+                    // allocator with it needs `unsafe` of its own.
+                    unsafe { $crate::malloc::Malloc::new(source) }
+                }
+                the_only::<FurlongConfig>(source)
             }
-            the_only::<$config>($source)
         };
     };
     ($vis:vis $name:ident) => {

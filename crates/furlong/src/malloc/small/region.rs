@@ -48,10 +48,13 @@ pub(super) const fn bytes_for(layout: Layout) -> Option<usize> {
     if aligned > GRAINS_MAX {
         return None;
     }
-    // With pointers of 32 bits this may be more than there are addresses.
-    match aligned.checked_mul(GRAIN) {
-        Some(bytes) => bytes.checked_add(overhead(aligned) + ALIGN - 1),
-        None => None,
+    // With pointers of 32 bits this may be more than a slice can have.
+    let Some(bytes) = aligned.checked_mul(GRAIN) else {
+        return None;
+    };
+    match bytes.checked_add(overhead(aligned) + ALIGN - 1) {
+        Some(bytes) if bytes <= isize::MAX as usize => Some(bytes),
+        _ => None,
     }
 }
 

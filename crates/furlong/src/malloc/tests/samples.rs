@@ -3,16 +3,16 @@
 
 use core::marker::PhantomData;
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, MutexGuard};
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock};
 use std::thread;
 
 use super::super::{
-    Batched, Config, Hardening, Inlined, Linux, Malloc, NoHardening, PageSource, PerCall, Profile,
-    Sample, Sampler, Secure, Tier, Zone,
+    Batched, Class, Config, CurrentHeap, FREED, Hardening, Inlined, Linux, Malloc, NoHardening,
+    PageSource, PerCall, Profile, Sample, Sampler, Secure, Tier, Zone,
 };
 use super::source::{Call, Source};
 use super::{Checked, OfThread, allocate, free, numbers, resize, with_new};
-use crate::sync::atomic::Ordering;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The samples that were reported: the sizes of those in use, and sums over all.
 #[derive(Default)]
@@ -51,7 +51,7 @@ impl Sampler for LazyLock<Book> {
 }
 
 /// One for each test, since tests run at once.
-static BOOKS: [LazyLock<Book>; 11] = [const { LazyLock::new(Book::default) }; 11];
+static BOOKS: [LazyLock<Book>; 12] = [const { LazyLock::new(Book::default) }; 12];
 
 const EVERY: usize = 32 << 10;
 
@@ -161,6 +161,119 @@ fn samples_stand_for_all_allocations_without_checks_and_with_another_tier() {
 #[test]
 fn samples_stand_for_all_allocations_of_scrubbed_and_shuffled_blocks() {
     agree::<2, Secure, Batched>();
+}
+
+/// A heap that has ended keeps freed blocks in stacks of the depth that it followed.
+#[test]
+fn a_late_call_takes_a_heap_whose_stacks_have_another_depth() {
+    for (before, after) in [
+        (Profile::STANDARD, Profile::CONSERVATIVE),
+        (Profile::CONSERVATIVE, Profile::STANDARD),
+    ] {
+        with_new(
+            Linux,
+            move |malloc: &'static Malloc<Sampled<11, Checked>>| {
+                let follow = |profile: Profile| {
+                    malloc.follow(&Profile {
+                        sample_bytes: EVERY,
+                        ..profile
+                    });
+                };
+                let in_thread = |work: fn(&'static Malloc<Sampled<11, Checked>>) -> Vec<usize>| {
+                    let done = thread::spawn(move || work(malloc)).join();
+                    done.expect("what it asserts holds")
+                };
+                follow(before);
+                let mut live = in_thread(|malloc| {
+                    let class = Class::of(48).expect("it has a class").index();
+                    let mut blocks = vec![allocate(malloc, 48)];
+                    while blocks.len() < 12 || OfThread::get().cache.bins.in_chunk(class) > 0 {
+                        blocks.push(allocate(malloc, 48));
+                    }
+                    blocks.drain(..6).for_each(|block| free(malloc, block));
+                    assert!(OfThread::get().cache.bins.in_chunk(FREED + class) > 0);
+                    malloc.end_thread();
+                    blocks
+                });
+                follow(after);
+                live.extend(in_thread(|malloc| {
+                    malloc.end_thread();
+                    vec![allocate(malloc, 48)]
+                }));
+                malloc.check().expect("every invariant holds");
+                live.extend(in_thread(|malloc| {
+                    let blocks = (0..500).map(|_| allocate(malloc, 48)).collect();
+                    malloc.end_thread();
+                    blocks
+                }));
+                let count = live.len();
+                live.sort_unstable();
+                live.dedup();
+                assert_eq!(live.len(), count, "no block is handed out twice");
+                live.iter().for_each(|block| free(malloc, *block));
+                malloc.check().expect("every invariant holds");
+                malloc.trim();
+                assert_eq!(malloc.statistics().used_blocks, 0);
+            },
+        );
+    }
+}
+
+/// A sampler that allocates blocks of other classes.
+struct Greedy {
+    malloc: OnceLock<&'static Malloc<Sampling>>,
+    is_reporting: AtomicBool,
+    samples: AtomicUsize,
+}
+
+impl Sampler for Greedy {
+    fn allocated(&self, _: Sample) {
+        let before = self.is_reporting.swap(true, Ordering::SeqCst);
+        assert!(!before, "its own blocks are not sampled");
+        self.samples.fetch_add(1, Ordering::SeqCst);
+        let malloc = self.malloc.get().expect("it was set first");
+        let blocks = [16, 64, 4000, 70_000].map(|size| allocate(malloc, size));
+        blocks.iter().for_each(|block| free(malloc, *block));
+        self.is_reporting.store(false, Ordering::SeqCst);
+    }
+
+    fn freed(&self, _: *mut u8) {}
+}
+
+static GREEDY: Greedy = Greedy {
+    malloc: OnceLock::new(),
+    is_reporting: AtomicBool::new(false),
+    samples: AtomicUsize::new(0),
+};
+
+struct Sampling;
+
+impl Config for Sampling {
+    type Source = Linux;
+    type Current = OfThread;
+    type Hardening = Checked;
+    type Gate = Inlined;
+    type Tier = Batched;
+
+    const PROFILE: Profile = Profile {
+        sample_bytes: 256,
+        ..Profile::STANDARD
+    };
+    const SAMPLER: Option<&'static dyn Sampler> = Some(&GREEDY);
+}
+
+#[test]
+fn what_a_sampler_allocates_is_not_sampled() {
+    with_new(Linux, |malloc: &'static Malloc<Sampling>| {
+        assert!(GREEDY.malloc.set(malloc).is_ok());
+        let mut random = numbers(1);
+        for _ in 0..50_000 {
+            let size = [16, 64, 200, 4000][random(4)];
+            free(malloc, allocate(malloc, size));
+        }
+        assert!(GREEDY.samples.load(Ordering::SeqCst) > 1000);
+        malloc.check().expect("every invariant holds");
+    });
 }
 
 /// A block that is freed and allocated in turn never leaves its heap, and is sampled nevertheless.

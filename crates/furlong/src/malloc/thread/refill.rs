@@ -38,7 +38,10 @@ impl<C: Config> ThreadHeap<C> {
             return 0;
         };
         let block = match own.heap.cache.bins.pop(class.index()) {
-            0 => own.refill(class, DEPTH),
+            0 => {
+                own.give_freed_of(class);
+                own.refill(class, DEPTH)
+            }
             block => block,
         };
         own.end();

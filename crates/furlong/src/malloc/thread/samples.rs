@@ -63,8 +63,11 @@ impl<C: Config> Samples<C> {
     pub(crate) fn allocate(self, own: ThreadHeap<C>, class: Class, size: usize) -> usize {
         let (cache, freed) = (&own.heap.cache, FREED + class.index());
         let armed = &cache.armed[class.index()];
-        let is_next = armed.get() == 1;
-        armed.set(0);
+        let is_reporting = cache.reporting.get() == 1;
+        let is_next = armed.get() == 1 && !is_reporting;
+        if !is_reporting {
+            armed.set(0);
+        }
         cache.bins.keep_freed(class);
         // A sample may be due although the sampling has paused.
         let every = self.0.policy.sample_bytes();
@@ -75,7 +78,7 @@ impl<C: Config> Samples<C> {
             return block;
         }
         let first = Self::next(own, class);
-        if first == 0 || every == 0 || own.heap.zone.get() == 1 || cache.reporting.get() == 1 {
+        if first == 0 || every == 0 || own.heap.zone.get() == 1 || is_reporting {
             return first;
         }
         let after = cache.bins.in_chunk(class.index());

@@ -6,7 +6,7 @@ use core::ptr;
 use crate::forms::copies;
 use crate::malloc::{
     CLASSES, Central, Class, Config, CurrentHeap, Exchange, FREED, Hardening, Heap, PageSource,
-    Span, State, System,
+    Samples, Span, State, System,
 };
 use crate::sync::atomic::Ordering;
 
@@ -179,6 +179,14 @@ impl<C: Config> ThreadHeap<C> {
     /// Gives all blocks in the stacks back to their spans.
     fn empty_stacks(self) {
         (1..CLASSES).for_each(|class| self.empty_stack(Class::numbered(class)));
+    }
+
+    /// Gives back the freed blocks of a class whose other stack is empty, and can be refilled then.
+    pub(crate) fn give_freed_of(self, class: Class) {
+        if Samples(self.central).are_taken() {
+            let _held = self.central.hold_heap(self.heap);
+            self.empty_stack(class);
+        }
     }
 
     fn empty_stack(self, class: Class) {
