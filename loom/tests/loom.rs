@@ -27,7 +27,8 @@
 //! | `cell-put` without its release or its acquire, or its load relaxed | cell |
 //!
 //! No model detects a relaxed `inbox-take`, and none can: `period-fence`, which follows, acquires
-//! as well.
+//! as well. Nor does one detect a period that begins with a relaxed store: loom takes it for a part
+//! of the release sequence of `period-end`, as C++ did before 2020.
 //!
 //! Meaning of the names: *node* `a_node_is_reclaimed_..`, *register* `readers_that_register_..`,
 //! *later* `a_later_section_..`, *again* `what_was_unlinked_is_used_again_..`, *slot*

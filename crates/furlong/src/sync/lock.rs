@@ -22,7 +22,8 @@ use crate::forms::debug_as;
 ///   the same lock returns, in any thread or interrupt handler.
 /// - Everything that happened before a call of `unlock` happens before the return of every later
 ///   `lock`.
-/// - Moving the lock while it is not held changes nothing.
+/// - Moving or dropping the lock while no call runs on it is harmless, even if it is held: its
+///   guard may have been forgotten. A held one stays held when it is moved.
 ///
 /// # Example
 ///
