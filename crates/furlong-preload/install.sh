@@ -43,6 +43,8 @@ case $(uname -m) in
   aarch64) machine=arm64 ;;
   *) machine=$(uname -m) ;;
 esac
+# The C library's interface has versions, and the highest that they use says which one they need.
+libc=$(objdump -T "$work/data$prefix"/lib/*.so | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
 install -d "$work/control"
 cat >"$work/control/control" <<CONTROL
 Package: furlong-malloc
@@ -50,7 +52,7 @@ Version: $version
 Architecture: $machine
 Maintainer: $(git log -1 --format='%an <%ae>' 2>/dev/null || echo 'nobody <nobody@localhost>')
 Installed-Size: $(du -sk "$work/data" | cut -f1)
-Depends: libc6
+Depends: libc6 (>= ${libc#GLIBC_})
 Section: libs
 Priority: optional
 Description: general-purpose memory allocator to preload

@@ -177,6 +177,7 @@ extern "C" fn child<K: Kind>() {
         // SAFETY: nothing is held only for a process with one thread.
         unsafe { K::allocator().after_lone_fork_in_child() };
     }
+    PROFILE.inherit();
 }
 
 /// The key, created by the first caller; `None` if the process has none left.

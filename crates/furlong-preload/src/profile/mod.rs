@@ -18,7 +18,7 @@ mod table;
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::fmt::Write;
+use core::fmt::{self, Write};
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use core::{mem, ptr};
@@ -44,6 +44,7 @@ const SUFFIX: usize = 32;
 pub static PROFILE: Profile = Profile {
     holder: AtomicU32::new(0),
     wanted: AtomicBool::new(false),
+    is_inherited: AtomicBool::new(false),
     every: AtomicUsize::new(0),
     backtrace: AtomicPtr::new(ptr::null_mut()),
     parts: UnsafeCell::new(None),
@@ -68,6 +69,8 @@ pub struct Profile {
     holder: AtomicU32,
     /// Set if a signal asked for a file while a thread used the parts.
     wanted: AtomicBool,
+    /// Set in a new process, whose table is still that of its parent.
+    is_inherited: AtomicBool,
     /// The mean number of bytes between samples; 0 while it is off.
     every: AtomicUsize,
     backtrace: AtomicPtr<c_void>,
@@ -184,7 +187,8 @@ impl Profile {
         }
         let taken = self.take();
         // SAFETY: this thread holds them, and this module's closures do not call this again.
-        let done = unsafe { &mut *self.parts.get() }.as_mut().map(run);
+        let parts = unsafe { &mut *self.parts.get() };
+        let done = self.own(parts).map(run);
         if taken {
             self.release();
         }
@@ -205,6 +209,21 @@ impl Profile {
         }
     }
 
+    /// Begins the profile of a process that was just forked, at its next use: most such processes
+    /// run another program.
+    pub(crate) fn inherit(&self) {
+        self.is_inherited.store(true, Ordering::SeqCst);
+    }
+
+    /// The parts as those of this process, if the profile is on.
+    fn own<'a>(&self, parts: &'a mut Option<Parts>) -> Option<&'a mut Parts> {
+        let parts = parts.as_mut()?;
+        if self.is_inherited.swap(false, Ordering::SeqCst) {
+            parts.table.inherit();
+        }
+        Some(parts)
+    }
+
     /// Writes a file now, or as soon as the thread that uses the parts is done.
     pub(crate) fn at_signal(&self) {
         self.wanted.store(true, Ordering::SeqCst);
@@ -217,7 +236,8 @@ impl Profile {
         }
         if self.wanted.swap(false, Ordering::SeqCst) {
             // SAFETY: this thread holds them.
-            if let Some(parts) = unsafe { &mut *self.parts.get() } {
+            let parts = unsafe { &mut *self.parts.get() };
+            if let Some(parts) = self.own(parts) {
                 parts.write_next(self.every.load(Ordering::SeqCst));
             }
         }
@@ -282,14 +302,19 @@ impl Parts {
         let written =
             file.0.is_some() && pprof::write(self.table, self.scratch, mappings, about, &mut file);
         file.close();
-        if !written {
+        let lost = self.table.lost;
+        let say = |what: fmt::Arguments<'_>| {
             let mut line = Text::new();
             let name = core::str::from_utf8(name.bytes()).unwrap_or("?");
-            let _ = writeln!(
-                line,
-                "furlong malloc: {name}: the heap profile cannot be written"
-            );
+            let _ = writeln!(line, "furlong malloc: {name}: {what}");
             line.print(2);
+        };
+        if !written {
+            say(format_args!("the heap profile cannot be written"));
+        } else if lost > 0 {
+            say(format_args!(
+                "{lost} samples are missing: there are too many stacks or blocks"
+            ));
         }
         written
     }

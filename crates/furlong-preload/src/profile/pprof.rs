@@ -193,7 +193,7 @@ fn sample(stack: &Stack) -> Message {
         ids.varint(*frame as u64);
     }
     let mut values = Message::new();
-    for Sum { count, bytes } in [stack.allocated, stack.live()] {
+    for Sum { count, bytes } in [stack.own(), stack.live()] {
         values.varint((count + ONE / 2) / ONE).varint(bytes);
     }
     let mut sample = Message::new();

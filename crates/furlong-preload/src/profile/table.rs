@@ -42,14 +42,21 @@ pub(super) struct Stack {
     frames: [usize; FRAMES],
     len: u32,
     next: u32,
-    pub(super) allocated: Sum,
+    allocated: Sum,
     freed: Sum,
+    /// The part of what was allocated that the parent process had in use at the fork.
+    inherited: Sum,
 }
 
 impl Stack {
     /// Its return addresses, the innermost first.
     pub(super) fn frames(&self) -> &[usize] {
         self.frames.get(..self.len as usize).unwrap_or_default()
+    }
+
+    /// The part that this process allocated.
+    pub(super) fn own(&self) -> Sum {
+        self.allocated.less(self.inherited)
     }
 
     /// The part that is in use.
@@ -93,9 +100,21 @@ impl Table {
         all.unwrap_or_default()
     }
 
+    /// Begins a new process: what is in use was allocated by its parent.
+    pub(super) fn inherit(&mut self) {
+        let all = self.stacks.get_mut(1..=self.stacks_len as usize);
+        for stack in all.unwrap_or_default() {
+            stack.inherited = stack.live();
+            (stack.allocated, stack.freed) = (stack.inherited, Sum::default());
+        }
+        self.lost = 0;
+    }
+
     /// Adds a sampled block.
     pub(super) fn add(&mut self, block: usize, frames: &[usize], sum: Sum) {
-        let (Some(stack), Some(place)) = (self.stack_of(frames), self.place()) else {
+        // A place is taken only for a known stack.
+        let stack = self.stack_of(frames);
+        let Some((stack, place)) = stack.and_then(|stack| Some((stack, self.place()?))) else {
             self.lost += 1;
             return;
         };
@@ -175,7 +194,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::super::memory::mapped;
-    use super::{ONE, Sum, Table};
+    use super::{ONE, STACKS, Sum, Table};
 
     #[test]
     fn the_table_agrees_with_maps() {
@@ -212,10 +231,37 @@ mod tests {
         );
         for stack in table.stacks() {
             let (allocated, freed) = sums[stack.frames()];
-            assert_eq!(stack.allocated, allocated);
+            assert_eq!(stack.own(), allocated);
             assert_eq!(stack.live(), allocated.less(freed));
         }
         table.remove(7);
         assert_eq!(table.lost, 0);
+        table.inherit();
+        for stack in table.stacks() {
+            let (allocated, freed) = sums[stack.frames()];
+            assert_eq!(stack.own(), Sum::default());
+            assert_eq!(stack.live(), allocated.less(freed));
+        }
+        for (block, (frames, sum)) in live {
+            table.remove(block);
+            table.add(block, &frames, sum);
+        }
+        let own = table.stacks().iter().map(|stack| stack.own().bytes);
+        let live = table.stacks().iter().map(|stack| stack.live().bytes);
+        assert_eq!(own.sum::<u64>(), live.sum(), "all were allocated again");
+    }
+
+    #[test]
+    fn a_full_table_counts_what_it_has_no_room_for() {
+        let table: &mut Table = mapped().expect("there is memory");
+        let sum = Sum {
+            count: ONE,
+            bytes: 1,
+        };
+        for frame in 1..STACKS + 9 {
+            table.add(frame * 16, &[frame], sum);
+        }
+        assert_eq!((table.stacks().len(), table.lost), (STACKS - 1, 9));
+        assert_eq!(table.live_len as usize, STACKS - 1, "no place is wasted");
     }
 }
