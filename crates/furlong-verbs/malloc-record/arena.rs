@@ -14,6 +14,7 @@ use crate::system::{madvise, mmap};
 unsafe extern "C" {
     fn mincore(at: *mut c_void, len: usize, answer: *mut c_uchar) -> c_int;
     fn sched_yield() -> c_int;
+    fn sysinfo(answer: *mut u64) -> c_int;
 }
 
 /// Bytes of a page, as recorded.
@@ -211,11 +212,12 @@ pub(crate) fn free(block: *mut c_void) {
     unlock();
 }
 
-/// Gives pages back; they are then untouched.
+/// Gives pages back; they are then untouched. Locked memory stays, but holds zeros.
 fn discard(at: *mut c_void, len: usize) {
-    if len > 0 {
-        // SAFETY: whole pages of a block whose contents nobody needs.
-        unsafe { madvise(at, len, MADV_DONTNEED) };
+    // SAFETY: whole pages of a block whose contents nobody needs.
+    if len > 0 && unsafe { madvise(at, len, MADV_DONTNEED) } != 0 {
+        // SAFETY: as above.
+        unsafe { ptr::write_bytes(at.cast::<u8>(), 0, len) };
     }
 }
 
@@ -247,13 +249,46 @@ pub(crate) fn resize(block: *mut c_void, size: usize) -> bool {
 
 /// Copies the touched pages of a block to another, at most `len` bytes.
 pub(crate) fn copy(from: *mut c_void, to: *mut c_void, len: usize) {
+    let mut done = 0;
     touched(from, len, |first, pages| {
-        let begin = first * PAGE;
-        let end = ((first + pages) * PAGE).min(len);
-        let (from, to) = (from.wrapping_byte_add(begin), to.wrapping_byte_add(begin));
-        // SAFETY: parts of two blocks in use, which do not overlap.
-        unsafe { ptr::copy_nonoverlapping::<u8>(from.cast(), to.cast(), end - begin) };
+        let [begin, end] = [first, first + pages].map(|page| (page * PAGE).min(len));
+        copy_contents(from, to, done, begin);
+        copy_part(from, to, begin, end);
+        done = end;
     });
+    copy_contents(from, to, done, len);
+}
+
+/// Copies the pages between two offsets that hold something: what was swapped out is not resident,
+/// and counts as untouched.
+fn copy_contents(from: *mut c_void, to: *mut c_void, begin: usize, end: usize) {
+    if !is_swapping() {
+        return;
+    }
+    for at in (begin..end).step_by(PAGE) {
+        let until = (at + PAGE).min(end);
+        let page = from.wrapping_byte_add(at).cast::<u8>();
+        // SAFETY: a part of a block in use.
+        let bytes = unsafe { core::slice::from_raw_parts(page, until - at) };
+        if bytes.iter().any(|byte| *byte != 0) {
+            copy_part(from, to, at, until);
+        }
+    }
+}
+
+/// True if the machine has swapped anything out, or does not say.
+fn is_swapping() -> bool {
+    let mut told = [0_u64; 32];
+    // SAFETY: more room than the answer of 14 words needs.
+    let failed = unsafe { sysinfo(told.as_mut_ptr()) } != 0;
+    // All swap space, and the part that is free.
+    failed || told[8] != told[9]
+}
+
+fn copy_part(from: *mut c_void, to: *mut c_void, begin: usize, end: usize) {
+    let (from, to) = (from.wrapping_byte_add(begin), to.wrapping_byte_add(begin));
+    // SAFETY: parts of two blocks in use, which do not overlap.
+    unsafe { ptr::copy_nonoverlapping::<u8>(from.cast(), to.cast(), end - begin) };
 }
 
 /// Length of a block whose pages are recorded; `None` for a small one.
@@ -275,7 +310,10 @@ pub(crate) fn touched(at: *mut c_void, len: usize, mut run: impl FnMut(usize, us
         let count = PAGES.min(pages - from);
         let part = at.wrapping_byte_add(from * PAGE);
         // SAFETY: mapped memory, and room for an answer of a byte a page.
-        unsafe { mincore(part, count * PAGE, answer.as_mut_ptr()) };
+        let failed = unsafe { mincore(part, count * PAGE, answer.as_mut_ptr()) } != 0;
+        if failed {
+            answer = [1; PAGES];
+        }
         for (page, is_touched) in answer.iter().take(count).enumerate() {
             let page = from + page;
             match (is_touched & 1 != 0, begin) {

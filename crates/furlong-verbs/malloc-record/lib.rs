@@ -14,6 +14,7 @@
 mod arena;
 mod log;
 mod sample;
+mod streams;
 mod symbols;
 mod system;
 

@@ -5,7 +5,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::system::{close, madvise, mmap, open, read};
-use crate::{arena, sample, symbols};
+use crate::{arena, sample, streams, symbols};
 
 unsafe extern "C" {
     pub(crate) fn abort() -> !;
@@ -28,6 +28,9 @@ const MAGIC: u64 = u64::from_le_bytes(*b"furlrec1");
 
 /// Bytes before the first event.
 const HEADER_BYTES: usize = 4096;
+
+/// The largest size of an event.
+const SIZE_MAX: u64 = (1 << 42) - 1;
 
 const AT_SECURE: c_ulong = 23;
 const O_RDWR: c_int = 2;
@@ -154,6 +157,7 @@ fn begun() -> bool {
     }
     note_process();
     arena::begin();
+    streams::find();
     // SAFETY: functions that stay. If out of memory, children count as the parent.
     unsafe { pthread_atfork(Some(arena_locked), Some(arena_unlocked), Some(forked)) };
     write(log, Kind::Begun, 0, 1, 0, 0);
@@ -173,15 +177,15 @@ fn note_process() -> u64 {
 }
 
 extern "C" fn arena_locked() {
-    arena::lock();
+    streams::lock(arena::lock);
 }
 
 extern "C" fn arena_unlocked() {
-    arena::unlock();
+    streams::unlock(arena::unlock);
 }
 
 extern "C" fn forked() {
-    arena::unlock();
+    streams::reset(arena::unlock);
     sample::forked();
     let parent = note_process();
     // Relaxed: this is the child's only thread, a copy of the parent's thread that wrote it.
@@ -260,9 +264,9 @@ fn write(log: *mut Header, kind: Kind, size: usize, align: usize, block: u64, ol
     let thread = unsafe { pthread_self() } as u64 >> 4;
     // Relaxed: this and the next four; it is this process's own.
     let process = PROCESS.load(Ordering::Relaxed);
-    event
-        .size
-        .store(size as u64 | process << 42, Ordering::Relaxed);
+    // A call that asks for more has failed.
+    let size = (size as u64).min(SIZE_MAX);
+    event.size.store(size | process << 42, Ordering::Relaxed);
     event.block.store(block, Ordering::Relaxed);
     event.old.store(old, Ordering::Relaxed);
     let what = kind as u64 | u64::from(align.trailing_zeros()) << 8 | thread << 16;

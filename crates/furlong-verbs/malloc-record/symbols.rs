@@ -6,6 +6,7 @@ use core::ffi::{c_char, c_int, c_long, c_void};
 use core::{mem, ptr};
 
 use crate::log::{self, Kind, put};
+use crate::system::{AT_FDCWD, EXIT_GROUP, MMAP, MUNMAP, NEWFSTATAT, dlsym, syscall};
 use crate::{arena, sample};
 
 unsafe extern "C" {
@@ -16,17 +17,7 @@ unsafe extern "C" {
     fn __libc_free(block: *mut c_void);
     fn getpagesize() -> c_int;
     fn dladdr(address: *const c_void, found: *mut [*const c_char; 4]) -> c_int;
-    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
-    fn syscall(number: c_long, ...) -> c_long;
 }
-
-/// Numbers of system calls: mmap, munmap, exit_group, newfstatat.
-#[cfg(target_arch = "x86_64")]
-const CALLS: [c_long; 4] = [9, 11, 231, 262];
-#[cfg(not(target_arch = "x86_64"))]
-const CALLS: [c_long; 4] = [222, 215, 94, 79];
-
-const AT_FDCWD: c_int = -100;
 
 /// Handle of the libraries behind this one.
 const RTLD_NEXT: *mut c_void = ptr::without_provenance_mut(usize::MAX);
@@ -45,7 +36,7 @@ pub(crate) fn allocator() -> Option<[u64; 2]> {
     let mut file = [0_u64; 32];
     let is_told = found != 0
         // SAFETY: a name that ends with a zero, and a place for the answer.
-        && unsafe { syscall(CALLS[3], AT_FDCWD, symbol[0], file.as_mut_ptr(), 0) } == 0;
+        && unsafe { syscall(NEWFSTATAT, AT_FDCWD, symbol[0], file.as_mut_ptr(), 0) } == 0;
     is_told.then_some([file[0], file[1]])
 }
 
@@ -213,7 +204,7 @@ extern "C" fn mmap(
 ) -> *mut c_void {
     sample::mapping(len);
     // SAFETY: the kernel checks everything.
-    let at = unsafe { syscall(CALLS[0], at, len, protection, flags, file, offset) };
+    let at = unsafe { syscall(MMAP, at, len, protection, flags, file, offset) };
     ptr::with_exposed_provenance_mut(at as usize)
 }
 
@@ -237,7 +228,7 @@ extern "C" fn mmap64(
 extern "C" fn munmap(at: *mut c_void, len: usize) -> c_int {
     sample::mapping(len);
     // SAFETY: the kernel checks everything.
-    let done = unsafe { syscall(CALLS[1], at, len) };
+    let done = unsafe { syscall(MUNMAP, at, len) };
     done as c_int
 }
 
@@ -248,7 +239,7 @@ extern "C" fn _exit(code: c_int) -> ! {
     ended();
     loop {
         // SAFETY: no contract.
-        unsafe { syscall(CALLS[2], code) };
+        unsafe { syscall(EXIT_GROUP, code) };
     }
 }
 

@@ -78,6 +78,6 @@ fn a_program_that_allocates_little_is_said_to_have_no_samples() {
             "999999999",
             "true",
         ];
-        says(&home.ends(1, &record).1, &["no allocation was sampled"]);
+        says(&home.ends(1, &record).1, &["has no samples"]);
     }
 }

@@ -99,8 +99,14 @@ pub fn run(args: &Args, further: &[(&'static str, &Path)]) -> Result<ExitCode, E
         voice.warn(missed);
     }
     let count = candidates.len();
-    voice.note(&format!("replays on {count} allocators and settings"));
-    if recording.pace() == Pace::Full {
+    let is_paced = recording.pace() == Pace::Recorded;
+    let pace = if is_paced {
+        ", one of each as long as the program"
+    } else {
+        ""
+    };
+    voice.note(&format!("replays on {count} allocators and settings{pace}"));
+    if !is_paced {
         voice.warn(
             "the replays are faster than the program, which took long: allocators that return \
              memory after a delay seem to keep more of it",

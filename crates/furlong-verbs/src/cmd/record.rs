@@ -1,7 +1,7 @@
 //! `furlong record`: records a real program's calls of a system, as a trace that can be replayed.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus, Stdio};
@@ -141,12 +141,17 @@ fn allocations(args: &MallocArgs) -> Result<ExitCode, Error> {
 fn profile(args: &MallocArgs, program: &Program, voice: Voice) -> Result<ExitCode, Error> {
     let default = || PathBuf::from(format!("{}.svg", program.name()));
     let path = args.output.clone().unwrap_or_else(default);
-    let (name, mut file) = created(&path)?;
+    let name = plain(&path.display().to_string());
+    // The picture of a former run stays if this one gives none.
+    let is_new = !path.exists();
+    let mut options = File::options();
+    let options = options.write(true).create(true).truncate(false);
+    let mut file = options
+        .open(&path)
+        .map_err(|error| cannot_write(&name, &error))?;
     outlive_interrupts()?;
     let profiled = heap::record(program, &path, args.every)?;
-    file.write_all(profiled.picture.as_bytes())
-        .map_err(|error| cannot_write(&name, &error))?;
-    warn(voice, profiled.status, &[]);
+    warn(voice, profiled.status, &profiled.missed);
     let [allocated, live] = profiled.bytes.map(heap::shown);
     let files: Vec<_> = profiled
         .files
@@ -154,12 +159,21 @@ fn profile(args: &MallocArgs, program: &Program, voice: Voice) -> Result<ExitCod
         .map(|file| file.display().to_string())
         .collect();
     let Some(first) = files.first() else {
+        if is_new {
+            // What is left is an empty file.
+            let _ = fs::remove_file(&path);
+        }
         let (program, every) = (program.name(), args.every);
         return Err(Error::failed(format!(
-            "{program}: no allocation was sampled: it allocated little (sample more often than \
-             each {every} bytes with --every), or it does not load preloaded libraries"
+            "{program}: no process has written a profile: one that is killed or calls _exit writes \
+             none, one that allocates little has no samples (sample more often than each {every} \
+             bytes with --every), and a statically linked or privileged one does not load \
+             preloaded libraries"
         )));
     };
+    let put = file.set_len(0);
+    put.and_then(|()| file.write_all(profiled.picture.as_bytes()))
+        .map_err(|error| cannot_write(&name, &error))?;
     let more = match files.len() {
         1 => String::new(),
         count => format!(" (and {} more)", count - 1),

@@ -112,14 +112,44 @@ impl Recording {
         })
     }
 
-    /// The place of the candidate that the program uses by itself; `None` if it is none of them.
+    /// The place of the candidate that the program uses by itself, with the setting that it has by
+    /// itself; `None` if it is none of them.
     #[must_use]
     pub fn present(&self, candidates: &[Candidate]) -> Option<usize> {
-        // A preloaded allocator comes before that of the program.
-        let preloaded = env::var_os("LD_PRELOAD").and_then(|path| file(Path::new(&path)));
-        let own = preloaded.or(self.allocator)?;
-        let is_own = |candidate: &Candidate| file(&candidate.file) == Some(own);
-        candidates.iter().position(is_own)
+        self.present_with(candidates, |name| env::var(name).ok())
+    }
+
+    fn present_with(
+        &self,
+        candidates: &[Candidate],
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Option<usize> {
+        // A preloaded allocator comes before that of the program. A name without a folder is looked
+        // up as that of a library.
+        let preloads = variable("LD_PRELOAD").unwrap_or_default();
+        let preloads = preloads.split([':', ' ']).map(Path::new);
+        let is_named = |candidate: &Candidate, path: &Path| match path.parent() {
+            Some(folder) if folder != Path::new("") => file(path) == file(&candidate.file),
+            _ => path.file_name() == candidate.file.file_name(),
+        };
+        let of_name = |path| {
+            candidates
+                .iter()
+                .find(|candidate| is_named(candidate, path))
+        };
+        let preloaded = preloads.into_iter().find_map(of_name);
+        let own = match preloaded {
+            Some(candidate) => file(&candidate.file),
+            None => self.allocator,
+        }?;
+        let is_own = |(_, candidate): &(usize, &Candidate)| file(&candidate.file) == Some(own);
+        let is_set = |(name, value): (&str, &str)| variable(name).as_deref() == Some(value);
+        let all = candidates.iter().enumerate().filter(is_own);
+        let (place, _) = all.max_by_key(|(_, candidate)| match candidate.setting {
+            None => 1,
+            Some(setting) => 2 * u8::from(is_set(setting)),
+        })?;
+        Some(place)
     }
 
     /// True if the program is linked with the candidate. What this allocates before the first call

@@ -38,7 +38,8 @@ pub struct Outcome {
 /// The advice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Choice {
-    /// Name of the candidate to use; the present one if none is worth a change.
+    /// Name of the candidate to use; the present one if none is worth a change, or if its own
+    /// replay has failed.
     pub name: String,
     /// Change of the peak against the present one, in percent.
     pub peak_pct: f64,
@@ -94,7 +95,7 @@ impl Choice {
             more_ms / busy_ms.max(present.calls_ms) * 100.0
         };
         let is_worth = |one: &&Forecast| {
-            one.na.is_none()
+            [one, present].iter().all(|one| one.na.is_none())
                 && one.peak_kib + WORTH_KIB <= present.peak_kib
                 && peak_pct(one) <= -WORTH_PCT
                 && calls_pct(one) <= DEARER_PCT
@@ -102,6 +103,10 @@ impl Choice {
         let best = forecasts.iter().filter(is_worth);
         let best = best.min_by_key(|one| one.peak_kib);
         let sentence = match best {
+            None if present.na.is_some() => format!(
+                "No advice: the replay with {}, which the program uses now, has failed.",
+                present.name
+            ),
             None => format!(
                 "Stay with {}: nothing else saves {WORTH_PCT} % of the peak, and at least 1 MiB, \
                  for at most {DEARER_PCT} % more processor time.",

@@ -1,7 +1,7 @@
 use super::forecast::sizes_at;
 use super::{Forecast, Outcome, Recording};
 use crate::replay::parse;
-use furlong_experiments::malloc_suite::Pace;
+use furlong_experiments::malloc_suite::{Candidate, Pace};
 
 fn forecast(name: &str, peak_kib: u64, calls_ms: f64) -> Forecast {
     Forecast {
@@ -59,6 +59,63 @@ fn an_allocator_that_cannot_run_the_recording_is_not_chosen() {
     let outcome = Outcome::new("ls".to_owned(), String::new(), 1000.0, all, 0);
     assert_eq!(outcome.choice.name, "own");
     assert_eq!(outcome.candidates[1].name, "broken", "the last one");
+}
+
+#[test]
+fn without_a_replay_of_the_present_allocator_there_is_no_advice() {
+    let mut broken = forecast("broken", 100_000, 0.0);
+    broken.na = Some("exit code 1".to_owned());
+    let all = vec![broken, forecast("other", 5000, 0.0)];
+    let outcome = Outcome::new("ls".to_owned(), String::new(), 1000.0, all, 0);
+    let choice = outcome.choice;
+    assert!(
+        choice
+            .sentence
+            .starts_with("No advice: the replay with broken"),
+        "{choice:?}"
+    );
+}
+
+#[test]
+fn the_present_allocator_is_the_first_preloaded_one_with_its_setting() {
+    let home = tempfile::tempdir().unwrap();
+    let candidate = |allocator: &'static str, setting| {
+        let file = home.path().join(format!("lib{allocator}.so.2"));
+        std::fs::write(&file, allocator).unwrap();
+        Candidate {
+            allocator,
+            setting,
+            file,
+        }
+    };
+    let once = ("MALLOC_ARENA_MAX", "1");
+    let all = [
+        candidate("glibc", None),
+        candidate("glibc", Some(once)),
+        candidate("jemalloc", None),
+    ];
+    let (script, _) = parse(b"p\nm 40\no 1 0 5\n");
+    let linked = super::file(&all[0].file);
+    let recording = Recording::of(script, &[linked], vec![]).unwrap();
+    let present = |preload: &str, arenas: &str| {
+        let value = |name: &str| match name {
+            "LD_PRELOAD" => Some(preload.to_owned()),
+            "MALLOC_ARENA_MAX" => Some(arenas.to_owned()),
+            _ => None,
+        };
+        recording.present_with(&all, value)
+    };
+    let jemalloc = all[2].file.display();
+    for preload in [
+        "libjemalloc.so.2".to_owned(),
+        format!("/lib/other.so:{jemalloc}"),
+        format!("/lib/other.so {jemalloc}"),
+    ] {
+        assert_eq!(present(&preload, "1"), Some(2), "{preload}");
+    }
+    for (arenas, place) in [("", 0), ("2", 0), ("1", 1)] {
+        assert_eq!(present("/lib/other.so", arenas), Some(place), "{arenas}");
+    }
 }
 
 /// A step of a kind on a slot.

@@ -10,7 +10,7 @@ use furlong_lab::error::Error;
 use furlong_lab::report::text::plain;
 
 /// Maximum size: more than any trace that can be replayed.
-const BYTES_MAX: u64 = 1 << 30;
+pub(super) const BYTES_MAX: u64 = 1 << 30;
 
 /// Magic number of zstd.
 const PACKED: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();

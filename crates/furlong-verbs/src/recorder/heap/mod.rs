@@ -11,6 +11,7 @@ mod symbols;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::time::SystemTime;
 
 use self::flame::{Node, amount, draw};
 use self::symbols::Symbols;
@@ -28,6 +29,8 @@ pub struct Profiled {
     pub files: Vec<PathBuf>,
     /// Bytes that were allocated, and those that were in use when the processes ended.
     pub bytes: [u64; 2],
+    /// Profiles that cannot be read, a sentence each.
+    pub missed: Vec<String>,
 }
 
 /// Runs a command to its end with a sample each `every` bytes.
@@ -38,7 +41,8 @@ pub struct Profiled {
 ///
 /// # Errors
 ///
-/// There is no allocator to preload, the command cannot be run, or a profile cannot be read.
+/// There is no allocator to preload, the command cannot be run, or a file cannot be read or
+/// removed. Profiles of a former run stay unless there are new ones.
 pub fn record(program: &Program, output: &Path, every: u64) -> Result<Profiled, Error> {
     let library = furlong_experiments::shipped_library("furlong_malloc");
     let library = library.map_err(|remedy| {
@@ -63,10 +67,10 @@ pub fn record(program: &Program, output: &Path, every: u64) -> Result<Profiled, 
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let before = profiles(&folder, &stem);
-    for old in before {
-        fs::remove_file(&old).map_err(|error| failed(&old, error))?;
-    }
+    let before: Vec<_> = profiles(&folder, &stem)
+        .into_iter()
+        .map(with_time)
+        .collect();
     let status = Command::new(&program.words[0])
         .args(&program.words[1..])
         .env("LD_PRELOAD", &library)
@@ -74,21 +78,23 @@ pub fn record(program: &Program, output: &Path, every: u64) -> Result<Profiled, 
         .env("FURLONG_MALLOC_HEAP_PROFILE_BYTES", every.to_string())
         .status()
         .map_err(|error| Error::usage(format!("{}: {}", program.name(), cause(&error))))?;
-    let files = profiles(&folder, &stem);
+    let after = profiles(&folder, &stem).into_iter().map(with_time);
+    let (old, new): (Vec<_>, Vec<_>) = after.partition(|file| before.contains(file));
+    if !new.is_empty() {
+        for (file, _) in old {
+            fs::remove_file(&file).map_err(|error| failed(&file, error))?;
+        }
+    }
+    let (mut files, mut missed) = (vec![], vec![]);
     let (mut symbols, mut trees) = (Symbols::default(), [Node::default(), Node::default()]);
-    for file in &files {
-        let bytes = fs::read(file).map_err(|error| failed(file, error))?;
-        let stacks = profile::decode(&bytes, &mut symbols).ok_or_else(|| {
-            let file = file.display();
-            Error::failed(format!(
-                "{file}: the profile is damaged: was its process killed?"
-            ))
-        })?;
-        for stack in stacks {
-            let functions = || stack.functions.iter().map(String::as_str);
-            for (tree, bytes) in trees.iter_mut().zip(stack.bytes) {
-                tree.add(functions(), bytes);
-            }
+    for (file, _) in new {
+        let bytes = fs::read(&file).map_err(|error| failed(&file, error))?;
+        match add(&bytes, &mut symbols, &mut trees) {
+            Some(()) => files.push(file),
+            None => missed.push(format!(
+                "{}: the profile is damaged: its process was killed, or has not ended yet",
+                file.display()
+            )),
         }
     }
     let [allocated, live] = trees;
@@ -104,7 +110,26 @@ pub fn record(program: &Program, output: &Path, every: u64) -> Result<Profiled, 
         picture: draw(&[(first, live), (second, allocated)]),
         files,
         bytes,
+        missed,
     })
+}
+
+/// Adds a profile to the trees of what was allocated and of what is in use. `None`, with nothing
+/// changed, if it is damaged.
+fn add(profile: &[u8], symbols: &mut Symbols, trees: &mut [Node; 2]) -> Option<()> {
+    for stack in profile::decode(profile, symbols)? {
+        let functions = || stack.functions.iter().map(String::as_str);
+        for (tree, bytes) in trees.iter_mut().zip(stack.bytes) {
+            tree.add(functions(), bytes);
+        }
+    }
+    Some(())
+}
+
+/// A file with the time of its last change.
+fn with_time(file: PathBuf) -> (PathBuf, Option<SystemTime>) {
+    let time = fs::metadata(&file).and_then(|data| data.modified()).ok();
+    (file, time)
 }
 
 /// A number of bytes for people.

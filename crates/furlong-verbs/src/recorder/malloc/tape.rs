@@ -8,6 +8,9 @@ use super::log::{Address, Event, RecordedCall};
 use crate::recorder::missed;
 use crate::replay::MALLOC_HEADING;
 
+/// Bytes of a page, as in `malloc-record/arena.rs`.
+const PAGE: u64 = 4096;
+
 /// Bytes of the largest block whose pages are not recorded, as in `malloc-record/arena.rs`.
 const SMALL_MAX: u64 = 16 << 10;
 
@@ -55,8 +58,8 @@ struct Life {
     touched: BTreeMap<usize, Vec<(u64, u64)>>,
     /// Number of the next block.
     next: u64,
-    /// Place behind the last call about each block in use.
-    places: HashMap<u64, usize>,
+    /// Place behind the last call about each block in use, and its pages.
+    places: HashMap<u64, (usize, u64)>,
     /// Time of the first sample.
     began_ns: Option<u64>,
     allocator: Option<[u64; 2]>,
@@ -196,7 +199,8 @@ impl Life {
         // Writing to a string cannot fail.
         let _ = writeln!(self.lines, "{line}");
         if let Some(number) = made.filter(|_| size > SMALL_MAX) {
-            self.places.insert(number, self.lines.len());
+            self.places
+                .insert(number, (self.lines.len(), size.div_ceil(PAGE)));
         }
         true
     }
@@ -230,14 +234,16 @@ impl Life {
     /// Notes a run of touched pages of a block; the first one replaces what was known.
     fn touch(&mut self, block: Address, is_first: bool, run: (u64, u64)) {
         let number = self.live.get(&block);
-        let Some(place) = number.and_then(|number| self.places.get(number)) else {
+        let Some((place, pages)) = number.and_then(|number| self.places.get(number)) else {
             return;
         };
         let runs = self.touched.entry(*place).or_default();
         if is_first {
             runs.clear();
         }
-        runs.push(run);
+        // Another thread may have got the address before these pages were looked at.
+        let (first, count) = (run.0.min(*pages), run.1);
+        runs.push((first, count.min(pages - first)));
     }
 
     /// Writes a line with the thread if it differs from the last one.

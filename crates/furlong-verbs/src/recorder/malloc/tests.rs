@@ -129,6 +129,19 @@ fn touched_pages_stand_behind_the_call_that_made_their_block() {
     assert_eq!(recorded.calls, 5);
 }
 
+/// A thread that ends its process may look at a block while another one frees it.
+#[test]
+fn touched_pages_beyond_a_blocks_end_are_left_out() {
+    let recorded = recorded(&[
+        event(9, 1, [BEGUN, 0, 0, 0]),
+        event(9, 2, [ALLOCATED, 40_000, 0x10, 0]),
+        event(9, 1, [TOUCHED, 0, 0x10, pages(0, 12)]),
+        event(9, 1, [TOUCHED, 1, 0x10, pages(14, 2)]),
+    ]);
+    let lines = "p\nt 0\nm 40000\nw 0 10\nw 10 0\n";
+    assert!(text(&recorded).ends_with(lines), "{}", text(&recorded));
+}
+
 #[test]
 fn a_sample_has_its_time_and_a_child_its_parents_allocator() {
     let recorded = recorded(&[

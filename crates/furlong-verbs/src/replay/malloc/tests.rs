@@ -1,4 +1,4 @@
-use super::trace::{parse, unpacked};
+use super::trace::{parse, unpacked, unpacked_to};
 
 /// A script's steps as (thread, slot, before, kind, align, size).
 fn steps(text: &str) -> Vec<(u32, u32, u32, u8, u8, u64)> {
@@ -95,6 +95,23 @@ fn what_is_packed_and_cut_off_is_not_whole() {
     assert!(text == b"m 1\n" && error.is_none());
     let (text, error) = unpacked(&[0x28, 0xb5, 0x2f, 0xfd, 4], true);
     assert!(text.is_empty() && error.is_some());
+}
+
+#[test]
+fn what_unpacks_to_more_than_a_trace_can_have_is_refused() {
+    // A frame of blocks of 128 KiB, each of one byte that repeats: four bytes a block.
+    let mut packed = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58];
+    for block in 1..=9 {
+        let head = (128 << 10) << 3 | 1 << 1 | u32::from(block == 9);
+        packed.extend(&head.to_le_bytes()[..3]);
+        packed.push(b'#');
+    }
+    let (text, error) = unpacked_to(&packed, 9 << 17);
+    assert_eq!((text.len(), error.is_none()), (9 << 17, true));
+    let (text, error) = unpacked_to(&packed, 1 << 20);
+    let error = error.expect("it is refused").to_string();
+    assert!(error.contains("more than 1 MiB"), "{error}");
+    assert_eq!(text.len(), (1 << 20) + 1);
 }
 
 #[test]

@@ -19,6 +19,8 @@ use std::ops::Range;
 
 use ruzstd::decoding::StreamingDecoder;
 
+use crate::replay::input::BYTES_MAX;
+
 /// The first line of every trace.
 pub(crate) const HEADING: &str = "# malloctrace 1";
 
@@ -125,12 +127,19 @@ pub(super) fn unpacked(bytes: &[u8], packed: bool) -> (Vec<u8>, Option<io::Error
     if !packed {
         return (bytes.to_vec(), None);
     }
+    unpacked_to(bytes, BYTES_MAX)
+}
+
+/// Decompresses up to `most` bytes, and one more if there are any.
+pub(super) fn unpacked_to(bytes: &[u8], most: u64) -> (Vec<u8>, Option<io::Error>) {
     let mut text = vec![];
-    let error = match StreamingDecoder::new(Cursor::new(bytes)) {
-        Ok(mut decoder) => decoder.read_to_end(&mut text).err(),
-        Err(error) => Some(io::Error::other(error)),
+    let read = match StreamingDecoder::new(Cursor::new(bytes)) {
+        Ok(decoder) => decoder.take(most + 1).read_to_end(&mut text),
+        Err(error) => Err(io::Error::other(error)),
     };
-    (text, error)
+    let is_long = text.len() as u64 > most;
+    let long = || io::Error::other(format!("it unpacks to more than {} MiB", most >> 20));
+    (text, read.err().or_else(|| is_long.then(long)))
 }
 
 /// Parses a trace. Returns the lines before the first wrong one, and the fault, if any.
