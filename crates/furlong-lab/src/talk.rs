@@ -1,5 +1,6 @@
 //! Data on stdout, messages on stderr. Neither panics if the other end is closed.
 
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
 use crate::error::{Error, cause};
@@ -19,19 +20,45 @@ impl Voice {
     /// Prints a note.
     pub fn note(self, text: &str) {
         if self != Voice::Quiet {
-            say(text);
+            say(&harmless(text));
         }
     }
 
     /// Prints a warning that the reader should act on, under `-q` too.
     pub fn warn(self, text: &str) {
-        say(&format!("warning: {text}"));
+        say(&harmless(&format!("warning: {text}")));
     }
 }
 
 /// Prints the reason why the command ends.
 pub fn error(error: &Error) {
-    say(&format!("furlong: {error}"));
+    say(&harmless(&format!("furlong: {error}")));
+}
+
+/// The text on one line, with control characters and direction marks made visible.
+pub(crate) fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' | '\n' | '\r' => out.push(' '),
+            c if c.is_control() || turns(c) => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// True if a character changes the direction of the text after it.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text whose control characters do nothing to a terminal: names come from files.
+fn harmless(text: &str) -> String {
+    let lines = text.split('\n').map(visible);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Prints a line on stderr, if it is open.
@@ -88,4 +115,16 @@ pub fn spans(numbers: impl IntoIterator<Item = u32>) -> Vec<String> {
         false => format!("{first}-{last}"),
     };
     spans.iter().map(span).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn a_message_keeps_its_lines_and_nothing_that_a_terminal_obeys() {
+        let text = "furlong: \u{1b}]0;pwned\u{7}\n\tsecond \u{202e}line";
+        let shown = "furlong: \\u{1b}]0;pwned\\u{7}\n second \\u{202e}line";
+        assert_eq!(harmless(text), shown);
+    }
 }

@@ -23,6 +23,9 @@ const WRITTEN: &str = "write one with the option --json of run, compare or show"
 /// Profile of a run that another tool measured.
 pub const IMPORTED: &str = "imported";
 
+/// Host of a file that does not name one.
+pub(crate) const UNKNOWN: &str = "unknown";
+
 /// Most bytes of a file. Devices have no end.
 const BYTES_MAX: u64 = 256 << 20;
 
@@ -115,7 +118,14 @@ fn run_of(foreign: &Foreign, path: &Path, content: u64) -> ResultFile {
         ..ExperimentResult::default()
     };
     for series in &foreign.series {
-        add(&mut experiment, series, &workload(*tool, series, path));
+        let better = foreign.better.get(&series.unit).copied();
+        let unit = Unit::of(&series.unit, better);
+        let name = workload(*tool, series, path);
+        // Benchmarks of one name and unit are numbered, so that none replaces another.
+        let numbers = (2..).map(|number| format!("{name} #{number}"));
+        let is_new = |name: &String| !has(&experiment, name, &unit.metric);
+        let name = [name.clone()].into_iter().chain(numbers).find(is_new);
+        add(&mut experiment, series, unit, &name.unwrap_or_default());
     }
     ResultFile {
         schema: SCHEMA.to_owned(),
@@ -138,7 +148,7 @@ fn started(origin: &Origin, path: &Path) -> (String, Option<String>) {
 }
 
 fn machine(origin: &Origin) -> Machine {
-    let host = origin.host.as_deref().unwrap_or("unknown");
+    let host = origin.host.as_deref().unwrap_or(UNKNOWN);
     let (cpu, cpus) = (&origin.cpu, origin.cpus.unwrap_or(0));
     let told = format!("imported {host} {cpu:?} {cpus}");
     Machine {
@@ -167,9 +177,15 @@ fn workload(tool: Tool, series: &Series, path: &Path) -> String {
     parts.join("/")
 }
 
+/// True if a workload has a metric already.
+fn has(experiment: &ExperimentResult, name: &str, metric: &str) -> bool {
+    let mut all = experiment.workloads.iter();
+    let own = all.find(|one| one.name == name);
+    own.is_some_and(|own| own.arms[0].samples.contains_key(metric))
+}
+
 /// Adds a series as a metric of a workload.
-fn add(experiment: &mut ExperimentResult, series: &Series, name: &str) {
-    let unit = Unit::of(&series.unit);
+fn add(experiment: &mut ExperimentResult, series: &Series, unit: Unit, name: &str) {
     if !experiment.metrics.contains_key(&unit.metric) {
         let metric = Metric {
             unit: unit.symbol.to_owned(),
@@ -221,6 +237,11 @@ fn means(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
+/// Units of time, as tools write them.
+const TIMES: [&str; 12] = [
+    "ns", "us", "µs", "μs", "ms", "s", "sec", "second", "seconds", "min", "h", "hour",
+];
+
 /// A tool's unit in furlong's terms.
 struct Unit {
     metric: String,
@@ -231,7 +252,16 @@ struct Unit {
 }
 
 impl Unit {
-    fn of(told: &str) -> Self {
+    /// The unit, and the direction that the file itself gives, if it does.
+    fn of(told: &str, better: Option<Better>) -> Self {
+        let known = Self::known(told);
+        Self {
+            better: better.unwrap_or(known.better),
+            ..known
+        }
+    }
+
+    fn known(told: &str) -> Self {
         let lower = |metric: &str, symbol, factor| Self {
             metric: metric.to_owned(),
             symbol,
@@ -251,8 +281,10 @@ impl Unit {
                     .split(symbols)
                     .filter(|word| !word.is_empty())
                     .collect();
-                // A rate: `ops/s`, `MB/s`, `B/s`.
-                let is_rate = other.contains('/') && !told.ends_with("/op");
+                // A rate: `ops/s`, `MB/s`, `B/s`, but not `ns/key`.
+                let is_rate = other
+                    .rsplit_once('/')
+                    .is_some_and(|(_, per)| TIMES.contains(&per));
                 let metric = words.join("_per_");
                 Self {
                     metric: if metric.is_empty() {

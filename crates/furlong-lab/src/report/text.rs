@@ -1,24 +1,12 @@
 //! Safe display: names come from files, and must not move a cursor, ring a bell or start a line.
 
-use std::fmt::Write as _;
-
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::talk::quoted;
+use crate::talk::{quoted, visible};
 
 /// The text on one line, with control characters and direction marks made visible.
 pub fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\t' | '\n' | '\r' => out.push(' '),
-            c if c.is_control() || turns(c) => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.trim().to_owned()
+    visible(text).trim().to_owned()
 }
 
 /// A name for display: an empty one becomes a placeholder, which can be referred to.
@@ -27,11 +15,6 @@ pub(crate) fn called(name: &str) -> String {
         none if none.is_empty() => "(no name)".to_owned(),
         name => name,
     }
-}
-
-/// True if a character changes the direction of the text after it.
-fn turns(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Columns of the text.

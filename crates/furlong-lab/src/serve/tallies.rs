@@ -23,6 +23,8 @@ const RUNS: u32 = 24;
 pub(super) struct Summary {
     /// Name of the experiment.
     pub(super) experiment: String,
+    /// The name under which the history has it.
+    pub(super) filed: String,
     /// Its question.
     pub(super) question: String,
     /// Its verdicts.
@@ -91,6 +93,7 @@ fn summary(e: &ExperimentResult) -> Summary {
     let arms = workload.into_iter().flat_map(|w| &w.arms);
     Summary {
         experiment: e.name.clone(),
+        filed: e.filed_as(),
         question: e.question.clone(),
         tally: Verdict::tally(&verdicts),
         figure: first.map(|(name, c)| (name.to_owned(), c.metric.clone())),
@@ -124,5 +127,21 @@ impl<K: Eq + Hash, V> Cache<K, V> {
             known.insert(key, Arc::clone(&value));
         }
         Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::summary;
+    use crate::model::result::ExperimentResult;
+
+    #[test]
+    fn a_comparison_is_found_by_the_name_that_the_history_gives_it() {
+        let experiment = ExperimentResult {
+            name: "compare".to_owned(),
+            comparison: Some("'a' 'b'".to_owned()),
+            ..ExperimentResult::default()
+        };
+        assert_eq!(summary(&experiment).filed, "compare 'a' 'b'");
     }
 }

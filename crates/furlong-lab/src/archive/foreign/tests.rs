@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{means, run_of, workload};
@@ -13,10 +14,38 @@ fn series(name: &str, unit: &str, values: &[f64]) -> Series {
 }
 
 #[test]
+fn benchmarks_of_one_name_are_numbered_and_only_rates_are_better_if_higher() {
+    let foreign = Foreign {
+        tool: Tool::Hyperfine,
+        origin: Origin::default(),
+        better: BTreeMap::from([("hits".to_owned(), Better::Higher)]),
+        series: vec![
+            series("x", "s", &[1.0]),
+            series("x", "s", &[2.0]),
+            series("x", "s", &[3.0]),
+            series("x", "ns/key", &[4.0]),
+            series("x", "keys/ms", &[5.0]),
+            series("x", "hits", &[6.0]),
+        ],
+    };
+    let result = run_of(&foreign, Path::new("twice.json"), 7);
+    let experiment = &result.experiments[0];
+    let all = experiment.workloads.iter();
+    let all: Vec<_> = all
+        .map(|one| (one.name.as_str(), one.arms[0].samples["time_s"][0]))
+        .collect();
+    let wanted = [("x", Some(1.0)), ("x #2", Some(2.0)), ("x #3", Some(3.0))];
+    assert_eq!(all, wanted);
+    let better = ["ns_per_key", "keys_per_ms", "hits"].map(|name| experiment.metrics[name].better);
+    assert_eq!(better, [Better::Lower, Better::Higher, Better::Higher]);
+}
+
+#[test]
 fn units_of_a_benchmark_are_metrics_of_one_workload() {
     let foreign = Foreign {
         tool: Tool::Go,
         origin: Origin::default(),
+        better: BTreeMap::from([("ns/key".to_owned(), Better::Lower)]),
         series: vec![
             series("A", "ns/op", &[5.0, 7.0]),
             series("A", "MB/s", &[3.0]),

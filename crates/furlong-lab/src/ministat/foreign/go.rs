@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Foreign, Tool};
+use crate::model::result::Better;
 
 /// True if a text has a benchmark's line, or a key as at the start of such files.
 pub(super) fn is_go(text: &str) -> bool {
@@ -39,8 +40,24 @@ fn key(line: &str) -> Option<(&str, &str)> {
     is_key.then(|| (key, value.trim()))
 }
 
+/// The direction of a unit: `Unit ns/key better=lower`.
+fn direction(line: &str) -> Option<(&str, Better)> {
+    let mut words = line.strip_prefix("Unit ")?.split_whitespace();
+    let unit = words.next()?;
+    let better = words.find_map(|word| word.strip_prefix("better="))?;
+    match better {
+        "lower" => Some((unit, Better::Lower)),
+        "higher" => Some((unit, Better::Higher)),
+        _ => None,
+    }
+}
+
+/// The most keys that are kept, far more than benchmarks write.
+const KEYS_MAX: usize = 64;
+
 /// A series for each benchmark and unit.
 pub(super) fn read(text: &str) -> Foreign {
+    let mut foreign = Foreign::new(Tool::Go);
     let mut keys: BTreeMap<&str, &str> = BTreeMap::new();
     let mut seen: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut lines = vec![];
@@ -50,11 +67,14 @@ pub(super) fn read(text: &str) -> Foreign {
                 seen.entry(key).or_default().insert(value);
             }
             lines.push((line, keys.clone()));
-        } else if let Some((key, value)) = key(line) {
+        } else if let Some((unit, better)) = direction(line) {
+            foreign.better.insert(unit.to_owned(), better);
+        } else if let Some((key, value)) = key(line)
+            && (keys.len() < KEYS_MAX || keys.contains_key(key))
+        {
             keys.insert(key, value);
         }
     }
-    let mut foreign = Foreign::new(Tool::Go);
     foreign.origin.cpu = keys.get("cpu").map(|&cpu| cpu.to_owned());
     for (line, keys) in &lines {
         let changing = keys.iter().filter(|(key, _)| seen[*key].len() > 1);

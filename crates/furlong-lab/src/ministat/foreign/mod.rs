@@ -13,7 +13,10 @@ mod perf;
 mod suites;
 mod tables;
 
+use std::collections::BTreeMap;
 use std::fmt;
+
+use crate::model::result::Better;
 
 /// Values of one command, benchmark or event, in one unit.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +53,8 @@ pub struct Foreign {
     pub origin: Origin,
     /// In the order of the file.
     pub series: Vec<Series>,
+    /// The direction of a unit, if the file gives it.
+    pub better: BTreeMap<String, Better>,
 }
 
 /// The tool that wrote a file.
@@ -123,6 +128,7 @@ impl Foreign {
             tool,
             origin: Origin::default(),
             series: vec![],
+            better: BTreeMap::new(),
         }
     }
 
@@ -175,7 +181,7 @@ pub fn read(text: &str) -> Result<Foreign, String> {
     } else if go::is_go(text) {
         go::read(text)
     } else {
-        perf::read(text)
+        perf::read(text)?
     };
     let mut all = foreign.series.iter();
     if let Some(bad) = all.find(|one| one.values.iter().any(|v| !v.is_finite())) {

@@ -1,6 +1,8 @@
 //! The output of `perf stat`: text, CSV (`-x,`) and JSON (`-j`), one or several per file, also in
 //! intervals (`-I`). Each output gives one value per event.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{Foreign, Tool};
@@ -15,16 +17,55 @@ pub(super) fn is_perf(text: &str) -> bool {
             .any(|line| csv(line).is_some() || json(line).is_some())
 }
 
-/// One series per event. An event that was not counted gives no value.
-pub(super) fn read(text: &str) -> Foreign {
+/// One series per event. An event that was not counted gives no value. If the outputs are of
+/// several commands, the names begin with these.
+///
+/// # Errors
+/// A figure has a comma before its decimals.
+pub(super) fn read(text: &str) -> Result<Foreign, String> {
     let mut foreign = Foreign::new(Tool::Perf);
+    let commands: BTreeSet<&str> = text.lines().filter_map(command).collect();
+    let mut of = "";
     for line in text.lines() {
+        if let Some(command) = command(line).filter(|_| commands.len() > 1) {
+            of = command;
+        }
+        let is_text = json(line).is_none() && csv(line).is_none();
+        if is_text
+            && line
+                .split_whitespace()
+                .next()
+                .is_some_and(has_decimal_comma)
+        {
+            return Err(
+                "is written by perf stat with commas before decimals, so its points may \
+                        be anything; measure again with LC_ALL=C"
+                    .to_owned(),
+            );
+        }
         let found = json(line).or_else(|| csv(line)).or_else(|| plain(line));
         if let Some((Some(value), event)) = found {
-            foreign.add(&event, "1", value);
+            let name = format!("{of} {event}");
+            foreign.add(name.trim_start(), "1", value);
         }
     }
-    foreign
+    Ok(foreign)
+}
+
+/// The command of a headline: `Performance counter stats for './a b' (5 runs):`.
+fn command(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once(HEADLINE)?;
+    let (first, last) = (rest.find('\'')? + 1, rest.rfind('\'')?);
+    rest.get(first..last)
+}
+
+/// True for `34.269,05` and `2,00`, as some languages write them.
+fn has_decimal_comma(word: &str) -> bool {
+    let Some((whole, decimals)) = word.rsplit_once(',') else {
+        return false;
+    };
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
+    whole.split(['.', ',']).all(is_digits) && is_digits(decimals) && decimals.len() != 3
 }
 
 /// A figure, if it was counted, and its event.
@@ -35,8 +76,13 @@ fn value(text: &str) -> Option<Option<f64>> {
     if matches!(text, "<not counted>" | "<not supported>") {
         return Some(None);
     }
-    let digits = text.replace(',', "");
-    digits.parse().ok().map(Some)
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
+    let mut groups = whole.split(',');
+    let first = groups.next().is_some_and(is_digits);
+    let is_figure = first && groups.all(|group| is_digits(group) && group.len() == 3);
+    let is_figure = is_figure && is_digits(decimals);
+    is_figure.then(|| text.replace(',', "").parse().ok())
 }
 
 fn json(line: &str) -> Option<Figure> {
@@ -78,11 +124,16 @@ fn plain(line: &str) -> Option<Figure> {
         Some(_) => line.split_at_checked(line.find('>')? + 1)?,
         None => line.split_once(char::is_whitespace)?,
     };
-    let words: Vec<&str> = rest.split_whitespace().collect();
+    let mut words: Vec<&str> = rest.split_whitespace().collect();
+    // The part of the time in which it was counted.
+    words.pop_if(|word| word.starts_with('(') && word.ends_with("%)"));
     let event = match &words[..] {
-        ["seconds", event @ ..] if !event.is_empty() => event.join(" "),
+        ["seconds", event @ ..] | ["+-", _, "seconds", event @ ..] if !event.is_empty() => {
+            event.join(" ")
+        }
         // perf's units in between: msec, Joules, MiB, ..
-        [_, event] | [event] => (*event).to_owned(),
+        [unit, event] if is_unit(unit) => (*event).to_owned(),
+        [event] => (*event).to_owned(),
         _ => return None,
     };
     Some((value(figure)?, event))

@@ -128,7 +128,13 @@ fn dotnet(json: &Value, benchmarks: &[Value]) -> Result<Foreign, String> {
         cpus: host.get("LogicalCoreCount").and_then(Value::as_u64),
     };
     for one in benchmarks {
-        let name = text(one, "FullName").or(text(one, "DisplayInfo"));
+        // The jobs of a benchmark differ in the latter only.
+        let full = text(one, "FullName");
+        let is_full = |other: &&Value| text(other, "FullName") == full;
+        let name = match benchmarks.iter().filter(is_full).count() {
+            1 => full,
+            _ => text(one, "DisplayInfo").or(full),
+        };
         let name = name.unwrap_or_default();
         let Some(values) = numbers(&one["Statistics"], "OriginalValues") else {
             return Err(format!(

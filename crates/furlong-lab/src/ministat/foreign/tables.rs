@@ -57,11 +57,26 @@ fn divan(text: &str) -> Foreign {
         let mut words = median.split_whitespace();
         let value = words.next().and_then(|word| word.parse().ok());
         if let Some((value, unit)) = value.zip(words.next()) {
-            foreign.add(&path.join("/"), unit, value);
+            // divan chooses a unit for each cell: a benchmark keeps one, whatever it takes.
+            let time = TIMES.iter().find(|(name, _)| *name == unit);
+            let (unit, factor) = time.map_or((unit, 1.0), |(_, factor)| ("ns", *factor));
+            let value: f64 = value;
+            foreign.add(&path.join("/"), unit, value * factor);
         }
     }
     foreign
 }
+
+/// divan's units of time, in nanoseconds.
+const TIMES: [(&str, f64); 7] = [
+    ("ps", 1e-3),
+    ("ns", 1.0),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("m", 6e10),
+    ("h", 3.6e12),
+];
 
 /// Columns of a level of divan's tree.
 const BRANCH: usize = 3;
@@ -77,27 +92,36 @@ fn units(line: &str) -> Option<Vec<&str>> {
 /// The median of every benchmark and file.
 fn benchstat(text: &str) -> Foreign {
     let mut foreign = Foreign::new(Tool::Benchstat);
-    let (mut files, mut unit) = (vec![], "");
+    let (mut files, mut unit, mut bars) = (vec![], "", vec![]);
+    let mut is_behind_files = false;
     for line in text.lines() {
         if let Some(cells) = units(line) {
             // The units follow the files at once.
-            match cells.iter().all(|cell| is_unit(cell)) {
+            match is_behind_files {
                 true => unit = cells[0].split_whitespace().next().unwrap_or_default(),
                 false => files = cells,
             }
+            is_behind_files = !is_behind_files;
+            let all = line.chars().enumerate();
+            bars = all.filter(|(_, c)| *c == BAR).map(|(at, _)| at).collect();
             continue;
         }
+        is_behind_files = false;
         if let Some(cpu) = line.strip_prefix("cpu: ") {
             foreign.origin.cpu = Some(cpu.trim().to_owned());
         }
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let Some(name) = words.first().filter(|name| **name != "geomean") else {
+        let words = words_at(line);
+        let Some((_, name)) = words.first().filter(|(_, name)| *name != "geomean") else {
             continue;
         };
-        let pairs = words.windows(2).filter(|pair| pair[1] == "±");
-        let values: Option<Vec<f64>> = pairs.map(|pair| number(pair[0])).collect();
-        for (place, value) in values.unwrap_or_default().into_iter().enumerate() {
-            let file = files.get(place).filter(|_| files.len() > 1);
+        let pairs = words.windows(2).filter(|pair| pair[1].1 == "±");
+        let values = pairs.map(|pair| Some((pair[1].0, number(pair[0].1)?)));
+        let values: Option<Vec<(usize, f64)>> = values.collect();
+        for (at, value) in values.unwrap_or_default() {
+            // A benchmark that one file lacks has an empty cell there.
+            let place = bars.iter().filter(|bar| **bar <= at).count();
+            let file = place.checked_sub(1).and_then(|place| files.get(place));
+            let file = file.filter(|_| files.len() > 1);
             let file = file.map_or(String::new(), |file| format!(" {file}"));
             foreign.add(&format!("{name}{file}"), unit, value);
         }
@@ -105,12 +129,21 @@ fn benchstat(text: &str) -> Foreign {
     foreign
 }
 
-/// `sec/op`, `B/op`, `allocs/op`, `B/s`, each perhaps with `vs base`.
-fn is_unit(cell: &str) -> bool {
-    let mut words = cell.split_whitespace();
-    let unit = words.next().is_some_and(|word| word.contains('/'));
-    let rest: Vec<&str> = words.collect();
-    unit && (rest.is_empty() || rest == ["vs", "base"])
+/// The words of a line, with their columns.
+fn words_at(line: &str) -> Vec<(usize, &str)> {
+    let mut words = vec![];
+    let (mut column, mut rest) = (0, line);
+    while let Some(start) = rest.find(|c: char| !c.is_whitespace()) {
+        column += rest[..start].chars().count();
+        let word = rest[start..]
+            .split(char::is_whitespace)
+            .next()
+            .unwrap_or_default();
+        words.push((column, word));
+        column += word.chars().count();
+        rest = &rest[start + word.len()..];
+    }
+    words
 }
 
 /// A number with a prefix of the SI or a binary one: `1.718µ`, `80.00`, `1.05Ki`.

@@ -1,4 +1,5 @@
 use super::{Tool, may_be_foreign};
+use crate::model::result::Better;
 
 type Named = (String, Vec<f64>);
 
@@ -105,6 +106,40 @@ fn perf_has_a_series_an_event_in_every_form() {
 }
 
 #[test]
+fn perfs_repeated_and_multiplexed_figures_are_whole() {
+    let text = " Performance counter stats for './a -n 5' (3 runs):\n\n\
+                \x20  1,234,567      r01c2      ( +-  1.25% )  (66.67%)\n\
+                \x20  7,654,321      r02c2                      (33.33%)\n\
+                \x20    0.0121 +- 0.0015 seconds time elapsed  ( +- 12.39% )\n";
+    let wanted = vec![
+        series("r01c2", &[1_234_567.0]),
+        series("r02c2", &[7_654_321.0]),
+        series("time elapsed", &[0.0121]),
+    ];
+    assert_eq!(chosen(text, None), Ok((Tool::Perf, wanted)));
+    let other = format!("{text}{}", text.replace("./a", "./b"));
+    let (_, both) = chosen(&other, None).unwrap();
+    let names: Vec<_> = both.iter().map(|one| one.0.as_str()).collect();
+    assert_eq!(names.len(), 6, "{names:?}");
+    assert_eq!([names[0], names[3]], ["./a -n 5 r01c2", "./b -n 5 r01c2"]);
+}
+
+#[test]
+fn perfs_figures_in_other_languages_are_refused() {
+    let german = " Performance counter stats for 'true':\n\n\
+                  \x20   34.269,05 msec task-clock   # 0,998 CPUs utilized\n\
+                  \x20       3.670      context-switches\n";
+    let french = " Performance counter stats for 'true':\n\n\
+                  \x20        2,00 msec task-clock\n        1 272      faults\n";
+    for text in [german, french] {
+        let refused = chosen(text, None).unwrap_err();
+        assert!(refused.contains("LC_ALL=C"), "{refused}");
+    }
+    let no_figure = " Performance counter stats for 'x':\n 1 272 faults\n 12,34 faults\n";
+    assert!(chosen(no_figure, None).is_err());
+}
+
+#[test]
 fn counters_that_were_not_counted_are_no_values() {
     let csv = "<not supported>,,cycles:u,0,100.00,,\n";
     let refused = chosen(csv, None).unwrap_err();
@@ -207,6 +242,53 @@ d           fastest       │ slowest       │ median        │ mean          
         series("d/sorting/rev", &[171.1]),
     ];
     assert_eq!(chosen(text, None), Ok((Tool::Divan, wanted.to_vec())));
+}
+
+#[test]
+fn a_benchmark_of_divan_keeps_its_unit_when_it_gets_slower() {
+    let text = "\
+d       fastest       │ slowest       │ median        │ mean          │ samples │ iters
+├─ a    0.9 ns        │ 1 ns          │ 990 ps        │ 1 ns          │ 100     │ 100
+╰─ b    1 s           │ 1.1 s         │ 1.05 s        │ 1.05 s        │ 100     │ 100
+";
+    let foreign = super::read(text).expect("it has values");
+    let all = foreign.series.iter();
+    let all: Vec<_> = all.map(|one| (one.unit.as_str(), one.values[0])).collect();
+    assert_eq!(all, [("ns", 0.99), ("ns", 1.05e9)]);
+}
+
+#[test]
+fn benchstat_keeps_files_and_units_apart() {
+    let text = "\
+             │ /tmp/old.txt │             /tmp/new.txt            │
+             │   gadgets    │   gadgets     vs base               │
+Sum-2          326.1n ± 57%   369.2n ±  7%  +13.23% (p=0.041 n=6)
+New-2                         2.198µ ± 64%
+";
+    let foreign = super::read(text).expect("it has values");
+    let all = foreign.series.iter();
+    let all: Vec<_> = all
+        .map(|one| (one.name.as_str(), one.unit.as_str()))
+        .collect();
+    let wanted = [
+        ("Sum-2 /tmp/old.txt", "gadgets"),
+        ("Sum-2 /tmp/new.txt", "gadgets"),
+        ("New-2 /tmp/new.txt", "gadgets"),
+    ];
+    assert_eq!(all, wanted);
+}
+
+#[test]
+fn go_says_which_direction_is_better() {
+    let text = "Unit ns/key better=lower\nUnit hits better=higher assume=exact\n\
+                BenchmarkA 5 7 ns/key 3 hits\n";
+    let foreign = super::read(text).expect("it has values");
+    assert_eq!(foreign.better["ns/key"], Better::Lower);
+    assert_eq!(foreign.better["hits"], Better::Higher);
+    // A key on each line is no reason to take for ever.
+    let keys = (0..20_000).map(|n| format!("k{n}: 1\nBenchmarkA 1 {n} ns/op\n"));
+    let foreign = super::read(&keys.collect::<String>()).expect("it has values");
+    assert_eq!(foreign.series[0].values.len(), 20_000);
 }
 
 #[test]

@@ -87,9 +87,7 @@ fn told(store: &Store, tallies: &Tallies, place: Place) -> Result<Told, Fault> {
         });
     };
     let summaries = tallies.of(store, &run)?;
-    let own = summaries
-        .iter()
-        .find(|one| one.experiment == place.experiment);
+    let own = summaries.iter().find(|one| one.filed == place.experiment);
     let latest = own.map(|own| {
         let series = tallies.history(store, &place, &run, own)?;
         let arms = own.arms.clone();

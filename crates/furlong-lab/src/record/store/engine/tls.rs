@@ -90,7 +90,9 @@ impl Wish {
         config: &mut Config,
     ) -> Result<Option<MakeRustlsConnect>, String> {
         let is_local = |host: &Host| matches!(host, Host::Unix(_));
-        let local = config.get_hosts().iter().all(is_local);
+        // An address (hostaddr) is reached by the network, whatever the host's name.
+        let (hosts, addresses) = (config.get_hosts(), config.get_hostaddrs());
+        let local = addresses.is_empty() && !hosts.is_empty() && hosts.iter().all(is_local);
         let mode = if local { Mode::Disable } else { self.mode };
         config.ssl_mode(match mode {
             Mode::Disable => SslMode::Disable,
@@ -285,6 +287,21 @@ mod tests {
             ),
         ] {
             assert_eq!(Wish::taken(url), Ok((rest.to_owned(), wanted)));
+        }
+        // Only a socket is local; an address is not, whatever its host is called.
+        for (url, is_plain) in [
+            ("postgres:///lab?host=/run/postgresql", true),
+            ("postgres://u@/lab?hostaddr=10.0.0.5", false),
+            (
+                "postgres:///lab?host=/run/postgresql&hostaddr=10.0.0.5",
+                false,
+            ),
+            ("postgres://db/lab", false),
+        ] {
+            let wish = wish(Mode::VerifyFull, None);
+            let mut config = url.parse().unwrap();
+            let connector = wish.connector(&mut config).unwrap();
+            assert_eq!(connector.is_none(), is_plain, "{url}");
         }
         let wrong = Wish::taken("postgres://db?sslmode=maybe").unwrap_err();
         assert!(wrong.contains("`maybe`") && wrong.contains("verify-full"));
