@@ -49,7 +49,7 @@ pub struct Cli<X: Subcommand> {
 pub enum Verb<X: Subcommand> {
     /// List every experiment: its question, arms, workloads and last verdict
     List(list::Args),
-    /// Run the named experiments, or all of them
+    /// Run experiments; without a name, the tour of a minute
     Run(Box<run::Args>),
     /// Compare any commands, by the same method as experiments
     Compare(Box<compare::Args>),

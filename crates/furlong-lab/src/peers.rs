@@ -72,7 +72,7 @@ fn check(peers: &Path) -> Result<(), Error> {
     if !peers.is_file() {
         let place = peers.with_file_name("");
         return Err(Error::usage(format!(
-            "there is no {BINARY} in {}: build it with `{remedy}`",
+            "there is no {BINARY} in {}: build it with `{remedy}`, and use the furlong beside it",
             place.display()
         )));
     }

@@ -10,12 +10,12 @@ use jiff::Zoned;
 
 use crate::archive;
 use crate::error::{Error, Exit};
-use crate::measure::campaign::{Campaign, End};
+use crate::measure::campaign::{Campaign, End, LEFT_OUT};
 use crate::measure::interrupt::Interrupt;
 use crate::measure::progress::Progress;
 use crate::measure::sampler::{Pass, Sampler};
 use crate::model::Schedule;
-use crate::model::result::{Kind, ResultFile, Run};
+use crate::model::result::{ArmResult, Kind, ResultFile, Run, WorkloadResult};
 use crate::options::{Marks, Options, default_database};
 use crate::peers;
 use crate::publish;
@@ -104,6 +104,8 @@ impl<'a> Session<'a> {
         let schedule = store.schedule(&id)?;
         fits(&schedule)?;
         store.claim(&id)?;
+        // As its last owner left it, who may have gone on until now.
+        let saved = store.load(&id)?;
         let planned = schedule.workloads().map(|one| one.blocks as usize);
         let planned: usize = planned.sum();
         let finished = blocks(&saved.result);
@@ -359,15 +361,20 @@ fn blocks(result: &ResultFile) -> usize {
     result.workloads().map(|one| one.blocks.len()).sum()
 }
 
+/// True if an exact count of an arm was left out because it differs between processes.
+fn has_left_out(workload: &WorkloadResult, arm: &ArmResult) -> bool {
+    let of_arm = format!("`{}`: ", arm.name);
+    let mut warnings = workload.warnings.iter();
+    warnings.any(|text| text.starts_with(&of_arm) && text.ends_with(LEFT_OUT))
+}
+
 /// Returns the number of missing samples.
 fn missing(schedule: &Schedule, result: &ResultFile) -> usize {
     let pairs = schedule.experiments.iter().zip(&result.experiments);
     let missing = pairs.flat_map(|(entry, experiment)| {
-        // Within a budget, a benchmark without an exact count has its times.
         let is_exact = |metric: &String| {
             experiment.metrics.get(metric).map(|one| one.kind) == Some(Kind::Exact)
         };
-        let is_wanted = move |metric: &String| schedule.budget_s.is_none() || !is_exact(metric);
         entry
             .workloads
             .iter()
@@ -376,7 +383,11 @@ fn missing(schedule: &Schedule, result: &ResultFile) -> usize {
                 let able = workload.arms.iter().filter(|arm| arm.na.is_none());
                 let measured = 0..workload.blocks.len();
                 let failed = able.flat_map(|arm| {
-                    measured.clone().filter(|block| {
+                    // Within a budget, a benchmark without an exact count has its times. A count
+                    // that differs is an answer, too.
+                    let is_left_out = schedule.budget_s.is_some() || has_left_out(workload, arm);
+                    let is_wanted = move |metric: &String| !(is_left_out && is_exact(metric));
+                    measured.clone().filter(move |block| {
                         let lacks = |values: &Vec<Option<f64>>| values.get(*block) == Some(&None);
                         let mut samples = arm.samples.iter();
                         samples.any(|(metric, values)| is_wanted(metric) && lacks(values))

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::fleet::{On, Where, submit};
 use crate::measure::instructions::metric_of_benchmarks;
 use crate::measure::launch::callgrind::Callgrind;
+use crate::model::result::CONTROL;
 use crate::model::schedule::Schedule;
 use crate::model::{Counters, MetricPlan, Profile};
 use crate::options::{FailOn, Marks, RESUME, SECONDS_MAX, Settings, Showing, percent};
@@ -164,12 +165,7 @@ impl Args {
                  with --bench"
             )));
         }
-        let mut names = sides.names.clone();
-        if let [base, head] = &mut names[..]
-            && base == head
-        {
-            head.push_str(" (2)");
-        }
+        let names = told_apart(sides.names.clone());
         let on_nodes = self.place.nodes.on == On::Slurm;
         // Nodes know nothing of each other, so every benchmark gets its share of the time.
         let shared = (f64::from(PILOT) * self.budget / least_s) as u32;
@@ -208,6 +204,21 @@ impl Args {
     }
 }
 
+/// The names of both revisions, changed if they are the same or that of the control.
+fn told_apart(mut names: Vec<String>) -> Vec<String> {
+    for name in &mut names {
+        if name == CONTROL {
+            name.push_str(" (1)");
+        }
+    }
+    if let [base, head] = &mut names[..]
+        && base == head
+    {
+        head.push_str(" (2)");
+    }
+    names
+}
+
 /// Parses a time in seconds, minutes or hours.
 fn duration(text: &str) -> Result<f64, String> {
     let text = text.trim();
@@ -226,7 +237,20 @@ fn duration(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::duration;
+    use super::{duration, told_apart};
+
+    #[test]
+    fn no_arm_has_the_name_of_the_control_or_of_the_other_one() {
+        for (given, names) in [
+            (["main", "HEAD"], ["main", "HEAD"]),
+            (["main", "control"], ["main", "control (1)"]),
+            (["control", "main"], ["control (1)", "main"]),
+            (["control", "control"], ["control (1)", "control (1) (2)"]),
+            (["a", "a"], ["a", "a (2)"]),
+        ] {
+            assert_eq!(told_apart(given.map(str::to_owned).to_vec()), names);
+        }
+    }
 
     #[test]
     fn a_time_has_a_unit_or_is_in_seconds() {

@@ -18,7 +18,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The directory that `furlong run` or `compare` made with `--on slurm`
+    /// The directory that a command with `--on slurm` made
     pub dir: PathBuf,
     /// Wait for the tasks that are under way
     #[arg(long)]

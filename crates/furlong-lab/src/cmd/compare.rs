@@ -365,6 +365,7 @@ impl How {
         Ok(Subject {
             commands: reference.chain(&sides.commands).cloned().collect(),
             programs: vec![],
+            began_in: None,
             folders: sides.folders.clone(),
             layouts: sides.layouts,
             reference: self.names.reference.is_some(),

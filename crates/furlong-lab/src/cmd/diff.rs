@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::archive::foreign::UNKNOWN;
 use crate::archive::{find, foreign, open_database};
 use crate::error::{Error, Exit};
 use crate::history::difference::{Difference, Differences, differences};
 use crate::history::difference_page;
-use crate::model::result::{Kind, Machine, ResultFile};
+use crate::model::result::{Kind, Machine, ResultFile, Run};
 use crate::options::{Database, FailOn, Pages, Settings};
 use crate::publish;
 use crate::record::class::{class, told};
@@ -85,29 +86,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
             "both runs are {id}: name two different runs"
         )));
     }
-    let (here, there) = (&before.run.machine, &after.run.machine);
-    if here.id != there.id {
-        let (of_here, of_there) = (told(here), told(there));
-        let text = format!(
-            "run {} is of {of_here}, run {} of {of_there}",
-            before.run.id, after.run.id
-        );
-        if !args.across_machines {
-            return Err(Error::usage(format!(
-                "{text}: the comparison would show the difference between the machines; use \
-                 --across-machines to compare them anyway"
-            )));
-        }
-        Voice::Normal.warn(&text);
-    } else if here.cpu != there.cpu {
-        Voice::Normal.warn(&format!(
-            "the machines of {} have different processors ({} and {}): a class should have \
-             one kind",
-            told(here),
-            processor(here),
-            processor(there)
-        ));
-    }
+    args.check_machines(&before.run, &after.run)?;
     let all = differences(&before, &after, args.metric.as_deref());
     if !args.fail_on.is_empty() && !args.judged(&all).any(|one| args.can_fail(one)) {
         let why = match all.left_out.first() {
@@ -141,6 +120,39 @@ fn processor(machine: &Machine) -> &str {
 }
 
 impl Args {
+    /// Warns of runs whose difference may be that of their machines, and refuses those of two.
+    fn check_machines(&self, before: &Run, after: &Run) -> Result<(), Error> {
+        let (here, there) = (&before.machine, &after.machine);
+        if here.id != there.id {
+            let (of_here, of_there) = (told(here), told(there));
+            let text = format!(
+                "run {} is of {of_here}, run {} of {of_there}",
+                before.id, after.id
+            );
+            if !self.across_machines {
+                return Err(Error::usage(format!(
+                    "{text}: the comparison would show the difference between the machines; use \
+                     --across-machines to compare them anyway"
+                )));
+            }
+            Voice::Normal.warn(&text);
+        } else if here.host == UNKNOWN {
+            Voice::Normal.warn(
+                "the files do not say on which machines they were measured: a difference may be \
+                 that of the machines",
+            );
+        } else if here.cpu != there.cpu {
+            Voice::Normal.warn(&format!(
+                "the machines of {} have different processors ({} and {}): a class should have \
+                 one kind",
+                told(here),
+                processor(here),
+                processor(there)
+            ));
+        }
+        Ok(())
+    }
+
     /// The figures that count for `--fail-on`.
     fn judged<'a>(&self, all: &'a Differences) -> impl Iterator<Item = &'a Difference> {
         let is_level = |one: &Difference| one.baseline.is_none() && one.ci95_pct.is_some();

@@ -206,7 +206,7 @@ impl Args {
 }
 
 /// Returns what a run is going to do, and how long that takes. The time of a number of operations
-/// that a plan gives is not known beforehand.
+/// that a plan gives is not known beforehand, nor the end of a workload that may stop early.
 fn outlook(schedule: &Schedule) -> String {
     let experiments = &schedule.experiments;
     let workloads = schedule.workloads().count() as u64;
@@ -221,9 +221,15 @@ fn outlook(schedule: &Schedule) -> String {
         Profile::Tour => format!("the tour: a question to each of {experiments}, at most {time}"),
         profile => {
             let by_number = |one: &ScheduledWorkload| matches!(one.batch, Batch::Operations(_));
-            let about = match schedule.workloads().any(by_number) {
-                true => "at least",
-                false => "about",
+            let may_stop = |one: &ScheduledWorkload| {
+                one.stopping() != Stopping::Planned || one.max_time_s().is_some()
+            };
+            let about = if schedule.workloads().any(by_number) {
+                "at least"
+            } else if schedule.workloads().any(may_stop) {
+                "up to about"
+            } else {
+                "about"
             };
             format!("{profile}: {workloads} of {experiments}, {about} {time}")
         }

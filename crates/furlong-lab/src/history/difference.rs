@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::series::{are_alike, conditions, effects, inputs_differ, level, own_name, samples};
+use super::series::{are_alike, conditions, inputs_differ, level, own_name, replicates, samples};
 use crate::model::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult};
 use furlong_stats::blocks::{Blocks, present};
 use furlong_stats::control::{Floor, floor};
@@ -145,8 +145,8 @@ impl Pair<'_> {
         let relative = baseline.filter(|_| self.about.kind == Kind::Sampled);
         let (earlier, later) = match relative {
             Some(baseline) => (
-                effects(self.earlier, old(baseline), old(arm), self.metric)?,
-                effects(self.later, baseline, arm, self.metric)?,
+                replicates(self.earlier, old(baseline), old(arm), self.metric)?,
+                replicates(self.later, baseline, arm, self.metric)?,
             ),
             None => (
                 self.logarithms(self.earlier, old(arm))?,

@@ -17,6 +17,7 @@ use furlong_stats::budget::{BLOCK_S, BUDGET_S, NEEDED};
 use furlong_stats::change::changes_except;
 use furlong_stats::control::historic;
 use furlong_stats::describe::mean;
+use furlong_stats::layouts::Layouts;
 use furlong_stats::nodes::NODES;
 use furlong_stats::paired::Paired;
 use furlong_stats::stopping::{FAMILY, STOPPED, STOPPING};
@@ -342,6 +343,27 @@ pub(super) fn effects(
     arm: &str,
     metric: &str,
 ) -> Option<Vec<f64>> {
+    Some(blocks(workload, baseline, arm, metric)?.effects())
+}
+
+/// As [`effects`], but of each code layout if the blocks have several: the blocks of one are no
+/// replicates.
+pub(super) fn replicates(
+    workload: &WorkloadResult,
+    baseline: &str,
+    arm: &str,
+    metric: &str,
+) -> Option<Vec<f64>> {
+    let blocks = blocks(workload, baseline, arm, metric)?;
+    let effects = blocks.effects();
+    Some(match Layouts::of(workload) {
+        Some(layouts) => layouts.means(&blocks.places, &effects),
+        None => effects,
+    })
+}
+
+/// The blocks in which an arm and its baseline have values above zero.
+fn blocks(workload: &WorkloadResult, baseline: &str, arm: &str, metric: &str) -> Option<Blocks> {
     let control = workload.control.get(metric);
     let control = control.map(|control| control.samples.as_slice());
     let blocks = Blocks::of(
@@ -349,7 +371,7 @@ pub(super) fn effects(
         control.filter(|samples| !samples.is_empty()),
         samples(workload, arm, metric)?,
     );
-    (blocks.n() > 0 && blocks.scale() == Scale::Log).then(|| blocks.effects())
+    (blocks.n() > 0 && blocks.scale() == Scale::Log).then_some(blocks)
 }
 
 /// An arm over the baseline in the same blocks.

@@ -103,8 +103,14 @@ pub(crate) fn expected_s(schedule: &Schedule) -> f64 {
             if let Stopping::Answer { limit_s } = scheduled.stopping() {
                 return limit_s;
             }
-            let processes = entry.processes(scheduled).len();
-            f64::from(scheduled.blocks) * processes as f64 * scheduled.guess_s()
+            let block_s = entry.processes(scheduled).len() as f64 * scheduled.guess_s();
+            let blocks_s = f64::from(scheduled.blocks) * block_s;
+            let least_s = f64::from(scheduled.min_blocks()) * block_s;
+            // A block that has begun is finished.
+            let until_s = scheduled
+                .max_time_s()
+                .map(|limit_s| limit_s.max(least_s) + block_s);
+            until_s.map_or(blocks_s, |until_s| blocks_s.min(until_s))
         })
     });
     seconds.sum()

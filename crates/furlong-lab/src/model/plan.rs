@@ -221,9 +221,10 @@ impl Plan {
         if let Some(name) = names.find(|name| !known.contains(&name.as_str())) {
             return Err(format!("`{name}` in batch_s is not a profile"));
         }
-        let mut all = self.batch_s.values();
+        let whole = self.workloads.iter().filter_map(|one| one.usual_s.as_ref());
+        let mut all = self.batch_s.values().chain(whole);
         if !all.all(|seconds| seconds.is_finite() && *seconds > 0.0) {
-            return Err("batch_s must be more than 0 seconds".to_owned());
+            return Err("batch_s and usual_s must be more than 0 seconds".to_owned());
         }
         Ok(())
     }
@@ -309,6 +310,10 @@ pub struct Workload {
     /// `smoke` does one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
+    /// Usual seconds of a process, if it runs a whole program, which no number of operations
+    /// shortens. Used only for estimates and limits of time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usual_s: Option<f64>,
     /// Parameters under `quick` and `full`. The parameter [`MARGIN`] overrides the margins of its
     /// sampled metrics.
     #[serde(default)]

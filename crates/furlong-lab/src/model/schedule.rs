@@ -153,13 +153,18 @@ impl ScheduledWorkload {
         min.map_or(0, |min| u32::try_from(min).unwrap_or(u32::MAX))
     }
 
+    /// Returns the seconds after which it begins no further block, if there is such a limit.
+    pub fn max_time_s(&self) -> Option<f64> {
+        self.facts.get(MAX_TIME_S).and_then(Value::as_f64)
+    }
+
     /// Estimates the length of a sample, in seconds.
     pub fn guess_s(&self) -> f64 {
-        STARTUP_S
-            + match self.batch {
-                Batch::Seconds(seconds) => seconds,
-                Batch::Operations(operations) => operations as f64 * GUESS_NS * 1e-9,
-            }
+        let batch_s = match self.batch {
+            Batch::Seconds(seconds) => seconds,
+            Batch::Operations(operations) => operations as f64 * GUESS_NS * 1e-9,
+        };
+        STARTUP_S + batch_s.max(self.workload.usual_s.unwrap_or(0.0))
     }
 }
 
@@ -171,10 +176,11 @@ impl Schedule {
 
     /// Returns the time after which a timed sample has failed.
     pub fn patience(&self, scheduled: &ScheduledWorkload) -> Duration {
-        let default = match scheduled.batch {
-            Batch::Seconds(seconds) => 60.0 + 60.0 * seconds,
-            Batch::Operations(_) => PATIENCE_S + 60.0 * scheduled.guess_s(),
+        let least_s = match scheduled.batch {
+            Batch::Seconds(_) => 60.0,
+            Batch::Operations(_) => PATIENCE_S,
         };
+        let default = least_s + 60.0 * scheduled.guess_s();
         Duration::from_secs_f64(self.timeout_s.unwrap_or(default))
     }
 

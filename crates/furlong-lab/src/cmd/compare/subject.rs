@@ -1,6 +1,7 @@
 //! The subject of a comparison: the commands with everything that belongs to them, as stored with
 //! the run and as executed.
 
+use std::env;
 use std::fs::{self, File};
 use std::io::IsTerminal as _;
 use std::iter;
@@ -39,6 +40,9 @@ pub(super) struct Subject {
     /// of two programs.
     #[serde(default)]
     pub(super) programs: Vec<Option<u64>>,
+    /// The folder in which the run began, whose files the commands may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) began_in: Option<PathBuf>,
     /// The folder in which each command runs: none, or as many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) folders: Vec<PathBuf>,
@@ -169,7 +173,12 @@ impl Subject {
     /// Notes the programs of its commands.
     pub(super) fn with_programs(self) -> Self {
         let programs = self.programs_now();
-        Self { programs, ..self }
+        let began_in = env::current_dir().ok().filter(|_| self.folders.is_empty());
+        Self {
+            programs,
+            began_in,
+            ..self
+        }
     }
 
     fn programs_now(&self) -> Vec<Option<u64>> {
@@ -184,8 +193,16 @@ impl Subject {
     ///
     /// # Errors
     ///
-    /// A program has changed since.
+    /// A program has changed since, or this is another folder.
     pub(super) fn check_programs(&self) -> Result<(), Error> {
+        if let Some(folder) = &self.began_in
+            && env::current_dir().ok().as_ref() != Some(folder)
+        {
+            let folder = folder.display();
+            return Err(Error::usage(format!(
+                "this run began in {folder}, whose files its commands may use: resume it there"
+            )));
+        }
         if self.setup.is_some() || !self.prepare.is_empty() {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::Campaign;
 use crate::measure::launch::command::WALL;
 use crate::model::result::{Comparison, Verdict, WorkloadResult};
-use crate::model::schedule::{ENOUGH_RUNS, EnoughRuns, MAX_TIME_S, ScheduledWorkload};
+use crate::model::schedule::{ENOUGH_RUNS, EnoughRuns, ScheduledWorkload};
 use crate::record::ledger::Place;
 use furlong_stats::blocks::Blocks;
 use furlong_stats::judge;
@@ -28,9 +28,7 @@ pub(super) struct Clock {
 impl Clock {
     /// Starts with a workload, also with a resumed one.
     pub(super) fn new(scheduled: &ScheduledWorkload) -> Self {
-        let most = scheduled.facts.get(MAX_TIME_S);
-        let most = most.and_then(serde_json::Value::as_f64);
-        let (limit, least) = match (most, scheduled.stopping()) {
+        let (limit, least) = match (scheduled.max_time_s(), scheduled.stopping()) {
             (None, Stopping::Answer { limit_s }) => (Some(limit_s), BLOCKS_MIN as u32),
             (most, _) => (most, 1),
         };

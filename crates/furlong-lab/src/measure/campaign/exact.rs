@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Campaign, End, complete, shortfall, taken};
+use super::{Campaign, End, LEFT_OUT, complete, shortfall, taken};
 use crate::measure::instructions::SLOWDOWN;
 use crate::measure::launch::command::WALL;
 use crate::measure::sampler::{Job, Pass, Sampler, When};
@@ -203,7 +203,7 @@ impl Campaign<'_> {
                 Count::Differs(metric, one, other) => {
                     let why = format!("two processes counted {one} and {other} {metric}");
                     self.say_missed(place, arm, &why);
-                    let text = format!("`{arm}`: {why}: left out as not exact");
+                    let text = format!("`{arm}`: {why}: {LEFT_OUT}");
                     self.ledger.warn(place, text);
                     picked(&wanted, None)
                 }
