@@ -27,7 +27,7 @@
 # malloc-heap-profile (instructions of real programs, by the heap profile);
 # malloc-prescribe (forecasts of `furlong malloc prescribe` beside the peaks of real programs);
 # malloc-small-heaps (the small heap beside four others: memory, and instructions);
-# hostile (the hostile caller, with every state; the checks of a commit take a third);
+# hostile (the hostile caller, with every state; the checks of a commit take a quarter);
 # peers (the allocators' tests with the one peer in C++);
 # mutants (200 small changes of each module, and the tests that notice);
 # bounce-stress (four threads on a pool of bounce buffers, 50,000,000 maps);

@@ -9,7 +9,7 @@ use core::num::NonZeroUsize;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use furlong::addr::{Address, Extent};
-use furlong::maple::Maple;
+use furlong::maple::{Displaced, Maple, Standard};
 use slab::Slab;
 
 use super::iter::{Gaps, IntoIter, Iter, Overlapping};
@@ -232,14 +232,13 @@ impl<R: Span, V: PartialEq + Clone> SpanMap<R, V> {
             && one == other
         {
             let copy = self.slots[one].1.clone();
-            let new = entry(self.slots.insert((R::of(rest), copy)));
-            drop(self.tree.store(rest, new).expect(MEMORY));
+            drop(fill(&mut self.tree, &mut self.slots, rest, copy));
+            // There may be no memory for what follows.
+            let start = self.slots[one].0.ends().0;
+            self.slots[one].0 = R::of(hull(start, at.last()));
         }
         let displaced = match value {
-            Some(value) => {
-                let new = entry(self.slots.insert((R::of(at), value)));
-                self.tree.store(at, new).expect(MEMORY)
-            }
+            Some(value) => fill(&mut self.tree, &mut self.slots, at, value),
             None => self.tree.erase_range(at).expect(MEMORY),
         };
         let mut old = displaced.map(|(_, entry)| self.slots.remove(slot(entry)));
@@ -250,6 +249,21 @@ impl<R: Span, V: PartialEq + Clone> SpanMap<R, V> {
             self.slots[slot].0 = R::of(rest);
         }
     }
+}
+
+/// Stores a value with a slot of its own. Without memory nothing has changed.
+fn fill<'a, R: Span, V>(
+    tree: &'a mut Tree<R>,
+    slots: &mut Slab<(R, V)>,
+    at: Extent<R::Key>,
+    value: V,
+) -> Displaced<'a, R::Key, NonZeroUsize, Standard> {
+    let slot = slots.insert((R::of(at), value));
+    let stored = tree.store(at, entry(slot));
+    if stored.is_err() {
+        slots.remove(slot);
+    }
+    stored.expect(MEMORY)
 }
 
 /// The keys from `start` to `last`, which are in order.
