@@ -1,5 +1,6 @@
 //! Other tools' files as runs: for the store, and for a difference of two files.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
@@ -117,15 +118,19 @@ fn run_of(foreign: &Foreign, path: &Path, content: u64) -> ResultFile {
         question: format!("How long do the benchmarks of {tool} take?"),
         ..ExperimentResult::default()
     };
+    let mut seen: HashMap<(String, String), u32> = HashMap::new();
     for series in &foreign.series {
         let better = foreign.better.get(&series.unit).copied();
         let unit = Unit::of(&series.unit, better);
         let name = workload(*tool, series, path);
-        // Benchmarks of one name and unit are numbered, so that none replaces another.
-        let numbers = (2..).map(|number| format!("{name} #{number}"));
-        let is_new = |name: &String| !has(&experiment, name, &unit.metric);
-        let name = [name.clone()].into_iter().chain(numbers).find(is_new);
-        add(&mut experiment, series, unit, &name.unwrap_or_default());
+        // Benchmarks of one name and unit are numbered in the order of the file, so that none
+        // replaces another.
+        let number = seen.entry((name.clone(), unit.metric.clone())).or_default();
+        *number += 1;
+        match number {
+            1 => add(&mut experiment, series, unit, &name),
+            _ => add(&mut experiment, series, unit, &format!("{name} #{number}")),
+        }
     }
     ResultFile {
         schema: SCHEMA.to_owned(),
@@ -175,13 +180,6 @@ fn workload(tool: Tool, series: &Series, path: &Path) -> String {
     let root = parts.iter().position(|part| part == "criterion");
     parts.drain(..root.map_or(0, |root| root + 1));
     parts.join("/")
-}
-
-/// True if a workload has a metric already.
-fn has(experiment: &ExperimentResult, name: &str, metric: &str) -> bool {
-    let mut all = experiment.workloads.iter();
-    let own = all.find(|one| one.name == name);
-    own.is_some_and(|own| own.arms[0].samples.contains_key(metric))
 }
 
 /// Adds a series as a metric of a workload.
@@ -238,8 +236,9 @@ fn means(values: &[f64]) -> Vec<f64> {
 }
 
 /// Units of time, as tools write them.
-const TIMES: [&str; 12] = [
-    "ns", "us", "µs", "μs", "ms", "s", "sec", "second", "seconds", "min", "h", "hour",
+const TIMES: [&str; 20] = [
+    "ns", "us", "µs", "μs", "ms", "s", "sec", "second", "seconds", "m", "min", "minute", "minutes",
+    "h", "hr", "hour", "hours", "d", "day", "days",
 ];
 
 /// A tool's unit in furlong's terms.

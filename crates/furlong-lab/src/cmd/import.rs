@@ -21,7 +21,8 @@ Examples:
 Besides results of furlong, it reads files of hyperfine, criterion (sample.json), divan, Go's
 benchmarks, benchstat, Google Benchmark, pytest-benchmark, JMH, BenchmarkDotNet and perf stat. The
 record names the tool, its version and the file. Such a run has no control, so a difference of two
-has an interval and no verdict.";
+has an interval and no verdict. If a file has outputs of perf for several commands, or several jobs
+of a .NET benchmark, the names begin with these. A second benchmark of one name is NAME #2.";
 
 /// Files to import.
 #[derive(Debug, clap::Args)]

@@ -8,10 +8,11 @@ use serde::Serialize;
 
 use super::series::{are_alike, conditions, inputs_differ, level, own_name, replicates, samples};
 use crate::model::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult};
-use furlong_stats::blocks::{Blocks, present};
+use furlong_stats::blocks::Blocks;
 use furlong_stats::control::{Floor, floor};
 use furlong_stats::describe::{Moments, mean};
 use furlong_stats::judge::MARGIN_PCT;
+use furlong_stats::layouts::Layouts;
 use furlong_stats::verdict::{Check, Rule, Scale};
 use furlong_stats::welch::Unpooled;
 
@@ -206,9 +207,18 @@ impl Pair<'_> {
     }
 
     fn logarithms(&self, workload: &WorkloadResult, arm: &str) -> Option<Vec<f64>> {
-        let values = present(samples(workload, arm, self.metric)?);
-        let all = !values.is_empty() && values.iter().all(|value| *value > 0.0);
-        all.then(|| values.iter().map(|value| value.ln()).collect())
+        let all = samples(workload, arm, self.metric)?.iter().enumerate();
+        let there = all.filter_map(|(place, value)| Some((place, (*value)?)));
+        let (places, values): (Vec<usize>, Vec<f64>) = there.unzip();
+        if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
+            return None;
+        }
+        let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        // The blocks of one layout are no replicates.
+        Some(match Layouts::of(workload) {
+            Some(layouts) => layouts.means(&places, &logarithms),
+            None => logarithms,
+        })
     }
 
     /// The noise floors of the two runs.

@@ -70,7 +70,14 @@ impl InLayouts {
     /// Returns an arm's program in the layout of a block.
     fn program(&self, arm: usize, program: &Program, block: u32) -> Option<Program> {
         let checkout = self.checkouts.get(arm)?;
-        let within = program.file.strip_prefix(checkout).ok()?;
+        // cargo tells paths without symbolic links.
+        let plain = fs::canonicalize(checkout);
+        let within = program.file.strip_prefix(checkout);
+        let within = within.or_else(|error| match &plain {
+            Ok(plain) => program.file.strip_prefix(plain),
+            Err(_) => Err(error),
+        });
+        let within = within.ok()?;
         Some(Program {
             file: view(checkout, layout_of(block, self.number)).join(within),
             folder: program.folder.clone(),

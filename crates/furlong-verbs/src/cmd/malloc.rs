@@ -101,7 +101,7 @@ pub fn run(args: &Args, further: &[(&'static str, &Path)]) -> Result<ExitCode, E
     let count = candidates.len();
     let is_paced = recording.pace() == Pace::Recorded;
     let pace = if is_paced {
-        ", one of each as long as the program"
+        ", the first of each as long as the program"
     } else {
         ""
     };
@@ -121,6 +121,9 @@ pub fn run(args: &Args, further: &[(&'static str, &Path)]) -> Result<ExitCode, E
                 Err(why) => forecast.live_na = Some(why),
             }
         }
+    }
+    if recording.is_preload_unknown(&candidates) {
+        voice.warn("LD_PRELOAD names none of these allocators: it was left out");
     }
     let present = recording.present(&candidates).unwrap_or_else(|| {
         voice.warn("the program's own allocator is no candidate: compared with glibc's");

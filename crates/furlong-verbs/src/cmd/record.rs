@@ -150,7 +150,13 @@ fn profile(args: &MallocArgs, program: &Program, voice: Voice) -> Result<ExitCod
         .open(&path)
         .map_err(|error| cannot_write(&name, &error))?;
     outlive_interrupts()?;
-    let profiled = heap::record(program, &path, args.every)?;
+    let without_new = || {
+        if is_new {
+            // What is left is an empty file.
+            let _ = fs::remove_file(&path);
+        }
+    };
+    let profiled = heap::record(program, &path, args.every).inspect_err(|_| without_new())?;
     warn(voice, profiled.status, &profiled.missed);
     let [allocated, live] = profiled.bytes.map(heap::shown);
     let files: Vec<_> = profiled
@@ -159,11 +165,11 @@ fn profile(args: &MallocArgs, program: &Program, voice: Voice) -> Result<ExitCod
         .map(|file| file.display().to_string())
         .collect();
     let Some(first) = files.first() else {
-        if is_new {
-            // What is left is an empty file.
-            let _ = fs::remove_file(&path);
-        }
+        without_new();
         let (program, every) = (program.name(), args.every);
+        if !profiled.missed.is_empty() {
+            return Err(Error::failed(format!("{program}: no profile can be read")));
+        }
         return Err(Error::failed(format!(
             "{program}: no process has written a profile: one that is killed or calls _exit writes \
              none, one that allocates little has no samples (sample more often than each {every} \

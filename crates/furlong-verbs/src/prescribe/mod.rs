@@ -119,26 +119,22 @@ impl Recording {
         self.present_with(candidates, |name| env::var(name).ok())
     }
 
+    /// True if something is preloaded, but no candidate. The recording and the replays are without
+    /// it.
+    #[must_use]
+    pub fn is_preload_unknown(&self, candidates: &[Candidate]) -> bool {
+        let preloads = env::var("LD_PRELOAD").unwrap_or_default();
+        !preloads.trim().is_empty() && preloaded(candidates, &preloads).is_none()
+    }
+
     fn present_with(
         &self,
         candidates: &[Candidate],
         variable: impl Fn(&str) -> Option<String>,
     ) -> Option<usize> {
-        // A preloaded allocator comes before that of the program. A name without a folder is looked
-        // up as that of a library.
+        // A preloaded allocator comes before that of the program.
         let preloads = variable("LD_PRELOAD").unwrap_or_default();
-        let preloads = preloads.split([':', ' ']).map(Path::new);
-        let is_named = |candidate: &Candidate, path: &Path| match path.parent() {
-            Some(folder) if folder != Path::new("") => file(path) == file(&candidate.file),
-            _ => path.file_name() == candidate.file.file_name(),
-        };
-        let of_name = |path| {
-            candidates
-                .iter()
-                .find(|candidate| is_named(candidate, path))
-        };
-        let preloaded = preloads.into_iter().find_map(of_name);
-        let own = match preloaded {
+        let own = match preloaded(candidates, &preloads) {
             Some(candidate) => file(&candidate.file),
             None => self.allocator,
         }?;
@@ -247,6 +243,22 @@ impl Recording {
         }
         forecast
     }
+}
+
+/// The first candidate that a value of LD_PRELOAD names. A name without a folder is looked up as
+/// that of a library.
+fn preloaded<'a>(candidates: &'a [Candidate], preloads: &str) -> Option<&'a Candidate> {
+    let is_named = |candidate: &Candidate, path: &Path| match path.parent() {
+        Some(folder) if folder != Path::new("") => file(path) == file(&candidate.file),
+        _ => path.file_name() == candidate.file.file_name(),
+    };
+    let of_name = |path| {
+        candidates
+            .iter()
+            .find(|candidate| is_named(candidate, path))
+    };
+    let mut preloads = preloads.split([':', ' ']).map(Path::new);
+    preloads.find_map(of_name)
 }
 
 /// Device and number of a file.

@@ -159,12 +159,8 @@ impl Repository {
             Error::usage("there is no cache directory with a name in UTF-8: set XDG_CACHE_HOME")
         })?;
         let id = format!("{:016x}", fnv1a(top.as_bytes()));
-        let cache = cache.join("ab").join(id);
-        // cargo tells paths without symbolic links. Without a folder the first checkout fails.
-        let plain = private_dir(&cache).and_then(|()| fs::canonicalize(&cache));
-        let cache = plain.unwrap_or(cache);
         Ok(Self {
-            cache,
+            cache: cache.join("ab").join(id),
             top: top.into(),
         })
     }

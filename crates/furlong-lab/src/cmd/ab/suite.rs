@@ -194,9 +194,11 @@ fn programs(side: &Side<'_>) -> Result<BTreeMap<String, Program>, Error> {
     let lines = text.lines().filter(|line| is_message(line));
     let found = lines.filter_map(|line| program(&serde_json::from_str(line).ok()?));
     let found: Vec<(String, Program)> = found.collect();
+    // cargo tells paths without symbolic links.
+    let folder = fs::canonicalize(side.folder).unwrap_or_else(|_| side.folder.to_owned());
     let label = |(target, program): &(String, Program)| {
         let alike = found.iter().filter(|(other, _)| other == target);
-        let within = program.folder.strip_prefix(side.folder);
+        let within = program.folder.strip_prefix(&folder);
         match within {
             Ok(within) if alike.count() > 1 => format!("{}/{target}", within.display()),
             _ => target.clone(),

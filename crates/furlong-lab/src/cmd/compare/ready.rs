@@ -35,6 +35,8 @@ pub(in crate::cmd) fn measure(
         Some(id) => {
             let mut made = None;
             let session = Session::resume(id, options, |schedule| {
+                // Its programs may not even be here.
+                Subject::of(schedule).map_or(Ok(()), |subject| subject.check_folder())?;
                 let ready = Ready::new(schedule, &interrupt)?;
                 if ready.commands.is_some() {
                     Subject::of(schedule)?.check_programs()?;

@@ -173,7 +173,10 @@ impl Subject {
     /// Notes the programs of its commands.
     pub(super) fn with_programs(self) -> Self {
         let programs = self.programs_now();
-        let began_in = env::current_dir().ok().filter(|_| self.folders.is_empty());
+        let began_in = env::current_dir().ok();
+        // A record is text, and the folders of revisions are their own.
+        let is_kept = |folder: &PathBuf| self.folders.is_empty() && folder.to_str().is_some();
+        let began_in = began_in.filter(is_kept);
         Self {
             programs,
             began_in,
@@ -188,21 +191,30 @@ impl Subject {
         programs.collect()
     }
 
+    /// Checks that this is the folder in which the run began.
+    ///
+    /// # Errors
+    ///
+    /// It is another one.
+    pub(super) fn check_folder(&self) -> Result<(), Error> {
+        match &self.began_in {
+            Some(folder) if env::current_dir().ok().as_ref() != Some(folder) => {
+                let folder = folder.display();
+                Err(Error::usage(format!(
+                    "this run began in {folder}, whose files its commands may use: resume it there"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that the programs that the commands name first are those of which figures are
     /// stored, unless a preparation may make them anew.
     ///
     /// # Errors
     ///
-    /// A program has changed since, or this is another folder.
+    /// A program has changed since.
     pub(super) fn check_programs(&self) -> Result<(), Error> {
-        if let Some(folder) = &self.began_in
-            && env::current_dir().ok().as_ref() != Some(folder)
-        {
-            let folder = folder.display();
-            return Err(Error::usage(format!(
-                "this run began in {folder}, whose files its commands may use: resume it there"
-            )));
-        }
         if self.setup.is_some() || !self.prepare.is_empty() {
             return Ok(());
         }

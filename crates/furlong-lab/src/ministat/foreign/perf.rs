@@ -1,5 +1,5 @@
-//! The output of `perf stat`: text, CSV (`-x,`) and JSON (`-j`), one or several per file, also in
-//! intervals (`-I`). Each output gives one value per event.
+//! The output of `perf stat`: text, CSV (`-x,`) and JSON (`-j`), one or several per file; the latter
+//! two also in intervals (`-I`). Each output gives one value per event.
 
 use std::collections::BTreeSet;
 
@@ -30,16 +30,10 @@ pub(super) fn read(text: &str) -> Result<Foreign, String> {
         if let Some(command) = command(line).filter(|_| commands.len() > 1) {
             of = command;
         }
-        let is_text = json(line).is_none() && csv(line).is_none();
-        if is_text
-            && line
-                .split_whitespace()
-                .next()
-                .is_some_and(has_decimal_comma)
-        {
+        if is_in_another_language(line) {
             return Err(
-                "is written by perf stat with commas before decimals, so its points may \
-                        be anything; measure again with LC_ALL=C"
+                "is written by perf stat with decimal commas, so a point may separate thousands; \
+                 measure again with LC_ALL=C"
                     .to_owned(),
             );
         }
@@ -52,20 +46,27 @@ pub(super) fn read(text: &str) -> Result<Foreign, String> {
     Ok(foreign)
 }
 
-/// The command of a headline: `Performance counter stats for './a b' (5 runs):`.
+/// The command of a headline: `Performance counter stats for './a b' (5 runs):`. Those of a process
+/// have none.
 fn command(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once(HEADLINE)?;
-    let (first, last) = (rest.find('\'')? + 1, rest.rfind('\'')?);
-    rest.get(first..last)
+    let rest = rest.trim_start().strip_prefix('\'')?;
+    rest.rsplit_once('\'').map(|(command, _)| command)
 }
 
-/// True for `34.269,05` and `2,00`, as some languages write them.
-fn has_decimal_comma(word: &str) -> bool {
-    let Some((whole, decimals)) = word.rsplit_once(',') else {
+/// True for `34.269,05 msec task-clock`, as perf writes it in some languages.
+fn is_in_another_language(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let figure = words.next().unwrap_or_default();
+    let is_text = words
+        .next()
+        .is_some_and(|word| word.starts_with(char::is_alphabetic));
+    let Some((whole, decimals)) = figure.rsplit_once(',') else {
         return false;
     };
     let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
-    whole.split(['.', ',']).all(is_digits) && is_digits(decimals) && decimals.len() != 3
+    let has_decimals = is_digits(decimals) && decimals.len() != 3;
+    is_text && has_decimals && whole.split(['.', ',']).all(is_digits)
 }
 
 /// A figure, if it was counted, and its event.

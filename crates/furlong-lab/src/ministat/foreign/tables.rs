@@ -93,20 +93,20 @@ fn units(line: &str) -> Option<Vec<&str>> {
 fn benchstat(text: &str) -> Foreign {
     let mut foreign = Foreign::new(Tool::Benchstat);
     let (mut files, mut unit, mut bars) = (vec![], "", vec![]);
-    let mut is_behind_files = false;
+    let mut heading: Option<Vec<&str>> = None;
     for line in text.lines() {
         if let Some(cells) = units(line) {
-            // The units follow the files at once.
-            match is_behind_files {
-                true => unit = cells[0].split_whitespace().next().unwrap_or_default(),
-                false => files = cells,
+            // The units are the last row, and the files that before it.
+            if let Some(above) = heading.take() {
+                files = above;
             }
-            is_behind_files = !is_behind_files;
+            unit = cells[0].split_whitespace().next().unwrap_or_default();
+            heading = Some(cells);
             let all = line.chars().enumerate();
             bars = all.filter(|(_, c)| *c == BAR).map(|(at, _)| at).collect();
             continue;
         }
-        is_behind_files = false;
+        heading = None;
         if let Some(cpu) = line.strip_prefix("cpu: ") {
             foreign.origin.cpu = Some(cpu.trim().to_owned());
         }

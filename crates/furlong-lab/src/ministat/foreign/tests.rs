@@ -117,6 +117,13 @@ fn perfs_repeated_and_multiplexed_figures_are_whole() {
         series("time elapsed", &[0.0121]),
     ];
     assert_eq!(chosen(text, None), Ok((Tool::Perf, wanted)));
+    // Processes are no commands.
+    let of_process = |number: u32| text.replace("'./a -n 5'", &format!("process id '{number}'"));
+    let (_, both) = chosen(&format!("{}{}", of_process(1), of_process(2)), None).unwrap();
+    assert_eq!(
+        both.iter().map(|one| one.1.len()).collect::<Vec<_>>(),
+        [2, 2, 2]
+    );
     let other = format!("{text}{}", text.replace("./a", "./b"));
     let (_, both) = chosen(&other, None).unwrap();
     let names: Vec<_> = both.iter().map(|one| one.0.as_str()).collect();
@@ -135,8 +142,10 @@ fn perfs_figures_in_other_languages_are_refused() {
         let refused = chosen(text, None).unwrap_err();
         assert!(refused.contains("LC_ALL=C"), "{refused}");
     }
-    let no_figure = " Performance counter stats for 'x':\n 1 272 faults\n 12,34 faults\n";
-    assert!(chosen(no_figure, None).is_err());
+    // Blanks between thousands, and lines of the program that was measured.
+    let no_figure = " Performance counter stats for 'x':\n 1 272 faults\n 12,34\n 1,2,3 4\n";
+    let refused = chosen(no_figure, None).unwrap_err();
+    assert!(refused.contains("holds no value"), "{refused}");
 }
 
 #[test]
@@ -260,6 +269,7 @@ d       fastest       │ slowest       │ median        │ mean          │ 
 #[test]
 fn benchstat_keeps_files_and_units_apart() {
     let text = "\
+             │  note: a/b   │              note: c                │
              │ /tmp/old.txt │             /tmp/new.txt            │
              │   gadgets    │   gadgets     vs base               │
 Sum-2          326.1n ± 57%   369.2n ±  7%  +13.23% (p=0.041 n=6)

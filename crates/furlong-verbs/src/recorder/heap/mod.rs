@@ -80,11 +80,6 @@ pub fn record(program: &Program, output: &Path, every: u64) -> Result<Profiled, 
         .map_err(|error| Error::usage(format!("{}: {}", program.name(), cause(&error))))?;
     let after = profiles(&folder, &stem).into_iter().map(with_time);
     let (old, new): (Vec<_>, Vec<_>) = after.partition(|file| before.contains(file));
-    if !new.is_empty() {
-        for (file, _) in old {
-            fs::remove_file(&file).map_err(|error| failed(&file, error))?;
-        }
-    }
     let (mut files, mut missed) = (vec![], vec![]);
     let (mut symbols, mut trees) = (Symbols::default(), [Node::default(), Node::default()]);
     for (file, _) in new {
@@ -95,6 +90,11 @@ pub fn record(program: &Program, output: &Path, every: u64) -> Result<Profiled, 
                 "{}: the profile is damaged: its process was killed, or has not ended yet",
                 file.display()
             )),
+        }
+    }
+    if !files.is_empty() {
+        for (file, _) in old {
+            fs::remove_file(&file).map_err(|error| failed(&file, error))?;
         }
     }
     let [allocated, live] = trees;
