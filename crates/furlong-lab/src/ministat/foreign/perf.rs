@@ -1,5 +1,5 @@
-//! The output of `perf stat`: text, CSV (`-x,`) and JSON (`-j`), one or several per file; the latter
-//! two also in intervals (`-I`). Each output gives one value per event.
+//! The output of `perf stat`: text, CSV (`-x,`) and JSON (`-j`), one or several per file. The last
+//! two may be in intervals (`-I`). Each output gives one value per event.
 
 use std::collections::BTreeSet;
 
