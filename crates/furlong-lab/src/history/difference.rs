@@ -6,13 +6,14 @@
 
 use serde::Serialize;
 
-use super::series::{are_alike, conditions, inputs_differ, level, own_name, replicates, samples};
+use super::series::{
+    are_alike, by_layout, conditions, inputs_differ, level, own_name, replicates, samples,
+};
 use crate::model::result::{ExperimentResult, Kind, Metric, ResultFile, Verdict, WorkloadResult};
 use furlong_stats::blocks::Blocks;
 use furlong_stats::control::{Floor, floor};
 use furlong_stats::describe::{Moments, mean};
 use furlong_stats::judge::MARGIN_PCT;
-use furlong_stats::layouts::Layouts;
 use furlong_stats::verdict::{Check, Rule, Scale};
 use furlong_stats::welch::Unpooled;
 
@@ -213,12 +214,8 @@ impl Pair<'_> {
         if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
             return None;
         }
-        let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        // The blocks of one layout are no replicates.
-        Some(match Layouts::of(workload) {
-            Some(layouts) => layouts.means(&places, &logarithms),
-            None => logarithms,
-        })
+        let logarithms = values.iter().map(|value| value.ln()).collect();
+        Some(by_layout(workload, &places, logarithms))
     }
 
     /// The noise floors of the two runs.

@@ -355,11 +355,15 @@ pub(super) fn replicates(
     metric: &str,
 ) -> Option<Vec<f64>> {
     let blocks = blocks(workload, baseline, arm, metric)?;
-    let effects = blocks.effects();
-    Some(match Layouts::of(workload) {
-        Some(layouts) => layouts.means(&blocks.places, &effects),
-        None => effects,
-    })
+    Some(by_layout(workload, &blocks.places, blocks.effects()))
+}
+
+/// The means of values by code layout, if the blocks have several; `places` are their blocks.
+pub(super) fn by_layout(workload: &WorkloadResult, places: &[usize], values: Vec<f64>) -> Vec<f64> {
+    match Layouts::of(workload) {
+        Some(layouts) => layouts.means(places, &values),
+        None => values,
+    }
 }
 
 /// The blocks in which an arm and its baseline have values above zero.
@@ -389,4 +393,35 @@ fn ratio(
     let effects = effects(workload, baseline, arm, metric)?;
     let mean = mean(&effects);
     Paired::of(&effects).map_or(Some(mean.exp()), |paired| Some(paired.mean.exp()))
+}
+
+#[cfg(test)]
+mod tests {
+    use furlong_stats::layouts::LAYOUTS;
+
+    use super::{effects, replicates};
+    use crate::model::result::WorkloadResult;
+
+    #[test]
+    fn blocks_of_one_layout_are_no_replicates() {
+        let values = |more: f64| {
+            (0..8)
+                .map(|block| Some(f64::from(block % 2) + more))
+                .collect()
+        };
+        let arms = [("a", values(1.0)), ("b", values(2.0))];
+        let mut workload = WorkloadResult::sampled("w", "time", arms, values(1.0));
+        let count = |workload: &WorkloadResult| {
+            let found = replicates(workload, "a", "b", "time").map(|all| all.len());
+            let blocks = effects(workload, "a", "b", "time").map(|all| all.len());
+            (found, blocks)
+        };
+        assert_eq!(count(&workload), (Some(8), Some(8)));
+        workload.params.insert(LAYOUTS.to_owned(), 2.into());
+        assert_eq!(count(&workload), (Some(2), Some(8)));
+        let found = replicates(&workload, "a", "b", "time").expect("there are values");
+        for (found, ratio) in found.iter().zip([2.0_f64, 1.5]) {
+            assert!((found - ratio.ln()).abs() < 1e-12, "{found}");
+        }
+    }
 }

@@ -20,7 +20,7 @@ use crate::model::schedule::{Batch, Schedule, ScheduledExperiment, ScheduledWork
 use crate::record::ledger::{Ledger, Place};
 use crate::record::measured::{Block, Sample};
 
-/// How a warning ends that an exact count is left out because it differs between processes.
+/// End of the warning that an exact count is left out, as it differs between processes.
 pub(crate) const LEFT_OUT: &str = "left out as not exact";
 
 /// Blocks in a row in which an arm may fail before the workload is given up.

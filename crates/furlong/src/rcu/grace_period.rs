@@ -169,8 +169,8 @@ impl Core {
         }
         grace_period.waiting = self.retired.inbox.take();
         grace_period.running = true;
-        // Release: whoever reads this number may have missed the one before, so it also pairs as
-        // `period-end`. `period-fence` publishes it to `snapshot`.
+        // Release, a second `period-end`: pairs with the load in `elapsed`, which may read this
+        // number and not the one before. `period-fence` publishes it to `snapshot`.
         self.period.store(number.wrapping_add(1), Ordering::Release);
         // SeqCst, `period-fence`: pairs with `reader-fence`, see there, and `snapshot-fence`.
         // Unlinking of the objects taken happened before it, by `inbox-push` and `inbox-take`.

@@ -55,6 +55,14 @@ fn a_killed_comparison_goes_on_where_it_was() {
     let place = Home::new();
     let output = disturbed(&place, Signal::KILL);
     assert_eq!(output.status.code(), None);
+    // Its commands may use the files of the folder in which it began.
+    let id = run_id(&place);
+    let mut elsewhere = place.furlong(&["compare", "--resume", &id]);
+    let refused = elsewhere.current_dir(place.path("data")).output().unwrap();
+    says(
+        &failed(2, &refused),
+        &["this run began in", "resume it there"],
+    );
     resumed(&place);
 }
 

@@ -64,7 +64,6 @@ fn is_in_another_language(line: &str) -> bool {
     let Some((whole, decimals)) = figure.rsplit_once(',') else {
         return false;
     };
-    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
     let has_decimals = is_digits(decimals) && decimals.len() != 3;
     is_text && has_decimals && whole.split(['.', ',']).all(is_digits)
 }
@@ -72,13 +71,16 @@ fn is_in_another_language(line: &str) -> bool {
 /// A figure, if it was counted, and its event.
 type Figure = (Option<f64>, String);
 
+fn is_digits(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit())
+}
+
 /// Reads a value in perf's format; the outer `None` if it is not one.
 fn value(text: &str) -> Option<Option<f64>> {
     if matches!(text, "<not counted>" | "<not supported>") {
         return Some(None);
     }
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
-    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
     let mut groups = whole.split(',');
     let first = groups.next().is_some_and(is_digits);
     let is_figure = first && groups.all(|group| is_digits(group) && group.len() == 3);

@@ -272,7 +272,7 @@ fn room<H: Hardening>(malloc: Tested<H>, address: usize, most: usize) -> usize {
         .count()
 }
 
-/// What is said of a write of this length.
+/// The misuse that a write of this length is taken for.
 fn write<H: Hardening>(malloc: Tested<H>, address: usize, len: usize) -> Option<(Misuse, usize)> {
     // SAFETY: no other thread calls the allocator.
     stopped(|| unsafe { malloc.check_write(with_exposed_provenance(address), len) })
