@@ -87,7 +87,7 @@ pub fn record(program: &Program, output: &Path, every: u64) -> Result<Profiled, 
         match add(&bytes, &mut symbols, &mut trees) {
             Some(()) => files.push(file),
             None => missed.push(format!(
-                "{}: the profile is damaged: its process was killed, or has not ended yet",
+                "{}: the profile is damaged: its process was killed, has no room, or has not ended",
                 file.display()
             )),
         }
