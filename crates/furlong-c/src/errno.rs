@@ -120,6 +120,7 @@ errnos! {
     phys::PlugError {
         Beyond(_) => EFBIG;
         Overlap(_) => EEXIST;
+        Leaving(_) => EINPROGRESS;
         Avail { .. } => EINVAL;
         Full(_) => ENOSPC;
         NoMemory => ENOMEM;

@@ -17,6 +17,8 @@ messages! {
         Beyond(frame: Pfn) => "frame {frame} has more than {FRAME_BITS} bits";
         /// This segment already has some of the frames.
         Overlap(id: SegmentId) => "{id:?} already has some of these frames";
+        /// These frames hold descriptors of a range that another call is just removing.
+        Leaving(frames: Extent<Pfn>) => "{frames:?} hold descriptors that are being dropped";
         /// The available frames are reversed or not all in the segment.
         Avail {
             /// The first available frame.

@@ -28,7 +28,8 @@
 //!   each with its segment and its own descriptor.
 //! - I7: after the start, every segment's descriptors are consecutive in a slab and marked used.
 //! - I8: no other descriptor is marked used.
-//! - I9: frames that host bookkeeping are the first ones of a segment, and not available.
+//! - I9: frames that host bookkeeping are the first ones of a segment, and not available; while
+//!   their descriptors are dropped without the lock, no segment has them.
 //!
 //! # Files
 //! - `config`: parameters of the type; `descriptor`: the trait of page descriptors; `segment`,

@@ -16,6 +16,7 @@ impl<L: Lookup> TableSubject<L> {
             PlugError::NoMemory => Refusal::NoMemory,
             PlugError::TooSmall(_) => Refusal::TooSmall,
             PlugError::NotStarted => Refusal::NotStarted,
+            other @ PlugError::Leaving(_) => panic!("{other} although nothing is being removed"),
         }
     }
 

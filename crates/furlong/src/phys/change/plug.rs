@@ -35,7 +35,8 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
     ///
     /// # Cost
     /// O(log n), and a word for each 4,096 frames; three words for each 64 in a table that began
-    /// with frames below 2^18, as long as all are.
+    /// with frames below 2^18, as long as all are. O(hosted ranges) while one is isolated or being
+    /// removed.
     /// Without the lock: a descriptor made for each frame. If the descriptors come from a shared
     /// slab: a search of its bitmap, 64 places at a time.
     pub fn plug(&mut self, plug: impl Into<Plug>) -> Result<SegmentId, PlugError> {
@@ -117,6 +118,10 @@ impl<D: Descriptor, C: Config, const N: usize> Segments<'_, D, C, N> {
         let frames = frames.ok_or(PlugError::Beyond(plug.frames.last()))?;
         if let Some(index) = self.snapshot().overlapping(frames).next() {
             return Err(PlugError::Overlap(self.all.id(index)));
+        }
+        // No segment has them, but they host descriptors that are being dropped without the lock.
+        if let Some(host) = self.core.memory.closed_in(frames) {
+            return Err(PlugError::Leaving(host.extent().unwrap_or(plug.frames)));
         }
         let avail = plug.avail.map_or(frames, |(start, end)| {
             Frames::between(start.raw(), end.raw())

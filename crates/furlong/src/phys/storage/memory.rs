@@ -4,7 +4,7 @@
 //! No piece outlives the memory: its user and the memory are fields of one table, memory the last.
 
 use core::alloc::Layout;
-use core::mem::MaybeUninit;
+use core::mem::{self, MaybeUninit};
 use core::ptr::NonNull;
 
 use super::by_address::{ByAddress, Links, Placed};
@@ -29,6 +29,8 @@ pub(crate) struct Memory {
     /// The host that gets data shared by all ranges, as long as it has room. With one such host,
     /// the other hosts can leave.
     store: Option<Host>,
+    /// Closed hosts in the tree.
+    closed: usize,
     /// Bytes of allocated pieces in hosts.
     hosted_live: usize,
     /// Empty hosts that the caller has not taken back.
@@ -108,6 +110,7 @@ impl Memory {
             on_heap: false,
             hosts: ByAddress::new(),
             store: None,
+            closed: 0,
             hosted_live: 0,
             vacant: None,
             #[cfg(test)]
@@ -272,7 +275,7 @@ impl Memory {
     #[cfg(feature = "alloc")]
     pub(crate) fn add(&mut self, block: Block) {
         let Block { start, layout } = block;
-        core::mem::forget(block);
+        mem::forget(block);
         // SAFETY: the block is fresh from the heap, and has no other user.
         unsafe { self.own.add_region(start, layout.size(), true) };
     }
@@ -361,8 +364,20 @@ impl Memory {
 
     /// Closes or opens a host. A closed host only gets pieces from `alloc_in`.
     pub(crate) fn set_closed(&mut self, host: Host, closed: bool) {
-        self.home_mut(host).closed = closed;
+        let was_closed = mem::replace(&mut self.home_mut(host).closed, closed);
+        self.closed = self.closed - usize::from(was_closed) + usize::from(closed);
         self.note_room(host);
+    }
+
+    /// The frames of a closed host among these. O(1) if no host is closed, else O(hosts).
+    pub(crate) fn closed_in(&self, frames: Frames) -> Option<Frames> {
+        if self.closed == 0 {
+            return None;
+        }
+        let mut hosted = self.hosted();
+        let (found, _) =
+            hosted.find(|&(host, at)| self.home(at).closed && host.overlaps(frames))?;
+        Some(found)
     }
 
     /// Ends a host, as its range is gone. An empty host can be taken back; any other stays the
@@ -376,6 +391,7 @@ impl Memory {
             return;
         }
         self.hosts.remove(host.0);
+        self.closed -= usize::from(self.home(host).closed);
         self.store = self.store.filter(|store| *store != host);
         self.home_mut(host).next = self.vacant;
         self.vacant = Some(host);

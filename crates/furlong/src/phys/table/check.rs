@@ -40,7 +40,7 @@ messages! {
         /// I7: the descriptors of this segment are not in a slab, or not marked used there.
         Descriptors(id: SegmentId) => "I7: the descriptors of {id:?} are out of place";
         /// I9: the hosting frames from this one on are not the first ones of a segment, or are
-        /// available.
+        /// available; or they are leaving, and a segment has some of them.
         Host(frame: Pfn) => "I9: the bookkeeping hosted at {frame} is not safe there";
         /// I8: the slabs' counters, their bits and the segments disagree about the used
         /// descriptors.
@@ -178,10 +178,14 @@ impl<D, C: Config, const N: usize> Segments<'_, D, C, N> {
                 .snapshot()
                 .find(host.start)
                 .map(|index| self.all.get(index));
-            let is_safe = owner.is_some_and(|owner| {
-                let (frames, avail) = (owner.frames(), owner.avail());
-                frames.start == host.start && frames.covers(host) && !avail.overlaps(host)
-            });
+            // Its descriptors are being dropped without the lock: no segment may have it yet.
+            let leaving = self.core.memory.closed_in(host) == Some(host);
+            let free = leaving && self.snapshot().overlapping(host).next().is_none();
+            let is_safe = free
+                || owner.is_some_and(|owner| {
+                    let (frames, avail) = (owner.frames(), owner.avail());
+                    frames.start == host.start && frames.covers(host) && !avail.overlaps(host)
+                });
             if !is_safe {
                 return Err(BrokenTable::Host(Pfn::new(host.start)));
             }

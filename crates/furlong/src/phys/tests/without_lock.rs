@@ -3,7 +3,7 @@
 use core::cell::{Cell, RefCell};
 use std::sync::{Barrier, Mutex};
 
-use super::frames;
+use super::{frames, lent};
 use crate::addr::{Address, Pfn};
 use crate::check::Check;
 use crate::phys::{Custom, Descriptor, Direct, PlugError, SegmentTable, UnplugError};
@@ -105,6 +105,35 @@ fn what_is_about_to_leave_has_no_other_token_and_others_may_change_all_else() {
     between(meddler, || table.lock().unplug(frames(103, 106)).unwrap());
     table.lock().check().unwrap();
     assert_eq!(table.lock().managed(), 10 + 1 + 3 + 4 + 10);
+}
+
+#[test]
+fn frames_that_host_descriptors_are_not_plugged_while_these_are_dropped() {
+    let table = table();
+    let range = frames(4096, 9000);
+    let memory = lent(table.lock().hosted_bytes(range).unwrap());
+    let hosting = frames(4096, 4096 + (memory.len() as u64).div_ceil(4096));
+    table.lock().plug_hosted(range, memory).unwrap();
+    table.lock().make(Pfn::new(8000)).unwrap();
+    let meddler = move |what, frame| {
+        if (what, frame) == ("dropped", 8000) {
+            let mut segments = table.lock();
+            segments.check().unwrap();
+            for taken in [range, frames(4096, 4097), hosting] {
+                let refused = segments.plug(taken);
+                assert_eq!(refused, Err(PlugError::Leaving(hosting)));
+            }
+            segments
+                .plug(frames(hosting.last().raw() + 1, 9000))
+                .unwrap();
+            segments.check().unwrap();
+        }
+    };
+    between(meddler, || table.lock().unplug(range).unwrap());
+    let mut segments = table.lock();
+    assert!(segments.take_back().is_some());
+    segments.plug(hosting).unwrap();
+    segments.check().unwrap();
 }
 
 #[test]
