@@ -10,8 +10,9 @@ use crate::hash::digest;
 use crate::protocol::Outcome;
 use crate::timed;
 
-/// A timed stretch is not shorter than this, so that the cost of reading the clock does not count.
-const STRETCH_MIN: Duration = Duration::from_millis(1);
+/// Timed stretches of a sample: so few that reading the clock costs nothing beside them, so many
+/// that not all inputs are in memory at once.
+const STRETCHES: u64 = 64;
 
 /// Maximum number of inputs that are made in advance.
 const INPUTS_MAX: u64 = 1 << 16;
@@ -21,8 +22,9 @@ const INPUTS_MAX: u64 = 1 << 16;
 pub struct Bencher {
     operations: u64,
     seed: u64,
-    /// Inputs of the first stretch.
-    first: u64,
+    /// Inputs of a timed stretch. It follows from the operations, so all arms of a group go through
+    /// as much memory.
+    stretch: u64,
     pub(crate) outcome: Option<Outcome>,
 }
 
@@ -31,16 +33,16 @@ impl Bencher {
         Self {
             operations,
             seed,
-            first: 1,
+            stretch: (operations / STRETCHES).clamp(1, INPUTS_MAX),
             outcome: None,
         }
     }
 
-    /// Makes as many inputs at once as there may be. Else the clock decides, and whoever counts
-    /// instructions counts another number in every process.
+    /// Makes as many inputs at once as there may be: whoever counts instructions counts each entry
+    /// of the timed loop.
     pub(crate) fn at_once(self) -> Self {
-        let first = INPUTS_MAX;
-        Self { first, ..self }
+        let stretch = INPUTS_MAX;
+        Self { stretch, ..self }
     }
 
     /// Times an operation without input. Its result is kept from the optimizer and dropped.
@@ -69,19 +71,16 @@ impl Bencher {
         black_box(work(&mut make(&mut Random::new(!self.seed))));
         let mut random = Random::new(self.seed);
         let mut answers = Digest::default();
-        let (mut elapsed, mut done, mut stretch) = (Duration::ZERO, 0, self.first);
+        let (mut elapsed, mut done) = (Duration::ZERO, 0);
         while done < self.operations {
-            let count = stretch.min(self.operations - done);
+            let count = self.stretch.min(self.operations - done);
             let mut inputs: Vec<I> = (0..count).map(|_| make(&mut random)).collect();
             let mut results = Vec::with_capacity(inputs.len());
             let began = Instant::now();
             timed::each(&mut inputs, &mut results, &mut work);
-            let took = began.elapsed();
+            elapsed += began.elapsed();
+            done += count;
             results.iter().for_each(|answer| answer.hash(&mut answers));
-            (elapsed, done) = (elapsed + took, done + count);
-            if took < STRETCH_MIN {
-                stretch = (stretch * 2).min(INPUTS_MAX);
-            }
         }
         self.outcome = Some(Outcome {
             operations: done,
@@ -107,6 +106,10 @@ impl Hasher for Digest {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::thread::sleep;
+    use std::time::Duration;
+
     use super::Bencher;
 
     #[test]
@@ -129,6 +132,28 @@ mod tests {
         assert_eq!(sample(1, 5000), sample(1, 5000));
         assert_ne!(sample(1, 5000), sample(2, 5000));
         assert_ne!(sample(1, 5000), sample(1, 4999));
+    }
+
+    #[test]
+    fn slow_and_fast_work_have_as_many_inputs_in_memory() {
+        let most_inputs = |operations, wait| {
+            let alive = Arc::new(());
+            let mut most = 0;
+            let mut bencher = Bencher::new(operations, 1);
+            bencher.iter_with(
+                |_| Arc::clone(&alive),
+                |input| {
+                    most = most.max(Arc::strong_count(input) - 1);
+                    sleep(wait);
+                },
+            );
+            most
+        };
+        for (operations, expected) in [(3, 1), (640, 10), (700, 10)] {
+            for wait in [Duration::ZERO, Duration::from_micros(200)] {
+                assert_eq!(most_inputs(operations, wait), expected);
+            }
+        }
     }
 
     #[test]
