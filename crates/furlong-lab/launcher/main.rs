@@ -39,7 +39,7 @@ mod ending {
     pub(crate) const EXITED: u64 = 0;
     /// A signal ended it (signal).
     pub(crate) const SIGNALLED: u64 = 1;
-    /// The time limit passed, and its process group was killed (0).
+    /// The time limit passed, and it was killed with all its descendants (0).
     pub(crate) const TIMED_OUT: u64 = 2;
     /// The program could not be started (errno of execve).
     pub(crate) const NOT_EXECUTED: u64 = 3;
@@ -47,7 +47,7 @@ mod ending {
     pub(crate) const NOT_FORKED: u64 = 4;
     /// The input could not be opened (errno of openat).
     pub(crate) const NO_INPUT: u64 = 5;
-    /// Furlong is gone or sent a signal to stop, and the process group was killed (0).
+    /// Furlong is gone or sent a signal to stop, and it was killed with all its descendants (0).
     pub(crate) const INTERRUPTED: u64 = 6;
 }
 
@@ -64,7 +64,7 @@ struct Record {
     /// From just before the process is made to the return of `wait4`.
     wall_ns: u64,
     usage: Rusage,
-    /// True if the command's process group outlives it.
+    /// True if a process that it started outlives it.
     left_behind: bool,
 }
 
@@ -182,6 +182,8 @@ fn set_up(parent: u64, fixed: bool, input: &CStr) -> Result<(), (u64, Errno)> {
     // In a session without a terminal, a command that needs one fails at once. In the background of
     // furlong's session it would be stopped and never continue.
     sys::new_session();
+    // What loses its parent becomes a child of this process, whatever group or session it is in.
+    sys::adopt_orphans();
     // Ignored signals stay ignored across exec. The command begins with none ignored.
     for signal in 1..=SIGNAL_LAST {
         sys::default_signal(signal);
@@ -210,7 +212,7 @@ fn run(start: &Start, limit_ns: u64) -> Record {
     let mut usage: Rusage = [0; 18];
     let (killed, status) = wait(pid, begin_ns, limit_ns, &mut usage);
     let wall_ns = sys::now_ns() - begin_ns;
-    // Relaxed: the child is gone, and `wait_for` returned after that.
+    // Relaxed: the child is gone, and `reap` returned after that.
     let errno = start.errno.load(Ordering::Relaxed);
     let (ending, value) = match (errno, killed) {
         (0, Some(ending)) => (ending, 0),
@@ -218,7 +220,10 @@ fn run(start: &Start, limit_ns: u64) -> Record {
         (0, None) => (ending::SIGNALLED, u64::from(status & 0x7f)),
         (errno, _) => (ending::NOT_EXECUTED, errno),
     };
-    let left_behind = sys::signal_group(pid, 0).is_ok();
+    if killed.is_some() {
+        kill_descendants();
+    }
+    let left_behind = has_descendants();
     Record {
         ending,
         value,
@@ -244,6 +249,7 @@ extern "C" fn become_command(start: *const Start) -> ! {
 }
 
 /// Waits until the command has ended. Returns the ending if it was killed here, and its status.
+/// Orphans that end meanwhile are reaped.
 fn wait(pid: usize, begin_ns: u64, limit_ns: u64, usage: &mut Rusage) -> (Option<u64>, u32) {
     let mut killed = None;
     let mut status = 0;
@@ -253,8 +259,9 @@ fn wait(pid: usize, begin_ns: u64, limit_ns: u64, usage: &mut Rusage) -> (Option
         } else {
             Patience::None
         };
-        match sys::wait_for(pid, patience, &mut status, usage) {
+        match sys::reap(patience, &mut status, usage) {
             Ok(0) | Err(sys::EINTR) => {}
+            Ok(other) if other != pid => continue,
             _ => return (killed, status),
         }
         if killed.is_none() {
@@ -262,6 +269,38 @@ fn wait(pid: usize, begin_ns: u64, limit_ns: u64, usage: &mut Rusage) -> (Option
             if killed.is_some() {
                 let _ = sys::signal_group(pid, SIGKILL);
             }
+        }
+    }
+}
+
+/// Kills what the command has started outside of its process group. Each process that ends leaves
+/// its own children to this one. A kernel without the list of children leaves them alive.
+fn kill_descendants() {
+    let (mut status, mut usage) = (0, [0; 18]);
+    let mut text = [0; 4096];
+    loop {
+        let mut killed = false;
+        // A number that is cut off at the end comes again in the next round.
+        for pid in sys::children(&mut text).split_inclusive(|byte| *byte == b' ') {
+            if let [digits @ .., b' '] = pid {
+                killed |= sys::signal(decimal(digits) as usize, SIGKILL).is_ok();
+            }
+        }
+        // Those of other users are not waited for.
+        if !killed || sys::reap(Patience::Endless, &mut status, &mut usage) == Err(sys::ECHILD) {
+            return;
+        }
+    }
+}
+
+/// True if a process lives that the command has started. Reaps those that have ended.
+fn has_descendants() -> bool {
+    let (mut status, mut usage) = (0, [0; 18]);
+    loop {
+        match sys::reap(Patience::None, &mut status, &mut usage) {
+            Ok(0) => return true,
+            Ok(_) | Err(sys::EINTR) => {}
+            Err(_) => return false,
         }
     }
 }
@@ -332,7 +371,12 @@ unsafe fn string(arguments: Strings, index: usize) -> &'static CStr {
 
 /// Parses a number in an argument.
 fn number(text: &CStr) -> u64 {
-    text.to_bytes().iter().fold(0, |value: u64, digit| {
+    decimal(text.to_bytes())
+}
+
+/// Parses digits.
+fn decimal(digits: &[u8]) -> u64 {
+    digits.iter().fold(0, |value: u64, digit| {
         value
             .wrapping_mul(10)
             .wrapping_add(u64::from(digit.wrapping_sub(b'0')))

@@ -12,6 +12,8 @@ pub(crate) type Errno = u64;
 
 /// Timeout of `rt_sigtimedwait`.
 pub(crate) const EAGAIN: Errno = 11;
+/// There is no child.
+pub(crate) const ECHILD: Errno = 10;
 /// Interrupted.
 pub(crate) const EINTR: Errno = 4;
 
@@ -36,7 +38,9 @@ pub(crate) type Strings = *const *const c_char;
 
 #[cfg(target_arch = "x86_64")]
 mod number {
+    pub(super) const READ: usize = 0;
     pub(super) const WRITE: usize = 1;
+    pub(super) const CLOSE: usize = 3;
     pub(super) const RT_SIGACTION: usize = 13;
     pub(super) const RT_SIGPROCMASK: usize = 14;
     pub(super) const CLONE: usize = 56;
@@ -62,6 +66,8 @@ mod number {
     pub(super) const DUP3: usize = 24;
     pub(super) const FCNTL: usize = 25;
     pub(super) const OPENAT: usize = 56;
+    pub(super) const CLOSE: usize = 57;
+    pub(super) const READ: usize = 63;
     pub(super) const WRITE: usize = 64;
     pub(super) const PERSONALITY: usize = 92;
     pub(super) const EXIT_GROUP: usize = 94;
@@ -141,7 +147,7 @@ fn source<T: ?Sized>(value: &T) -> usize {
 }
 
 /// Returns the address of memory that the kernel fills.
-fn target<T>(value: &mut T) -> usize {
+fn target<T: ?Sized>(value: &mut T) -> usize {
     (&raw mut *value).expose_provenance()
 }
 
@@ -166,6 +172,19 @@ pub(crate) fn open(path: &CStr) -> Result<usize, Errno> {
     let path = path.as_ptr().expose_provenance();
     // SAFETY: the kernel reads `path` up to its zero.
     unsafe { call(number::OPENAT, [AT_FDCWD, path, O_RDONLY_CLOEXEC, 0]) }
+}
+
+/// The ids of this process's children, each with a space behind it, as many as fit. Empty if the
+/// kernel has no such list.
+pub(crate) fn children(text: &mut [u8]) -> &[u8] {
+    let Ok(list) = open(c"/proc/thread-self/children") else {
+        return &[];
+    };
+    // SAFETY: the kernel fills `text`, as long as said.
+    let read = unsafe { call(number::READ, [list, target(text), text.len(), 0]) };
+    // SAFETY: no addresses.
+    let _ = unsafe { call(number::CLOSE, [list, 0, 0, 0]) };
+    text.get(..read.unwrap_or(0)).unwrap_or(&[])
 }
 
 /// Duplicates a descriptor to 3 or more; the new one is closed at exec.
@@ -205,6 +224,13 @@ pub(crate) fn signal_at_parents_end(signal: usize) {
     const PR_SET_PDEATHSIG: usize = 1;
     // SAFETY: no addresses.
     let _ = unsafe { call(number::PRCTL, [PR_SET_PDEATHSIG, signal, 0, 0]) };
+}
+
+/// Makes this process the parent of all orphans among its descendants.
+pub(crate) fn adopt_orphans() {
+    const PR_SET_CHILD_SUBREAPER: usize = 36;
+    // SAFETY: no addresses.
+    let _ = unsafe { call(number::PRCTL, [PR_SET_CHILD_SUBREAPER, 1, 0, 0]) };
 }
 
 /// Starts a session without a terminal. The kernel refuses, harmlessly, if the process leads its
@@ -253,33 +279,38 @@ pub(crate) fn await_signal(set: SignalSet, limit: Option<Timespec>) -> Result<us
     unsafe { call(number::RT_SIGTIMEDWAIT, [source(&set), 0, time, 8]) }
 }
 
-/// Sends a signal to a process group. Signal 0 only tests if the group has a process.
-pub(crate) fn signal_group(group: usize, signal: usize) -> Result<usize, Errno> {
+/// Sends a signal to a process.
+pub(crate) fn signal(process: usize, signal: usize) -> Result<usize, Errno> {
     // SAFETY: no addresses.
-    unsafe { call(number::KILL, [group.wrapping_neg(), signal, 0, 0]) }
+    unsafe { call(number::KILL, [process, signal, 0, 0]) }
 }
 
-/// Waiting behaviour of `wait_for`.
+/// Sends a signal to a process group.
+pub(crate) fn signal_group(group: usize, signal: usize) -> Result<usize, Errno> {
+    self::signal(group.wrapping_neg(), signal)
+}
+
+/// Waiting behaviour of `reap`.
 #[derive(Clone, Copy)]
 pub(crate) enum Patience {
-    /// Wait until the child has ended.
+    /// Wait until a child has ended.
     Endless = 0,
     /// Return at once (`WNOHANG`).
     None = 1,
 }
 
-/// Reaps a child; returns its id, or 0 if it has not ended.
-pub(crate) fn wait_for(
-    pid: usize,
+/// Reaps any child; returns its id, or 0 if none has ended.
+pub(crate) fn reap(
     patience: Patience,
     status: &mut u32,
     usage: &mut Rusage,
 ) -> Result<usize, Errno> {
+    const ANY: usize = usize::MAX;
     // SAFETY: the kernel fills `status` and `usage`, which have the sizes of its types.
     unsafe {
         call(
             number::WAIT4,
-            [pid, target(status), patience as usize, target(usage)],
+            [ANY, target(status), patience as usize, target(usage)],
         )
     }
 }

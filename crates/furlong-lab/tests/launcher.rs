@@ -169,8 +169,13 @@ fn each_kind_of_work_shows_in_its_own_figure() {
 fn a_command_that_hangs_is_stopped_with_all_that_it_started() {
     let directory = tempfile::tempdir().unwrap();
     let pids = directory.path().join("pids");
-    let text = "trap '' TERM INT HUP; sleep 1000 & echo $! $$ > ";
-    let mut task = script(&format!("{text}{}; wait", pids.display()));
+    // One of them is in a session of its own, and its parent has left.
+    let away = "(setsid sh -c 'echo $$; exec sleep 1000' &)";
+    let text = format!(
+        "trap '' TERM INT HUP; exec > {}; {away}; sleep 1000 & ",
+        pids.display()
+    );
+    let mut task = script(&format!("{text} echo $! $$; wait"));
     task.limit = Some(Duration::from_millis(500));
     let finished = run(&task).unwrap();
     assert_eq!(finished.ending, Ending::TimedOut);
@@ -182,8 +187,8 @@ fn a_command_that_hangs_is_stopped_with_all_that_it_started() {
 fn a_word_from_outside_stops_the_command_with_all_that_it_started() {
     let directory = tempfile::tempdir().unwrap();
     let pids = directory.path().join("pids");
-    let text = "sleep 1000 & echo $! $$ > ";
-    let task = script(&format!("{text}{}; wait", pids.display()));
+    let away = "setsid sh -c 'sleep 1000 & echo $! $$; wait' &";
+    let task = script(&format!("exec > {}; {away} wait", pids.display()));
     let (stop, mut other_end) = io::pipe().unwrap();
     let launcher = Launcher::new().unwrap();
     let missed = std::thread::scope(|scope| {
@@ -216,6 +221,7 @@ fn a_process_left_behind_is_noticed_and_not_waited_for() {
     let finished = run(&script("sleep 5 & echo started >&2")).unwrap();
     assert_eq!(finished.ending, Ending::Exited(0));
     assert!(finished.left_behind);
+    assert!(run(&script("setsid sleep 5 &")).unwrap().left_behind);
     assert!(finished.usage.wall_s < 5.0, "{finished:?}");
     assert_eq!(finished.last_error_line().as_deref(), Some("started"));
     assert!(!run(&script("sleep 0.01 & wait")).unwrap().left_behind);

@@ -11,7 +11,7 @@ use crate::measure::interrupt::Interrupt;
 use crate::measure::process::Processes;
 use crate::measure::progress::expected_s;
 use crate::measure::sampler::{Pass, Sampler};
-use crate::measure::select::Selection;
+use crate::measure::select::{Selection, check_files};
 use crate::model::schedule::{Batch, ScheduledWorkload};
 use crate::model::{Counters, Experiment, Profile, Schedule, TOUR_S};
 use crate::nearest::named;
@@ -244,7 +244,7 @@ fn blocks_of_everything(profile: Profile, names: [&[String]; 3], with_peers: boo
     is_long.then_some(BLOCKS_MIN as u32 + 1)
 }
 
-/// Checks that a resumed run has the arms with which it began.
+/// Checks that a resumed run has the arms with which it began, and the files that they measure.
 fn check_built(schedule: &Schedule, experiments: &[Experiment]) -> Result<(), Error> {
     if !schedule.subject.is_null() {
         return Err(Error::usage(
@@ -256,6 +256,7 @@ fn check_built(schedule: &Schedule, experiments: &[Experiment]) -> Result<(), Er
         for arm in &entry.arms {
             named("arm", arm, &found.arms, |arm| arm.name)?;
         }
+        check_files(entry, found)?;
     }
     Ok(())
 }

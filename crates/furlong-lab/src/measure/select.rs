@@ -322,6 +322,32 @@ fn facts_of(experiment: &Experiment, arms: &[String]) -> BTreeMap<String, Value>
     named.into_iter().collect()
 }
 
+/// Checks that the files that arms measure are those of which figures are stored.
+///
+/// # Errors
+///
+/// A file has changed since the run began.
+pub(crate) fn check_files(
+    scheduled: &ScheduledExperiment,
+    experiment: &Experiment,
+) -> Result<(), Error> {
+    let now = facts_of(experiment, &scheduled.arms);
+    for workload in &scheduled.workloads {
+        let then = workload.facts.get(FILES).and_then(Value::as_object);
+        for (arm, about) in then.into_iter().flatten() {
+            let now = now.get(FILES).map_or(&Value::Null, |files| &files[arm]);
+            if now["fingerprint"] != about["fingerprint"] {
+                return Err(Error::usage(format!(
+                    "this run cannot be resumed: {} of arm `{arm}` is another file than when it \
+                     began: begin a new run",
+                    about["path"].as_str().unwrap_or("the file")
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Returns the name of a file in the record. A file in a repository is named from the repository's
 /// root, so that no record names a user's folders. A system file keeps its whole path.
 fn place_of(path: &Path) -> String {

@@ -45,7 +45,7 @@ pub struct Task {
     pub input: PathBuf,
     /// Destination of its standard output.
     pub output: Output,
-    /// Time after which it is killed, with its process group.
+    /// Time after which it is killed, with all its descendants.
     pub limit: Option<Duration>,
     /// Layout of its memory.
     pub layout: Layout,
@@ -202,12 +202,12 @@ impl Launcher {
     ///
     /// Meanwhile this thread sleeps, except that it reads the command's standard error. The command
     /// is in a session without a terminal and in its own process group; it is killed when this
-    /// thread ends.
+    /// thread ends, with all its descendants.
     ///
     /// # Shapes
     ///
-    /// As soon as `stop` is readable or closed at its other end, the command is killed with its
-    /// process group; the result is [`LaunchError::Interrupted`].
+    /// As soon as `stop` is readable or closed at its other end, the command is killed with all its
+    /// descendants; the result is [`LaunchError::Interrupted`].
     ///
     /// # Errors
     ///

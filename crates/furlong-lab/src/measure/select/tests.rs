@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Selected, Selection, place_of};
+use super::{FILES, Selected, Selection, check_files, place_of};
 use crate::error::{Error, Exit};
 use crate::model::Counters;
 use crate::model::schedule::{Batch, Schedule};
@@ -306,6 +306,26 @@ fn files_that_arms_measure_are_in_the_record_with_their_fingerprints() {
     assert_eq!(facts["b"]["fingerprint"].as_str().unwrap().len(), 16);
     assert!(facts.get("z").is_none(), "no arm of this run");
     assert!(schedule.experiments[1].workloads[0].facts.is_empty());
+}
+
+#[test]
+fn a_run_goes_on_with_the_files_with_which_it_began_and_no_others() {
+    let library = tempfile::tempdir().unwrap();
+    let library = library.path().join("libarm.so");
+    let mut schedule = resolved(&all(Profile::Smoke)).unwrap().schedule;
+    let scheduled = &mut schedule.experiments[0];
+    let known = experiments();
+    let experiment = known.iter().find(|one| one.plan.name == scheduled.name);
+    let experiment = experiment.unwrap();
+    check_files(scheduled, experiment).unwrap();
+    let file = &mut scheduled.workloads[0].facts.get_mut(FILES).unwrap()["b"];
+    file["path"] = library.display().to_string().into();
+    check_files(scheduled, experiment).unwrap();
+    let file = &mut scheduled.workloads[0].facts.get_mut(FILES).unwrap()["b"];
+    file["fingerprint"] = "0123456789abcdef".into();
+    let refused = check_files(scheduled, experiment).unwrap_err().to_string();
+    let expected = format!("{} of arm `b` is another file", library.display());
+    assert!(refused.contains(&expected), "{refused}");
 }
 
 #[test]
