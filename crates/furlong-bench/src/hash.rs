@@ -1,7 +1,12 @@
 //! A hash for names and fingerprints that is the same on every machine and with every compiler.
 
+use std::io::{self, Read};
+
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x100_0000_01b3;
+
+/// Bytes that are read at once: whole words.
+const PIECE: u64 = 1 << 16;
 
 /// The 64-bit FNV-1a hash.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
@@ -12,13 +17,25 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
 
 /// Returns a fingerprint of a large input: the FNV-1a steps over words of eight bytes, with the
 /// high half folded down, then the length. It detects accidents, not forgery.
-pub fn fingerprint(bytes: &[u8]) -> u64 {
-    let words = bytes.chunks(8).map(|chunk| {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        u64::from_le_bytes(word)
-    });
-    step(words.fold(BASIS, step), bytes.len() as u64)
+///
+/// # Errors
+/// Those of reading.
+pub fn fingerprint(mut input: impl Read) -> io::Result<u64> {
+    let (mut hash, mut length, mut piece) = (BASIS, 0, vec![]);
+    loop {
+        piece.clear();
+        // Every piece but the last has this length, even if reads return less.
+        if input.by_ref().take(PIECE).read_to_end(&mut piece)? == 0 {
+            return Ok(step(hash, length));
+        }
+        let words = piece.chunks(8).map(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        });
+        hash = words.fold(hash, step);
+        length += piece.len() as u64;
+    }
 }
 
 /// Returns a digest of words in their order. To append more words, pass the last digest as `begin`.
@@ -33,7 +50,9 @@ fn step(hash: u64, word: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{digest, fingerprint, fnv1a};
+    use std::io::Read as _;
+
+    use super::{PIECE, digest, fingerprint, fnv1a};
 
     #[test]
     fn the_hash_is_fnv_1a() {
@@ -50,13 +69,25 @@ mod tests {
                 let mut other = whole;
                 other[place] ^= 1 << bit;
                 assert_ne!(
-                    fingerprint(&other),
-                    fingerprint(&whole),
+                    fingerprint(&other[..]).unwrap(),
+                    fingerprint(&whole[..]).unwrap(),
                     "byte {place} bit {bit}"
                 );
             }
         }
-        assert_ne!(fingerprint(&[0; 8]), fingerprint(&[0; 9]));
+        let zeros = |count| fingerprint(&vec![0; count][..]).unwrap();
+        assert_ne!(zeros(8), zeros(9));
+    }
+
+    #[test]
+    fn a_fingerprint_does_not_depend_on_what_a_read_returns() {
+        let whole: Vec<u8> = (0..3 * PIECE + 5)
+            .map(|at| ((at * at) >> 3) as u8)
+            .collect();
+        let (front, back) = whole.split_at(PIECE as usize + 3);
+        let whole = fingerprint(&whole[..]).unwrap();
+        assert_eq!(fingerprint(front.chain(back)).unwrap(), whole);
+        assert_ne!(fingerprint(back.chain(front)).unwrap(), whole);
     }
 
     #[test]

@@ -68,9 +68,9 @@ fn a_build_in_the_middle_of_a_run_is_not_measured() {
     assert_eq!(result.experiments[0].workloads[0].blocks.len(), 40);
 }
 
-/// Runs with a file size limit of 4 KiB: the launcher fits, a database or a report does not.
+/// Runs with a file size limit of 8 KiB: the launcher fits, a database or a report does not.
 fn limited(home: &Home, code: i32, more: &str) -> (String, String) {
-    let script = format!("ulimit -f 8; exec '{FURLONG}' {SHORT} 2 {more}");
+    let script = format!("ulimit -f 16; exec '{FURLONG}' {SHORT} 2 {more}");
     let mut shell = home.command("sh");
     ended(code, &shell.args(["-c", &script]).output().unwrap())
 }

@@ -1,7 +1,7 @@
 //! Resolves the names on the command line to a schedule.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::File;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -312,8 +312,8 @@ fn facts_of(experiment: &Experiment, arms: &[String]) -> BTreeMap<String, Value>
     let mut files = (experiment.files)();
     files.retain(|(arm, _)| arms.iter().any(|name| name == arm));
     let described = files.into_iter().map(|(arm, path)| {
-        let bytes = fs::read(&path).unwrap_or_default();
-        let hash = format!("{:016x}", fingerprint(&bytes));
+        let found = File::open(&path).and_then(fingerprint).unwrap_or_default();
+        let hash = format!("{found:016x}");
         let about = json!({ "path": place_of(&path), "fingerprint": hash });
         (arm.to_owned(), about)
     });

@@ -1,8 +1,9 @@
 //! Properties of this binary.
 #![forbid(unsafe_code)]
 
+use std::fs::File;
 use std::path::PathBuf;
-use std::{env, fs, io, process};
+use std::{env, io, process};
 
 use crate::error::{Error, cause};
 use crate::hash::fingerprint;
@@ -41,9 +42,6 @@ fn running() -> io::Result<PathBuf> {
 
 /// Returns a fingerprint of the running executable. A run must not mix the figures of two binaries.
 pub fn binary() -> String {
-    let bytes = running().and_then(fs::read);
-    bytes.map_or_else(
-        |_| "unknown".to_owned(),
-        |bytes| format!("{:016x}", fingerprint(&bytes)),
-    )
+    let found = running().and_then(File::open).and_then(fingerprint);
+    found.map_or_else(|_| "unknown".to_owned(), |found| format!("{found:016x}"))
 }

@@ -166,7 +166,7 @@ fn program(command: &str, folder: Option<&Path>) -> Option<u64> {
         Some(folder) if word.contains('/') => folder.join(word),
         _ => command::find(word).ok()?,
     };
-    Some(fingerprint(&fs::read(path).ok()?))
+    fingerprint(File::open(path).ok()?).ok()
 }
 
 impl Subject {

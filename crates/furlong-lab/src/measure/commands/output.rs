@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::pattern::Pattern;
 use crate::error::cause;
-use crate::hash::{digest, fingerprint};
+use crate::hash::fingerprint;
 use crate::measure::launch::finished::Finished;
 use crate::measure::launch::launcher::Output;
 
@@ -79,19 +79,8 @@ impl Outputs {
     ///
     /// The output cannot be read.
     pub(super) fn digest(&self) -> Result<u64, String> {
-        let read = || -> io::Result<u64> {
-            let mut file = File::open(self.path())?;
-            let (mut hash, mut piece) = (0, vec![]);
-            loop {
-                piece.clear();
-                // Every piece but the last has this length, even if reads return less.
-                if file.by_ref().take(1 << 16).read_to_end(&mut piece)? == 0 {
-                    return Ok(hash);
-                }
-                hash = digest(hash, [fingerprint(&piece)]);
-            }
-        };
-        read().map_err(|error| unreadable(&error))
+        let read = File::open(self.path()).and_then(fingerprint);
+        read.map_err(|error| unreadable(&error))
     }
 }
 
