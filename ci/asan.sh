@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Runs AddressSanitizer over every input that fuzzing kept, over the multi-threaded tests and over
-# the allocator's. `ci/asan.sh --all` runs all tests of library, specification and adapters, which
-# are much to build. Further arguments are passed to cargo test. The sanitizer comes
-# with the stable toolchain; only its flag is unstable, hence RUSTC_BOOTSTRAP.
+# the private heaps'. `ci/asan.sh --all` runs all tests of library, specification and adapters,
+# which are much to build and, with the allocator's, long to run. Further arguments are passed to
+# cargo test. The sanitizer comes with the stable toolchain; only its flag is unstable, hence
+# RUSTC_BOOTSTRAP.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-tests=(--test malloc_zones --test fuzz_corpus --test virtio --test races --test malloc)
+tests=(--test malloc_zones --test fuzz_corpus --test virtio --test races)
 packages=(-p furlong -p furlong-spec -p furlong-adapters)
 if [ "${1:-}" = --all ]; then
   tests=(--lib --tests)
