@@ -15,10 +15,11 @@
 //! ```
 //!
 //! # Differences
-//! - Allocation and release take O(log n). The original walks all free ranges, and moves those
+//! - Allocation and release take O(log n); an allocation with an alignment above a page and other
+//!   than its size may take O(n). The original walks all free ranges, and moves those
 //!   behind a change.
 //! - This list stores the allocated ranges, not the free ones. Each range allocated in one piece
-//!   takes a node of 48 bytes on the heap. There is no inline array of `N` ranges, and `new` is not
+//!   takes a node of 64 bytes on the heap. There is no inline array of `N` ranges, and `new` is not
 //!   `const`.
 //! - `deallocate` is not unsafe: ranges are numbers, and code that turns them into memory is
 //!   responsible.
@@ -95,7 +96,7 @@ impl FreeList {
     /// [`AllocError`].
     ///
     /// # Cost
-    /// O(log n).
+    /// O(log n); O(n) for an alignment above a page and other than the size.
     pub fn allocate(&mut self, layout: PageLayout) -> Result<PageRange, AllocError> {
         self.reserve(&request(layout), layout.size())
     }
@@ -106,7 +107,7 @@ impl FreeList {
     /// [`AllocError`].
     ///
     /// # Cost
-    /// O(log n).
+    /// O(log n); O(n) for an alignment above a page and other than the size.
     pub fn allocate_outside_of(
         &mut self,
         layout: PageLayout,
@@ -128,7 +129,7 @@ impl FreeList {
     /// [`AllocError`].
     ///
     /// # Cost
-    /// O(log n).
+    /// O(log n); O(n) for an alignment above a page and other than the size.
     pub fn allocate_at(&mut self, range: PageRange) -> Result<(), AllocError> {
         let reserved = self.space.reserve_at(extent(range));
         reserved.map(drop).map_err(|_| AllocError)

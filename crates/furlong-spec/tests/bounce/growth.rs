@@ -2,8 +2,10 @@
 //! come and go, and CPUs that change during a map.
 #![forbid(unsafe_code)]
 
+use std::future::Future as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Waker};
 
 use furlong::addr::Iova;
 use furlong::bounce::{
@@ -325,4 +327,22 @@ fn a_pool_does_not_grow_for_a_device_that_would_not_reach_it() {
     drop((held, further));
     let own = pool.map(&near, ToDevice(&[1])).unwrap();
     assert!(own.address() <= reach);
+}
+
+#[test]
+fn a_pool_does_not_grow_for_a_waiter_that_would_not_reach_it() {
+    let plan = Plan::new(128, 1).growth(Growth::Deferred).blocks(4);
+    let pool = Tested::with_config(machine(), TestCpu::default(), &plan).expect("memory");
+    let device = any();
+    let held = pool.map(&device, ToDevice(&[1; 128 * 2048])).unwrap();
+    let reach = Iova::new((1 << 20) + 128 * 2048 - 1);
+    let near = Device::new(2, Limits::new().reach(reach)).expect("good limits");
+    let mut waits = Box::pin(pool.wait(&near, ToDevice(&[1])));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(waits.as_mut().poll(&mut context).is_pending());
+    for _ in 0..3 {
+        assert_eq!((pool.tend().grown, pool.blocks()), (0, 1));
+    }
+    drop(held);
+    assert!(waits.as_mut().poll(&mut context).is_ready());
 }

@@ -192,6 +192,50 @@ fn one_who_is_short_of_quota_holds_nobody_up() {
     assert_eq!((poor.used(), pool.free_slots()), (Some(0), 4));
 }
 
+#[test]
+fn one_behind_another_grows_the_pool_or_takes_a_place() {
+    let plans = [
+        Plan::new(128, 1).growth(Growth::Inline).blocks(2),
+        Plan::new(128, 1).transients(1),
+    ];
+    for plan in plans {
+        let pool = pool(&plan);
+        let (poor, rich) = (device(1, Limits::new().quota(1)), device(2, Limits::new()));
+        let own = pool.map(&poor, ToDevice(&[1])).unwrap();
+        let held: Vec<_> = (1..128)
+            .map(|_| pool.map(&rich, ToDevice(&[2])).unwrap())
+            .collect();
+        let mut waits = Waiter::new(&pool, &poor, &[3]);
+        assert!(waits.poll().is_pending());
+        // No slot is free, and whatever the first gets is of no use to the second.
+        drop(Waiter::new(&pool, &rich, &[4]).map());
+        drop(own);
+        drop(waits.map());
+        drop(held);
+        assert_eq!(pool.waiters(), 0);
+    }
+}
+
+#[test]
+fn a_place_that_the_first_cannot_use_serves_the_next() {
+    let pool = pool(&Plan::new(1, 1).transients(1));
+    let (near, any) = (
+        device(1, Limits::new().reach(Iova::new((1 << 20) + 2047))),
+        device(2, Limits::new()),
+    );
+    let _for_good = pool.map(&any, ToDevice(&[0])).unwrap();
+    let transient = pool.map(&any, ToDevice(&[1])).unwrap();
+    let mut first = Waiter::new(&pool, &near, &[2]);
+    let mut second = Waiter::new(&pool, &any, &[3]);
+    assert!(first.poll().is_pending() && second.poll().is_pending());
+    drop(transient);
+    assert_eq!((first.rang(), second.rang()), (1, 0));
+    // No memory is within its reach.
+    assert!(first.poll().is_pending());
+    assert_eq!((first.rang(), second.rang()), (1, 1));
+    drop(second.map());
+}
+
 thread_local! {
     static NEXT: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
 }

@@ -1,6 +1,7 @@
 //! The queue of maps that wait for room, first come, first served.
 #![forbid(unsafe_code)]
 
+use core::mem;
 use core::task::Waker;
 
 use crate::bounce::{Need, Row, Store};
@@ -23,6 +24,19 @@ struct Waiter {
     short_of_quota: bool,
     passed: u32,
     waker: Waker,
+}
+
+impl Waiter {
+    /// True if room would help it, and it has not been woken.
+    fn sleeps(&self) -> bool {
+        !self.woken && !self.short_of_quota
+    }
+
+    /// Gives it a turn. Returns the waker, which it replaces when it tries again.
+    fn wake(&mut self) -> Waker {
+        self.woken = true;
+        mem::replace(&mut self.waker, Waker::noop().clone())
+    }
 }
 
 /// The waiters. It allocates only when it is made.
@@ -79,11 +93,26 @@ impl Queue {
         Ok(ticket)
     }
 
-    /// The most slots that a sleeping waiter asks for whom growth `helps`. Quota it does not give.
-    pub(super) fn unserved(&mut self, helps: &dyn Fn(&Need) -> bool) -> Option<u32> {
-        let waiters = self.waiters();
-        let unserved = waiters.filter(|one| !one.woken && !one.short_of_quota && helps(&one.need));
-        unserved.map(|one| one.need.slots).max()
+    /// The need of the sleeping waiter with the most slots of those whom growth `helps`. Quota it
+    /// does not give.
+    pub(super) fn unserved(&mut self, helps: &dyn Fn(&Need) -> bool) -> Option<Need> {
+        let waiters = self.waiters().filter(|one| one.sleeps());
+        let unserved = waiters.map(|one| one.need).filter(|need| helps(need));
+        unserved.max_by_key(|need| need.slots)
+    }
+
+    /// Wakes a waiter that is running and need not be told.
+    pub(super) fn give_turn(&mut self, ticket: Ticket) {
+        if let Some(waiter) = self.of(ticket) {
+            waiter.woken = true;
+        }
+    }
+
+    /// Wakes the next waiter behind this one.
+    pub(super) fn pass_turn(&mut self, ticket: Ticket) -> Option<Waker> {
+        let behind = self.waiters().skip_while(|one| one.ticket != ticket);
+        let mut behind = behind.skip(1).filter(|one| one.sleeps());
+        Some(behind.next()?.wake())
     }
 
     fn of(&mut self, ticket: Ticket) -> Option<&mut Waiter> {
@@ -96,7 +125,7 @@ impl Queue {
         let Some(waiter) = self.of(ticket) else {
             return (false, waker);
         };
-        let old = core::mem::replace(&mut waiter.waker, waker);
+        let old = mem::replace(&mut waiter.waker, waker);
         (waiter.woken, old)
     }
 
@@ -135,7 +164,7 @@ impl Queue {
         }
         let mut chosen = None;
         for (at, waiter) in self.waiters().enumerate() {
-            if waiter.woken || waiter.short_of_quota {
+            if !waiter.sleeps() {
                 continue;
             }
             if fits(&waiter.need) {
@@ -153,9 +182,6 @@ impl Queue {
                 .passed
                 .saturating_add(u32::from(!waiter.short_of_quota));
         }
-        let waiter = self.waiters().nth(chosen)?;
-        waiter.woken = true;
-        // The waiter brings a new waker when it tries again.
-        Some(core::mem::replace(&mut waiter.waker, Waker::noop().clone()))
+        Some(self.waiters().nth(chosen)?.wake())
     }
 }

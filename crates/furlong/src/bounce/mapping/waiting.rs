@@ -25,7 +25,7 @@ use crate::sync::atomic::Ordering;
 /// tries again. It then keeps its place in the queue, and waits on.
 ///
 /// Dropping it gives up its place, and its turn passes to the next one. If it is forgotten, it
-/// keeps its place in the queue for good, and now and then a turn.
+/// keeps its place in the queue for good, and one turn.
 #[must_use = "nothing is mapped before it is polled"]
 pub struct Waiting<'a, B: Buffer, M: Memory, C: Config = Standard> {
     pool: &'a Pool<M, C>,
@@ -67,15 +67,14 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
-    /// The most slots that a sleeping waiter asks for who fits nowhere now, but perhaps in a
-    /// further block.
-    pub(crate) fn unserved(&self) -> Option<u32> {
+    /// The need of the sleeping waiter with the most slots of those who fit nowhere now, but perhaps
+    /// in a further block.
+    pub(crate) fn unserved(&self) -> Option<Need> {
         // Relaxed: a hint; a waiter that joins at this moment asks for growth itself.
         if self.waiting.0.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let fits = |need: &Need| self.blocks.iter().any(|(_, block)| block.fits(need));
-        let helps = |need: &Need| !fits(need) && self.could_grow_for(need.slots);
+        let helps = |need: &Need| !self.fits(need) && self.could_grow_for(need.slots);
         self.queue.0.lock().unserved(&helps)
     }
 
@@ -94,7 +93,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         if self.plan.waiters == 0 {
             return;
         }
-        let fits = |need: &Need| self.blocks.iter().any(|(_, block)| block.fits(need));
+        let fits = |need: &Need| self.fits(need);
         let could_fit = |need: &Need| self.awake().any(|block| block.could_fit(need));
         let chosen = self.queue.0.lock().choose(device, &fits, &could_fit);
         if let Some(waker) = chosen {
@@ -102,8 +101,24 @@ impl<M: Memory, C: Config> Pool<M, C> {
         }
     }
 
+    /// True if a block has a run for it at this moment.
+    fn fits(&self, need: &Need) -> bool {
+        self.blocks.iter().any(|(_, block)| block.fits(need))
+    }
+
+    fn has_transient_place(&self) -> bool {
+        self.plan.transients > 0 && self.transients.0.lock().has_place()
+    }
+
+    /// True if an attempt of a request that fits in no block may still succeed: it grows the pool,
+    /// or obtains a transient block.
+    fn attempt_makes_room(&self, need: &Need) -> bool {
+        let grows = self.plan.growth == Growth::Inline && self.could_grow_for(need.slots);
+        !self.fits(need) && (grows || self.has_transient_place())
+    }
+
     /// Wakes the first waiter, as there is a place for a transient block. The waiter's attempt
-    /// shows if there is memory for one.
+    /// shows if there is memory for one; if not, the turn goes to those behind it.
     pub(super) fn notify_of_place(&self) {
         let chosen = self.queue.0.lock().choose(None, &|_| true, &|_| true);
         if let Some(waker) = chosen {
@@ -159,7 +174,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
         if left > 0 {
             self.notify(None);
             self.ask_for_waiters();
-            if self.plan.transients > 0 && self.transients.0.lock().has_place() {
+            if self.has_transient_place() {
                 self.notify_of_place();
             }
         }
@@ -201,7 +216,8 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
     fn begin(&mut self, need: &Need, waker: Waker) -> Result<Mapped<'a, B, M, C>, MapError> {
         let gone = self.pool.transients_gone();
         // Relaxed: a hint; a waiter that joins at this moment is not earlier.
-        if self.pool.waiting.0.load(Ordering::Relaxed) == 0 {
+        let is_behind = self.pool.waiting.0.load(Ordering::Relaxed) > 0;
+        if !is_behind {
             let tried = self.attempt(need);
             if !tried.as_ref().is_err_and(|error| error.passes()) {
                 return tried;
@@ -210,11 +226,15 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
         if let Some(error) = self.pool.never(self.device, need) {
             return Err(error);
         }
-        self.ticket = Some(self.pool.enter(*need, self.device, waker)?);
+        let ticket = self.pool.enter(*need, self.device, waker)?;
+        self.ticket = Some(ticket);
         self.pool.settle();
         self.pool.notify(Some(self.device.id()));
         // It may have tried nothing yet, behind others, and a growth that failed before knew
         // nothing of it.
+        if is_behind && self.pool.attempt_makes_room(need) {
+            self.pool.queue.0.lock().give_turn(ticket);
+        }
         self.pool.ask_for_waiters();
         self.notify_if_any_went_since(gone);
         Err(MapError::Full {
@@ -272,6 +292,11 @@ impl<'a, B: Buffer, M: Memory, C: Config> Waiting<'a, B, M, C> {
         let relieved = short_of_quota && self.device.has_left(need.slots);
         let device = relieved.then_some(self.device.id());
         self.pool.notify(device);
+        // A place that it could not use may serve another.
+        if self.pool.has_transient_place() {
+            let next = self.pool.queue.0.lock().pass_turn(ticket);
+            next.into_iter().for_each(Waker::wake);
+        }
     }
 
     /// Waits, and calls `pause` each time it has to; `pause` sleeps or spins a while.

@@ -105,7 +105,7 @@ impl<M: Memory, C: Config> Pool<M, C> {
     /// number.
     ///
     /// # Safety
-    /// No device uses them any more.
+    /// No device uses them any more, and nobody claims one meanwhile.
     pub unsafe fn release_unclaimed(&self, mut released: impl FnMut(Leak)) -> usize {
         let mut count = 0;
         let ended = |leak: Leak| {

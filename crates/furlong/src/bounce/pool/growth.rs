@@ -94,9 +94,11 @@ impl<M: Memory, C: Config> Pool<M, C> {
             // Relaxed: as above. What asks from now on is for the next call.
             self.wants_growth.store(0, Ordering::Relaxed);
             let (size, min) = (self.plan.block_slots, self.plan.block_min);
-            // Smaller than a waiter needs, a block would be of no use to it.
-            let min = min.max(self.unserved().map_or(0, |slots| slots as usize));
-            let added = self.add_block(size, min, self.plan.reach, Haste::MayWait);
+            // Smaller than a waiter needs or beyond its reach, a block would be of no use to it.
+            let (least, reach) = self.unserved().map_or((0, self.plan.reach), |need| {
+                (need.slots as usize, Iova::new(need.reach))
+            });
+            let added = self.add_block(size, min.max(least), reach, Haste::MayWait);
             tended.grown = added.unwrap_or(0);
             if self.unserved().is_some() {
                 // Relaxed: as above. No map asks again for those who sleep.

@@ -108,8 +108,10 @@ impl SavedBlock {
     fn extent(&self) -> Option<Extent<Iova>> {
         let aligned = self.device.is_multiple_of(SLOT);
         let len = u64::from(self.slots) * SLOT;
+        // More than a process can address, its length is none of a `Backing`.
+        let is_backing = isize::try_from(len).is_ok();
         Extent::from_len(Iova::new(self.device), len)
-            .filter(|extent| aligned && extent.last().raw() < u64::MAX)
+            .filter(|extent| aligned && is_backing && extent.last().raw() < u64::MAX)
     }
 
     fn backing_len(&self) -> usize {
